@@ -1,0 +1,271 @@
+//! Meshes: attributes and indices as they lie in memory. See [`MeshCodec`].
+
+use bevy_asset::RenderAssetUsages;
+use bevy_math::{Vec3, bounding::Aabb3d};
+use bevy_mesh::{
+    Indices, Mesh, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues, VertexFormat,
+    morph::MorphAttributes,
+    skinning::{JointAabb, SkinnedMeshBounds},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{AssetCodec, DecodeContext, DecodeError};
+#[cfg(feature = "write")]
+use crate::codec::{EncodeContext, EncodeError, EncodedAsset};
+
+/// The codec of [`Mesh`]: topology, every attribute, indices, morph targets and their names, skin bounds and usage.
+pub struct MeshCodec;
+
+/// Everything but the arrays, in the order in which they follow.
+#[derive(Serialize, Deserialize)]
+struct StoredMesh {
+    topology: PrimitiveTopology,
+    attributes: Vec<StoredAttribute>,
+    indices: StoredIndices,
+    morph_targets: Option<u32>,
+    morph_target_names: Option<Vec<String>>,
+    asset_usage: u8,
+    enable_raytracing: bool,
+    final_aabb: Option<[[f32; 3]; 2]>,
+    skin_bounds: Option<StoredSkinBounds>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredAttribute {
+    name: String,
+    id: u64,
+    format: VertexFormat,
+    vertices: u32,
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy)]
+enum StoredIndices {
+    None,
+    U16(u32),
+    U32(u32),
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSkinBounds {
+    aabbs: Vec<[[f32; 3]; 2]>,
+    joints: Vec<u16>,
+}
+
+impl AssetCodec for MeshCodec {
+    type Asset = Mesh;
+    const VERSION: u32 = 1;
+
+    #[cfg(feature = "write")]
+    fn encode(mesh: &Mesh, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        let lost = |error: &dyn core::fmt::Display| {
+            EncodeError::Other(format!(
+                "the mesh's vertices are gone ({error}); load it with `RenderAssetUsages::MAIN_WORLD`"
+            ))
+        };
+        let mut arrays = Vec::new();
+        let mut attributes = Vec::new();
+        for (attribute, values) in mesh.try_attributes().map_err(|error| lost(&error))? {
+            attributes.push(StoredAttribute {
+                name: attribute.name.to_owned(),
+                id: attribute_id(attribute),
+                format: attribute.format,
+                vertices: values.len() as u32,
+            });
+            arrays.extend_from_slice(values.get_bytes());
+        }
+        let indices = match mesh.try_indices_option().map_err(|error| lost(&error))? {
+            None => StoredIndices::None,
+            Some(Indices::U16(indices)) => {
+                arrays.extend_from_slice(bytemuck::cast_slice(indices));
+                StoredIndices::U16(indices.len() as u32)
+            }
+            Some(Indices::U32(indices)) => {
+                arrays.extend_from_slice(bytemuck::cast_slice(indices));
+                StoredIndices::U32(indices.len() as u32)
+            }
+        };
+        let morph_targets = mesh.get_morph_targets().map(|targets| {
+            arrays.extend_from_slice(bytemuck::cast_slice(targets));
+            targets.len() as u32
+        });
+        let stored = StoredMesh {
+            topology: mesh.primitive_topology(),
+            attributes,
+            indices,
+            morph_targets,
+            morph_target_names: mesh.morph_target_names().map(<[String]>::to_vec),
+            asset_usage: mesh.asset_usage.bits(),
+            enable_raytracing: mesh.enable_raytracing,
+            final_aabb: mesh.final_aabb.map(|aabb| [aabb.min.to_array(), aabb.max.to_array()]),
+            skin_bounds: mesh.skinned_mesh_bounds().map(StoredSkinBounds::of),
+        };
+        let header = postcard::to_allocvec(&stored).map_err(|error| EncodeError::Other(error.to_string()))?;
+        let mut data = (header.len() as u32).to_le_bytes().to_vec();
+        data.extend_from_slice(&header);
+        data.extend_from_slice(&arrays);
+        Ok(EncodedAsset { data, bulk: Vec::new() })
+    }
+
+    fn decode(data: &[u8], _: Vec<Vec<u8>>, context: &DecodeContext) -> Result<Mesh, DecodeError> {
+        let mut rest = data;
+        let length = take(&mut rest, 4)?;
+        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]);
+        let header = take(&mut rest, length as usize)?;
+        let stored: StoredMesh =
+            postcard::from_bytes(header).map_err(|error| malformed(format!("mesh header: {error}")))?;
+        let usage = RenderAssetUsages::from_bits(stored.asset_usage)
+            .ok_or_else(|| malformed(format!("unknown asset usage {:#x}", stored.asset_usage)))?;
+        let mut mesh = Mesh::new(stored.topology, usage);
+        for attribute in &stored.attributes {
+            let values = read_attribute(attribute, &mut rest)?;
+            mesh.insert_attribute(known_attribute(attribute, context)?, values);
+        }
+        read_indices(&mut mesh, stored.indices, &mut rest)?;
+        if let Some(count) = stored.morph_targets {
+            let bytes = take(&mut rest, count as usize * size_of::<MorphAttributes>())?;
+            mesh.set_morph_targets(bytemuck::pod_collect_to_vec(bytes));
+        }
+        if let Some(names) = stored.morph_target_names {
+            mesh.set_morph_target_names(names);
+        }
+        if !rest.is_empty() {
+            return Err(malformed(format!("{} bytes too many", rest.len())));
+        }
+        mesh.enable_raytracing = stored.enable_raytracing;
+        mesh.final_aabb = stored.final_aabb.map(|[min, max]| Aabb3d {
+            min: min.into(),
+            max: max.into(),
+        });
+        mesh.set_skinned_mesh_bounds(stored.skin_bounds.map(StoredSkinBounds::into_bounds));
+        Ok(mesh)
+    }
+}
+
+fn malformed(message: String) -> DecodeError {
+    DecodeError::Malformed(message)
+}
+
+fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], DecodeError> {
+    let (taken, left) = rest
+        .split_at_checked(count)
+        .ok_or_else(|| malformed(format!("a mesh array needs {count} bytes, {} are left", rest.len())))?;
+    *rest = left;
+    Ok(taken)
+}
+
+/// Bevy keeps the id of an attribute private; its `Debug` form is the number in parentheses.
+#[cfg(feature = "write")]
+fn attribute_id(attribute: &MeshVertexAttribute) -> u64 {
+    let text = format!("{:?}", attribute.id);
+    text.chars()
+        .filter(char::is_ascii_digit)
+        .collect::<String>()
+        .parse()
+        .unwrap_or(u64::MAX)
+}
+
+/// The attribute with the stored id: Bevy's own, or one of the plugin's.
+fn known_attribute(stored: &StoredAttribute, context: &DecodeContext) -> Result<MeshVertexAttribute, DecodeError> {
+    let builtin = [
+        Mesh::ATTRIBUTE_POSITION,
+        Mesh::ATTRIBUTE_NORMAL,
+        Mesh::ATTRIBUTE_UV_0,
+        Mesh::ATTRIBUTE_UV_1,
+        Mesh::ATTRIBUTE_TANGENT,
+        Mesh::ATTRIBUTE_COLOR,
+        Mesh::ATTRIBUTE_JOINT_WEIGHT,
+        Mesh::ATTRIBUTE_JOINT_INDEX,
+    ];
+    let found = builtin
+        .iter()
+        .chain(context.mesh_attributes)
+        .find(|attribute| attribute.name == stored.name && attribute.at_id(stored.id).id == attribute.id);
+    let Some(attribute) = found else {
+        return Err(DecodeError::UnknownType(format!(
+            "vertex attribute {}` (give it to `SeamlessAssetPlugin::mesh_attributes`)",
+            stored.name
+        )));
+    };
+    if attribute.format != stored.format {
+        return Err(malformed(format!("attribute {} changed its format", stored.name)));
+    }
+    Ok(*attribute)
+}
+
+trait AtId {
+    fn at_id(&self, id: u64) -> MeshVertexAttribute;
+}
+
+impl AtId for MeshVertexAttribute {
+    /// The same attribute under another id, to compare ids, which are opaque.
+    fn at_id(&self, id: u64) -> MeshVertexAttribute {
+        MeshVertexAttribute::new(self.name, id, self.format)
+    }
+}
+
+fn read_attribute(stored: &StoredAttribute, rest: &mut &[u8]) -> Result<VertexAttributeValues, DecodeError> {
+    use VertexAttributeValues as Values;
+    let size = stored.format.size() as usize * stored.vertices as usize;
+    let bytes = take(rest, size)?;
+    macro_rules! values {
+        ($($format:ident),* $(,)?) => {
+            match stored.format {
+                $(VertexFormat::$format => Values::$format(bytemuck::pod_collect_to_vec(bytes)),)*
+                other => return Err(malformed(format!("vertex format {other:?} is not supported"))),
+            }
+        };
+    }
+    Ok(values!(
+        Uint8, Uint8x2, Uint8x4, Sint8, Sint8x2, Sint8x4, Unorm8, Unorm8x2, Unorm8x4, Snorm8, Snorm8x2, Snorm8x4,
+        Uint16, Uint16x2, Uint16x4, Sint16, Sint16x2, Sint16x4, Unorm16, Unorm16x2, Unorm16x4, Snorm16, Snorm16x2,
+        Snorm16x4, Float16, Float16x2, Float16x4, Float32, Float32x2, Float32x3, Float32x4, Uint32, Uint32x2,
+        Uint32x3, Uint32x4, Sint32, Sint32x2, Sint32x3, Sint32x4,
+    ))
+}
+
+/// Indices are checked against the vertices: the GPU must not read past them.
+fn read_indices(mesh: &mut Mesh, stored: StoredIndices, rest: &mut &[u8]) -> Result<(), DecodeError> {
+    let indices = match stored {
+        StoredIndices::None => return Ok(()),
+        StoredIndices::U16(count) => {
+            Indices::U16(bytemuck::pod_collect_to_vec(take(rest, count as usize * 2)?))
+        }
+        StoredIndices::U32(count) => {
+            Indices::U32(bytemuck::pod_collect_to_vec(take(rest, count as usize * 4)?))
+        }
+    };
+    let vertices = mesh.count_vertices();
+    if let Some(index) = indices.iter().find(|index| *index >= vertices) {
+        return Err(malformed(format!("index {index} of {vertices} vertices")));
+    }
+    mesh.insert_indices(indices);
+    Ok(())
+}
+
+impl StoredSkinBounds {
+    #[cfg(feature = "write")]
+    fn of(bounds: &SkinnedMeshBounds) -> Self {
+        Self {
+            aabbs: bounds
+                .aabbs
+                .iter()
+                .map(|aabb| [aabb.center.to_array(), aabb.half_size.to_array()])
+                .collect(),
+            joints: bounds.aabb_index_to_joint_index.iter().map(|joint| joint.0).collect(),
+        }
+    }
+
+    fn into_bounds(self) -> SkinnedMeshBounds {
+        SkinnedMeshBounds {
+            aabbs: self
+                .aabbs
+                .into_iter()
+                .map(|[center, half_size]| JointAabb {
+                    center: Vec3::from_array(center),
+                    half_size: Vec3::from_array(half_size),
+                })
+                .collect(),
+            aabb_index_to_joint_index: self.joints.into_iter().map(bevy_mesh::skinning::JointIndex).collect(),
+        }
+    }
+}

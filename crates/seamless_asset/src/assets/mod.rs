@@ -1,0 +1,11 @@
+//! Codecs of Bevy's own assets that need no renderer: meshes, images, inverse bind poses.
+
+mod image;
+mod mesh;
+mod skin;
+#[cfg(test)]
+mod tests;
+
+pub use image::ImageCodec;
+pub use mesh::MeshCodec;
+pub use skin::InverseBindposesCodec;

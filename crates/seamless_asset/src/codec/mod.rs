@@ -1,0 +1,211 @@
+//! Codecs: how components and assets become bytes in a package, and values again.
+//!
+//! Everything a codec writes is *position independent*: a reference to another object is an index into the
+//! reference list of the export being written (see [`DecodeContext::handles`]), and a reference to an entity is
+//! the entity's row in its level. The cooker can so encode an object once and decide later which package holds it.
+//!
+//! * A **component** is stored in columns, one column for all entities that share the same set of components
+//!   ([`ComponentCodec`]). Any component that is registered for reflection can be cooked ([`ReflectCodec`]); the
+//!   common ones of Bevy have codecs of their own, because they are on almost every entity.
+//! * An **asset** needs an [`AssetCodec`], or an explicit
+//!   [`cook_by_reflection`](crate::SeamlessAssetApp::cook_by_reflection): reflection loses ignored fields in silence.
+
+mod asset;
+mod builtin;
+mod handle;
+mod record;
+mod reflect;
+mod registry;
+mod relation;
+
+#[cfg(feature = "write")]
+mod encode;
+#[cfg(test)]
+mod tests;
+
+pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
+#[cfg(feature = "write")]
+pub use asset::EncodedAsset;
+#[cfg(feature = "write")]
+pub use encode::{EncodeContext, EncodeError, EntityRows};
+pub use handle::HandleCodec;
+pub use record::{Record, RecordCodec};
+pub use reflect::{ReflectCodec, decode_reflected, description_of};
+#[cfg(feature = "write")]
+pub use reflect::encode_reflected;
+pub use registry::{CodecRegistry, Codecs};
+pub use relation::{RelationshipCodec, RelationshipTargetCodec};
+
+use core::any::TypeId;
+
+use bevy_asset::UntypedHandle;
+use bevy_ecs::{component::ComponentId, entity::Entity, world::World};
+use bevy_reflect::TypeRegistry;
+use seamless_package::{CursorError, Role, Schema};
+
+use crate::spawn::Column;
+
+/// How the values of a class are encoded; stored in [`Schema::encoding`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Encoding {
+    /// The level table: entities and their columns.
+    Level = 1,
+    /// Components or resources, positional, by reflection and `postcard`.
+    Reflect = 2,
+    /// Components with a hand-written [`Record`].
+    Record = 3,
+    /// Components that are one asset handle.
+    Handle = 4,
+    /// Components that are one entity, or a list of entities.
+    Relation = 5,
+    /// Assets with an [`AssetCodec`].
+    Asset = 6,
+    /// A resource of a scene, kept for ever (world file: `resources: Persistent`).
+    Resource = 7,
+}
+
+impl Encoding {
+    /// The encoding with this number, if there is one.
+    #[must_use]
+    pub fn from_u8(value: u8) -> Option<Self> {
+        Some(match value {
+            1 => Self::Level,
+            2 => Self::Reflect,
+            3 => Self::Record,
+            4 => Self::Handle,
+            5 => Self::Relation,
+            6 => Self::Asset,
+            7 => Self::Resource,
+            _ => return None,
+        })
+    }
+}
+
+/// A schema with the hash of its layout.
+#[must_use]
+pub fn schema(type_path: &str, encoding: Encoding, version: u32, description: &str) -> Schema {
+    Schema {
+        type_path: type_path.to_owned(),
+        encoding: encoding as u8,
+        version,
+        hash: xxhash_rust::xxh3::xxh3_64(description.as_bytes()),
+        description: description.to_owned(),
+    }
+}
+
+/// Why bytes could not be turned into a value. The caller adds which file and object it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The bytes are not what the codec wrote.
+    #[error(transparent)]
+    Bytes(#[from] CursorError),
+    /// A value does not follow its codec's rules.
+    #[error("malformed data: {0}; cook the package again")]
+    Malformed(String),
+    /// A reflected value could not be read.
+    #[error("`{type_path}` cannot be read: {message}; cook the package again with this version of the game")]
+    Reflect {
+        /// Which type.
+        type_path: String,
+        /// What the deserialiser said.
+        message: String,
+    },
+    /// A type of the package that this app does not know.
+    #[error("unknown type `{0}`: register it (`app.register_type::<…>()` or a codec) in the game as in the cooker, or add the plugin that does")]
+    UnknownType(String),
+    /// The type changed since the package was cooked.
+    #[error("`{type_path}` is not laid out as when the package was cooked (was: {was}; is: {is}); cook the package again")]
+    SchemaChanged {
+        /// Which type.
+        type_path: String,
+        /// Its layout in the package.
+        was: String,
+        /// Its layout in this app.
+        is: String,
+    },
+    /// A handle of the wrong asset type.
+    #[error("reference {index} is not a `{expected}`; cook the package again")]
+    WrongHandle {
+        /// Index in the export's reference list.
+        index: u32,
+        /// The asset type that the value needs.
+        expected: &'static str,
+    },
+}
+
+/// What a codec may use while it decodes; shared by all tasks, so nothing here touches the [`World`].
+pub struct DecodeContext<'a> {
+    /// The app's reflected types.
+    pub registry: &'a TypeRegistry,
+    /// The entities of the level, by row; empty while an asset is decoded.
+    pub entities: &'a [Entity],
+    /// The objects that this export refers to, in the order of its reference list. `None` for one whose role
+    /// this app skips.
+    pub handles: &'a [Option<UntypedHandle>],
+    /// Attributes of meshes beyond Bevy's own, as given to the plugin.
+    pub mesh_attributes: &'a [bevy_mesh::MeshVertexAttribute],
+}
+
+impl DecodeContext<'_> {
+    /// The handle at `index` of the export's reference list.
+    ///
+    /// # Errors
+    /// When there is none, or its object's role is skipped by this app.
+    pub fn handle(&self, index: u32) -> Result<&UntypedHandle, DecodeError> {
+        self.handles
+            .get(index as usize)
+            .and_then(Option::as_ref)
+            .ok_or_else(|| DecodeError::Malformed(format!("reference {index} of {} is not there", self.handles.len())))
+    }
+
+    /// The entity at row `row` of the level.
+    ///
+    /// # Errors
+    /// When the level has no such row.
+    pub fn entity(&self, row: u32) -> Result<Entity, DecodeError> {
+        self.entities
+            .get(row as usize)
+            .copied()
+            .ok_or_else(|| DecodeError::Malformed(format!("entity {row} of {} is not there", self.entities.len())))
+    }
+}
+
+/// Encodes and decodes one component type, a column at a time.
+pub trait ComponentCodec: Send + Sync + 'static {
+    /// The component's type.
+    fn type_id(&self) -> TypeId;
+
+    /// Its stable name, [`TypePath::type_path`](bevy_reflect::TypePath::type_path).
+    fn type_path(&self) -> &str;
+
+    /// The schema to store in packages, and to compare with the one found there.
+    fn schema(&self, registry: &TypeRegistry) -> Schema;
+
+    /// Who needs the component; others skip its columns unread.
+    fn role(&self) -> Role {
+        Role::ALL
+    }
+
+    /// Registers the component in `world`.
+    fn register(&self, world: &mut World) -> ComponentId;
+
+    /// Appends the column of `values` to `out`.
+    ///
+    /// # Errors
+    /// When a value cannot be carried over; the message says which and why.
+    #[cfg(feature = "write")]
+    fn encode(
+        &self,
+        values: &[&dyn bevy_reflect::Reflect],
+        context: &mut EncodeContext,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError>;
+
+    /// Reads a column of `rows` values.
+    ///
+    /// # Errors
+    /// When the bytes are not such a column, or a reference leads nowhere.
+    fn decode(&self, data: &[u8], rows: usize, context: &DecodeContext) -> Result<Box<dyn Column>, DecodeError>;
+}

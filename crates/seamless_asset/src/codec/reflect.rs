@@ -1,0 +1,358 @@
+//! Any reflected component or resource, positional, through `postcard`. See [`ReflectCodec`].
+
+use core::any::TypeId;
+
+use bevy_asset::{ReflectHandle, UntypedHandle};
+use bevy_ecs::{
+    component::ComponentId,
+    entity::{Entity, EntityMapper},
+    reflect::ReflectComponent,
+    world::World,
+};
+use bevy_platform::collections::HashSet;
+use bevy_reflect::{
+    PartialReflect, Reflect, ReflectFromReflect, TypeInfo, TypeRegistration, TypeRegistry,
+    enums::VariantInfo,
+    serde::{ReflectDeserializerProcessor, TypedReflectDeserializer},
+};
+use seamless_package::{Role, Schema};
+use serde::{Deserialize, Serialize, de::DeserializeSeed};
+
+use super::{ComponentCodec, DecodeContext, DecodeError, Encoding, schema};
+#[cfg(feature = "write")]
+use super::{EncodeContext, EncodeError, encode::RowMapper};
+use crate::spawn::{Column, reflected_column};
+
+/// The [`ComponentCodec`] of any component registered with `#[reflect(Component)]`.
+///
+/// Entities are mapped by the component's own `MapEntities`, as Bevy's scenes do; handles become references to
+/// objects wherever they are in the value.
+pub struct ReflectCodec {
+    registration: TypeRegistration,
+    component: ReflectComponent,
+    role: Role,
+}
+
+impl ReflectCodec {
+    /// The codec of a registered type.
+    ///
+    /// # Errors
+    /// When the type does not reflect [`Component`](bevy_ecs::component::Component).
+    pub fn new(registration: &TypeRegistration, role: Role) -> Result<Self, DecodeError> {
+        let type_path = registration.type_info().type_path();
+        let component = registration
+            .data::<ReflectComponent>()
+            .ok_or_else(|| DecodeError::UnknownType(format!("{type_path}` (it lacks `#[reflect(Component)]`)")))?;
+        Ok(Self {
+            component: component.clone(),
+            registration: registration.clone(),
+            role,
+        })
+    }
+}
+
+impl ComponentCodec for ReflectCodec {
+    fn type_id(&self) -> TypeId {
+        self.registration.type_id()
+    }
+
+    fn type_path(&self) -> &str {
+        self.registration.type_info().type_path()
+    }
+
+    fn schema(&self, registry: &TypeRegistry) -> Schema {
+        let description = description_of(self.registration.type_info(), registry);
+        schema(self.type_path(), Encoding::Reflect, 1, &description)
+    }
+
+    fn role(&self) -> Role {
+        self.role
+    }
+
+    fn register(&self, world: &mut World) -> ComponentId {
+        self.component.register_component(world)
+    }
+
+    #[cfg(feature = "write")]
+    fn encode(
+        &self,
+        values: &[&dyn Reflect],
+        context: &mut EncodeContext,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        for value in values {
+            let mut value = clone_value(*value, &self.registration)?;
+            let mut mapper = RowMapper {
+                rows: context.entities,
+                outside: None,
+                used: false,
+            };
+            self.component.map_entities(&mut *value, &mut mapper);
+            if let Some(outside) = mapper.outside {
+                return Err(EncodeError::OutsideEntity(outside));
+            }
+            encode_reflected(&*value, context, out)?;
+        }
+        Ok(())
+    }
+
+    fn decode(&self, data: &[u8], rows: usize, context: &DecodeContext) -> Result<Box<dyn Column>, DecodeError> {
+        let mut values = Vec::with_capacity(rows);
+        let mut rest = data;
+        for _ in 0..rows {
+            let (mut value, left) = decode_reflected(&self.registration, rest, context)?;
+            rest = left;
+            let mut mapper = EntityOfRow {
+                entities: context.entities,
+                missing: None,
+            };
+            self.component.map_entities(&mut *value, &mut mapper);
+            if let Some(missing) = mapper.missing {
+                return Err(DecodeError::Malformed(format!("entity {missing} is not in the level")));
+            }
+            values.push(value);
+        }
+        if !rest.is_empty() {
+            return Err(DecodeError::Malformed(format!("{} bytes too many", rest.len())));
+        }
+        reflected_column(values, self.type_id())
+    }
+}
+
+/// Maps entities whose index is a row to the level's entities.
+struct EntityOfRow<'a> {
+    entities: &'a [Entity],
+    missing: Option<Entity>,
+}
+
+impl EntityMapper for EntityOfRow<'_> {
+    fn get_mapped(&mut self, source: Entity) -> Entity {
+        if source == Entity::PLACEHOLDER {
+            return source;
+        }
+        match self.entities.get(source.index_u32() as usize) {
+            Some(entity) => *entity,
+            None => {
+                self.missing.get_or_insert(source);
+                source
+            }
+        }
+    }
+
+    fn set_mapped(&mut self, _: Entity, _: Entity) {}
+}
+
+/// A handle inside a reflected value.
+#[derive(Serialize, Deserialize)]
+enum StoredHandle {
+    /// An object, by index in the export's reference list.
+    Object(u32),
+    /// An asset that is none of the package's, by its constant UUID.
+    Uuid([u8; 16]),
+}
+
+struct HandleReader<'a, 'b> {
+    context: &'a DecodeContext<'b>,
+}
+
+impl ReflectDeserializerProcessor for HandleReader<'_, '_> {
+    fn try_deserialize<'de, D>(
+        &mut self,
+        registration: &TypeRegistration,
+        _: &TypeRegistry,
+        deserializer: D,
+    ) -> Result<Result<Box<dyn PartialReflect>, D>, D::Error>
+    where
+        D: serde::Deserializer<'de>,
+    {
+        use serde::de::Error;
+        let Some(reflect_handle) = registration.data::<ReflectHandle>() else {
+            return Ok(Err(deserializer));
+        };
+        let type_id = reflect_handle.asset_type_id();
+        let handle = match StoredHandle::deserialize(deserializer)? {
+            StoredHandle::Uuid(bytes) => UntypedHandle::Uuid {
+                type_id,
+                uuid: uuid::Uuid::from_bytes(bytes),
+            },
+            StoredHandle::Object(index) => {
+                let handle = self.context.handle(index).map_err(D::Error::custom)?;
+                if handle.type_id() != type_id {
+                    return Err(D::Error::custom(format!("reference {index} is an asset of another type")));
+                }
+                handle.clone()
+            }
+        };
+        Ok(Ok(reflect_handle.typed(handle).into_partial_reflect()))
+    }
+}
+
+/// Reads one value of the registered type from the front of `data`; returns it with what is left.
+///
+/// # Errors
+/// When the bytes are no such value, or a reference in it leads nowhere.
+pub fn decode_reflected<'d>(
+    registration: &TypeRegistration,
+    data: &'d [u8],
+    context: &DecodeContext,
+) -> Result<(Box<dyn Reflect>, &'d [u8]), DecodeError> {
+    let type_path = registration.type_info().type_path();
+    let error = |message: String| DecodeError::Reflect {
+        type_path: type_path.to_owned(),
+        message,
+    };
+    let mut processor = HandleReader { context };
+    let mut deserializer = postcard::Deserializer::from_bytes(data);
+    let value = TypedReflectDeserializer::with_processor(registration, context.registry, &mut processor)
+        .deserialize(&mut deserializer)
+        .map_err(|cause| error(cause.to_string()))?;
+    let rest = deserializer.finalize().map_err(|cause| error(cause.to_string()))?;
+    let value = match value.try_into_reflect() {
+        Ok(value) if value.as_any().type_id() == registration.type_id() => value,
+        Ok(value) => from_reflect(registration, value.as_partial_reflect()).ok_or_else(|| error("wrong type".into()))?,
+        Err(dynamic) => from_reflect(registration, &*dynamic)
+            .ok_or_else(|| error("it has no `FromReflect`, or a field without a default is missing".into()))?,
+    };
+    Ok((value, rest))
+}
+
+fn from_reflect(registration: &TypeRegistration, value: &dyn PartialReflect) -> Option<Box<dyn Reflect>> {
+    registration.data::<ReflectFromReflect>()?.from_reflect(value)
+}
+
+#[cfg(feature = "write")]
+struct HandleWriter<'a, 'b> {
+    context: core::cell::RefCell<&'a mut EncodeContext<'b>>,
+}
+
+#[cfg(feature = "write")]
+impl bevy_reflect::serde::ReflectSerializerProcessor for HandleWriter<'_, '_> {
+    fn try_serialize<S>(
+        &self,
+        value: &dyn PartialReflect,
+        registry: &TypeRegistry,
+        serializer: S,
+    ) -> Result<Result<S::Ok, S>, S::Error>
+    where
+        S: serde::Serializer,
+    {
+        let handle = value.try_as_reflect().and_then(|value| {
+            let reflect_handle = registry.get_type_data::<ReflectHandle>(value.as_any().type_id())?;
+            reflect_handle.downcast_handle_untyped(value.as_any())
+        });
+        let stored = match handle {
+            None => return Ok(Err(serializer)),
+            Some(UntypedHandle::Uuid { uuid, .. }) => StoredHandle::Uuid(uuid.into_bytes()),
+            Some(strong) => StoredHandle::Object(self.context.borrow_mut().reference(&strong)),
+        };
+        Ok(Ok(stored.serialize(serializer)?))
+    }
+}
+
+/// Appends `value`; its handles become references of the export.
+///
+/// # Errors
+/// When a type in it is not registered, or cannot be written.
+#[cfg(feature = "write")]
+pub fn encode_reflected(
+    value: &dyn Reflect,
+    context: &mut EncodeContext,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let registry = context.registry;
+    let processor = HandleWriter {
+        context: core::cell::RefCell::new(context),
+    };
+    let serializer = bevy_reflect::serde::TypedReflectSerializer::with_processor(
+        value.as_partial_reflect(),
+        registry,
+        &processor,
+    );
+    let bytes = postcard::to_allocvec(&serializer).map_err(|error| EncodeError::Reflect {
+        type_path: value.reflect_type_path().to_owned(),
+        message: error.to_string(),
+    })?;
+    out.extend_from_slice(&bytes);
+    Ok(())
+}
+
+#[cfg(feature = "write")]
+fn clone_value(value: &dyn Reflect, registration: &TypeRegistration) -> Result<Box<dyn Reflect>, EncodeError> {
+    value
+        .reflect_clone()
+        .ok()
+        .or_else(|| from_reflect(registration, value.as_partial_reflect()))
+        .ok_or_else(|| EncodeError::Reflect {
+            type_path: value.reflect_type_path().to_owned(),
+            message: "it can be cloned neither by `Clone` nor by `FromReflect`".into(),
+        })
+}
+
+/// The layout of a type in words: its fields and their types, down to the leaves. Two types with equal
+/// descriptions have the same positional form.
+#[must_use]
+pub fn description_of(info: &TypeInfo, registry: &TypeRegistry) -> String {
+    let mut out = String::new();
+    describe(info, registry, &mut HashSet::default(), &mut out);
+    out
+}
+
+fn describe(info: &TypeInfo, registry: &TypeRegistry, seen: &mut HashSet<TypeId>, out: &mut String) {
+    out.push_str(info.type_path());
+    if !seen.insert(info.type_id()) {
+        return;
+    }
+    let nested = |id: TypeId, path: &str, seen: &mut HashSet<TypeId>, out: &mut String| {
+        match registry.get_type_info(id) {
+            Some(info) => describe(info, registry, seen, out),
+            None => out.push_str(path),
+        }
+    };
+    match info {
+        TypeInfo::Struct(info) => {
+            out.push('{');
+            for field in info.iter() {
+                out.push_str(field.name());
+                out.push(':');
+                nested(field.type_id(), field.type_path(), seen, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        TypeInfo::TupleStruct(info) => {
+            out.push('(');
+            for field in info.iter() {
+                nested(field.type_id(), field.type_path(), seen, out);
+                out.push(',');
+            }
+            out.push(')');
+        }
+        TypeInfo::Enum(info) => {
+            out.push('<');
+            for variant in info.iter() {
+                out.push_str(variant.name());
+                match variant {
+                    VariantInfo::Struct(variant) => {
+                        for field in variant.iter() {
+                            out.push(' ');
+                            out.push_str(field.name());
+                            out.push(':');
+                            nested(field.type_id(), field.type_path(), seen, out);
+                        }
+                    }
+                    VariantInfo::Tuple(variant) => {
+                        for field in variant.iter() {
+                            out.push(' ');
+                            nested(field.type_id(), field.type_path(), seen, out);
+                        }
+                    }
+                    VariantInfo::Unit(_) => {}
+                }
+                out.push('|');
+            }
+            out.push('>');
+        }
+        // Lists, maps, tuples and opaque types name their parts in their own path.
+        _ => {}
+    }
+}

@@ -1,0 +1,160 @@
+//! All codecs of an app. See [`Codecs`].
+
+use core::any::TypeId;
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bevy_ecs::{
+    hierarchy::{ChildOf, Children},
+    resource::Resource,
+};
+use bevy_mesh::{Mesh, Mesh3d};
+use bevy_platform::collections::HashMap;
+use bevy_reflect::TypeRegistry;
+use seamless_package::Role;
+
+use super::{
+    AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, Record, RecordCodec,
+    ReflectCodec, RelationshipCodec, RelationshipTargetCodec,
+};
+
+/// The app's codecs, shared with the loading tasks. Filled through [`SeamlessAssetApp`](crate::SeamlessAssetApp).
+#[derive(Resource, Clone)]
+pub struct Codecs(Arc<RwLock<CodecRegistry>>);
+
+impl Default for Codecs {
+    /// The codecs of Bevy's own types that this crate knows.
+    fn default() -> Self {
+        Self(Arc::new(RwLock::new(CodecRegistry::with_builtin())))
+    }
+}
+
+impl Codecs {
+    /// The codecs, to look up.
+    pub fn read(&self) -> RwLockReadGuard<'_, CodecRegistry> {
+        self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The codecs, to add to.
+    pub fn write(&self) -> RwLockWriteGuard<'_, CodecRegistry> {
+        self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Codecs by type and by type path.
+#[derive(Default)]
+pub struct CodecRegistry {
+    components: HashMap<TypeId, Arc<dyn ComponentCodec>>,
+    component_paths: HashMap<String, TypeId>,
+    assets: HashMap<TypeId, Arc<ErasedAssetCodec>>,
+    asset_paths: HashMap<&'static str, TypeId>,
+}
+
+impl CodecRegistry {
+    fn with_builtin() -> Self {
+        let mut this = Self::default();
+        this.add_record::<bevy_transform::components::Transform>(Role::ALL);
+        this.add_record::<bevy_transform::components::GlobalTransform>(Role::ALL);
+        this.add_record::<bevy_transform::components::TransformTreeChanged>(Role::ALL);
+        this.add_record::<bevy_ecs::name::Name>(Role::ALL);
+        this.add_record::<bevy_camera::visibility::Visibility>(Role::ALL);
+        this.add_record::<bevy_camera::visibility::InheritedVisibility>(Role::ALL);
+        this.add_record::<bevy_camera::visibility::ViewVisibility>(Role::ALL);
+        this.add_record::<bevy_camera::primitives::Aabb>(Role::ALL);
+        this.add_component(RelationshipCodec::<ChildOf>::default());
+        this.add_component(RelationshipTargetCodec::<Children>::default());
+        this.add_component(HandleCodec::<Mesh3d, Mesh>::new(Role::ALL, |mesh| &mesh.0, Mesh3d));
+        this.add_asset::<crate::assets::MeshCodec>();
+        this.add_asset::<crate::assets::ImageCodec>();
+        this.add_asset::<crate::assets::InverseBindposesCodec>();
+        this
+    }
+
+    /// Adds or replaces the codec of a component.
+    pub fn add_component(&mut self, codec: impl ComponentCodec) {
+        self.component_paths
+            .insert(codec.type_path().to_owned(), codec.type_id());
+        self.components.insert(codec.type_id(), Arc::new(codec));
+    }
+
+    /// Adds the codec of a [`Record`].
+    pub fn add_record<C: Record>(&mut self, role: Role) {
+        self.add_component(RecordCodec::<C>::new(role));
+    }
+
+    /// Adds or replaces the codec of an asset.
+    pub fn add_asset<C: AssetCodec>(&mut self) {
+        let codec = ErasedAssetCodec::new::<C>();
+        self.asset_paths.insert(codec.type_path, codec.type_id);
+        self.assets.insert(codec.type_id, Arc::new(codec));
+    }
+
+    /// The codec of a component: its own, else one by reflection.
+    ///
+    /// # Errors
+    /// When the type is not registered, or does not reflect `Component`.
+    pub fn component(
+        &self,
+        type_id: TypeId,
+        registry: &TypeRegistry,
+    ) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
+        if let Some(codec) = self.components.get(&type_id) {
+            return Ok(codec.clone());
+        }
+        let registration = registry
+            .get(type_id)
+            .ok_or_else(|| DecodeError::UnknownType(format!("{type_id:?}")))?;
+        let role = default_role(registration.type_info().type_path());
+        Ok(Arc::new(ReflectCodec::new(registration, role)?))
+    }
+
+    /// The codec of the component with this type path.
+    ///
+    /// # Errors
+    /// When the app does not know the type.
+    pub fn component_by_path(
+        &self,
+        type_path: &str,
+        registry: &TypeRegistry,
+    ) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
+        let type_id = self
+            .component_paths
+            .get(type_path)
+            .copied()
+            .or_else(|| registry.get_with_type_path(type_path).map(bevy_reflect::TypeRegistration::type_id))
+            .ok_or_else(|| DecodeError::UnknownType(type_path.to_owned()))?;
+        self.component(type_id, registry)
+    }
+
+    /// The codec of an asset type, if it has one.
+    #[must_use]
+    pub fn asset(&self, type_id: TypeId) -> Option<Arc<ErasedAssetCodec>> {
+        self.assets.get(&type_id).cloned()
+    }
+
+    /// The codec of the asset type with this type path, if it has one.
+    #[must_use]
+    pub fn asset_by_path(&self, type_path: &str) -> Option<Arc<ErasedAssetCodec>> {
+        self.asset(*self.asset_paths.get(type_path)?)
+    }
+
+    /// All asset codecs.
+    pub fn assets(&self) -> impl Iterator<Item = &Arc<ErasedAssetCodec>> {
+        self.assets.values()
+    }
+}
+
+/// Who needs a component that has no codec of its own: what only draws is for clients.
+fn default_role(type_path: &str) -> Role {
+    const CLIENT_ONLY: [&str; 5] = [
+        "bevy_light::",
+        "bevy_pbr::",
+        "bevy_render::",
+        "bevy_core_pipeline::",
+        "bevy_sprite",
+    ];
+    if CLIENT_ONLY.iter().any(|prefix| type_path.starts_with(prefix)) {
+        Role::CLIENT
+    } else {
+        Role::ALL
+    }
+}

@@ -1,0 +1,76 @@
+//! Entity ids for levels that are still loading. See [`EntityPool`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bevy_ecs::{
+    entity::{Entity, RemoteAllocator},
+    world::World,
+};
+
+/// Hands out final entity ids on any thread; what is not used comes back by itself.
+///
+/// Nothing in Bevy frees an id that was allocated remotely and never spawned; [`ReservedEntities`] does, when dropped.
+#[derive(Clone)]
+pub struct EntityPool {
+    allocator: Arc<RemoteAllocator>,
+    returned: Arc<Mutex<Vec<Entity>>>,
+}
+
+impl EntityPool {
+    /// The pool of a world.
+    #[must_use]
+    pub fn new(world: &World) -> Self {
+        Self {
+            allocator: Arc::new(world.entity_allocator().build_remote_allocator()),
+            returned: Arc::default(),
+        }
+    }
+
+    /// Reserves `count` ids.
+    #[must_use]
+    pub fn reserve(&self, count: usize) -> ReservedEntities {
+        ReservedEntities {
+            entities: (0..count).map(|_| self.allocator.alloc()).collect(),
+            returned: self.returned.clone(),
+        }
+    }
+
+    /// Gives what came back to the world's allocator. Call it on the main thread, once a frame.
+    pub fn free_returned(&self, world: &mut World) {
+        let returned = core::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
+        if !returned.is_empty() && world.entity_allocator().has_remote_allocator(&self.allocator) {
+            world.entity_allocator_mut().free_many(&returned);
+        }
+    }
+}
+
+/// Ids that were reserved and not spawned yet; they return to the pool when this is dropped.
+pub struct ReservedEntities {
+    entities: Vec<Entity>,
+    returned: Arc<Mutex<Vec<Entity>>>,
+}
+
+impl ReservedEntities {
+    /// The ids.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Entity] {
+        &self.entities
+    }
+
+    /// Takes the ids to spawn them all.
+    #[must_use]
+    pub fn take(mut self) -> Vec<Entity> {
+        core::mem::take(&mut self.entities)
+    }
+}
+
+impl Drop for ReservedEntities {
+    fn drop(&mut self) {
+        if !self.entities.is_empty() {
+            self.returned
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .append(&mut self.entities);
+        }
+    }
+}

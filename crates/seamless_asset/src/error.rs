@@ -1,0 +1,80 @@
+//! Why a package could not be loaded. See [`LoadError`].
+
+use seamless_package::PackageError;
+
+use crate::codec::DecodeError;
+
+/// A load that failed: which file, which object of it, why, and what mends it.
+#[derive(Debug, thiserror::Error)]
+#[error("{package}{}: {kind}", object.as_deref().map(|object| format!("#{object}")).unwrap_or_default())]
+pub struct LoadError {
+    /// The package's asset path.
+    pub package: String,
+    /// The object in it, if it was about one.
+    pub object: Option<String>,
+    /// What happened.
+    pub kind: LoadErrorKind,
+}
+
+/// What went wrong, sorted by whose fault it is.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadErrorKind {
+    /// The file is not there, or could not be read.
+    #[error("cannot be read: {0}; is the world cooked, and are its packages beside its manifest?")]
+    Io(String),
+    /// The file's bytes are wrong.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+    /// An object's bytes are wrong, or this app does not know its type.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// An import names an object that its package does not export.
+    #[error("imports `{object}` of `{package}`, which has no such object; cook the world again, all packages together")]
+    MissingImport {
+        /// The package that should have it.
+        package: String,
+        /// The object.
+        object: String,
+    },
+    /// An import names a package that is not among the level's dependencies.
+    #[error("imports from `{package}`, which is not among its dependencies; cook the world again")]
+    UnlistedDependency {
+        /// The package that is not listed.
+        package: String,
+    },
+    /// A package that this one needs could not be loaded.
+    #[error("needs `{package}`, which failed: {message}")]
+    Dependency {
+        /// The package that failed.
+        package: String,
+        /// Why.
+        message: String,
+    },
+    /// The package lists itself among its dependencies.
+    #[error("depends on itself; cook the world again")]
+    SelfDependency,
+    /// The package holds no level.
+    #[error("holds no level; only level packages can be placed in a world")]
+    NoLevel,
+}
+
+impl LoadError {
+    /// An error about a whole package.
+    pub fn package(package: impl Into<String>, kind: impl Into<LoadErrorKind>) -> Self {
+        Self {
+            package: package.into(),
+            object: None,
+            kind: kind.into(),
+        }
+    }
+
+    /// An error about one object of a package.
+    pub fn object(package: impl Into<String>, object: impl Into<String>, kind: impl Into<LoadErrorKind>) -> Self {
+        Self {
+            package: package.into(),
+            object: Some(object.into()),
+            kind: kind.into(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The level table: the entities of a level and their columns, as the data of one export.
+//!
+//! ```text
+//! u32  entities                        number of entities, E
+//! u64  object id × E                   one for each entity, in row order
+//! u32  roots, then u32 row × roots     entities without a parent inside the level, in their order
+//! u32  groups                          entities that share one set of components lie together
+//! per group:   u32 rows   u32 columns
+//! per column:  u32 class (export index)   u8 role   u32 bytes   …the codec's column
+//! ```
+
+use std::sync::Arc;
+
+use bevy_ecs::entity::Entity;
+use bevy_platform::collections::HashMap;
+use seamless_package::{Cursor, ObjectId, Role};
+
+use crate::codec::DecodeError;
+use crate::spawn::{Column, Group};
+
+/// The type path of the class of level tables.
+pub const LEVEL_CLASS: &str = "seamless::Level";
+/// The name of the level table's export.
+pub const LEVEL_EXPORT: &str = "Level";
+/// Raised whenever the layout above changes.
+pub const LEVEL_VERSION: u32 = 1;
+
+/// A level table, taken apart but not yet decoded; borrows the export's data.
+pub struct LevelTable<'a> {
+    /// The entities' object ids, by row.
+    pub ids: Vec<ObjectId>,
+    /// Rows of the entities without a parent inside the level.
+    pub roots: Vec<u32>,
+    /// Runs of entities with one set of components; they cover all rows in order.
+    pub groups: Vec<GroupTable<'a>>,
+}
+
+/// A run of entities with one set of components.
+pub struct GroupTable<'a> {
+    /// How many entities.
+    pub rows: u32,
+    /// Their components.
+    pub columns: Vec<ColumnTable<'a>>,
+}
+
+/// One component of a run of entities, still encoded.
+pub struct ColumnTable<'a> {
+    /// The export index of the component's schema.
+    pub class: u32,
+    /// Who needs it.
+    pub role: Role,
+    /// What the codec wrote.
+    pub data: &'a [u8],
+}
+
+impl<'a> LevelTable<'a> {
+    /// Takes `data` apart. Allocates no more than the bytes that are there call for.
+    ///
+    /// # Errors
+    /// When the data is no level table, or holds more than `max_entities`.
+    pub fn parse(data: &'a [u8], max_entities: u32) -> Result<Self, DecodeError> {
+        let mut cursor = Cursor::new(data);
+        let entities = cursor.u32()?;
+        if entities > max_entities {
+            return Err(DecodeError::Malformed(format!(
+                "{entities} entities, {max_entities} are allowed (raise `SeamlessAssetPlugin::max_entities_per_level`)"
+            )));
+        }
+        let id_bytes = cursor.bytes(entities as usize * 8)?;
+        let ids = id_bytes
+            .chunks_exact(8)
+            .map(|bytes| ObjectId(bytes.try_into().map_or(0, u64::from_le_bytes)))
+            .collect();
+        let roots = read_roots(&mut cursor, entities)?;
+        let count = cursor.u32()?;
+        let mut groups = Vec::new();
+        let mut covered = 0_u32;
+        for _ in 0..count {
+            let group = GroupTable::parse(&mut cursor)?;
+            covered = covered.saturating_add(group.rows);
+            groups.push(group);
+        }
+        cursor.finish()?;
+        if covered != entities {
+            return Err(DecodeError::Malformed(format!("its groups hold {covered} of {entities} entities")));
+        }
+        Ok(Self { ids, roots, groups })
+    }
+}
+
+fn read_roots(cursor: &mut Cursor, entities: u32) -> Result<Vec<u32>, DecodeError> {
+    let count = cursor.u32()?;
+    if count > entities {
+        return Err(DecodeError::Malformed(format!("{count} roots among {entities} entities")));
+    }
+    let mut roots = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        let row = cursor.u32()?;
+        if row >= entities {
+            return Err(DecodeError::Malformed(format!("root {row} of {entities} entities")));
+        }
+        roots.push(row);
+    }
+    Ok(roots)
+}
+
+impl<'a> GroupTable<'a> {
+    fn parse(cursor: &mut Cursor<'a>) -> Result<Self, DecodeError> {
+        let rows = cursor.u32()?;
+        let count = cursor.u32()?;
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            let class = cursor.u32()?;
+            let role = Role::from_bits(cursor.u8()?)
+                .ok_or_else(|| DecodeError::Malformed("a column's role is unknown".into()))?;
+            let length = cursor.u32()? as usize;
+            let data = cursor.bytes(length)?;
+            columns.push(ColumnTable { class, role, data });
+        }
+        Ok(Self { rows, columns })
+    }
+}
+
+/// A level that is decoded, with its final entity ids.
+#[derive(Default)]
+pub struct DecodedLevel {
+    /// What to spawn.
+    pub groups: Vec<Group>,
+    /// All entities, by row.
+    pub entities: Vec<Entity>,
+    /// Entities without a parent inside the level, in order; they become children of the instance's root.
+    pub roots: Vec<Entity>,
+    /// The entities by object id.
+    pub objects: Arc<HashMap<u64, Entity>>,
+}
+
+/// Checks what the spawner relies on: no component twice, and a value for every entity.
+///
+/// # Errors
+/// When a column breaks that.
+pub(crate) fn check_columns(columns: &[Box<dyn Column>], rows: usize) -> Result<(), DecodeError> {
+    for (index, column) in columns.iter().enumerate() {
+        if column.len() != rows {
+            return Err(DecodeError::Malformed(format!("a column holds {} of {rows} values", column.len())));
+        }
+        if columns.iter().take(index).any(|other| (**other).type_id() == (**column).type_id()) {
+            return Err(DecodeError::Malformed("a component is there twice".into()));
+        }
+    }
+    Ok(())
+}
+
+/// Builds a level table; columns name their classes by export index.
+#[cfg(feature = "write")]
+#[derive(Default)]
+pub struct LevelBuilder {
+    ids: Vec<ObjectId>,
+    roots: Vec<u32>,
+    groups: u32,
+    body: Vec<u8>,
+}
+
+#[cfg(feature = "write")]
+impl LevelBuilder {
+    /// A table of the entities `ids` (in row order) with the given roots.
+    #[must_use]
+    pub fn new(ids: Vec<ObjectId>, roots: Vec<u32>) -> Self {
+        Self {
+            ids,
+            roots,
+            ..Self::default()
+        }
+    }
+
+    /// Appends a group of the next `rows` entities; a column is its class, its role and its data.
+    pub fn group<'a>(&mut self, rows: u32, columns: impl ExactSizeIterator<Item = (u32, Role, &'a [u8])>) {
+        self.groups += 1;
+        self.body.extend_from_slice(&rows.to_le_bytes());
+        self.body.extend_from_slice(&(columns.len() as u32).to_le_bytes());
+        for (class, role, data) in columns {
+            self.body.extend_from_slice(&class.to_le_bytes());
+            self.body.push(role.bits());
+            self.body.extend_from_slice(&(data.len() as u32).to_le_bytes());
+            self.body.extend_from_slice(data);
+        }
+    }
+
+    /// The export's data.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        let mut out = (self.ids.len() as u32).to_le_bytes().to_vec();
+        for id in &self.ids {
+            out.extend_from_slice(&id.0.to_le_bytes());
+        }
+        out.extend_from_slice(&(self.roots.len() as u32).to_le_bytes());
+        for root in &self.roots {
+            out.extend_from_slice(&root.to_le_bytes());
+        }
+        out.extend_from_slice(&self.groups.to_le_bytes());
+        out.extend_from_slice(&self.body);
+        out
+    }
+}

@@ -1,0 +1,209 @@
+//! Packages to live objects: the loading pipeline of bevy_seamless.
+//!
+//! Bevy's own scenes are spawned one component at a time on the main thread, from values that were parsed a moment ago.
+//! This crate moves the work: packages are read and decoded on tasks, into columns with final entity ids and final asset
+//! handles; the main thread only moves what is ready into the world, a level at a time, within a budget.
+//!
+//! * [`Streamer`] takes requests for level instances, [`InstanceEvent`] tells what became of them.
+//! * [`codec`] turns components and assets into bytes and back; a game adds its own through [`SeamlessAssetApp`].
+//! * [`LiveObjects`] knows every object that is live: an object is in memory once, whoever asks.
+//! * [`RevealGate`] lets others hold a reveal back, until the GPU has its meshes for instance.
+//! * [`StreamingSettings`] limits a frame's work, [`StreamingStats`] counts what was done.
+//!
+//! # What holds
+//! * A level is in the world whole or not at all. Observers of its components find all its entities alive.
+//! * Entity ids, handles and tasks of a load that fails or is cancelled come back.
+//! * Nothing panics on content: every error is a [`LoadError`] that names file, object and mend.
+
+pub mod assets;
+pub mod codec;
+mod entities;
+mod error;
+mod gate;
+pub mod level_data;
+mod load;
+mod objects;
+mod reveal;
+mod settings;
+pub mod spawn;
+
+pub use entities::{EntityPool, ReservedEntities};
+pub use error::{LoadError, LoadErrorKind};
+pub use gate::{RevealGate, RevealGates};
+pub use load::{InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadState, Streamer};
+pub use objects::{Claim, LiveObjects};
+pub use seamless_package as package;
+pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
+
+use std::sync::Arc;
+
+use bevy_app::{App, Last, Plugin, SpawnScene};
+use bevy_asset::{Asset, AssetServer};
+use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
+use bevy_ecs::{prelude::*, reflect::AppTypeRegistry};
+use bevy_mesh::MeshVertexAttribute;
+use bevy_reflect::{FromReflect, GetTypeRegistration};
+use seamless_package::{Limits, Role};
+
+use codec::{AssetCodec, Codecs, ComponentCodec, Record, ReflectAssetCodec};
+use load::{LoadServices, Pipeline};
+
+/// Loads, reveals and unloads level instances.
+pub struct SeamlessAssetPlugin {
+    /// What this app is: objects and columns that it does not need are skipped unread. Default: client and server.
+    pub role: Role,
+    /// What a package may hold before it is refused. Default: [`Limits::default`].
+    pub limits: Limits,
+    /// Entities that a level may have before it is refused. Default: 1 048 576.
+    pub max_entities_per_level: u32,
+    /// Vertex attributes of the game's own, as given to `GltfPlugin`. Default: none.
+    pub mesh_attributes: Vec<MeshVertexAttribute>,
+}
+
+impl Default for SeamlessAssetPlugin {
+    fn default() -> Self {
+        Self {
+            role: Role::CLIENT.union(Role::SERVER),
+            limits: Limits::default(),
+            max_entities_per_level: 1 << 20,
+            mesh_attributes: Vec::new(),
+        }
+    }
+}
+
+/// Settings of the plugin that are needed once all plugins are there.
+#[derive(Resource)]
+struct PluginSettings {
+    role: Role,
+    limits: Limits,
+    max_entities: u32,
+    mesh_attributes: Arc<[MeshVertexAttribute]>,
+}
+
+/// The pipeline's place in the frame, in [`SpawnScene`], where Bevy spawns its own scenes too: after `Update`, before
+/// transforms and visibility are propagated in `PostUpdate`, so that a level is drawn right in the frame of its reveal.
+#[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
+pub enum StreamingSystems {
+    /// Whoever decides what to load puts requests into the [`Streamer`] here.
+    Request,
+    /// All main-thread work of the pipeline: one exclusive system.
+    Reveal,
+}
+
+impl Plugin for SeamlessAssetPlugin {
+    fn build(&self, app: &mut App) {
+        app.init_resource::<Codecs>()
+            .init_resource::<LiveObjectsResource>()
+            .init_resource::<StreamingSettings>()
+            .init_resource::<StreamingClock>()
+            .init_resource::<StreamingStats>()
+            .init_resource::<RevealGates>()
+            .init_resource::<Streamer>()
+            .insert_resource(PluginSettings {
+                role: self.role,
+                limits: self.limits.clone(),
+                max_entities: self.max_entities_per_level,
+                mesh_attributes: self.mesh_attributes.clone().into(),
+            })
+            .register_type::<StreamingSettings>()
+            .register_type::<StreamingStats>()
+            .register_type::<LevelInstance>()
+            .add_message::<InstanceEvent>()
+            .register_diagnostic(Diagnostic::new(STREAM_MS).with_suffix(" ms"))
+            .register_diagnostic(Diagnostic::new(LIVE_ENTITIES))
+            .register_diagnostic(Diagnostic::new(LIVE_BYTES).with_suffix(" B"))
+            .configure_sets(SpawnScene, (StreamingSystems::Request, StreamingSystems::Reveal).chain())
+            .add_systems(
+                SpawnScene,
+                load::pump.in_set(StreamingSystems::Reveal).run_if(resource_exists::<Pipeline>),
+            )
+            .add_systems(
+                Last,
+                (load::roll_frame, write_diagnostics).chain().run_if(resource_exists::<Pipeline>),
+            );
+    }
+
+    /// All codecs and asset types are registered by now.
+    fn finish(&self, app: &mut App) {
+        let world = app.world_mut();
+        let Some(server) = world.get_resource::<AssetServer>().cloned() else {
+            bevy_log::error!("SeamlessAssetPlugin loads nothing: add Bevy's AssetPlugin before it");
+            return;
+        };
+        let objects = world.resource::<LiveObjectsResource>().0.clone();
+        let codecs = world.resource::<Codecs>().clone();
+        for codec in codecs.read().assets() {
+            if let Some(provider) = codec.provider(world) {
+                objects.set_provider(codec.type_id, provider);
+            }
+        }
+        let registry = world.get_resource_or_init::<AppTypeRegistry>().clone();
+        let settings = world.resource::<PluginSettings>();
+        let services = LoadServices {
+            server,
+            codecs,
+            registry,
+            objects,
+            pool: EntityPool::new(world),
+            limits: settings.limits.clone(),
+            max_entities: settings.max_entities,
+            role: settings.role,
+            mesh_attributes: settings.mesh_attributes.clone(),
+        };
+        world.insert_resource(Pipeline::new(services));
+    }
+}
+
+/// The app's [`LiveObjects`].
+#[derive(Resource, Default, Clone)]
+pub struct LiveObjectsResource(pub LiveObjects);
+
+/// Main-thread time of the last frame's streaming work.
+pub const STREAM_MS: DiagnosticPath = DiagnosticPath::const_new("seamless/stream_ms");
+/// Entities of live levels.
+pub const LIVE_ENTITIES: DiagnosticPath = DiagnosticPath::const_new("seamless/live_entities");
+/// Stored bytes of live packages.
+pub const LIVE_BYTES: DiagnosticPath = DiagnosticPath::const_new("seamless/live_bytes");
+
+fn write_diagnostics(stats: Res<StreamingStats>, mut diagnostics: Diagnostics) {
+    diagnostics.add_measurement(&STREAM_MS, || stats.last_frame.as_secs_f64() * 1e3);
+    diagnostics.add_measurement(&LIVE_ENTITIES, || stats.live_entities as f64);
+    diagnostics.add_measurement(&LIVE_BYTES, || stats.live_bytes as f64);
+}
+
+/// Adds codecs to an app; call it in the game and in its cooker alike, best from one plugin of the game.
+pub trait SeamlessAssetApp {
+    /// Adds the codec of an asset type.
+    fn add_asset_codec<C: AssetCodec>(&mut self) -> &mut Self;
+
+    /// Cooks assets of type `A` by reflection. Fields with `#[reflect(ignore)]` are lost: make sure there are none.
+    fn cook_by_reflection<A: Asset + FromReflect + GetTypeRegistration>(&mut self) -> &mut Self;
+
+    /// Adds the codec of a component, in place of the one by reflection.
+    fn add_component_codec(&mut self, codec: impl ComponentCodec) -> &mut Self;
+
+    /// Adds a component that reads and writes itself.
+    fn add_record<C: Record>(&mut self) -> &mut Self;
+}
+
+impl SeamlessAssetApp for App {
+    fn add_asset_codec<C: AssetCodec>(&mut self) -> &mut Self {
+        self.world_mut().get_resource_or_init::<Codecs>().write().add_asset::<C>();
+        self
+    }
+
+    fn cook_by_reflection<A: Asset + FromReflect + GetTypeRegistration>(&mut self) -> &mut Self {
+        self.register_type::<A>();
+        self.add_asset_codec::<ReflectAssetCodec<A>>()
+    }
+
+    fn add_component_codec(&mut self, codec: impl ComponentCodec) -> &mut Self {
+        self.world_mut().get_resource_or_init::<Codecs>().write().add_component(codec);
+        self
+    }
+
+    fn add_record<C: Record>(&mut self) -> &mut Self {
+        self.world_mut().get_resource_or_init::<Codecs>().write().add_record::<C>(Role::ALL);
+        self
+    }
+}

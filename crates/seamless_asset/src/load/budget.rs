@@ -1,0 +1,90 @@
+//! Decides what still fits into a frame. Pure; see [`FrameBudget`].
+
+use core::time::Duration;
+
+/// Part of the budget that is planned with; the rest absorbs what estimates miss.
+const PLANNED: f64 = 0.6;
+
+/// The units of work that are estimated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Entities into the world.
+    Reveal,
+    /// Entities out of the world.
+    Leave,
+    /// Bytes into `Assets`.
+    Insert,
+}
+
+/// Time per item, learnt from what was measured.
+#[derive(Debug, Clone)]
+pub(super) struct Estimates {
+    nanoseconds: [f64; 3],
+}
+
+impl Default for Estimates {
+    /// Cautious first guesses: a microsecond an entity, a nanosecond a byte.
+    fn default() -> Self {
+        Self {
+            nanoseconds: [1000.0, 1000.0, 1.0],
+        }
+    }
+}
+
+impl Estimates {
+    pub fn of(&self, work: Work, items: u64) -> Duration {
+        Duration::from_nanos((self.nanoseconds[work as usize] * items as f64) as u64)
+    }
+
+    /// Learns from one unit: quickly when it was slower than thought, slowly when it was faster. Units of few items
+    /// say little about the time per item.
+    pub fn learn(&mut self, work: Work, items: u64, took: Duration) {
+        if items < 64 {
+            return;
+        }
+        let found = took.as_nanos() as f64 / items as f64;
+        let known = &mut self.nanoseconds[work as usize];
+        let weight = if found > *known { 0.25 } else { 0.1 };
+        *known += (found - *known) * weight;
+    }
+}
+
+/// What is left of one frame.
+#[derive(Debug)]
+pub(super) struct FrameBudget {
+    planned: Duration,
+    spent: Duration,
+    largest: Option<(Duration, String)>,
+    units: u32,
+}
+
+impl FrameBudget {
+    /// A frame with `budget`, of which `spent` is gone.
+    pub fn new(budget: Duration, spent: Duration) -> Self {
+        Self {
+            planned: budget.mul_f64(PLANNED),
+            spent,
+            largest: None,
+            units: 0,
+        }
+    }
+
+    /// Whether a unit may start: it fits, or it fits no frame and this one is still untouched.
+    pub fn allows(&self, estimate: Duration) -> bool {
+        self.spent + estimate <= self.planned || self.units == 0
+    }
+
+    /// Books a unit.
+    pub fn book(&mut self, took: Duration, name: impl FnOnce() -> String) {
+        self.spent += took;
+        self.units += 1;
+        if self.largest.as_ref().is_none_or(|(largest, _)| took > *largest) {
+            self.largest = Some((took, name()));
+        }
+    }
+
+    /// The name of the largest unit.
+    pub fn largest(self) -> Option<String> {
+        self.largest.map(|(took, name)| format!("{name}, {:.2} ms", took.as_secs_f64() * 1e3))
+    }
+}

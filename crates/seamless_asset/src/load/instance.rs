@@ -1,0 +1,67 @@
+//! One placement of a level, from request to leave. See [`Instance`].
+
+use std::sync::Arc;
+
+use bevy_asset::AssetPath;
+use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
+use bevy_platform::collections::HashMap;
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+use seamless_package::ObjectId;
+
+use super::{
+    InstanceId, InstanceRequest, Progress,
+    link::{ImportedObject, LoadedLevel},
+};
+
+/// On the root entity of a live level instance. The level's own entities are its descendants.
+#[derive(Component, Reflect, Debug, Default, Clone)]
+#[reflect(Component, Default, Clone)]
+pub struct LevelInstance {
+    /// What the request called it.
+    pub name: String,
+    /// Entities of the level by object id, as they were revealed.
+    #[reflect(ignore)]
+    pub objects: Arc<HashMap<u64, Entity>>,
+}
+
+impl LevelInstance {
+    /// The entity with this object id. It may have been despawned since the reveal.
+    #[must_use]
+    pub fn entity(&self, id: ObjectId) -> Option<Entity> {
+        self.objects.get(&id.0).copied()
+    }
+}
+
+/// What the pipeline knows about an instance.
+pub(super) struct Instance {
+    pub request: InstanceRequest,
+    pub phase: Phase,
+}
+
+/// The main thread's view of [`LoadState`](super::LoadState).
+pub(super) enum Phase {
+    /// In the queue.
+    Queued,
+    /// Its task runs.
+    Loading(Arc<Progress>),
+    /// Decoded; waits for packages, gates and its turn.
+    Staged(Box<LoadedLevel>, Vec<ImportedObject>),
+    /// In the world.
+    Live { root: Entity, entities: Vec<Entity> },
+    /// Still in the world, about to leave.
+    Leaving { root: Entity, entities: Vec<Entity> },
+    /// Failed; holds nothing.
+    Failed,
+}
+
+impl Instance {
+    /// All packages it needs, its own first.
+    pub fn packages(&self) -> impl Iterator<Item = &AssetPath<'static>> {
+        core::iter::once(&self.request.package).chain(&self.request.dependencies)
+    }
+}
+
+/// The order of two waiting instances: larger priority first, then the older.
+pub(super) fn by_priority(a: (f32, InstanceId), b: (f32, InstanceId)) -> core::cmp::Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+}

@@ -1,0 +1,149 @@
+//! The pipeline: from a request to a live level, and away again.
+//!
+//! ```text
+//! Requested → Opening → Linking → Reading → Decoding → Staged → (reveal) → Live → Leaving → gone
+//!                any stage before the reveal → Failed(error) | Cancelled
+//! ```
+//!
+//! [`Streamer`] takes requests. The work between *Opening* and *Decoding* runs in one task per package
+//! ([`task`]); the main thread only moves what is ready ([`pump`](self::pump)): results in, assets into
+//! their `Assets`, whole levels into and out of the world, all within the frame's budget.
+
+mod budget;
+mod instance;
+mod link;
+mod packages;
+mod pump;
+mod streamer;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::Arc;
+
+use bevy_asset::AssetPath;
+use bevy_ecs::{entity::Entity, message::Message};
+use bevy_reflect::Reflect;
+use bevy_transform::components::Transform;
+
+use crate::error::LoadError;
+
+pub use instance::LevelInstance;
+pub(crate) use pump::{Pipeline, pump, roll_frame};
+pub use streamer::Streamer;
+pub(crate) use link::LoadedLevel;
+pub(crate) use task::LoadServices;
+
+/// Names one placement of a level from request to leave; never reused in an app's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Reflect)]
+pub struct InstanceId(pub(crate) u64);
+
+/// A level to load, and where to place it.
+#[derive(Debug, Clone)]
+pub struct InstanceRequest {
+    /// What to call it in logs and reports.
+    pub name: String,
+    /// The level's package.
+    pub package: AssetPath<'static>,
+    /// The packages it imports from.
+    pub dependencies: Vec<AssetPath<'static>>,
+    /// The transform of the instance's root entity.
+    pub placement: Transform,
+    /// Larger goes first.
+    pub priority: f32,
+}
+
+/// Where a level instance is on its way; see the [module](self) for the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Reflect)]
+#[repr(u8)]
+pub enum LoadState {
+    /// In the queue.
+    Requested = 0,
+    /// Its package's summary and tables are being read.
+    Opening = 1,
+    /// Imports and exports get their handles.
+    Linking = 2,
+    /// The exports' data is being read.
+    Reading = 3,
+    /// Values are being decoded, off the main thread.
+    Decoding = 4,
+    /// All that can fail has succeeded; waits for its assets, its gates, and its turn.
+    Staged = 5,
+    /// In the world, whole.
+    Live = 6,
+    /// Asked to leave; still whole until its turn comes.
+    Leaving = 7,
+    /// Could not be loaded. Nothing of it is in the world.
+    Failed = 8,
+    /// Was not wanted any more before the reveal. Nothing of it is in the world.
+    Cancelled = 9,
+}
+
+impl LoadState {
+    fn from_u8(value: u8) -> Self {
+        match value {
+            0 => Self::Requested,
+            1 => Self::Opening,
+            2 => Self::Linking,
+            3 => Self::Reading,
+            _ => Self::Decoding,
+        }
+    }
+}
+
+/// What happened to a level instance. Written in [`StreamingSystems::Reveal`](crate::StreamingSystems).
+#[derive(Message, Debug, Clone)]
+pub enum InstanceEvent {
+    /// It is in the world, whole, since this frame.
+    Revealed {
+        /// Which one.
+        id: InstanceId,
+        /// Its root entity.
+        root: Entity,
+        /// How many entities it has, the root not counted.
+        entities: u32,
+    },
+    /// It left the world, whole, in this frame.
+    Left {
+        /// Which one.
+        id: InstanceId,
+    },
+    /// It was cancelled; it was never in the world.
+    Cancelled {
+        /// Which one.
+        id: InstanceId,
+    },
+    /// It could not be loaded; it was never in the world.
+    Failed {
+        /// Which one.
+        id: InstanceId,
+        /// File, object, reason and mend.
+        error: Arc<LoadError>,
+    },
+}
+
+/// What a task tells the main thread while it runs, and the other way round.
+#[derive(Default)]
+pub(crate) struct Progress {
+    state: AtomicU8,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    pub fn set(&self, state: LoadState) {
+        self.state.store(state as u8, Ordering::Relaxed);
+    }
+
+    pub fn state(&self) -> LoadState {
+        LoadState::from_u8(self.state.load(Ordering::Relaxed))
+    }
+
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}

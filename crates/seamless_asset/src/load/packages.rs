@@ -1,0 +1,62 @@
+//! The packages that are loading or live, each with its users. See [`PackageEntry`].
+
+use std::{collections::VecDeque, sync::Arc};
+
+use bevy_asset::{UntypedAssetId, UntypedHandle};
+use bevy_platform::collections::HashSet;
+use seamless_package::ObjectId;
+
+use super::{InstanceId, Progress, link::LoadedAsset};
+
+/// Where a package is.
+pub(super) enum PackageStatus {
+    /// A task reads and decodes it.
+    Loading(Arc<Progress>),
+    /// Its values move into `Assets`, some each frame.
+    Inserting(VecDeque<LoadedAsset>),
+    /// All values are in; a gate may hold it, since the frame that is named.
+    Gated { since: u64 },
+    /// Levels that need it may be revealed.
+    Ready,
+    /// It could not be loaded; its users fail with it.
+    Failed,
+}
+
+/// One package, for as long as a level instance uses it.
+pub(super) struct PackageEntry {
+    /// Instances that need it.
+    pub users: HashSet<InstanceId>,
+    pub status: PackageStatus,
+    /// The name that imports use; empty until it is loaded.
+    pub name: String,
+    pub exports: HashSet<ObjectId>,
+    /// Keep the package's objects alive, and those it imports.
+    pub handles: Vec<UntypedHandle>,
+    /// The assets whose values came from here: what gates watch.
+    pub assets: Vec<UntypedAssetId>,
+    /// Bytes read from its file.
+    pub bytes: u64,
+}
+
+impl PackageEntry {
+    pub fn loading(progress: Arc<Progress>) -> Self {
+        Self {
+            users: HashSet::default(),
+            status: PackageStatus::Loading(progress),
+            name: String::new(),
+            exports: HashSet::default(),
+            handles: Vec::new(),
+            assets: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Whether the task with this progress is the one that loads the package's assets.
+    pub fn is_loaded_by(&self, progress: &Arc<Progress>) -> bool {
+        matches!(&self.status, PackageStatus::Loading(own) if Arc::ptr_eq(own, progress))
+    }
+
+    pub fn is_ready(&self) -> bool {
+        matches!(self.status, PackageStatus::Ready)
+    }
+}

@@ -1,0 +1,60 @@
+//! Requests in, states out. See [`Streamer`].
+
+use bevy_ecs::resource::Resource;
+use bevy_platform::collections::HashMap;
+
+use super::{InstanceId, InstanceRequest, LoadState};
+
+/// The queue of level instances. Every call returns at once; the pipeline acts on it in
+/// [`StreamingSystems::Reveal`](crate::StreamingSystems) of the same frame.
+#[derive(Resource, Default)]
+pub struct Streamer {
+    next: u64,
+    pub(super) commands: Vec<Command>,
+    pub(super) states: HashMap<InstanceId, LoadState>,
+}
+
+pub(super) enum Command {
+    Load(InstanceId, Box<InstanceRequest>),
+    Priority(InstanceId, f32),
+    Unload(InstanceId),
+}
+
+impl Streamer {
+    /// Asks for a level. What becomes of it is told by [`InstanceEvent`](super::InstanceEvent)s.
+    pub fn load(&mut self, request: InstanceRequest) -> InstanceId {
+        let id = InstanceId(self.next);
+        self.next += 1;
+        self.states.insert(id, LoadState::Requested);
+        self.commands.push(Command::Load(id, Box::new(request)));
+        id
+    }
+
+    /// Changes the priority of a level that is not live yet.
+    pub fn set_priority(&mut self, id: InstanceId, priority: f32) {
+        self.commands.push(Command::Priority(id, priority));
+    }
+
+    /// Lets go of a level: cancels its load at the next stage, or takes it out of the world. Idempotent.
+    pub fn unload(&mut self, id: InstanceId) {
+        self.commands.push(Command::Unload(id));
+    }
+
+    /// Where the instance is; `None` once it is gone.
+    #[must_use]
+    pub fn state(&self, id: InstanceId) -> Option<LoadState> {
+        self.states.get(&id).copied()
+    }
+
+    /// How many instances are known, in any state.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Whether no instance is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+}

@@ -1,0 +1,138 @@
+//! The one moment in which a level's entities enter the world, and the one in which they leave. See [`reveal`].
+
+use core::any::TypeId;
+use std::sync::Arc;
+
+use bevy_camera::visibility::Visibility;
+use bevy_ecs::{
+    component::ComponentId,
+    entity::Entity,
+    hierarchy::{ChildOf, Children},
+    lifecycle::{ADD, INSERT},
+    reflect::ReflectComponent,
+    relationship::{RelationshipHookMode, RelationshipTarget},
+    world::World,
+};
+use bevy_platform::collections::HashMap;
+use bevy_reflect::{Reflect, TypeRegistry};
+
+use crate::{
+    load::{InstanceRequest, LevelInstance, LoadServices, LoadedLevel},
+    spawn::{Group, Passes, spawn, typed_column},
+};
+
+/// What is in the world since the reveal.
+pub(crate) struct Revealed {
+    pub root: Entity,
+    pub entities: Vec<Entity>,
+}
+
+/// Spawns a staged level whole: its root, and all its entities below.
+pub(crate) fn reveal(world: &mut World, loaded: LoadedLevel, request: &InstanceRequest, services: &LoadServices) -> Revealed {
+    let LoadedLevel { level, reserved, root, resources } = loaded;
+    // From here on the ids are spawned, not returned.
+    drop(reserved.take());
+    let registry = services.registry.read();
+    for resource in resources {
+        insert_resource(world, &*resource, &registry);
+    }
+    let mut groups = Vec::with_capacity(level.groups.len() + 1);
+    groups.push(root_group(root, level.roots, request, level.objects));
+    groups.extend(level.groups);
+    let codecs = services.codecs.clone();
+    let ids = |world: &World, type_id: TypeId| world.components().get_id(type_id);
+    register(world, &groups, &codecs, &registry);
+    spawn(world, groups, &ids, &LatePasses);
+    Revealed { root, entities: level.entities }
+}
+
+fn root_group(
+    root: Entity,
+    children: Vec<Entity>,
+    request: &InstanceRequest,
+    objects: Arc<HashMap<u64, Entity>>,
+) -> Group {
+    let instance = LevelInstance { name: request.name.clone(), objects };
+    let mut columns = vec![
+        typed_column(vec![instance]),
+        typed_column(vec![request.placement]),
+        typed_column(vec![Visibility::default()]),
+    ];
+    if !children.is_empty() {
+        columns.push(typed_column(vec![Children::from_collection_risky(children)]));
+    }
+    Group { entities: vec![root], columns }
+}
+
+/// Components that this world has not met yet get their ids.
+fn register(world: &mut World, groups: &[Group], codecs: &crate::codec::Codecs, registry: &TypeRegistry) {
+    for column in groups.iter().flat_map(|group| &group.columns) {
+        let type_id = (**column).type_id();
+        if world.components().get_id(type_id).is_none()
+            && let Ok(codec) = codecs.read().component(type_id, registry)
+        {
+            codec.register(world);
+        }
+    }
+    world.register_component::<LevelInstance>();
+    world.register_component::<Children>();
+    world.register_component::<ChildOf>();
+}
+
+/// Puts a persistent resource into the world, over the one that is there, as Bevy's scenes do.
+fn insert_resource(world: &mut World, resource: &dyn Reflect, registry: &TypeRegistry) {
+    let Some(component) = registry.get_type_data::<ReflectComponent>(resource.as_any().type_id()) else {
+        return;
+    };
+    let id = component.register_component(world);
+    let entity = match world.resource_entities().get(id) {
+        Some(entity) => entity,
+        None => world.spawn_empty().id(),
+    };
+    if let Ok(mut entity) = world.get_entity_mut(entity) {
+        let value = resource.as_partial_reflect();
+        component.apply_or_insert_mapped(&mut entity, value, registry, &mut (), RelationshipHookMode::Run);
+    }
+}
+
+/// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
+/// to other entities of the level, and must find them all.
+struct LatePasses;
+
+impl Passes for LatePasses {
+    fn is_late(&self, world: &World, id: ComponentId) -> bool {
+        is_observed(world, id) || has_foreign_hooks(world, id)
+    }
+}
+
+fn is_observed(world: &World, id: ComponentId) -> bool {
+    [ADD, INSERT].into_iter().any(|event| {
+        world.observers().try_get_observers(event).is_some_and(|observers| {
+            !observers.global_observers().is_empty() || observers.component_observers().contains_key(&id)
+        })
+    })
+}
+
+/// Bevy's hooks on insertion touch the entity itself only, those of relationships apart, which are skipped.
+fn has_foreign_hooks(world: &World, id: ComponentId) -> bool {
+    world.components().get_info(id).is_some_and(|info| {
+        // Bevy does not say whether a hook is set; setting one more time on a copy does.
+        let mut hooks = info.hooks().clone();
+        let any = hooks.try_on_add(|_, _| {}).is_none() || hooks.try_on_insert(|_, _| {}).is_none();
+        any && info.relationship_accessor().is_none() && !info.name().to_string().starts_with("bevy_")
+    })
+}
+
+/// Despawns a level whole. `entities` are the level's own: those that game code took out of the hierarchy go as well.
+pub(crate) fn leave(world: &mut World, root: Entity, entities: &[Entity]) {
+    if let Ok(root) = world.get_entity_mut(root) {
+        root.despawn();
+    }
+    for &entity in entities {
+        if world.entities().contains_spawned(entity)
+            && let Ok(entity) = world.get_entity_mut(entity)
+        {
+            entity.despawn();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! How much the pipeline may do, and what it did: [`StreamingSettings`], [`StreamingClock`], [`StreamingStats`].
+
+use core::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use bevy_ecs::{reflect::ReflectResource, resource::Resource};
+use bevy_platform::time::Instant;
+use bevy_reflect::Reflect;
+
+/// Limits of one frame's streaming work. Change it at any time; it is read every frame.
+#[derive(Resource, Reflect, Clone, Debug)]
+#[reflect(Resource)]
+pub struct StreamingSettings {
+    /// Main-thread time that all streaming work together may take in a frame. Default 2 ms.
+    ///
+    /// A unit of work (one level's reveal, one asset's insertion) is not cut: it starts only when its estimated time
+    /// fits, and one that fits no frame gets a frame of its own. What exceeds the budget all the same is counted and
+    /// named in [`StreamingStats::overruns`].
+    pub budget: Duration,
+    /// Bytes of meshes and images that are handed to Bevy in a frame, at most; a single larger asset goes alone.
+    /// Default 16 MiB.
+    pub upload_bytes_per_frame: u64,
+    /// Packages that are read and decoded at the same time. Default 8.
+    pub max_loads_in_flight: usize,
+    /// Frames that a reveal waits for its [`RevealGate`](crate::RevealGate)s before it goes ahead without them; counted in
+    /// [`StreamingStats::gate_deadlines`]. Default 120.
+    pub gate_deadline_frames: u32,
+}
+
+impl Default for StreamingSettings {
+    fn default() -> Self {
+        Self {
+            budget: Duration::from_millis(2),
+            upload_bytes_per_frame: 16 << 20,
+            max_loads_in_flight: 8,
+            gate_deadline_frames: 120,
+        }
+    }
+}
+
+/// Adds up the main-thread time of all streaming systems of a frame.
+///
+/// Plugins on top of the pipeline measure their own systems with it: `let _time = clock.measure();`.
+#[derive(Resource, Default)]
+pub struct StreamingClock {
+    nanoseconds: AtomicU64,
+}
+
+impl StreamingClock {
+    /// Counts the time until the guard is dropped.
+    pub fn measure(&self) -> ClockGuard<'_> {
+        ClockGuard {
+            clock: self,
+            start: Instant::now(),
+        }
+    }
+
+    /// Counts `time`.
+    pub fn add(&self, time: Duration) {
+        self.nanoseconds.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// What was counted in this frame so far.
+    #[must_use]
+    pub fn spent(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn restart(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.swap(0, Ordering::Relaxed))
+    }
+}
+
+/// Counts time while it lives; see [`StreamingClock::measure`].
+pub struct ClockGuard<'a> {
+    clock: &'a StreamingClock,
+    start: Instant,
+}
+
+impl Drop for ClockGuard<'_> {
+    fn drop(&mut self) {
+        self.clock.add(self.start.elapsed());
+    }
+}
+
+/// A frame whose streaming work took longer than the budget.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct Overrun {
+    /// Number of the frame, counted from the plugin's first.
+    pub frame: u64,
+    /// The frame's streaming work.
+    pub took: Duration,
+    /// The largest unit of work in it.
+    pub what: String,
+}
+
+/// How many [`Overrun`]s are kept; further ones are counted only.
+pub const OVERRUNS_KEPT: usize = 256;
+
+/// What the pipeline did since the app started.
+#[derive(Resource, Reflect, Clone, Debug, Default)]
+#[reflect(Resource)]
+pub struct StreamingStats {
+    /// Frames so far.
+    pub frame: u64,
+    /// Main-thread time of the last complete frame's streaming work.
+    pub last_frame: Duration,
+    /// Level instances revealed.
+    pub revealed: u64,
+    /// Level instances that left.
+    pub left: u64,
+    /// Loads that failed.
+    pub failed: u64,
+    /// Loads that were cancelled before the reveal.
+    pub cancelled: u64,
+    /// Entities of live level instances.
+    pub live_entities: u64,
+    /// Level instances that are live.
+    pub live_instances: u64,
+    /// Packages whose objects are live.
+    pub live_packages: u64,
+    /// Stored bytes of the live packages.
+    pub live_bytes: u64,
+    /// Bytes read from packages.
+    pub bytes_read: u64,
+    /// Bytes read for loads that were then cancelled or failed.
+    pub bytes_wasted: u64,
+    /// Frames that took longer than the budget.
+    pub overrun_count: u64,
+    /// The first [`OVERRUNS_KEPT`] of them, by name.
+    pub overruns: Vec<Overrun>,
+    /// Reveals that went ahead although a gate was closed.
+    pub gate_deadlines: u64,
+}

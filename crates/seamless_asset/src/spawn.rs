@@ -1,0 +1,211 @@
+//! Spawns entities from columns: the only file of the workspace with `unsafe`.
+//!
+//! A [`Column`] holds the values of one component for a run of entities, fully decoded, in a `Vec`. At the reveal each
+//! value is *moved* into the world through Bevy's [`BundleWriter`], all components of an entity in one archetype move and
+//! without relationship hooks, since both ends of every relationship inside a level are columns of it.
+#![expect(unsafe_code, reason = "components are moved by type-erased pointers; each block says why it is sound")]
+
+use core::{alloc::Layout, any::TypeId, ptr::NonNull};
+
+use bevy_ecs::{
+    bundle::{BundleScratch, BundleWriter},
+    component::{Component, ComponentId},
+    entity::Entity,
+    relationship::RelationshipHookMode,
+    world::World,
+};
+use bevy_ptr::OwningPtr;
+use bevy_reflect::Reflect;
+
+use crate::codec::DecodeError;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The values of one component for a run of entities, in order. Made by [`typed_column`] and [`reflected_column`].
+pub trait Column: sealed::Sealed + Send + Sync {
+    /// The component's type.
+    fn type_id(&self) -> TypeId;
+
+    /// How many values are left.
+    fn len(&self) -> usize;
+
+    /// Whether no value is left.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Moves the next value into `writer`; does nothing when none is left.
+    ///
+    /// # Safety
+    /// `id` must be the id of this column's type in the world whose entity `writer` is written to next.
+    unsafe fn push_next(&mut self, id: ComponentId, writer: &mut BundleWriter);
+
+    /// Drops the next value, for a row whose entity is gone.
+    fn drop_next(&mut self);
+}
+
+struct TypedColumn<C>(std::vec::IntoIter<C>);
+
+impl<C> sealed::Sealed for TypedColumn<C> {}
+
+impl<C: Component> Column for TypedColumn<C> {
+    fn type_id(&self) -> TypeId {
+        TypeId::of::<C>()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    unsafe fn push_next(&mut self, id: ComponentId, writer: &mut BundleWriter) {
+        let Some(value) = self.0.next() else { return };
+        OwningPtr::make(value, |ptr| {
+            // SAFETY: `ptr` owns a `C`, the layout is `C`'s, and the caller promises that `id` is `C`'s id in the
+            // world that the writer is for.
+            unsafe { writer.push_component_by_id(id, ptr, Layout::new::<C>()) };
+        });
+    }
+
+    fn drop_next(&mut self) {
+        self.0.next();
+    }
+}
+
+struct ReflectedColumn {
+    values: std::vec::IntoIter<Box<dyn Reflect>>,
+    type_id: TypeId,
+}
+
+impl sealed::Sealed for ReflectedColumn {}
+
+impl Column for ReflectedColumn {
+    fn type_id(&self) -> TypeId {
+        self.type_id
+    }
+
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    unsafe fn push_next(&mut self, id: ComponentId, writer: &mut BundleWriter) {
+        let Some(value) = self.values.next() else { return };
+        let layout = Layout::for_value(&*value);
+        let Some(pointer) = NonNull::new(Box::into_raw(value).cast::<u8>()) else { return };
+        // SAFETY: `pointer` owns a value whose type was compared with `self.type_id` when the column was made, of
+        // layout `layout`, and the caller promises that `id` belongs to that type. The writer copies the bytes, so the
+        // value lives on there and must not be dropped here.
+        unsafe { writer.push_component_by_id(id, OwningPtr::new(pointer), layout) };
+        if layout.size() != 0 {
+            // SAFETY: a box of a sized value of this layout was allocated by the global allocator; only its memory is
+            // freed, the value itself moved out above.
+            unsafe { std::alloc::dealloc(pointer.as_ptr(), layout) };
+        }
+    }
+
+    fn drop_next(&mut self) {
+        self.values.next();
+    }
+}
+
+/// A column of values whose type is known.
+#[must_use]
+pub fn typed_column<C: Component>(values: Vec<C>) -> Box<dyn Column> {
+    Box::new(TypedColumn(values.into_iter()))
+}
+
+/// A column of reflected values, all of the component type `type_id`.
+///
+/// # Errors
+/// When a value is of another type.
+pub fn reflected_column(values: Vec<Box<dyn Reflect>>, type_id: TypeId) -> Result<Box<dyn Column>, DecodeError> {
+    if let Some(other) = values.iter().find(|value| value.as_any().type_id() != type_id) {
+        return Err(DecodeError::Malformed(format!(
+            "a column holds a `{}`",
+            other.reflect_type_path()
+        )));
+    }
+    Ok(Box::new(ReflectedColumn {
+        values: values.into_iter(),
+        type_id,
+    }))
+}
+
+/// Entities that share one set of components, ready to be spawned.
+pub struct Group {
+    /// The reserved ids, one for each row.
+    pub entities: Vec<Entity>,
+    /// The columns; each holds as many values as there are entities.
+    pub columns: Vec<Box<dyn Column>>,
+}
+
+/// Which columns are inserted in which pass of a reveal; see [`spawn`].
+pub trait Passes {
+    /// Whether observers or hooks of the component `id` may look at other entities of the level, so that it must be
+    /// inserted after all of them exist.
+    fn is_late(&self, world: &World, id: ComponentId) -> bool;
+}
+
+/// Spawns all groups in two passes: first every entity with the columns that nobody observes, then the late columns.
+///
+/// Relationship hooks are skipped: a level's columns hold both ends of each relationship. All other hooks and observers run.
+/// An entity id that is already taken is skipped; ids come from the world's own allocator, so that does not happen.
+pub fn spawn(world: &mut World, groups: Vec<Group>, ids: &dyn Fn(&World, TypeId) -> Option<ComponentId>, passes: &dyn Passes) {
+    let mut scratch = BundleScratch::default();
+    let mut late = Vec::new();
+    for Group { entities, columns } in groups {
+        let (mut now, later) = split(world, columns, ids, passes);
+        for &entity in &entities {
+            let spawned = world.spawn_empty_at(entity).is_ok();
+            if !(spawned && now.is_empty()) {
+                insert_row(world, entity, &mut now, &mut scratch);
+            }
+        }
+        if !later.is_empty() {
+            late.push((entities, later));
+        }
+    }
+    for (entities, mut columns) in late {
+        for entity in entities {
+            insert_row(world, entity, &mut columns, &mut scratch);
+        }
+    }
+}
+
+type IdentifiedColumn = (ComponentId, Box<dyn Column>);
+
+/// Resolves component ids, sorts by them (Bevy caches bundles by the sorted ids), and splits off the late columns.
+fn split(
+    world: &World,
+    columns: Vec<Box<dyn Column>>,
+    ids: &dyn Fn(&World, TypeId) -> Option<ComponentId>,
+    passes: &dyn Passes,
+) -> (Vec<IdentifiedColumn>, Vec<IdentifiedColumn>) {
+    let mut identified: Vec<IdentifiedColumn> = columns
+        .into_iter()
+        .filter_map(|column| Some((ids(world, column.type_id())?, column)))
+        .filter(|(id, column)| {
+            // The pointer casts rest on this: the id is the one of the column's own type in this very world.
+            world.components().get_info(*id).and_then(|info| info.type_id()) == Some(column.type_id())
+        })
+        .collect();
+    identified.sort_by_key(|(id, _)| *id);
+    identified.into_iter().partition(|(id, _)| !passes.is_late(world, *id))
+}
+
+fn insert_row(world: &mut World, entity: Entity, columns: &mut [IdentifiedColumn], scratch: &mut BundleScratch) {
+    let Ok(mut entity) = world.get_entity_mut(entity) else {
+        // An observer despawned it. Its values go, so that the next row meets its own.
+        columns.iter_mut().for_each(|(_, column)| column.drop_next());
+        return;
+    };
+    let mut writer = scratch.writer();
+    for (id, column) in columns {
+        // SAFETY: `split` compared the id with the column's type in this world, and the writer is written to an
+        // entity of this world below.
+        unsafe { column.push_next(*id, &mut writer) };
+    }
+    // SAFETY: everything in the writer was pushed with ids of the world that `entity` is in.
+    unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, RelationshipHookMode::Skip) };
+}

@@ -1,0 +1,183 @@
+//! Loads levels through Bevy's `AssetServer`, a few ahead, and never waits for ever. See [`Loader`].
+
+use core::time::Duration;
+use std::time::Instant;
+
+use bevy::asset::{AssetPath, LoadState, RecursiveDependencyLoadState, UntypedHandle};
+use bevy::gltf::Gltf;
+use bevy::prelude::*;
+use bevy::world_serialization::WorldAsset;
+
+use crate::app::CookOptions;
+use crate::plan::{PlannedLevel, SourceKind};
+use crate::report::ContentError;
+
+/// How long the other loads of a level may go on after one of them failed, while nothing changes.
+const SETTLE: Duration = Duration::from_millis(250);
+/// Pause between updates in which nothing happened: the loaders need the processor.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How a load ended.
+pub(crate) enum LoadOutcome {
+    /// All is there.
+    Ready(UntypedHandle),
+    /// The source itself is there, but something that it refers to failed, or makes no progress.
+    Broken(UntypedHandle, ContentError),
+    /// The source itself is not there.
+    Stopped(ContentError),
+}
+
+struct Active {
+    handle: UntypedHandle,
+    state: (u8, u8),
+    changed: Instant,
+}
+
+/// The loads of all levels, of which a window is under way.
+pub(crate) struct Loader<'a> {
+    levels: &'a [PlannedLevel],
+    active: Vec<Option<Active>>,
+    timeout: Duration,
+    ahead: usize,
+    /// A number that changes whenever any asset arrives, and when it did.
+    mark: (usize, Instant),
+}
+
+impl<'a> Loader<'a> {
+    pub(crate) fn new(levels: &'a [PlannedLevel], options: &CookOptions) -> Self {
+        Self {
+            levels,
+            active: Vec::new(),
+            timeout: options.load_timeout,
+            ahead: options.levels_ahead.max(1),
+            mark: (0, Instant::now()),
+        }
+    }
+
+    /// Updates the app until the level `index` is loaded, failed, or made no progress for too long.
+    pub(crate) fn wait_for(&mut self, app: &mut App, index: usize) -> LoadOutcome {
+        self.start_until(app, index + self.ahead);
+        loop {
+            self.observe(app.world());
+            if let Some(outcome) = self.outcome(app.world(), index) {
+                return outcome;
+            }
+            app.update();
+            if !self.observe(app.world()) {
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+
+    /// Lets the level's assets go; those that no other level holds are freed.
+    pub(crate) fn release(&mut self, index: usize) {
+        if let Some(active) = self.active.get_mut(index) {
+            *active = None;
+        }
+    }
+
+    fn start_until(&mut self, app: &App, end: usize) {
+        let server = app.world().resource::<AssetServer>();
+        while let Some(level) = self.levels.get(self.active.len()).filter(|_| self.active.len() < end) {
+            let path = AssetPath::from_path(&level.asset_path);
+            let handle = match level.kind {
+                SourceKind::Gltf(_) => server.load::<Gltf>(path).untyped(),
+                SourceKind::DynamicWorld => server.load::<DynamicWorld>(path).untyped(),
+            };
+            self.active.push(Some(Active {
+                handle,
+                state: (0, 0),
+                changed: Instant::now(),
+            }));
+        }
+    }
+
+    /// Notes what changed; `false` when nothing did.
+    fn observe(&mut self, world: &World) -> bool {
+        let now = Instant::now();
+        let mark = arrived(world);
+        let mut changed = mark != self.mark.0;
+        if changed {
+            self.mark = (mark, now);
+        }
+        let server = world.resource::<AssetServer>();
+        for active in self.active.iter_mut().flatten() {
+            let state = state_numbers(server, &active.handle);
+            if state != active.state {
+                active.state = state;
+                active.changed = now;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn outcome(&self, world: &World, index: usize) -> Option<LoadOutcome> {
+        let (Some(active), level) = (self.active.get(index)?.as_ref()?, self.levels.get(index)?) else {
+            return None;
+        };
+        let server = world.resource::<AssetServer>();
+        let quiet = active.changed.max(self.mark.1).elapsed();
+        let error = |message: String| ContentError::new(level.source.as_str(), format!("level `{}`", level.name), message);
+        let loaded = match server.load_state(active.handle.id()) {
+            LoadState::Failed(cause) => {
+                let message = format!("failed to load: {cause}; correct the file, or add what loads it to the cooker");
+                return Some(LoadOutcome::Stopped(error(message)));
+            }
+            state => state.is_loaded(),
+        };
+        if loaded {
+            match server.recursive_dependency_load_state(active.handle.id()) {
+                RecursiveDependencyLoadState::Loaded => return Some(LoadOutcome::Ready(active.handle.clone())),
+                RecursiveDependencyLoadState::Failed(cause) if quiet >= SETTLE.min(self.timeout) => {
+                    let message = format!("something it refers to failed to load: {cause}");
+                    return Some(LoadOutcome::Broken(active.handle.clone(), error(message)));
+                }
+                _ => {}
+            }
+        }
+        if quiet < self.timeout {
+            return None;
+        }
+        let error = error(format!(
+            "made no progress for {:.1} s while {} loaded; check the file, and that the cooker has a loader for \
+             everything in it (`--load-timeout` waits longer)",
+            self.timeout.as_secs_f32(),
+            if loaded { "what it refers to" } else { "it" },
+        ));
+        Some(if loaded {
+            LoadOutcome::Broken(active.handle.clone(), error)
+        } else {
+            LoadOutcome::Stopped(error)
+        })
+    }
+}
+
+fn state_numbers(server: &AssetServer, handle: &UntypedHandle) -> (u8, u8) {
+    let own = match server.load_state(handle.id()) {
+        LoadState::NotLoaded => 0,
+        LoadState::Loading => 1,
+        LoadState::Loaded => 2,
+        LoadState::Failed(_) => 3,
+    };
+    let recursive = match server.recursive_dependency_load_state(handle.id()) {
+        RecursiveDependencyLoadState::NotLoaded => 0,
+        RecursiveDependencyLoadState::Loading => 1,
+        RecursiveDependencyLoadState::Loaded => 2,
+        RecursiveDependencyLoadState::Failed(_) => 3,
+    };
+    (own, recursive)
+}
+
+/// How many assets there are of the types that scenes are made of.
+fn arrived(world: &World) -> usize {
+    fn count<A: Asset>(world: &World) -> usize {
+        world.get_resource::<Assets<A>>().map_or(0, Assets::len)
+    }
+    count::<Image>(world)
+        + count::<Mesh>(world)
+        + count::<StandardMaterial>(world)
+        + count::<WorldAsset>(world)
+        + count::<DynamicWorld>(world)
+        + count::<Gltf>(world)
+}

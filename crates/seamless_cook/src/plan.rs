@@ -1,0 +1,343 @@
+//! A world file, checked: names, files and volumes that can be cooked. See [`WorldPlan::read`].
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use crate::report::ContentError;
+use crate::world_file::{LevelSource, ResourcePolicy, ShapeSource, VolumeSource, WorldFile};
+
+/// The ending of world files.
+pub const WORLD_EXTENSION: &str = ".world.ron";
+
+/// What kind of scene a source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SourceKind {
+    /// glTF, with the index of the scene if it is not the default one.
+    Gltf(Option<usize>),
+    /// Bevy's own `.scn.ron`.
+    DynamicWorld,
+}
+
+/// A level that can be loaded.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlannedLevel {
+    pub name: String,
+    /// As written in the world file, for messages.
+    pub source: String,
+    /// Relative to the asset root.
+    pub asset_path: PathBuf,
+    pub kind: SourceKind,
+    pub translation: [f32; 3],
+    pub rotation: [f32; 4],
+    pub scale: [f32; 3],
+    pub always_loaded: bool,
+}
+
+/// A world that can be cooked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WorldPlan {
+    pub name: String,
+    /// Absolute.
+    pub root: PathBuf,
+    pub levels: Vec<PlannedLevel>,
+    pub volumes: Vec<VolumeSource>,
+    pub resources: ResourcePolicy,
+}
+
+/// The world's name: the file name without `.world.ron`.
+pub(crate) fn world_name(world_file: &Path) -> String {
+    let name = world_file.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(WORLD_EXTENSION).or_else(|| name.strip_suffix(".ron"));
+    stem.unwrap_or(&name).to_owned()
+}
+
+struct Checker<'a> {
+    file: String,
+    world_file: &'a Path,
+    errors: Vec<ContentError>,
+}
+
+impl WorldPlan {
+    /// Reads and checks a world file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, not only the first thing.
+    pub(crate) fn read(world_file: &Path) -> Result<Self, Vec<ContentError>> {
+        let file = world_file.display().to_string();
+        let one = |message: String| vec![ContentError::new(file.as_str(), "", message)];
+        if !file.ends_with(WORLD_EXTENSION) {
+            return Err(one(format!("is no world file; give a file whose name ends with `{WORLD_EXTENSION}`")));
+        }
+        let world_file = std::path::absolute(world_file)
+            .map(|path| normalized(&path))
+            .map_err(|error| one(format!("has no absolute path: {error}")))?;
+        let text = std::fs::read_to_string(&world_file)
+            .map_err(|error| one(format!("cannot be read: {error}; give the path of a world file")))?;
+        let source = WorldFile::parse(&text).map_err(|error| one(error.to_string()))?;
+        let mut checker = Checker {
+            file,
+            world_file: &world_file,
+            errors: Vec::new(),
+        };
+        let plan = checker.plan(source);
+        if checker.errors.is_empty() { Ok(plan) } else { Err(checker.errors) }
+    }
+}
+
+impl Checker<'_> {
+    fn error(&mut self, object: impl Into<String>, message: impl Into<String>) {
+        self.errors.push(ContentError::new(self.file.as_str(), object, message));
+    }
+
+    fn plan(&mut self, source: WorldFile) -> WorldPlan {
+        let directory = self.world_file.parent().unwrap_or(Path::new("")).to_owned();
+        let mut files = Vec::new();
+        let mut levels = Vec::new();
+        for level in source.levels {
+            if let Some((level, file)) = self.level(&directory, level) {
+                levels.push(level);
+                files.push(file);
+            }
+        }
+        let root = self.root(&directory, source.root.as_deref(), &files);
+        for (level, file) in levels.iter_mut().zip(&files) {
+            match file.strip_prefix(&root) {
+                Ok(path) => level.asset_path = path.to_owned(),
+                Err(_) => self.error(
+                    format!("level `{}`", level.name),
+                    format!("its source `{}` is outside the world's `root`; move it, or widen `root`", level.source),
+                ),
+            }
+        }
+        self.names(&levels);
+        let names: BTreeSet<&str> = levels.iter().map(|level| level.name.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        let volumes = source.volumes.into_iter().enumerate();
+        let volumes = volumes.map(|(index, volume)| self.volume(index, volume, &names, &mut seen)).collect();
+        WorldPlan {
+            name: world_name(self.world_file),
+            root,
+            levels,
+            volumes,
+            resources: source.resources,
+        }
+    }
+
+    /// Checks one level; gives it with the absolute path of its source.
+    fn level(&mut self, directory: &Path, level: LevelSource) -> Option<(PlannedLevel, PathBuf)> {
+        let (file, label) = match level.source.split_once('#') {
+            Some((file, label)) => (file, Some(label)),
+            None => (level.source.as_str(), None),
+        };
+        let name = level.name.clone().unwrap_or_else(|| default_name(file, label));
+        let object = format!("level `{name}`");
+        let before = self.errors.len();
+        if let Err(message) = check_name(&name) {
+            self.error(&object, message);
+        }
+        self.placement(&object, &level);
+        let kind = self.kind(&object, file, label);
+        if Path::new(file).is_absolute() {
+            self.error(&object, format!("its source `{file}` is an absolute path; write it relative to the world file"));
+            return None;
+        }
+        let path = normalized(&directory.join(file));
+        if path == self.world_file {
+            self.error(&object, "lists the world file itself as its source; name a scene");
+        } else if kind.is_some() && !path.is_file() {
+            self.error(&object, format!("its source `{file}` is not there; correct the path, or make the file"));
+        }
+        if self.errors.len() > before {
+            return None;
+        }
+        let level = PlannedLevel {
+            name,
+            source: level.source,
+            asset_path: PathBuf::new(),
+            kind: kind?,
+            translation: level.translation,
+            rotation: level.rotation,
+            scale: level.scale,
+            always_loaded: level.always_loaded,
+        };
+        Some((level, path))
+    }
+
+    fn placement(&mut self, object: &str, level: &LevelSource) {
+        let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+        if !finite(&level.translation) || !finite(&level.rotation) || !finite(&level.scale) {
+            self.error(object, "its placement holds NaN or an infinite number; write finite numbers");
+            return;
+        }
+        let length: f32 = level.rotation.iter().map(|value| value * value).sum();
+        if (length - 1.0).abs() > 1e-2 {
+            self.error(object, "its `rotation` is no unit quaternion; (0.0, 0.0, 0.0, 1.0) turns nothing");
+        }
+        if level.scale.contains(&0.0) {
+            self.error(object, "its `scale` is zero on an axis; nothing would be seen of it");
+        }
+    }
+
+    fn kind(&mut self, object: &str, file: &str, label: Option<&str>) -> Option<SourceKind> {
+        let lower = file.to_ascii_lowercase();
+        if lower.ends_with(".gltf") || lower.ends_with(".glb") {
+            let Some(label) = label else { return Some(SourceKind::Gltf(None)) };
+            let index = label.strip_prefix("Scene").and_then(|index| index.parse().ok());
+            if index.is_none() {
+                self.error(object, format!("`#{label}` names no scene; write `#Scene0`, `#Scene1` and so on"));
+            }
+            return Some(SourceKind::Gltf(Some(index?)));
+        }
+        if lower.ends_with(".scn.ron") {
+            if label.is_some() {
+                self.error(object, "a `.scn.ron` file holds one scene; leave the label away");
+            }
+            return Some(SourceKind::DynamicWorld);
+        }
+        if lower.ends_with(WORLD_EXTENSION) {
+            self.error(object, "a world cannot be a level of a world; name scenes");
+        } else {
+            self.error(object, format!("`{file}` is no scene; sources are `.gltf`, `.glb` or `.scn.ron` files"));
+        }
+        None
+    }
+
+    fn root(&mut self, directory: &Path, root: Option<&str>, files: &[PathBuf]) -> PathBuf {
+        let Some(root) = root else {
+            let mut common = directory.to_owned();
+            while !files.iter().all(|file| file.starts_with(&common)) && common.pop() {}
+            return common;
+        };
+        if Path::new(root).is_absolute() {
+            self.error("root", format!("`{root}` is an absolute path; write it relative to the world file"));
+        }
+        let path = normalized(&directory.join(root));
+        if !path.is_dir() {
+            self.error("root", format!("`{root}` is no directory; correct it, or leave it away"));
+        }
+        path
+    }
+
+    /// Names are file names too, and files of one name differ by more than case.
+    fn names(&mut self, levels: &[PlannedLevel]) {
+        let mut seen = BTreeSet::new();
+        for level in levels {
+            if !seen.insert(level.name.to_lowercase()) {
+                self.error(
+                    format!("level `{}`", level.name),
+                    "there are two levels of this name; give one another `name` (upper and lower case count as one)",
+                );
+            }
+        }
+    }
+
+    fn volume(
+        &mut self,
+        index: usize,
+        mut volume: VolumeSource,
+        levels: &BTreeSet<&str>,
+        seen: &mut BTreeSet<String>,
+    ) -> VolumeSource {
+        let name = volume.name.clone().unwrap_or_else(|| format!("volume_{index}"));
+        let object = format!("volume `{name}`");
+        if !seen.insert(name.clone()) {
+            self.error(&object, "there are two volumes of this name; give one another `name`");
+        }
+        volume.name = Some(name);
+        if let Err(message) = check_shape(&volume.shape) {
+            self.error(&object, message);
+        }
+        if volume.unload_margin.is_some_and(|margin| !margin.is_finite() || margin < 0.0) {
+            self.error(&object, "its `unload_margin` is negative or not finite; write metres, zero or more");
+        }
+        if volume.levels.is_empty() {
+            self.error(&object, "lists no level; list the levels that it loads, or remove it");
+        }
+        // A level whose source is wrong is reported for that alone, so unknown names wait until all levels are right.
+        if self.errors.is_empty() {
+            for level in &volume.levels {
+                if !levels.contains(level.as_str()) {
+                    self.error(&object, format!("names `{level}`, which is no level of this world; correct the name"));
+                }
+            }
+        }
+        volume
+    }
+}
+
+fn check_shape(shape: &ShapeSource) -> Result<(), &'static str> {
+    const FINITE: &str = "its shape holds NaN or an infinite number; write finite numbers";
+    let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+    match shape {
+        ShapeSource::Box { min, max } => {
+            if !finite(min) || !finite(max) {
+                return Err(FINITE);
+            }
+            if min.iter().zip(max).any(|(min, max)| min > max) {
+                return Err("its `min` is greater than its `max`; exchange them");
+            }
+        }
+        ShapeSource::Sphere { center, radius } => {
+            if !finite(center) || !radius.is_finite() {
+                return Err(FINITE);
+            }
+            if *radius <= 0.0 {
+                return Err("its `radius` is not positive; write metres");
+            }
+        }
+        ShapeSource::Convex { planes } => {
+            if planes.is_empty() {
+                return Err("has no planes; an empty list would hold everything, use `always_loaded` for that");
+            }
+            if !planes.iter().all(|(normal, distance)| finite(normal) && distance.is_finite()) {
+                return Err(FINITE);
+            }
+            if planes.iter().any(|(normal, _)| *normal == [0.0; 3]) {
+                return Err("a plane's normal is zero; write the direction that points outside");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A level's name becomes a file name, on every system.
+fn check_name(name: &str) -> Result<(), String> {
+    let bad = |c: char| c.is_control() || "/\\:*?\"<>|#".contains(c);
+    if name.is_empty() || name.starts_with('.') || name.ends_with(['.', ' ']) || name.contains(bad) {
+        return Err("its name cannot be a file name; use letters, digits, `_` and `-`".into());
+    }
+    if name.len() > 200 {
+        return Err(format!("its name is {} bytes long; 200 are enough", name.len()));
+    }
+    let number = name.to_lowercase().strip_prefix("shared_").map(str::to_owned);
+    if number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {
+        return Err("its name is kept for packages of shared assets; give it another `name`".into());
+    }
+    Ok(())
+}
+
+fn default_name(file: &str, label: Option<&str>) -> String {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let lower = name.to_ascii_lowercase();
+    let ending = [".scn.ron", ".gltf", ".glb"].into_iter().find(|ending| lower.ends_with(ending));
+    let stem = ending.and_then(|ending| name.get(..name.len() - ending.len())).unwrap_or(name);
+    match label {
+        Some(label) => format!("{stem}_{label}"),
+        None => stem.to_owned(),
+    }
+}
+
+/// Takes `.` and `..` out, without asking the file system.
+pub(crate) fn normalized(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,177 @@
+//! What a cook tells: its report, its errors, its progress.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Something about one file, and one object in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ContentError {
+    /// The source file, as written in the world file, or relative to the asset root.
+    pub file: String,
+    /// The object in it; empty when it is about the whole file.
+    pub object: String,
+    /// What is wrong, and how to mend it.
+    pub message: String,
+}
+
+impl ContentError {
+    /// An error about `object` of `file`; an empty object stands for the whole file.
+    pub fn new(file: impl Into<String>, object: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            file: file.into(),
+            object: object.into(),
+            message: message.into(),
+        }
+    }
+}
+
+impl core::fmt::Display for ContentError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if self.object.is_empty() {
+            write!(f, "{}: {}", self.file, self.message)
+        } else {
+            write!(f, "{} ({}): {}", self.file, self.object, self.message)
+        }
+    }
+}
+
+/// One cooked level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LevelReport {
+    /// Its name.
+    pub name: String,
+    /// Its source, as written in the world file.
+    pub source: String,
+    /// How many entities it has.
+    pub entities: u32,
+    /// Size of its package in bytes.
+    pub bytes: u64,
+    /// The shared packages that it needs.
+    pub dependencies: Vec<String>,
+}
+
+/// One package that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PackageReport {
+    /// Its file name in the output directory.
+    pub file: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// How many assets it holds.
+    pub assets: u32,
+    /// How many levels use it.
+    pub users: u32,
+}
+
+/// What a cook did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CookReport {
+    /// The world's name.
+    pub world: String,
+    /// The levels, in the order of the world file.
+    pub levels: Vec<LevelReport>,
+    /// The packages, shared ones first. Empty when there were errors: then nothing is written.
+    pub packages: Vec<PackageReport>,
+    /// Size of all packages in bytes.
+    pub bytes: u64,
+    /// Entities of all levels.
+    pub entities: u64,
+    /// What was left out, or looks wrong but is not.
+    pub warnings: Vec<ContentError>,
+    /// What is wrong with the content, all of it.
+    pub errors: Vec<ContentError>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Why a world was not cooked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CookError {
+    /// The content has errors; nothing was written.
+    #[error("{} in the content of `{}`; nothing was written", counted(.0.errors.len(), "error"), .0.world)]
+    Content(Box<CookReport>),
+    /// The output cannot be written.
+    #[error("{} cannot be written: {source}; free the disk, or give another `--out`", path.display())]
+    Write {
+        /// Which file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The output directory holds another world's packages under the same names.
+    #[error("`{file}` in the output directory belongs to the world `{world}`; cook into a directory of its own")]
+    ForeignPackage {
+        /// The package.
+        file: String,
+        /// The other world.
+        world: String,
+    },
+}
+
+impl CookError {
+    /// The content errors, if it is about content.
+    #[must_use]
+    pub fn content_errors(&self) -> &[ContentError] {
+        match self {
+            Self::Content(report) => &report.errors,
+            _ => &[],
+        }
+    }
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The stages of a cook, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Bevy's loaders load the levels' sources. Steps are levels.
+    Load,
+    /// Levels and their assets become bytes. Steps are levels; runs interleaved with [`Stage::Load`].
+    Encode,
+    /// Deciding which assets go into shared packages. Steps are assets.
+    Share,
+    /// Packages are compressed and written. Steps are packages.
+    Write,
+}
+
+impl Stage {
+    /// All stages, in order.
+    pub const ALL: [Self; 4] = [Self::Load, Self::Encode, Self::Share, Self::Write];
+
+    /// A short name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Encode => "encode",
+            Self::Share => "share",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// Is told how far a cook has come. All methods do nothing unless implemented.
+pub trait Progress {
+    /// `stage` begins; it has `steps` steps.
+    fn begin(&self, stage: Stage, steps: u64) {
+        let _ = (stage, steps);
+    }
+
+    /// One step of `stage` is done; `what` was it.
+    fn step(&self, stage: Stage, what: &str) {
+        let _ = (stage, what);
+    }
+
+    /// `stage` is over.
+    fn end(&self, stage: Stage) {
+        let _ = stage;
+    }
+}
+
+/// No progress is shown.
+impl Progress for () {}

@@ -1,0 +1,134 @@
+//! The world file `*.world.ron`: what to cook, and where it stands. See [`WorldFile`].
+
+use serde::Deserialize;
+
+/// A world as its author writes it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorldFile {
+    /// The asset root, relative to the world file's directory. Default: the deepest directory that holds the world
+    /// file and all sources.
+    #[serde(default)]
+    pub root: Option<String>,
+    /// The levels.
+    #[serde(default)]
+    pub levels: Vec<LevelSource>,
+    /// The streaming volumes. Default: one around each level.
+    #[serde(default)]
+    pub volumes: Vec<VolumeSource>,
+    /// What to do with resources that a scene holds.
+    #[serde(default)]
+    pub resources: ResourcePolicy,
+}
+
+/// One level of a [`WorldFile`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelSource {
+    /// The level's name. Default: the source's file stem, and the label if there is one.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The scene, relative to the world file's directory: `.gltf`, `.glb` (with an optional `#Scene0`) or `.scn.ron`.
+    pub source: String,
+    /// Where the level stands, in metres.
+    #[serde(default)]
+    pub translation: [f32; 3],
+    /// How it is turned: a unit quaternion, x y z w.
+    #[serde(default = "identity")]
+    pub rotation: [f32; 4],
+    /// Its scale.
+    #[serde(default = "one")]
+    pub scale: [f32; 3],
+    /// Whether it is loaded wherever the streaming sources are.
+    #[serde(default)]
+    pub always_loaded: bool,
+}
+
+fn identity() -> [f32; 4] {
+    [0.0, 0.0, 0.0, 1.0]
+}
+
+fn one() -> [f32; 3] {
+    [1.0; 3]
+}
+
+/// One streaming volume of a [`WorldFile`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeSource {
+    /// Its name. Default: `volume_<n>`.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Its shape, in world space.
+    pub shape: ShapeSource,
+    /// How far outside, in metres, a streaming source must be before the levels leave. Default: a tenth of its size.
+    #[serde(default)]
+    pub unload_margin: Option<f32>,
+    /// The levels that it asks for, by name.
+    pub levels: Vec<String>,
+}
+
+/// The shape of a [`VolumeSource`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub enum ShapeSource {
+    /// An axis-aligned box.
+    Box {
+        /// Its least corner.
+        min: [f32; 3],
+        /// Its greatest corner.
+        max: [f32; 3],
+    },
+    /// A sphere.
+    Sphere {
+        /// Its centre.
+        center: [f32; 3],
+        /// Its radius.
+        radius: f32,
+    },
+    /// What is on the inner side of every plane.
+    Convex {
+        /// Normal and distance; a point is inside where `dot(normal, point) <= distance`.
+        planes: Vec<([f32; 3], f32)>,
+    },
+}
+
+/// What to do with resources that a scene holds: they are global, so they neither come nor go with a level.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum ResourcePolicy {
+    /// A scene with a resource is an error.
+    #[default]
+    Error,
+    /// Resources are left out, with a warning.
+    Ignore,
+    /// Resources are cooked with their level, inserted when it is first revealed, and stay for ever.
+    Persistent,
+}
+
+/// Why a world file cannot be parsed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}; see the world file's format in the documentation of `seamless_cook`")]
+pub struct WorldFileError {
+    /// Line in the file, from 1.
+    pub line: usize,
+    /// Column in the line, from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl WorldFile {
+    /// Parses the text of a world file. Optional fields may be given without `Some`.
+    ///
+    /// # Errors
+    /// With line and column, when it is no such text.
+    pub fn parse(text: &str) -> Result<Self, WorldFileError> {
+        ron::Options::default()
+            .with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
+            .from_str(text)
+            .map_err(|error| WorldFileError {
+                line: error.span.start.line,
+                column: error.span.start.col,
+                message: error.code.to_string(),
+            })
+    }
+}

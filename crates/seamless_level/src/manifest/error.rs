@@ -1,0 +1,92 @@
+//! Why a world manifest is refused. See [`ManifestError`].
+
+use crate::volume::VolumeError;
+
+/// A world manifest that can not be used: which part, why, and what mends it.
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// The file could not be read.
+    #[error("the world manifest cannot be read: {0}; check the path and the disk")]
+    Io(String),
+    /// More than the loader's limits allow.
+    #[error("the world manifest has {found} {what}, more than the limit of {limit}; split the world, or raise `ManifestLimits::{what}`")]
+    TooLarge {
+        /// What there is too much of; the field of [`ManifestLimits`](super::ManifestLimits).
+        what: &'static str,
+        /// How much there is.
+        found: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Not RON text, or not the text of a manifest.
+    #[error("the world manifest is not understood: {0}; it is written by `seamless cook`, cook the world again")]
+    Syntax(String),
+    /// Written by another version.
+    #[error("the world manifest has format {found}, this version reads format {supported}; cook the world again")]
+    Format {
+        /// The file's format.
+        found: u32,
+        /// The format that can be read.
+        supported: u32,
+    },
+    /// No levels.
+    #[error("world `{world}` has no levels; name at least one in its world file and cook it again")]
+    Empty {
+        /// The world's name.
+        world: String,
+    },
+    /// A level or volume without a name.
+    #[error("{what} {index} has no name; give it one in the world file and cook it again")]
+    Nameless {
+        /// `level` or `volume`.
+        what: &'static str,
+        /// Which, counted from zero.
+        index: usize,
+    },
+    /// Two levels or two volumes of the same name.
+    #[error("two {what}s are called `{name}`; rename one of them in the world file and cook it again")]
+    DuplicateName {
+        /// `level` or `volume`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A package path that is empty, absolute, or leads out of the manifest's directory.
+    #[error("level `{level}`: package path `{path}` must be relative, within the manifest's directory, without `..`, `\\`, `#` or `:`; cook the world again")]
+    PackagePath {
+        /// The level.
+        level: String,
+        /// The path.
+        path: String,
+    },
+    /// A level's package is among its own dependencies.
+    #[error("level `{level}`: its package `{package}` depends on itself; cook the world again")]
+    SelfDependency {
+        /// The level.
+        level: String,
+        /// The package.
+        package: String,
+    },
+    /// A package is twice among a level's dependencies.
+    #[error("level `{level}`: `{package}` is listed twice among its dependencies; cook the world again")]
+    DuplicateDependency {
+        /// The level.
+        level: String,
+        /// The package.
+        package: String,
+    },
+    /// A number of a level's placement or bounds is unusable.
+    #[error("level `{level}`: its {field} {fault}; mend it in the world file and cook it again")]
+    Placement {
+        /// The level.
+        level: String,
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// A volume that can not be used.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+}

@@ -1,0 +1,107 @@
+//! Reading and writing the manifest's text. See [`WorldManifestLoader`].
+
+use bevy_asset::{AssetLoader, LoadContext, io::Reader};
+use bevy_reflect::TypePath;
+use serde::{Deserialize, Serialize};
+
+use super::{MANIFEST_FORMAT, ManifestError, WorldManifest};
+
+/// A manifest nests five deep; more is somebody's bomb.
+const RECURSION_LIMIT: usize = 32;
+
+/// The most that a manifest may hold: what is larger is refused before it is worked on.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(default)]
+pub struct ManifestLimits {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Levels of the world.
+    pub levels: u64,
+    /// Streaming volumes of the world.
+    pub volumes: u64,
+}
+
+impl Default for ManifestLimits {
+    /// 64 MiB, 65 536 levels, 65 536 volumes.
+    fn default() -> Self {
+        Self {
+            bytes: 64 << 20,
+            levels: 1 << 16,
+            volumes: 1 << 16,
+        }
+    }
+}
+
+/// Loads `*.seamless` files as [`WorldManifest`]s. Its settings are the [`ManifestLimits`].
+#[derive(TypePath, Default)]
+pub struct WorldManifestLoader;
+
+impl AssetLoader for WorldManifestLoader {
+    type Asset = WorldManifest;
+    type Settings = ManifestLimits;
+    type Error = ManifestError;
+
+    async fn load(
+        &self,
+        reader: &mut dyn Reader,
+        settings: &ManifestLimits,
+        _: &mut LoadContext<'_>,
+    ) -> Result<WorldManifest, ManifestError> {
+        let mut bytes = Vec::new();
+        reader
+            .read_to_end(&mut bytes)
+            .await
+            .map_err(|error| ManifestError::Io(error.to_string()))?;
+        parse(&bytes, settings)
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &["seamless"]
+    }
+}
+
+/// Only the format's number, read first: a later format may differ in all else.
+#[derive(Deserialize)]
+#[serde(rename = "WorldManifest")]
+struct FormatOnly {
+    format: u32,
+}
+
+pub(super) fn parse(bytes: &[u8], limits: &ManifestLimits) -> Result<WorldManifest, ManifestError> {
+    within("bytes", bytes.len(), limits.bytes)?;
+    let options = ron::Options::default().with_recursion_limit(RECURSION_LIMIT);
+    let syntax = |error: ron::error::SpannedError| ManifestError::Syntax(error.to_string());
+    let FormatOnly { format } = options.from_bytes(bytes).map_err(syntax)?;
+    if format != MANIFEST_FORMAT {
+        return Err(ManifestError::Format {
+            found: format,
+            supported: MANIFEST_FORMAT,
+        });
+    }
+    let manifest: WorldManifest = options.from_bytes(bytes).map_err(syntax)?;
+    within("levels", manifest.levels.len(), limits.levels)?;
+    within("volumes", manifest.volumes.len(), limits.volumes)?;
+    manifest.validate()?;
+    Ok(manifest)
+}
+
+fn within(what: &'static str, found: usize, limit: u64) -> Result<(), ManifestError> {
+    let found = found as u64;
+    if found > limit {
+        return Err(ManifestError::TooLarge { what, found, limit });
+    }
+    Ok(())
+}
+
+pub(super) fn print(manifest: &WorldManifest) -> Result<String, ManifestError> {
+    // One line for each number would make the file ten times as long; one line for each field reads well.
+    let pretty = ron::ser::PrettyConfig::new()
+        .new_line("\n")
+        .indentor("  ")
+        .compact_arrays(false)
+        .depth_limit(4);
+    let mut text = ron::ser::to_string_pretty(manifest, pretty)
+        .map_err(|error| ManifestError::Syntax(error.to_string()))?;
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,135 @@
+//! The world manifest: what the cooker writes beside the packages, and what a [`SeamlessWorld`](crate::SeamlessWorld)
+//! is made of. See [`WorldManifest`].
+
+mod error;
+mod loader;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+pub use error::ManifestError;
+pub use loader::{ManifestLimits, WorldManifestLoader};
+
+use bevy_asset::Asset;
+use bevy_math::{Quat, Vec3};
+use bevy_reflect::Reflect;
+use bevy_transform::components::Transform;
+use serde::{Deserialize, Serialize};
+
+use crate::volume::VolumeShape;
+
+/// The version of the manifest's format that this crate reads and writes.
+pub const MANIFEST_FORMAT: u32 = 1;
+
+/// A cooked world: its levels, where they stand, and the volumes that ask for them.
+///
+/// The file is RON text, `<world name>.seamless`, beside the packages it names.
+#[derive(Asset, Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct WorldManifest {
+    /// [`MANIFEST_FORMAT`] of the cooker that wrote it.
+    pub format: u32,
+    /// The world's name, for people.
+    pub name: String,
+    /// The levels; their order breaks ties where priorities are equal.
+    pub levels: Vec<LevelEntry>,
+    /// The volumes.
+    pub volumes: Vec<VolumeEntry>,
+}
+
+/// One level of a [`WorldManifest`].
+#[derive(Reflect, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct LevelEntry {
+    /// Its name, unique in the world.
+    pub name: String,
+    /// Its package, a path relative to the manifest's directory.
+    pub package: String,
+    /// The shared packages it needs, relative likewise, in the order in which they are to be loaded.
+    pub dependencies: Vec<String>,
+    /// Where its origin stands in the world.
+    pub translation: [f32; 3],
+    /// How it is turned: a unit quaternion `x, y, z, w`.
+    pub rotation: [f32; 4],
+    /// Its scale along each axis.
+    pub scale: [f32; 3],
+    /// Whether it is wanted always, wherever the sources are.
+    pub always_loaded: bool,
+    /// How many entities it has.
+    pub entities: u32,
+    /// The size of its package, in bytes; shared packages do not count.
+    pub bytes: u64,
+    /// The world-space box (min, max) around what it renders, after placement, when known.
+    pub bounds: Option<([f32; 3], [f32; 3])>,
+}
+
+impl Default for LevelEntry {
+    /// A nameless level without a package, placed at the origin.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            package: String::new(),
+            dependencies: Vec::new(),
+            translation: [0.0; 3],
+            rotation: [0.0, 0.0, 0.0, 1.0],
+            scale: [1.0; 3],
+            always_loaded: false,
+            entities: 0,
+            bytes: 0,
+            bounds: None,
+        }
+    }
+}
+
+/// One streaming volume of a [`WorldManifest`].
+#[derive(Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeEntry {
+    /// Its name, unique among the volumes.
+    pub name: String,
+    /// Its shape, in world space.
+    pub shape: VolumeShape,
+    /// How far outside a source may be before the levels leave, in world units.
+    pub unload_margin: f32,
+    /// The names of the levels it asks for.
+    pub levels: Vec<String>,
+}
+
+impl LevelEntry {
+    /// The placement as a transform.
+    #[must_use]
+    pub fn placement(&self) -> Transform {
+        Transform {
+            translation: Vec3::from_array(self.translation),
+            rotation: Quat::from_array(self.rotation).normalize(),
+            scale: Vec3::from_array(self.scale),
+        }
+    }
+}
+
+impl WorldManifest {
+    /// Checks that the manifest makes sense: see [`ManifestError`] for what is looked at.
+    ///
+    /// # Errors
+    /// The first fault found; it names the level or the volume and what mends it.
+    pub fn validate(&self) -> Result<(), ManifestError> {
+        validate::manifest(self)
+    }
+
+    /// Reads a manifest from the text of its file, and validates it.
+    ///
+    /// # Errors
+    /// When it is larger than `limits`, no manifest of this version, or not valid.
+    pub fn from_ron(bytes: &[u8], limits: &ManifestLimits) -> Result<Self, ManifestError> {
+        loader::parse(bytes, limits)
+    }
+
+    /// The text of its file: the same text for the same manifest, on every platform.
+    ///
+    /// # Errors
+    /// When it is not valid; an invalid manifest is never written.
+    pub fn to_ron(&self) -> Result<String, ManifestError> {
+        self.validate()?;
+        loader::print(self)
+    }
+}

@@ -1,0 +1,122 @@
+//! The checks of [`WorldManifest::validate`].
+
+use std::collections::HashSet;
+
+use super::{LevelEntry, MANIFEST_FORMAT, ManifestError, VolumeEntry, WorldManifest};
+use crate::volume::{VolumeError, VolumeFault};
+
+/// How far the squared length of a rotation may be from one.
+const ROTATION_TOLERANCE: f32 = 1e-3;
+
+pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
+    if manifest.format != MANIFEST_FORMAT {
+        return Err(ManifestError::Format {
+            found: manifest.format,
+            supported: MANIFEST_FORMAT,
+        });
+    }
+    if manifest.levels.is_empty() {
+        return Err(ManifestError::Empty {
+            world: manifest.name.clone(),
+        });
+    }
+    let levels = unique("level", manifest.levels.iter().map(|level| level.name.as_str()))?;
+    unique("volume", manifest.volumes.iter().map(|volume| volume.name.as_str()))?;
+    manifest.levels.iter().try_for_each(level)?;
+    manifest.volumes.iter().try_for_each(|entry| volume(entry, &levels))
+}
+
+fn unique<'a>(
+    what: &'static str,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<HashSet<&'a str>, ManifestError> {
+    let mut seen = HashSet::new();
+    for (index, name) in names.enumerate() {
+        if name.is_empty() {
+            return Err(ManifestError::Nameless { what, index });
+        }
+        if !seen.insert(name) {
+            let name = name.to_owned();
+            return Err(ManifestError::DuplicateName { what, name });
+        }
+    }
+    Ok(seen)
+}
+
+fn level(entry: &LevelEntry) -> Result<(), ManifestError> {
+    packages(entry)?;
+    let fault = |field, fault| {
+        Err(ManifestError::Placement {
+            level: entry.name.clone(),
+            field,
+            fault,
+        })
+    };
+    const NOT_FINITE: &str = "is infinite or not a number";
+    if !finite(&entry.translation) {
+        return fault("translation", NOT_FINITE);
+    }
+    let length: f32 = entry.rotation.iter().map(|part| part * part).sum();
+    // Written so that a NaN is refused, too.
+    if !((length - 1.0).abs() <= ROTATION_TOLERANCE) {
+        return fault("rotation", "is no unit quaternion");
+    }
+    if !finite(&entry.scale) {
+        return fault("scale", NOT_FINITE);
+    }
+    if entry.scale.contains(&0.0) {
+        return fault("scale", "is zero along an axis");
+    }
+    match &entry.bounds {
+        Some((min, max)) if !(finite(min) && finite(max)) => fault("bounds", NOT_FINITE),
+        Some((min, max)) if min.iter().zip(max).any(|(min, max)| min > max) => {
+            fault("bounds", "have a `min` above their `max`")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn packages(entry: &LevelEntry) -> Result<(), ManifestError> {
+    let level = || entry.name.clone();
+    let mut seen = HashSet::new();
+    for path in std::iter::once(&entry.package).chain(&entry.dependencies) {
+        if !is_inner_path(path) {
+            let path = path.clone();
+            return Err(ManifestError::PackagePath { level: level(), path });
+        }
+        if !seen.insert(path) {
+            let package = path.clone();
+            return Err(if path == &entry.package {
+                ManifestError::SelfDependency { level: level(), package }
+            } else {
+                ManifestError::DuplicateDependency { level: level(), package }
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path stays within the directory it is relative to, on every platform and in every asset source.
+fn is_inner_path(path: &str) -> bool {
+    !path.contains(['\\', '#', ':', '\0'])
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+fn volume(entry: &VolumeEntry, levels: &HashSet<&str>) -> Result<(), ManifestError> {
+    let fault = entry.shape.validate(entry.unload_margin).err().or_else(|| {
+        let unknown = entry.levels.iter().find(|name| !levels.contains(name.as_str()))?;
+        Some(VolumeFault::UnknownLevel(unknown.clone()))
+    });
+    match fault {
+        Some(fault) => Err(VolumeError {
+            volume: entry.name.clone(),
+            fault,
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
+fn finite(numbers: &[f32]) -> bool {
+    numbers.iter().all(|number| number.is_finite())
+}

@@ -1,0 +1,208 @@
+//! The geometry of streaming volumes: pure functions. See [`VolumeShape`].
+
+use bevy_math::{Mat3, Vec3};
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+use serde::{Deserialize, Serialize};
+
+/// The part of a volume's size that is its margin, when nothing else is said.
+const DEFAULT_MARGIN: f32 = 0.1;
+/// The margin of a shape whose size is not known, in world units.
+const UNSIZED_MARGIN: f32 = 10.0;
+
+/// A region in world space.
+#[derive(Reflect, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[reflect(Default, Clone, PartialEq)]
+pub enum VolumeShape {
+    /// An axis-aligned box.
+    Box {
+        /// The corner with the smallest coordinates.
+        min: Vec3,
+        /// The corner with the largest coordinates.
+        max: Vec3,
+    },
+    /// A ball.
+    Sphere {
+        /// Its middle.
+        center: Vec3,
+        /// Its radius, in world units.
+        radius: f32,
+    },
+    /// The points that are behind every plane: `dot(normal, point) <= d`. It need not be bounded.
+    Convex {
+        /// Outward normal and `d` of each plane. A normal of another length than one scales its `d` along.
+        planes: Vec<(Vec3, f32)>,
+    },
+}
+
+impl Default for VolumeShape {
+    /// A ball of radius one around the origin.
+    fn default() -> Self {
+        Self::Sphere {
+            center: Vec3::ZERO,
+            radius: 1.0,
+        }
+    }
+}
+
+/// A volume that can not be used: which, why, and what mends it.
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+#[error("streaming volume `{volume}`: {fault}")]
+pub struct VolumeError {
+    /// The volume's name, or its entity.
+    pub volume: String,
+    /// What is wrong.
+    pub fault: VolumeFault,
+}
+
+/// What is wrong with a volume.
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VolumeFault {
+    /// A coordinate, a radius or a plane is infinite or not a number.
+    #[error("its {0} is infinite or not a number; give finite numbers")]
+    NotFinite(&'static str),
+    /// A box ends before it starts.
+    #[error("its box has a `min` above its `max`; exchange them")]
+    InvertedBox,
+    /// A ball of negative size.
+    #[error("its radius is negative; give zero or more")]
+    NegativeRadius,
+    /// A convex shape without planes would be everywhere.
+    #[error("its convex shape has no planes; give at least one, or use a box")]
+    NoPlanes,
+    /// A plane without a direction.
+    #[error("plane {0} of its convex shape has a normal of length zero; give it a direction")]
+    NoNormal(usize),
+    /// The margin is negative or not finite.
+    #[error("its unload margin is negative, infinite or not a number; give zero or more")]
+    Margin,
+    /// It asks for a level that its world has not.
+    #[error("it asks for level `{0}`, which its world has not; mend the name, or add the level to the world file and cook it")]
+    UnknownLevel(String),
+    /// It names no world, and there are several.
+    #[error("it names no world, and there are several; set its `world`")]
+    AmbiguousWorld,
+}
+
+impl VolumeShape {
+    /// Checks the shape and a margin.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn validate(&self, unload_margin: f32) -> Result<(), VolumeFault> {
+        if !(unload_margin.is_finite() && unload_margin >= 0.0) {
+            return Err(VolumeFault::Margin);
+        }
+        match self {
+            Self::Box { min, max } if !(min.is_finite() && max.is_finite()) => Err(VolumeFault::NotFinite("box")),
+            Self::Box { min, max } if min.cmpgt(*max).any() => Err(VolumeFault::InvertedBox),
+            Self::Sphere { center, radius } if !(center.is_finite() && radius.is_finite()) => {
+                Err(VolumeFault::NotFinite("sphere"))
+            }
+            Self::Sphere { radius, .. } if *radius < 0.0 => Err(VolumeFault::NegativeRadius),
+            Self::Convex { planes } => validate_planes(planes),
+            _ => Ok(()),
+        }
+    }
+
+    /// The distance from `point` to the border, in world units: negative inside, zero on it, positive outside.
+    ///
+    /// Outside a convex shape it is a lower bound of the distance: the largest distance to one of its planes, exact
+    /// where the nearest point lies within a face. Infinite for a shape that [`validate`](Self::validate) refuses, and
+    /// for a point that is not finite: nothing is ever inside of those.
+    #[must_use]
+    pub fn signed_distance(&self, point: Vec3) -> f32 {
+        if !point.is_finite() {
+            return f32::INFINITY;
+        }
+        let distance = match self {
+            Self::Box { min, max } => box_distance(*min, *max, point),
+            Self::Sphere { center, radius } if *radius >= 0.0 => point.distance(*center) - radius,
+            Self::Sphere { .. } => f32::INFINITY,
+            Self::Convex { planes } => planes_distance(planes, point),
+        };
+        if distance.is_finite() { distance } else { f32::INFINITY }
+    }
+
+    /// Whether `point` is inside or on the border.
+    #[must_use]
+    pub fn contains(&self, point: Vec3) -> bool {
+        self.signed_distance(point) <= 0.0
+    }
+
+    /// The distance from `point` to the middle, in world units. The middle of a convex shape is where its planes are
+    /// equally far (in the sense of least squares); in a direction in which it has no border it does not count.
+    #[must_use]
+    pub fn center_distance(&self, point: Vec3) -> f32 {
+        let distance = match self {
+            // Halves first: the sum of two large corners could overflow.
+            Self::Box { min, max } => point.distance(*min * 0.5 + *max * 0.5),
+            Self::Sphere { center, .. } => point.distance(*center),
+            Self::Convex { planes } => planes_center_offset(planes, point).length(),
+        };
+        if distance.is_finite() { distance } else { f32::MAX }
+    }
+
+    /// The margin of a volume whose author named none: 10 % of its largest extent, or ten units for a convex shape.
+    #[must_use]
+    pub fn default_unload_margin(&self) -> f32 {
+        let margin = match self {
+            Self::Box { min, max } => (*max - *min).max_element() * DEFAULT_MARGIN,
+            Self::Sphere { radius, .. } => radius * 2.0 * DEFAULT_MARGIN,
+            Self::Convex { .. } => UNSIZED_MARGIN,
+        };
+        if margin.is_finite() { margin.max(0.0) } else { UNSIZED_MARGIN }
+    }
+}
+
+fn validate_planes(planes: &[(Vec3, f32)]) -> Result<(), VolumeFault> {
+    if planes.is_empty() {
+        return Err(VolumeFault::NoPlanes);
+    }
+    for (index, (normal, d)) in planes.iter().enumerate() {
+        if !(normal.length_squared().is_finite() && d.is_finite()) {
+            return Err(VolumeFault::NotFinite("convex shape"));
+        }
+        if !normal.is_normalized() && normal.try_normalize().is_none() {
+            return Err(VolumeFault::NoNormal(index));
+        }
+    }
+    Ok(())
+}
+
+fn box_distance(min: Vec3, max: Vec3, point: Vec3) -> f32 {
+    // Minima and maxima of floats drop a NaN, so it is looked for here.
+    if !(min.is_finite() && max.is_finite()) || min.cmpgt(max).any() {
+        return f32::INFINITY;
+    }
+    let beyond = (min - point).max(point - max);
+    beyond.max(Vec3::ZERO).length() + beyond.max_element().min(0.0)
+}
+
+fn planes_distance(planes: &[(Vec3, f32)], point: Vec3) -> f32 {
+    let mut distance = f32::NEG_INFINITY;
+    for (normal, d) in planes {
+        let to_plane = (normal.dot(point) - d) / normal.length();
+        if !to_plane.is_finite() {
+            return f32::INFINITY;
+        }
+        distance = distance.max(to_plane);
+    }
+    distance
+}
+
+/// From `point` to the middle of the planes: the least-squares solution of `dot(normal, middle) = d` that is nearest
+/// to `point`.
+fn planes_center_offset(planes: &[(Vec3, f32)], point: Vec3) -> Vec3 {
+    /// Small beside the eigenvalues of real shapes (one or more); makes an unbounded one solvable.
+    const REGULAR: f32 = 1e-4;
+    let mut matrix = Mat3::from_diagonal(Vec3::splat(REGULAR));
+    let mut right = Vec3::ZERO;
+    for (normal, d) in planes {
+        let length = normal.length();
+        let unit = *normal / length;
+        matrix += Mat3::from_cols(unit * unit.x, unit * unit.y, unit * unit.z);
+        right += unit * (d / length - unit.dot(point));
+    }
+    matrix.inverse() * right
+}

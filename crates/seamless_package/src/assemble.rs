@@ -1,0 +1,326 @@
+//! Turning collected objects into the bytes of a package.
+
+use crate::cursor::ByteWriter;
+use crate::id::{ObjectId, ObjectRef, Role};
+use crate::summary::{CHECKSUM_RANGE, FORMAT_VERSION, MAGIC, SUMMARY_SIZE, Summary, checksum};
+use crate::tables::{Bulk, Codec, Export, Import, NameIndex, Wire, Zero};
+use std::collections::BTreeSet;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The most bytes that one LZ4 block may hold.
+const LZ4_MAX_INPUT: usize = 0x7E00_0000;
+
+/// Bytes as they will be stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Packed {
+    pub stored: Vec<u8>,
+    pub raw_size: u64,
+    pub codec: Codec,
+}
+
+/// Compresses if that is allowed and saves more than a tenth.
+pub(crate) fn pack(raw: Vec<u8>, codec: Codec) -> Packed {
+    let raw_size = raw.len() as u64;
+    if codec == Codec::Lz4 && raw.len() <= LZ4_MAX_INPUT {
+        let stored = lz4_flex::block::compress(&raw);
+        if (stored.len() as u64).saturating_mul(10) < raw_size.saturating_mul(9) {
+            return Packed {
+                stored,
+                raw_size,
+                codec,
+            };
+        }
+    }
+    Packed {
+        stored: raw,
+        raw_size,
+        codec: Codec::None,
+    }
+}
+
+/// An export that was added to the writer.
+#[derive(Debug, Clone)]
+pub(crate) struct WrittenExport {
+    pub name: String,
+    pub object_id: ObjectId,
+    pub class: ObjectRef,
+    pub outer: ObjectRef,
+    pub role: Role,
+    pub data: Packed,
+    pub refs: Vec<ObjectRef>,
+    pub bulk: Vec<Packed>,
+}
+
+/// An import that was added to the writer.
+#[derive(Debug, Clone)]
+pub(crate) struct WrittenImport {
+    pub package: String,
+    pub object: String,
+    pub type_path: String,
+    pub object_id: ObjectId,
+    pub role: Role,
+}
+
+/// All that goes into a package.
+///
+/// Numbers that do not fit their field are written as the largest value; the package is then larger than any limits,
+/// and the writer's last step, opening what it wrote, refuses it.
+#[derive(Debug, Clone)]
+pub(crate) struct Parts {
+    pub package: String,
+    pub imports: Vec<WrittenImport>,
+    pub exports: Vec<WrittenExport>,
+}
+
+/// A section under its checksum.
+struct Section {
+    bytes: Vec<u8>,
+    offset: u64,
+    checksum: u64,
+}
+
+impl Section {
+    fn new(bytes: Vec<u8>, offset: u64) -> Self {
+        let checksum = xxh3_64(&bytes);
+        Self {
+            bytes,
+            offset,
+            checksum,
+        }
+    }
+
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn end(&self) -> u64 {
+        self.offset.saturating_add(self.size())
+    }
+}
+
+/// Sizes of the regions behind the tables.
+#[derive(Clone, Copy)]
+struct Regions {
+    class_data: u64,
+    data: u64,
+    bulk: u64,
+}
+
+impl Parts {
+    pub(crate) fn new(package: &str) -> Self {
+        Self {
+            package: package.to_owned(),
+            imports: Vec::new(),
+            exports: Vec::new(),
+        }
+    }
+
+    /// The bytes of the package.
+    pub(crate) fn assemble(self) -> Vec<u8> {
+        let name_set = self.names();
+        let name_list: Vec<&str> = name_set.into_iter().collect();
+        let regions = self.regions();
+        let names = Section::new(write_names(&name_list), SUMMARY_SIZE as u64);
+        let imports = Section::new(self.write_imports(&name_list), names.end());
+        let data_offset = imports.end().saturating_add(self.exports_size());
+        let exports = self.write_exports(&name_list, data_offset, regions);
+        let exports = Section::new(exports, imports.end());
+        let summary = self.summary(&name_list, [&names, &imports, &exports], regions);
+        let mut file = write_summary(&summary);
+        file.reserve_exact(usize::try_from(summary.file_len).unwrap_or(0));
+        for section in [names, imports, exports] {
+            file.extend_from_slice(&section.bytes);
+        }
+        for export in self.exports.iter().filter(|export| export.class.is_none()) {
+            file.extend_from_slice(&export.data.stored);
+        }
+        for export in self.exports.iter().filter(|export| !export.class.is_none()) {
+            file.extend_from_slice(&export.data.stored);
+        }
+        for bulk in self.exports.iter().flat_map(|export| &export.bulk) {
+            file.extend_from_slice(&bulk.stored);
+        }
+        file
+    }
+
+    fn names(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::from([self.package.as_str()]);
+        names.extend(self.exports.iter().map(|export| export.name.as_str()));
+        for import in &self.imports {
+            names.extend([&import.package, &import.object, &import.type_path].map(String::as_str));
+        }
+        names
+    }
+
+    fn regions(&self) -> Regions {
+        let size = |packed: &Packed| packed.stored.len() as u64;
+        let classes = self.exports.iter().filter(|export| export.class.is_none());
+        let bulk = self.exports.iter().flat_map(|export| &export.bulk);
+        Regions {
+            class_data: classes.map(|export| size(&export.data)).sum(),
+            data: self.exports.iter().map(|export| size(&export.data)).sum(),
+            bulk: bulk.map(size).sum(),
+        }
+    }
+
+    fn ref_count(&self) -> usize {
+        self.exports.iter().map(|export| export.refs.len()).sum()
+    }
+
+    fn bulk_count(&self) -> usize {
+        self.exports.iter().map(|export| export.bulk.len()).sum()
+    }
+
+    fn exports_size(&self) -> u64 {
+        let size = |count: usize, entry: usize| count.saturating_mul(entry) as u64;
+        size(self.exports.len(), Export::SIZE)
+            .saturating_add(size(self.ref_count(), ObjectRef::SIZE))
+            .saturating_add(size(self.bulk_count(), Bulk::SIZE))
+    }
+
+    fn write_imports(&self, names: &[&str]) -> Vec<u8> {
+        let mut writer = ByteWriter::new();
+        for import in &self.imports {
+            Import {
+                object_id: import.object_id,
+                package: name_index(names, &import.package),
+                object: name_index(names, &import.object),
+                type_path: name_index(names, &import.type_path),
+                role: import.role,
+                reserved: Zero,
+            }
+            .write(&mut writer);
+        }
+        writer.into_bytes()
+    }
+
+    fn write_exports(&self, names: &[&str], data_offset: u64, regions: Regions) -> Vec<u8> {
+        let mut exports = ByteWriter::new();
+        let mut refs = ByteWriter::new();
+        let mut bulk = ByteWriter::new();
+        let mut class_end = data_offset;
+        let mut data_end = data_offset.saturating_add(regions.class_data);
+        let mut bulk_end = data_offset.saturating_add(regions.data);
+        let (mut first_ref, mut first_bulk) = (0_u32, 0_u32);
+        for export in &self.exports {
+            let end = if export.class.is_none() {
+                &mut class_end
+            } else {
+                &mut data_end
+            };
+            let record = Export {
+                object_id: export.object_id,
+                name: name_index(names, &export.name),
+                class: export.class,
+                outer: export.outer,
+                role: export.role,
+                codec: export.data.codec,
+                reserved: Zero,
+                data_offset: *end,
+                stored_size: export.data.stored.len() as u64,
+                raw_size: export.data.raw_size,
+                checksum: xxh3_64(&export.data.stored),
+                first_ref,
+                ref_count: fit(export.refs.len()),
+                first_bulk,
+                bulk_count: fit(export.bulk.len()),
+            };
+            *end = end.saturating_add(record.stored_size);
+            first_ref = first_ref.saturating_add(record.ref_count);
+            first_bulk = first_bulk.saturating_add(record.bulk_count);
+            record.write(&mut exports);
+            for reference in &export.refs {
+                reference.write(&mut refs);
+            }
+            for payload in &export.bulk {
+                bulk_end = write_bulk(payload, bulk_end, &mut bulk);
+            }
+        }
+        exports.bytes(refs.as_slice());
+        exports.bytes(bulk.as_slice());
+        exports.into_bytes()
+    }
+
+    fn summary(&self, names: &[&str], sections: [&Section; 3], regions: Regions) -> Summary {
+        let [name_table, imports, exports] = sections;
+        let bulk_offset = exports.end().saturating_add(regions.data);
+        let mut summary = Summary {
+            magic: MAGIC,
+            format_version: FORMAT_VERSION,
+            flags: 0,
+            summary_checksum: 0,
+            file_len: bulk_offset.saturating_add(regions.bulk),
+            content_hash: 0,
+            package_name: name_index(names, &self.package),
+            name_count: fit(names.len()),
+            import_count: fit(self.imports.len()),
+            export_count: fit(self.exports.len()),
+            ref_count: fit(self.ref_count()),
+            bulk_count: fit(self.bulk_count()),
+            names_offset: name_table.offset,
+            names_size: name_table.size(),
+            names_checksum: name_table.checksum,
+            imports_offset: imports.offset,
+            imports_size: imports.size(),
+            imports_checksum: imports.checksum,
+            exports_offset: exports.offset,
+            exports_size: exports.size(),
+            exports_checksum: exports.checksum,
+            data_offset: exports.end(),
+            class_data_size: regions.class_data,
+            data_size: regions.data,
+            bulk_offset,
+            bulk_size: regions.bulk,
+        };
+        summary.content_hash = summary.expected_content_hash();
+        summary
+    }
+}
+
+fn fit(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Every name was collected before, so it is always found.
+fn name_index(names: &[&str], name: &str) -> NameIndex {
+    NameIndex(names.binary_search(&name).map_or(u32::MAX, fit))
+}
+
+fn write_names(names: &[&str]) -> Vec<u8> {
+    let mut writer = ByteWriter::new();
+    let mut end = 0_usize;
+    for name in names {
+        end = end.saturating_add(name.len());
+        writer.count(end);
+    }
+    for name in names {
+        writer.bytes(name.as_bytes());
+    }
+    writer.into_bytes()
+}
+
+fn write_bulk(payload: &Packed, offset: u64, writer: &mut ByteWriter) -> u64 {
+    let stored_size = payload.stored.len() as u64;
+    Bulk {
+        offset,
+        stored_size,
+        raw_size: payload.raw_size,
+        checksum: xxh3_64(&payload.stored),
+        codec: payload.codec,
+        reserved: Zero,
+    }
+    .write(writer);
+    offset.saturating_add(stored_size)
+}
+
+/// The summary with its checksum in place.
+fn write_summary(summary: &Summary) -> Vec<u8> {
+    let mut writer = ByteWriter::new();
+    summary.write(&mut writer);
+    let mut bytes = writer.into_bytes();
+    let sum = checksum(&bytes);
+    if let Some(field) = bytes.get_mut(CHECKSUM_RANGE) {
+        field.copy_from_slice(&sum.to_le_bytes());
+    }
+    bytes
+}

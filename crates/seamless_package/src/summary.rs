@@ -1,0 +1,249 @@
+//! The summary: the fixed-size start of a package, which says where everything else is.
+
+use crate::cursor::Cursor;
+use crate::error::{PackageError, Place};
+use crate::limits::Limits;
+use crate::tables::{Bulk, Export, Import, NAME_ENTRY_SIZE, NameIndex, Wire, record};
+use std::ops::Range;
+use xxhash_rust::xxh3::Xxh3;
+
+/// The first bytes of every package. As in PNG: a byte that is no ASCII, the name, both kinds of line end and the
+/// character that ends a text, so that whatever takes the file for text and mends it is noticed.
+pub const MAGIC: [u8; 8] = *b"\x89SPK\r\n\x1a\n";
+
+/// The one version of the format that this crate reads and writes. Every change of the format raises it.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Size of the summary in bytes.
+pub const SUMMARY_SIZE: usize = Summary::SIZE;
+
+/// Where the summary's own checksum is; these bytes are not part of what it covers.
+pub(crate) const CHECKSUM_RANGE: Range<usize> = 16..24;
+
+record! {
+    /// The summary of a package, see `docs/FORMAT.md`.
+    pub struct Summary {
+        pub(crate) magic: [u8; 8],
+        /// Version of the file format.
+        pub format_version: u32,
+        /// Features of the format that the file uses; none are defined yet.
+        pub flags: u32,
+        pub(crate) summary_checksum: u64,
+        /// Length in bytes of the whole file.
+        pub file_len: u64,
+        /// Hash over the checksums of all tables, and so over all content: where it is equal, indices are too.
+        pub content_hash: u64,
+        /// Path of the package.
+        pub package_name: NameIndex,
+        /// Entries of the name table.
+        pub name_count: u32,
+        /// Entries of the import table.
+        pub import_count: u32,
+        /// Entries of the export table.
+        pub export_count: u32,
+        /// References of all exports together.
+        pub ref_count: u32,
+        /// Bulk payloads of all exports together.
+        pub bulk_count: u32,
+        /// Offset of the name table.
+        pub names_offset: u64,
+        /// Size in bytes of the name table.
+        pub names_size: u64,
+        /// xxh3-64 of the name table.
+        pub names_checksum: u64,
+        /// Offset of the import table.
+        pub imports_offset: u64,
+        /// Size in bytes of the import table.
+        pub imports_size: u64,
+        /// xxh3-64 of the import table.
+        pub imports_checksum: u64,
+        /// Offset of the export table.
+        pub exports_offset: u64,
+        /// Size in bytes of the export table, with the references and the bulk table behind it.
+        pub exports_size: u64,
+        /// xxh3-64 of the export table, with the references and the bulk table behind it.
+        pub exports_checksum: u64,
+        /// Offset of the export data; the data of the classes comes first.
+        pub data_offset: u64,
+        /// Size in bytes of the data of the classes.
+        pub class_data_size: u64,
+        /// Size in bytes of all export data, that of the classes included.
+        pub data_size: u64,
+        /// Offset of the bulk data.
+        pub bulk_offset: u64,
+        /// Size in bytes of the bulk data.
+        pub bulk_size: u64,
+    }
+}
+
+impl Summary {
+    /// Reads the summary from the first bytes of a file; what follows them is ignored.
+    ///
+    /// # Errors
+    /// Every [`PackageError`] but those of objects: the bytes may be no package, of another version, damaged,
+    /// contradict themselves, or claim more than `limits` allow.
+    pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, PackageError> {
+        let bytes = check_start(bytes)?;
+        let summary =
+            Self::read(&mut Cursor::new(bytes)).map_err(|source| PackageError::Record {
+                place: Place::Summary,
+                source,
+            })?;
+        let found = checksum(bytes);
+        if found != summary.summary_checksum {
+            return Err(PackageError::Checksum {
+                place: Place::Summary,
+                expected: summary.summary_checksum,
+                found,
+            });
+        }
+        if summary.flags != 0 {
+            let found = summary.flags;
+            return Err(PackageError::UnsupportedFlags { found });
+        }
+        summary.check_limits(limits)?;
+        summary.check_layout()?;
+        Ok(summary)
+    }
+
+    /// Length in bytes of what [`Package::parse`](crate::Package::parse) needs: summary, tables and class data.
+    pub fn header_len(&self) -> u64 {
+        self.data_offset.saturating_add(self.class_data_size)
+    }
+
+    /// Length in bytes of the whole file.
+    pub fn file_len(&self) -> u64 {
+        self.file_len
+    }
+
+    fn check_limits(&self, limits: &Limits) -> Result<(), PackageError> {
+        let pairs = [
+            ("file_bytes", limits.file_bytes, self.file_len),
+            ("header_bytes", limits.header_bytes, self.header_len()),
+            ("names", limits.names.into(), self.name_count.into()),
+            ("imports", limits.imports.into(), self.import_count.into()),
+            ("exports", limits.exports.into(), self.export_count.into()),
+            ("refs", limits.refs.into(), self.ref_count.into()),
+            ("bulk", limits.bulk.into(), self.bulk_count.into()),
+        ];
+        for (field, limit, found) in pairs {
+            PackageError::check_limit(Place::Summary, field, limit, found)?;
+        }
+        Ok(())
+    }
+
+    /// The sections follow each other without gaps and are as long as their counts say.
+    fn check_layout(&self) -> Result<(), PackageError> {
+        let rules = [
+            (
+                self.names_offset == SUMMARY_SIZE as u64,
+                "the names do not follow the summary",
+            ),
+            (
+                follows(self.names_offset, self.names_size, self.imports_offset),
+                "the imports do not follow the names",
+            ),
+            (
+                follows(self.imports_offset, self.imports_size, self.exports_offset),
+                "the exports do not follow the imports",
+            ),
+            (
+                follows(self.exports_offset, self.exports_size, self.data_offset),
+                "the data does not follow the exports",
+            ),
+            (
+                follows(self.data_offset, self.data_size, self.bulk_offset),
+                "the bulk data does not follow the data",
+            ),
+            (
+                follows(self.bulk_offset, self.bulk_size, self.file_len),
+                "the file does not end with the bulk data",
+            ),
+            (
+                self.class_data_size <= self.data_size,
+                "the classes have more data than all exports",
+            ),
+            (
+                self.names_size >= sized(self.name_count, NAME_ENTRY_SIZE),
+                "the name table is too short for its names",
+            ),
+            (
+                self.imports_size == sized(self.import_count, Import::SIZE),
+                "the import table is not as long as its count says",
+            ),
+            (
+                self.exports_size == self.expected_exports_size(),
+                "the export table is not as long as its counts say",
+            ),
+            (
+                self.package_name.0 < self.name_count,
+                "the package has no name",
+            ),
+            (
+                self.content_hash == self.expected_content_hash(),
+                "the content hash is not that of the checksums",
+            ),
+        ];
+        match rules.into_iter().find(|(holds, _)| !holds) {
+            None => Ok(()),
+            Some((_, what)) => Err(PackageError::malformed(Place::Summary, what)),
+        }
+    }
+
+    pub(crate) fn expected_exports_size(&self) -> u64 {
+        sized(self.export_count, Export::SIZE)
+            .saturating_add(sized(self.ref_count, 4))
+            .saturating_add(sized(self.bulk_count, Bulk::SIZE))
+    }
+
+    pub(crate) fn expected_content_hash(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        hash.update(&self.names_checksum.to_le_bytes());
+        hash.update(&self.imports_checksum.to_le_bytes());
+        hash.update(&self.exports_checksum.to_le_bytes());
+        hash.digest()
+    }
+}
+
+/// Length, magic and version; gives the bytes of the summary.
+fn check_start(bytes: &[u8]) -> Result<&[u8], PackageError> {
+    let known = MAGIC.len().min(bytes.len());
+    let found = bytes.get(..known).unwrap_or_default();
+    if !MAGIC.starts_with(found) {
+        let found = found.to_vec();
+        return Err(PackageError::BadMagic { found });
+    }
+    // A file of another version may have a shorter summary, so the version is looked at first.
+    if let Some(version) = bytes.get(8..).and_then(|rest| rest.first_chunk()) {
+        let found = u32::from_le_bytes(*version);
+        if found != FORMAT_VERSION {
+            let supported = FORMAT_VERSION;
+            return Err(PackageError::UnsupportedVersion { found, supported });
+        }
+    }
+    bytes.get(..SUMMARY_SIZE).ok_or(PackageError::Truncated {
+        place: Place::Summary,
+        need: SUMMARY_SIZE as u64,
+        have: bytes.len() as u64,
+    })
+}
+
+/// xxh3-64 of the summary with the bytes of its checksum set to zero.
+pub(crate) fn checksum(summary: &[u8]) -> u64 {
+    let before = summary.get(..CHECKSUM_RANGE.start).unwrap_or_default();
+    let after = summary.get(CHECKSUM_RANGE.end..).unwrap_or_default();
+    let mut hash = Xxh3::new();
+    hash.update(before);
+    hash.update(&[0; 8]);
+    hash.update(after);
+    hash.digest()
+}
+
+fn follows(offset: u64, size: u64, next: u64) -> bool {
+    offset.checked_add(size) == Some(next)
+}
+
+/// Size in bytes of `count` entries.
+pub(crate) fn sized(count: u32, entry: usize) -> u64 {
+    u64::from(count).saturating_mul(entry as u64)
+}

@@ -1,0 +1,266 @@
+//! Tests of the format: a small golden package, and the means to damage and to forge it.
+
+mod damage;
+//mod forged;
+//mod format_doc;
+mod limits;
+mod round_trip;
+mod writing;
+
+use super::*;
+use crate::summary::{CHECKSUM_RANGE, checksum};
+use crate::tables::Wire;
+use xxhash_rust::xxh3::xxh3_64;
+
+fn schema(type_path: &str) -> Schema {
+    Schema {
+        type_path: type_path.to_owned(),
+        encoding: 1,
+        version: 3,
+        hash: 0x1234_5678_9abc_def0,
+        description: "x: f32".to_owned(),
+    }
+}
+
+fn plain<'a>(name: &'a str, class: ClassIndex, data: &[u8]) -> NewExport<'a> {
+    NewExport {
+        name,
+        class,
+        outer: ObjectRef::NONE,
+        role: Role::ALL,
+        data: data.to_vec(),
+        refs: Vec::new(),
+        bulk: Vec::new(),
+        codec: Codec::Lz4,
+    }
+}
+
+/// Indices of the golden package's exports: a class, two objects with an object of another class between.
+const POINT: usize = 0;
+const A: usize = 1;
+const OTHER: usize = 2;
+const B: usize = 3;
+const C: usize = 4;
+
+/// A package with at least one of everything.
+fn golden_writer() -> PackageWriter {
+    let mut writer = PackageWriter::new("levels/golden.pkg");
+    let point = writer.class(&schema("game::Point")).unwrap();
+    let tree = writer
+        .import("shared/trees.pkg", "Tree", "game::Tree", Role::CLIENT)
+        .unwrap();
+    let rock = writer
+        .import("shared/rocks.pkg", "Rock", "game::Rock", Role::ALL)
+        .unwrap();
+    let a = NewExport {
+        refs: vec![tree, rock],
+        bulk: vec![vec![7; 300], b"noise".to_vec()],
+        ..plain("A", point, &[5; 200])
+    };
+    let a = writer.export(a).unwrap();
+    let other = writer.class(&schema("game::Other")).unwrap();
+    let b = NewExport {
+        outer: a,
+        refs: vec![a, tree],
+        role: Role::SERVER | Role::EDITOR,
+        ..plain("B/ü", other, b"hello")
+    };
+    let b = writer.export(b).unwrap();
+    let c = NewExport {
+        outer: b,
+        bulk: vec![b"c".to_vec()],
+        codec: Codec::None,
+        ..plain("C", point, b"")
+    };
+    writer.export(c).unwrap();
+    writer
+}
+
+fn golden() -> Vec<u8> {
+    golden_writer().finish().unwrap()
+}
+
+fn verify(bytes: &[u8]) -> Result<Package, PackageError> {
+    Package::verify_whole(bytes, &Limits::default())
+}
+
+fn summary_of(bytes: &[u8]) -> Summary {
+    Summary::parse(bytes, &Limits::default()).unwrap()
+}
+
+/// Offset and size of a field in its record.
+fn field(layout: &[(&str, usize)], name: &str) -> (usize, usize) {
+    let at = layout.iter().position(|(field, _)| *field == name);
+    let at = at.unwrap_or_else(|| panic!("there is no field {name}"));
+    let offset = layout[..at].iter().map(|(_, size)| size).sum();
+    (offset, layout[at].1)
+}
+
+/// Overwrites a field of the record at `base` with the low bytes of `value`.
+fn put(bytes: &mut [u8], base: usize, layout: &[(&str, usize)], name: &str, value: u64) {
+    let (offset, size) = field(layout, name);
+    let start = base + offset;
+    bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
+}
+
+/// Offset of an export's entry.
+fn export_at(bytes: &[u8], index: usize) -> usize {
+    summary_of(bytes).exports_offset as usize + index * Export::SIZE
+}
+
+/// Offset of an import's entry.
+fn import_at(bytes: &[u8], index: usize) -> usize {
+    summary_of(bytes).imports_offset as usize + index * Import::SIZE
+}
+
+/// Offset of an entry of the bulk table.
+fn bulk_at(bytes: &[u8], index: usize) -> usize {
+    let summary = summary_of(bytes);
+    let refs = export_at(bytes, summary.export_count as usize);
+    refs + summary.ref_count as usize * 4 + index * Bulk::SIZE
+}
+
+/// Makes the summary's own checksum right again, as a forger would.
+fn reseal_summary(bytes: &mut [u8]) {
+    let sum = checksum(&bytes[..SUMMARY_SIZE]);
+    bytes[CHECKSUM_RANGE].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Makes the checksums of all tables right again; `summary` says where they are.
+fn reseal_tables(bytes: &mut [u8], summary: &Summary) {
+    let section = |offset: u64, size: u64| offset as usize..(offset + size) as usize;
+    let sums = [
+        (
+            "names_checksum",
+            section(summary.names_offset, summary.names_size),
+        ),
+        (
+            "imports_checksum",
+            section(summary.imports_offset, summary.imports_size),
+        ),
+        (
+            "exports_checksum",
+            section(summary.exports_offset, summary.exports_size),
+        ),
+    ];
+    let mut all = Vec::new();
+    for (name, range) in sums {
+        let sum = xxh3_64(&bytes[range]);
+        all.extend(sum.to_le_bytes());
+        put(bytes, 0, Summary::LAYOUT, name, sum);
+    }
+    put(bytes, 0, Summary::LAYOUT, "content_hash", xxh3_64(&all));
+    reseal_summary(bytes);
+}
+
+#[test]
+fn packages_are_shared_between_threads() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Package>();
+    shared::<PackageError>();
+    shared::<WriteError>();
+}
+
+#[test]
+fn the_golden_package_reads_back() {
+    let bytes = golden();
+    let package = verify(&bytes).unwrap();
+    assert_eq!(package.name(), "levels/golden.pkg");
+    assert_eq!(package.summary().file_len(), bytes.len() as u64);
+    let names: Vec<_> = (0..5).map(|at| package.export_name(at).unwrap()).collect();
+    let expected = ["class:game::Point", "A", "class:game::Other", "B/ü", "C"];
+    assert_eq!(names, expected);
+    assert_eq!(package.class_of(B), Some(&schema("game::Other")));
+    assert_eq!(package.class_of(C), Some(&schema("game::Point")));
+    assert_eq!(package.class_of(POINT), None);
+    assert_eq!(package.schema(POINT), Some(&schema("game::Point")));
+    assert_eq!(package.schema(A), None);
+    assert_eq!(package.schemas().len(), 2);
+    assert_eq!(package.exports()[A].codec, Codec::Lz4);
+    assert_eq!(package.exports()[B].codec, Codec::None);
+    assert_eq!(package.exports()[C].outer, ObjectRef::export(B).unwrap());
+    assert_eq!(package.exports()[B].role, Role::SERVER | Role::EDITOR);
+    assert_eq!(*package.export_data(A, &bytes, 0).unwrap(), [5; 200]);
+    assert_eq!(*package.export_data(B, &bytes, 0).unwrap(), *b"hello");
+    assert_eq!(*package.export_data(C, &bytes, 0).unwrap(), *b"");
+    assert_eq!(*package.bulk_data(A, 0, &bytes, 0).unwrap(), [7; 300]);
+    assert_eq!(*package.bulk_data(A, 1, &bytes, 0).unwrap(), *b"noise");
+    assert_eq!(*package.bulk_data(C, 0, &bytes, 0).unwrap(), *b"c");
+    let tree = ObjectRef::import(0).unwrap();
+    assert_eq!(package.refs(B), [ObjectRef::export(A).unwrap(), tree]);
+    assert_eq!(package.import_name(1), Some("Rock"));
+    assert_eq!(package.import_package(1), Some("shared/rocks.pkg"));
+    assert_eq!(package.import_type(1), Some("game::Rock"));
+}
+
+#[test]
+fn objects_are_found_by_id_and_by_name() {
+    let package = verify(&golden()).unwrap();
+    for (index, export) in package.exports().iter().enumerate() {
+        assert_eq!(package.find(export.object_id), Some(index));
+        let name = package.export_name(index).unwrap();
+        assert_eq!(package.find_name(name), Some(index));
+        assert_eq!(ObjectId::new(package.name(), name), export.object_id);
+    }
+    let rock = ObjectId::new("shared/rocks.pkg", "Rock");
+    assert_eq!(package.find_import(rock), Some(1));
+    assert_eq!(package.find(rock), None);
+    assert_eq!(package.find_name("Rock"), None);
+}
+
+#[test]
+fn the_header_is_enough_to_open_and_the_tail_is_enough_to_read() {
+    let bytes = golden();
+    let header = summary_of(&bytes).header_len();
+    let (head, tail) = bytes.split_at(header as usize);
+    let package = Package::parse(head, &Limits::default()).unwrap();
+    assert_eq!(package, verify(&bytes).unwrap());
+    assert_eq!(*package.export_data(B, tail, header).unwrap(), *b"hello");
+    assert_eq!(*package.bulk_data(A, 0, tail, header).unwrap(), [7; 300]);
+    let class = package.export_data(OTHER, tail, header).unwrap_err();
+    assert!(matches!(class, PackageError::OutsideBytes { .. }));
+    let short = &tail[..tail.len() - 1];
+    let last = package.bulk_data(C, 0, short, header).unwrap_err();
+    assert!(matches!(last, PackageError::Truncated { .. }));
+}
+
+#[test]
+fn the_caller_may_ask_for_what_is_not_there() {
+    let bytes = golden();
+    let package = verify(&bytes).unwrap();
+    let errors = [
+        package.export_data(5, &bytes, 0).unwrap_err(),
+        package.bulk_data(5, 0, &bytes, 0).unwrap_err(),
+        package.bulk_data(A, 2, &bytes, 0).unwrap_err(),
+        package.export_data(A, &bytes, u64::MAX).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.fault(), Fault::Caller, "{error}");
+    }
+    assert_eq!(package.export_range(5), None);
+    assert_eq!(package.bulk_range(A, 2), None);
+    assert_eq!(package.name_of(NameIndex(1000)), None);
+    assert!(package.refs(5).is_empty() && package.bulk(5).is_empty());
+}
+
+#[test]
+fn references_are_numbered_as_documented() {
+    assert_eq!(ObjectRef::export(0).unwrap().raw(), 1);
+    assert_eq!(ObjectRef::import(0).unwrap().raw(), -1);
+    assert_eq!(ObjectRef::export(i32::MAX as usize), None);
+    let last = ObjectRef::import(i32::MAX as usize - 1).unwrap();
+    assert_eq!(last.target(), RefTarget::Import(i32::MAX as usize - 1));
+    let lowest = ObjectRef::from_raw(i32::MIN).target();
+    assert_eq!(lowest, RefTarget::Import(i32::MAX as usize));
+    assert_eq!(ObjectRef::default().target(), RefTarget::None);
+}
+
+#[test]
+fn roles_are_sets() {
+    let role = Role::CLIENT | Role::EDITOR;
+    assert!(role.contains(Role::EDITOR) && !role.contains(Role::ALL));
+    assert!(role.intersects(Role::ALL) && !role.intersects(Role::SERVER));
+    assert_eq!(Role::from_bits(8), None);
+    assert_eq!(Role::from_bits(7), Some(Role::ALL));
+    assert_eq!(role.to_string(), "client+editor");
+}

@@ -1,0 +1,171 @@
+//! The writer: what it refuses, and that its bytes stay the same.
+
+use super::*;
+
+#[test]
+fn the_bytes_are_pinned() {
+    let bytes = golden();
+    assert_eq!(bytes, golden(), "the bytes depend on more than the content");
+    let found = (bytes.len(), xxh3_64(&bytes));
+    assert_eq!(
+        found,
+        (0, 0),
+        "The bytes of the golden package have changed. If that was meant: raise FORMAT_VERSION, bring docs/FORMAT.md up \
+         to date, and put the left values here. If only the golden package or the compressor has changed, the version stays."
+    );
+}
+
+#[test]
+fn classes_and_imports_are_stored_once() {
+    let mut writer = golden_writer();
+    let again = writer.class(&schema("game::Point")).unwrap();
+    assert_eq!(again.index(), POINT);
+    let tree = writer.import("shared/trees.pkg", "Tree", "game::Tree", Role::SERVER);
+    assert_eq!(tree.unwrap(), ObjectRef::import(0).unwrap());
+    let package = verify(&writer.finish().unwrap()).unwrap();
+    assert_eq!((package.exports().len(), package.imports().len()), (5, 2));
+    assert_eq!(package.imports()[0].role, Role::CLIENT | Role::SERVER);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let mut writer = golden_writer();
+    let mut changed = schema("game::Point");
+    changed.version += 1;
+    let error = writer.class(&changed).unwrap_err();
+    let type_path = "game::Point".to_owned();
+    assert_eq!(error, WriteError::SchemaConflict { type_path });
+    let error = writer.import("shared/trees.pkg", "Tree", "game::Bush", Role::ALL);
+    assert!(matches!(error, Err(WriteError::ImportConflict { .. })));
+    let error = writer.import("levels/golden.pkg", "A", "game::Point", Role::ALL);
+    assert!(matches!(error, Err(WriteError::SelfImport { .. })));
+    let error = writer.import("x.pkg", "X", "game::X", Role::NONE);
+    assert!(matches!(error, Err(WriteError::EmptyRole { .. })));
+    // What was refused has left no trace.
+    assert_eq!(writer.finish().unwrap(), golden());
+}
+
+#[test]
+fn bad_objects_are_refused_and_leave_no_trace() {
+    let mut writer = golden_writer();
+    let class = writer.class(&schema("game::Point")).unwrap();
+    let later = ObjectRef::export(5).unwrap();
+    let class_ref = ObjectRef::export(POINT).unwrap();
+    let import = ObjectRef::import(0).unwrap();
+    let missing = ObjectRef::import(2).unwrap();
+    let new = || plain("New", class, b"");
+    let outer = |outer| NewExport { outer, ..new() };
+    let refs = |reference| NewExport {
+        refs: vec![reference],
+        ..new()
+    };
+    let other = {
+        let mut other = golden_writer();
+        other.class(&schema("game::Third")).unwrap()
+    };
+    let role = NewExport {
+        role: Role::NONE,
+        ..new()
+    };
+    let cases = [
+        (plain("A", class, b""), "two objects are named `A`"),
+        (plain("", class, b""), "is empty"),
+        (plain("a\0b", class, b""), "NUL"),
+        (plain("New", other, b""), "class that is not of this writer"),
+        (outer(later), "refers to export 5, which was not added"),
+        (outer(class_ref), "but a class has no parts"),
+        (outer(import), "but an outer is an export"),
+        (refs(later), "refers to export 5, which was not added"),
+        (refs(missing), "refers to import 2, which was not added"),
+        (refs(ObjectRef::NONE), "refers to nothing"),
+        (role, "has no role"),
+    ];
+    for (object, expected) in cases {
+        let error = writer.export(object).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert_eq!(writer.finish().unwrap(), golden());
+}
+
+#[test]
+fn names_are_checked() {
+    let error = PackageWriter::new("").finish().unwrap_err();
+    assert!(matches!(error, WriteError::BadName { .. }), "{error}");
+    let mut writer = PackageWriter::new("a.pkg");
+    let error = writer.class(&schema("")).unwrap_err();
+    assert!(matches!(error, WriteError::BadName { .. }), "{error}");
+    for (package, object, type_path) in [("", "o", "t"), ("p", "", "t"), ("p", "o", "")] {
+        let error = writer.import(package, object, type_path, Role::ALL);
+        assert!(matches!(error, Err(WriteError::BadName { .. })));
+    }
+}
+
+/// Names that start alike collide.
+fn weak(_: &str, object: &str) -> ObjectId {
+    ObjectId(u64::from(object.as_bytes()[0]))
+}
+
+#[test]
+fn colliding_ids_are_refused_with_both_names() {
+    let mut writer = PackageWriter::with_hash("a.pkg", weak);
+    let class = writer.class(&schema("game::Point")).unwrap();
+    writer.export(plain("tree", class, b"")).unwrap();
+    let collision = |first: &str, second: &str| WriteError::IdCollision {
+        id: ObjectId(u64::from(b't')),
+        first: first.to_owned(),
+        second: second.to_owned(),
+    };
+    let error = writer.export(plain("trunk", class, b"")).unwrap_err();
+    assert_eq!(error, collision("a.pkg#tree", "a.pkg#trunk"));
+    let error = writer.export(plain("tree", class, b"")).unwrap_err();
+    assert!(matches!(error, WriteError::DuplicateObject { .. }));
+    let error = writer.import("b.pkg", "twig", "game::Twig", Role::ALL);
+    assert_eq!(error, Err(collision("a.pkg#tree", "b.pkg#twig")));
+    let first = writer.import("b.pkg", "leaf", "game::Leaf", Role::ALL);
+    assert!(first.is_ok());
+    let error = writer.import("c.pkg", "leaf", "game::Leaf", Role::ALL);
+    let id = ObjectId(u64::from(b'l'));
+    let (first, second) = ("b.pkg#leaf".to_owned(), "c.pkg#leaf".to_owned());
+    assert_eq!(error, Err(WriteError::IdCollision { id, first, second }));
+}
+
+#[test]
+fn data_is_compressed_only_where_it_pays() {
+    let mut writer = PackageWriter::new("a.pkg");
+    let class = writer.class(&schema("game::Point")).unwrap();
+    let noise: Vec<u8> = (0_u64..64)
+        .flat_map(|at| xxh3_64(&at.to_le_bytes()).to_le_bytes())
+        .collect();
+    let mostly: Vec<u8> = [&noise[..], &[0; 40]].concat();
+    writer.export(plain("noise", class, &noise)).unwrap();
+    writer.export(plain("mostly", class, &mostly)).unwrap();
+    writer.export(plain("zeros", class, &[0; 512])).unwrap();
+    let stored = NewExport {
+        codec: Codec::None,
+        ..plain("stored", class, &[0; 512])
+    };
+    writer.export(stored).unwrap();
+    let package = verify(&writer.finish().unwrap()).unwrap();
+    let codecs: Vec<Codec> = package.exports().iter().map(|export| export.codec).collect();
+    let (none, lz4) = (Codec::None, Codec::Lz4);
+    assert_eq!(codecs, [none, none, none, lz4, none]);
+}
+
+#[test]
+fn an_empty_package_is_a_package() {
+    let bytes = PackageWriter::new("empty.pkg").finish().unwrap();
+    let package = verify(&bytes).unwrap();
+    assert_eq!(package.name(), "empty.pkg");
+    assert_eq!(package.summary().header_len(), bytes.len() as u64);
+    assert!(package.exports().is_empty() && package.imports().is_empty());
+}
+
+#[test]
+fn equal_content_hashes_mean_equal_indices() {
+    let same = summary_of(&golden()).content_hash;
+    assert_eq!(summary_of(&golden()).content_hash, same);
+    let mut writer = golden_writer();
+    let class = writer.class(&schema("game::Point")).unwrap();
+    writer.export(plain("D", class, b"")).unwrap();
+    assert_ne!(summary_of(&writer.finish().unwrap()).content_hash, same);
+}

@@ -1,0 +1,123 @@
+//! What a flight measured, written as `report.json` and as a self-contained `report.html` with pictures.
+
+mod charts;
+mod histogram;
+mod html;
+mod log;
+mod map;
+mod memory;
+mod stats;
+mod svg;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use std::{fs, io, path::Path};
+
+use serde::Serialize;
+
+pub use log::{FlightLog, Footprint, FrameSample, LevelTrack};
+pub use stats::{Percentiles, percentile};
+
+/// The counters of a flight. The first keys are the ones that scripts rely on, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// How the program was built: `debug` or `release`.
+    pub profile: String,
+    /// Frames flown.
+    pub frames: u64,
+    /// Levels in the world.
+    pub levels: u64,
+    /// Levels revealed at least once and not always loaded.
+    pub levels_loaded: u64,
+    /// Levels that left after they were revealed.
+    pub levels_unloaded: u64,
+    /// The most entities that were in the world at once.
+    pub entities_peak: u64,
+    /// How often a part of a level was seen without the rest.
+    pub atomicity_violations: u64,
+    /// Levels that the camera reached before they were revealed, on the path between teleports.
+    pub late_levels: u64,
+    /// Main-thread time per frame spent on streaming.
+    pub stream_ms: StreamTime,
+    /// Frames in which the budget was raised.
+    pub boosted: u64,
+    /// Main-thread time per frame above the median frame of the same flight with everything resident, in milliseconds.
+    pub frame_excess_ms: Percentiles,
+    /// Frames in which streaming took longer than the budget.
+    pub overruns: u64,
+    /// Levels that failed to load.
+    pub failed: u64,
+    /// Loads given up before they were done.
+    pub cancelled: u64,
+    /// Bytes read from packages.
+    pub bytes_read: u64,
+    /// Bytes read for loads that were then given up.
+    pub bytes_wasted: u64,
+    /// Main-thread time per frame above the median frame of this flight, in milliseconds.
+    pub frame_over_median_ms: Percentiles,
+    /// Teleports of the camera.
+    pub teleports: u64,
+    /// Levels that the camera reached before they were revealed, right after a teleport.
+    pub late_after_teleport: u64,
+    /// Entities in all levels together.
+    pub entities_total: u64,
+    /// The seed of the world and of the flight.
+    pub seed: u64,
+    /// What took longer than the budget, frame by frame.
+    pub named_overruns: Vec<NamedOverrun>,
+}
+
+/// Main-thread time per frame spent on streaming, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StreamTime {
+    /// The configured budget of a frame.
+    pub budget: f64,
+    /// Its median, 99th and 99.9th percentile and maximum.
+    #[serde(flatten)]
+    pub spread: Percentiles,
+}
+
+/// A frame in which streaming took longer than the budget.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NamedOverrun {
+    /// The frame's number.
+    pub frame: u64,
+    /// How long streaming took, in milliseconds.
+    pub ms: f64,
+    /// What it was doing.
+    pub what: String,
+}
+
+impl Report {
+    /// The demands of a flight without a hitch that this one did not meet, in plain words; empty when it met all.
+    #[must_use]
+    pub fn shortcomings(&self) -> Vec<String> {
+        let budget = self.stream_ms.budget;
+        let late_limit = self.levels_loaded.max(self.levels) / 100;
+        let demands = [
+            (self.atomicity_violations > 0, "part of a level was seen without the rest"),
+            (self.failed > 0, "levels failed to load"),
+            (self.late_levels > 0, "levels came late on the path"),
+            (self.late_after_teleport > late_limit, "more than 1 % of the levels came late after a teleport"),
+            (self.stream_ms.spread.p999 > budget, "streaming took longer than its budget in more than 1 of 1000 frames"),
+            (
+                self.frame_excess_ms.p999 > 1.5 * budget,
+                "more than 1 of 1000 frames were slower than with everything resident by over 1.5 budgets",
+            ),
+        ];
+        demands.into_iter().filter(|(missed, _)| *missed).map(|(_, text)| text.to_string()).collect()
+    }
+}
+
+/// Writes `report.json` and `report.html` into `dir`, which is made if it does not exist.
+///
+/// # Errors
+/// When the folder or a file cannot be written.
+pub fn write(dir: &Path, report: &Report, log: &FlightLog) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let mut json = serde_json::to_vec_pretty(report)?;
+    json.push(b'\n');
+    fs::write(dir.join("report.json"), json)?;
+    fs::write(dir.join("report.html"), html::page(report, log))
+}

@@ -1,0 +1,105 @@
+//! Tests of the report: percentiles, keys, and a page that is whole, self-contained and escaped.
+
+mod synthetic;
+
+use super::{
+    svg::{bytes, escape, number, ticks},
+    *,
+};
+
+#[test]
+fn percentiles_are_the_nearest_rank() {
+    let thousand: Vec<f64> = (1..=1000).map(f64::from).collect();
+    let p = Percentiles::of(thousand.iter().rev().copied());
+    assert_eq!((p.p50, p.p99, p.p999, p.max), (500.0, 990.0, 999.0, 1000.0));
+    let p = Percentiles::of([3.0, 1.0, 2.0]);
+    assert_eq!((p.p50, p.p99, p.p999, p.max), (2.0, 3.0, 3.0, 3.0));
+    assert_eq!(Percentiles::of([]), Percentiles::default());
+    assert_eq!(percentile(&[4.0, 8.0], 0.0), 4.0);
+    assert_eq!(percentile(&[4.0, 8.0], 0.5), 4.0);
+    assert_eq!(percentile(&[4.0, 8.0], 0.51), 8.0);
+    assert_eq!(Percentiles::of([1.0, f64::NAN]).max, f64::INFINITY);
+}
+
+#[test]
+fn the_json_has_the_promised_keys() {
+    let (report, log) = synthetic::flight();
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &report, &log).unwrap();
+    let text = fs::read_to_string(dir.path().join("report.json")).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let promised = "profile frames levels levels_loaded levels_unloaded entities_peak atomicity_violations late_levels \
+                    stream_ms boosted frame_excess_ms overruns failed cancelled bytes_read bytes_wasted";
+    for key in promised.split_whitespace() {
+        assert!(value.get(key).is_some(), "`{key}` is missing");
+    }
+    let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(keys(&value["stream_ms"]), "budget max p50 p99 p999");
+    assert_eq!(keys(&value["frame_excess_ms"]), "max p50 p99 p999");
+    assert_eq!(value["named_overruns"][0]["frame"], 912);
+    let order: Vec<_> = promised.split_whitespace().map(|key| text.find(&format!("\"{key}\":")).unwrap()).collect();
+    assert!(order.is_sorted(), "the keys are out of order");
+}
+
+#[test]
+fn the_page_is_whole_and_needs_nothing_else() {
+    let (report, log) = synthetic::flight();
+    let page = html::page(&report, &log);
+    assert_eq!(page.matches("<svg").count(), 8);
+    assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    assert_eq!(page.matches("<section").count(), page.matches("</section>").count());
+    for foreign in ["http", "<script", "src=", "@import", "url(", "<link", "NaN", "inf\""] {
+        assert!(!page.contains(foreign), "`{foreign}` in the page");
+    }
+    assert!(page.contains("reveal of &lt;cell_12_5&gt; &amp; 3 more"));
+    assert!(page.contains("No hitch."));
+}
+
+#[test]
+fn an_empty_or_broken_log_still_gives_a_page() {
+    let log = FlightLog {
+        frames: vec![FrameSample { camera: [f32::NAN, 1.0], stream_ms: f32::NAN, ..FrameSample::default() }; 3],
+        levels: vec![LevelTrack {
+            name: "<b>".into(),
+            footprint: Some(Footprint { min: [0.0, f32::INFINITY], max: [1.0, 1.0] }),
+            live: vec![(5, 2)],
+            ..LevelTrack::default()
+        }],
+        ..FlightLog::default()
+    };
+    for log in [FlightLog::default(), log] {
+        let page = html::page(&Report::default(), &log);
+        assert!(page.ends_with("</html>\n") && !page.contains("NaN") && !page.contains("<b>\""));
+    }
+}
+
+#[test]
+fn shortcomings_follow_the_counters() {
+    let (report, _) = synthetic::flight();
+    assert!(report.shortcomings().is_empty());
+    let broken: [fn(&mut Report); 6] = [
+        |r| r.atomicity_violations = 1,
+        |r| r.failed = 1,
+        |r| r.late_levels = 1,
+        |r| r.late_after_teleport = 50,
+        |r| r.stream_ms.spread.p999 = 2.1,
+        |r| r.frame_excess_ms.p999 = 3.1,
+    ];
+    for (index, breaking) in broken.into_iter().enumerate() {
+        let mut report = report.clone();
+        breaking(&mut report);
+        assert_eq!(report.shortcomings().len(), 1, "case {index}");
+    }
+}
+
+#[test]
+fn numbers_and_ticks_are_round() {
+    assert_eq!(number(1_234_567.0, 0), "1\u{2009}234\u{2009}567");
+    assert_eq!(number(-0.5, 2), "-0.5");
+    assert_eq!(bytes(12_340_000.0), "12.3 MB");
+    assert_eq!(bytes(12.0), "12 B");
+    assert_eq!(ticks(10.0, 5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+    assert_eq!(ticks(f64::NAN, 5), [0.0]);
+    assert!(ticks(0.37, 4).len() >= 3);
+    assert_eq!(escape("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
+}

@@ -1,0 +1,6 @@
+//! What the integration tests share: source files made by code, headless apps, and a snapshot of a subtree of
+//! entities that two ways of loading the same source are compared by.
+
+pub mod app;
+pub mod fixtures;
+pub mod snapshot;

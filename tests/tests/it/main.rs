@@ -1,0 +1,3 @@
+//! Integration tests, in one binary: Bevy is linked once.
+
+mod oracle;
