@@ -83,19 +83,31 @@ impl Flight {
     /// How long the flight takes, in seconds.
     #[must_use]
     pub fn duration(&self) -> f32 {
-        self.runs.last().and_then(|run| run.keys.last()).map_or(0.0, |key| key.time)
+        self.runs
+            .last()
+            .and_then(|run| run.keys.last())
+            .map_or(0.0, |key| key.time)
     }
 
     /// The moments of the teleports, in seconds.
     #[must_use]
     pub fn teleports(&self) -> Vec<f32> {
-        self.runs.iter().skip(1).filter_map(|run| run.keys.first()).map(|key| key.time).collect()
+        self.runs
+            .iter()
+            .skip(1)
+            .filter_map(|run| run.keys.first())
+            .map(|key| key.time)
+            .collect()
     }
 
     /// The camera at `t` seconds. Before the start and after the end it rests there.
     #[must_use]
     pub fn pose(&self, t: f32) -> Pose {
-        let t = if t.is_finite() { t.clamp(0.0, self.duration()) } else { 0.0 };
+        let t = if t.is_finite() {
+            t.clamp(0.0, self.duration())
+        } else {
+            0.0
+        };
         let index = self.runs.partition_point(|run| run.keys[0].time <= t).max(1) - 1;
         let run = &self.runs[index];
         // The view follows the course of about a second, so that it does not nod when a dive begins; a little down
@@ -141,8 +153,16 @@ struct Path {
 
 impl Path {
     fn new(extent: f32) -> Self {
-        let last = Key { time: 0.0, position: Vec3::ZERO, velocity: Vec3::X };
-        Self { extent, runs: Vec::new(), last }
+        let last = Key {
+            time: 0.0,
+            position: Vec3::ZERO,
+            velocity: Vec3::X,
+        };
+        Self {
+            extent,
+            runs: Vec::new(),
+            last,
+        }
     }
 
     fn push(&mut self, after: f32, place: Vec2, velocity: Vec2, height: f32, climb: f32) {

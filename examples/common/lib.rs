@@ -1,1 +1,5 @@
-//! x
+//! What the examples share: the world generator, the flight over it, and the report of a flight.
+
+pub mod flight;
+pub mod generate;
+pub mod report;

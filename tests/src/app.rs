@@ -120,11 +120,7 @@ pub fn bevy_spawn_at(app: &mut App, path: &str, transform: Transform) -> Entity 
         }
         server.is_loaded_with_dependencies(id) && is_spawned(world, root)
     });
-    assert!(
-        ready,
-        "{path} did not load: {:?}",
-        server.get_load_states(id)
-    );
+    assert!(ready, "{path} did not load: {:?}", server.get_load_states(id));
     for _ in 0..3 {
         app.update();
     }
@@ -132,9 +128,7 @@ pub fn bevy_spawn_at(app: &mut App, path: &str, transform: Transform) -> Entity 
 }
 
 fn is_spawned(world: &World, root: Entity) -> bool {
-    world.get::<WorldInstance>(root).is_some_and(|instance| {
-        world
-            .resource::<WorldInstanceSpawner>()
-            .instance_is_ready(**instance)
-    })
+    world
+        .get::<WorldInstance>(root)
+        .is_some_and(|instance| world.resource::<WorldInstanceSpawner>().instance_is_ready(**instance))
 }

@@ -1,1 +1,67 @@
-//! x
+#![doc = include_str!("../../../README.md")]
+#![forbid(unsafe_code)]
+
+pub use seamless_asset as asset;
+pub use seamless_level as level;
+#[cfg(feature = "render")]
+pub use seamless_render as render;
+
+use bevy_app::{PluginGroup, PluginGroupBuilder};
+use seamless_asset::{SeamlessAssetPlugin, package::Role};
+use seamless_level::SeamlessLevelPlugin;
+#[cfg(feature = "render")]
+use seamless_render::SeamlessRenderPlugin;
+
+/// What a game needs. Add it after Bevy's `DefaultPlugins`.
+///
+/// | plugin | job |
+/// |---|---|
+/// | [`SeamlessAssetPlugin`] | packages to live objects, within a frame budget |
+/// | [`SeamlessLevelPlugin`] | which levels are wanted, from volumes, sources and requests |
+/// | [`SeamlessRenderPlugin`] | materials, and reveals that wait for the GPU |
+#[cfg(feature = "render")]
+#[derive(Default)]
+pub struct SeamlessPlugins;
+
+#[cfg(feature = "render")]
+impl PluginGroup for SeamlessPlugins {
+    fn build(self) -> PluginGroupBuilder {
+        PluginGroupBuilder::start::<Self>()
+            .add(SeamlessAssetPlugin::default())
+            .add(SeamlessLevelPlugin::default())
+            .add(SeamlessRenderPlugin)
+    }
+}
+
+/// What a server or a test needs: no renderer is linked (turn the feature `render` off), and what only a client needs is
+/// skipped unread. Needs Bevy's `AssetPlugin` and `TaskPoolPlugin`.
+///
+/// | plugin | job |
+/// |---|---|
+/// | [`SeamlessAssetPlugin`], role server | packages to live objects, client-only columns skipped |
+/// | [`SeamlessLevelPlugin`] | which levels are wanted |
+#[derive(Default)]
+pub struct SeamlessMinimalPlugins;
+
+impl PluginGroup for SeamlessMinimalPlugins {
+    fn build(self) -> PluginGroupBuilder {
+        PluginGroupBuilder::start::<Self>()
+            .add(SeamlessAssetPlugin {
+                role: Role::SERVER,
+                ..SeamlessAssetPlugin::default()
+            })
+            .add(SeamlessLevelPlugin::default())
+    }
+}
+
+/// The names that most games use.
+#[doc(hidden)]
+pub mod prelude {
+    #[cfg(feature = "render")]
+    pub use crate::SeamlessPlugins;
+    pub use crate::SeamlessMinimalPlugins;
+    pub use seamless_asset::{SeamlessAssetApp, StreamingSettings, StreamingStats};
+    #[cfg(feature = "render")]
+    pub use seamless_render::SeamlessRenderApp;
+    pub use seamless_level::*;
+}

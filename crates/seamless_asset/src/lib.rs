@@ -38,10 +38,10 @@ pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, Streaming
 use std::sync::Arc;
 
 use bevy_app::{App, Last, Plugin, SpawnScene};
-use bevy_asset::{Asset, AssetServer};
+use bevy_asset::{Asset, AssetApp, AssetServer, Assets};
 use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy_ecs::{prelude::*, reflect::AppTypeRegistry};
-use bevy_mesh::MeshVertexAttribute;
+use bevy_mesh::{Mesh, MeshVertexAttribute, skinning::SkinnedMeshInverseBindposes};
 use bevy_reflect::{FromReflect, GetTypeRegistration};
 use seamless_package::{Limits, Role};
 
@@ -125,11 +125,12 @@ impl Plugin for SeamlessAssetPlugin {
 
     /// All codecs and asset types are registered by now.
     fn finish(&self, app: &mut App) {
-        let world = app.world_mut();
-        let Some(server) = world.get_resource::<AssetServer>().cloned() else {
+        let Some(server) = app.world().get_resource::<AssetServer>().cloned() else {
             bevy_log::error!("SeamlessAssetPlugin loads nothing: add Bevy's AssetPlugin before it");
             return;
         };
+        add_missing_assets(app);
+        let world = app.world_mut();
         let objects = world.resource::<LiveObjectsResource>().0.clone();
         let codecs = world.resource::<Codecs>().clone();
         for codec in codecs.read().assets() {
@@ -151,6 +152,16 @@ impl Plugin for SeamlessAssetPlugin {
             mesh_attributes: settings.mesh_attributes.clone(),
         };
         world.insert_resource(Pipeline::new(services));
+    }
+}
+
+/// A server has none of the plugins that bring these types, and may want meshes all the same, for collisions.
+fn add_missing_assets(app: &mut App) {
+    if !app.world().contains_resource::<Assets<Mesh>>() {
+        app.init_asset::<Mesh>();
+    }
+    if !app.world().contains_resource::<Assets<SkinnedMeshInverseBindposes>>() {
+        app.init_asset::<SkinnedMeshInverseBindposes>();
     }
 }
 

@@ -110,10 +110,6 @@ impl CookApp {
             Ok(plan) => plan,
             Err(errors) => return Err(failed(report, errors, start)),
         };
-        if plan.levels.is_empty() {
-            let message = "has no levels; the cooked world is empty";
-            report.warnings.push(ContentError::new(world_file.display().to_string(), "", message));
-        }
         let mut app = self.build_app(&plan.root);
         let mut store = AssetStore::default();
         let levels = encode_levels(&mut app, &plan, options, progress, &mut store, &mut report.warnings);
@@ -228,6 +224,10 @@ fn encode_levels(
                 if errors.len() == before {
                     errors.push(error);
                 }
+            }
+            LoadOutcome::Stalled(root, error) => {
+                errors.push(error);
+                encoder.encode(app.world(), index, level, &root, store, &mut errors, warnings);
             }
         }
         loader.release(index);

@@ -100,9 +100,7 @@ impl AssetStore {
                     self.objects.insert(key, object);
                 }
                 Err(message) => {
-                    if let Some(message) = message {
-                        errors.push(self.error(walk, &key, &referrer, &message));
-                    }
+                    errors.push(content_error(walk, &key, &referrer, &message));
                     self.failed.insert(key);
                 }
             }
@@ -110,22 +108,12 @@ impl AssetStore {
         root
     }
 
-    fn error(&self, walk: &AssetWalk, key: &AssetKey, referrer: &str, message: &str) -> ContentError {
-        let (file, object) = match key {
-            AssetKey::Path { path, .. } => match path.split_once('#') {
-                Some((file, label)) => (file.to_owned(), label.to_owned()),
-                None => (path.clone(), String::new()),
-            },
-            AssetKey::Anonymous { .. } => (walk.source.to_owned(), key.path()),
-        };
-        ContentError::new(file, object, format!("{message} (needed by {referrer} in `{}`)", walk.source))
-    }
-
     fn key(&mut self, walk: &AssetWalk, handle: &UntypedHandle) -> AssetKey {
         let type_path = type_path(walk, handle.type_id());
         let server = walk.world.resource::<AssetServer>();
         let path = server.get_path(handle.id()).map(|path| path.to_string());
         if let Some(path) = path.or_else(|| handle.path().map(ToString::to_string)) {
+            let path = path.replace('\\', "/");
             return AssetKey::Path { path, type_path };
         }
         let id = (walk.level, handle.id());
@@ -180,24 +168,36 @@ impl AssetStore {
     }
 }
 
-/// Encodes one asset; gives it with the handles that it refers to. `Err(None)` when the level's own error says enough.
-fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(EncodedObject, Vec<UntypedHandle>), Option<String>> {
+fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, message: &str) -> ContentError {
+    let (file, object) = match key {
+        AssetKey::Path { path, .. } => match path.split_once('#') {
+            Some((file, label)) => (file.to_owned(), label.to_owned()),
+            None => (path.clone(), String::new()),
+        },
+        AssetKey::Anonymous { .. } => (walk.source.to_owned(), key.path()),
+    };
+    ContentError::new(file, object, format!("{message} (needed by {referrer} in `{}`)", walk.source))
+}
+
+/// Encodes one asset; gives it with the handles that it refers to.
+fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(EncodedObject, Vec<UntypedHandle>), String> {
     let state = walk.world.resource::<AssetServer>().load_state(handle.id());
     match state {
         LoadState::Failed(cause) => {
-            return Err(Some(format!("failed to load: {cause}; correct the path or the file, or remove the reference")));
+            return Err(format!("failed to load: {cause}; correct the path or the file, or remove the reference"));
         }
         LoadState::Loading => {
-            return Err(Some("was still loading when its level was given up; mend the other errors first".into()));
+            let message = "was still loading when its level was given up; check the file, then mend the level's other errors";
+            return Err(message.into());
         }
         LoadState::NotLoaded | LoadState::Loaded => {}
     }
     let Some(codec) = walk.codecs.asset(handle.type_id()) else {
-        return Err(Some(format!(
+        return Err(format!(
             "assets of type `{}` have no codec; give them one (`AssetCodec`), or add \
              `app.cook_by_reflection::<…>()` to the cooker and the game",
             type_path(walk, handle.type_id())
-        )));
+        ));
     };
     let no_entities = EntityRows::default();
     let mut context = EncodeContext::new(walk.registry, &no_entities);
@@ -212,8 +212,8 @@ fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(EncodedObject, Ve
             },
             context.into_references(),
         )),
-        Ok(None) => Err(Some("there is no such asset; load it from a file, or remove the reference".into())),
-        Err(error) => Err(Some(error.to_string())),
+        Ok(None) => Err("there is no such asset; load it from a file, or remove the reference".into()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

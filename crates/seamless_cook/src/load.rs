@@ -21,8 +21,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) enum LoadOutcome {
     /// All is there.
     Ready(UntypedHandle),
-    /// The source itself is there, but something that it refers to failed, or makes no progress.
+    /// The source itself is there, but something that it refers to failed.
     Broken(UntypedHandle, ContentError),
+    /// The source itself is there, but something that it refers to makes no progress.
+    Stalled(UntypedHandle, ContentError),
     /// The source itself is not there.
     Stopped(ContentError),
 }
@@ -146,7 +148,7 @@ impl<'a> Loader<'a> {
             if loaded { "what it refers to" } else { "it" },
         ));
         Some(if loaded {
-            LoadOutcome::Broken(active.handle.clone(), error)
+            LoadOutcome::Stalled(active.handle.clone(), error)
         } else {
             LoadOutcome::Stopped(error)
         })

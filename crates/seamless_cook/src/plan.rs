@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::report::ContentError;
-use crate::world_file::{LevelSource, ResourcePolicy, ShapeSource, VolumeSource, WorldFile};
+use crate::world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile};
 
 /// The ending of world files.
 pub const WORLD_EXTENSION: &str = ".world.ron";
@@ -91,6 +91,9 @@ impl Checker<'_> {
 
     fn plan(&mut self, source: WorldFile) -> WorldPlan {
         let directory = self.world_file.parent().unwrap_or(Path::new("")).to_owned();
+        if source.levels.is_empty() {
+            self.error("levels", "the world is empty; list at least one level");
+        }
         let mut files = Vec::new();
         let mut levels = Vec::new();
         for level in source.levels {
@@ -156,7 +159,7 @@ impl Checker<'_> {
             asset_path: PathBuf::new(),
             kind: kind?,
             translation: level.translation,
-            rotation: level.rotation,
+            rotation: unit(level.rotation),
             scale: level.scale,
             always_loaded: level.always_loaded,
         };
@@ -244,11 +247,9 @@ impl Checker<'_> {
             self.error(&object, "there are two volumes of this name; give one another `name`");
         }
         volume.name = Some(name);
-        if let Err(message) = check_shape(&volume.shape) {
-            self.error(&object, message);
-        }
-        if volume.unload_margin.is_some_and(|margin| !margin.is_finite() || margin < 0.0) {
-            self.error(&object, "its `unload_margin` is negative or not finite; write metres, zero or more");
+        let margin = volume.unload_margin.unwrap_or_else(|| volume.shape.default_unload_margin());
+        if let Err(fault) = volume.shape.validate(margin) {
+            self.error(&object, fault.to_string());
         }
         if volume.levels.is_empty() {
             self.error(&object, "lists no level; list the levels that it loads, or remove it");
@@ -265,39 +266,10 @@ impl Checker<'_> {
     }
 }
 
-fn check_shape(shape: &ShapeSource) -> Result<(), &'static str> {
-    const FINITE: &str = "its shape holds NaN or an infinite number; write finite numbers";
-    let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
-    match shape {
-        ShapeSource::Box { min, max } => {
-            if !finite(min) || !finite(max) {
-                return Err(FINITE);
-            }
-            if min.iter().zip(max).any(|(min, max)| min > max) {
-                return Err("its `min` is greater than its `max`; exchange them");
-            }
-        }
-        ShapeSource::Sphere { center, radius } => {
-            if !finite(center) || !radius.is_finite() {
-                return Err(FINITE);
-            }
-            if *radius <= 0.0 {
-                return Err("its `radius` is not positive; write metres");
-            }
-        }
-        ShapeSource::Convex { planes } => {
-            if planes.is_empty() {
-                return Err("has no planes; an empty list would hold everything, use `always_loaded` for that");
-            }
-            if !planes.iter().all(|(normal, distance)| finite(normal) && distance.is_finite()) {
-                return Err(FINITE);
-            }
-            if planes.iter().any(|(normal, _)| *normal == [0.0; 3]) {
-                return Err("a plane's normal is zero; write the direction that points outside");
-            }
-        }
-    }
-    Ok(())
+/// Rounds off what an author's few digits leave over; a rotation that is exact stays as it is.
+fn unit(rotation: [f32; 4]) -> [f32; 4] {
+    let length = rotation.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if (length - 1.0).abs() < 1e-6 { rotation } else { rotation.map(|value| value / length) }
 }
 
 /// A level's name becomes a file name, on every system.

@@ -1,5 +1,6 @@
 //! The world file `*.world.ron`: what to cook, and where it stands. See [`WorldFile`].
 
+use seamless_level::VolumeShape;
 use serde::Deserialize;
 
 /// A world as its author writes it.
@@ -60,36 +61,13 @@ pub struct VolumeSource {
     #[serde(default)]
     pub name: Option<String>,
     /// Its shape, in world space.
-    pub shape: ShapeSource,
-    /// How far outside, in metres, a streaming source must be before the levels leave. Default: a tenth of its size.
+    pub shape: VolumeShape,
+    /// How far outside, in metres, a streaming source must be before the levels leave. Default: a tenth of its size, ten metres
+    /// for a convex shape.
     #[serde(default)]
     pub unload_margin: Option<f32>,
     /// The levels that it asks for, by name.
     pub levels: Vec<String>,
-}
-
-/// The shape of a [`VolumeSource`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub enum ShapeSource {
-    /// An axis-aligned box.
-    Box {
-        /// Its least corner.
-        min: [f32; 3],
-        /// Its greatest corner.
-        max: [f32; 3],
-    },
-    /// A sphere.
-    Sphere {
-        /// Its centre.
-        center: [f32; 3],
-        /// Its radius.
-        radius: f32,
-    },
-    /// What is on the inner side of every plane.
-    Convex {
-        /// Normal and distance; a point is inside where `dot(normal, point) <= distance`.
-        planes: Vec<([f32; 3], f32)>,
-    },
 }
 
 /// What to do with resources that a scene holds: they are global, so they neither come nor go with a level.

@@ -57,8 +57,7 @@ impl Tables<'_> {
             self.check_identity(export).map_err(malformed)?;
             self.check_order(index, export).map_err(malformed)?;
             self.check_depth(index, export, &mut progress)?;
-            self.check_refs(index, export, &mut progress)
-                .map_err(malformed)?;
+            self.check_refs(index, export, &mut progress).map_err(malformed)?;
             self.check_data(index, export, &mut progress)?;
             self.check_bulk(index, export, &mut progress)?;
         }
@@ -70,10 +69,7 @@ impl Tables<'_> {
         let name = self.exports.get(index).map(|export| export.name);
         Place::Export {
             index,
-            name: name
-                .map(|name| self.names.known(name))
-                .unwrap_or_default()
-                .into(),
+            name: name.map(|name| self.names.known(name)).unwrap_or_default().into(),
         }
     }
 
@@ -123,12 +119,7 @@ impl Tables<'_> {
         rule(!outer.is_class(), "the outer is a class")
     }
 
-    fn check_depth(
-        &self,
-        index: usize,
-        export: &Export,
-        progress: &mut Progress,
-    ) -> Result<(), PackageError> {
+    fn check_depth(&self, index: usize, export: &Export, progress: &mut Progress) -> Result<(), PackageError> {
         let outer = match export.outer.target() {
             RefTarget::Export(outer) => progress.depths.get(outer).copied().unwrap_or(0),
             _ => 0,
@@ -170,12 +161,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    fn check_data(
-        &self,
-        index: usize,
-        export: &Export,
-        progress: &mut Progress,
-    ) -> Result<(), PackageError> {
+    fn check_data(&self, index: usize, export: &Export, progress: &mut Progress) -> Result<(), PackageError> {
         let summary = self.summary;
         let (end, region_end) = if export.is_class() {
             (&mut progress.class_end, summary.header_len())
@@ -188,17 +174,10 @@ impl Tables<'_> {
         self.check_raw(export.raw_size, progress, || self.place(index))
     }
 
-    fn check_bulk(
-        &self,
-        index: usize,
-        export: &Export,
-        progress: &mut Progress,
-    ) -> Result<(), PackageError> {
+    fn check_bulk(&self, index: usize, export: &Export, progress: &mut Progress) -> Result<(), PackageError> {
         let malformed = |what| PackageError::malformed(self.place(index), what);
         if u64::from(export.first_bulk) != progress.next_bulk {
-            return Err(malformed(
-                "the bulk entries do not follow those of the export before",
-            ));
+            return Err(malformed("the bulk entries do not follow those of the export before"));
         }
         let first = export.first_bulk as usize;
         let end = first.saturating_add(export.bulk_count as usize);
@@ -222,12 +201,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    fn check_raw(
-        &self,
-        raw_size: u64,
-        progress: &mut Progress,
-        place: impl Fn() -> Place,
-    ) -> Result<(), PackageError> {
+    fn check_raw(&self, raw_size: u64, progress: &mut Progress, place: impl Fn() -> Place) -> Result<(), PackageError> {
         let limit = self.limits.raw_bytes_per_object;
         if raw_size > limit {
             PackageError::check_limit(place(), "raw_bytes_per_object", limit, raw_size)?;
@@ -267,10 +241,7 @@ impl Tables<'_> {
 
 /// Every byte belongs to one range: each starts where the one before ended, and none leaves its region.
 fn advance(end: &mut u64, region_end: u64, offset: u64, size: u64) -> Rule {
-    rule(
-        offset == *end,
-        "the data does not follow that of the entry before",
-    )?;
+    rule(offset == *end, "the data does not follow that of the entry before")?;
     *end = offset.saturating_add(size);
     rule(*end <= region_end, "the data ends outside of its region")
 }

@@ -189,12 +189,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// [`CursorError::Count`] if it is more than `limit`, [`CursorError::End`] if so many elements cannot be there.
-    pub fn count(
-        &mut self,
-        what: &'static str,
-        limit: u32,
-        min_size: usize,
-    ) -> Result<usize, CursorError> {
+    pub fn count(&mut self, what: &'static str, limit: u32, min_size: usize) -> Result<usize, CursorError> {
         let offset = self.offset;
         let count = self.u32()?;
         if count > limit {

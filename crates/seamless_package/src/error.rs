@@ -54,11 +54,7 @@ impl fmt::Display for Place {
             Self::Exports => f.write_str("export table"),
             Self::Import { index } => write!(f, "import {index}"),
             Self::Export { index, name } => write!(f, "export {index} `{name}`"),
-            Self::Bulk {
-                index,
-                name,
-                payload,
-            } => write!(f, "bulk payload {payload} of export {index} `{name}`"),
+            Self::Bulk { index, name, payload } => write!(f, "bulk payload {payload} of export {index} `{name}`"),
             Self::Schema => f.write_str("schema record"),
         }
     }
@@ -85,17 +81,13 @@ pub enum Fault {
 pub enum PackageError {
     // The file.
     /// The bytes do not start like a package.
-    #[error(
-        "not a package: the file starts with {found:02x?}; give the path of a cooked package, or cook it again"
-    )]
+    #[error("not a package: the file starts with {found:02x?}; give the path of a cooked package, or cook it again")]
     BadMagic {
         /// The first bytes, at most eight.
         found: Vec<u8>,
     },
     /// The file ends before the place does, or the bytes given do.
-    #[error(
-        "{place}: ends at byte {need}, but only {have} bytes are there; copy the whole file, or cook it again"
-    )]
+    #[error("{place}: ends at byte {need}, but only {have} bytes are there; copy the whole file, or cook it again")]
     Truncated {
         /// What is cut off.
         place: Place,
@@ -105,9 +97,7 @@ pub enum PackageError {
         have: u64,
     },
     /// There are bytes after the end of the package.
-    #[error(
-        "file: {extra} bytes follow the package's end at byte {file_len}; copy it again, or cook it again"
-    )]
+    #[error("file: {extra} bytes follow the package's end at byte {file_len}; copy it again, or cook it again")]
     TrailingData {
         /// Length in bytes that the package says it has.
         file_len: u64,
@@ -115,9 +105,7 @@ pub enum PackageError {
         extra: u64,
     },
     /// The bytes are not those that were written.
-    #[error(
-        "{place}: damaged (checksum {found:016x}, written as {expected:016x}); copy it again, or cook it again"
-    )]
+    #[error("{place}: damaged (checksum {found:016x}, written as {expected:016x}); copy it again, or cook it again")]
     Checksum {
         /// What is damaged.
         place: Place,
@@ -139,9 +127,7 @@ pub enum PackageError {
         supported: u32,
     },
     /// The file uses features that this reader does not know.
-    #[error(
-        "format flags {found:#x} are not known here; cook it again with this version of the cooker"
-    )]
+    #[error("format flags {found:#x} are not known here; cook it again with this version of the cooker")]
     UnsupportedFlags {
         /// The unknown flags.
         found: u32,
@@ -165,9 +151,7 @@ pub enum PackageError {
         source: CursorError,
     },
     /// Compressed bytes do not decompress to the size that was written.
-    #[error(
-        "{place}: does not decompress to {raw_size} bytes; cook it again, and report the tool that wrote it"
-    )]
+    #[error("{place}: does not decompress to {raw_size} bytes; cook it again, and report the tool that wrote it")]
     Decompress {
         /// Where.
         place: Place,
@@ -211,9 +195,7 @@ pub enum PackageError {
         count: usize,
     },
     /// The bytes given start behind the data asked for.
-    #[error(
-        "{place}: starts at byte {start} of the file, but the bytes given start at {have_start}; read from there"
-    )]
+    #[error("{place}: starts at byte {start} of the file, but the bytes given start at {have_start}; read from there")]
     OutsideBytes {
         /// What was asked for.
         place: Place,
@@ -242,12 +224,7 @@ impl PackageError {
     }
 
     /// Refuses `found` when it is more than `limit`.
-    pub(crate) fn check_limit(
-        place: Place,
-        field: &'static str,
-        limit: u64,
-        found: u64,
-    ) -> Result<(), Self> {
+    pub(crate) fn check_limit(place: Place, field: &'static str, limit: u64, found: u64) -> Result<(), Self> {
         if found > limit {
             return Err(Self::Limit {
                 place,

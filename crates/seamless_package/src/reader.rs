@@ -128,11 +128,7 @@ impl Package {
         let imports = self.imports.iter().map(|import| import.object_id);
         self.import_ids = sorted_ids(imports, |index| Place::Import { index })?;
         // Both packages are known here, so an import with the id of an export is a collision of two paths.
-        match self
-            .import_ids
-            .iter()
-            .find(|(id, _)| self.find(*id).is_some())
-        {
+        match self.import_ids.iter().find(|(id, _)| self.find(*id).is_some()) {
             None => Ok(()),
             Some(&(_, index)) => {
                 let what = "an export has the same object id";
@@ -232,9 +228,7 @@ impl Package {
 
     /// The schema that export `index` is; none if it is no class, or not there.
     pub fn schema(&self, index: usize) -> Option<&Schema> {
-        let found = self
-            .schemas
-            .binary_search_by_key(&index, |(class, _)| *class);
+        let found = self.schemas.binary_search_by_key(&index, |(class, _)| *class);
         Some(&self.schemas.get(found.ok()?)?.1)
     }
 
@@ -247,16 +241,14 @@ impl Package {
     pub fn refs(&self, index: usize) -> &[ObjectRef] {
         let range = |export: &Export| range(export.first_ref, export.ref_count);
         let refs = self.exports.get(index).map(range);
-        refs.and_then(|refs| self.refs.get(refs))
-            .unwrap_or_default()
+        refs.and_then(|refs| self.refs.get(refs)).unwrap_or_default()
     }
 
     /// The bulk payloads of export `index`, in the order in which they were written; empty if there is no such export.
     pub fn bulk(&self, index: usize) -> &[Bulk] {
         let range = |export: &Export| range(export.first_bulk, export.bulk_count);
         let bulk = self.exports.get(index).map(range);
-        bulk.and_then(|bulk| self.bulk.get(bulk))
-            .unwrap_or_default()
+        bulk.and_then(|bulk| self.bulk.get(bulk)).unwrap_or_default()
     }
 
     /// Where the data of export `index` is in the file; none if there is no such export.
@@ -373,20 +365,11 @@ fn verify(bytes: &[u8], expected: u64, place: Place) -> Result<&[u8], PackageErr
     if found == expected {
         return Ok(bytes);
     }
-    Err(PackageError::Checksum {
-        place,
-        expected,
-        found,
-    })
+    Err(PackageError::Checksum { place, expected, found })
 }
 
 /// Decompresses. The sizes were compared with the limits, and with what the stored bytes can hold, on opening.
-fn unpack(
-    stored: &[u8],
-    codec: Codec,
-    raw_size: u64,
-    place: Place,
-) -> Result<Cow<'_, [u8]>, PackageError> {
+fn unpack(stored: &[u8], codec: Codec, raw_size: u64, place: Place) -> Result<Cow<'_, [u8]>, PackageError> {
     if codec == Codec::None {
         return Ok(Cow::Borrowed(stored));
     }

@@ -38,11 +38,7 @@ impl Schema {
         Self::decode_at(bytes, limits, &Place::Schema)
     }
 
-    pub(crate) fn decode_at(
-        bytes: &[u8],
-        limits: &Limits,
-        place: &Place,
-    ) -> Result<Self, PackageError> {
+    pub(crate) fn decode_at(bytes: &[u8], limits: &Limits, place: &Place) -> Result<Self, PackageError> {
         let limit = limits.raw_bytes_per_object;
         let found = bytes.len() as u64;
         PackageError::check_limit(place.clone(), "raw_bytes_per_object", limit, found)?;

@@ -84,11 +84,10 @@ impl Summary {
     /// contradict themselves, or claim more than `limits` allow.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, PackageError> {
         let bytes = check_start(bytes)?;
-        let summary =
-            Self::read(&mut Cursor::new(bytes)).map_err(|source| PackageError::Record {
-                place: Place::Summary,
-                source,
-            })?;
+        let summary = Self::read(&mut Cursor::new(bytes)).map_err(|source| PackageError::Record {
+            place: Place::Summary,
+            source,
+        })?;
         let found = checksum(bytes);
         if found != summary.summary_checksum {
             return Err(PackageError::Checksum {
@@ -175,10 +174,7 @@ impl Summary {
                 self.exports_size == self.expected_exports_size(),
                 "the export table is not as long as its counts say",
             ),
-            (
-                self.package_name.0 < self.name_count,
-                "the package has no name",
-            ),
+            (self.package_name.0 < self.name_count, "the package has no name"),
             (
                 self.content_hash == self.expected_content_hash(),
                 "the content hash is not that of the checksums",

@@ -107,8 +107,7 @@ impl PackageWriter {
             refs: Vec::new(),
             bulk: Vec::new(),
         })?;
-        self.classes
-            .insert(type_path.clone(), (class, schema.clone()));
+        self.classes.insert(type_path.clone(), (class, schema.clone()));
         Ok(class)
     }
 

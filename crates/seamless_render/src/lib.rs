@@ -1,1 +1,73 @@
-//! x
+//! The part of bevy_seamless that needs a renderer.
+//!
+//! * [`StandardMaterialCodec`] puts `StandardMaterial`s into packages; [`SeamlessRenderApp::add_streamed_material`] adds a
+//!   game's own material types.
+//! * [`GpuGate`] holds a level's reveal back until its meshes, images and materials are on the GPU, so that nothing pops in.
+//! * Uploads are paced before they reach Bevy, by
+//!   [`StreamingSettings::upload_bytes_per_frame`](seamless_asset::StreamingSettings::upload_bytes_per_frame): Bevy's own
+//!   limit applies to the render world only, after the main world has paid for the extraction.
+#![forbid(unsafe_code)]
+
+mod gate;
+mod material;
+#[cfg(test)]
+mod tests;
+
+pub use gate::GpuGate;
+pub use material::StandardMaterialCodec;
+
+use core::any::TypeId;
+
+use bevy_app::{App, Plugin};
+use bevy_ecs::schedule::IntoScheduleConfigs;
+use bevy_pbr::{Material, MeshMaterial3d, StandardMaterial};
+use bevy_reflect::Reflect;
+use bevy_render::{Render, RenderApp, RenderSystems};
+use seamless_asset::{RevealGates, SeamlessAssetApp, codec::HandleCodec, package::Role};
+
+/// Adds the codecs of materials and, where there is a renderer, the gate that waits for it.
+///
+/// Add it after Bevy's `PbrPlugin` and after `SeamlessAssetPlugin`. Without a GPU (`backends: None`) there is nothing to wait for,
+/// and no gate.
+#[derive(Default)]
+pub struct SeamlessRenderPlugin;
+
+impl Plugin for SeamlessRenderPlugin {
+    fn build(&self, app: &mut App) {
+        app.init_resource::<GpuGate>()
+            .init_resource::<RevealGates>()
+            .add_asset_codec::<StandardMaterialCodec>()
+            .add_streamed_material::<StandardMaterial>();
+    }
+
+    /// The render app is there only after `RenderPlugin` has built.
+    fn finish(&self, app: &mut App) {
+        let gate = app.world().resource::<GpuGate>().clone();
+        let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
+            return;
+        };
+        render_app
+            .insert_resource(gate.clone())
+            .add_systems(Render, gate::note_prepared.in_set(RenderSystems::Cleanup));
+        app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(gate));
+    }
+}
+
+/// Adds material types to an app.
+pub trait SeamlessRenderApp {
+    /// Streams entities with `MeshMaterial3d<M>`, and waits until their materials are prepared. The material itself needs
+    /// an asset codec: [`SeamlessAssetApp::add_asset_codec`], or [`SeamlessAssetApp::cook_by_reflection`].
+    fn add_streamed_material<M: Material + Reflect>(&mut self) -> &mut Self;
+}
+
+impl SeamlessRenderApp for App {
+    fn add_streamed_material<M: Material + Reflect>(&mut self) -> &mut Self {
+        self.init_resource::<GpuGate>();
+        self.world().resource::<GpuGate>().add_material(TypeId::of::<M>());
+        self.add_component_codec(HandleCodec::<MeshMaterial3d<M>, M>::new(
+            Role::CLIENT,
+            |material| &material.0,
+            MeshMaterial3d,
+        ))
+    }
+}

@@ -14,7 +14,9 @@ fn flight() -> (WorldOptions, Flight) {
 }
 
 fn frames(flight: &Flight) -> Vec<Pose> {
-    (0..=(flight.duration() * RATE) as u32).map(|frame| flight.pose(frame as f32 / RATE)).collect()
+    (0..=(flight.duration() * RATE) as u32)
+        .map(|frame| flight.pose(frame as f32 / RATE))
+        .collect()
 }
 
 fn cell(options: &WorldOptions, pose: &Pose) -> (i32, i32) {
@@ -36,9 +38,15 @@ fn it_stays_over_the_world_and_above_the_ground() {
         for pose in frames(&flight) {
             let p = pose.position;
             let inside = 0.0..options.extent();
-            assert!(inside.contains(&p.x) && inside.contains(&p.z), "seed {seed}: outside at {p}");
+            assert!(
+                inside.contains(&p.x) && inside.contains(&p.z),
+                "seed {seed}: outside at {p}"
+            );
             let ground = terrain.ground(Vec2::new(p.x, p.z)).value;
-            assert!(p.y > ground + 10.0 && p.y < 400.0, "seed {seed}: {p} over ground at {ground}");
+            assert!(
+                p.y > ground + 10.0 && p.y < 400.0,
+                "seed {seed}: {p} over ground at {ground}"
+            );
             assert!((pose.forward.length() - 1.0).abs() < 1e-4);
         }
     }
@@ -80,7 +88,12 @@ fn three_dives_enter_eight_cells_per_second() {
         }
     }
     let long = stretches.iter().filter(|frames| **frames as f32 >= 1.5 * RATE).count();
-    assert_eq!(long, 3, "stretches of {:?} frames", stretches.iter().filter(|n| **n > 9).collect::<Vec<_>>());
+    assert_eq!(
+        long,
+        3,
+        "stretches of {:?} frames",
+        stretches.iter().filter(|n| **n > 9).collect::<Vec<_>>()
+    );
     let most = frames
         .windows(RATE as usize + 1)
         .map(|second| {

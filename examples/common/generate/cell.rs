@@ -69,18 +69,59 @@ struct Materials {
 
 impl Materials {
     fn new(glb: &mut Glb) -> Self {
-        let base = Material { color: [1.0; 3], roughness: 0.95, ..Material::default() };
-        let leaves = Material { texture: Some(LEAVES), roughness: 0.85, ..base };
-        let rock = Material { texture: Some(ROCK), normal: Some(ROCK_NORMAL), roughness: 0.9, ..base };
+        let base = Material {
+            color: [1.0; 3],
+            roughness: 0.95,
+            ..Material::default()
+        };
+        let leaves = Material {
+            texture: Some(LEAVES),
+            roughness: 0.85,
+            ..base
+        };
+        let rock = Material {
+            texture: Some(ROCK),
+            normal: Some(ROCK_NORMAL),
+            roughness: 0.9,
+            ..base
+        };
         Self {
-            ground: glb.material(&Material { name: "ground", texture: Some(GRASS), ..base }),
+            ground: glb.material(&Material {
+                name: "ground",
+                texture: Some(GRASS),
+                ..base
+            }),
             cliff: glb.material(&Material { name: "cliff", ..rock }),
-            stone: glb.material(&Material { name: "stone", color: [0.86, 0.84, 0.8], ..rock }),
-            bark: glb.material(&Material { name: "bark", texture: Some(BARK), ..base }),
-            leaves: glb.material(&Material { name: "leaves", ..leaves }),
-            needles: glb.material(&Material { name: "needles", color: [0.45, 0.62, 0.5], ..leaves }),
-            bush: glb.material(&Material { name: "bush", color: [0.9, 0.85, 0.55], ..leaves }),
-            tuft: glb.material(&Material { name: "tuft", color: [0.2, 0.27, 0.07], double_sided: true, ..base }),
+            stone: glb.material(&Material {
+                name: "stone",
+                color: [0.86, 0.84, 0.8],
+                ..rock
+            }),
+            bark: glb.material(&Material {
+                name: "bark",
+                texture: Some(BARK),
+                ..base
+            }),
+            leaves: glb.material(&Material {
+                name: "leaves",
+                ..leaves
+            }),
+            needles: glb.material(&Material {
+                name: "needles",
+                color: [0.45, 0.62, 0.5],
+                ..leaves
+            }),
+            bush: glb.material(&Material {
+                name: "bush",
+                color: [0.9, 0.85, 0.55],
+                ..leaves
+            }),
+            tuft: glb.material(&Material {
+                name: "tuft",
+                color: [0.2, 0.27, 0.07],
+                double_sided: true,
+                ..base
+            }),
         }
     }
 }
@@ -137,7 +178,11 @@ struct Stock {
 
 impl Stock {
     fn new(glb: &mut Glb, materials: &Materials, rng: &mut Rng) -> Self {
-        let trees = vec![broadleaf(glb, materials, rng), broadleaf(glb, materials, rng), fir(glb, materials, rng)];
+        let trees = vec![
+            broadleaf(glb, materials, rng),
+            broadleaf(glb, materials, rng),
+            fir(glb, materials, rng),
+        ];
         let rocks = [0.8, 0.55, 0.7]
             .map(|squash| {
                 let shape = shapes::lump(0.9, squash, 0.45, 5, rng);
@@ -150,8 +195,15 @@ impl Stock {
                 glb.mesh(None, &[(&shape, materials.bush)])
             })
             .to_vec();
-        let tufts = [9, 12].map(|blades| glb.mesh(None, &[(&shapes::tuft(blades, 0.5, rng), materials.tuft)])).to_vec();
-        Self { trees, rocks, bushes, tufts }
+        let tufts = [9, 12]
+            .map(|blades| glb.mesh(None, &[(&shapes::tuft(blades, 0.5, rng), materials.tuft)]))
+            .to_vec();
+        Self {
+            trees,
+            rocks,
+            bushes,
+            tufts,
+        }
     }
 
     fn of(&self, kind: Kind) -> &[usize] {
@@ -171,7 +223,10 @@ fn broadleaf(glb: &mut Glb, materials: &Materials, rng: &mut Rng) -> usize {
     for position in &mut crown.positions {
         position.y += height * 0.78;
     }
-    glb.mesh(Some("broadleaf"), &[(&trunk, materials.bark), (&crown, materials.leaves)])
+    glb.mesh(
+        Some("broadleaf"),
+        &[(&trunk, materials.bark), (&crown, materials.leaves)],
+    )
 }
 
 fn fir(glb: &mut Glb, materials: &Materials, rng: &mut Rng) -> usize {
@@ -206,7 +261,10 @@ fn scatter(origin: Vec2, seed: u64, options: &WorldOptions, terrain: &Terrain, r
         let kind = choose(rng.unit(), wooded, stony, steep);
         // Things sink a little, so that nothing floats on a slope.
         let sink = if kind == Kind::Rock { 0.25 } else { 0.03 };
-        things.push(Thing { kind, position: Vec3::new(local.x, ground.value - sink, local.y) });
+        things.push(Thing {
+            kind,
+            position: Vec3::new(local.x, ground.value - sink, local.y),
+        });
     }
     things
 }
@@ -225,7 +283,13 @@ fn choose(dice: f32, wooded: f32, stony: f32, steep: bool) -> Kind {
 
 /// Adds a group for one kind, clumps in it and the things in the clumps.
 fn add_things(glb: &mut Glb, kind: Kind, stock: &Stock, things: &[Thing], cell_size: f32, rng: &mut Rng) {
-    let group = glb.node(None, Node { name: Some(kind.group().into()), ..Node::default() });
+    let group = glb.node(
+        None,
+        Node {
+            name: Some(kind.group().into()),
+            ..Node::default()
+        },
+    );
     let side = cell_size / CLUMPS as f32;
     let clump_of = |thing: &Thing| {
         let index = |v: f32| ((v / side) as usize).min(CLUMPS - 1);
@@ -239,7 +303,11 @@ fn add_things(glb: &mut Glb, kind: Kind, stock: &Stock, things: &[Thing], cell_s
         }
         let center = Vec3::new((at.0 as f32 + 0.5) * side, 0.0, (at.1 as f32 + 0.5) * side);
         let name = (clump % 3 == 0).then(|| format!("{}_{clump}", kind.group()));
-        let node = Node { name, translation: Some(short(center)), ..Node::default() };
+        let node = Node {
+            name,
+            translation: Some(short(center)),
+            ..Node::default()
+        };
         let parent = glb.node(Some(group), node);
         for thing in members {
             add_thing(glb, parent, thing, center, stock, rng);
@@ -268,7 +336,14 @@ fn add_thing(glb: &mut Glb, parent: usize, thing: &Thing, center: Vec3, stock: &
 }
 
 /// Adds the terrain mesh: grass where the ground is gentle, rock where it is steep.
-fn add_ground(glb: &mut Glb, materials: &Materials, origin: Vec2, options: &WorldOptions, terrain: &Terrain, seed: u64) {
+fn add_ground(
+    glb: &mut Glb,
+    materials: &Materials,
+    origin: Vec2,
+    options: &WorldOptions,
+    terrain: &Terrain,
+    seed: u64,
+) {
     let tint = Noise::new(seed, 13);
     let step = options.cell_size / QUADS as f32;
     let mut grid = Shape::default();
@@ -297,9 +372,19 @@ fn add_ground(glb: &mut Glb, materials: &Materials, origin: Vec2, options: &Worl
         }
     }
     let parts = [(&gentle.shape, materials.ground), (&steep.shape, materials.cliff)];
-    let parts: Vec<_> = parts.into_iter().filter(|(shape, _)| !shape.indices.is_empty()).collect();
+    let parts: Vec<_> = parts
+        .into_iter()
+        .filter(|(shape, _)| !shape.indices.is_empty())
+        .collect();
     let mesh = glb.mesh(Some("terrain"), &parts);
-    glb.node(None, Node { name: Some("terrain".into()), mesh: Some(mesh), ..Node::default() });
+    glb.node(
+        None,
+        Node {
+            name: Some("terrain".into()),
+            mesh: Some(mesh),
+            ..Node::default()
+        },
+    );
 }
 
 /// Large, soft differences of the ground's colour, so that the repeating texture does not show.
@@ -308,7 +393,12 @@ fn ground_tint(noise: &Noise, place: Vec2) -> [u8; 4] {
     let shade = noise.fractal(place / 31.0, 2, 0).value;
     let byte = |v: f32| (v.clamp(0.0, 1.0) * 255.0) as u8;
     let light = 0.84 + 0.14 * shade;
-    [byte(light + 0.1 * dry), byte(light + 0.02 * dry), byte(light - 0.14 * dry), 255]
+    [
+        byte(light + 0.1 * dry),
+        byte(light + 0.02 * dry),
+        byte(light - 0.14 * dry),
+        255,
+    ]
 }
 
 /// The part of a vertex grid that one material covers.
@@ -321,7 +411,11 @@ struct Patch<'a> {
 
 impl<'a> Patch<'a> {
     fn new(grid: &'a Shape) -> Self {
-        Self { grid, shape: Shape::default(), map: vec![None; grid.positions.len()] }
+        Self {
+            grid,
+            shape: Shape::default(),
+            map: vec![None; grid.positions.len()],
+        }
     }
 
     fn index(&mut self, i: usize) {

@@ -173,7 +173,12 @@ impl Glb {
     /// How many entities Bevy's loader makes of the scene: one for its root, one per node, one per mesh primitive.
     #[must_use]
     pub fn entities(&self) -> u64 {
-        let primitives: usize = self.nodes.iter().filter_map(|node| node.mesh).map(|m| self.primitives_of[m]).sum();
+        let primitives: usize = self
+            .nodes
+            .iter()
+            .filter_map(|node| node.mesh)
+            .map(|m| self.primitives_of[m])
+            .sum();
         (1 + self.nodes.len() + primitives) as u64
     }
 

@@ -115,7 +115,14 @@ impl Part {
                 cuboid(0.6, -0.1, 0.0, -0.05, 0.16, 1.0);
             }
             Self::Chimney => cuboid(0.4, 0.0, 2.4, -0.4, 0.4, 2.0),
-            Self::Slab => cuboid(LENGTH / 2.0 + 0.4, -1.2, 0.25, -DEPTH / 2.0 - 0.4, DEPTH / 2.0 + 0.4, 3.0),
+            Self::Slab => cuboid(
+                LENGTH / 2.0 + 0.4,
+                -1.2,
+                0.25,
+                -DEPTH / 2.0 - 0.4,
+                DEPTH / 2.0 + 0.4,
+                3.0,
+            ),
             Self::Well => return shapes::cone(1.3, 1.1, -0.3, 1.0, 14),
         }
         shape
@@ -137,7 +144,14 @@ fn roof() -> Shape {
 }
 
 impl Finish {
-    const ALL: [Self; 6] = [Self::Brick, Self::Plaster, Self::Tiles, Self::Wood, Self::Glass, Self::Stone];
+    const ALL: [Self; 6] = [
+        Self::Brick,
+        Self::Plaster,
+        Self::Tiles,
+        Self::Wood,
+        Self::Glass,
+        Self::Stone,
+    ];
 
     /// The asset path of the material; Bevy's loader keeps its `StandardMaterial` under this label.
     #[must_use]
@@ -146,7 +160,11 @@ impl Finish {
     }
 
     fn material(self) -> Material {
-        let base = Material { color: [1.0; 3], roughness: 0.9, ..Material::default() };
+        let base = Material {
+            color: [1.0; 3],
+            roughness: 0.9,
+            ..Material::default()
+        };
         match self {
             Self::Brick => Material {
                 name: "brick",
@@ -154,7 +172,11 @@ impl Finish {
                 normal: Some("textures/brick_normal.png"),
                 ..base
             },
-            Self::Plaster => Material { name: "plaster", texture: Some("textures/plaster.png"), ..base },
+            Self::Plaster => Material {
+                name: "plaster",
+                texture: Some("textures/plaster.png"),
+                ..base
+            },
             Self::Tiles => Material {
                 name: "tiles",
                 texture: Some("textures/roof.png"),
@@ -162,8 +184,18 @@ impl Finish {
                 double_sided: true,
                 ..base
             },
-            Self::Wood => Material { name: "wood", texture: Some("textures/wood.png"), roughness: 0.7, ..base },
-            Self::Glass => Material { name: "glass", color: [0.05, 0.07, 0.09], roughness: 0.15, ..base },
+            Self::Wood => Material {
+                name: "wood",
+                texture: Some("textures/wood.png"),
+                roughness: 0.7,
+                ..base
+            },
+            Self::Glass => Material {
+                name: "glass",
+                color: [0.05, 0.07, 0.09],
+                roughness: 0.15,
+                ..base
+            },
             Self::Stone => Material {
                 name: "stone",
                 texture: Some("textures/rock.png"),

@@ -3,6 +3,8 @@
 //! The same seed and options give the same bytes. A finished folder carries a marker file, so that it is recognised
 //! and not made again; the folder is written aside and renamed when it is whole.
 
+#[cfg(test)]
+mod bevy_tests;
 mod cell;
 mod glb;
 mod kit;

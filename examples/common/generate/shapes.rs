@@ -35,7 +35,10 @@ impl Shape {
         let mut along_v = along_u.clone();
         for triangle in self.indices.chunks_exact(3) {
             let [a, b, c] = [0, 1, 2].map(|i| usize::from(triangle[i]));
-            let (e1, e2) = (self.positions[b] - self.positions[a], self.positions[c] - self.positions[a]);
+            let (e1, e2) = (
+                self.positions[b] - self.positions[a],
+                self.positions[c] - self.positions[a],
+            );
             let (d1, d2) = (self.uvs[b] - self.uvs[a], self.uvs[c] - self.uvs[a]);
             let area = d1.perp_dot(d2);
             if area.abs() < 1e-9 {
@@ -48,9 +51,15 @@ impl Shape {
         }
         let finish = |i: usize| {
             let normal = self.normals[i];
-            let flat = along_u[i].reject_from_normalized(normal).normalize_or(normal.any_orthonormal_vector());
+            let flat = along_u[i]
+                .reject_from_normalized(normal)
+                .normalize_or(normal.any_orthonormal_vector());
             // glTF's texture v runs downwards, its bitangent upwards in the normal map's green channel.
-            let side = if normal.cross(flat).dot(along_v[i]) < 0.0 { -1.0 } else { 1.0 };
+            let side = if normal.cross(flat).dot(along_v[i]) < 0.0 {
+                -1.0
+            } else {
+                1.0
+            };
             flat.extend(side)
         };
         (0..self.positions.len()).map(finish).collect()
@@ -100,11 +109,36 @@ impl Shape {
             )
         };
         let faces = [
-            [p(false, false, true), p(true, false, true), p(true, true, true), p(false, true, true)],
-            [p(true, false, false), p(false, false, false), p(false, true, false), p(true, true, false)],
-            [p(true, false, true), p(true, false, false), p(true, true, false), p(true, true, true)],
-            [p(false, false, false), p(false, false, true), p(false, true, true), p(false, true, false)],
-            [p(false, true, true), p(true, true, true), p(true, true, false), p(false, true, false)],
+            [
+                p(false, false, true),
+                p(true, false, true),
+                p(true, true, true),
+                p(false, true, true),
+            ],
+            [
+                p(true, false, false),
+                p(false, false, false),
+                p(false, true, false),
+                p(true, true, false),
+            ],
+            [
+                p(true, false, true),
+                p(true, false, false),
+                p(true, true, false),
+                p(true, true, true),
+            ],
+            [
+                p(false, false, false),
+                p(false, false, true),
+                p(false, true, true),
+                p(false, true, false),
+            ],
+            [
+                p(false, true, true),
+                p(true, true, true),
+                p(true, true, false),
+                p(false, true, false),
+            ],
         ];
         for face in faces {
             self.quad(face, texel);
@@ -122,7 +156,11 @@ pub fn cone(bottom: f32, top: f32, low: f32, high: f32, sides: u16) -> Shape {
         let (sin, cos) = (turn * std::f32::consts::TAU).sin_cos();
         let out = Vec3::new(cos, lean, sin).normalize();
         let around = Vec3::new(cos, 0.0, sin);
-        shape.vertex(around * bottom + Vec3::Y * low, out, Vec2::new(turn * 2.0, (high - low) * 0.5));
+        shape.vertex(
+            around * bottom + Vec3::Y * low,
+            out,
+            Vec2::new(turn * 2.0, (high - low) * 0.5),
+        );
         shape.vertex(around * top + Vec3::Y * high, out, Vec2::new(turn * 2.0, 0.0));
     }
     for i in 0..sides {
@@ -165,10 +203,16 @@ pub fn lump(radius: f32, squash: f32, rough: f32, rings: u16, rng: &mut Rng) -> 
         for segment in 0..=segments {
             let turn = std::f32::consts::TAU * f32::from(segment % segments) / f32::from(segments);
             let direction = Vec3::new(tilt.sin() * turn.cos(), tilt.cos(), tilt.sin() * turn.sin());
-            let bump: f32 = bumps.iter().map(|(at, size)| size * at.dot(direction).max(0.0).powi(2)).sum();
+            let bump: f32 = bumps
+                .iter()
+                .map(|(at, size)| size * at.dot(direction).max(0.0).powi(2))
+                .sum();
             let position = direction * radius * (1.0 + bump) * Vec3::new(1.0, squash, 1.0);
             let normal = (direction / Vec3::new(1.0, squash, 1.0)).normalize();
-            let uv = Vec2::new(f32::from(segment) * 2.0 / f32::from(segments), tilt / std::f32::consts::PI);
+            let uv = Vec2::new(
+                f32::from(segment) * 2.0 / f32::from(segments),
+                tilt / std::f32::consts::PI,
+            );
             shape.vertex(position, normal, uv * (0.7 * radius).max(0.5));
         }
     }

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The highest the ground can be, in metres.
-pub const MAX_HEIGHT: f32 = 64.0;
+pub const MAX_HEIGHT: f32 = 72.0;
 
 /// Where a town lies. Its ground is flattened, and nothing else grows there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,12 +72,15 @@ impl Terrain {
         let fine = self.fine.fractal(p / 60.0, 3, 0);
         let (rough, rough_slope) = smoothstep(-0.2, 0.5, broad.value);
         // Fine relief is stronger where the land is high.
-        let relief = 1.0 + 3.0 * rough;
-        let height = 28.0 + broad.value * 26.0 + fine.value * relief;
+        let relief = 1.5 + 6.5 * rough;
+        let height = 30.0 + broad.value * 48.0 + fine.value * relief;
         if !(0.0..=MAX_HEIGHT).contains(&height) {
-            return Sample { value: height.clamp(0.0, MAX_HEIGHT), slope: Vec2::ZERO };
+            return Sample {
+                value: height.clamp(0.0, MAX_HEIGHT),
+                slope: Vec2::ZERO,
+            };
         }
-        let by_broad = 26.0 + fine.value * 3.0 * rough_slope;
+        let by_broad = 48.0 + fine.value * 6.5 * rough_slope;
         Sample {
             value: height,
             slope: broad.slope * (by_broad / 420.0) + fine.slope * (relief / 60.0),

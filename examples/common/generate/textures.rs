@@ -27,16 +27,56 @@ enum Paint {
 
 /// All textures of the world. The kit and the cells name them by path.
 pub const TEXTURES: [Texture; 10] = [
-    Texture { name: "grass", size: 2048, paint: Paint::Color(grass) },
-    Texture { name: "rock", size: 2048, paint: Paint::Color(rock) },
-    Texture { name: "rock_normal", size: 1024, paint: Paint::Normal(rock_height, 0.02) },
-    Texture { name: "leaves", size: 1024, paint: Paint::Color(leaves) },
-    Texture { name: "brick", size: 1024, paint: Paint::Color(brick) },
-    Texture { name: "brick_normal", size: 1024, paint: Paint::Normal(brick_height, 0.008) },
-    Texture { name: "roof", size: 1024, paint: Paint::Color(roof) },
-    Texture { name: "bark", size: 512, paint: Paint::Color(bark) },
-    Texture { name: "plaster", size: 512, paint: Paint::Color(plaster) },
-    Texture { name: "wood", size: 512, paint: Paint::Color(wood) },
+    Texture {
+        name: "grass",
+        size: 2048,
+        paint: Paint::Color(grass),
+    },
+    Texture {
+        name: "rock",
+        size: 2048,
+        paint: Paint::Color(rock),
+    },
+    Texture {
+        name: "rock_normal",
+        size: 1024,
+        paint: Paint::Normal(rock_height, 0.02),
+    },
+    Texture {
+        name: "leaves",
+        size: 1024,
+        paint: Paint::Color(leaves),
+    },
+    Texture {
+        name: "brick",
+        size: 1024,
+        paint: Paint::Color(brick),
+    },
+    Texture {
+        name: "brick_normal",
+        size: 1024,
+        paint: Paint::Normal(brick_height, 0.008),
+    },
+    Texture {
+        name: "roof",
+        size: 1024,
+        paint: Paint::Color(roof),
+    },
+    Texture {
+        name: "bark",
+        size: 512,
+        paint: Paint::Color(bark),
+    },
+    Texture {
+        name: "plaster",
+        size: 512,
+        paint: Paint::Color(plaster),
+    },
+    Texture {
+        name: "wood",
+        size: 512,
+        paint: Paint::Color(wood),
+    },
 ];
 
 /// Three independent noises to paint with.
@@ -50,7 +90,11 @@ impl Layers {
     fn new(seed: u64, name: &str) -> Self {
         let stream = name.bytes().fold(7, |sum, byte| mix(sum ^ u64::from(byte)));
         let noise = |n| Noise::new(seed ^ stream, n);
-        Self { a: noise(1), b: noise(2), c: noise(3) }
+        Self {
+            a: noise(1),
+            b: noise(2),
+            c: noise(3),
+        }
     }
 }
 
@@ -58,7 +102,10 @@ impl Texture {
     /// The same picture with `divisor` times fewer pixels along each side.
     #[must_use]
     pub fn smaller(self, divisor: u32) -> Self {
-        Self { size: (self.size / divisor.max(1)).max(4), ..self }
+        Self {
+            size: (self.size / divisor.max(1)).max(4),
+            ..self
+        }
     }
 
     /// Paints the texture: rows of RGB, 8 bits each.
@@ -161,7 +208,10 @@ fn rock(layers: &Layers, p: Vec2) -> Vec3 {
 fn leaves(layers: &Layers, p: Vec2) -> Vec3 {
     // Three layers of leaves; the upper ones hide the lower ones.
     let mut color = rgb(28, 44, 20);
-    for (layer, (noise, scale)) in [(&layers.a, 22), (&layers.b, 26), (&layers.c, 30)].into_iter().enumerate() {
+    for (layer, (noise, scale)) in [(&layers.a, 22), (&layers.b, 26), (&layers.c, 30)]
+        .into_iter()
+        .enumerate()
+    {
         let shift = Vec2::splat(layer as f32 * 0.37);
         let (near, next, id) = noise.cells((p + shift) * scale as f32, scale);
         let edge = smoothstep(0.03, 0.3, next - near).0 * smoothstep(0.62, 0.4, near).0.abs();

@@ -33,13 +33,24 @@ impl Scene {
         let [sx, sy, sz] = scale.to_array().map(short);
         let transform =
             format!("(translation: ({x}, {y}, {z}), rotation: ({qx}, {qy}, {qz}, {qw}), scale: ({sx}, {sy}, {sz}))");
-        component(&mut components, "bevy_transform::components::transform::Transform", &transform);
+        component(
+            &mut components,
+            "bevy_transform::components::transform::Transform",
+            &transform,
+        );
         component(&mut components, "bevy_camera::visibility::Visibility", "Inherited");
         if let Some(parent) = parent {
-            component(&mut components, "bevy_ecs::hierarchy::ChildOf", &format!("({})", number(parent)));
+            component(
+                &mut components,
+                "bevy_ecs::hierarchy::ChildOf",
+                &format!("({})", number(parent)),
+            );
             self.entities[parent].children.push(index);
         }
-        self.entities.push(Entity { components, children: Vec::new() });
+        self.entities.push(Entity {
+            components,
+            children: Vec::new(),
+        });
         index
     }
 
@@ -47,7 +58,11 @@ impl Scene {
     fn part(&mut self, parent: usize, part: Part, finish: Finish, at: Vec3, turn: f32) -> usize {
         let index = self.spawn(Some(parent), None, at, Quat::from_rotation_y(turn), Vec3::ONE);
         let components = &mut self.entities[index].components;
-        component(components, "bevy_mesh::components::Mesh3d", &format!("(Path(\"{}\"))", part.path()));
+        component(
+            components,
+            "bevy_mesh::components::Mesh3d",
+            &format!("(Path(\"{}\"))", part.path()),
+        );
         component(
             components,
             "bevy_pbr::mesh_material::MeshMaterial3d<bevy_pbr::pbr_material::StandardMaterial>",
@@ -63,7 +78,11 @@ impl Scene {
             text.push_str(&entity.components);
             if !entity.children.is_empty() {
                 let children: Vec<String> = entity.children.iter().map(|child| number(*child).to_string()).collect();
-                component(&mut text, "bevy_ecs::hierarchy::Children", &format!("([{}])", children.join(", ")));
+                component(
+                    &mut text,
+                    "bevy_ecs::hierarchy::Children",
+                    &format!("([{}])", children.join(", ")),
+                );
             }
             text.push_str("      },\n    ),\n");
         }
@@ -92,7 +111,13 @@ fn short(value: f32) -> String {
 pub fn build(index: usize, seed: u64) -> (String, u64) {
     let mut rng = Rng::new(seed, mix(index as u64 + 77));
     let mut scene = Scene::default();
-    let town = scene.spawn(None, Some(&format!("town_{index}")), Vec3::ZERO, Quat::IDENTITY, Vec3::ONE);
+    let town = scene.spawn(
+        None,
+        Some(&format!("town_{index}")),
+        Vec3::ZERO,
+        Quat::IDENTITY,
+        Vec3::ONE,
+    );
     let well = scene.spawn(Some(town), Some("well"), Vec3::ZERO, Quat::IDENTITY, Vec3::ONE);
     scene.part(well, Part::Well, Finish::Stone, Vec3::ZERO, 0.0);
     let houses = 8 + rng.below(3);
@@ -109,7 +134,11 @@ pub fn build(index: usize, seed: u64) -> (String, u64) {
 }
 
 fn add_house(scene: &mut Scene, root: usize, rng: &mut Rng) {
-    let walls = if rng.below(2) == 0 { Finish::Brick } else { Finish::Plaster };
+    let walls = if rng.below(2) == 0 {
+        Finish::Brick
+    } else {
+        Finish::Plaster
+    };
     let storeys = 1 + rng.below(2);
     let base = 0.25;
     scene.part(root, Part::Slab, Finish::Stone, Vec3::ZERO, 0.0);
@@ -118,7 +147,11 @@ fn add_house(scene: &mut Scene, root: usize, rng: &mut Rng) {
         let half = std::f32::consts::FRAC_PI_2;
         for side in 0..4 {
             let turn = half * side as f32;
-            let (part, out) = if side % 2 == 0 { (Part::LongWall, DEPTH) } else { (Part::ShortWall, LENGTH) };
+            let (part, out) = if side % 2 == 0 {
+                (Part::LongWall, DEPTH)
+            } else {
+                (Part::ShortWall, LENGTH)
+            };
             let at = Quat::from_rotation_y(turn) * Vec3::new(0.0, 0.0, out * 0.5) + Vec3::Y * floor;
             let wall = scene.part(root, part, walls, at, turn);
             add_openings(scene, wall, side, storey, rng);
@@ -134,7 +167,7 @@ fn add_house(scene: &mut Scene, root: usize, rng: &mut Rng) {
 
 /// Doors and windows are children of their wall.
 fn add_openings(scene: &mut Scene, wall: usize, side: usize, storey: usize, rng: &mut Rng) {
-    let long = side % 2 == 0;
+    let long = side.is_multiple_of(2);
     let places: &[f32] = if long { &[-2.5, 0.0, 2.5] } else { &[-1.4, 1.4] };
     for x in places {
         let door = side == 0 && storey == 0 && *x == 0.0;
@@ -163,7 +196,11 @@ pub fn sky() -> (String, u64) {
              shadow_maps_enabled: false, contact_shadows_enabled: false, affects_lightmapped_mesh_diffuse: true, \
              shadow_depth_bias: 0.02, shadow_normal_bias: 1.8)"
         );
-        component(&mut scene.entities[light].components, "bevy_light::directional_light::DirectionalLight", &value);
+        component(
+            &mut scene.entities[light].components,
+            "bevy_light::directional_light::DirectionalLight",
+            &value,
+        );
     }
     (scene.text(), scene.entities.len() as u64)
 }

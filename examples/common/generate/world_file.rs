@@ -25,7 +25,13 @@ pub fn build(options: &WorldOptions, terrain: &Terrain) -> String {
                 levels,
                 "        (name: \"{name}\", source: \"cells/{name}.glb\", translation: ({low_x:?}, 0.0, {low_z:?})),"
             );
-            volume(&mut volumes, &name, (low_x, low_z), (low_x + size, low_z + size), options);
+            volume(
+                &mut volumes,
+                &name,
+                (low_x, low_z),
+                (low_x + size, low_z + size),
+                options,
+            );
         }
     }
     for (index, town) in terrain.towns.iter().enumerate() {

@@ -90,7 +90,12 @@ fn refuse_foreign(dir: &Path) -> io::Result<()> {
 fn aside(dir: &Path) -> io::Result<PathBuf> {
     let mut name = dir
         .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` names no folder", dir.display())))?
+        .ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("`{}` names no folder", dir.display()),
+            )
+        })?
         .to_os_string();
     name.push(".partial");
     Ok(dir.with_file_name(name))
@@ -112,19 +117,32 @@ fn write_all(
     let terrain = Terrain::new(seed, options);
     let grid = options.grid;
     let images = textures::TEXTURES.map(|texture| texture.smaller(options.texture_divisor));
-    let textures = in_parallel(images.len(), |i| {
-        Ok((images[i].write(&dir.join("textures"), seed)?, 0))
-    }, &mut |done, count| progress(Stage::Textures, done, count))?;
-    let cells = in_parallel((grid * grid) as usize, |i| {
-        let (x, z) = (i as u32 % grid, i as u32 / grid);
-        let file = cell::build(x, z, seed, options, &terrain)?;
-        let bytes = write(&dir.join(format!("cells/cell_{x}_{z}.glb")), &file.bytes)?;
-        Ok((bytes, file.entities))
-    }, &mut |done, count| progress(Stage::Cells, done, count))?;
-    let towns = in_parallel(terrain.towns.len(), |i| {
-        let (text, entities) = town::build(i, seed);
-        Ok((write(&dir.join(format!("towns/town_{i}.scn.ron")), text.as_bytes())?, entities))
-    }, &mut |done, count| progress(Stage::Towns, done, count))?;
+    let textures = in_parallel(
+        images.len(),
+        |i| Ok((images[i].write(&dir.join("textures"), seed)?, 0)),
+        &mut |done, count| progress(Stage::Textures, done, count),
+    )?;
+    let cells = in_parallel(
+        (grid * grid) as usize,
+        |i| {
+            let (x, z) = (i as u32 % grid, i as u32 / grid);
+            let file = cell::build(x, z, seed, options, &terrain)?;
+            let bytes = write(&dir.join(format!("cells/cell_{x}_{z}.glb")), &file.bytes)?;
+            Ok((bytes, file.entities))
+        },
+        &mut |done, count| progress(Stage::Cells, done, count),
+    )?;
+    let towns = in_parallel(
+        terrain.towns.len(),
+        |i| {
+            let (text, entities) = town::build(i, seed);
+            Ok((
+                write(&dir.join(format!("towns/town_{i}.scn.ron")), text.as_bytes())?,
+                entities,
+            ))
+        },
+        &mut |done, count| progress(Stage::Towns, done, count),
+    )?;
     let (sky, sky_entities) = town::sky();
     let rest = write(&dir.join("sky.scn.ron"), sky.as_bytes())?
         + write(&dir.join("kit.glb"), &kit::build()?)?

@@ -4,7 +4,7 @@ use super::svg::{Anchor, Svg, number, ticks};
 
 /// The width of all full-width pictures.
 pub const WIDTH: f64 = 1080.0;
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 78.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 44.0;
@@ -52,10 +52,12 @@ impl Chart {
         for value in ticks(self.max_x, count) {
             let x = self.x(value);
             self.svg.line((x, bottom), (x, bottom + 4.0), AXIS);
-            self.svg.text((x, bottom + 17.0), Anchor::Middle, "tick", &number(value, 3));
+            self.svg
+                .text((x, bottom + 17.0), Anchor::Middle, "tick", &number(value, 3));
         }
         self.svg.line((LEFT, bottom), (LEFT + self.width, bottom), AXIS);
-        self.svg.text((LEFT + self.width / 2.0, bottom + 36.0), Anchor::Middle, "unit", unit);
+        self.svg
+            .text((LEFT + self.width / 2.0, bottom + 36.0), Anchor::Middle, "unit", unit);
     }
 
     /// The y axis with round ticks and grid lines.
@@ -91,7 +93,11 @@ impl Chart {
     pub fn teleports(&mut self, moments: &[f64]) {
         for moment in moments {
             let x = self.x(*moment);
-            self.svg.line((x, TOP - 4.0), (x, TOP + self.height), "stroke=\"#22314e\" stroke-dasharray=\"4 4\" opacity=\"0.6\"");
+            self.svg.line(
+                (x, TOP - 4.0),
+                (x, TOP + self.height),
+                "stroke=\"#22314e\" stroke-dasharray=\"4 4\" opacity=\"0.6\"",
+            );
             self.svg.text((x, TOP - 8.0), Anchor::Middle, "tick", "teleport");
         }
     }
@@ -101,6 +107,7 @@ impl Chart {
         let y = self.y(value);
         let style = "stroke=\"#c8453b\" stroke-width=\"1.4\" stroke-dasharray=\"6 4\"";
         self.svg.line((LEFT, y), (LEFT + self.width, y), style);
-        self.svg.text((LEFT + self.width - 4.0, y - 5.0), Anchor::End, "limit", label);
+        self.svg
+            .text((LEFT + self.width - 4.0, y - 5.0), Anchor::End, "limit", label);
     }
 }

@@ -36,20 +36,32 @@ pub fn draw(values: &[f64], limit: f64, limit_name: &str, unit: &str, color: &st
     let x = chart.x(limit);
     let style = "stroke=\"#c8453b\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\"";
     chart.svg.line((x, 26.0), (x, bottom), style);
-    chart.svg.text((x, 20.0), Anchor::Middle, "limit", &format!("{limit_name}: {} ms", number(limit, 2)));
+    chart.svg.text(
+        (x, 20.0),
+        Anchor::Middle,
+        "limit",
+        &format!("{limit_name}: {} ms", number(limit, 2)),
+    );
     chart.svg.finish("histogram of frame times")
 }
 
 /// Streaming time of each frame over the flight: the worst frame of each pixel column, and the budget.
 pub fn over_time(log: &FlightLog, budget: f64) -> String {
-    let largest = log.frames.iter().map(|frame| f64::from(frame.stream_ms)).fold(0.0, f64::max);
+    let largest = log
+        .frames
+        .iter()
+        .map(|frame| f64::from(frame.stream_ms))
+        .fold(0.0, f64::max);
     let mut chart = Chart::new(WIDTH, 220.0, log.seconds(), (largest * 1.08).max(budget * 1.2));
     chart.y_axis("streaming, ms", 5);
     let columns = (chart.plot_width() as usize).max(1);
     let per_column = log.frames.len().div_ceil(columns).max(1);
     let bottom = chart.y(0.0);
     for (column, frames) in log.frames.chunks(per_column).enumerate() {
-        let worst = frames.iter().map(|frame| f64::from(frame.stream_ms)).fold(0.0, f64::max);
+        let worst = frames
+            .iter()
+            .map(|frame| f64::from(frame.stream_ms))
+            .fold(0.0, f64::max);
         let x = chart.x(log.time_of(column * per_column));
         let width = chart.x(log.time_of((column + 1) * per_column)) - x;
         let y = chart.y(worst);

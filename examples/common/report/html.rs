@@ -81,7 +81,10 @@ fn header(report: &Report, log: &FlightLog) -> String {
         let list: String = missed.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
         format!("<section class=\"verdict bad\"><strong>Not as it should be.</strong><ul>{list}</ul></section>")
     };
-    format!("<h1>A flight over a streamed world</h1><p class=\"sub\">{}</p>{verdict}", escape(&sub))
+    format!(
+        "<h1>A flight over a streamed world</h1><p class=\"sub\">{}</p>{verdict}",
+        escape(&sub)
+    )
 }
 
 /// How a card's number is to be read.
@@ -101,7 +104,11 @@ fn card(mood: &Mood, value: &str, meaning: &str) -> String {
         Mood::Good => "card good",
         Mood::Bad => "card bad",
     };
-    format!("<div class=\"{class}\"><b>{}</b><span>{}</span></div>", escape(value), escape(meaning))
+    format!(
+        "<div class=\"{class}\"><b>{}</b><span>{}</span></div>",
+        escape(value),
+        escape(meaning)
+    )
 }
 
 fn cards(report: &Report) -> String {
@@ -114,20 +121,40 @@ fn cards(report: &Report) -> String {
         count(report.teleports)
     );
     let stream_text = format!("streaming in the slowest frame of 1000; the budget is {}", ms(budget));
-    let excess = format!("slowest frame of 1000, above one with everything resident; limit {}", ms(1.5 * budget));
+    let excess = format!(
+        "slowest frame of 1000, above one with everything resident; limit {}",
+        ms(1.5 * budget)
+    );
     let overruns = format!("frames over the budget; {} had a raised budget", count(report.boosted));
-    let wasted = format!("read from packages; {} of it for loads given up", bytes(report.bytes_wasted as f64));
+    let wasted = format!(
+        "read from packages; {} of it for loads given up",
+        bytes(report.bytes_wasted as f64)
+    );
     let cancelled = "loads given up because the camera had turned away";
-    let peak = format!("entities in the world at once, of {} in all", count(report.entities_total));
-    let loaded = format!("levels revealed, and {} of them left again", count(report.levels_unloaded));
+    let peak = format!(
+        "entities in the world at once, of {} in all",
+        count(report.entities_total)
+    );
+    let loaded = format!(
+        "levels revealed, and {} of them left again",
+        count(report.levels_unloaded)
+    );
     let failed = "levels failed to load";
     let atomic = "times a part of a level was seen without the rest";
     let list = [
-        card(&judged(report.atomicity_violations > 0), &count(report.atomicity_violations), atomic),
+        card(
+            &judged(report.atomicity_violations > 0),
+            &count(report.atomicity_violations),
+            atomic,
+        ),
         card(&judged(report.late_levels > 0), &count(report.late_levels), &late),
         card(&judged(report.failed > 0), &count(report.failed), failed),
         card(&judged(stream.p999 > budget), &ms(stream.p999), &stream_text),
-        card(&judged(report.frame_excess_ms.p999 > 1.5 * budget), &ms(report.frame_excess_ms.p999), &excess),
+        card(
+            &judged(report.frame_excess_ms.p999 > 1.5 * budget),
+            &ms(report.frame_excess_ms.p999),
+            &excess,
+        ),
         card(&Mood::Plain, &count(report.overruns), &overruns),
         card(&Mood::Plain, &count(report.levels_loaded), &loaded),
         card(&Mood::Plain, &count(report.entities_peak), &peak),
@@ -141,9 +168,15 @@ fn times(report: &Report, log: &FlightLog) -> String {
     let budget = report.stream_ms.budget;
     let stream: Vec<f64> = log.frames.iter().map(|frame| f64::from(frame.stream_ms)).collect();
     let base = f64::from(log.resident_frame_ms);
-    let excess: Vec<f64> = log.frames.iter().map(|frame| (f64::from(frame.frame_ms) - base).max(0.0)).collect();
+    let excess: Vec<f64> = log
+        .frames
+        .iter()
+        .map(|frame| (f64::from(frame.frame_ms) - base).max(0.0))
+        .collect();
     let row = |name: &str, p: &Percentiles| {
-        let cells: String = [p.p50, p.p99, p.p999, p.max].map(|v| format!("<td>{}</td>", number(v, 3))).concat();
+        let cells: String = [p.p50, p.p99, p.p999, p.max]
+            .map(|v| format!("<td>{}</td>", number(v, 3)))
+            .concat();
         format!("<tr><td>{name}</td>{cells}</tr>")
     };
     let table = format!(
@@ -157,8 +190,13 @@ fn times(report: &Report, log: &FlightLog) -> String {
     let mut out = section(
         "Streaming time per frame",
         note,
-        &(histogram::draw(&stream, budget, "budget", "streaming on the main thread, ms", palette::TEAL)
-            + &histogram::over_time(log, budget)),
+        &(histogram::draw(
+            &stream,
+            budget,
+            "budget",
+            "streaming on the main thread, ms",
+            palette::TEAL,
+        ) + &histogram::over_time(log, budget)),
     );
     let note = format!(
         "How much longer each frame took than the median frame ({} ms) of the same flight with everything resident. \
@@ -167,7 +205,11 @@ fn times(report: &Report, log: &FlightLog) -> String {
     );
     let unit = "frame above one with everything resident, ms";
     let chart = histogram::draw(&excess, 1.5 * budget, "1.5 budgets", unit, palette::BLUE);
-    out.push_str(&section("Frame time above a fully resident world", &note, &(chart + &table)));
+    out.push_str(&section(
+        "Frame time above a fully resident world",
+        &note,
+        &(chart + &table),
+    ));
     out
 }
 
@@ -188,7 +230,8 @@ fn overruns(report: &Report) -> String {
             format!("<tr><td>{frame}</td><td>{ms}</td><td class=\"what\">{what}</td></tr>")
         })
         .collect();
-    let table = format!("<table><tr><th>frame</th><th>ms</th><th style=\"text-align:left\">what</th></tr>{rows}</table>");
+    let table =
+        format!("<table><tr><th>frame</th><th>ms</th><th style=\"text-align:left\">what</th></tr>{rows}</table>");
     let note = format!(
         "What took longer than the budget, the worst first; {} of {} shown.",
         worst.len().min(LISTED),

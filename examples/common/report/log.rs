@@ -37,7 +37,10 @@ impl Footprint {
     #[must_use]
     pub fn cell(column: i32, row: i32, size: f32) -> Self {
         let at = [column as f32 * size, row as f32 * size];
-        Self { min: at, max: at.map(|v| v + size) }
+        Self {
+            min: at,
+            max: at.map(|v| v + size),
+        }
     }
 
     fn area(&self) -> f32 {
@@ -66,6 +69,16 @@ impl LevelTrack {
     pub(super) fn first_request(&self) -> u32 {
         let starts = self.requested.iter().chain(&self.live).map(|(from, _)| *from);
         starts.min().unwrap_or(u32::MAX)
+    }
+
+    /// The requests up to the moment in which the level was there.
+    pub(super) fn loading(&self) -> Vec<(u32, u32)> {
+        let until = |from: u32, to: u32| {
+            let revealed = self.live.iter().filter(|(start, end)| *end > from && *start < to);
+            revealed.map(|(start, _)| *start).min().unwrap_or(to)
+        };
+        let cut = self.requested.iter().map(|(from, to)| (*from, until(*from, *to)));
+        cut.filter(|(from, to)| from < to).collect()
     }
 
     pub(super) fn live_frames(&self) -> u32 {

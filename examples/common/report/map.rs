@@ -32,9 +32,17 @@ impl View {
         log.frames.iter().for_each(|frame| take(frame.camera));
         let span = (max[0] - min[0]).max(max[1] - min[1]);
         if !(span > 0.0 && span.is_finite()) {
-            return Self { min: [0.0; 2], scale: 1.0, offset };
+            return Self {
+                min: [0.0; 2],
+                scale: 1.0,
+                offset,
+            };
         }
-        Self { min, scale: size / span, offset }
+        Self {
+            min,
+            scale: size / span,
+            offset,
+        }
     }
 
     fn at(&self, p: [f32; 2]) -> (f64, f64) {
@@ -51,9 +59,18 @@ impl View {
 
 /// From never (light grey) over pale green to dark teal: `share` is 0 to 1.
 fn shade(share: f64) -> String {
-    let stops = [(0.0, [226, 240, 229]), (0.35, [150, 205, 190]), (0.7, [56, 145, 146]), (1.0, [14, 72, 92])];
+    let stops = [
+        (0.0, [226, 240, 229]),
+        (0.35, [150, 205, 190]),
+        (0.7, [56, 145, 146]),
+        (1.0, [14, 72, 92]),
+    ];
     let share = share.clamp(0.0, 1.0);
-    let next = stops.iter().position(|(at, _)| *at >= share).unwrap_or(stops.len() - 1).max(1);
+    let next = stops
+        .iter()
+        .position(|(at, _)| *at >= share)
+        .unwrap_or(stops.len() - 1)
+        .max(1);
     let ((low, a), (high, b)) = (stops[next - 1], stops[next]);
     let part = (share - low) / (high - low);
     let mix = |i: usize| (f64::from(a[i]) + (f64::from(b[i]) - f64::from(a[i])) * part).round();
@@ -70,20 +87,41 @@ pub fn draw(log: &FlightLog) -> String {
     let placed = log.placed();
     // What is always there would hide the differences between the others.
     let whole = log.frames.len() as u32;
-    let longest = placed.iter().map(|(level, _)| level.live_frames()).filter(|n| *n < whole).max().unwrap_or(1).max(1);
-    let largest = placed.first().map_or(0.0, |(_, footprint)| footprint.max[0] - footprint.min[0]);
+    let longest = placed
+        .iter()
+        .map(|(level, _)| level.live_frames())
+        .filter(|n| *n < whole)
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    let largest = placed
+        .first()
+        .map_or(0.0, |(_, footprint)| footprint.max[0] - footprint.min[0]);
     for (level, footprint) in &placed {
         let live = level.live_frames();
-        let color = if live == 0 { palette::EMPTY.to_string() } else { shade(f64::from(live) / f64::from(longest)) };
+        let color = if live == 0 {
+            palette::EMPTY.to_string()
+        } else {
+            shade(f64::from(live) / f64::from(longest))
+        };
         view.fill(&mut svg, footprint, &color);
     }
     for (_, footprint) in placed.iter().filter(|(_, f)| f.max[0] - f.min[0] < largest * 0.95) {
         let ((x, y), (right, bottom)) = (view.at(footprint.min), view.at(footprint.max));
         let style = "fill=\"none\" stroke=\"#8a5a2b\" stroke-width=\"1.3\"";
-        svg.circle(((x + right) / 2.0, (y + bottom) / 2.0), (right - x).min(12.0) / 2.6, style);
+        svg.circle(
+            ((x + right) / 2.0, (y + bottom) / 2.0),
+            (right - x).min(12.0) / 2.6,
+            style,
+        );
     }
     path(&mut svg, log, &view, true);
-    legend(&mut svg, log, longest, placed.iter().any(|(_, f)| f.max[0] - f.min[0] < largest * 0.95));
+    legend(
+        &mut svg,
+        log,
+        longest,
+        placed.iter().any(|(_, f)| f.max[0] - f.min[0] < largest * 0.95),
+    );
     svg.finish("map of the world with the path of the flight")
 }
 
@@ -95,7 +133,11 @@ fn path(svg: &mut Svg, log: &FlightLog, view: &View, marks: bool) {
         let at = view.at(frame.camera);
         if frame.teleported {
             if let Some(from) = run.last().copied() {
-                svg.line(from, at, "stroke=\"#c8453b\" stroke-width=\"1.8\" stroke-dasharray=\"3 6\"");
+                svg.line(
+                    from,
+                    at,
+                    "stroke=\"#c8453b\" stroke-width=\"1.8\" stroke-dasharray=\"3 6\"",
+                );
             }
             svg.polyline(&run, flown);
             run.clear();
@@ -119,21 +161,50 @@ fn path(svg: &mut Svg, log: &FlightLog, view: &View, marks: bool) {
 
 fn legend(svg: &mut Svg, log: &FlightLog, longest: u32, small: bool) {
     let x = SIZE + 40.0;
-    svg.text((x, 30.0), Anchor::Start, "legend", "time in the world during the flight");
+    svg.text(
+        (x, 30.0),
+        Anchor::Start,
+        "legend",
+        "time in the world during the flight",
+    );
     for step in 0..100 {
-        svg.rect(x + f64::from(step) * 2.4, 42.0, 2.6, 14.0, &shade(f64::from(step) / 99.0));
+        svg.rect(
+            x + f64::from(step) * 2.4,
+            42.0,
+            2.6,
+            14.0,
+            &shade(f64::from(step) / 99.0),
+        );
     }
     let seconds = f64::from(longest) * f64::from(log.seconds_per_frame);
     svg.text((x, 72.0), Anchor::Start, "tick", "0 s");
-    svg.text((x + 240.0, 72.0), Anchor::End, "tick", &format!("{} s", number(seconds, 1)));
+    svg.text(
+        (x + 240.0, 72.0),
+        Anchor::End,
+        "tick",
+        &format!("{} s", number(seconds, 1)),
+    );
     svg.rect(x, 92.0, 14.0, 14.0, palette::EMPTY);
     svg.text((x + 24.0, 104.0), Anchor::Start, "legend", "never loaded");
     svg.line((x, 128.0), (x + 16.0, 128.0), "stroke=\"#22314e\" stroke-width=\"2.4\"");
-    svg.text((x + 24.0, 132.0), Anchor::Start, "legend", "path of the camera, a mark every 5 s");
-    svg.line((x, 156.0), (x + 16.0, 156.0), "stroke=\"#c8453b\" stroke-width=\"1.8\" stroke-dasharray=\"3 4\"");
+    svg.text(
+        (x + 24.0, 132.0),
+        Anchor::Start,
+        "legend",
+        "path of the camera, a mark every 5 s",
+    );
+    svg.line(
+        (x, 156.0),
+        (x + 16.0, 156.0),
+        "stroke=\"#c8453b\" stroke-width=\"1.8\" stroke-dasharray=\"3 4\"",
+    );
     svg.text((x + 24.0, 160.0), Anchor::Start, "legend", "teleport");
     if small {
-        svg.circle((x + 8.0, 184.0), 5.0, "fill=\"none\" stroke=\"#8a5a2b\" stroke-width=\"1.3\"");
+        svg.circle(
+            (x + 8.0, 184.0),
+            5.0,
+            "fill=\"none\" stroke=\"#8a5a2b\" stroke-width=\"1.3\"",
+        );
         svg.text((x + 24.0, 188.0), Anchor::Start, "legend", "smaller level (a town)");
     }
 }

@@ -94,19 +94,32 @@ impl Report {
     #[must_use]
     pub fn shortcomings(&self) -> Vec<String> {
         let budget = self.stream_ms.budget;
-        let late_limit = self.levels_loaded.max(self.levels) / 100;
+        let late_limit = self.levels_loaded / 100;
         let demands = [
-            (self.atomicity_violations > 0, "part of a level was seen without the rest"),
+            (
+                self.atomicity_violations > 0,
+                "part of a level was seen without the rest",
+            ),
             (self.failed > 0, "levels failed to load"),
             (self.late_levels > 0, "levels came late on the path"),
-            (self.late_after_teleport > late_limit, "more than 1 % of the levels came late after a teleport"),
-            (self.stream_ms.spread.p999 > budget, "streaming took longer than its budget in more than 1 of 1000 frames"),
+            (
+                self.late_after_teleport > late_limit,
+                "more than 1 % of the levels came late after a teleport",
+            ),
+            (
+                self.stream_ms.spread.p999 > budget,
+                "streaming took longer than its budget in more than 1 of 1000 frames",
+            ),
             (
                 self.frame_excess_ms.p999 > 1.5 * budget,
                 "more than 1 of 1000 frames were slower than with everything resident by over 1.5 budgets",
             ),
         ];
-        demands.into_iter().filter(|(missed, _)| *missed).map(|(_, text)| text.to_string()).collect()
+        demands
+            .into_iter()
+            .filter(|(missed, _)| *missed)
+            .map(|(_, text)| text.to_string())
+            .collect()
     }
 }
 

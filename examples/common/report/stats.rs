@@ -19,7 +19,10 @@ impl Percentiles {
     /// The percentiles of some values; all 0 when there are none. Values that are no numbers count as the largest.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let mut sorted: Vec<f64> = values.into_iter().map(|v| if v.is_nan() { f64::INFINITY } else { v }).collect();
+        let mut sorted: Vec<f64> = values
+            .into_iter()
+            .map(|v| if v.is_nan() { f64::INFINITY } else { v })
+            .collect();
         sorted.sort_by(f64::total_cmp);
         Self {
             p50: percentile(&sorted, 0.5),

@@ -51,7 +51,11 @@ pub enum Anchor {
 
 impl Svg {
     pub fn new(width: f64, height: f64) -> Self {
-        Self { width, height, body: String::new() }
+        Self {
+            width,
+            height,
+            body: String::new(),
+        }
     }
 
     pub fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str) {
@@ -77,7 +81,13 @@ impl Svg {
     }
 
     pub fn circle(&mut self, at: (f64, f64), radius: f64, style: &str) {
-        let _ = write!(self.body, "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" {style}/>", n(at.0), n(at.1), n(radius));
+        let _ = write!(
+            self.body,
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" {style}/>",
+            n(at.0),
+            n(at.1),
+            n(radius)
+        );
     }
 
     /// A line through points.
@@ -100,7 +110,10 @@ impl Svg {
             Anchor::End => "end",
         };
         let (x, y, text) = (n(at.0), n(at.1), escape(text));
-        let _ = write!(self.body, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" class=\"{class}\">{text}</text>");
+        let _ = write!(
+            self.body,
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" class=\"{class}\">{text}</text>"
+        );
     }
 
     /// A text that runs upwards, for vertical axes.
@@ -132,7 +145,11 @@ fn points_text(points: &[(f64, f64)]) -> String {
 
 /// A number with at most two digits after the point; 0 for what is no number.
 fn n(value: f64) -> String {
-    let value = if value.is_finite() { (value * 100.0).round() / 100.0 } else { 0.0 };
+    let value = if value.is_finite() {
+        (value * 100.0).round() / 100.0
+    } else {
+        0.0
+    };
     format!("{}", value + 0.0)
 }
 
@@ -143,8 +160,15 @@ pub fn ticks(max: f64, count: usize) -> Vec<f64> {
     }
     let rough = max / count.max(1) as f64;
     let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
-    (0..).map(|i| f64::from(i) * step).take_while(|v| *v <= max * (1.0 + 1e-9)).collect()
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .map(|f| f * power)
+        .into_iter()
+        .find(|step| *step >= rough)
+        .unwrap_or(rough);
+    (0..)
+        .map(|i| f64::from(i) * step)
+        .take_while(|v| *v <= max * (1.0 + 1e-9))
+        .collect()
 }
 
 /// A number for people: as many digits after the point as it needs, at most `digits`.

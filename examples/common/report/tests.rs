@@ -37,7 +37,10 @@ fn the_json_has_the_promised_keys() {
     assert_eq!(keys(&value["stream_ms"]), "budget max p50 p99 p999");
     assert_eq!(keys(&value["frame_excess_ms"]), "max p50 p99 p999");
     assert_eq!(value["named_overruns"][0]["frame"], 912);
-    let order: Vec<_> = promised.split_whitespace().map(|key| text.find(&format!("\"{key}\":")).unwrap()).collect();
+    let order: Vec<_> = promised
+        .split_whitespace()
+        .map(|key| text.find(&format!("\"{key}\":")).unwrap())
+        .collect();
     assert!(order.is_sorted(), "the keys are out of order");
 }
 
@@ -58,10 +61,20 @@ fn the_page_is_whole_and_needs_nothing_else() {
 #[test]
 fn an_empty_or_broken_log_still_gives_a_page() {
     let log = FlightLog {
-        frames: vec![FrameSample { camera: [f32::NAN, 1.0], stream_ms: f32::NAN, ..FrameSample::default() }; 3],
+        frames: vec![
+            FrameSample {
+                camera: [f32::NAN, 1.0],
+                stream_ms: f32::NAN,
+                ..FrameSample::default()
+            };
+            3
+        ],
         levels: vec![LevelTrack {
             name: "<b>".into(),
-            footprint: Some(Footprint { min: [0.0, f32::INFINITY], max: [1.0, 1.0] }),
+            footprint: Some(Footprint {
+                min: [0.0, f32::INFINITY],
+                max: [1.0, 1.0],
+            }),
             live: vec![(5, 2)],
             ..LevelTrack::default()
         }],
@@ -71,6 +84,18 @@ fn an_empty_or_broken_log_still_gives_a_page() {
         let page = html::page(&Report::default(), &log);
         assert!(page.ends_with("</html>\n") && !page.contains("NaN") && !page.contains("<b>\""));
     }
+}
+
+#[test]
+fn loading_ends_with_the_reveal() {
+    let track = LevelTrack {
+        requested: vec![(10, 50), (60, 70), (80, 90)],
+        live: vec![(20, 50), (80, 90)],
+        ..LevelTrack::default()
+    };
+    assert_eq!(track.loading(), [(10, 20), (60, 70)]);
+    assert_eq!(track.first_request(), 10);
+    assert!(track.is_live(20) && !track.is_live(50) && track.is_requested(10));
 }
 
 #[test]

@@ -8,9 +8,15 @@ use super::{
 
 /// The picture, and how many levels it shows: those that were asked for at all, ordered by their first request.
 pub fn draw(log: &FlightLog) -> (String, usize) {
-    let mut levels: Vec<&LevelTrack> = log.levels.iter().filter(|level| level.first_request() < u32::MAX).collect();
+    let mut levels: Vec<&LevelTrack> = log
+        .levels
+        .iter()
+        .filter(|level| level.first_request() < u32::MAX)
+        .collect();
     levels.sort_by_key(|level| (level.first_request(), level.name.as_str()));
     let row = (760.0 / levels.len().max(1) as f64).clamp(1.4, 12.0);
+    // Thin rows touch: gaps of less than a pixel would only blur.
+    let filled = if row < 4.0 { row + 0.1 } else { row * 0.85 };
     let height = row * levels.len() as f64;
     let mut chart = Chart::new(WIDTH, height + 74.0, log.seconds(), levels.len() as f64);
     chart.y_title("levels, in the order of their first load");
@@ -23,10 +29,10 @@ pub fn draw(log: &FlightLog) -> (String, usize) {
     }
     for (index, level) in levels.iter().enumerate() {
         let y = chart.y((levels.len() - index) as f64);
-        for (intervals, color) in [(&level.requested, palette::AMBER), (&level.live, palette::TEAL)] {
+        for (intervals, color) in [(&level.loading(), palette::AMBER), (&level.live, palette::TEAL)] {
             for (from, to) in intervals {
                 let (x, end) = (chart.x(log.time_of(*from as usize)), chart.x(log.time_of(*to as usize)));
-                chart.svg.rect(x, y, (end - x).max(0.8), row * 0.86, color);
+                chart.svg.rect(x, y, (end - x).max(0.8), filled, color);
             }
         }
     }

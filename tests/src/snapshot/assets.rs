@@ -148,11 +148,7 @@ fn image(_: &mut Walker, image: &Image, fields: &mut Fields) {
     let descriptor = &image.texture_descriptor;
     put(fields, "descriptor.label", descriptor.label);
     put(fields, "descriptor.size", descriptor.size);
-    put(
-        fields,
-        "descriptor.mip_level_count",
-        descriptor.mip_level_count,
-    );
+    put(fields, "descriptor.mip_level_count", descriptor.mip_level_count);
     put(fields, "descriptor.sample_count", descriptor.sample_count);
     put(fields, "descriptor.dimension", descriptor.dimension);
     put(fields, "descriptor.format", descriptor.format);

@@ -139,14 +139,7 @@ impl Differ<'_> {
         self.push(path, component, field, left.to_string(), right.to_string());
     }
 
-    fn asset(
-        &mut self,
-        path: &str,
-        component: &str,
-        field: &str,
-        a: &AssetRecord,
-        b: &AssetRecord,
-    ) {
+    fn asset(&mut self, path: &str, component: &str, field: &str, a: &AssetRecord, b: &AssetRecord) {
         let prefix = format!("{field} -> ");
         self.fields(path, component, &prefix, &a.fields, &b.fields);
     }

@@ -156,9 +156,10 @@ fn push_fields(text: &mut String, fields: &BTreeMap<String, Leaf>) {
     }
 }
 
-/// The entity at `path` below `root`, in the notation of [`Snapshot::paths`]: `/` is the root, `/Ship/#2` its
-/// child number 2 (from 0), which has no name, `/Ship/Crew~1` its second child named `Crew`. `%`, `/`, `~` and `#` in a name are written `%25`,
-/// `%2f`, `%7e` and `%23`, and an empty name `%empty`.
+/// The entity at `path` below `root`, in the notation of [`Snapshot::paths`].
+///
+/// `/` is the root, `/Ship/#2` its child number 2 (from 0) when that has no name, `/Ship/Crew~1` its second child
+/// named `Crew`. In a name `%`, `/`, `~` and `#` are written `%25`, `%2f`, `%7e` and `%23`; an empty name is `%empty`.
 pub fn entity_at(world: &World, root: Entity, path: &str) -> Option<Entity> {
     let paths = paths::Paths::below(world, root);
     let found = paths.in_order().iter().find(|(at, _)| at == path);

@@ -42,10 +42,7 @@ impl AssetRecord {
 pub(super) enum Leaf {
     Text(String),
     Blob(Blob),
-    Asset {
-        kind: String,
-        fingerprint: Fingerprint,
-    },
+    Asset { kind: String, fingerprint: Fingerprint },
 }
 
 impl Leaf {

@@ -1,18 +1,19 @@
 //! Walks reflected values down to their leaves.
 
 use std::{
-    any::TypeId,
+    any::{TypeId, type_name},
     collections::{BTreeMap, HashMap},
 };
 
 use bevy::{
     asset::{ReflectHandle, UntypedAssetId, UntypedHandle},
+    core_pipeline::prepass::PreviousViewData,
     ecs::component::ComponentId,
+    light::cluster::Clusters,
+    pbr::PreviousGlobalTransform,
     prelude::*,
-    reflect::{
-        PartialReflect, ReflectRef, ReflectSerialize, TypeData, TypeRegistryArc,
-        enums::VariantField,
-    },
+    reflect::{PartialReflect, ReflectRef, ReflectSerialize, TypeData, TypeRegistryArc, enums::VariantField},
+    world_serialization::WorldInstance,
 };
 
 use super::{
@@ -48,11 +49,7 @@ impl<'w> Walker<'w> {
     }
 
     /// Every component of `entity` by type path.
-    pub(super) fn components(
-        &mut self,
-        entity: Entity,
-        options: &SnapshotOptions,
-    ) -> BTreeMap<String, Fields> {
+    pub(super) fn components(&mut self, entity: Entity, options: &SnapshotOptions) -> BTreeMap<String, Fields> {
         let world = self.world;
         let ids: Vec<ComponentId> = world.entity(entity).archetype().components().to_vec();
         let mut components = BTreeMap::new();
@@ -146,12 +143,7 @@ impl<'w> Walker<'w> {
         }
     }
 
-    fn numbered<'a>(
-        &mut self,
-        at: &str,
-        items: impl Iterator<Item = &'a dyn PartialReflect>,
-        fields: &mut Fields,
-    ) {
+    fn numbered<'a>(&mut self, at: &str, items: impl Iterator<Item = &'a dyn PartialReflect>, fields: &mut Fields) {
         for (index, item) in items.enumerate() {
             self.value(&join(at, &index.to_string()), item, fields);
         }
@@ -220,8 +212,7 @@ impl<'w> Walker<'w> {
             return Leaf::Text(debug);
         }
         let serialized = value.try_as_reflect().and_then(|reflected| {
-            let data =
-                self.type_data::<ReflectSerialize>(reflected.reflect_type_info().type_id())?;
+            let data = self.type_data::<ReflectSerialize>(reflected.reflect_type_info().type_id())?;
             serde_json::to_string(&*data.get_serializable(reflected)).ok()
         });
         let text = serialized.unwrap_or_else(|| format!("<opaque {}>", value.reflect_type_path()));
@@ -238,9 +229,10 @@ impl<'w> Walker<'w> {
 
     fn name_without_reflection(&self, id: ComponentId, type_id: Option<TypeId>) -> String {
         // Bevy keeps component names only with its `debug` feature; the id is stable inside one binary.
-        let name = self.world.components().get_name(id);
-        let name = name.map(|name| name.to_string()).unwrap_or_default();
-        format!("<not reflected> {name} {type_id:?}")
+        match type_id.and_then(unreflected_of_bevy) {
+            Some(name) => format!("<not reflected> {name}"),
+            None => format!("<not reflected> {:?}", type_id.ok_or(id)),
+        }
     }
 
     /// The type path of a registered type, else its id.
@@ -264,4 +256,19 @@ fn join(at: &str, name: &str) -> String {
     } else {
         format!("{at}.{name}")
     }
+}
+
+/// Names of Bevy's components without reflection that turn up in ordinary levels.
+fn unreflected_of_bevy(type_id: TypeId) -> Option<&'static str> {
+    fn entry<T: 'static>() -> (TypeId, &'static str) {
+        (TypeId::of::<T>(), type_name::<T>())
+    }
+    let known = [
+        entry::<WorldInstance>(),
+        entry::<PreviousGlobalTransform>(),
+        entry::<PreviousViewData>(),
+        entry::<Clusters>(),
+    ];
+    let found = known.into_iter().find(|(id, _)| *id == type_id);
+    found.map(|(_, name)| name)
 }

@@ -56,6 +56,10 @@ impl AssetCodec for ImageCodec {
     const VERSION: u32 = 1;
     const ROLE: Role = Role::CLIENT;
 
+    fn is_rendered(image: &Image) -> bool {
+        image.asset_usage.contains(RenderAssetUsages::RENDER_WORLD)
+    }
+
     #[cfg(feature = "write")]
     fn encode(image: &Image, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
         let descriptor = &image.texture_descriptor;

@@ -55,6 +55,10 @@ impl AssetCodec for MeshCodec {
     type Asset = Mesh;
     const VERSION: u32 = 1;
 
+    fn is_rendered(mesh: &Mesh) -> bool {
+        mesh.asset_usage.contains(RenderAssetUsages::RENDER_WORLD)
+    }
+
     #[cfg(feature = "write")]
     fn encode(mesh: &Mesh, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
         let lost = |error: &dyn core::fmt::Display| {

@@ -32,6 +32,11 @@ pub trait AssetCodec: Send + Sync + 'static {
     /// Who needs assets of this type.
     const ROLE: Role = Role::ALL;
 
+    /// Whether a renderer will prepare this asset, so that a [`RevealGate`](crate::RevealGate) has something to wait for.
+    fn is_rendered(_: &Self::Asset) -> bool {
+        true
+    }
+
     /// The layout of what is encoded, in words, where it follows from the app's types rather than from `VERSION`.
     fn layout(_: &TypeRegistry) -> String {
         "codec".to_owned()
@@ -55,16 +60,26 @@ pub trait AssetCodec: Send + Sync + 'static {
 pub trait DecodedAsset: Send + Sync {
     /// Moves the value in under `id`. `false` when nobody holds a handle of it any more.
     fn insert(self: Box<Self>, world: &mut World, id: UntypedAssetId) -> bool;
+
+    /// Whether a renderer will prepare it; see [`AssetCodec::is_rendered`].
+    fn is_rendered(&self) -> bool;
 }
 
-struct Decoded<A: Asset>(A);
+struct Decoded<A: Asset> {
+    asset: A,
+    is_rendered: bool,
+}
 
 impl<A: Asset> DecodedAsset for Decoded<A> {
+    fn is_rendered(&self) -> bool {
+        self.is_rendered
+    }
+
     fn insert(self: Box<Self>, world: &mut World, id: UntypedAssetId) -> bool {
         let (Ok(id), Some(mut assets)) = (id.try_typed::<A>(), world.get_resource_mut::<Assets<A>>()) else {
             return false;
         };
-        assets.insert(id, self.0).is_ok()
+        assets.insert(id, self.asset).is_ok()
     }
 }
 
@@ -100,7 +115,11 @@ impl ErasedAssetCodec {
                     &C::layout(registry),
                 )
             },
-            decode: |data, bulk, context| Ok(Box::new(Decoded(C::decode(data, bulk, context)?))),
+            decode: |data, bulk, context| {
+                let asset = C::decode(data, bulk, context)?;
+                let is_rendered = C::is_rendered(&asset);
+                Ok(Box::new(Decoded { asset, is_rendered }))
+            },
             provider: |world| Some(world.get_resource::<Assets<C::Asset>>()?.get_handle_provider()),
             #[cfg(feature = "write")]
             encode: |world, id, context| {

@@ -257,7 +257,7 @@ impl Pipeline {
             entry.exports = loaded.exports.into_iter().collect();
             entry.handles = loaded.handles;
             entry.handles.append(&mut loaded.imported);
-            entry.assets = loaded.assets.iter().map(|asset| asset.asset).collect();
+            entry.assets = loaded.assets.iter().filter(|asset| asset.value.is_rendered()).map(|asset| asset.asset).collect();
             entry.bytes = read.bytes;
             entry.status = PackageStatus::Inserting(loaded.assets.into());
         } else {

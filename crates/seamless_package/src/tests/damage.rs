@@ -43,9 +43,7 @@ fn every_flipped_bit_is_noticed() {
         let error = verify(&damaged).expect_err("a flipped bit");
         let known = matches!(
             error,
-            PackageError::Checksum { .. }
-                | PackageError::BadMagic { .. }
-                | PackageError::UnsupportedVersion { .. }
+            PackageError::Checksum { .. } | PackageError::BadMagic { .. } | PackageError::UnsupportedVersion { .. }
         );
         assert!(known, "bit {bit}: {error}");
         assert!(error.to_string().contains("cook"), "no mend: {error}");
@@ -91,10 +89,7 @@ fn damage_is_attributed_to_its_object() {
     let mut damaged = bytes.clone();
     damaged[package.bulk_range(A, 1).unwrap().start as usize] ^= 1;
     let text = verify(&damaged).unwrap_err().to_string();
-    assert!(
-        text.starts_with("bulk payload 1 of export 1 `A`: damaged"),
-        "{text}"
-    );
+    assert!(text.starts_with("bulk payload 1 of export 1 `A`: damaged"), "{text}");
 }
 
 #[test]

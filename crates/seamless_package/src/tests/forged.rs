@@ -1,0 +1,269 @@
+//! Packages with right checksums that break one rule each, as a wrong or a hostile writer makes them.
+
+use super::*;
+
+/// Which record of the golden package is forged.
+enum At {
+    Export(usize),
+    Import(usize),
+    Bulk(usize),
+}
+
+fn forge(at: &At, name: &str, value: u64) -> Result<Package, PackageError> {
+    let mut bytes = golden();
+    let summary = summary_of(&bytes);
+    let (base, layout) = match at {
+        At::Export(index) => (export_at(&bytes, *index), Export::LAYOUT),
+        At::Import(index) => (import_at(&bytes, *index), Import::LAYOUT),
+        At::Bulk(index) => (bulk_at(&bytes, *index), Bulk::LAYOUT),
+    };
+    put(&mut bytes, base, layout, name, value);
+    reseal_tables(&mut bytes, &summary);
+    verify(&bytes)
+}
+
+/// The number that is stored for a reference to an import.
+fn import(index: i64) -> u64 {
+    (-(index + 1)) as u64
+}
+
+/// The number that is stored for a reference to an export.
+fn export(index: usize) -> u64 {
+    index as u64 + 1
+}
+
+#[test]
+fn every_rule_between_the_tables_is_kept() {
+    use At::{Bulk, Export, Import};
+    let cases = [
+        (Export(B), "object_id", 1, "object id is not that"),
+        (Export(B), "name", 0, "object id is not that"),
+        (Export(B), "name", 999, "not in the name table"),
+        (Export(B), "class", 0, "a class has an outer"),
+        (Export(A), "class", 0, "a class has references"),
+        (Export(B), "class", export(B), "no export before"),
+        (Export(A), "class", export(OTHER), "no export before"),
+        (Export(B), "class", import(0), "no export before"),
+        (Export(B), "class", export(A), "the class is an object"),
+        (Export(OTHER), "class", export(POINT), "does not follow"),
+        (Export(OTHER), "outer", export(A), "a class has an outer"),
+        (Export(POINT), "codec", 1, "a class is compressed"),
+        (Export(B), "outer", export(B), "the outer is no export"),
+        (Export(B), "outer", import(0), "the outer is no export"),
+        (Export(B), "outer", export(POINT), "the outer is a class"),
+        (Export(B), "role", 0, "0 at byte 236 is no role"),
+        (Export(B), "role", 8, "8 at byte 236 is no role"),
+        (Export(B), "codec", 2, "2 at byte 237 is no codec"),
+        (Export(B), "reserved", 0x100, "is no reserved byte"),
+        (Export(B), "data_offset", 0, "data does not follow"),
+        (Export(B), "stored_size", 4, "two different sizes"),
+        (Export(B), "stored_size", u64::MAX, "outside of its region"),
+        (Export(B), "raw_size", 6, "two different sizes"),
+        (Export(A), "raw_size", 3, "is not smaller"),
+        (Export(A), "first_ref", 1, "references do not follow"),
+        (Export(B), "ref_count", 9, "outside of their list"),
+        (Export(B), "ref_count", 1, "references do not follow"),
+        (Export(A), "first_bulk", 1, "entries do not follow"),
+        (Export(A), "bulk_count", 9, "outside of their table"),
+        (Export(C), "bulk_count", 0, "bulk entries are left over"),
+        (Import(0), "object_id", 1, "object id is not that"),
+        (Import(0), "package", 999, "not in the name table"),
+        (Import(0), "object", 999, "not in the name table"),
+        (Import(0), "type_path", 999, "not in the name table"),
+        (Import(0), "role", 0, "is no role"),
+        (Import(0), "reserved", 1, "is no reserved byte"),
+        (Bulk(0), "offset", 0, "data does not follow"),
+        (Bulk(2), "stored_size", 2, "outside of its region"),
+        (Bulk(1), "raw_size", 6, "two different sizes"),
+        (Bulk(0), "codec", 0, "two different sizes"),
+        (Bulk(0), "reserved", 1 << 48, "is no reserved byte"),
+    ];
+    for (at, name, value, expected) in cases {
+        let error = forge(&at, name, value).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(expected), "{name} = {value}: {text}");
+        assert_eq!(error.fault(), Fault::Writer, "{text}");
+    }
+}
+
+#[test]
+fn references_are_to_what_comes_before() {
+    let bytes = golden();
+    let summary = summary_of(&bytes);
+    let refs = export_at(&bytes, summary.export_count as usize);
+    let cases = [
+        (0, "refers to nothing"),
+        (A as i32 + 1, "to no export before this one"),
+        (100, "to no export before this one"),
+        (-3, "an import that is not there"),
+        (i32::MIN, "an import that is not there"),
+    ];
+    for (raw, expected) in cases {
+        let mut forged = bytes.clone();
+        forged[refs..refs + 4].copy_from_slice(&raw.to_le_bytes());
+        reseal_tables(&mut forged, &summary);
+        let text = verify(&forged).unwrap_err().to_string();
+        assert!(text.contains(expected), "{raw}: {text}");
+    }
+}
+
+#[test]
+fn regions_are_used_up() {
+    // The last payload loses its only byte, which then belongs to nothing.
+    let mut forged = golden();
+    let summary = summary_of(&forged);
+    let at = bulk_at(&forged, 2);
+    put(&mut forged, at, Bulk::LAYOUT, "stored_size", 0);
+    put(&mut forged, at, Bulk::LAYOUT, "raw_size", 0);
+    reseal_tables(&mut forged, &summary);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(text.contains("left over behind the last bulk"), "{text}");
+    // The last reference belongs to nobody.
+    let mut forged = golden();
+    let (b, c) = (export_at(&forged, B), export_at(&forged, C));
+    put(&mut forged, b, Export::LAYOUT, "ref_count", 1);
+    put(&mut forged, c, Export::LAYOUT, "first_ref", 3);
+    reseal_tables(&mut forged, &summary);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(text.contains("references are left over"), "{text}");
+    // The last object's data ends early.
+    let mut forged = golden();
+    let at = export_at(&forged, B);
+    put(&mut forged, at, Export::LAYOUT, "stored_size", 4);
+    put(&mut forged, at, Export::LAYOUT, "raw_size", 4);
+    let next = export_at(&forged, C);
+    let offset = verify(&golden()).unwrap().exports()[C].data_offset;
+    put(&mut forged, next, Export::LAYOUT, "data_offset", offset - 1);
+    reseal_tables(&mut forged, &summary);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(text.contains("left over behind the last export"), "{text}");
+}
+
+#[test]
+fn the_name_table_is_in_order() {
+    let bytes = golden();
+    let summary = summary_of(&bytes);
+    let start = summary.names_offset as usize;
+    let text = start + summary.name_count as usize * 4;
+    let forge = |at: usize, patch: &[u8]| {
+        let mut forged = bytes.clone();
+        forged[at..at + patch.len()].copy_from_slice(patch);
+        reseal_tables(&mut forged, &summary);
+        verify(&forged).unwrap_err().to_string()
+    };
+    // The first name is "A", the second "B/ü".
+    let empty = forge(start, &[0]);
+    assert!(empty.contains("one is empty"), "{empty}");
+    let order = forge(text, b"Z");
+    assert!(order.contains("not in ascending order"), "{order}");
+    let nul = forge(text, b"\0");
+    assert!(nul.contains("NUL"), "{nul}");
+    let utf8 = forge(text, b"\xff");
+    assert!(utf8.contains("not UTF-8"), "{utf8}");
+    let inside = forge(start + 4, &[4]);
+    assert!(inside.contains("outside of the text"), "{inside}");
+    let beyond = forge(start + 4, &[0xff, 0xff]);
+    assert!(beyond.contains("outside of the text"), "{beyond}");
+    let backwards = forge(start + 4, &[0]);
+    assert!(backwards.contains("outside of the text"), "{backwards}");
+    let last = start + (summary.name_count as usize - 1) * 4;
+    let end = bytes[last];
+    let short = forge(last, &[end - 1]);
+    assert!(short.contains("does not end with"), "{short}");
+}
+
+#[test]
+fn the_summary_contradicts_nothing() {
+    for (name, size) in Summary::LAYOUT.iter().skip(4) {
+        for value in [0, 1, 3, u64::MAX] {
+            let mut forged = golden();
+            let before = forged.clone();
+            put(&mut forged, 0, Summary::LAYOUT, name, value);
+            if forged == before || *name == "package_name" && *size == 4 && value < 9 {
+                continue;
+            }
+            reseal_summary(&mut forged);
+            assert!(verify(&forged).is_err(), "{name} = {value}");
+        }
+    }
+    // Another name for the package changes the id of every object.
+    let mut forged = golden();
+    put(&mut forged, 0, Summary::LAYOUT, "package_name", 1);
+    reseal_summary(&mut forged);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(text.contains("object id is not that"), "{text}");
+}
+
+#[test]
+fn the_package_imports_nothing_from_itself() {
+    let mut bytes = golden();
+    let summary = summary_of(&bytes);
+    let at = import_at(&bytes, 0);
+    let own = u64::from(summary.package_name.0);
+    put(&mut bytes, at, Import::LAYOUT, "package", own);
+    reseal_tables(&mut bytes, &summary);
+    let text = verify(&bytes).unwrap_err().to_string();
+    assert!(text.contains("imports from itself"), "{text}");
+}
+
+#[test]
+fn every_object_is_there_once() {
+    let bytes = golden();
+    let summary = summary_of(&bytes);
+    let mut forged = bytes.clone();
+    let (first, second) = (import_at(&bytes, 0), import_at(&bytes, 1));
+    forged.copy_within(first..first + Import::SIZE, second);
+    reseal_tables(&mut forged, &summary);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(text.contains("has the same object id"), "{text}");
+    let mut forged = bytes.clone();
+    let (a, b) = (export_at(&bytes, A), export_at(&bytes, B));
+    let identity = ObjectId::SIZE + NameIndex::SIZE;
+    forged.copy_within(a..a + identity, b);
+    reseal_tables(&mut forged, &summary);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(text.contains("has the same object id"), "{text}");
+}
+
+#[test]
+fn a_class_is_named_after_its_type() {
+    let mut bytes = golden();
+    let summary = summary_of(&bytes);
+    let package = verify(&bytes).unwrap();
+    let range = package.export_range(POINT).unwrap();
+    let range = range.start as usize..range.end as usize;
+    // The first letter of the type path, behind its length.
+    bytes[range.start + 4] = b'x';
+    let sum = xxh3_64(&bytes[range]);
+    let at = export_at(&bytes, POINT);
+    put(&mut bytes, at, Export::LAYOUT, "checksum", sum);
+    reseal_tables(&mut bytes, &summary);
+    let text = verify(&bytes).unwrap_err().to_string();
+    assert!(text.contains("not named after its type"), "{text}");
+}
+
+#[test]
+fn every_flipped_bit_under_right_checksums_is_an_error_or_changes_no_data() {
+    let bytes = golden();
+    let summary = summary_of(&bytes);
+    let whole = verify(&bytes).unwrap();
+    let tables = SUMMARY_SIZE * 8..summary.data_offset as usize * 8;
+    let mut accepted = 0;
+    for bit in tables {
+        let mut forged = bytes.clone();
+        forged[bit / 8] ^= 1 << (bit % 8);
+        reseal_tables(&mut forged, &summary);
+        let Ok(package) = verify(&forged) else {
+            continue;
+        };
+        accepted += 1;
+        assert_ne!(package, whole, "bit {bit} has no meaning");
+        for index in 0..package.exports().len() {
+            let expected = whole.export_data(index, &bytes, 0).unwrap();
+            let data = package.export_data(index, &forged, 0).unwrap();
+            assert_eq!(data, expected, "bit {bit}");
+        }
+    }
+    // Roles, outers, references, and the type that an import names are free to change.
+    assert!((1..400).contains(&accepted), "{accepted} bits are free");
+}

@@ -49,10 +49,7 @@ fn every_limit_is_kept_and_named() {
         change(&mut limits);
         let error = Package::parse(&bytes, &limits).unwrap_err();
         let PackageError::Limit {
-            field,
-            limit,
-            found,
-            ..
+            field, limit, found, ..
         } = &error
         else {
             panic!("{name}: {error}");
@@ -85,10 +82,7 @@ fn no_memory_is_taken_for_what_is_only_claimed() {
         put(&mut forged, 0, Summary::LAYOUT, name, u64::MAX);
         reseal_summary(&mut forged);
         let error = Package::parse(&forged, &everything).unwrap_err();
-        let known = matches!(
-            error,
-            PackageError::Malformed { .. } | PackageError::Checksum { .. }
-        );
+        let known = matches!(error, PackageError::Malformed { .. } | PackageError::Checksum { .. });
         assert!(known, "{name}: {error}");
     }
 }

@@ -25,12 +25,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn object() -> impl Strategy<Value = Object> {
-    let head = (
-        "[^\\x00]{0,12}",
-        0..3_usize,
-        any::<Option<Index>>(),
-        1..8_u8,
-    );
+    let head = ("[^\\x00]{0,12}", 0..3_usize, any::<Option<Index>>(), 1..8_u8);
     let tail = (
         vec(any::<(bool, Index)>(), 0..4),
         bytes(),
@@ -74,15 +69,11 @@ fn write(objects: &[Object], imports: usize) -> (Vec<u8>, Vec<Expected>) {
         let type_path = format!("game::T{}", object.class);
         let class = writer.class(&schema(&type_path)).unwrap();
         let name = format!("{at}{}", object.name);
-        let pick = |from: &[ObjectRef], index: &Index| {
-            (!from.is_empty()).then(|| from[index.index(from.len())])
-        };
+        let pick = |from: &[ObjectRef], index: &Index| (!from.is_empty()).then(|| from[index.index(from.len())]);
         let outer = object.outer.and_then(|index| pick(&added, &index));
         let outer = outer.unwrap_or(ObjectRef::NONE);
         let refs = object.refs.iter();
-        let refs = refs.filter_map(|(import, index)| {
-            pick(if *import { &imports } else { &added }, index)
-        });
+        let refs = refs.filter_map(|(import, index)| pick(if *import { &imports } else { &added }, index));
         let refs: Vec<ObjectRef> = refs.collect();
         let new = NewExport {
             name: &name,

@@ -2,6 +2,8 @@
 
 use super::*;
 
+// The compressor hashes by machine words, so another word size may find other matches.
+#[cfg(all(target_pointer_width = "64", target_endian = "little"))]
 #[test]
 fn the_bytes_are_pinned() {
     let bytes = golden();
@@ -9,7 +11,7 @@ fn the_bytes_are_pinned() {
     let found = (bytes.len(), xxh3_64(&bytes));
     assert_eq!(
         found,
-        (0, 0),
+        (997, 10_066_214_227_170_587_016),
         "The bytes of the golden package have changed. If that was meant: raise FORMAT_VERSION, bring docs/FORMAT.md up \
          to date, and put the left values here. If only the golden package or the compressor has changed, the version stays."
     );

@@ -65,9 +65,16 @@ pub fn flight() -> (Report, FlightLog) {
     let mut levels: Vec<_> = tracks.into_values().collect();
     for town in 0..40 {
         let at = [rng.range(60.0, 1200.0), rng.range(60.0, 1200.0)];
-        let cell = &levels[(at[1] / 64.0) as usize * 20 + (at[0] / 64.0) as usize];
-        let footprint = Footprint { min: at.map(|v| v - 26.0), max: at.map(|v| v + 26.0) };
-        levels.push(LevelTrack { name: format!("town_{town}"), footprint: Some(footprint), ..cell.clone() });
+        let cell = &levels[(at[0] / 64.0) as usize * 20 + (at[1] / 64.0) as usize];
+        let footprint = Footprint {
+            min: at.map(|v| v - 26.0),
+            max: at.map(|v| v + 26.0),
+        };
+        levels.push(LevelTrack {
+            name: format!("town_{town}"),
+            footprint: Some(footprint),
+            ..cell.clone()
+        });
     }
     levels.push(LevelTrack {
         name: "sky".into(),
@@ -75,7 +82,12 @@ pub fn flight() -> (Report, FlightLog) {
         requested: vec![(0, count)],
         live: vec![(2, count)],
     });
-    let log = FlightLog { seconds_per_frame: 1.0 / 60.0, resident_frame_ms: 3.2, frames, levels };
+    let log = FlightLog {
+        seconds_per_frame: 1.0 / 60.0,
+        resident_frame_ms: 3.2,
+        frames,
+        levels,
+    };
     (report(&log), log)
 }
 
@@ -88,7 +100,10 @@ fn report(log: &FlightLog) -> Report {
         levels_loaded: 400,
         levels_unloaded: 371,
         entities_peak: 126_000,
-        stream_ms: StreamTime { budget: 2.0, spread: ms(|frame| frame.stream_ms) },
+        stream_ms: StreamTime {
+            budget: 2.0,
+            spread: ms(|frame| frame.stream_ms),
+        },
         boosted: 12,
         frame_excess_ms: ms(|frame| (frame.frame_ms - 3.2).max(0.0)),
         overruns: 2,
@@ -101,8 +116,16 @@ fn report(log: &FlightLog) -> Report {
         entities_total: 574_920,
         seed: 7,
         named_overruns: vec![
-            NamedOverrun { frame: 912, ms: 2.31, what: "reveal of <cell_12_5> & 3 more".into() },
-            NamedOverrun { frame: 1403, ms: 2.05, what: "leave of cell_3_9".into() },
+            NamedOverrun {
+                frame: 912,
+                ms: 2.31,
+                what: "reveal of <cell_12_5> & 3 more".into(),
+            },
+            NamedOverrun {
+                frame: 1403,
+                ms: 2.05,
+                what: "leave of cell_3_9".into(),
+            },
         ],
         ..Report::default()
     }

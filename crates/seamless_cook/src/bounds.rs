@@ -1,0 +1,85 @@
+//! How large a level is, and the volume that it gets when the world file names none.
+
+use std::collections::HashMap;
+
+use bevy::camera::primitives::{Aabb, MeshAabb};
+use bevy::math::{Affine3A, Vec3A};
+use bevy::prelude::*;
+use seamless_level::VolumeShape;
+
+use crate::hierarchy::Hierarchy;
+use crate::plan::PlannedLevel;
+use crate::source::SourceEntity;
+
+/// A level that draws nothing is loaded within this many metres of its place.
+const RADIUS_WITHOUT_BOUNDS: f32 = 50.0;
+/// A level is loaded at least this many metres outside its bounds.
+const LEAST_INFLATION: f32 = 10.0;
+
+pub(crate) type Bounds = ([f32; 3], [f32; 3]);
+
+/// Where a level stands.
+pub(crate) fn placement(level: &PlannedLevel) -> Transform {
+    Transform {
+        translation: Vec3::from_array(level.translation),
+        rotation: Quat::from_array(level.rotation).normalize(),
+        scale: Vec3::from_array(level.scale),
+    }
+}
+
+/// World-space bounds of the level's meshes at their rest positions; `None` if it has none.
+pub(crate) fn of_level(
+    world: &World,
+    level: &PlannedLevel,
+    entities: &[SourceEntity],
+    hierarchy: &Hierarchy,
+) -> Option<Bounds> {
+    let meshes = world.get_resource::<Assets<Mesh>>()?;
+    let mut known: HashMap<AssetId<Mesh>, Option<Aabb>> = HashMap::new();
+    let mut globals = vec![placement(level).compute_affine(); entities.len()];
+    let mut bounds: Option<(Vec3A, Vec3A)> = None;
+    for &index in &hierarchy.order {
+        let components = &entities[index].components;
+        if let Some(parent) = hierarchy.parents[index] {
+            globals[index] = globals[parent];
+        }
+        let local = components.get(Transform::type_path()).and_then(|value| value.downcast_ref::<Transform>());
+        if let Some(local) = local {
+            globals[index] *= local.compute_affine();
+        }
+        let mesh = components.get(Mesh3d::type_path()).and_then(|value| value.downcast_ref::<Mesh3d>());
+        let Some(id) = mesh.map(|mesh| mesh.0.id()) else { continue };
+        let aabb = known.entry(id).or_insert_with(|| meshes.get(id).and_then(Mesh::compute_aabb));
+        let Some((min, max)) = aabb.as_ref().and_then(|aabb| transformed(aabb, &globals[index])) else { continue };
+        bounds = Some(bounds.map_or((min, max), |(least, most)| (least.min(min), most.max(max))));
+    }
+    bounds.map(|(min, max)| (min.to_array(), max.to_array()))
+}
+
+/// `None` when a coordinate is not finite.
+fn transformed(aabb: &Aabb, global: &Affine3A) -> Option<(Vec3A, Vec3A)> {
+    let center = global.transform_point3a(aabb.center);
+    let matrix = global.matrix3;
+    let half = matrix.x_axis.abs() * aabb.half_extents.x
+        + matrix.y_axis.abs() * aabb.half_extents.y
+        + matrix.z_axis.abs() * aabb.half_extents.z;
+    let (min, max) = (center - half, center + half);
+    (min.is_finite() && max.is_finite()).then_some((min, max))
+}
+
+/// The volume around a level that no volume of the world file lists: its bounds, inflated by half its greatest extent or
+/// ten metres, whichever is more; a sphere of 50 m around its place if it draws nothing.
+pub(crate) fn own_volume(level: &PlannedLevel, bounds: Option<Bounds>) -> VolumeShape {
+    let Some((min, max)) = bounds else {
+        return VolumeShape::Sphere {
+            center: Vec3::from_array(level.translation),
+            radius: RADIUS_WITHOUT_BOUNDS,
+        };
+    };
+    let (min, max) = (Vec3::from_array(min), Vec3::from_array(max));
+    let inflation = Vec3::splat(((max - min).max_element() * 0.5).max(LEAST_INFLATION));
+    VolumeShape::Box {
+        min: min - inflation,
+        max: max + inflation,
+    }
+}

@@ -1,0 +1,108 @@
+//! The order and the names of a level's entities. See [`Hierarchy`].
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use bevy::prelude::*;
+
+use crate::source::SourceEntity;
+
+/// The entities of a scene as a forest, depth first.
+pub(crate) struct Hierarchy {
+    /// Indices into the scene's entities, parents before children, siblings in their order.
+    pub order: Vec<usize>,
+    /// By scene index: the parent's scene index.
+    pub parents: Vec<Option<usize>>,
+    /// Scene indices of entities whose ancestors form a circle.
+    pub circles: Vec<usize>,
+}
+
+fn get<'a, T: Reflect + TypePath>(entity: &SourceEntity<'a>) -> Option<&'a T> {
+    entity.components.get(T::type_path())?.downcast_ref::<T>()
+}
+
+impl Hierarchy {
+    /// Follows `ChildOf`; siblings lie as in their parent's `Children`, and those that it does not list come last.
+    pub(crate) fn of(entities: &[SourceEntity]) -> Self {
+        let index: HashMap<Entity, usize> = entities.iter().enumerate().map(|(index, entity)| (entity.entity, index)).collect();
+        let parents: Vec<Option<usize>> = entities
+            .iter()
+            .map(|entity| get::<ChildOf>(entity).and_then(|parent| index.get(&parent.parent()).copied()))
+            .collect();
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); entities.len()];
+        let mut placed = vec![false; entities.len()];
+        for (parent, entity) in entities.iter().enumerate() {
+            for child in get::<Children>(entity).into_iter().flat_map(|children| children.iter()) {
+                let Some(&child) = index.get(&child) else { continue };
+                if parents.get(child) == Some(&Some(parent)) && !core::mem::replace(&mut placed[child], true) {
+                    children[parent].push(child);
+                }
+            }
+        }
+        for (child, parent) in parents.iter().enumerate() {
+            if let Some(parent) = *parent
+                && !placed[child]
+            {
+                children[parent].push(child);
+            }
+        }
+        let mut order = Vec::with_capacity(entities.len());
+        let mut reached = vec![false; entities.len()];
+        for root in (0..entities.len()).filter(|index| parents[*index].is_none()) {
+            let mut open = vec![root];
+            while let Some(index) = open.pop() {
+                reached[index] = true;
+                order.push(index);
+                open.extend(children[index].iter().rev());
+            }
+        }
+        let circles = (0..entities.len()).filter(|index| !reached[*index]).collect();
+        Self { order, parents, circles }
+    }
+
+    /// Each entity's path of names, by scene index: `Body/Wheel`, `Body/Wheel~1` for the second of that name, `Body/~0`
+    /// for the first without one. `taken` are names that other objects of the package have.
+    pub(crate) fn names(&self, entities: &[SourceEntity], taken: &[&str]) -> Vec<String> {
+        let mut used: HashSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        let mut names = vec![String::new(); entities.len()];
+        for &index in &self.order {
+            let name = get::<Name>(&entities[index]).map_or("", |name| name.as_str());
+            // A slash separates entities, and a NUL ends a package's path in an object id.
+            let name = name.replace(['/', '\0'], "_");
+            let parent = self.parents[index].map(|parent| names[parent].as_str());
+            let path = match parent {
+                Some(parent) => format!("{parent}/{name}"),
+                None => name.clone(),
+            };
+            // The next number to try; a name without a number stands for zero.
+            let number = counts.entry(path.clone()).or_default();
+            loop {
+                let candidate = match *number {
+                    0 if !name.is_empty() => path.clone(),
+                    number => format!("{path}~{number}"),
+                };
+                *number += 1;
+                if used.insert(candidate.clone()) {
+                    names[index] = candidate;
+                    break;
+                }
+            }
+        }
+        names
+    }
+}
+
+/// The entities in runs that share one set of components, in order of first appearance; within a run the order stays.
+pub(crate) fn grouped(order: &[usize], entities: &[SourceEntity]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut by_set: HashMap<BTreeSet<&str>, usize> = HashMap::new();
+    for &index in order {
+        let set: BTreeSet<&str> = entities[index].components.keys().copied().collect();
+        let group = *by_set.entry(set).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[group].push(index);
+    }
+    groups
+}

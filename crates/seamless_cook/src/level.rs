@@ -1,0 +1,352 @@
+//! A level as bytes: its entities in rows, their components in columns. See [`LevelEncoder`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bevy::asset::UntypedHandle;
+use bevy::prelude::*;
+use bevy::reflect::TypeRegistry;
+use seamless_asset::codec::{
+    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, Encoding, EntityRows, description_of, encode_reflected,
+};
+use seamless_asset::level_data::LEVEL_EXPORT;
+use seamless_package::{Role, Schema};
+
+use crate::assets::{AssetKey, AssetStore, AssetWalk};
+use crate::bounds;
+use crate::hierarchy::{Hierarchy, grouped};
+use crate::plan::{PlannedLevel, SourceKind};
+use crate::report::ContentError;
+use crate::source::{self, Scene, SourceEntity};
+use crate::world_file::ResourcePolicy;
+
+/// A level that only needs to be written.
+pub(crate) struct EncodedLevel {
+    /// The entities' object names, by row.
+    pub entities: Vec<String>,
+    /// Rows of entities without a parent inside the level.
+    pub roots: Vec<u32>,
+    pub groups: Vec<EncodedGroup>,
+    /// What the columns' handles refer to, in the order of their reference numbers.
+    pub references: Vec<AssetKey>,
+    pub resources: Vec<EncodedResource>,
+    /// World-space minimum and maximum of what is drawn, after placement.
+    pub bounds: Option<([f32; 3], [f32; 3])>,
+}
+
+/// Entities with one set of components.
+pub(crate) struct EncodedGroup {
+    pub rows: u32,
+    /// By type path.
+    pub columns: Vec<EncodedColumn>,
+}
+
+/// One component of a group.
+pub(crate) struct EncodedColumn {
+    pub schema: Arc<Schema>,
+    pub role: Role,
+    pub data: Vec<u8>,
+}
+
+/// A resource of the scene, to be kept for ever.
+pub(crate) struct EncodedResource {
+    pub type_path: String,
+    pub schema: Schema,
+    pub data: Vec<u8>,
+    pub references: Vec<AssetKey>,
+}
+
+/// Encodes levels one after the other; remembers the schemas.
+pub(crate) struct LevelEncoder {
+    policy: ResourcePolicy,
+    schemas: HashMap<String, Arc<Schema>>,
+}
+
+/// One level while it is encoded.
+struct Job<'a> {
+    registry: &'a TypeRegistry,
+    codecs: &'a CodecRegistry,
+    level: &'a PlannedLevel,
+    /// By scene index.
+    names: Vec<String>,
+    rows: EntityRows,
+    errors: Vec<ContentError>,
+}
+
+impl Job<'_> {
+    fn error(&mut self, object: impl Into<String>, message: impl Into<String>) {
+        self.errors.push(ContentError::new(self.level.source.as_str(), object, message));
+    }
+}
+
+impl LevelEncoder {
+    pub(crate) fn new(policy: ResourcePolicy) -> Self {
+        Self {
+            policy,
+            schemas: HashMap::new(),
+        }
+    }
+
+    /// Encodes a loaded level, and its assets into `store`. `None` when it has errors, which are then in `errors`.
+    pub(crate) fn encode(
+        &mut self,
+        world: &World,
+        index: usize,
+        level: &PlannedLevel,
+        root: &UntypedHandle,
+        store: &mut AssetStore,
+        errors: &mut Vec<ContentError>,
+        warnings: &mut Vec<ContentError>,
+    ) -> Option<EncodedLevel> {
+        let registry = world.resource::<AppTypeRegistry>().read();
+        let codecs = world.resource::<Codecs>().clone();
+        let codecs = codecs.read();
+        let concrete;
+        let scene = match level.kind {
+            SourceKind::Gltf(_) => {
+                source::gltf_scene(world, level, root).map(|scene| Scene::of_world(scene, &registry))
+            }
+            SourceKind::DynamicWorld => match source::concrete(world, root, &registry) {
+                Ok(values) => {
+                    concrete = values;
+                    Ok(Scene::of_concrete(&concrete))
+                }
+                Err(message) => Err(message),
+            },
+        };
+        let scene = match scene {
+            Ok(scene) => scene,
+            Err(message) => {
+                errors.push(ContentError::new(level.source.as_str(), "", message));
+                return None;
+            }
+        };
+        let walk = AssetWalk {
+            world,
+            registry: &registry,
+            codecs: &codecs,
+            level: index,
+            source: &level.source,
+        };
+        source::note_contents(world, level, root, store);
+        let mut job = Job {
+            registry: &registry,
+            codecs: &codecs,
+            level,
+            names: Vec::new(),
+            rows: EntityRows::default(),
+            errors: Vec::new(),
+        };
+        let encoded = self.encode_scene(&mut job, &scene, &walk, store, warnings);
+        let sound = job.errors.is_empty();
+        errors.append(&mut job.errors);
+        sound.then_some(encoded)
+    }
+
+    fn encode_scene(
+        &mut self,
+        job: &mut Job,
+        scene: &Scene,
+        walk: &AssetWalk,
+        store: &mut AssetStore,
+        warnings: &mut Vec<ContentError>,
+    ) -> EncodedLevel {
+        let hierarchy = Hierarchy::of(&scene.entities);
+        job.names = match job.level.kind {
+            SourceKind::Gltf(_) => hierarchy.names(&scene.entities, &[LEVEL_EXPORT]),
+            SourceKind::DynamicWorld => scene.entities.iter().map(|entity| entity.entity.to_bits().to_string()).collect(),
+        };
+        for &index in &hierarchy.circles {
+            let number = scene.entities[index].entity;
+            job.error(format!("entity {number}"), "is its own ancestor; correct its `ChildOf`");
+        }
+        list_problems(job, scene);
+        let groups = grouped(&hierarchy.order, &scene.entities);
+        let rows: Vec<usize> = groups.iter().flatten().copied().collect();
+        for (row, index) in rows.iter().enumerate() {
+            job.rows.insert(scene.entities[*index].entity, row as u32);
+        }
+        let (groups, handles) = self.encode_groups(job, &scene.entities, &groups);
+        let references = add_assets(job, &handles, "an entity", walk, store);
+        let resources = self.encode_resources(job, scene, walk, store, warnings);
+        EncodedLevel {
+            entities: rows.iter().map(|index| job.names[*index].clone()).collect(),
+            roots: (0_u32..).zip(&rows).filter(|(_, index)| hierarchy.parents[**index].is_none()).map(|(row, _)| row).collect(),
+            groups,
+            references,
+            resources,
+            bounds: bounds::of_level(walk.world, job.level, &scene.entities, &hierarchy),
+        }
+    }
+
+    fn encode_groups(
+        &mut self,
+        job: &mut Job,
+        entities: &[SourceEntity],
+        groups: &[Vec<usize>],
+    ) -> (Vec<EncodedGroup>, Vec<UntypedHandle>) {
+        let rows = core::mem::take(&mut job.rows);
+        let mut context = EncodeContext::new(job.registry, &rows);
+        let mut encoded = Vec::new();
+        for group in groups {
+            let mut columns = Vec::new();
+            let Some(first) = group.first() else { continue };
+            for type_path in entities[*first].components.keys() {
+                let values: Vec<(usize, &dyn Reflect)> = group
+                    .iter()
+                    .filter_map(|index| Some((*index, *entities[*index].components.get(type_path)?)))
+                    .collect();
+                columns.extend(self.encode_column(job, &values, &mut context, &rows));
+            }
+            encoded.push(EncodedGroup {
+                rows: group.len() as u32,
+                columns,
+            });
+        }
+        let handles = context.into_references();
+        job.rows = rows;
+        (encoded, handles)
+    }
+
+    fn encode_column(
+        &mut self,
+        job: &mut Job,
+        values: &[(usize, &dyn Reflect)],
+        context: &mut EncodeContext,
+        rows: &EntityRows,
+    ) -> Option<EncodedColumn> {
+        let (index, first) = values.first()?;
+        let codec = match job.codecs.component(first.as_any().type_id(), job.registry) {
+            Ok(codec) => codec,
+            Err(error) => {
+                let object = format!("entity `{}`, `{}`", job.names[*index], first.reflect_type_path());
+                job.error(object, error.to_string());
+                return None;
+            }
+        };
+        let mut data = Vec::new();
+        let plain: Vec<&dyn Reflect> = values.iter().map(|(_, value)| *value).collect();
+        if let Err(error) = codec.encode(&plain, context, &mut data) {
+            list_culprits(job, &*codec, values, rows, &error);
+            return None;
+        }
+        let schema = self
+            .schemas
+            .entry(codec.type_path().to_owned())
+            .or_insert_with(|| Arc::new(codec.schema(job.registry)));
+        Some(EncodedColumn {
+            schema: schema.clone(),
+            role: codec.role(),
+            data,
+        })
+    }
+
+    fn encode_resources(
+        &self,
+        job: &mut Job,
+        scene: &Scene,
+        walk: &AssetWalk,
+        store: &mut AssetStore,
+        warnings: &mut Vec<ContentError>,
+    ) -> Vec<EncodedResource> {
+        let names = scene.resources.iter().map(|value| value.reflect_type_path());
+        let names: Vec<&str> = names.chain(scene.opaque_resources.iter().map(String::as_str)).collect();
+        match self.policy {
+            ResourcePolicy::Error => {
+                for name in names {
+                    job.error(
+                        format!("resource `{name}`"),
+                        "a level holds no resources, they are global; remove it from the scene, or write `resources: Ignore` \
+                         or `resources: Persistent` in the world file",
+                    );
+                }
+                Vec::new()
+            }
+            ResourcePolicy::Ignore => {
+                for name in names {
+                    let message = "is left out, as the world file says";
+                    warnings.push(ContentError::new(job.level.source.as_str(), format!("resource `{name}`"), message));
+                }
+                Vec::new()
+            }
+            ResourcePolicy::Persistent => {
+                for name in &scene.opaque_resources {
+                    job.error(format!("resource `{name}`"), "is not registered for reflection; add `app.register_type::<…>()`");
+                }
+                let values: BTreeMap<&str, &dyn Reflect> =
+                    scene.resources.iter().map(|value| (value.reflect_type_path(), *value)).collect();
+                values.into_values().filter_map(|value| encode_resource(job, value, walk, store)).collect()
+            }
+        }
+    }
+}
+
+fn encode_resource(job: &mut Job, value: &dyn Reflect, walk: &AssetWalk, store: &mut AssetStore) -> Option<EncodedResource> {
+    let type_path = value.reflect_type_path().to_owned();
+    let object = format!("resource `{type_path}`");
+    let info = job.registry.get_type_info(value.as_any().type_id());
+    let rows = EntityRows::default();
+    let mut context = EncodeContext::new(job.registry, &rows);
+    let mut data = Vec::new();
+    let result = encode_reflected(value, &mut context, &mut data);
+    let handles = context.into_references();
+    if let Err(error) = result {
+        job.error(object, error.to_string());
+        return None;
+    }
+    let description = info.map(|info| description_of(info, job.registry)).unwrap_or_default();
+    Some(EncodedResource {
+        schema: Schema::new(&type_path, Encoding::Resource as u8, 1, &description),
+        references: add_assets(job, &handles, &object, walk, store),
+        type_path,
+        data,
+    })
+}
+
+fn add_assets(
+    job: &mut Job,
+    handles: &[UntypedHandle],
+    referrer: &str,
+    walk: &AssetWalk,
+    store: &mut AssetStore,
+) -> Vec<AssetKey> {
+    handles.iter().map(|handle| store.add(walk, handle, referrer, &mut job.errors)).collect()
+}
+
+/// Components that cannot be read, each once, with the first entity that has it.
+fn list_problems(job: &mut Job, scene: &Scene) {
+    let mut by_message: BTreeMap<&str, Vec<Entity>> = BTreeMap::new();
+    for (entity, message) in &scene.problems {
+        by_message.entry(message).or_default().push(*entity);
+    }
+    for (message, entities) in by_message {
+        let index = scene.entities.iter().position(|entity| entities.contains(&entity.entity));
+        let object = match (index, entities.len()) {
+            (None, _) => "resources".to_owned(),
+            (Some(index), 1) => format!("entity `{}`", job.names[index]),
+            (Some(index), count) => format!("entity `{}` and {} more", job.names[index], count - 1),
+        };
+        job.error(object, message);
+    }
+}
+
+/// A column could not be encoded: finds out for which entities.
+fn list_culprits(
+    job: &mut Job,
+    codec: &dyn ComponentCodec,
+    values: &[(usize, &dyn Reflect)],
+    rows: &EntityRows,
+    error: &EncodeError,
+) {
+    let before = job.errors.len();
+    for (index, value) in values {
+        let mut context = EncodeContext::new(job.registry, rows);
+        if let Err(error) = codec.encode(&[*value], &mut context, &mut Vec::new()) {
+            let object = format!("entity `{}`, `{}`", job.names[*index], codec.type_path());
+            job.error(object, error.to_string());
+        }
+    }
+    if job.errors.len() == before {
+        job.error(format!("`{}`", codec.type_path()), error.to_string());
+    }
+}

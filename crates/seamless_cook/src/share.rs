@@ -1,0 +1,241 @@
+//! Which package holds which asset. See [`assign`] and, for the rule itself, [`share`].
+//!
+//! An asset that one level uses lies in that level's package. Assets that several levels use lie in shared packages, one
+//! for each set of levels: all of a shared package is then needed whenever any of it is. What an asset refers to is
+//! used by at least the same levels, so references lead from a level to shared packages, and from a shared package to
+//! those of more levels, and never back: shared packages come in an order in which each only refers to earlier ones.
+//!
+//! There are never more than [`MOST_SHARED`] of them. Where there would be, neighbours in that order are merged, those
+//! first whose merging makes the levels load the fewest bytes that they do not need; the order stays sound.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::assets::{AssetKey, AssetStore};
+use crate::level::EncodedLevel;
+use crate::plan::WorldPlan;
+use crate::report::{ContentError, Progress, Stage};
+
+/// The most shared packages that a world is cooked to.
+pub(crate) const MOST_SHARED: usize = 64;
+
+/// A package that will be written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PackagePlan {
+    /// File name, which is also the package's path in object ids.
+    pub file: String,
+    /// Index of the level whose package it is.
+    pub level: Option<usize>,
+    /// Its assets, each after those that it refers to.
+    pub assets: Vec<AssetKey>,
+    /// The levels that use it.
+    pub users: BTreeSet<usize>,
+}
+
+/// An asset as [`share`] sees it.
+pub(crate) struct Shareable {
+    pub users: BTreeSet<usize>,
+    pub bytes: u64,
+}
+
+/// Plans all packages: the shared ones, each referring only to earlier ones, then the levels' in their order.
+///
+/// # Errors
+/// When assets refer to each other in a circle, which no loading order satisfies.
+pub(crate) fn assign(
+    plan: &WorldPlan,
+    levels: &[EncodedLevel],
+    store: &AssetStore,
+    progress: &dyn Progress,
+) -> Result<Vec<PackagePlan>, Vec<ContentError>> {
+    progress.begin(Stage::Share, store.objects.len() as u64);
+    let order = dependency_order(store)?;
+    let rank: BTreeMap<&AssetKey, usize> = order.iter().enumerate().map(|(rank, key)| (*key, rank)).collect();
+    let mut assets: Vec<Shareable> = order.iter().map(|key| shareable(store, key)).collect();
+    for (index, level) in levels.iter().enumerate() {
+        let resources = level.resources.iter().flat_map(|resource| &resource.references);
+        for key in level.references.iter().chain(resources) {
+            assets.extend_users(rank.get(key).copied(), index);
+        }
+    }
+    // Users come before what they use in reverse order, so one pass hands every level down.
+    for (position, key) in order.iter().enumerate().rev() {
+        let users = assets[position].users.clone();
+        for reference in store.objects.get(*key).into_iter().flat_map(|object| &object.references) {
+            if let Some(asset) = rank.get(reference).and_then(|rank| assets.get_mut(*rank)) {
+                asset.users.extend(&users);
+            }
+        }
+        progress.step(Stage::Share, &key.path());
+    }
+    let homes = share(&assets, MOST_SHARED);
+    let shared = homes.iter().filter_map(|home| home.shared()).max().map_or(0, |most| most + 1);
+    let mut packages: Vec<PackagePlan> = (0..shared).map(|n| package(format!("shared_{n}.pkg"), None)).collect();
+    packages.extend(plan.levels.iter().enumerate().map(|(index, level)| package(format!("{}.pkg", level.name), Some(index))));
+    for ((key, home), asset) in order.iter().zip(&homes).zip(&assets) {
+        let index = match home {
+            Home::Nowhere => continue,
+            Home::Shared(index) => *index,
+            Home::Level(level) => shared + level,
+        };
+        packages[index].assets.push((*key).clone());
+        packages[index].users.extend(&asset.users);
+    }
+    progress.end(Stage::Share);
+    Ok(packages)
+}
+
+fn package(file: String, level: Option<usize>) -> PackagePlan {
+    PackagePlan {
+        file,
+        level,
+        assets: Vec::new(),
+        users: level.into_iter().collect(),
+    }
+}
+
+fn shareable(store: &AssetStore, key: &AssetKey) -> Shareable {
+    let object = store.objects.get(key);
+    let bulk = object.map_or(0, |object| object.bulk.iter().map(Vec::len).sum());
+    Shareable {
+        users: BTreeSet::new(),
+        bytes: (object.map_or(0, |object| object.data.len()) + bulk) as u64,
+    }
+}
+
+trait ExtendUsers {
+    fn extend_users(&mut self, rank: Option<usize>, level: usize);
+}
+
+impl ExtendUsers for Vec<Shareable> {
+    fn extend_users(&mut self, rank: Option<usize>, level: usize) {
+        if let Some(asset) = rank.and_then(|rank| self.get_mut(rank)) {
+            asset.users.insert(level);
+        }
+    }
+}
+
+/// All assets, each after those that it refers to; otherwise by key.
+fn dependency_order(store: &AssetStore) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
+    let mut order = Vec::with_capacity(store.objects.len());
+    // False while its references are on the way.
+    let mut seen: BTreeMap<&AssetKey, bool> = BTreeMap::new();
+    let mut errors = Vec::new();
+    for root in store.objects.keys() {
+        let mut open = vec![(root, false)];
+        while let Some((key, left)) = open.pop() {
+            if left {
+                seen.insert(key, true);
+                order.push(key);
+                continue;
+            }
+            match seen.get(key) {
+                Some(true) => continue,
+                Some(false) => {
+                    let path = key.path();
+                    let (file, object) = path.split_once('#').unwrap_or((&path, ""));
+                    errors.push(ContentError::new(file, object, "refers to itself, directly or through other assets; break the circle"));
+                    continue;
+                }
+                None => {}
+            }
+            seen.insert(key, false);
+            open.push((key, true));
+            let references = store.objects.get_key_value(key).map(|(_, object)| &object.references);
+            let known = references.into_iter().flatten().filter(|key| store.objects.contains_key(*key));
+            let open_references = known.rev().filter(|key| seen.get(*key) != Some(&true));
+            open.extend(open_references.map(|key| (key, false)).collect::<Vec<_>>());
+        }
+    }
+    if errors.is_empty() { Ok(order) } else { Err(errors) }
+}
+
+/// Where an asset lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// No level uses it.
+    Nowhere,
+    /// In the package of the one level that uses it.
+    Level(usize),
+    /// In this shared package.
+    Shared(usize),
+}
+
+impl Home {
+    fn shared(self) -> Option<usize> {
+        match self {
+            Self::Shared(index) => Some(index),
+            _ => None,
+        }
+    }
+}
+
+struct Run {
+    users: Vec<BTreeSet<usize>>,
+    union: BTreeSet<usize>,
+    bytes: u64,
+    /// Bytes that levels load of it without need.
+    waste: u64,
+}
+
+impl Run {
+    fn merged(&self, next: &Self, needed: u64) -> Self {
+        let union: BTreeSet<usize> = self.union.union(&next.union).copied().collect();
+        let bytes = self.bytes + next.bytes;
+        Self {
+            users: self.users.iter().chain(&next.users).cloned().collect(),
+            waste: (union.len() as u64 * bytes).saturating_sub(needed),
+            union,
+            bytes,
+        }
+    }
+
+    /// What its users need of it, in bytes over all levels.
+    fn needed(&self) -> u64 {
+        (self.union.len() as u64 * self.bytes) - self.waste
+    }
+}
+
+/// Decides where each asset lies: a pure function of who uses it and how large it is.
+pub(crate) fn share(assets: &[Shareable], most: usize) -> Vec<Home> {
+    let mut bytes: BTreeMap<&BTreeSet<usize>, u64> = BTreeMap::new();
+    for asset in assets.iter().filter(|asset| asset.users.len() > 1) {
+        *bytes.entry(&asset.users).or_default() += asset.bytes;
+    }
+    let mut sets: Vec<_> = bytes.into_iter().collect();
+    // Sets with more levels first: references lead from subsets to supersets, so the order is one of dependency.
+    sets.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    let runs = sets.into_iter().map(|(users, bytes)| Run {
+        users: vec![users.clone()],
+        union: users.clone(),
+        bytes,
+        waste: 0,
+    });
+    let runs = merge(runs.collect(), most.max(1));
+    let packages: BTreeMap<&BTreeSet<usize>, usize> = runs
+        .iter()
+        .enumerate()
+        .flat_map(|(index, run)| run.users.iter().map(move |users| (users, index)))
+        .collect();
+    let home = |asset: &Shareable| match (asset.users.first(), packages.get(&asset.users)) {
+        (_, Some(package)) => Home::Shared(*package),
+        (Some(level), None) => Home::Level(*level),
+        (None, None) => Home::Nowhere,
+    };
+    assets.iter().map(home).collect()
+}
+
+/// Merges neighbours until there are no more than `most`, the cheapest pair first, the earliest of equals.
+fn merge(mut runs: Vec<Run>, most: usize) -> Vec<Run> {
+    while runs.len() > most {
+        let pairs = runs.windows(2).enumerate().filter_map(|(index, pair)| match pair {
+            [first, second] => {
+                let merged = first.merged(second, first.needed() + second.needed());
+                Some((merged.waste - first.waste - second.waste, index, merged))
+            }
+            _ => None,
+        });
+        let Some((_, index, merged)) = pairs.min_by_key(|(cost, index, _)| (*cost, *index)) else { break };
+        runs.splice(index..=index + 1, [merged]);
+    }
+    runs
+}

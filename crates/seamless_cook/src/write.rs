@@ -1,0 +1,443 @@
+//! Writes packages and manifest: aside first, then all renamed, the manifest last. See [`write_world`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use seamless_asset::codec::Encoding;
+use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
+use seamless_level::{LevelEntry, MANIFEST_FORMAT, ManifestLimits, VolumeEntry, WorldManifest};
+use seamless_package::{ClassIndex, Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
+
+use crate::assets::{AssetKey, AssetStore, EncodedObject};
+use crate::bounds;
+use crate::level::EncodedLevel;
+use crate::plan::WorldPlan;
+use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
+use crate::share::PackagePlan;
+
+/// The ending of manifests.
+pub(crate) const MANIFEST_EXTENSION: &str = "seamless";
+
+/// Why writing stopped.
+pub(crate) enum Stop {
+    Content(ContentError),
+    Cook(CookError),
+}
+
+impl Stop {
+    pub(crate) fn into_cook_error(self, report: &mut CookReport, start: Instant) -> CookError {
+        match self {
+            Self::Cook(error) => error,
+            Self::Content(error) => {
+                report.seconds = start.elapsed().as_secs_f64();
+                CookError::Content(Box::new(CookReport {
+                    errors: vec![error],
+                    packages: Vec::new(),
+                    levels: Vec::new(),
+                    ..core::mem::take(report)
+                }))
+            }
+        }
+    }
+}
+
+/// Where each asset is: index of its package, and its name there.
+type Names = BTreeMap<AssetKey, (usize, String)>;
+
+/// Everything that is known about where objects are.
+struct Layout<'a> {
+    packages: &'a [PackagePlan],
+    names: Names,
+    /// Type path and role of each asset; stays when its bytes are gone.
+    types: BTreeMap<AssetKey, (String, Role)>,
+}
+
+/// Files that were written beside their final names.
+#[derive(Default)]
+struct Pending(Vec<(PathBuf, PathBuf)>);
+
+impl Pending {
+    fn write(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), Stop> {
+        let mut aside = path.clone().into_os_string();
+        aside.push(".tmp");
+        let aside = PathBuf::from(aside);
+        let result = fs::write(&aside, bytes);
+        self.0.push((aside.clone(), path));
+        result.map_err(|source| failed(&aside, source))
+    }
+
+    fn commit(mut self) -> Result<(), Stop> {
+        for (aside, path) in &self.0 {
+            fs::rename(aside, path).map_err(|source| failed(path, source))?;
+        }
+        self.0.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        for (aside, _) in &self.0 {
+            // Best effort: the cook failed already, and says why.
+            let _ = fs::remove_file(aside);
+        }
+    }
+}
+
+fn failed(path: &Path, source: std::io::Error) -> Stop {
+    Stop::Cook(CookError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Writes the world into `out`, and completes the report.
+pub(crate) fn write_world(
+    plan: &WorldPlan,
+    world_file: &str,
+    levels: Vec<EncodedLevel>,
+    mut store: AssetStore,
+    packages: &[PackagePlan],
+    out: &Path,
+    progress: &dyn Progress,
+    report: &mut CookReport,
+) -> Result<(), Stop> {
+    fs::create_dir_all(out).map_err(|source| failed(out, source))?;
+    refuse_foreign(plan, packages, out)?;
+    let manifest_path = out.join(format!("{}.{MANIFEST_EXTENSION}", plan.name));
+    let stale = stale_packages(&manifest_path, packages);
+    let layout = Layout {
+        packages,
+        names: names(plan, &levels, packages),
+        types: store.objects.iter().map(|(key, object)| (key.clone(), (object.schema.type_path.clone(), object.role))).collect(),
+    };
+    progress.begin(Stage::Write, packages.len() as u64 + 1);
+    let mut pending = Pending::default();
+    let mut entries = Vec::new();
+    let mut levels: Vec<Option<EncodedLevel>> = levels.into_iter().map(Some).collect();
+    for (index, package) in packages.iter().enumerate() {
+        let level = package.level.and_then(|level| Some((plan.levels.get(level)?, levels.get_mut(level)?.take()?)));
+        let mut writer = Writer::new(&layout, index);
+        let content = |error: WriteError| {
+            let source = level.as_ref().map_or(world_file, |(level, _)| level.source.as_str());
+            Stop::Content(ContentError::new(source, format!("package `{}`", package.file), error.to_string()))
+        };
+        let bytes = writer.build(package, level.as_ref().map(|(_, level)| level), &mut store).map_err(content)?;
+        pending.write(out.join(&package.file), &bytes)?;
+        report.packages.push(PackageReport {
+            file: package.file.clone(),
+            bytes: bytes.len() as u64,
+            assets: package.assets.len() as u32,
+            users: package.users.len() as u32,
+        });
+        if let Some((level, encoded)) = &level {
+            entries.push(entry(level, encoded, package, &bytes, writer.dependencies()));
+        }
+        progress.step(Stage::Write, &package.file);
+    }
+    report.levels = plan.levels.iter().zip(&entries).map(|(level, entry)| level_report(&level.source, entry)).collect();
+    report.entities = entries.iter().map(|entry| u64::from(entry.entities)).sum();
+    report.bytes = report.packages.iter().map(|package| package.bytes).sum();
+    let manifest = manifest(plan, entries);
+    let text = manifest
+        .to_ron()
+        .map_err(|error| Stop::Content(ContentError::new(world_file, "", error.to_string())))?;
+    pending.write(manifest_path, text.as_bytes())?;
+    pending.commit()?;
+    for file in stale {
+        // A package that stays behind is unused, no more.
+        let _ = fs::remove_file(out.join(file));
+    }
+    progress.step(Stage::Write, &plan.name);
+    progress.end(Stage::Write);
+    Ok(())
+}
+
+fn level_report(source: &str, entry: &LevelEntry) -> LevelReport {
+    LevelReport {
+        name: entry.name.clone(),
+        source: source.to_owned(),
+        entities: entry.entities,
+        bytes: entry.bytes,
+        dependencies: entry.dependencies.clone(),
+    }
+}
+
+fn entry(
+    level: &crate::plan::PlannedLevel,
+    encoded: &EncodedLevel,
+    package: &PackagePlan,
+    bytes: &[u8],
+    dependencies: Vec<String>,
+) -> LevelEntry {
+    LevelEntry {
+        name: level.name.clone(),
+        package: package.file.clone(),
+        dependencies,
+        translation: level.translation,
+        rotation: level.rotation,
+        scale: level.scale,
+        always_loaded: level.always_loaded,
+        entities: encoded.entities.len() as u32,
+        bytes: bytes.len() as u64,
+        bounds: encoded.bounds,
+    }
+}
+
+fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>) -> WorldManifest {
+    let mut volumes: Vec<VolumeEntry> = plan
+        .volumes
+        .iter()
+        .map(|volume| VolumeEntry {
+            name: volume.name.clone().unwrap_or_default(),
+            unload_margin: volume.unload_margin.unwrap_or_else(|| volume.shape.default_unload_margin()),
+            shape: volume.shape.clone(),
+            levels: volume.levels.clone(),
+        })
+        .collect();
+    if volumes.is_empty() {
+        let streamed = plan.levels.iter().zip(&levels).filter(|(level, _)| !level.always_loaded);
+        volumes.extend(streamed.map(|(level, entry)| {
+            let shape = bounds::own_volume(level, entry.bounds);
+            VolumeEntry {
+                name: level.name.clone(),
+                unload_margin: shape.default_unload_margin(),
+                shape,
+                levels: vec![level.name.clone()],
+            }
+        }));
+    }
+    WorldManifest {
+        format: MANIFEST_FORMAT,
+        name: plan.name.clone(),
+        levels,
+        volumes,
+    }
+}
+
+/// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where
+/// another object has that name.
+fn names(plan: &WorldPlan, levels: &[EncodedLevel], packages: &[PackagePlan]) -> Names {
+    let mut names = Names::new();
+    for (index, package) in packages.iter().enumerate() {
+        let level = package.level.and_then(|level| Some((plan.levels.get(level)?, levels.get(level)?)));
+        let own = level.map(|(level, _)| format!("{}#", level.asset_path.to_string_lossy().replace('\\', "/")));
+        let entities = level.into_iter().flat_map(|(_, level)| &level.entities).map(String::as_str);
+        let mut taken: BTreeSet<String> = entities.chain([LEVEL_EXPORT]).map(str::to_owned).collect();
+        for key in &package.assets {
+            let path = key.path();
+            let label = own.as_ref().and_then(|own| path.strip_prefix(own.as_str()));
+            let name = label.map_or_else(|| path.replace('#', "/"), str::to_owned);
+            let numbered = (1_u32..).map(|number| format!("{name}~{number}"));
+            let free = core::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
+            let name = free.unwrap_or(name);
+            taken.insert(name.clone());
+            names.insert(key.clone(), (index, name));
+        }
+    }
+    names
+}
+
+/// Writes one package.
+struct Writer<'a> {
+    layout: &'a Layout<'a>,
+    index: usize,
+    writer: PackageWriter,
+    classes: BTreeMap<String, ClassIndex>,
+    exported: BTreeMap<AssetKey, ObjectRef>,
+    used: BTreeSet<usize>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(layout: &'a Layout<'a>, index: usize) -> Self {
+        let file = layout.packages.get(index).map_or("", |package| package.file.as_str());
+        Self {
+            layout,
+            index,
+            writer: PackageWriter::new(file),
+            classes: BTreeMap::new(),
+            exported: BTreeMap::new(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    fn build(&mut self, package: &PackagePlan, level: Option<&EncodedLevel>, store: &mut AssetStore) -> Result<Vec<u8>, WriteError> {
+        let schema = Schema::new(LEVEL_CLASS, Encoding::Level as u8, LEVEL_VERSION, "level");
+        let assets: Vec<(&AssetKey, EncodedObject)> =
+            package.assets.iter().filter_map(|key| Some((key, store.objects.remove(key)?))).collect();
+        let mut schemas: BTreeMap<&str, &Schema> =
+            assets.iter().map(|(_, asset)| (asset.schema.type_path.as_str(), &asset.schema)).collect();
+        if let Some(level) = level {
+            let columns = level.groups.iter().flat_map(|group| &group.columns);
+            schemas.extend(columns.map(|column| (column.schema.type_path.as_str(), &*column.schema)));
+            schemas.extend(level.resources.iter().map(|resource| (resource.type_path.as_str(), &resource.schema)));
+            schemas.insert(LEVEL_CLASS, &schema);
+        }
+        for (type_path, schema) in schemas {
+            self.classes.insert(type_path.to_owned(), self.writer.class(schema)?);
+        }
+        for (key, asset) in assets {
+            self.asset(key, asset)?;
+        }
+        if let Some(level) = level {
+            self.level(level, &package.file)?;
+        }
+        core::mem::replace(&mut self.writer, PackageWriter::new("")).finish()
+    }
+
+    fn class(&self, type_path: &str) -> Result<ClassIndex, WriteError> {
+        self.classes.get(type_path).copied().ok_or_else(|| WriteError::BadClass {
+            object: type_path.to_owned(),
+        })
+    }
+
+    fn asset(&mut self, key: &AssetKey, asset: EncodedObject) -> Result<(), WriteError> {
+        let name = self.layout.names.get(key).map_or_else(|| key.path(), |(_, name)| name.clone());
+        let refs = self.refs(&asset.references)?;
+        let export = NewExport {
+            name: &name,
+            class: self.class(&asset.schema.type_path)?,
+            outer: ObjectRef::NONE,
+            role: asset.role,
+            data: asset.data,
+            refs,
+            bulk: asset.bulk,
+            codec: Codec::Lz4,
+        };
+        let reference = self.writer.export(export)?;
+        self.exported.insert(key.clone(), reference);
+        Ok(())
+    }
+
+    fn refs(&mut self, keys: &[AssetKey]) -> Result<Vec<ObjectRef>, WriteError> {
+        keys.iter().map(|key| self.reference(key)).collect()
+    }
+
+    fn reference(&mut self, key: &AssetKey) -> Result<ObjectRef, WriteError> {
+        if let Some(reference) = self.exported.get(key) {
+            return Ok(*reference);
+        }
+        let known = self.layout.names.get(key).zip(self.layout.types.get(key));
+        let home = known.and_then(|((home, name), types)| Some((*home, self.layout.packages.get(*home)?, name, types)));
+        let Some((home, package, name, (type_path, role))) = home.filter(|(home, ..)| *home != self.index) else {
+            return Err(WriteError::BadReference {
+                object: key.path(),
+                reference: ObjectRef::NONE,
+                what: "which has no package",
+            });
+        };
+        self.used.insert(home);
+        self.writer.import(&package.file, name, type_path, *role)
+    }
+
+    fn level(&mut self, level: &EncodedLevel, file: &str) -> Result<(), WriteError> {
+        for resource in &level.resources {
+            let refs = self.refs(&resource.references)?;
+            self.writer.export(NewExport {
+                name: &format!("Resource:{}", resource.type_path),
+                class: self.class(&resource.type_path)?,
+                outer: ObjectRef::NONE,
+                role: Role::ALL,
+                data: resource.data.clone(),
+                refs,
+                bulk: Vec::new(),
+                codec: Codec::Lz4,
+            })?;
+        }
+        let ids = entity_ids(level, file)?;
+        let mut builder = LevelBuilder::new(ids, level.roots.clone());
+        for group in &level.groups {
+            let mut columns = Vec::new();
+            for column in &group.columns {
+                let class = self.class(&column.schema.type_path)?.index() as u32;
+                columns.push((class, column.role, column.data.as_slice()));
+            }
+            builder.group(group.rows, columns.into_iter());
+        }
+        let refs = self.refs(&level.references)?;
+        self.writer.export(NewExport {
+            name: LEVEL_EXPORT,
+            class: self.class(LEVEL_CLASS)?,
+            outer: ObjectRef::NONE,
+            role: Role::ALL,
+            data: builder.finish(),
+            refs,
+            bulk: Vec::new(),
+            codec: Codec::Lz4,
+        })?;
+        Ok(())
+    }
+
+    /// The shared packages that this one imports from, and those that they need, in load order.
+    fn dependencies(&self) -> Vec<String> {
+        let packages = self.layout.packages;
+        // A shared package only refers to earlier ones that all of its users use too, so the users tell all of them.
+        let level = packages.get(self.index).and_then(|package| package.level);
+        let needed = packages.iter().enumerate().filter(|(index, package)| {
+            package.level.is_none() && (self.used.contains(index) || level.is_some_and(|level| package.users.contains(&level)))
+        });
+        needed.map(|(_, package)| package.file.clone()).collect()
+    }
+}
+
+/// The entities' ids, of which no two may be the same.
+fn entity_ids(level: &EncodedLevel, file: &str) -> Result<Vec<ObjectId>, WriteError> {
+    let mut owners: BTreeMap<ObjectId, &str> = BTreeMap::new();
+    let mut ids = Vec::with_capacity(level.entities.len());
+    for name in &level.entities {
+        let id = ObjectId::new(file, name);
+        if let Some(first) = owners.insert(id, name) {
+            return Err(WriteError::IdCollision {
+                id,
+                first: first.to_owned(),
+                second: name.clone(),
+            });
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+/// Reads a manifest that is already there; one that cannot be read is as good as none.
+fn read_manifest(path: &Path) -> Option<WorldManifest> {
+    WorldManifest::from_ron(&fs::read(path).ok()?, &ManifestLimits::default()).ok()
+}
+
+fn files_of(manifest: &WorldManifest) -> BTreeSet<&str> {
+    let levels = manifest.levels.iter();
+    levels.flat_map(|level| level.dependencies.iter().chain([&level.package])).map(String::as_str).collect()
+}
+
+/// Packages of an earlier cook of this world that the new one does not have.
+fn stale_packages(manifest: &Path, packages: &[PackagePlan]) -> Vec<String> {
+    let Some(old) = read_manifest(manifest) else { return Vec::new() };
+    let kept: BTreeSet<&str> = packages.iter().map(|package| package.file.as_str()).collect();
+    let ours = |file: &&&str| file.ends_with(".pkg") && !file.contains(['/', '\\']);
+    files_of(&old).iter().filter(ours).filter(|file| !kept.contains(**file)).map(|file| (*file).to_owned()).collect()
+}
+
+/// Refuses to overwrite the packages of another world.
+fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &Path) -> Result<(), Stop> {
+    let mut manifests: Vec<PathBuf> = fs::read_dir(out)
+        .map_err(|source| failed(out, source))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == MANIFEST_EXTENSION))
+        .collect();
+    manifests.sort();
+    for path in manifests {
+        if path.file_stem().is_some_and(|stem| stem == plan.name.as_str()) {
+            continue;
+        }
+        let Some(other) = read_manifest(&path) else { continue };
+        let files = files_of(&other);
+        if let Some(package) = packages.iter().find(|package| files.contains(package.file.as_str())) {
+            return Err(Stop::Cook(CookError::ForeignPackage {
+                file: package.file.clone(),
+                world: other.name,
+            }));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! Counts of levels, over all seamless worlds, as Bevy diagnostics.
+
+use bevy_diagnostic::DiagnosticPath;
+
+/// Levels in the world.
+pub const LIVE: DiagnosticPath = DiagnosticPath::const_new("seamless_level/live");
+/// Levels on their way into the world.
+pub const LOADING: DiagnosticPath = DiagnosticPath::const_new("seamless_level/loading");
+/// Levels that are wanted.
+pub const WANTED: DiagnosticPath = DiagnosticPath::const_new("seamless_level/wanted");
+/// Levels that are wanted and could not be loaded.
+pub const FAILED: DiagnosticPath = DiagnosticPath::const_new("seamless_level/failed");

@@ -1,0 +1,114 @@
+//! What happens to levels and worlds, told twice: as buffered [`Message`]s for systems, and as [`EntityEvent`]s for
+//! observers, whose target is the [`SeamlessWorld`](crate::SeamlessWorld) entity.
+//!
+//! Both are sent in the frame in which it happens: messages in [`LevelSystems::Report`](crate::LevelSystems), events
+//! when that set's commands are applied, right after it.
+//!
+//! ```
+//! # use bevy_ecs::prelude::*;
+//! # use seamless_level::{LevelFailed, LevelRevealed};
+//! fn greet(mut revealed: MessageReader<LevelRevealed>) {
+//!     for LevelRevealed { level, entities, .. } in revealed.read() {
+//!         // `level` is in the world since this frame, with all its entities.
+//! #       let _ = (level, entities);
+//!     }
+//! }
+//!
+//! fn watch(world: Entity, mut commands: Commands) {
+//!     commands.entity(world).observe(|failed: On<LevelFailed>| {
+//!         let _says_what_mends_it = failed.error.to_string();
+//!     });
+//! }
+//! ```
+
+use std::sync::Arc;
+
+use bevy_ecs::{
+    entity::Entity,
+    event::EntityEvent,
+    message::{Message, MessageWriter},
+    system::{Commands, SystemParam},
+};
+use seamless_asset::LoadError;
+
+use crate::world::WorldError;
+
+/// A level is in the world, whole, since this frame.
+#[derive(Message, EntityEvent, Clone, Debug)]
+pub struct LevelRevealed {
+    /// The seamless world it belongs to.
+    #[event_target]
+    pub world: Entity,
+    /// The level's name.
+    pub level: String,
+    /// The root of its entities.
+    pub root: Entity,
+    /// How many entities it has, the root not counted.
+    pub entities: u32,
+}
+
+/// A level has left the world, whole, in this frame.
+///
+/// Also sent when the seamless world itself was despawned; its entity is gone then.
+#[derive(Message, EntityEvent, Clone, Debug)]
+pub struct LevelLeft {
+    /// The seamless world it belonged to.
+    #[event_target]
+    pub world: Entity,
+    /// The level's name.
+    pub level: String,
+}
+
+/// A level could not be loaded; nothing of it is in the world.
+///
+/// It is sent once. The level stays failed while it is wanted; it is tried again when it is wanted anew, or by
+/// [`Levels::retry`](crate::Levels::retry).
+#[derive(Message, EntityEvent, Clone, Debug)]
+pub struct LevelFailed {
+    /// The seamless world it belongs to.
+    #[event_target]
+    pub world: Entity,
+    /// The level's name.
+    pub level: String,
+    /// File, object, reason and mend.
+    pub error: Arc<LoadError>,
+}
+
+/// A seamless world's manifest could not be loaded or makes no sense: the world has no levels.
+///
+/// It is tried again when the entity's [`SeamlessWorld`](crate::SeamlessWorld) names another manifest, or when the
+/// manifest is reloaded.
+#[derive(Message, EntityEvent, Clone, Debug)]
+pub struct WorldFailed {
+    /// The seamless world.
+    #[event_target]
+    pub world: Entity,
+    /// Reason and mend.
+    pub error: Arc<WorldError>,
+}
+
+/// Sends the events of levels, both ways.
+#[derive(SystemParam)]
+pub(crate) struct LevelEvents<'w, 's> {
+    revealed: MessageWriter<'w, LevelRevealed>,
+    left: MessageWriter<'w, LevelLeft>,
+    failed: MessageWriter<'w, LevelFailed>,
+    commands: Commands<'w, 's>,
+}
+
+impl LevelEvents<'_, '_> {
+    pub fn revealed(&mut self, event: LevelRevealed) {
+        self.revealed.write(event.clone());
+        self.commands.trigger(event);
+    }
+
+    pub fn left(&mut self, event: LevelLeft) {
+        self.left.write(event.clone());
+        self.commands.trigger(event);
+    }
+
+    pub fn failed(&mut self, event: LevelFailed) {
+        self.failed.write(event.clone());
+        self.commands.trigger(event);
+    }
+}

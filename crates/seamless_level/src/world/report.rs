@@ -1,0 +1,164 @@
+//! From the pipeline's events to a world's levels and their events: [`report_levels`].
+
+use std::sync::Arc;
+
+use bevy_diagnostic::Diagnostics;
+use bevy_ecs::{
+    change_detection::DetectChangesMut,
+    entity::Entity,
+    message::MessageReader,
+    system::{Query, Res},
+};
+use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingClock};
+
+use super::{LevelSelection, LevelState, LevelTable, index::Owner, select::Pipeline};
+use crate::{
+    diagnostics::{FAILED, LIVE, LOADING, WANTED},
+    events::{LevelEvents, LevelFailed, LevelLeft, LevelRevealed},
+};
+
+type Worlds<'w, 's> = Query<'w, 's, (&'static mut LevelTable, &'static mut LevelSelection)>;
+
+/// Brings tables up to date with what the pipeline did in this frame, and tells everybody.
+pub(crate) fn report_levels(
+    mut instances: MessageReader<InstanceEvent>,
+    mut worlds: Worlds,
+    mut pipeline: Pipeline,
+    mut events: LevelEvents,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure();
+    for event in instances.read() {
+        match event {
+            InstanceEvent::Revealed { id, root, entities } => {
+                revealed(*id, *root, *entities, &mut worlds, &pipeline, &mut events);
+            }
+            InstanceEvent::Left { id } => gone(*id, true, &mut worlds, &mut pipeline, &mut events),
+            InstanceEvent::Cancelled { id } => gone(*id, false, &mut worlds, &mut pipeline, &mut events),
+            InstanceEvent::Failed { id, error } => failed(*id, error, &mut worlds, &mut pipeline, &mut events),
+        }
+    }
+    for (mut table, _) in &mut worlds {
+        if refresh(table.bypass_change_detection(), &pipeline.streamer) {
+            table.set_changed();
+        }
+    }
+}
+
+/// Takes over how far loads have come; whether anything changed.
+fn refresh(table: &mut LevelTable, streamer: &Streamer) -> bool {
+    let mut changed = false;
+    for level in &mut table.levels {
+        if let (LevelState::Loading(known), Some(id)) = (level.state, level.instance)
+            && let Some(state) = streamer.state(id)
+            && state != known
+        {
+            level.state = LevelState::Loading(state);
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn revealed(
+    id: InstanceId,
+    root: Entity,
+    entities: u32,
+    worlds: &mut Worlds,
+    pipeline: &Pipeline,
+    events: &mut LevelEvents,
+) {
+    // A stranger's instance, or one whose world is gone and which leaves at once.
+    let Some(&Owner::Level { world, level }) = pipeline.index.get(id) else { return };
+    let Ok((mut table, _)) = worlds.get_mut(world) else { return };
+    let Some(slot) = table.levels.get_mut(level) else { return };
+    if slot.state != LevelState::Leaving {
+        slot.state = LevelState::Live;
+    }
+    slot.root = Some(root);
+    slot.entities = entities;
+    slot.revealed += 1;
+    slot.error = None;
+    let level = slot.entry.name.clone();
+    events.revealed(LevelRevealed {
+        world,
+        level,
+        root,
+        entities,
+    });
+}
+
+/// An instance has left, or was cancelled before it came.
+fn gone(id: InstanceId, was_live: bool, worlds: &mut Worlds, pipeline: &mut Pipeline, events: &mut LevelEvents) {
+    let (world, level) = match pipeline.index.remove(id) {
+        Some(Owner::Level { world, level }) => (world, level),
+        Some(Owner::Orphan { world, name }) if was_live => {
+            events.left(LevelLeft { world, level: name });
+            return;
+        }
+        _ => return,
+    };
+    let Ok((mut table, mut selection)) = worlds.get_mut(world) else { return };
+    let Some(slot) = table.levels.get_mut(level) else { return };
+    slot.gone(LevelState::Unloaded);
+    slot.left += u32::from(was_live);
+    let wanted = slot.wanted;
+    if was_live {
+        let level = slot.entry.name.clone();
+        events.left(LevelLeft { world, level });
+    }
+    if wanted {
+        // It was wanted again while it was on its way out.
+        pipeline.load(world, &mut table, &mut selection, level);
+    }
+}
+
+fn failed(
+    id: InstanceId,
+    error: &Arc<LoadError>,
+    worlds: &mut Worlds,
+    pipeline: &mut Pipeline,
+    events: &mut LevelEvents,
+) {
+    let Some(owner) = pipeline.index.remove(id) else { return };
+    // The pipeline keeps the state of a failed instance until it is let go of.
+    pipeline.streamer.unload(id);
+    let Owner::Level { world, level } = owner else { return };
+    let Ok((mut table, mut selection)) = worlds.get_mut(world) else { return };
+    let Some(slot) = table.levels.get_mut(level) else { return };
+    // One that is not wanted any more may be tried again as soon as it is.
+    slot.gone(if slot.wanted { LevelState::Failed } else { LevelState::Unloaded });
+    slot.failures += 1;
+    slot.error = Some(error.clone());
+    if let Some(input) = selection.inputs.get_mut(level) {
+        input.failed = slot.wanted;
+    }
+    let level = slot.entry.name.clone();
+    let error = error.clone();
+    events.failed(LevelFailed { world, level, error });
+}
+
+/// Measures how many levels there are of each kind, over all worlds.
+pub(crate) fn write_diagnostics(
+    worlds: Query<(&LevelTable, &LevelSelection)>,
+    mut diagnostics: Diagnostics,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure();
+    let (mut live, mut loading, mut failed, mut wanted) = (0u32, 0u32, 0u32, 0);
+    for (table, selection) in &worlds {
+        wanted += selection.wanted();
+        for level in table {
+            match level.state {
+                LevelState::Live => live += 1,
+                LevelState::Loading(_) => loading += 1,
+                LevelState::Failed => failed += 1,
+                LevelState::Unloaded | LevelState::Leaving => {}
+            }
+        }
+    }
+    diagnostics.add_measurement(&LIVE, || live.into());
+    diagnostics.add_measurement(&LOADING, || loading.into());
+    diagnostics.add_measurement(&FAILED, || failed.into());
+    diagnostics.add_measurement(&WANTED, || wanted as f64);
+}

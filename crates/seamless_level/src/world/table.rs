@@ -1,0 +1,296 @@
+//! The levels of one world, as game code sees them. See [`LevelTable`].
+
+use std::{collections::HashMap, sync::Arc};
+
+use bevy_asset::{AssetId, AssetPath};
+use bevy_ecs::{component::Component, entity::Entity, lifecycle::HookContext, world::DeferredWorld};
+use bevy_reflect::Reflect;
+use seamless_asset::{InstanceId, InstanceRequest, LoadError, LoadState, Streamer};
+
+use super::InstanceIndex;
+use crate::manifest::{LevelEntry, WorldManifest};
+
+/// Where a level is.
+///
+/// ```text
+///             wanted                revealed
+///  Unloaded ─────────► Loading(…) ───────────► Live
+///   ▲   ▲                │     │                │
+///   │   │       unwanted │     │ error          │ unwanted
+///   │   │                ▼     ▼                ▼
+///   │   └──────────── Leaving  Failed        Leaving
+///   │                  gone    │                │ gone
+///   └──────────────────────────┴────────────────┘
+///                     unwanted, or retried
+/// ```
+#[derive(Reflect, Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LevelState {
+    /// Nothing of it is in the world, and nothing is under way.
+    #[default]
+    Unloaded,
+    /// On its way into the world; nothing of it is in there yet.
+    Loading(LoadState),
+    /// In the world, whole.
+    Live,
+    /// On its way out, or its load is being cancelled. What was live is so, whole, until it is gone.
+    Leaving,
+    /// It could not be loaded. It is tried again when it is wanted anew, or by [`Levels::retry`](crate::Levels::retry).
+    Failed,
+}
+
+/// One level of a [`LevelTable`].
+#[derive(Clone, Debug)]
+pub struct Level {
+    pub(super) entry: LevelEntry,
+    pub(super) package: AssetPath<'static>,
+    pub(super) dependencies: Vec<AssetPath<'static>>,
+    pub(super) state: LevelState,
+    pub(super) wanted: bool,
+    pub(super) instance: Option<InstanceId>,
+    pub(super) root: Option<Entity>,
+    pub(super) entities: u32,
+    pub(super) revealed: u32,
+    pub(super) left: u32,
+    pub(super) failures: u32,
+    pub(super) error: Option<Arc<LoadError>>,
+}
+
+impl Level {
+    /// Its name, unique in its world.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// What the manifest says about it.
+    #[must_use]
+    pub fn entry(&self) -> &LevelEntry {
+        &self.entry
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn state(&self) -> LevelState {
+        self.state
+    }
+
+    /// Whether volumes or the app want it.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// Whether it is in the world.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.state == LevelState::Live
+    }
+
+    /// Its instance in the pipeline, from request to leave.
+    #[must_use]
+    pub fn instance(&self) -> Option<InstanceId> {
+        self.instance
+    }
+
+    /// The root of its entities while it is in the world.
+    #[must_use]
+    pub fn root(&self) -> Option<Entity> {
+        self.root
+    }
+
+    /// How many entities it had at its reveal, the root not counted; zero when it is not in the world.
+    #[must_use]
+    pub fn entities(&self) -> u32 {
+        self.entities
+    }
+
+    /// How often it was revealed.
+    #[must_use]
+    pub fn times_revealed(&self) -> u32 {
+        self.revealed
+    }
+
+    /// How often it left.
+    #[must_use]
+    pub fn times_left(&self) -> u32 {
+        self.left
+    }
+
+    /// How often it failed.
+    #[must_use]
+    pub fn times_failed(&self) -> u32 {
+        self.failures
+    }
+
+    /// Why it failed the last time; `None` once it was revealed.
+    #[must_use]
+    pub fn error(&self) -> Option<&Arc<LoadError>> {
+        self.error.as_ref()
+    }
+
+    fn new(entry: LevelEntry, path: &dyn Fn(&str) -> AssetPath<'static>) -> Self {
+        Self {
+            package: path(&entry.package),
+            dependencies: entry.dependencies.iter().map(|name| path(name)).collect(),
+            entry,
+            state: LevelState::Unloaded,
+            wanted: false,
+            instance: None,
+            root: None,
+            entities: 0,
+            revealed: 0,
+            left: 0,
+            failures: 0,
+            error: None,
+        }
+    }
+
+    pub(super) fn request(&self, priority: f32) -> InstanceRequest {
+        InstanceRequest {
+            name: self.entry.name.clone(),
+            package: self.package.clone(),
+            dependencies: self.dependencies.clone(),
+            placement: self.entry.placement(),
+            priority,
+        }
+    }
+
+    /// The instance is gone from the pipeline.
+    pub(super) fn gone(&mut self, state: LevelState) {
+        self.state = state;
+        self.instance = None;
+        self.root = None;
+        self.entities = 0;
+    }
+}
+
+/// The levels of a [`SeamlessWorld`](crate::SeamlessWorld), on the same entity, from the moment its manifest is loaded.
+///
+/// `Changed<LevelTable>` is true in frames in which a level's state changed.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_level::LevelTable;
+/// fn open_gate(worlds: Query<&LevelTable>, mut commands: Commands) {
+///     for levels in &worlds {
+///         if let Some(root) = levels.root_of("harbour") {
+///             commands.entity(root); // the harbour is there, whole
+///         }
+///     }
+/// }
+/// ```
+#[derive(Component, Debug)]
+#[component(on_discard = leave_all)]
+pub struct LevelTable {
+    pub(super) manifest: AssetId<WorldManifest>,
+    pub(super) levels: Vec<Level>,
+    pub(super) dropped: usize,
+    name: String,
+    by_name: HashMap<String, usize>,
+}
+
+impl LevelTable {
+    /// All levels, unloaded. `path` is the manifest's own.
+    pub(super) fn new(
+        id: AssetId<WorldManifest>,
+        manifest: &WorldManifest,
+        path: Option<&AssetPath<'static>>,
+    ) -> Self {
+        let resolve = |name: &str| beside(path, name);
+        let entries = manifest.levels.iter().cloned();
+        let levels: Vec<Level> = entries.map(|entry| Level::new(entry, &resolve)).collect();
+        let names = levels.iter().map(|level| level.entry.name.clone());
+        Self {
+            manifest: id,
+            name: manifest.name.clone(),
+            by_name: names.zip(0..).collect(),
+            levels,
+            dropped: 0,
+        }
+    }
+
+    /// The world's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The level called `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Level> {
+        self.levels.get(self.index_of(name)?)
+    }
+
+    /// The index of the level called `name`: its place in the manifest and in [`iter`](Self::iter).
+    #[must_use]
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The root entity of the level called `name`, while it is in the world.
+    #[must_use]
+    pub fn root_of(&self, name: &str) -> Option<Entity> {
+        self.get(name)?.root
+    }
+
+    /// All levels, in the manifest's order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Level> {
+        self.levels.iter()
+    }
+
+    /// How many levels there are, in any state.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Whether there are none; a world that was loaded has one at least.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// How many levels are wanted just now but left out, because the cap
+    /// [`LevelSettings::max_levels`](crate::LevelSettings) is reached.
+    #[must_use]
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+}
+
+impl<'a> IntoIterator for &'a LevelTable {
+    type Item = &'a Level;
+    type IntoIter = std::slice::Iter<'a, Level>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.levels.iter()
+    }
+}
+
+/// The asset path of the file `name` beside the manifest. The name is taken literally: it was validated to be an inner
+/// path without a source or a label.
+fn beside(manifest: Option<&AssetPath<'static>>, name: &str) -> AssetPath<'static> {
+    let Some(manifest) = manifest else {
+        return AssetPath::from(name.to_owned());
+    };
+    let directory = manifest.path().parent();
+    let path = directory.map_or_else(|| name.into(), |directory| directory.join(name));
+    AssetPath::from_path_buf(path).with_source(manifest.source().clone_owned())
+}
+
+/// However a table goes, by despawn, by removal or by replacement, its levels leave.
+fn leave_all(mut world: DeferredWorld, context: HookContext) {
+    let Some(table) = world.get::<LevelTable>(context.entity) else {
+        return;
+    };
+    let named = |level: &Level| Some((level.instance?, level.entry.name.clone()));
+    let leaving: Vec<(InstanceId, String)> = table.levels.iter().filter_map(named).collect();
+    if let Some(mut streamer) = world.get_resource_mut::<Streamer>() {
+        leaving.iter().for_each(|(id, _)| streamer.unload(*id));
+    }
+    if let Some(mut index) = world.get_resource_mut::<InstanceIndex>() {
+        for (id, name) in leaving {
+            index.orphan(id, context.entity, name);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `StandardMaterial` in packages. See [`StandardMaterialCodec`].
+
+use core::any::TypeId;
+
+use bevy_pbr::StandardMaterial;
+use bevy_reflect::{Reflect, TypeRegistry};
+use seamless_asset::{
+    codec::{AssetCodec, DecodeContext, DecodeError, decode_reflected, description_of},
+    package::Role,
+};
+#[cfg(feature = "write")]
+use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset, encode_reflected};
+use wgpu_types::Face;
+
+/// The codec of [`StandardMaterial`]: its reflected fields, and `cull_mode`, which reflection leaves out.
+pub struct StandardMaterialCodec;
+
+impl AssetCodec for StandardMaterialCodec {
+    type Asset = StandardMaterial;
+    const VERSION: u32 = 1;
+    const ROLE: Role = Role::CLIENT;
+
+    fn layout(registry: &TypeRegistry) -> String {
+        registry
+            .get_type_info(TypeId::of::<StandardMaterial>())
+            .map_or_else(|| "not registered".into(), |info| description_of(info, registry))
+    }
+
+    #[cfg(feature = "write")]
+    fn encode(material: &StandardMaterial, context: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        let mut encoded = EncodedAsset::default();
+        encoded.data.push(match material.cull_mode {
+            None => 0,
+            Some(Face::Front) => 1,
+            Some(Face::Back) => 2,
+        });
+        encode_reflected(material.as_reflect(), context, &mut encoded.data)?;
+        Ok(encoded)
+    }
+
+    fn decode(data: &[u8], _: Vec<Vec<u8>>, context: &DecodeContext) -> Result<StandardMaterial, DecodeError> {
+        let (cull_mode, rest) = match data.split_first() {
+            Some((0, rest)) => (None, rest),
+            Some((1, rest)) => (Some(Face::Front), rest),
+            Some((2, rest)) => (Some(Face::Back), rest),
+            _ => return Err(DecodeError::Malformed("unknown cull mode".into())),
+        };
+        let unknown = || DecodeError::UnknownType("bevy_pbr::StandardMaterial".into());
+        let registration = context.registry.get(TypeId::of::<StandardMaterial>()).ok_or_else(unknown)?;
+        let (value, rest) = decode_reflected(registration, rest, context)?;
+        if !rest.is_empty() {
+            return Err(DecodeError::Malformed(format!("{} bytes too many", rest.len())));
+        }
+        let mut material = *value.downcast::<StandardMaterial>().map_err(|_| unknown())?;
+        material.cull_mode = cull_mode;
+        Ok(material)
+    }
+}
