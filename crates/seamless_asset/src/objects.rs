@@ -83,23 +83,14 @@ impl LiveObjects {
             .map(UntypedHandle::Strong)
     }
 
-    /// Forgets objects without a handle.
-    pub(crate) fn forget(&self, ids: &[ObjectId]) {
-        let mut objects = lock(&self.objects);
-        for id in ids {
-            if objects.get(id).is_some_and(|entry| entry.handle.strong_count() == 0) {
-                objects.remove(id);
-            }
-        }
-    }
-
-    /// How many objects are known.
+    /// How many objects have a handle.
     #[must_use]
     pub fn len(&self) -> usize {
-        lock(&self.objects).len()
+        let objects = lock(&self.objects);
+        objects.values().filter(|entry| entry.handle.strong_count() > 0).count()
     }
 
-    /// Whether no object is known.
+    /// Whether no object has a handle.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -124,6 +115,10 @@ impl LiveObjects {
             value: Value::Missing,
         };
         let result = use_entry(handle, &mut entry.value);
+        if objects.len() == objects.capacity() {
+            // Before the map grows it forgets who is gone, so it stays in proportion to what is live.
+            objects.retain(|_, entry| entry.handle.strong_count() > 0);
+        }
         objects.insert(id, entry);
         Some(result)
     }

@@ -16,7 +16,7 @@ use bevy::render::{
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
 use seamless_asset::codec::Codecs;
-use seamless_render::SeamlessMaterialCodecsPlugin;
+use seamless_render::SeamlessRenderPlugin;
 
 use crate::assets::AssetStore;
 use crate::level::{EncodedLevel, LevelEncoder};
@@ -168,7 +168,7 @@ impl CookApp {
         };
         app.add_plugins(plugins);
         app.init_resource::<Codecs>();
-        app.add_plugins(SeamlessMaterialCodecsPlugin);
+        app.add_plugins(SeamlessRenderPlugin);
         for setup in &self.setup {
             setup(&mut app);
         }

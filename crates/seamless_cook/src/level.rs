@@ -7,7 +7,7 @@ use bevy::asset::UntypedHandle;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::codec::{
-    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, Encoding, EntityRows, description_of, encode_reflected,
+    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, Encoding, EntityRows, description_of, encode_reflected, schema,
 };
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_package::{Role, Schema};
@@ -296,7 +296,7 @@ fn encode_resource(job: &mut Job, value: &dyn Reflect, walk: &AssetWalk, store: 
     }
     let description = info.map(|info| description_of(info, job.registry)).unwrap_or_default();
     Some(EncodedResource {
-        schema: Schema::new(&type_path, Encoding::Resource as u8, 1, &description),
+        schema: schema(&type_path, Encoding::Resource, 1, &description),
         references: add_assets(job, &handles, &object, walk, store),
         type_path,
         data,

@@ -1,1 +1,56 @@
-//! x
+//! The cooker of bevy_seamless: turns scenes that Bevy's own loaders can load into packages.
+//!
+//! A world is one text file, `*.world.ron`, which names its levels, where they stand, and the volumes that ask for them:
+//!
+//! ```text
+//! (
+//!     levels: [
+//!         (
+//!             name: "harbour",              // default: the source's file stem
+//!             source: "cells/harbour.glb",  // .gltf, .glb (optional "#Scene1") or .scn.ron; relative to this file
+//!             translation: (192.0, 0.0, 448.0),
+//!             rotation: (0.0, 0.0, 0.0, 1.0),
+//!             scale: (1.0, 1.0, 1.0),
+//!             always_loaded: false,
+//!         ),
+//!     ],
+//!     volumes: [                            // default: one around each level
+//!         (shape: Box(min: (0.0, -100.0, 0.0), max: (64.0, 200.0, 64.0)), levels: ["harbour"]),
+//!         (shape: Sphere(center: (0.0, 0.0, 0.0), radius: 300.0), levels: ["harbour"], unload_margin: 30.0),
+//!         (shape: Convex(planes: [((0.0, 1.0, 0.0), 5.0)]), levels: ["harbour"]), // dot(normal, p) <= distance
+//!     ],
+//!     resources: Error,                     // or Ignore, or Persistent: what to do with resources in a scene
+//!     root: "..",                           // asset root; default: the deepest directory that holds everything
+//! )
+//! ```
+//!
+//! Only `levels` with a `source` each is needed. [`CookApp::cook`] loads every source in a headless Bevy app, encodes
+//! entities and assets with the codecs of `seamless_asset`, puts assets that several levels use into shared packages,
+//! and writes one package per level and the world's manifest. The same sources give the same bytes.
+//!
+//! The program `seamless` is this library without a game's own types; see [`CookApp`] for a game's own cook program.
+
+mod app;
+mod assets;
+mod bounds;
+mod cli;
+mod hierarchy;
+mod inspect;
+mod level;
+mod load;
+mod plan;
+mod progress;
+mod report;
+mod share;
+mod source;
+mod world_file;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use app::{CookApp, CookOptions, Profile};
+pub use inspect::{InspectError, PackageInfo, WorldInfo, inspect, list};
+pub use plan::WORLD_EXTENSION;
+pub use report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
+pub use world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile, WorldFileError};

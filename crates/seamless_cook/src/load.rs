@@ -115,9 +115,7 @@ impl<'a> Loader<'a> {
     }
 
     fn outcome(&self, world: &World, index: usize) -> Option<LoadOutcome> {
-        let (Some(active), level) = (self.active.get(index)?.as_ref()?, self.levels.get(index)?) else {
-            return None;
-        };
+        let (active, level) = (self.active.get(index)?.as_ref()?, self.levels.get(index)?);
         let server = world.resource::<AssetServer>();
         let quiet = active.changed.max(self.mark.1).elapsed();
         let error = |message: String| ContentError::new(level.source.as_str(), format!("level `{}`", level.name), message);

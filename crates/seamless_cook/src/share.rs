@@ -169,29 +169,25 @@ impl Home {
     }
 }
 
+/// Sets of users whose assets lie together.
 struct Run {
     users: Vec<BTreeSet<usize>>,
     union: BTreeSet<usize>,
     bytes: u64,
-    /// Bytes that levels load of it without need.
-    waste: u64,
 }
 
 impl Run {
-    fn merged(&self, next: &Self, needed: u64) -> Self {
-        let union: BTreeSet<usize> = self.union.union(&next.union).copied().collect();
-        let bytes = self.bytes + next.bytes;
-        Self {
-            users: self.users.iter().chain(&next.users).cloned().collect(),
-            waste: (union.len() as u64 * bytes).saturating_sub(needed),
-            union,
-            bytes,
-        }
+    /// Bytes that levels would load without need if `next` lay in the same package, beyond those that they load anyway.
+    fn cost(&self, next: &Self) -> u64 {
+        let union = self.union.union(&next.union).count() as u64;
+        let loaded = union * (self.bytes + next.bytes);
+        loaded - self.union.len() as u64 * self.bytes - next.union.len() as u64 * next.bytes
     }
 
-    /// What its users need of it, in bytes over all levels.
-    fn needed(&self) -> u64 {
-        (self.union.len() as u64 * self.bytes) - self.waste
+    fn absorb(&mut self, next: Self) {
+        self.union.extend(next.union);
+        self.users.extend(next.users);
+        self.bytes += next.bytes;
     }
 }
 
@@ -208,7 +204,6 @@ pub(crate) fn share(assets: &[Shareable], most: usize) -> Vec<Home> {
         users: vec![users.clone()],
         union: users.clone(),
         bytes,
-        waste: 0,
     });
     let runs = merge(runs.collect(), most.max(1));
     let packages: BTreeMap<&BTreeSet<usize>, usize> = runs
@@ -226,16 +221,17 @@ pub(crate) fn share(assets: &[Shareable], most: usize) -> Vec<Home> {
 
 /// Merges neighbours until there are no more than `most`, the cheapest pair first, the earliest of equals.
 fn merge(mut runs: Vec<Run>, most: usize) -> Vec<Run> {
+    let cost = |runs: &[Run], index: usize| runs.get(index)?.cost(runs.get(index + 1)?).into();
+    let mut costs: Vec<Option<u64>> = (0..runs.len()).map(|index| cost(&runs, index)).collect();
     while runs.len() > most {
-        let pairs = runs.windows(2).enumerate().filter_map(|(index, pair)| match pair {
-            [first, second] => {
-                let merged = first.merged(second, first.needed() + second.needed());
-                Some((merged.waste - first.waste - second.waste, index, merged))
-            }
-            _ => None,
-        });
-        let Some((_, index, merged)) = pairs.min_by_key(|(cost, index, _)| (*cost, *index)) else { break };
-        runs.splice(index..=index + 1, [merged]);
+        let pairs = costs.iter().enumerate().filter_map(|(index, cost)| Some(((*cost)?, index)));
+        let Some((_, index)) = pairs.min() else { break };
+        let next = runs.remove(index + 1);
+        runs[index].absorb(next);
+        costs.remove(index);
+        for changed in index.saturating_sub(1)..=index {
+            costs[changed] = cost(&runs, changed);
+        }
     }
     runs
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use seamless_asset::codec::Encoding;
+use seamless_asset::codec::{Encoding, schema};
 use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
 use seamless_level::{LevelEntry, MANIFEST_FORMAT, ManifestLimits, VolumeEntry, WorldManifest};
 use seamless_package::{ClassIndex, Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
@@ -116,6 +116,7 @@ pub(crate) fn write_world(
     progress.begin(Stage::Write, packages.len() as u64 + 1);
     let mut pending = Pending::default();
     let mut entries = Vec::new();
+    let mut imports: Vec<BTreeSet<usize>> = Vec::new();
     let mut levels: Vec<Option<EncodedLevel>> = levels.into_iter().map(Some).collect();
     for (index, package) in packages.iter().enumerate() {
         let level = package.level.and_then(|level| Some((plan.levels.get(level)?, levels.get_mut(level)?.take()?)));
@@ -133,8 +134,10 @@ pub(crate) fn write_world(
             users: package.users.len() as u32,
         });
         if let Some((level, encoded)) = &level {
-            entries.push(entry(level, encoded, package, &bytes, writer.dependencies()));
+            let dependencies = dependencies(packages, &imports, &writer.used);
+            entries.push(entry(level, encoded, package, &bytes, dependencies));
         }
+        imports.push(writer.used);
         progress.step(Stage::Write, &package.file);
     }
     report.levels = plan.levels.iter().zip(&entries).map(|(level, entry)| level_report(&level.source, entry)).collect();
@@ -264,7 +267,7 @@ impl<'a> Writer<'a> {
     }
 
     fn build(&mut self, package: &PackagePlan, level: Option<&EncodedLevel>, store: &mut AssetStore) -> Result<Vec<u8>, WriteError> {
-        let schema = Schema::new(LEVEL_CLASS, Encoding::Level as u8, LEVEL_VERSION, "level");
+        let schema = schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level");
         let assets: Vec<(&AssetKey, EncodedObject)> =
             package.assets.iter().filter_map(|key| Some((key, store.objects.remove(key)?))).collect();
         let mut schemas: BTreeMap<&str, &Schema> =
@@ -369,17 +372,17 @@ impl<'a> Writer<'a> {
         })?;
         Ok(())
     }
+}
 
-    /// The shared packages that this one imports from, and those that they need, in load order.
-    fn dependencies(&self) -> Vec<String> {
-        let packages = self.layout.packages;
-        // A shared package only refers to earlier ones that all of its users use too, so the users tell all of them.
-        let level = packages.get(self.index).and_then(|package| package.level);
-        let needed = packages.iter().enumerate().filter(|(index, package)| {
-            package.level.is_none() && (self.used.contains(index) || level.is_some_and(|level| package.users.contains(&level)))
-        });
-        needed.map(|(_, package)| package.file.clone()).collect()
+/// The shared packages that `used` leads to, in load order: each only imports from earlier ones.
+fn dependencies(packages: &[PackagePlan], imports: &[BTreeSet<usize>], used: &BTreeSet<usize>) -> Vec<String> {
+    let mut needed = used.clone();
+    let mut open: Vec<usize> = used.iter().copied().collect();
+    while let Some(index) = open.pop() {
+        let next = imports.get(index).into_iter().flatten().filter(|next| needed.insert(**next));
+        open.extend(next.copied().collect::<Vec<_>>());
     }
+    needed.iter().filter_map(|index| Some(packages.get(*index)?.file.clone())).collect()
 }
 
 /// The entities' ids, of which no two may be the same.

@@ -22,10 +22,20 @@ fn app(root: &Path) -> App {
         .build()
         .disable::<bevy::winit::WinitPlugin>()
         .disable::<bevy::log::LogPlugin>()
-        .set(AssetPlugin { file_path: root.to_string_lossy().into_owned(), ..default() })
-        .set(WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() })
+        .set(AssetPlugin {
+            file_path: root.to_string_lossy().into_owned(),
+            ..default()
+        })
+        .set(WindowPlugin {
+            primary_window: None,
+            exit_condition: ExitCondition::DontExit,
+            ..default()
+        })
         .set(RenderPlugin {
-            render_creation: RenderCreation::Automatic(Box::new(WgpuSettings { backends: None, ..default() })),
+            render_creation: RenderCreation::Automatic(Box::new(WgpuSettings {
+                backends: None,
+                ..default()
+            })),
             ..default()
         });
     app.add_plugins(plugins);
@@ -56,7 +66,13 @@ fn load<A: Asset>(app: &mut App, path: String) -> Handle<A> {
 fn bevy_loads_cells_towns_and_the_sky() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("world");
-    let options = WorldOptions { grid: 3, towns: 2, items_per_cell: 60, texture_divisor: 64, ..default() };
+    let options = WorldOptions {
+        grid: 3,
+        towns: 2,
+        items_per_cell: 60,
+        texture_divisor: 64,
+        ..default()
+    };
     let summary = generate(&root, 5, &options, &mut |_, _, _| {}).unwrap();
     let mut app = app(&root);
     let mut entities = 0;
@@ -66,7 +82,9 @@ fn bevy_loads_cells_towns_and_the_sky() {
         let world = &mut scenes.get_mut(&handle).unwrap().into_inner().world;
         entities += world.query::<&Transform>().iter(world).count() as u64;
     }
-    let scenes = (0..summary.towns).map(|i| format!("towns/town_{i}.scn.ron")).chain(["sky.scn.ron".to_string()]);
+    let scenes = (0..summary.towns)
+        .map(|i| format!("towns/town_{i}.scn.ron"))
+        .chain(["sky.scn.ron".to_string()]);
     for path in scenes {
         let handle: Handle<DynamicWorld> = load(&mut app, path);
         let scene = app.world().resource::<Assets<DynamicWorld>>().get(&handle).unwrap();
@@ -80,7 +98,13 @@ fn bevy_loads_cells_towns_and_the_sky() {
 fn a_town_spawns_with_its_meshes_materials_and_hierarchy() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("world");
-    let options = WorldOptions { grid: 3, towns: 1, items_per_cell: 5, texture_divisor: 64, ..default() };
+    let options = WorldOptions {
+        grid: 3,
+        towns: 1,
+        items_per_cell: 5,
+        texture_divisor: 64,
+        ..default()
+    };
     generate(&root, 5, &options, &mut |_, _, _| {}).unwrap();
     let mut app = app(&root);
     let handle: Handle<DynamicWorld> = load(&mut app, "towns/town_0.scn.ron".into());
@@ -88,7 +112,10 @@ fn a_town_spawns_with_its_meshes_materials_and_hierarchy() {
     (0..5).for_each(|_| app.update());
     let world = app.world_mut();
     let mut parts = world.query::<(&Mesh3d, &MeshMaterial3d<StandardMaterial>, &ChildOf, &GlobalTransform)>();
-    let (meshes, materials) = (world.resource::<Assets<Mesh>>(), world.resource::<Assets<StandardMaterial>>());
+    let (meshes, materials) = (
+        world.resource::<Assets<Mesh>>(),
+        world.resource::<Assets<StandardMaterial>>(),
+    );
     let shown: Vec<_> = parts.iter(world).collect();
     assert!(shown.len() > 100);
     for (mesh, material, ..) in &shown {
@@ -99,6 +126,10 @@ fn a_town_spawns_with_its_meshes_materials_and_hierarchy() {
         at.translation().xz().length()
     };
     assert!(shown.iter().map(far).fold(0.0, f32::max) > 18.0);
-    let named = world.query::<(&Name, &Children)>().iter(world).filter(|(name, _)| name.starts_with("house_")).count();
+    let named = world
+        .query::<(&Name, &Children)>()
+        .iter(world)
+        .filter(|(name, _)| name.starts_with("house_"))
+        .count();
     assert!((8..=10).contains(&named) && town::build(0, 5).1 > 100);
 }

@@ -208,16 +208,8 @@ impl Pipeline {
             } else {
                 world.resource::<RevealGates>().forget(&entry.assets);
             }
-            let objects = self.services.objects.clone();
             // Dropping many handles and values takes time; a task has it.
-            AsyncComputeTaskPool::get()
-                .spawn(async move {
-                    let PackageEntry { status, handles, exports, .. } = entry;
-                    drop((status, handles));
-                    let exports: Vec<_> = exports.into_iter().collect();
-                    objects.forget(&exports);
-                })
-                .detach();
+            drop_elsewhere(entry);
         }
     }
 

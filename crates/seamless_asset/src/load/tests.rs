@@ -1,1 +1,382 @@
-//! Tests.
+//! The pipeline on packages made here: reveal, leave, cancel, errors, and what is left behind.
+
+use core::time::Duration;
+use std::path::Path;
+
+use bevy_app::{App, TaskPoolPlugin};
+use bevy_asset::{
+    AssetApp, AssetPath, AssetPlugin, Assets, RenderAssetUsages,
+    io::{
+        AssetSourceBuilder, AssetSourceId,
+        memory::{Dir, MemoryAssetReader},
+    },
+};
+use bevy_ecs::{message::Messages, prelude::*};
+use bevy_mesh::{Mesh, Mesh3d, MeshPlugin, PrimitiveTopology};
+use bevy_reflect::Reflect;
+use bevy_transform::components::Transform;
+use seamless_package::{Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role};
+
+use super::{InstanceEvent, InstanceId, InstanceRequest, LoadState, Streamer};
+use crate::{
+    EntityPool, LiveObjectsResource, LoadErrorKind, SeamlessAssetPlugin, StreamingStats,
+    codec::{Codecs, EncodeContext, Encoding, EntityRows, schema},
+    level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder},
+};
+
+#[derive(Component, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Component)]
+struct Likes(#[entities] Entity);
+
+fn app(dir: &Dir) -> App {
+    let mut app = App::new();
+    let reader = dir.clone();
+    app.register_asset_source(
+        AssetSourceId::Default,
+        AssetSourceBuilder::new(move || Box::new(MemoryAssetReader { root: reader.clone() })),
+    )
+    .add_plugins((TaskPoolPlugin::default(), AssetPlugin::default(), MeshPlugin, SeamlessAssetPlugin::default()))
+    .register_type::<Likes>();
+    app.finish();
+    app.cleanup();
+    app
+}
+
+/// A chain of `count` entities, each the child of the one before, each liking the next, with a mesh of the package.
+fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
+    let mut source = World::new();
+    let ids: Vec<Entity> = (0..count).map(|_| source.spawn_empty().id()).collect();
+    let rows: EntityRows = ids.iter().copied().zip(0..).collect();
+    let registry = app.world().resource::<AppTypeRegistry>().read();
+    let codecs = app.world().resource::<Codecs>().read();
+    let mut context = EncodeContext::new(&registry, &rows);
+    let mut writer = PackageWriter::new(name);
+    let mesh = mesh_object(&mut writer, app, shared);
+    let mut columns = Vec::new();
+    let handle = app.world().resource::<Assets<Mesh>>().reserve_handle();
+    let values: [Vec<Box<dyn Reflect>>; 4] = [
+        ids.iter().map(|_| Box::new(Transform::from_xyz(1.0, 2.0, 3.0)) as Box<dyn Reflect>).collect(),
+        ids.iter().map(|_| Box::new(Mesh3d(handle.clone())) as Box<dyn Reflect>).collect(),
+        (0..ids.len()).map(|row| Box::new(Likes(ids[(row + 1) % ids.len()])) as Box<dyn Reflect>).collect(),
+        (1..ids.len()).map(|row| Box::new(ChildOf(ids[row - 1])) as Box<dyn Reflect>).collect(),
+    ];
+    for values in &values {
+        let Some(first) = values.first() else { continue };
+        let codec = codecs.component(first.as_any().type_id(), &registry).unwrap();
+        let class = writer.class(&codec.schema(&registry)).unwrap().index() as u32;
+        let mut encode = |values: &[Box<dyn Reflect>]| {
+            let mut data = Vec::new();
+            let values: Vec<&dyn Reflect> = values.iter().map(|value| &**value).collect();
+            codec.encode(&values, &mut context, &mut data).unwrap();
+            data
+        };
+        let head = if values.len() == ids.len() { encode(&values[..1]) } else { Vec::new() };
+        let rest = if values.len() == ids.len() { encode(&values[1..]) } else { encode(values) };
+        columns.push((class, head, rest));
+    }
+    drop((registry, codecs));
+    let object_ids = (0..count).map(|row| ObjectId::new(name, &row.to_string())).collect();
+    let mut level = LevelBuilder::new(object_ids, if count == 0 { vec![] } else { vec![0] });
+    if count > 0 {
+        let head: Vec<_> = columns.iter().take(3).map(|(class, head, _)| (*class, Role::ALL, head.as_slice())).collect();
+        level.group(1, head.into_iter());
+    }
+    if count > 1 {
+        let rest: Vec<_> = columns.iter().map(|(class, _, rest)| (*class, Role::ALL, rest.as_slice())).collect();
+        level.group(count - 1, rest.into_iter());
+    }
+    let class = writer.class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table")).unwrap();
+    writer.export(new_export(LEVEL_EXPORT, class, level.finish(), vec![mesh])).unwrap();
+    writer.finish().unwrap()
+}
+
+fn new_export(
+    name: &str,
+    class: seamless_package::ClassIndex,
+    data: Vec<u8>,
+    refs: Vec<ObjectRef>,
+) -> NewExport<'_> {
+    NewExport { name, class, outer: ObjectRef::NONE, role: Role::ALL, data, refs, bulk: vec![], codec: Codec::None }
+}
+
+fn mesh_object(writer: &mut PackageWriter, app: &App, shared: Option<&str>) -> ObjectRef {
+    use bevy_reflect::TypePath;
+    if let Some(package) = shared {
+        return writer.import(package, "Mesh", Mesh::type_path(), Role::ALL).unwrap();
+    }
+    let registry = app.world().resource::<AppTypeRegistry>().read();
+    let codec = app.world().resource::<Codecs>().read().asset(core::any::TypeId::of::<Mesh>()).unwrap();
+    let class = writer.class(&codec.schema(&registry)).unwrap();
+    let mut world = World::new();
+    world.init_resource::<Assets<Mesh>>();
+    let mesh = Mesh::new(PrimitiveTopology::PointList, RenderAssetUsages::MAIN_WORLD)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, vec![[0.0, 1.0, 2.0]]);
+    let handle = world.resource_mut::<Assets<Mesh>>().add(mesh);
+    let rows = EntityRows::default();
+    let mut context = EncodeContext::new(&registry, &rows);
+    let encoded = codec.encode(&world, handle.id().untyped(), &mut context).unwrap().unwrap();
+    writer.export(new_export("Mesh", class, encoded.data, vec![])).unwrap()
+}
+
+fn shared_package(app: &App, name: &str) -> Vec<u8> {
+    let mut writer = PackageWriter::new(name);
+    mesh_object(&mut writer, app, None);
+    writer.finish().unwrap()
+}
+
+fn put(dir: &Dir, path: &str, bytes: Vec<u8>) {
+    dir.insert_asset(Path::new(path), bytes);
+}
+
+fn request(package: &str, dependencies: &[&str]) -> InstanceRequest {
+    InstanceRequest {
+        name: package.to_owned(),
+        package: AssetPath::parse(package).into_owned(),
+        dependencies: dependencies.iter().map(|path| AssetPath::parse(path).into_owned()).collect(),
+        placement: Transform::from_xyz(10.0, 0.0, 0.0),
+        priority: 0.0,
+    }
+}
+
+fn load(app: &mut App, package: &str, dependencies: &[&str]) -> InstanceId {
+    app.world_mut().resource_mut::<Streamer>().load(request(package, dependencies))
+}
+
+fn run_until(app: &mut App, mut done: impl FnMut(&mut World) -> bool) {
+    for _ in 0..10_000 {
+        app.update();
+        if done(app.world_mut()) {
+            return;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    panic!("it took too many frames");
+}
+
+fn state(world: &World, id: InstanceId) -> Option<LoadState> {
+    world.resource::<Streamer>().state(id)
+}
+
+fn level_entities(world: &mut World) -> usize {
+    world.query::<&Likes>().iter(world).count()
+}
+
+fn error_of(app: &mut App, id: InstanceId) -> LoadErrorKind {
+    let mut found = None;
+    for event in app.world_mut().resource_mut::<Messages<InstanceEvent>>().drain() {
+        if let InstanceEvent::Failed { id: failed, error } = event
+            && failed == id
+        {
+            found = Some(error);
+        }
+    }
+    let error = std::sync::Arc::into_inner(found.expect("a failure was told")).unwrap();
+    assert!(!error.package.is_empty());
+    error.kind
+}
+
+#[test]
+fn a_level_is_revealed_whole_and_leaves_whole() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 50, None));
+    let before = app.world().entities().count_spawned();
+    let id = load(&mut app, "a.pkg", &[]);
+    let mut seen = Vec::new();
+    run_until(&mut app, |world| {
+        seen.push(level_entities(world));
+        state(world, id) == Some(LoadState::Live)
+    });
+    assert!(seen.iter().all(|count| *count == 0 || *count == 50), "{seen:?}");
+    let world = app.world_mut();
+    let mut query = world.query::<(Entity, &Likes, &Mesh3d, &Transform)>();
+    let meshes = world.resource::<Assets<Mesh>>();
+    for (_, likes, mesh, transform) in query.iter(world) {
+        assert!(world.get::<Likes>(likes.0).is_some(), "a reference leads to a live entity of the level");
+        assert_eq!(meshes.get(&mesh.0).map(Mesh::count_vertices), Some(1));
+        assert_eq!(*transform, Transform::from_xyz(1.0, 2.0, 3.0));
+    }
+    app.world_mut().resource_mut::<Streamer>().unload(id);
+    run_until(&mut app, |world| state(world, id).is_none());
+    assert_eq!(level_entities(app.world_mut()), 0);
+    assert_eq!(app.world().entities().count_spawned(), before);
+    run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+}
+
+#[test]
+fn two_levels_share_one_object_and_the_last_takes_it_along() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    put(&dir, "b.pkg", chain(&app, "b.pkg", 3, Some("s.pkg")));
+    let a = load(&mut app, "a.pkg", &["s.pkg"]);
+    let b = load(&mut app, "b.pkg", &["s.pkg"]);
+    run_until(&mut app, |world| [a, b].iter().all(|id| state(world, *id) == Some(LoadState::Live)));
+    assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
+    app.world_mut().resource_mut::<Streamer>().unload(a);
+    run_until(&mut app, |world| state(world, a).is_none());
+    app.update();
+    assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1, "the other level still shows it");
+    app.world_mut().resource_mut::<Streamer>().unload(b);
+    run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
+}
+
+#[test]
+fn two_instances_of_one_package_have_their_own_entities_and_one_mesh() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 4, None));
+    let ids = [load(&mut app, "a.pkg", &[]), load(&mut app, "a.pkg", &[])];
+    run_until(&mut app, |world| ids.iter().all(|id| state(world, *id) == Some(LoadState::Live)));
+    assert_eq!(level_entities(app.world_mut()), 8);
+    assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
+}
+
+#[derive(Resource, Default)]
+struct Seen {
+    adds: usize,
+    dangling: usize,
+}
+
+#[test]
+fn an_observer_finds_its_whole_level() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.init_resource::<Seen>();
+    app.add_observer(|add: On<Add, Likes>, likes: Query<(&Likes, &Transform)>, all: Query<&Transform>, mut seen: ResMut<Seen>| {
+        seen.adds += 1;
+        let (likes, _) = likes.get(add.entity).unwrap();
+        if !all.contains(likes.0) {
+            seen.dangling += 1;
+        }
+    });
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 20, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let seen = app.world().resource::<Seen>();
+    assert_eq!((seen.adds, seen.dangling), (20, 0));
+}
+
+#[test]
+fn an_observer_that_despawns_entities_does_not_mix_up_rows() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.add_observer(|add: On<Add, Likes>, likes: Query<&Likes>, mut commands: Commands| {
+        commands.entity(likes.get(add.entity).unwrap().0).try_despawn();
+    });
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 20, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    app.world_mut().resource_mut::<Streamer>().unload(id);
+    run_until(&mut app, |world| state(world, id).is_none());
+    assert_eq!(level_entities(app.world_mut()), 0);
+}
+
+#[test]
+fn errors_name_what_is_wrong_and_leave_nothing_behind() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    let good = chain(&app, "good.pkg", 5, None);
+    put(&dir, "cut.pkg", good[..good.len() - 1].to_vec());
+    put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+    put(&dir, "no_level.pkg", shared_package(&app, "no_level.pkg"));
+    put(&dir, "orphan.pkg", chain(&app, "orphan.pkg", 2, Some("elsewhere.pkg")));
+    put(&dir, "stale.pkg", chain(&app, "stale.pkg", 2, Some("empty.pkg")));
+    put(&dir, "empty.pkg", PackageWriter::new("empty.pkg").finish().unwrap());
+    let spawned = app.world().entities().count_spawned();
+    type Check = fn(&LoadErrorKind) -> bool;
+    let cases: [(&str, &[&str], Check); 7] = [
+        ("missing.pkg", &[], |kind| matches!(kind, LoadErrorKind::Io(_))),
+        ("cut.pkg", &[], |kind| matches!(kind, LoadErrorKind::Package(_))),
+        ("no_level.pkg", &[], |kind| matches!(kind, LoadErrorKind::NoLevel)),
+        ("orphan.pkg", &["s.pkg"], |kind| matches!(kind, LoadErrorKind::UnlistedDependency { .. })),
+        ("stale.pkg", &["empty.pkg"], |kind| matches!(kind, LoadErrorKind::MissingImport { .. })),
+        ("stale.pkg", &["gone.pkg"], |kind| matches!(kind, LoadErrorKind::Dependency { .. })),
+        ("stale.pkg", &["stale.pkg"], |kind| matches!(kind, LoadErrorKind::SelfDependency)),
+    ];
+    for (package, dependencies, is_right) in cases {
+        let id = load(&mut app, package, dependencies);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
+        let kind = error_of(&mut app, id);
+        assert!(is_right(&kind), "{package}: {kind:?}");
+        app.world_mut().resource_mut::<Streamer>().unload(id);
+        run_until(&mut app, |world| state(world, id).is_none());
+    }
+    assert_eq!(app.world().entities().count_spawned(), spawned);
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+    assert!(app.world().resource::<Assets<Mesh>>().is_empty());
+}
+
+#[test]
+fn every_truncation_and_every_flipped_bit_is_an_error_or_changes_nothing() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    let good = chain(&app, "a.pkg", 2, None);
+    let mut cases: Vec<Vec<u8>> = (0..good.len()).map(|length| good[..length].to_vec()).collect();
+    // Every bit of the format is flipped in `seamless_package`; here the whole pipeline meets a sample.
+    for bit in (0..good.len() * 8).step_by(37) {
+        let mut flipped = good.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        cases.push(flipped);
+    }
+    let count = cases.len();
+    let spawned = app.world().entities().count_spawned();
+    let mut ids = Vec::new();
+    for (index, bytes) in cases.into_iter().enumerate() {
+        put(&dir, &format!("{index}.pkg"), bytes);
+        ids.push(load(&mut app, &format!("{index}.pkg"), &[]));
+    }
+    run_until(&mut app, |world| ids.iter().all(|id| state(world, *id) == Some(LoadState::Failed)));
+    assert_eq!(app.world().resource::<StreamingStats>().failed, count as u64);
+    assert_eq!(app.world().entities().count_spawned(), spawned);
+    assert_eq!(level_entities(app.world_mut()), 0);
+}
+
+#[test]
+fn cancelled_loads_give_their_entity_ids_back() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 40, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    app.world_mut().resource_mut::<Streamer>().unload(id);
+    run_until(&mut app, |world| state(world, id).is_none());
+    let peak = app.world().entity_allocator().alloc().index_u32();
+    let mut started = 0;
+    while started < 10_000 {
+        let ids: Vec<_> = (0..8).map(|_| load(&mut app, "a.pkg", &[])).collect();
+        started += ids.len();
+        for _ in 0..started % 4 {
+            app.update();
+        }
+        for id in ids {
+            app.world_mut().resource_mut::<Streamer>().unload(id);
+        }
+        app.update();
+    }
+    run_until(&mut app, |world| world.resource::<Streamer>().is_empty());
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(2));
+        app.update();
+    }
+    let fresh = app.world().entity_allocator().alloc().index_u32();
+    // Eight loads may hold ids at the same time.
+    assert!(fresh <= peak + 8 * 41, "a fresh entity has index {fresh}, the peak was {peak}");
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+}
+
+#[test]
+fn reserved_ids_return_when_dropped() {
+    let mut world = World::new();
+    let pool = EntityPool::new(&world);
+    let mut highest = 0;
+    for _ in 0..100 {
+        let reserved = pool.reserve(10);
+        highest = reserved.as_slice().iter().map(|entity| entity.index_u32()).fold(highest, u32::max);
+        drop(reserved);
+        pool.free_returned(&mut world);
+    }
+    assert!(highest < 100, "a thousand reservations of ten went up to index {highest}");
+}

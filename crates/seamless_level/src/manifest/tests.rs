@@ -1,1 +1,130 @@
-//! Tests.
+//! Tests of the manifest: its text, and everything that is refused.
+
+use bevy_math::{Vec3, vec3};
+
+use super::{LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, VolumeEntry, WorldManifest};
+use crate::volume::{VolumeFault, VolumeShape};
+
+fn sample() -> WorldManifest {
+    let level = |name: &str| LevelEntry {
+        name: name.into(),
+        package: format!("{name}.pkg"),
+        dependencies: vec!["shared_0.pkg".into(), "sub/shared_1.pkg".into()],
+        translation: [192.0, 0.0, 448.5],
+        bounds: Some(([0.0, -1.5, 0.0], [1.0, 2.0, 3.0])),
+        entities: 12,
+        bytes: 1 << 40,
+        ..LevelEntry::default()
+    };
+    let volume = |name: &str, shape| VolumeEntry {
+        name: name.into(),
+        shape,
+        unload_margin: 6.5,
+        levels: vec!["a".into()],
+    };
+    WorldManifest {
+        format: MANIFEST_FORMAT,
+        name: "world".into(),
+        levels: vec![level("a"), level("b")],
+        volumes: vec![
+            volume("box", VolumeShape::Box { min: Vec3::ZERO, max: vec3(64.0, 0.1, 1e-20) }),
+            volume("ball", VolumeShape::default()),
+            volume("planes", VolumeShape::Convex { planes: vec![(Vec3::Y, 5.0), (-Vec3::Y, 1.0)] }),
+        ],
+    }
+}
+
+fn read(text: &str) -> Result<WorldManifest, ManifestError> {
+    WorldManifest::from_ron(text.as_bytes(), &ManifestLimits::default())
+}
+
+#[test]
+fn text_and_back() {
+    let text = sample().to_ron().unwrap();
+    assert_eq!(read(&text).unwrap(), sample());
+    assert_eq!(text, sample().to_ron().unwrap());
+    assert!(text.contains("Box(") && text.contains("(64.0, 0.1,"), "plain tuples, one line each: {text}");
+    assert!(!text.contains('\r'));
+}
+
+/// Breaks the sample and returns what is said about it.
+fn broken(damage: impl FnOnce(&mut WorldManifest)) -> String {
+    let mut manifest = sample();
+    damage(&mut manifest);
+    let error = manifest.validate().expect_err("a broken manifest was accepted");
+    assert_eq!(manifest.to_ron().as_ref(), Err(&error), "a broken manifest was written");
+    error.to_string()
+}
+
+#[test]
+fn broken_levels_are_named() {
+    let cases: Vec<(&str, Box<dyn Fn(&mut LevelEntry)>)> = vec![
+        ("`b`", Box::new(|level| level.translation[1] = f32::NAN)),
+        ("translation", Box::new(|level| level.translation[2] = f32::INFINITY)),
+        ("rotation", Box::new(|level| level.rotation = [0.0; 4])),
+        ("rotation", Box::new(|level| level.rotation[0] = f32::NAN)),
+        ("scale", Box::new(|level| level.scale[0] = f32::NAN)),
+        ("zero", Box::new(|level| level.scale[0] = 0.0)),
+        ("bounds", Box::new(|level| level.bounds = Some(([1.0; 3], [0.0; 3])))),
+        ("bounds", Box::new(|level| level.bounds = Some(([f32::NAN; 3], [0.0; 3])))),
+        ("itself", Box::new(|level| level.dependencies.push("b.pkg".into()))),
+        ("twice", Box::new(|level| level.dependencies.push("shared_0.pkg".into()))),
+        ("two levels are called `a`", Box::new(|level| level.name = "a".into())),
+        ("level 1 has no name", Box::new(|level| level.name.clear())),
+    ];
+    for (expected, damage) in cases {
+        let text = broken(|manifest| damage(&mut manifest.levels[1]));
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    for path in ["", "/b.pkg", "../b.pkg", "x/../../b.pkg", "x\\b.pkg", "c:b.pkg", "http://h/b.pkg", "b.pkg#A", "./b", "x//b"] {
+        let text = broken(|manifest| manifest.levels[1].package = path.into());
+        assert!(text.contains("`b`") && text.contains("package path"), "{path}: {text}");
+    }
+}
+
+#[test]
+fn broken_volumes_and_worlds_are_named() {
+    let text = broken(|manifest| manifest.volumes[0].levels.push("nowhere".into()));
+    assert!(text.contains("`box`") && text.contains("`nowhere`"), "{text}");
+    let text = broken(|manifest| manifest.volumes[1].unload_margin = f32::NAN);
+    assert!(text.contains("`ball`") && text.contains(&VolumeFault::Margin.to_string()), "{text}");
+    let text = broken(|manifest| manifest.volumes[2].shape = VolumeShape::Convex { planes: vec![(Vec3::NAN, 1.0)] });
+    assert!(text.contains("`planes`"), "{text}");
+    assert!(broken(|manifest| manifest.volumes[2].name = "box".into()).contains("two volumes"));
+    assert!(broken(|manifest| manifest.levels.clear()).contains("no levels"));
+    assert!(broken(|manifest| manifest.format += 1).contains("format"));
+}
+
+#[test]
+fn what_is_no_manifest_is_refused() {
+    let good = sample().to_ron().unwrap();
+    assert!(matches!(read(""), Err(ManifestError::Syntax(_))));
+    assert!(matches!(read("(format: 1)"), Err(ManifestError::Syntax(_))));
+    assert!(matches!(WorldManifest::from_ron(&[0xff, 0xfe, 0], &ManifestLimits::default()), Err(ManifestError::Syntax(_))));
+    assert!(matches!(read(&good.replacen("name:", "nam:", 1)), Err(ManifestError::Syntax(_))));
+    assert!(matches!(read("(format: 99, all: \"else\", differs: [1, 2])"), Err(ManifestError::Format { found: 99, .. })));
+    let bomb = format!("(format: 1, name: {}", "[".repeat(100_000));
+    assert!(matches!(read(&bomb), Err(ManifestError::Syntax(_))));
+    for length in 0..good.len() - 2 {
+        assert!(read(&good[..length]).is_err(), "a manifest cut at {length} was accepted");
+    }
+}
+
+#[test]
+fn limits_hold() {
+    let good = sample().to_ron().unwrap();
+    let refused = |limits: ManifestLimits| match WorldManifest::from_ron(good.as_bytes(), &limits) {
+        Err(ManifestError::TooLarge { what, .. }) => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(ManifestLimits { bytes: 100, ..Default::default() }), "bytes");
+    assert_eq!(refused(ManifestLimits { levels: 1, ..Default::default() }), "levels");
+    assert_eq!(refused(ManifestLimits { volumes: 2, ..Default::default() }), "volumes");
+}
+
+#[test]
+fn a_zero_quaternion_never_reaches_a_transform() {
+    let placement = sample().levels[0].placement();
+    assert_eq!(placement.translation, vec3(192.0, 0.0, 448.5));
+    assert!(placement.rotation.is_normalized());
+}

@@ -1,1 +1,104 @@
-//! Tests.
+//! Tests of the geometry: distances, and shapes that are refused.
+
+use bevy_math::{Vec3, vec3};
+
+use super::{StreamingVolume, VolumeFault, VolumeShape};
+
+const CUBE: VolumeShape = VolumeShape::Box {
+    min: Vec3::splat(-1.0),
+    max: Vec3::splat(1.0),
+};
+
+/// The same cube, made of planes; one of them longer than a unit normal.
+fn convex_cube() -> VolumeShape {
+    let mut planes = Vec::new();
+    for axis in [Vec3::X, Vec3::Y, Vec3::Z] {
+        planes.extend([(axis, 1.0), (axis * -2.0, 2.0)]);
+    }
+    VolumeShape::Convex { planes }
+}
+
+fn near(a: f32, b: f32) -> bool {
+    (a - b).abs() < 1e-4
+}
+
+#[test]
+fn distances_have_their_sign() {
+    for cube in [CUBE, convex_cube()] {
+        assert!(near(cube.signed_distance(Vec3::ZERO), -1.0));
+        assert!(near(cube.signed_distance(vec3(0.75, 0.0, 0.0)), -0.25));
+        assert!(near(cube.signed_distance(vec3(1.0, 0.5, 0.0)), 0.0));
+        assert!(near(cube.signed_distance(vec3(0.0, -3.0, 0.0)), 2.0));
+        assert!(cube.contains(vec3(1.0, 1.0, 1.0)) && !cube.contains(vec3(1.0, 1.01, 1.0)));
+    }
+    assert!(near(CUBE.signed_distance(vec3(4.0, 5.0, 0.0)), 5.0), "a box is exact past its edges");
+    assert!(near(convex_cube().signed_distance(vec3(4.0, 5.0, 0.0)), 4.0), "a convex shape gives a lower bound");
+    let sphere = VolumeShape::Sphere { center: Vec3::X, radius: 2.0 };
+    assert!(near(sphere.signed_distance(Vec3::X), -2.0));
+    assert!(near(sphere.signed_distance(vec3(6.0, 0.0, 0.0)), 3.0));
+}
+
+#[test]
+fn middles() {
+    let point = vec3(0.5, -0.25, 3.0);
+    assert!(near(CUBE.center_distance(point), point.length()));
+    assert!((convex_cube().center_distance(point) - point.length()).abs() < 1e-2);
+    let half_space = VolumeShape::Convex { planes: vec![(Vec3::Y, 5.0)] };
+    assert!(near(half_space.center_distance(vec3(100.0, 5.0, -70.0)), 0.0), "without a border it does not count");
+    let huge = VolumeShape::Box { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
+    assert!(huge.center_distance(Vec3::ZERO).is_finite());
+}
+
+#[test]
+fn unusable_shapes_contain_nothing_and_say_why() {
+    let sphere = |center, radius| VolumeShape::Sphere { center, radius };
+    let convex = |planes| VolumeShape::Convex { planes };
+    let shapes = [
+        (VolumeShape::Box { min: Vec3::ONE, max: Vec3::ZERO }, VolumeFault::InvertedBox),
+        (VolumeShape::Box { min: Vec3::NAN, max: Vec3::ONE }, VolumeFault::NotFinite("box")),
+        (
+            VolumeShape::Box { min: vec3(f32::NEG_INFINITY, 0.0, 0.0), max: Vec3::ONE },
+            VolumeFault::NotFinite("box"),
+        ),
+        (sphere(Vec3::NAN, 1.0), VolumeFault::NotFinite("sphere")),
+        (sphere(Vec3::ZERO, f32::NAN), VolumeFault::NotFinite("sphere")),
+        (sphere(Vec3::ZERO, f32::INFINITY), VolumeFault::NotFinite("sphere")),
+        (sphere(Vec3::ZERO, -1.0), VolumeFault::NegativeRadius),
+        (convex(vec![]), VolumeFault::NoPlanes),
+        (convex(vec![(Vec3::X, 9.0), (Vec3::ZERO, 9.0)]), VolumeFault::NoNormal(1)),
+        (convex(vec![(Vec3::X, 9.0), (Vec3::NAN, 9.0)]), VolumeFault::NotFinite("convex shape")),
+        (convex(vec![(Vec3::X, f32::NAN), (Vec3::Y, 9.0)]), VolumeFault::NotFinite("convex shape")),
+    ];
+    for (shape, fault) in shapes {
+        for point in [Vec3::ZERO, Vec3::splat(0.5), Vec3::splat(1e6)] {
+            assert!(!shape.contains(point), "{shape:?} contains {point}");
+            assert!(shape.center_distance(point).is_finite(), "{shape:?}");
+        }
+        assert_eq!(shape.validate(0.0), Err(fault));
+        assert!(shape.default_unload_margin().is_finite());
+    }
+    for margin in [f32::NAN, f32::INFINITY, -1.0] {
+        assert_eq!(CUBE.validate(margin), Err(VolumeFault::Margin));
+    }
+    assert_eq!(convex_cube().validate(0.1), Ok(()));
+}
+
+#[test]
+fn a_point_that_is_no_number_is_nowhere() {
+    for shape in [CUBE, convex_cube(), VolumeShape::default()] {
+        for point in [Vec3::NAN, vec3(0.0, f32::NAN, 0.0), Vec3::splat(f32::INFINITY)] {
+            assert!(!shape.contains(point));
+        }
+    }
+}
+
+#[test]
+fn errors_name_the_volume_and_the_mend() {
+    let volume = StreamingVolume {
+        shape: VolumeShape::Box { min: Vec3::ONE, max: Vec3::ZERO },
+        ..Default::default()
+    };
+    let text = volume.validate("harbour_near").unwrap_err().to_string();
+    assert!(text.contains("harbour_near") && text.contains("exchange"), "{text}");
+    assert!(StreamingVolume::default().validate("x").is_ok());
+}

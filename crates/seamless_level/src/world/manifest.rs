@@ -22,9 +22,13 @@ use crate::{
     volume::StreamingVolume,
 };
 
-/// The manifest that a [`WorldFailure`] is about, so that another one is tried.
+/// What a [`WorldFailure`] is about, so that another manifest is tried.
 #[derive(Component)]
-pub(super) struct FailedManifest(AssetId<WorldManifest>);
+pub(crate) struct FailedManifest {
+    id: AssetId<WorldManifest>,
+    /// Whether it was there, only not valid.
+    loaded: bool,
+}
 
 /// Builds the worlds whose manifests have been loaded, and takes down those that are over.
 pub(crate) fn resolve_manifests(
@@ -50,14 +54,21 @@ pub(crate) fn resolve_manifests(
         .collect();
     for (entity, world, table, failure) in &worlds {
         let id = world.0.id();
-        let known = table.map(|table| table.manifest).or(failure.map(|failure| failure.0));
+        let known = table.map(|table| table.manifest).or(failure.map(|failure| failure.id));
+        let came_late = failure.is_some_and(|failure| !failure.loaded) && assets.manifests.contains(id);
         match known {
             // It is built again in the next frame, when this has been applied.
-            Some(known) if known != id || changed.contains(&id) => take_down(&mut commands, entity),
+            Some(known) if known != id || came_late || changed.contains(&id) => take_down(&mut commands, entity),
             Some(_) => {}
             None => match assets.get(world) {
                 Some(Ok(manifest)) => build(&mut commands, entity, world, manifest, &requests),
-                Some(Err(error)) => fail(&mut commands, &mut failed, entity, id, error),
+                Some(Err(error)) => {
+                    let manifest = FailedManifest {
+                        id,
+                        loaded: assets.manifests.contains(id),
+                    };
+                    fail(&mut commands, &mut failed, entity, manifest, error);
+                }
                 None => {}
             },
         }
@@ -127,12 +138,12 @@ fn fail(
     commands: &mut Commands,
     failed: &mut MessageWriter<WorldFailed>,
     world: Entity,
-    manifest: AssetId<WorldManifest>,
+    manifest: FailedManifest,
     error: WorldError,
 ) {
     error!("seamless world {world} has no levels: {error}");
     let error = Arc::new(error);
-    let components = (FailedManifest(manifest), WorldFailure(error.clone()));
+    let components = (manifest, WorldFailure(error.clone()));
     commands.entity(world).try_insert(components);
     failed.write(WorldFailed {
         world,
