@@ -30,6 +30,9 @@ pub mod spawn;
 pub use entities::{EntityPool, ReservedEntities};
 pub use error::{LoadError, LoadErrorKind};
 pub use gate::{RevealGate, RevealGates};
+#[cfg(feature = "bench")]
+#[doc(hidden)]
+pub use load::bench_support;
 pub use load::{InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadState, Streamer};
 pub use objects::{Claim, LiveObjects};
 pub use seamless_package as package;

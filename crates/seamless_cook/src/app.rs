@@ -160,7 +160,7 @@ impl CookApp {
         plugins = if self.log {
             // What fails to load is in the report, with the object that needs it.
             plugins.set(LogPlugin {
-                filter: "warn,bevy_asset=off,wgpu=error,bevy_render=error".into(),
+                filter: "warn,bevy_asset=off,bevy_render=off,wgpu=off".into(),
                 ..default()
             })
         } else {

@@ -1,4 +1,90 @@
-//! The seamless world.
+//! The seamless world: levels that come and go as the player moves, in one Bevy `World`.
+//!
+//! A large world does not fit into memory, and must not be loaded at once. It is cut into *levels*, cooked into one
+//! package each, and a *manifest* says where they stand and which regions ask for them. This crate loads the manifest,
+//! watches the moving points from which the world is seen, decides in each frame which levels are wanted, and asks the
+//! pipeline of [`seamless_asset`] for the difference. The pipeline does the rest: a level is in the world whole, or not
+//! at all.
+//!
+//! ```no_run
+//! # use bevy_app::prelude::*;
+//! # use bevy_asset::{AssetPlugin, AssetServer};
+//! # use bevy_ecs::prelude::*;
+//! # use bevy_transform::TransformPlugin;
+//! # use seamless_asset::SeamlessAssetPlugin;
+//! use seamless_level::{LevelRevealed, SeamlessLevelPlugin, SeamlessWorld, StreamingSource};
+//!
+//! fn start(mut commands: Commands, assets: Res<AssetServer>) {
+//!     commands.spawn(SeamlessWorld(assets.load("open_world/open_world.seamless")));
+//!     commands.spawn(StreamingSource::default()); // the player, or the camera: its transform is what counts
+//! }
+//!
+//! fn welcome(revealed: On<LevelRevealed>) {
+//!     bevy_log::info!("{} is here, {} entities", revealed.level, revealed.entities);
+//! }
+//!
+//! App::new()
+//!     .add_plugins((TaskPoolPlugin::default(), AssetPlugin::default(), TransformPlugin))
+//!     .add_plugins((SeamlessAssetPlugin::default(), SeamlessLevelPlugin::default()))
+//!     .add_systems(Startup, start)
+//!     .add_observer(welcome)
+//!     .run();
+//! ```
+//!
+//! # Parts
+//!
+//! | what | for |
+//! |---|---|
+//! | [`SeamlessWorld`] | the entity to spawn: a world, by its [`WorldManifest`] |
+//! | [`LevelTable`], [`Level`] | on that entity, once the manifest is loaded: where each level is |
+//! | [`StreamingSource`] | a moving point of view |
+//! | [`StreamingVolume`], [`VolumeShape`] | a region that asks for levels while a source is in it |
+//! | [`Levels`] | system parameter: load, unload, release, retry by name |
+//! | [`LevelRevealed`], [`LevelLeft`], [`LevelFailed`], [`WorldFailed`] | what happened, as messages and as entity events |
+//! | [`select`] | the decision itself, a pure function |
+//! | [`LevelSettings`] | caps |
+//! | [`diagnostics`] | how many levels are live, loading, wanted, failed |
+//!
+//! # When a level is wanted
+//!
+//! While a source is inside any volume that asks for it, or it is always loaded, or [`Levels::load`] asked for it; and
+//! [`Levels::unload`] wins over all of these until [`Levels::release`]. A wanted level stays wanted until every source
+//! is further outside than the volume's margin, so nothing flickers at a border. If more levels are wanted than
+//! [`LevelSettings::max_levels`], the least urgent ones stay away and are counted.
+//!
+//! # The states of a level
+//!
+//! ```text
+//!                wanted                      revealed
+//!   Unloaded ───────────────► Loading(stage) ─────────► Live
+//!     ▲  ▲                     │          │              │
+//!     │  │            unwanted │          │ error        │ unwanted
+//!     │  │   gone              ▼          ▼              │
+//!     │  └────────────────── Leaving    Failed           │
+//!     │                        ▲          │              │
+//!     │                        └──────────┼──────────────┘
+//!     └───────────────────────────────────┘
+//!                unwanted, or retried
+//! ```
+//!
+//! *Loading* tells the pipeline's own stage. A level that is wanted again while it leaves comes again when it is gone.
+//! A level that fails is told once, with what mends it, and left alone while it stays wanted; the others go on.
+//!
+//! # Systems
+//!
+//! All in the schedule `SpawnScene`, after `Update` and before transforms and visibility are propagated, so a level is
+//! drawn in the frame of its reveal. Their time is counted in [`StreamingClock`](seamless_asset::StreamingClock).
+//!
+//! | set | system | does |
+//! |---|---|---|
+//! | [`LevelSystems::Manifest`] | resolve manifests | a loaded manifest becomes a table and volumes; a world that is over is taken down |
+//! | [`LevelSystems::Select`] | resolve volumes | looks level names up, for volumes that changed |
+//! | | select levels | decides, and hands requests, cancellations and priorities to the pipeline |
+//! | [`StreamingSystems::Reveal`](seamless_asset::StreamingSystems) | (the pipeline) | moves levels into and out of the world |
+//! | [`LevelSystems::Report`] | report levels | brings tables up to date, sends messages and events |
+//! | | write diagnostics | counts |
+//!
+//! In a frame in which nothing changes, selecting allocates nothing, and compares no names.
 
 #![forbid(unsafe_code)]
 

@@ -75,7 +75,9 @@ fn mention(names: &mut Vec<String>, name: &str) {
 #[non_exhaustive]
 pub enum RequestError {
     /// All worlds are there, and none has such a level.
-    #[error("no seamless world has a level `{level}`; mend the name, or add the level to the world file and cook it again")]
+    #[error(
+        "no seamless world has a level `{level}`; mend the name, or add the level to the world file and cook it again"
+    )]
     UnknownLevel {
         /// The name.
         level: String,
@@ -151,7 +153,10 @@ impl Levels<'_, '_> {
     /// When no world has such a level.
     pub fn retry(&mut self, level: &str) -> Result<(), RequestError> {
         self.check(level)?;
-        if self.iter().any(|(_, other)| other.name() == level && other.state() == LevelState::Failed) {
+        if self
+            .iter()
+            .any(|(_, other)| other.name() == level && other.state() == LevelState::Failed)
+        {
             mention(&mut self.requests.retries, level);
         }
         Ok(())

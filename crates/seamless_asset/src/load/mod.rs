@@ -9,6 +9,9 @@
 //! ([`task`]); the main thread only moves what is ready ([`pump`](self::pump)): results in, assets into
 //! their `Assets`, whole levels into and out of the world, all within the frame's budget.
 
+#[cfg(feature = "bench")]
+#[path = "../bench_support.rs"]
+pub mod bench_support;
 mod budget;
 mod instance;
 mod link;

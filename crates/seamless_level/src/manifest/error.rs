@@ -10,7 +10,9 @@ pub enum ManifestError {
     #[error("the world manifest cannot be read: {0}; check the path and the disk")]
     Io(String),
     /// More than the loader's limits allow.
-    #[error("the world manifest has {found} {what}, more than the limit of {limit}; split the world, or raise `ManifestLimits::{what}`")]
+    #[error(
+        "the world manifest has {found} {what}, more than the limit of {limit}; split the world, or raise `ManifestLimits::{what}`"
+    )]
     TooLarge {
         /// What there is too much of; the field of [`ManifestLimits`](super::ManifestLimits).
         what: &'static str,
@@ -53,7 +55,9 @@ pub enum ManifestError {
         name: String,
     },
     /// A package path that is empty, absolute, or leads out of the manifest's directory.
-    #[error("level `{level}`: package path `{path}` must be relative, within the manifest's directory, without `..`, `\\`, `#` or `:`; cook the world again")]
+    #[error(
+        "level `{level}`: package path `{path}` must be relative, within the manifest's directory, without `..`, `\\`, `#` or `:`; cook the world again"
+    )]
     PackagePath {
         /// The level.
         level: String,

@@ -100,8 +100,8 @@ pub(super) fn print(manifest: &WorldManifest) -> Result<String, ManifestError> {
         .indentor("  ")
         .compact_arrays(false)
         .depth_limit(4);
-    let mut text = ron::ser::to_string_pretty(manifest, pretty)
-        .map_err(|error| ManifestError::Syntax(error.to_string()))?;
+    let mut text =
+        ron::ser::to_string_pretty(manifest, pretty).map_err(|error| ManifestError::Syntax(error.to_string()))?;
     text.push('\n');
     Ok(text)
 }

@@ -27,9 +27,20 @@ fn sample() -> WorldManifest {
         name: "world".into(),
         levels: vec![level("a"), level("b")],
         volumes: vec![
-            volume("box", VolumeShape::Box { min: Vec3::ZERO, max: vec3(64.0, 0.1, 1e-20) }),
+            volume(
+                "box",
+                VolumeShape::Box {
+                    min: Vec3::ZERO,
+                    max: vec3(64.0, 0.1, 1e-20),
+                },
+            ),
             volume("ball", VolumeShape::default()),
-            volume("planes", VolumeShape::Convex { planes: vec![(Vec3::Y, 5.0), (-Vec3::Y, 1.0)] }),
+            volume(
+                "planes",
+                VolumeShape::Convex {
+                    planes: vec![(Vec3::Y, 5.0), (-Vec3::Y, 1.0)],
+                },
+            ),
         ],
     }
 }
@@ -43,7 +54,10 @@ fn text_and_back() {
     let text = sample().to_ron().unwrap();
     assert_eq!(read(&text).unwrap(), sample());
     assert_eq!(text, sample().to_ron().unwrap());
-    assert!(text.contains("Box(") && text.contains("(64.0, 0.1,"), "plain tuples, one line each: {text}");
+    assert!(
+        text.contains("Box(") && text.contains("(64.0, 0.1,"),
+        "plain tuples, one line each: {text}"
+    );
     assert!(!text.contains('\r'));
 }
 
@@ -66,9 +80,15 @@ fn broken_levels_are_named() {
         ("scale", Box::new(|level| level.scale[0] = f32::NAN)),
         ("zero", Box::new(|level| level.scale[0] = 0.0)),
         ("bounds", Box::new(|level| level.bounds = Some(([1.0; 3], [0.0; 3])))),
-        ("bounds", Box::new(|level| level.bounds = Some(([f32::NAN; 3], [0.0; 3])))),
+        (
+            "bounds",
+            Box::new(|level| level.bounds = Some(([f32::NAN; 3], [0.0; 3]))),
+        ),
         ("itself", Box::new(|level| level.dependencies.push("b.pkg".into()))),
-        ("twice", Box::new(|level| level.dependencies.push("shared_0.pkg".into()))),
+        (
+            "twice",
+            Box::new(|level| level.dependencies.push("shared_0.pkg".into())),
+        ),
         ("two levels are called `a`", Box::new(|level| level.name = "a".into())),
         ("level 1 has no name", Box::new(|level| level.name.clear())),
     ];
@@ -76,7 +96,18 @@ fn broken_levels_are_named() {
         let text = broken(|manifest| damage(&mut manifest.levels[1]));
         assert!(text.contains(expected), "{expected}: {text}");
     }
-    for path in ["", "/b.pkg", "../b.pkg", "x/../../b.pkg", "x\\b.pkg", "c:b.pkg", "http://h/b.pkg", "b.pkg#A", "./b", "x//b"] {
+    for path in [
+        "",
+        "/b.pkg",
+        "../b.pkg",
+        "x/../../b.pkg",
+        "x\\b.pkg",
+        "c:b.pkg",
+        "http://h/b.pkg",
+        "b.pkg#A",
+        "./b",
+        "x//b",
+    ] {
         let text = broken(|manifest| manifest.levels[1].package = path.into());
         assert!(text.contains("`b`") && text.contains("package path"), "{path}: {text}");
     }
@@ -87,8 +118,15 @@ fn broken_volumes_and_worlds_are_named() {
     let text = broken(|manifest| manifest.volumes[0].levels.push("nowhere".into()));
     assert!(text.contains("`box`") && text.contains("`nowhere`"), "{text}");
     let text = broken(|manifest| manifest.volumes[1].unload_margin = f32::NAN);
-    assert!(text.contains("`ball`") && text.contains(&VolumeFault::Margin.to_string()), "{text}");
-    let text = broken(|manifest| manifest.volumes[2].shape = VolumeShape::Convex { planes: vec![(Vec3::NAN, 1.0)] });
+    assert!(
+        text.contains("`ball`") && text.contains(&VolumeFault::Margin.to_string()),
+        "{text}"
+    );
+    let text = broken(|manifest| {
+        manifest.volumes[2].shape = VolumeShape::Convex {
+            planes: vec![(Vec3::NAN, 1.0)],
+        }
+    });
     assert!(text.contains("`planes`"), "{text}");
     assert!(broken(|manifest| manifest.volumes[2].name = "box".into()).contains("two volumes"));
     assert!(broken(|manifest| manifest.levels.clear()).contains("no levels"));
@@ -100,13 +138,25 @@ fn what_is_no_manifest_is_refused() {
     let good = sample().to_ron().unwrap();
     assert!(matches!(read(""), Err(ManifestError::Syntax(_))));
     assert!(matches!(read("(format: 1)"), Err(ManifestError::Syntax(_))));
-    assert!(matches!(WorldManifest::from_ron(&[0xff, 0xfe, 0], &ManifestLimits::default()), Err(ManifestError::Syntax(_))));
-    assert!(matches!(read(&good.replacen("name:", "nam:", 1)), Err(ManifestError::Syntax(_))));
-    assert!(matches!(read("(format: 99, all: \"else\", differs: [1, 2])"), Err(ManifestError::Format { found: 99, .. })));
+    assert!(matches!(
+        WorldManifest::from_ron(&[0xff, 0xfe, 0], &ManifestLimits::default()),
+        Err(ManifestError::Syntax(_))
+    ));
+    assert!(matches!(
+        read(&good.replacen("name:", "nam:", 1)),
+        Err(ManifestError::Syntax(_))
+    ));
+    assert!(matches!(
+        read("(format: 99, all: \"else\", differs: [1, 2])"),
+        Err(ManifestError::Format { found: 99, .. })
+    ));
     let bomb = format!("(format: 1, name: {}", "[".repeat(100_000));
     assert!(matches!(read(&bomb), Err(ManifestError::Syntax(_))));
     for length in 0..good.len() - 2 {
-        assert!(read(&good[..length]).is_err(), "a manifest cut at {length} was accepted");
+        assert!(
+            read(&good[..length]).is_err(),
+            "a manifest cut at {length} was accepted"
+        );
     }
 }
 
@@ -117,9 +167,27 @@ fn limits_hold() {
         Err(ManifestError::TooLarge { what, .. }) => what,
         other => panic!("{other:?}"),
     };
-    assert_eq!(refused(ManifestLimits { bytes: 100, ..Default::default() }), "bytes");
-    assert_eq!(refused(ManifestLimits { levels: 1, ..Default::default() }), "levels");
-    assert_eq!(refused(ManifestLimits { volumes: 2, ..Default::default() }), "volumes");
+    assert_eq!(
+        refused(ManifestLimits {
+            bytes: 100,
+            ..Default::default()
+        }),
+        "bytes"
+    );
+    assert_eq!(
+        refused(ManifestLimits {
+            levels: 1,
+            ..Default::default()
+        }),
+        "levels"
+    );
+    assert_eq!(
+        refused(ManifestLimits {
+            volumes: 2,
+            ..Default::default()
+        }),
+        "volumes"
+    );
 }
 
 #[test]

@@ -26,10 +26,7 @@ pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
     manifest.volumes.iter().try_for_each(|entry| volume(entry, &levels))
 }
 
-fn unique<'a>(
-    what: &'static str,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<HashSet<&'a str>, ManifestError> {
+fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<HashSet<&'a str>, ManifestError> {
     let mut seen = HashSet::new();
     for (index, name) in names.enumerate() {
         if name.is_empty() {
@@ -87,9 +84,15 @@ fn packages(entry: &LevelEntry) -> Result<(), ManifestError> {
         if !seen.insert(path) {
             let package = path.clone();
             return Err(if path == &entry.package {
-                ManifestError::SelfDependency { level: level(), package }
+                ManifestError::SelfDependency {
+                    level: level(),
+                    package,
+                }
             } else {
-                ManifestError::DuplicateDependency { level: level(), package }
+                ManifestError::DuplicateDependency {
+                    level: level(),
+                    package,
+                }
             });
         }
     }
@@ -98,8 +101,7 @@ fn packages(entry: &LevelEntry) -> Result<(), ManifestError> {
 
 /// Whether a path stays within the directory it is relative to, on every platform and in every asset source.
 fn is_inner_path(path: &str) -> bool {
-    !path.contains(['\\', '#', ':', '\0'])
-        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+    !path.contains(['\\', '#', ':', '\0']) && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 fn volume(entry: &VolumeEntry, levels: &HashSet<&str>) -> Result<(), ManifestError> {

@@ -214,18 +214,24 @@ const INCUMBENT: f32 = 1.25;
 /// Leaves out what is beyond the cap.
 fn cap(levels: &[LevelInput], previous: &Wanted, limits: &SelectionLimits, plan: &mut Plan) {
     plan.dropped = 0;
-    let Plan {
-        priorities, ranked, ..
-    } = plan;
+    let Plan { priorities, ranked, .. } = plan;
     ranked.clear();
-    ranked.extend((0u32..).zip(priorities.iter().zip(levels)).filter_map(|(level, (priority, input))| {
-        let priority = (*priority)?;
-        let factor = if previous.contains(level as usize) { INCUMBENT } else { 1.0 };
-        (!input.failed).then_some(Candidate {
-            level,
-            rank: priority * factor,
-        })
-    }));
+    ranked.extend(
+        (0u32..)
+            .zip(priorities.iter().zip(levels))
+            .filter_map(|(level, (priority, input))| {
+                let priority = (*priority)?;
+                let factor = if previous.contains(level as usize) {
+                    INCUMBENT
+                } else {
+                    1.0
+                };
+                (!input.failed).then_some(Candidate {
+                    level,
+                    rank: priority * factor,
+                })
+            }),
+    );
     if ranked.len() <= limits.max_levels {
         return;
     }

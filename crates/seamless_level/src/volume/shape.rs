@@ -77,7 +77,9 @@ pub enum VolumeFault {
     #[error("its unload margin is negative, infinite or not a number; give zero or more")]
     Margin,
     /// It asks for a level that its world has not.
-    #[error("it asks for level `{0}`, which its world has not; mend the name, or add the level to the world file and cook it")]
+    #[error(
+        "it asks for level `{0}`, which its world has not; mend the name, or add the level to the world file and cook it"
+    )]
     UnknownLevel(String),
     /// It names no world, and there are several.
     #[error("it names no world, and there are several; set its `world`")]
@@ -151,7 +153,11 @@ impl VolumeShape {
             Self::Sphere { radius, .. } => radius * 2.0 * DEFAULT_MARGIN,
             Self::Convex { .. } => UNSIZED_MARGIN,
         };
-        if margin.is_finite() { margin.max(0.0) } else { UNSIZED_MARGIN }
+        if margin.is_finite() {
+            margin.max(0.0)
+        } else {
+            UNSIZED_MARGIN
+        }
     }
 }
 

@@ -31,9 +31,18 @@ fn distances_have_their_sign() {
         assert!(near(cube.signed_distance(vec3(0.0, -3.0, 0.0)), 2.0));
         assert!(cube.contains(vec3(1.0, 1.0, 1.0)) && !cube.contains(vec3(1.0, 1.01, 1.0)));
     }
-    assert!(near(CUBE.signed_distance(vec3(4.0, 5.0, 0.0)), 5.0), "a box is exact past its edges");
-    assert!(near(convex_cube().signed_distance(vec3(4.0, 5.0, 0.0)), 4.0), "a convex shape gives a lower bound");
-    let sphere = VolumeShape::Sphere { center: Vec3::X, radius: 2.0 };
+    assert!(
+        near(CUBE.signed_distance(vec3(4.0, 5.0, 0.0)), 5.0),
+        "a box is exact past its edges"
+    );
+    assert!(
+        near(convex_cube().signed_distance(vec3(4.0, 5.0, 0.0)), 4.0),
+        "a convex shape gives a lower bound"
+    );
+    let sphere = VolumeShape::Sphere {
+        center: Vec3::X,
+        radius: 2.0,
+    };
     assert!(near(sphere.signed_distance(Vec3::X), -2.0));
     assert!(near(sphere.signed_distance(vec3(6.0, 0.0, 0.0)), 3.0));
 }
@@ -43,9 +52,17 @@ fn middles() {
     let point = vec3(0.5, -0.25, 3.0);
     assert!(near(CUBE.center_distance(point), point.length()));
     assert!((convex_cube().center_distance(point) - point.length()).abs() < 1e-2);
-    let half_space = VolumeShape::Convex { planes: vec![(Vec3::Y, 5.0)] };
-    assert!(near(half_space.center_distance(vec3(100.0, 5.0, -70.0)), 0.0), "without a border it does not count");
-    let huge = VolumeShape::Box { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
+    let half_space = VolumeShape::Convex {
+        planes: vec![(Vec3::Y, 5.0)],
+    };
+    assert!(
+        near(half_space.center_distance(vec3(100.0, 5.0, -70.0)), 0.0),
+        "without a border it does not count"
+    );
+    let huge = VolumeShape::Box {
+        min: Vec3::splat(f32::MIN),
+        max: Vec3::splat(f32::MAX),
+    };
     assert!(huge.center_distance(Vec3::ZERO).is_finite());
 }
 
@@ -54,10 +71,25 @@ fn unusable_shapes_contain_nothing_and_say_why() {
     let sphere = |center, radius| VolumeShape::Sphere { center, radius };
     let convex = |planes| VolumeShape::Convex { planes };
     let shapes = [
-        (VolumeShape::Box { min: Vec3::ONE, max: Vec3::ZERO }, VolumeFault::InvertedBox),
-        (VolumeShape::Box { min: Vec3::NAN, max: Vec3::ONE }, VolumeFault::NotFinite("box")),
         (
-            VolumeShape::Box { min: vec3(f32::NEG_INFINITY, 0.0, 0.0), max: Vec3::ONE },
+            VolumeShape::Box {
+                min: Vec3::ONE,
+                max: Vec3::ZERO,
+            },
+            VolumeFault::InvertedBox,
+        ),
+        (
+            VolumeShape::Box {
+                min: Vec3::NAN,
+                max: Vec3::ONE,
+            },
+            VolumeFault::NotFinite("box"),
+        ),
+        (
+            VolumeShape::Box {
+                min: vec3(f32::NEG_INFINITY, 0.0, 0.0),
+                max: Vec3::ONE,
+            },
             VolumeFault::NotFinite("box"),
         ),
         (sphere(Vec3::NAN, 1.0), VolumeFault::NotFinite("sphere")),
@@ -65,9 +97,18 @@ fn unusable_shapes_contain_nothing_and_say_why() {
         (sphere(Vec3::ZERO, f32::INFINITY), VolumeFault::NotFinite("sphere")),
         (sphere(Vec3::ZERO, -1.0), VolumeFault::NegativeRadius),
         (convex(vec![]), VolumeFault::NoPlanes),
-        (convex(vec![(Vec3::X, 9.0), (Vec3::ZERO, 9.0)]), VolumeFault::NoNormal(1)),
-        (convex(vec![(Vec3::X, 9.0), (Vec3::NAN, 9.0)]), VolumeFault::NotFinite("convex shape")),
-        (convex(vec![(Vec3::X, f32::NAN), (Vec3::Y, 9.0)]), VolumeFault::NotFinite("convex shape")),
+        (
+            convex(vec![(Vec3::X, 9.0), (Vec3::ZERO, 9.0)]),
+            VolumeFault::NoNormal(1),
+        ),
+        (
+            convex(vec![(Vec3::X, 9.0), (Vec3::NAN, 9.0)]),
+            VolumeFault::NotFinite("convex shape"),
+        ),
+        (
+            convex(vec![(Vec3::X, f32::NAN), (Vec3::Y, 9.0)]),
+            VolumeFault::NotFinite("convex shape"),
+        ),
     ];
     for (shape, fault) in shapes {
         for point in [Vec3::ZERO, Vec3::splat(0.5), Vec3::splat(1e6)] {
@@ -95,7 +136,10 @@ fn a_point_that_is_no_number_is_nowhere() {
 #[test]
 fn errors_name_the_volume_and_the_mend() {
     let volume = StreamingVolume {
-        shape: VolumeShape::Box { min: Vec3::ONE, max: Vec3::ZERO },
+        shape: VolumeShape::Box {
+            min: Vec3::ONE,
+            max: Vec3::ZERO,
+        },
         ..Default::default()
     };
     let text = volume.validate("harbour_near").unwrap_err().to_string();

@@ -114,7 +114,11 @@ fn build(
     );
     let table = LevelTable::new(world.0.id(), manifest, world.0.path());
     let selection = LevelSelection::new(&table, requests);
-    commands.entity(entity).try_insert((table, selection));
+    // Volumes are left over where only the table was taken away.
+    commands
+        .entity(entity)
+        .despawn_related::<LevelVolumes>()
+        .try_insert((table, selection));
     commands.spawn_batch(
         manifest
             .volumes

@@ -69,9 +69,15 @@ fn revealed(
     events: &mut LevelEvents,
 ) {
     // A stranger's instance, or one whose world is gone and which leaves at once.
-    let Some(&Owner::Level { world, level }) = pipeline.index.get(id) else { return };
-    let Ok((mut table, _)) = worlds.get_mut(world) else { return };
-    let Some(slot) = table.levels.get_mut(level) else { return };
+    let Some(&Owner::Level { world, level }) = pipeline.index.get(id) else {
+        return;
+    };
+    let Ok((mut table, _)) = worlds.get_mut(world) else {
+        return;
+    };
+    let Some(slot) = table.levels.get_mut(level) else {
+        return;
+    };
     if slot.state != LevelState::Leaving {
         slot.state = LevelState::Live;
     }
@@ -98,8 +104,12 @@ fn gone(id: InstanceId, was_live: bool, worlds: &mut Worlds, pipeline: &mut Pipe
         }
         _ => return,
     };
-    let Ok((mut table, mut selection)) = worlds.get_mut(world) else { return };
-    let Some(slot) = table.levels.get_mut(level) else { return };
+    let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
+        return;
+    };
+    let Some(slot) = table.levels.get_mut(level) else {
+        return;
+    };
     slot.gone(LevelState::Unloaded);
     slot.left += u32::from(was_live);
     let wanted = slot.wanted;
@@ -124,10 +134,18 @@ fn failed(
     // The pipeline keeps the state of a failed instance until it is let go of.
     pipeline.streamer.unload(id);
     let Owner::Level { world, level } = owner else { return };
-    let Ok((mut table, mut selection)) = worlds.get_mut(world) else { return };
-    let Some(slot) = table.levels.get_mut(level) else { return };
+    let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
+        return;
+    };
+    let Some(slot) = table.levels.get_mut(level) else {
+        return;
+    };
     // One that is not wanted any more may be tried again as soon as it is.
-    slot.gone(if slot.wanted { LevelState::Failed } else { LevelState::Unloaded });
+    slot.gone(if slot.wanted {
+        LevelState::Failed
+    } else {
+        LevelState::Unloaded
+    });
     slot.failures += 1;
     slot.error = Some(error.clone());
     if let Some(input) = selection.inputs.get_mut(level) {

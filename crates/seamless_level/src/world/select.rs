@@ -73,7 +73,9 @@ impl Pipeline<'_> {
     /// Loads a level that is wanted, unless something of it is still under way.
     pub fn load(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: usize) {
         let priority = selection.priority(level);
-        let Some(slot) = table.levels.get_mut(level) else { return };
+        let Some(slot) = table.levels.get_mut(level) else {
+            return;
+        };
         if slot.state != LevelState::Unloaded {
             return;
         }
@@ -88,7 +90,9 @@ impl Pipeline<'_> {
 
     /// Lets go of a level that is not wanted any more.
     fn unload(&mut self, table: &mut LevelTable, selection: &mut LevelSelection, level: usize) {
-        let Some(slot) = table.levels.get_mut(level) else { return };
+        let Some(slot) = table.levels.get_mut(level) else {
+            return;
+        };
         match (slot.state, slot.instance) {
             (LevelState::Failed, _) => {
                 slot.state = LevelState::Unloaded;
@@ -117,10 +121,15 @@ pub(crate) fn select_levels(
 ) {
     let _time = clock.measure();
     positions.clear();
-    positions.extend(sources.iter().filter(|(source, _)| source.enabled).map(|(source, transform)| SourceInput {
-        position: transform.translation(),
-        priority: source.priority,
-    }));
+    positions.extend(
+        sources
+            .iter()
+            .filter(|(source, _)| source.enabled)
+            .map(|(source, transform)| SourceInput {
+                position: transform.translation(),
+                priority: source.priority,
+            }),
+    );
     let limits = SelectionLimits {
         max_levels: settings.max_levels,
     };
@@ -152,7 +161,10 @@ fn apply_requests(requests: &LevelRequests, table: &mut LevelTable, selection: &
     }
     for name in requests.retries() {
         let Some(index) = table.index_of(name) else { continue };
-        let slot = table.levels.get_mut(index).filter(|slot| slot.state == LevelState::Failed);
+        let slot = table
+            .levels
+            .get_mut(index)
+            .filter(|slot| slot.state == LevelState::Failed);
         if let (Some(slot), Some(input)) = (slot, selection.inputs.get_mut(index)) {
             slot.state = LevelState::Unloaded;
             input.failed = false;
@@ -162,12 +174,7 @@ fn apply_requests(requests: &LevelRequests, table: &mut LevelTable, selection: &
 }
 
 /// Carries out a plan; whether the table changed.
-fn carry_out(
-    world: Entity,
-    table: &mut LevelTable,
-    selection: &mut LevelSelection,
-    pipeline: &mut Pipeline,
-) -> bool {
+fn carry_out(world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, pipeline: &mut Pipeline) -> bool {
     let load = std::mem::take(&mut selection.plan.load);
     let unload = std::mem::take(&mut selection.plan.unload);
     let retry = std::mem::take(&mut selection.retry);
@@ -210,8 +217,12 @@ fn set_wanted(table: &mut LevelTable, level: usize, wanted: bool) {
 /// Tells the pipeline priorities that have changed by more than a little.
 fn tell_priorities(table: &LevelTable, selection: &mut LevelSelection, streamer: &mut Streamer) {
     for (index, (level, told)) in table.levels.iter().zip(&mut selection.told).enumerate() {
-        let (LevelState::Loading(_), Some(id)) = (level.state, level.instance) else { continue };
-        let Some(priority) = selection.plan.priority(index) else { continue };
+        let (LevelState::Loading(_), Some(id)) = (level.state, level.instance) else {
+            continue;
+        };
+        let Some(priority) = selection.plan.priority(index) else {
+            continue;
+        };
         if (priority - *told).abs() > PRIORITY_STEP * told.abs() {
             *told = priority;
             streamer.set_priority(id, priority);

@@ -12,17 +12,7 @@ use crate::manifest::{LevelEntry, WorldManifest};
 
 /// Where a level is.
 ///
-/// ```text
-///             wanted                revealed
-///  Unloaded ─────────► Loading(…) ───────────► Live
-///   ▲   ▲                │     │                │
-///   │   │       unwanted │     │ error          │ unwanted
-///   │   │                ▼     ▼                ▼
-///   │   └──────────── Leaving  Failed        Leaving
-///   │                  gone    │                │ gone
-///   └──────────────────────────┴────────────────┘
-///                     unwanted, or retried
-/// ```
+/// The [crate](crate#the-states-of-a-level) draws the way from one to the other.
 #[derive(Reflect, Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LevelState {
     /// Nothing of it is in the world, and nothing is under way.
@@ -191,11 +181,7 @@ pub struct LevelTable {
 
 impl LevelTable {
     /// All levels, unloaded. `path` is the manifest's own.
-    pub(super) fn new(
-        id: AssetId<WorldManifest>,
-        manifest: &WorldManifest,
-        path: Option<&AssetPath<'static>>,
-    ) -> Self {
+    pub(super) fn new(id: AssetId<WorldManifest>, manifest: &WorldManifest, path: Option<&AssetPath<'static>>) -> Self {
         let resolve = |name: &str| beside(path, name);
         let entries = manifest.levels.iter().cloned();
         let levels: Vec<Level> = entries.map(|entry| Level::new(entry, &resolve)).collect();

@@ -65,7 +65,7 @@ type Volume<'a> = (Entity, &'a StreamingVolume, Option<&'a Name>);
 /// Resolves volumes that changed; all of them when a world came or went.
 pub(crate) fn sync_volumes(
     mut worlds: Query<(Entity, &LevelTable, &mut LevelSelection)>,
-    new_worlds: Query<(), Added<LevelSelection>>,
+    new_worlds: Query<(), Added<LevelTable>>,
     mut gone_worlds: RemovedComponents<LevelSelection>,
     volumes: Query<(Entity, &StreamingVolume, Option<&Name>)>,
     changed: Query<(Entity, &StreamingVolume, Option<&Name>), Changed<StreamingVolume>>,
@@ -75,7 +75,9 @@ pub(crate) fn sync_volumes(
     let _time = clock.measure();
     if gone_worlds.read().count() > 0 || !new_worlds.is_empty() {
         removed.clear();
-        worlds.iter_mut().for_each(|(_, _, mut selection)| selection.volumes.clear());
+        worlds
+            .iter_mut()
+            .for_each(|(_, _, mut selection)| selection.volumes.clear());
         volumes.iter().for_each(|volume| place(&mut worlds, volume));
         return;
     }

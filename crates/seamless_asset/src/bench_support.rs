@@ -1,0 +1,87 @@
+//! A door for `seamless_bench`: decode, reveal and leave as plain calls on the calling thread. Not part of the API.
+
+use std::sync::Arc;
+
+use bevy_asset::{AssetPath, AssetServer};
+use bevy_ecs::{entity::Entity, reflect::AppTypeRegistry, world::World};
+use seamless_package::{Limits, Package, Role, SUMMARY_SIZE, Summary};
+
+use super::{
+    InstanceRequest, LoadServices, Progress,
+    link::{LoadedLevel, LoadedPackage, decode},
+    task::{Job, Stop},
+};
+use crate::{EntityPool, LiveObjectsResource, LoadError, LoadErrorKind, codec::Codecs, reveal};
+
+/// What the pipeline's tasks share with the app.
+pub struct Services(LoadServices);
+
+/// A level that is decoded and waits for its reveal.
+pub struct Decoded {
+    level: LoadedLevel,
+    /// Keeps the package's objects alive, as the pipeline does.
+    _package: LoadedPackage,
+}
+
+/// A level that is in the world.
+pub struct Live {
+    /// The instance's root.
+    pub root: Entity,
+    /// Its entities, the root not counted.
+    pub entities: Vec<Entity>,
+}
+
+impl Services {
+    /// The services of an app with the plugin; `None` when it lacks Bevy's assets.
+    #[must_use]
+    pub fn new(world: &World) -> Option<Self> {
+        Some(Self(LoadServices {
+            server: world.get_resource::<AssetServer>()?.clone(),
+            codecs: world.get_resource::<Codecs>()?.clone(),
+            registry: world.get_resource::<AppTypeRegistry>()?.clone(),
+            objects: world.get_resource::<LiveObjectsResource>()?.0.clone(),
+            pool: EntityPool::new(world),
+            limits: Limits::default(),
+            max_entities: 1 << 20,
+            role: Role::ALL,
+            mesh_attributes: Arc::default(),
+        }))
+    }
+
+    /// Opens, links and decodes the level of a package.
+    ///
+    /// # Errors
+    /// As the pipeline's.
+    pub fn decode(&self, path: &AssetPath<'static>, bytes: &[u8]) -> Result<Decoded, LoadError> {
+        let file = path.to_string();
+        let bad = |error| LoadError::package(file.as_str(), LoadErrorKind::Package(error));
+        let summary = Summary::parse(bytes.get(..SUMMARY_SIZE).unwrap_or(bytes), &self.0.limits).map_err(bad)?;
+        let header = (summary.header_len() as usize).min(bytes.len());
+        let (header, tail) = bytes.split_at(header);
+        let package = Package::parse(header, &self.0.limits).map_err(bad)?;
+        let job = Job { path: path.clone(), assets: true, level: true, progress: Arc::new(Progress::default()) };
+        let mut package = decode(&self.0, &job, &file, package, tail).map_err(|stop| match stop {
+            Stop::Failed(error) => error,
+            Stop::Cancelled => LoadError::package(file.as_str(), LoadErrorKind::NoLevel),
+        })?;
+        let level = package.level.take();
+        let level = level.ok_or_else(|| LoadError::package(file.as_str(), LoadErrorKind::NoLevel))?;
+        Ok(Decoded { level, _package: package })
+    }
+
+    /// Moves a decoded level into the world.
+    pub fn reveal(&self, world: &mut World, decoded: Decoded, request: &InstanceRequest) -> Live {
+        let revealed = reveal::reveal(world, decoded.level, request, &self.0);
+        Live { root: revealed.root, entities: revealed.entities }
+    }
+
+    /// Gives entity ids of dropped levels back to the world.
+    pub fn free_returned(&self, world: &mut World) {
+        self.0.pool.free_returned(world);
+    }
+}
+
+/// Takes a level out of the world.
+pub fn leave(world: &mut World, live: &Live) {
+    reveal::leave(world, live.root, &live.entities);
+}

@@ -1,0 +1,157 @@
+//! A row of results, its statistics and its targets. See [`Row`].
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+/// Medians of one measurement.
+#[derive(Serialize, Debug, Clone)]
+pub struct Row {
+    /// `name` or `name/variant`.
+    pub name: &'static str,
+    /// Of `ours`, `peer` and `limit`.
+    pub unit: &'static str,
+    /// Whether a larger value is the better one.
+    pub higher_is_better: bool,
+    /// bevy_seamless.
+    pub ours: f64,
+    /// What a Bevy user would pick instead.
+    pub peer_name: Option<&'static str>,
+    /// Its median.
+    pub peer: Option<f64>,
+    /// What the engine cannot be faster than.
+    pub limit_name: Option<&'static str>,
+    /// Its median.
+    pub limit: Option<f64>,
+    /// How many samples there are of each.
+    pub samples: usize,
+    /// (90th − 10th percentile) ÷ median of our samples.
+    pub spread: f64,
+    /// Least and wanted ratio of peer to ours, and the largest ratio of ours to the limit.
+    #[serde(skip)]
+    pub targets: Targets,
+}
+
+/// What a row is to reach.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Targets {
+    /// peer ÷ ours, at least.
+    pub first: f64,
+    /// peer ÷ ours, wanted.
+    pub aim: f64,
+    /// ours ÷ limit, at most.
+    pub of_limit: Option<f64>,
+}
+
+/// The samples of one measurement.
+#[derive(Default)]
+pub struct Samples {
+    pub ours: Vec<f64>,
+    pub peer: Vec<f64>,
+    pub limit: Vec<f64>,
+}
+
+impl Samples {
+    /// The row of these samples; smaller is better.
+    pub fn row(
+        mut self,
+        name: &'static str,
+        unit: &'static str,
+        peer_name: &'static str,
+        limit_name: Option<&'static str>,
+        targets: Targets,
+    ) -> Row {
+        let ours = quantile(&mut self.ours, 0.5);
+        let width = quantile(&mut self.ours, 0.9) - quantile(&mut self.ours, 0.1);
+        Row {
+            name,
+            unit,
+            higher_is_better: false,
+            ours,
+            peer_name: Some(peer_name),
+            peer: (!self.peer.is_empty()).then(|| quantile(&mut self.peer, 0.5)),
+            limit_name,
+            limit: (!self.limit.is_empty()).then(|| quantile(&mut self.limit, 0.5)),
+            samples: self.ours.len(),
+            spread: if ours == 0.0 { 0.0 } else { width / ours },
+            targets,
+        }
+    }
+}
+
+/// The value below which the part `part` of `values` lies: the nearest one.
+pub fn quantile(values: &mut [f64], part: f64) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let index = (values.len().saturating_sub(1) as f64 * part).round() as usize;
+    values.get(index).copied().unwrap_or(f64::NAN)
+}
+
+/// All rows as text, with the ratios and what they are to be.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = format!(
+        "{:<33} {:<12} {:>10} {:>11} {:>10} {:>9}  {:<16} {:>11} {:>7} {:>7}\n",
+        "row", "unit", "ours", "peer", "limit", "peer÷ours", "first / aim", "ours÷limit", "spread", "samples"
+    );
+    for row in rows {
+        let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+        let ratio = row.peer.map(|peer| peer / row.ours);
+        let of_limit = row.limit.map(|limit| row.ours / limit);
+        let targets = row.targets;
+        let verdict = ratio.map_or("", |ratio| match ratio {
+            _ if ratio >= targets.aim => "aim",
+            _ if ratio >= targets.first => "first",
+            _ => "below",
+        });
+        let goal = format!("{}× / {}× {verdict}", targets.first, targets.aim);
+        let near = match (of_limit, targets.of_limit) {
+            (Some(is), Some(most)) if is > most => format!("{is:.2} > {most}"),
+            (Some(is), _) => format!("{is:.2}"),
+            _ => "-".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "{:<33} {:<12} {:>10.2} {:>11} {:>10} {:>9}  {goal:<16} {near:>11} {:>7.2} {:>7}",
+            row.name,
+            row.unit,
+            row.ours,
+            number(row.peer),
+            number(row.limit),
+            ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}×")),
+            row.spread,
+            row.samples,
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_the_nearest_values() {
+        let mut values = [5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!(quantile(&mut values, 0.5), 3.0);
+        assert_eq!(quantile(&mut values, 0.0), 1.0);
+        assert_eq!(quantile(&mut values, 1.0), 5.0);
+        assert!(quantile(&mut [], 0.5).is_nan());
+    }
+
+    #[test]
+    fn a_row_has_medians_and_nulls() {
+        let samples = Samples { ours: vec![2.0, 4.0, 3.0], peer: vec![9.0], limit: vec![] };
+        let row = samples.row("a/b", "ns/entity", "Bevy", None, Targets { first: 2.0, aim: 4.0, of_limit: None });
+        assert_eq!((row.ours, row.peer, row.limit), (3.0, Some(9.0), None));
+        let json = serde_json::to_value(&row).unwrap();
+        let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut expected = vec![
+            "name", "unit", "higher_is_better", "ours", "peer_name", "peer", "limit_name", "limit", "samples", "spread",
+        ];
+        let mut found = keys.clone();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+        assert!(json["limit"].is_null() && json["limit_name"].is_null());
+        assert!(table(&[row]).contains("first"));
+    }
+}

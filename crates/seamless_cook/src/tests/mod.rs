@@ -1,0 +1,122 @@
+//! Tests of the cooker: fixtures, and what each stage must do.
+
+mod cook;
+mod plan;
+mod share;
+
+use std::path::{Path, PathBuf};
+
+use crate::report::{CookError, CookReport};
+use crate::{ContentError, CookApp, CookOptions};
+
+/// A directory with sources, and one to cook into.
+struct Fixture {
+    directory: tempfile::TempDir,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.directory.path().join(file)
+    }
+
+    fn out(&self) -> PathBuf {
+        self.path("out")
+    }
+
+    fn write(&self, file: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+        self
+    }
+
+    /// Writes the world file and cooks it.
+    fn cook(&self, world: &str) -> Result<CookReport, CookError> {
+        self.cook_with(&CookApp::new(), world, &CookOptions::default())
+    }
+
+    fn cook_with(&self, app: &CookApp, world: &str, options: &CookOptions) -> Result<CookReport, CookError> {
+        self.write("test.world.ron", world);
+        app.cook(&self.path("test.world.ron"), &self.out(), options, &())
+    }
+
+    /// Cooks a world that is wrong; gives its errors, and checks that nothing was written.
+    fn errors(&self, world: &str) -> Vec<ContentError> {
+        self.errors_with(&CookApp::new(), world, &CookOptions::default())
+    }
+
+    fn errors_with(&self, app: &CookApp, world: &str, options: &CookOptions) -> Vec<ContentError> {
+        let error = self.cook_with(app, world, options).expect_err("the world is wrong");
+        let left = std::fs::read_dir(self.out()).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "nothing is written for a world with errors");
+        assert!(!error.content_errors().is_empty(), "{error}");
+        error.content_errors().to_vec()
+    }
+}
+
+/// A picture of one red pixel; its format needs no encoder.
+const RED: &[u8] = b"P6\n1 1\n255\n\xff\x00\x00";
+
+/// A triangle under a node of each name, with a textured material. The vertices lie at (0, 0, 0), (1, 0, 0) and (0, 2, 0).
+fn gltf(names: &[&str], image: &str) -> String {
+    let nodes: Vec<String> = names
+        .iter()
+        .map(|name| match *name {
+            "" => r#"{"mesh":0}"#.to_owned(),
+            name => format!(r#"{{"mesh":0,"name":"{name}"}}"#),
+        })
+        .collect();
+    let scene: Vec<String> = (0..names.len()).map(|index| index.to_string()).collect();
+    format!(
+        r#"{{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[{}]}}],"nodes":[{}],
+        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0}},"material":0}}]}}],
+        "materials":[{{"pbrMetallicRoughness":{{"baseColorTexture":{{"index":0}}}}}}],
+        "textures":[{{"source":0}}],"images":[{{"uri":"{image}"}}],
+        "buffers":[{{"uri":"triangle.bin","byteLength":36}}],
+        "bufferViews":[{{"buffer":0,"byteLength":36}}],
+        "accessors":[{{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,2,0]}}]}}"#,
+        scene.join(","),
+        nodes.join(","),
+    )
+}
+
+fn triangle() -> Vec<u8> {
+    [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0].iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// Sources: two glTF files that share a picture.
+fn two_scenes() -> Fixture {
+    let fixture = Fixture::new();
+    fixture
+        .write("scenes/a.gltf", gltf(&["Wheel", "Wheel", "", ""], "red.ppm"))
+        .write("scenes/b.gltf", gltf(&["Door"], "red.ppm"))
+        .write("scenes/triangle.bin", triangle())
+        .write("scenes/red.ppm", RED);
+    fixture
+}
+
+const TWO_LEVELS: &str = r#"(levels: [(source: "scenes/a.gltf"), (source: "scenes/b.gltf", translation: (10.0, 0.0, 0.0))])"#;
+
+fn files(directory: &Path) -> Vec<String> {
+    let mut files: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    files
+}
+
+/// Whether one of the errors speaks of `object` of `file` in the words `message`.
+#[track_caller]
+fn assert_error(errors: &[ContentError], file: &str, object: &str, message: &str) {
+    let found = errors
+        .iter()
+        .any(|error| error.file.contains(file) && error.object.contains(object) && error.message.contains(message));
+    assert!(found, "no error about `{object}` of `{file}` with `{message}` in {errors:#?}");
+}

@@ -1,0 +1,114 @@
+//! World files that are wrong: every error is found, and says what mends it.
+
+use super::*;
+use crate::world_file::{ResourcePolicy, WorldFile};
+
+#[test]
+fn a_full_world_file_parses() {
+    let world = WorldFile::parse(
+        r#"(
+            root: "..",
+            levels: [(name: "a", source: "a.glb#Scene0", translation: (1.0, 2.0, 3.0), always_loaded: true), (source: "b.scn.ron")],
+            volumes: [
+                (shape: Box(min: (0.0, -100.0, 0.0), max: (64.0, 200.0, 64.0)), levels: ["a"], unload_margin: 3.0),
+                (shape: Sphere(center: (0.0, 0.0, 0.0), radius: 300.0), levels: ["a", "b"], name: "ball"),
+                (shape: Convex(planes: [((0.0, 1.0, 0.0), 5.0)]), levels: ["b"]),
+            ],
+            resources: Persistent,
+        )"#,
+    )
+    .unwrap();
+    assert_eq!(world.root.as_deref(), Some(".."));
+    assert_eq!(world.levels[0].translation, [1.0, 2.0, 3.0]);
+    assert_eq!(world.levels[1].rotation, [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(world.levels[1].name, None);
+    assert_eq!(world.volumes[0].unload_margin, Some(3.0));
+    assert_eq!(world.volumes[1].name.as_deref(), Some("ball"));
+    assert_eq!(world.resources, ResourcePolicy::Persistent);
+}
+
+#[test]
+fn syntax_errors_name_line_and_column() {
+    let error = WorldFile::parse("(\n    levels: [(sauce: \"a.glb\")],\n)").unwrap_err();
+    assert_eq!(error.line, 2);
+    assert!(error.column > 10, "{error}");
+    assert!(error.to_string().contains("sauce"), "{error}");
+    let errors = Fixture::new().errors("(levels: [");
+    assert_error(&errors, "test.world.ron", "", "line 1");
+}
+
+#[test]
+fn all_errors_are_listed() {
+    let fixture = two_scenes();
+    let errors = fixture.errors(
+        r#"(levels: [
+            (source: "scenes/a.gltf"),
+            (name: "A", source: "scenes/b.gltf"),
+            (name: "self", source: "test.world.ron"),
+            (name: "picture", source: "scenes/red.ppm"),
+            (name: "gone", source: "scenes/gone.glb"),
+            (name: "absolute", source: "/scenes/a.gltf"),
+            (name: "label", source: "scenes/a.gltf#Mesh0"),
+            (name: "nan", source: "scenes/a.gltf", translation: (NaN, 0.0, 0.0)),
+            (name: "flat", source: "scenes/a.gltf", scale: (1.0, 0.0, 1.0)),
+            (name: "turned", source: "scenes/a.gltf", rotation: (0.0, 0.0, 0.0, 2.0)),
+            (name: "shared_3", source: "scenes/a.gltf"),
+            (name: "up/down", source: "scenes/a.gltf"),
+        ], volumes: [
+            (name: "nan", shape: Sphere(center: (0.0, NaN, 0.0), radius: 1.0), levels: ["a"]),
+            (name: "inverted", shape: Box(min: (1.0, 0.0, 0.0), max: (0.0, 0.0, 0.0)), levels: ["a"]),
+            (name: "everywhere", shape: Convex(planes: []), levels: ["a"]),
+            (name: "margin", shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0), levels: ["a"], unload_margin: inf),
+            (name: "nothing", shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0), levels: []),
+        ])"#,
+    );
+    let file = "test.world.ron";
+    assert_error(&errors, file, "level `A`", "two levels of this name");
+    assert_error(&errors, file, "level `self`", "the world file itself");
+    assert_error(&errors, file, "level `picture`", "is no scene");
+    assert_error(&errors, file, "level `gone`", "is not there");
+    assert_error(&errors, file, "level `absolute`", "absolute path");
+    assert_error(&errors, file, "level `label`", "names no scene");
+    assert_error(&errors, file, "level `nan`", "NaN");
+    assert_error(&errors, file, "level `flat`", "zero on an axis");
+    assert_error(&errors, file, "level `turned`", "unit quaternion");
+    assert_error(&errors, file, "level `shared_3`", "kept for packages of shared assets");
+    assert_error(&errors, file, "level `up/down`", "cannot be a file name");
+    assert_error(&errors, file, "volume `nan`", "not a number");
+    assert_error(&errors, file, "volume `inverted`", "`min` above its `max`");
+    assert_error(&errors, file, "volume `everywhere`", "no planes");
+    assert_error(&errors, file, "volume `margin`", "unload margin");
+    assert_error(&errors, file, "volume `nothing`", "lists no level");
+}
+
+#[test]
+fn volumes_name_levels_that_are_there() {
+    let errors = two_scenes().errors(
+        r#"(levels: [(source: "scenes/a.gltf")],
+        volumes: [(shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0), levels: ["a", "elsewhere"])])"#,
+    );
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_error(&errors, "test.world.ron", "volume `volume_0`", "`elsewhere`, which is no level");
+}
+
+#[test]
+fn an_empty_world_is_an_error() {
+    assert_error(&Fixture::new().errors("(levels: [])"), "test.world.ron", "levels", "the world is empty");
+}
+
+#[test]
+fn a_world_file_that_is_not_there_is_an_error() {
+    let fixture = Fixture::new();
+    let result = CookApp::new().cook(&fixture.path("none.world.ron"), &fixture.out(), &CookOptions::default(), &());
+    assert_error(result.unwrap_err().content_errors(), "none.world.ron", "", "cannot be read");
+    let result = CookApp::new().cook(&fixture.path("a.glb"), &fixture.out(), &CookOptions::default(), &());
+    assert_error(result.unwrap_err().content_errors(), "a.glb", "", "is no world file");
+}
+
+#[test]
+fn sources_outside_the_root_are_refused() {
+    let fixture = two_scenes();
+    fixture.write("other/x", "");
+    let errors = fixture.errors(r#"(root: "other", levels: [(source: "scenes/a.gltf")])"#);
+    assert_error(&errors, "test.world.ron", "level `a`", "outside the world's `root`");
+}

@@ -1,0 +1,361 @@
+//! Levels come and go: by volumes, by request, and with their world.
+
+use bevy_diagnostic::DiagnosticsStore;
+
+use super::*;
+
+#[test]
+fn levels_follow_the_source() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    assert_eq!(stage.told(), ["+base"]);
+    stage.go(WEST);
+    assert_eq!(stage.told(), ["+west"]);
+    let root = stage.level("west").root().unwrap();
+    assert!(stage.app.world().get_entity(root).is_ok());
+    assert_eq!(stage.level("west").state(), LevelState::Live);
+    assert_eq!(
+        (stage.level("west").entities(), stage.level("west").times_revealed()),
+        (7, 1)
+    );
+    stage.go(WEST + Vec3::Y * 11.0);
+    assert_eq!(stage.told(), Vec::<String>::new(), "within the margin it stays");
+    stage.go(EAST);
+    assert_eq!(stage.told(), ["+east", "-west"]);
+    assert_eq!(stage.level("west").state(), LevelState::Unloaded);
+    assert_eq!(
+        (stage.level("west").root(), stage.level("west").times_left()),
+        (None, 1)
+    );
+    assert!(stage.level("base").is_live() && stage.level("base").is_wanted());
+    assert_eq!(stage.tracked(), 2);
+}
+
+#[test]
+fn a_level_is_told_in_the_frame_of_its_reveal() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.told();
+    let transform = GlobalTransform::from_translation(WEST);
+    stage.app.world_mut().entity_mut(stage.source).insert(transform);
+    stage.frames(1);
+    assert_eq!(stage.told(), ["+west"], "request, reveal and report are in one frame");
+}
+
+#[test]
+fn disabled_and_missing_sources_want_nothing() {
+    let mut stage = Stage::new();
+    stage.go(WEST);
+    let world = stage.app.world_mut();
+    world.get_mut::<StreamingSource>(stage.source).unwrap().enabled = false;
+    stage.frames(3);
+    assert_eq!(stage.level("west").state(), LevelState::Unloaded);
+    stage
+        .app
+        .world_mut()
+        .get_mut::<StreamingSource>(stage.source)
+        .unwrap()
+        .enabled = true;
+    stage.go(Vec3::NAN);
+    assert_eq!(stage.level("west").state(), LevelState::Unloaded);
+    stage.go(WEST);
+    assert!(stage.level("west").is_live());
+    stage.app.world_mut().despawn(stage.source);
+    stage.frames(3);
+    assert_eq!(stage.level("west").state(), LevelState::Unloaded);
+}
+
+#[test]
+fn a_load_is_cancelled_without_a_word() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.told();
+    stage.fake().held.insert("west");
+    stage.go(WEST);
+    assert!(matches!(stage.level("west").state(), LevelState::Loading(_)));
+    stage.fake().held.clear();
+    let transform = GlobalTransform::from_translation(Vec3::ZERO);
+    stage.app.world_mut().entity_mut(stage.source).insert(transform);
+    stage.frames(1);
+    assert_eq!(stage.level("west").state(), LevelState::Unloaded);
+    assert_eq!(stage.told(), Vec::<String>::new());
+    assert_eq!(stage.tracked(), 1);
+}
+
+#[test]
+fn a_level_that_is_wanted_while_it_leaves_comes_again() {
+    let mut stage = Stage::new();
+    stage.go(WEST);
+    let first = stage.level("west").instance();
+    stage.told();
+    stage.fake().held.insert("west");
+    stage.go(Vec3::ZERO);
+    assert_eq!(stage.level("west").state(), LevelState::Leaving);
+    stage.go(WEST);
+    assert_eq!(
+        (stage.level("west").state(), stage.level("west").instance()),
+        (LevelState::Leaving, first)
+    );
+    stage.fake().held.clear();
+    stage.frames(3);
+    // Messages of two kinds have no order among them: here the leave is a frame earlier.
+    assert_eq!(stage.told(), ["-west", "+west"]);
+    assert!(stage.level("west").is_live() && stage.level("west").instance() != first);
+    assert_eq!(stage.tracked(), 2);
+}
+
+#[test]
+fn a_failure_is_told_once_and_tried_again_when_wanted_anew() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.told();
+    stage.fake().broken.insert("west");
+    stage.go(WEST);
+    stage.frames(20);
+    assert_eq!(stage.told(), ["!west"]);
+    assert_eq!(stage.level("west").state(), LevelState::Failed);
+    let text = stage.level("west").error().unwrap().to_string();
+    assert!(text.contains("west.pkg"), "{text}");
+    assert!(stage.level("base").is_live(), "the rest of the world goes on");
+    assert_eq!((stage.tracked(), stage.level("west").instance()), (1, None));
+
+    stage.go(Vec3::ZERO);
+    assert_eq!(stage.level("west").state(), LevelState::Unloaded);
+    stage.go(WEST);
+    assert_eq!(stage.told(), ["!west"]);
+    stage.ask(|levels| levels.retry("west")).unwrap();
+    stage.frames(3);
+    assert_eq!(
+        (stage.told(), stage.level("west").times_failed()),
+        (vec!["!west".to_owned()], 3)
+    );
+
+    stage.fake().broken.clear();
+    stage.frames(3);
+    assert_eq!(
+        stage.level("west").state(),
+        LevelState::Failed,
+        "nobody asked to try again"
+    );
+    // A retry works within the margin, too: the level was wanted all along.
+    stage.go(WEST + Vec3::Y * 11.0);
+    stage.ask(|levels| ["west", "west", "base"].map(|name| levels.retry(name).unwrap()));
+    stage.frames(3);
+    assert_eq!(stage.told(), ["+west"]);
+    assert!(stage.level("west").error().is_none());
+}
+
+#[test]
+fn requests_win_over_volumes_until_released() {
+    let mut stage = Stage::new();
+    stage
+        .ask(|levels| levels.load("east"))
+        .expect("the world is still to come");
+    stage.frames(3);
+    assert_eq!(stage.told(), ["+base", "+east"]);
+    stage.go(WEST);
+    stage.ask(|levels| ["west", "base"].map(|name| levels.unload(name).unwrap()));
+    stage.frames(3);
+    assert_eq!(stage.told(), ["+west", "-base", "-west"]);
+    stage.ask(|levels| {
+        assert_eq!(levels.requested("west"), LevelRequest::Unload);
+        assert_eq!(levels.state("west"), Some(LevelState::Unloaded));
+        assert!(levels.root_of("east").is_some() && levels.root_of("west").is_none());
+        assert_eq!((levels.iter().count(), levels.state("nowhere")), (3, None));
+        for name in ["east", "west", "base"] {
+            levels.release(name).unwrap();
+        }
+    });
+    stage.frames(3);
+    assert_eq!(stage.told(), ["+base", "+west", "-east"]);
+    let error = stage.ask(|levels| levels.load("nowhere")).unwrap_err();
+    assert!(error.to_string().contains("`nowhere`"));
+}
+
+#[test]
+fn requests_are_capped() {
+    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+        max_requests: 2,
+        ..Default::default()
+    }));
+    let refused = stage.ask(|levels| {
+        levels.load("a").unwrap();
+        levels.unload("b").unwrap();
+        levels.load("b").unwrap();
+        let refused = levels.load("c");
+        levels.release("a").unwrap();
+        levels.load("c").unwrap();
+        refused
+    });
+    assert_eq!(refused, Err(RequestError::TooMany { limit: 2 }));
+}
+
+#[test]
+fn more_than_the_cap_stays_away() {
+    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+        max_levels: 1,
+        ..Default::default()
+    }));
+    stage.go(WEST);
+    assert_eq!(stage.told(), ["+base"]);
+    let dropped = |stage: &Stage| stage.app.world().get::<LevelTable>(stage.world).unwrap().dropped();
+    assert_eq!(dropped(&stage), 1);
+    stage.app.world_mut().resource_mut::<LevelSettings>().max_levels = 2;
+    stage.frames(3);
+    assert_eq!((stage.told(), dropped(&stage)), (vec!["+west".to_owned()], 0));
+}
+
+/// Every way in which a world can end: its levels leave, its volumes go.
+#[test]
+fn a_world_ends_with_its_levels() {
+    let ends: [fn(&mut World, Entity); 3] = [
+        |world, entity| {
+            world.despawn(entity);
+        },
+        |world, entity| {
+            world.entity_mut(entity).remove::<SeamlessWorld>();
+        },
+        |world, entity| {
+            world.entity_mut(entity).remove::<(SeamlessWorld, LevelTable)>();
+        },
+    ];
+    for end in ends {
+        let mut stage = Stage::new();
+        stage.go(WEST);
+        stage.fake().held.insert("east");
+        stage.ask(|levels| levels.load("east")).unwrap();
+        stage.frames(2);
+        assert_eq!((stage.told().len(), stage.tracked()), (2, 3));
+        end(stage.app.world_mut(), stage.world);
+        stage.frames(2);
+        let mut told = stage.told();
+        told.sort();
+        assert_eq!(told, ["-base", "-west"], "east was never there");
+        assert_eq!(stage.tracked(), 0);
+        assert!(stage.fake().known.is_empty());
+        let world = stage.app.world_mut();
+        assert_eq!(world.query::<&StreamingVolume>().iter(world).count(), 0);
+        assert_eq!(world.query::<&LevelTable>().iter(world).count(), 0);
+    }
+}
+
+#[test]
+fn a_table_that_is_taken_away_is_built_anew() {
+    let mut stage = Stage::new();
+    stage.go(WEST);
+    stage.told();
+    stage.app.world_mut().entity_mut(stage.world).remove::<LevelTable>();
+    stage.frames(4);
+    let mut told = stage.told();
+    told.sort();
+    assert_eq!(told, ["+base", "+west", "-base", "-west"]);
+    let world = stage.app.world_mut();
+    assert_eq!(
+        world.query::<&StreamingVolume>().iter(world).count(),
+        2,
+        "its volumes are not there twice"
+    );
+}
+
+#[test]
+fn another_manifest_ends_one_world_and_starts_the_other() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.told();
+    let mut other = manifest();
+    other.levels[0].name = "ground".into();
+    let handle = add_manifest(&mut stage.app, other);
+    stage.app.world_mut().get_mut::<SeamlessWorld>(stage.world).unwrap().0 = handle.clone();
+    stage.frames(4);
+    let mut told = stage.told();
+    told.sort();
+    assert_eq!(told, ["+ground", "-base"]);
+    let mut manifests = stage.app.world_mut().resource_mut::<Assets<WorldManifest>>();
+    manifests.get_mut(&handle).unwrap().levels[0].name = "floor".into();
+    stage.frames(5);
+    let mut told = stage.told();
+    told.sort();
+    assert_eq!(told, ["+floor", "-ground"], "a manifest that is reloaded starts anew");
+    let world = stage.app.world_mut();
+    assert_eq!(world.query::<&StreamingVolume>().iter(world).count(), 2);
+}
+
+#[test]
+fn diagnostics_count() {
+    let mut stage = Stage::new();
+    stage.fake().held.insert("east");
+    stage.fake().broken.insert("base");
+    stage.ask(|levels| levels.load("east")).unwrap();
+    stage.go(WEST);
+    let store = stage.app.world().resource::<DiagnosticsStore>();
+    let counts = [
+        diagnostics::LIVE,
+        diagnostics::LOADING,
+        diagnostics::WANTED,
+        diagnostics::FAILED,
+    ]
+    .map(|path| store.get(&path).unwrap().measurement().unwrap().value);
+    assert_eq!(counts, [1.0, 1.0, 3.0, 1.0]);
+}
+
+#[test]
+fn a_table_changes_only_when_a_level_does() {
+    #[derive(Resource, Default)]
+    struct Changes(usize);
+    let mut stage = Stage::new();
+    let count = |tables: Query<(), Changed<LevelTable>>, mut changes: ResMut<Changes>| {
+        changes.0 += tables.iter().count();
+    };
+    stage.app.init_resource::<Changes>().add_systems(bevy_app::Last, count);
+    stage.go(WEST);
+    let before = stage.app.world().resource::<Changes>().0;
+    assert!(before > 0);
+    stage.go(WEST + Vec3::Y);
+    assert_eq!(stage.app.world().resource::<Changes>().0, before);
+    stage.go(EAST);
+    assert!(stage.app.world().resource::<Changes>().0 > before);
+}
+
+/// Ten thousand random requests and jumps leave nothing behind, and each level ends as the last request says.
+#[test]
+fn ten_thousand_requests_leave_nothing_behind() {
+    let mut stage = Stage::new();
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    let names = ["base", "west", "east"];
+    for step in 0..10_000u32 {
+        seed = seed.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        let (what, name) = ((seed >> 40) % 12, names[(seed >> 50) as usize % 3]);
+        match what {
+            0 => drop(stage.ask(move |levels| levels.load(name))),
+            1 => drop(stage.ask(move |levels| levels.unload(name))),
+            2 => drop(stage.ask(move |levels| levels.release(name))),
+            3 => drop(stage.fake().held.insert(name)),
+            4 => drop(stage.fake().broken.insert(name)),
+            5..8 => drop((stage.fake().held.remove(name), stage.fake().broken.remove(name))),
+            _ => {
+                let place = [WEST, EAST, Vec3::ZERO][(seed >> 55) as usize % 3];
+                let transform = GlobalTransform::from_translation(place);
+                stage.app.world_mut().entity_mut(stage.source).insert(transform);
+            }
+        }
+        stage.frames(usize::from(step % 3 == 0));
+        assert!(stage.tracked() <= names.len());
+    }
+    stage.fake().held.clear();
+    stage.fake().broken.clear();
+    for name in names {
+        stage.ask(move |levels| levels.unload(name)).unwrap();
+    }
+    stage.frames(3);
+    assert_eq!(stage.tracked(), 0);
+    assert!(stage.fake().known.is_empty());
+    for name in names {
+        assert_eq!(stage.level(name).state(), LevelState::Unloaded);
+        assert_eq!(stage.level(name).times_revealed(), stage.level(name).times_left());
+        let (left, failed) = (stage.level(name).times_left(), stage.level(name).times_failed());
+        assert!(
+            left > 20 && failed > 20,
+            "{name}: only {left} leaves and {failed} failures"
+        );
+    }
+}

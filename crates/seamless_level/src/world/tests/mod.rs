@@ -1,0 +1,220 @@
+//! Tests of worlds: an app whose pipeline is played by [`play_pipeline`], so that each step can be held or failed.
+
+mod bad_input;
+mod lifecycle;
+mod volumes;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy_app::{App, SpawnScene, TaskPoolPlugin};
+use bevy_asset::{AssetPlugin, Assets, Handle};
+use bevy_ecs::{prelude::*, system::RunSystemOnce};
+use bevy_math::Vec3;
+use bevy_transform::components::GlobalTransform;
+use seamless_asset::{InstanceEvent, InstanceId, LoadError, LoadErrorKind, Streamer, StreamingClock, StreamingSystems};
+
+use super::InstanceIndex;
+use crate::*;
+
+/// What [`play_pipeline`] does, and what it has in the world.
+#[derive(Resource, Default)]
+struct Fake {
+    /// Levels that do not get past *Loading*, or past *Leaving*.
+    held: BTreeSet<&'static str>,
+    /// Levels that fail.
+    broken: BTreeSet<&'static str>,
+    known: BTreeMap<InstanceId, Option<Entity>>,
+    loads: usize,
+}
+
+/// Does in one frame what the pipeline does over several.
+fn play_pipeline(
+    tables: Query<&LevelTable>,
+    mut fake: ResMut<Fake>,
+    mut out: MessageWriter<InstanceEvent>,
+    mut commands: Commands,
+) {
+    let fake = &mut *fake;
+    let mut stay = BTreeSet::new();
+    for level in tables.iter().flatten() {
+        let Some(id) = level.instance() else { continue };
+        if level.state() != LevelState::Leaving || fake.held.contains(level.name()) {
+            stay.insert(id);
+        }
+        fake.loads += usize::from(!fake.known.contains_key(&id));
+        let root = fake.known.entry(id).or_default();
+        let loading = matches!(level.state(), LevelState::Loading(_));
+        if !loading || fake.held.contains(level.name()) {
+            continue;
+        }
+        if fake.broken.contains(level.name()) {
+            let error = LoadError::package(level.entry().package.as_str(), LoadErrorKind::NoLevel).into();
+            out.write(InstanceEvent::Failed { id, error });
+            fake.known.remove(&id);
+        } else {
+            let entity = commands.spawn_empty().id();
+            *root = Some(entity);
+            out.write(InstanceEvent::Revealed {
+                id,
+                root: entity,
+                entities: 7,
+            });
+        }
+    }
+    fake.known.retain(|&id, root| {
+        if stay.contains(&id) {
+            return true;
+        }
+        match root {
+            Some(root) => {
+                commands.entity(*root).despawn();
+                out.write(InstanceEvent::Left { id });
+            }
+            None => {
+                out.write(InstanceEvent::Cancelled { id });
+            }
+        }
+        false
+    });
+}
+
+/// All that was told, by messages and by observers: `+level`, `-level`, `!level`, and `!` for a world.
+#[derive(Resource, Default)]
+struct Told {
+    messages: Vec<String>,
+    events: Vec<String>,
+}
+
+fn hear_messages(
+    mut revealed: MessageReader<LevelRevealed>,
+    mut left: MessageReader<LevelLeft>,
+    mut failed: MessageReader<LevelFailed>,
+    mut worlds: MessageReader<WorldFailed>,
+    mut told: ResMut<Told>,
+) {
+    told.messages
+        .extend(revealed.read().map(|event| format!("+{}", event.level)));
+    told.messages
+        .extend(left.read().map(|event| format!("-{}", event.level)));
+    told.messages
+        .extend(failed.read().map(|event| format!("!{}", event.level)));
+    told.messages
+        .extend(worlds.read().map(|event| format!("! {}", event.error)));
+}
+
+fn level_app(plugin: SeamlessLevelPlugin) -> App {
+    let mut app = App::new();
+    app.add_plugins((TaskPoolPlugin::default(), AssetPlugin::default()))
+        .init_resource::<Streamer>()
+        .init_resource::<StreamingClock>()
+        .add_message::<InstanceEvent>()
+        .add_plugins(plugin)
+        .init_resource::<Fake>()
+        .init_resource::<Told>()
+        .add_systems(
+            SpawnScene,
+            (
+                play_pipeline.in_set(StreamingSystems::Reveal),
+                hear_messages.after(LevelSystems::Report),
+            ),
+        )
+        .add_observer(|event: On<LevelRevealed>, mut told: ResMut<Told>| {
+            told.events.push(format!("+{}", event.level));
+        })
+        .add_observer(|event: On<LevelLeft>, mut told: ResMut<Told>| told.events.push(format!("-{}", event.level)))
+        .add_observer(|event: On<LevelFailed>, mut told: ResMut<Told>| told.events.push(format!("!{}", event.level)))
+        .add_observer(|event: On<WorldFailed>, mut told: ResMut<Told>| told.events.push(format!("! {}", event.error)));
+    app
+}
+
+fn ball(center: Vec3, radius: f32) -> VolumeShape {
+    VolumeShape::Sphere { center, radius }
+}
+
+/// Levels `base` (always there), `west` and `east` in balls of radius 10 around x = ∓50, margin 2.
+fn manifest() -> WorldManifest {
+    let level = |name: &str| LevelEntry {
+        name: name.into(),
+        package: format!("{name}.pkg"),
+        always_loaded: name == "base",
+        ..LevelEntry::default()
+    };
+    let volume = |name: &str, x: f32| VolumeEntry {
+        name: format!("around {name}"),
+        shape: ball(Vec3::X * x, 10.0),
+        unload_margin: 2.0,
+        levels: vec![name.into()],
+    };
+    WorldManifest {
+        format: MANIFEST_FORMAT,
+        name: "test".into(),
+        levels: vec![level("base"), level("west"), level("east")],
+        volumes: vec![volume("west", -50.0), volume("east", 50.0)],
+    }
+}
+
+/// The app with a world of [`manifest`] in it, and a source at the origin.
+struct Stage {
+    app: App,
+    world: Entity,
+    source: Entity,
+}
+
+const WEST: Vec3 = Vec3::new(-50.0, 0.0, 0.0);
+const EAST: Vec3 = Vec3::new(50.0, 0.0, 0.0);
+
+impl Stage {
+    fn new() -> Self {
+        Self::with(level_app(SeamlessLevelPlugin::default()))
+    }
+
+    fn with(mut app: App) -> Self {
+        let handle = add_manifest(&mut app, manifest());
+        let world = app.world_mut().spawn(SeamlessWorld(handle)).id();
+        let source = app.world_mut().spawn(StreamingSource::default()).id();
+        Self { app, world, source }
+    }
+
+    fn go(&mut self, position: Vec3) {
+        let transform = GlobalTransform::from_translation(position);
+        self.app.world_mut().entity_mut(self.source).insert(transform);
+        self.frames(3);
+    }
+
+    fn frames(&mut self, count: usize) {
+        (0..count).for_each(|_| self.app.update());
+    }
+
+    fn fake(&mut self) -> Mut<'_, Fake> {
+        self.app.world_mut().resource_mut::<Fake>()
+    }
+
+    /// What was told since the last call; messages and events tell the same.
+    fn told(&mut self) -> Vec<String> {
+        let told = std::mem::take(&mut *self.app.world_mut().resource_mut::<Told>());
+        assert_eq!(told.messages, told.events);
+        told.messages
+    }
+
+    fn level(&self, name: &str) -> &Level {
+        self.app
+            .world()
+            .get::<LevelTable>(self.world)
+            .unwrap()
+            .get(name)
+            .unwrap()
+    }
+
+    fn ask<R: 'static>(&mut self, ask: impl Fn(&mut Levels) -> R + Send + Sync + 'static) -> R {
+        let system = move |mut levels: Levels| ask(&mut levels);
+        self.app.world_mut().run_system_once(system).unwrap()
+    }
+
+    fn tracked(&self) -> usize {
+        self.app.world().resource::<InstanceIndex>().len()
+    }
+}
+
+fn add_manifest(app: &mut App, manifest: WorldManifest) -> Handle<WorldManifest> {
+    app.world_mut().resource_mut::<Assets<WorldManifest>>().add(manifest)
+}

@@ -1,0 +1,115 @@
+//! The app that flies: Bevy, the streamed world, and a streaming source that follows the path.
+
+use bevy::{
+    asset::AssetPlugin,
+    prelude::*,
+    render::{
+        RenderPlugin,
+        settings::{RenderCreation, WgpuSettings},
+    },
+    time::TimeUpdateStrategy,
+    window::ExitCondition,
+    winit::WinitPlugin,
+};
+use bevy_seamless::prelude::*;
+use core::time::Duration;
+use seamless_examples::{
+    flight::{Flight, Pose},
+    generate::WorldOptions,
+};
+
+use crate::{args::Args, prepare::PreparedWorld};
+
+/// Simulated frames per second.
+pub const RATE: f32 = 60.0;
+
+/// The path over whatever world it is.
+#[derive(Resource)]
+pub struct Path {
+    flight: Flight,
+    offset: Vec3,
+    scale: f32,
+    /// The frame of the flight.
+    pub frame: u64,
+}
+
+impl Path {
+    /// The path over the generated world, or a scaled one over the box `bounds`.
+    pub fn new(args: &Args, world: &PreparedWorld, bounds: Option<(Vec3, Vec3)>) -> Self {
+        let options = world.generated.clone().unwrap_or_default();
+        let flight = Flight::new(&options, args.seed);
+        let (offset, scale) = match (&world.generated, bounds) {
+            (None, Some((min, max))) => {
+                let size = (max - min).max_element().max(0.001);
+                (min, size / WorldOptions::default().extent())
+            }
+            _ => (Vec3::ZERO, 1.0),
+        };
+        Self { flight, offset, scale, frame: 0 }
+    }
+
+    /// How many frames the whole flight has.
+    pub fn frames(&self) -> u64 {
+        (self.flight.duration() * RATE) as u64
+    }
+
+    /// Where the camera is in a frame.
+    pub fn pose(&self, frame: u64) -> Pose {
+        let pose = self.flight.pose(frame as f32 / RATE);
+        Pose {
+            position: pose.position * self.scale + self.offset,
+            ..pose
+        }
+    }
+}
+
+/// Marks the entity that follows the path.
+#[derive(Component)]
+pub struct Flyer;
+
+/// An app without window and GPU that streams the world. Its time advances by one simulated frame per update.
+pub fn headless_app() -> App {
+    let mut app = App::new();
+    app.add_plugins(
+        DefaultPlugins
+            .build()
+            .disable::<WinitPlugin>()
+            .set(WindowPlugin {
+                primary_window: None,
+                exit_condition: ExitCondition::DontExit,
+                ..default()
+            })
+            .set(AssetPlugin { file_path: "assets".into(), ..default() })
+            .set(RenderPlugin {
+                render_creation: RenderCreation::Automatic(Box::new(WgpuSettings { backends: None, ..default() })),
+                ..default()
+            }),
+    )
+    .add_plugins(SeamlessPlugins)
+    .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(1.0 / RATE)))
+    .add_systems(Update, follow_path.run_if(resource_exists::<Path>));
+    app
+}
+
+/// Spawns the streamed world and the streaming source that will fly.
+pub fn spawn_world(world: &mut World, manifest: &str) {
+    let manifest = world.resource::<AssetServer>().load(manifest.to_owned());
+    world.spawn(SeamlessWorld(manifest));
+}
+
+/// Moves the source along the path.
+pub fn follow_path(path: Res<Path>, mut flyers: Query<&mut Transform, With<Flyer>>) {
+    let pose = path.pose(path.frame);
+    for mut transform in &mut flyers {
+        *transform = Transform::from_translation(pose.position).looking_to(pose.forward, Vec3::Y);
+    }
+}
+
+/// The box around all levels.
+pub fn bounds_of(table: &LevelTable) -> Option<(Vec3, Vec3)> {
+    table
+        .iter()
+        .filter_map(|level| level.entry().bounds)
+        .map(|(min, max)| (Vec3::from_array(min), Vec3::from_array(max)))
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}

@@ -1,0 +1,49 @@
+//! A streamed open world: generated, cooked on the first run, then flown over along a path with dives and teleports.
+//!
+//! ```text
+//! cargo run --example open_world                                  a window where there is a display, else headless
+//! cargo run --example open_world -- --headless --report report    the measured flight, with a report to look at
+//! cargo run --example open_world -- --world my.world.ron          any other world, through the same road
+//! ```
+//!
+//! The flight measures itself: how long streaming takes on the main thread, whether a level is ever seen in part, whether
+//! one comes late. `report.html` shows it in pictures.
+
+mod args;
+mod flight;
+mod headless;
+mod monitor;
+mod prepare;
+mod summary;
+mod window;
+
+use std::process::ExitCode;
+
+use args::Args;
+use clap::Parser;
+
+#[expect(clippy::print_stderr, reason = "a command line tells its user what is wrong")]
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prepares the world, flies, reports. `false` when the flight met a demand not.
+#[expect(clippy::print_stdout, reason = "the example shows what it does")]
+fn run(args: &Args) -> Result<bool, String> {
+    let world = prepare::prepare(args)?;
+    if args.has_window() {
+        println!("Flying in a window; close it to end the flight.");
+        return Ok(window::fly(args, &world));
+    }
+    println!("Flying headless{}.", if args.headless { "" } else { " (no display found)" });
+    let flown = headless::fly(args, &world)?;
+    summary::report(args, &flown)
+}

@@ -1,0 +1,172 @@
+//! Watches the flight from outside: levels whole or absent, none late, what is in memory. Its own time is not counted.
+
+use bevy::{ecs::archetype::Archetype, prelude::*};
+use bevy_seamless::{
+    asset::{LevelInstance, LoadState},
+    prelude::*,
+};
+use seamless_examples::report::{Footprint, LevelTrack};
+
+/// A level that the camera reaches in this many frames after a teleport is late because of the teleport.
+const TELEPORT_FRAMES: u64 = 60;
+
+/// What was seen so far.
+#[derive(Default)]
+pub struct Monitor {
+    pub tracks: Vec<LevelTrack>,
+    pub violations: u64,
+    pub late: u64,
+    pub late_after_teleport: u64,
+    pub teleports: u64,
+    pub entities_peak: u64,
+    pub mesh_bytes: u64,
+    pub image_bytes: u64,
+    states: Vec<LevelTrackState>,
+    last_teleport: Option<u64>,
+    /// Entities that no level owns.
+    base: usize,
+}
+
+#[derive(Default, Clone)]
+struct LevelTrackState {
+    requested: Option<u32>,
+    live: Option<u32>,
+    inside: bool,
+}
+
+impl Monitor {
+    /// Starts to watch a world whose levels are in `table`; `world` holds no level yet.
+    pub fn new(world: &World, table: &LevelTable) -> Self {
+        let tracks = table.iter().map(|level| LevelTrack {
+            name: level.name().to_owned(),
+            footprint: level.entry().bounds.filter(|_| !level.entry().always_loaded).map(|(min, max)| Footprint {
+                min: [min[0], min[2]],
+                max: [max[0], max[2]],
+            }),
+            ..LevelTrack::default()
+        });
+        Self {
+            tracks: tracks.collect(),
+            states: vec![LevelTrackState::default(); table.len()],
+            base: count_entities(world),
+            ..Self::default()
+        }
+    }
+
+    /// Looks at one frame that is over.
+    pub fn look(&mut self, world: &mut World, frame: u64, camera: Vec3, teleported: bool) {
+        if teleported {
+            self.teleports += 1;
+            self.last_teleport = Some(frame);
+        }
+        let mut tables = world.query::<&LevelTable>();
+        let Ok(table) = tables.single(world) else { return };
+        let mut expected = self.base;
+        for (index, level) in table.iter().enumerate() {
+            if let Some(root) = level.root() {
+                expected += 1 + level.entities() as usize;
+                let changed = self.states[index].live.is_none();
+                // Levels that just came are counted entity by entity, and one other in turn.
+                if changed || frame as usize % table.len() == index {
+                    self.check_level(world, root, level);
+                }
+            }
+            self.follow(index, level, frame as u32);
+            self.check_late(index, level, frame, camera);
+        }
+        let found = count_entities(world);
+        if found != expected {
+            self.violations += 1;
+            warn!("frame {frame}: {found} entities are in the world, its levels have {expected}");
+        }
+        self.entities_peak = self.entities_peak.max((found - self.base.min(found)) as u64);
+        if frame.is_multiple_of(30) {
+            self.measure_memory(world);
+        }
+    }
+
+    fn check_level(&mut self, world: &World, root: Entity, level: &Level) {
+        let alive = descendants(world, root);
+        let known = world.get::<LevelInstance>(root).map(|instance| instance.objects.len());
+        if alive != level.entities() as usize || known != Some(alive) {
+            self.violations += 1;
+            warn!("{}: {alive} of {} entities are there", level.name(), level.entities());
+        }
+    }
+
+    fn follow(&mut self, index: usize, level: &Level, frame: u32) {
+        let (state, track) = (&mut self.states[index], &mut self.tracks[index]);
+        let asked = !matches!(level.state(), LevelState::Unloaded | LevelState::Failed);
+        if asked && state.requested.is_none() {
+            state.requested = Some(frame);
+        } else if !asked && let Some(from) = state.requested.take() {
+            track.requested.push((from, frame));
+        }
+        let live = level.root().is_some();
+        if live && state.live.is_none() {
+            state.live = Some(frame);
+        } else if !live && let Some(from) = state.live.take() {
+            track.live.push((from, frame));
+        }
+    }
+
+    /// A level is late when the camera is over it before it is there.
+    fn check_late(&mut self, index: usize, level: &Level, frame: u64, camera: Vec3) {
+        let Some(footprint) = self.tracks[index].footprint else { return };
+        let inside = (footprint.min[0]..footprint.max[0]).contains(&camera.x)
+            && (footprint.min[1]..footprint.max[1]).contains(&camera.z);
+        let entered = inside && !self.states[index].inside;
+        self.states[index].inside = inside;
+        if !entered || level.root().is_some() {
+            return;
+        }
+        if self.last_teleport.is_some_and(|teleport| frame < teleport + TELEPORT_FRAMES) {
+            self.late_after_teleport += 1;
+        } else {
+            self.late += 1;
+            warn!("frame {frame}: {} is late ({:?})", level.name(), level.state());
+        }
+    }
+
+    fn measure_memory(&mut self, world: &World) {
+        let meshes = world.resource::<Assets<Mesh>>().iter();
+        self.mesh_bytes = meshes
+            .map(|(_, mesh)| mesh.get_vertex_buffer_size() as u64 + mesh.get_index_buffer_bytes().map_or(0, |i| i.len() as u64))
+            .sum();
+        let images = world.resource::<Assets<Image>>().iter();
+        self.image_bytes = images.map(|(_, image)| image.data.as_ref().map_or(0, |data| data.len() as u64)).sum();
+    }
+
+    /// Closes what is still open at the end of the flight.
+    pub fn finish(&mut self, frames: u32) {
+        for (state, track) in self.states.iter_mut().zip(&mut self.tracks) {
+            track.requested.extend(state.requested.take().map(|from| (from, frames)));
+            track.live.extend(state.live.take().map(|from| (from, frames)));
+        }
+    }
+}
+
+/// Whether all levels that are wanted are there.
+pub fn is_settled(table: &LevelTable) -> bool {
+    table.iter().all(|level| {
+        let waits = matches!(level.state(), LevelState::Loading(state) if state != LoadState::Failed);
+        !waits && (!level.is_wanted() || level.root().is_some() || level.state() == LevelState::Failed)
+    })
+}
+
+/// Entities of all archetypes, those of resources, observers and systems included.
+fn count_entities(world: &World) -> usize {
+    world.archetypes().iter().map(Archetype::len).map(|len| len as usize).sum()
+}
+
+fn descendants(world: &World, root: Entity) -> usize {
+    let mut count = 0;
+    let mut stack = vec![root];
+    while let Some(entity) = stack.pop() {
+        if let Some(children) = world.get::<Children>(entity) {
+            count += children.len();
+            stack.extend(children.iter());
+        }
+    }
+    count
+}

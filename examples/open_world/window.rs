@@ -1,0 +1,79 @@
+//! The flight in a window: the same world and path, drawn; the window's title tells how streaming does.
+
+use bevy::{
+    asset::AssetPlugin,
+    prelude::*,
+    window::PrimaryWindow,
+};
+use bevy_seamless::prelude::*;
+
+use crate::{
+    args::Args,
+    flight::{Flyer, Path, RATE, bounds_of, follow_path, spawn_world},
+    prepare::PreparedWorld,
+};
+
+#[derive(Resource)]
+struct FramesLeft(Option<u64>);
+
+/// Flies until the window is closed, or for `--frames`. Returns whether nothing failed.
+pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
+    let mut app = App::new();
+    app.add_plugins(DefaultPlugins.set(AssetPlugin { file_path: "assets".into(), ..default() }))
+        .add_plugins(SeamlessPlugins)
+        .insert_resource(FramesLeft(args.frames))
+        .insert_resource(ClearColor(Color::srgb(0.53, 0.68, 0.85)))
+        .add_systems(Update, (follow_path.run_if(resource_exists::<Path>), show, count_frames));
+    spawn_world(app.world_mut(), &world.manifest);
+    app.world_mut().spawn((Flyer, StreamingSource::default(), Camera3d::default(), Transform::default()));
+    let (world, seed, report) = (world.generated.clone(), args.seed, args.report.clone());
+    let manifest = String::new();
+    app.add_systems(Update, move |mut commands: Commands, tables: Query<&LevelTable>, path: Option<Res<Path>>| {
+        let (None, Ok(table)) = (path, tables.single()) else { return };
+        let args = Args { world: None, headless: false, report: report.clone(), frames: None, seed };
+        let prepared = PreparedWorld { manifest: manifest.clone(), generated: world.clone() };
+        commands.insert_resource(Path::new(&args, &prepared, bounds_of(table)));
+    });
+    app.run().is_success()
+}
+
+/// Advances the path in real time, and writes the counters into the window's title twice a second.
+fn show(
+    time: Res<Time>,
+    path: Option<ResMut<Path>>,
+    stats: Res<StreamingStats>,
+    settings: Res<StreamingSettings>,
+    mut windows: Query<&mut Window, With<PrimaryWindow>>,
+    mut shown: Local<f32>,
+    mut flown: Local<f32>,
+) {
+    let Some(mut path) = path else { return };
+    *flown += time.delta_secs();
+    path.frame = (*flown * RATE) as u64 % path.frames().max(1);
+    *shown += time.delta_secs();
+    if *shown < 0.5 {
+        return;
+    }
+    *shown = 0.0;
+    for mut window in &mut windows {
+        window.title = format!(
+            "bevy_seamless: {} levels, {} entities, streaming {:.2} of {:.1} ms, {} revealed, {} left, {} overruns",
+            stats.live_instances,
+            stats.live_entities,
+            stats.last_frame.as_secs_f64() * 1e3,
+            settings.budget.as_secs_f64() * 1e3,
+            stats.revealed,
+            stats.left,
+            stats.overrun_count
+        );
+    }
+}
+
+fn count_frames(mut left: ResMut<FramesLeft>, mut exit: MessageWriter<AppExit>) {
+    if let Some(left) = &mut left.0 {
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            exit.write(AppExit::Success);
+        }
+    }
+}
