@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use seamless_examples::display::has_display;
 
 /// A streamed open world, generated, cooked and flown over.
 #[derive(Parser, Debug)]
@@ -27,7 +28,6 @@ pub struct Args {
 impl Args {
     /// Whether to open a window: there is a display, and nobody asked for none.
     pub fn has_window(&self) -> bool {
-        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        !self.headless && (set("DISPLAY") || set("WAYLAND_DISPLAY"))
+        !self.headless && has_display()
     }
 }

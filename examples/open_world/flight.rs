@@ -1,19 +1,10 @@
 //! The app that flies: Bevy, the streamed world, and a streaming source that follows the path.
 
-use bevy::{
-    asset::AssetPlugin,
-    prelude::*,
-    render::{
-        RenderPlugin,
-        settings::{RenderCreation, WgpuSettings},
-    },
-    time::TimeUpdateStrategy,
-    window::ExitCondition,
-    winit::WinitPlugin,
-};
+use bevy::{prelude::*, time::TimeUpdateStrategy};
 use bevy_seamless::prelude::*;
 use core::time::Duration;
 use seamless_examples::{
+    display::headless_plugins,
     flight::{Flight, Pose},
     generate::WorldOptions,
 };
@@ -70,24 +61,10 @@ pub struct Flyer;
 /// An app without window and GPU that streams the world. Its time advances by one simulated frame per update.
 pub fn headless_app() -> App {
     let mut app = App::new();
-    app.add_plugins(
-        DefaultPlugins
-            .build()
-            .disable::<WinitPlugin>()
-            .set(WindowPlugin {
-                primary_window: None,
-                exit_condition: ExitCondition::DontExit,
-                ..default()
-            })
-            .set(AssetPlugin { file_path: "assets".into(), ..default() })
-            .set(RenderPlugin {
-                render_creation: RenderCreation::Automatic(Box::new(WgpuSettings { backends: None, ..default() })),
-                ..default()
-            }),
-    )
-    .add_plugins(SeamlessPlugins)
-    .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(1.0 / RATE)))
-    .add_systems(Update, follow_path.run_if(resource_exists::<Path>));
+    app.add_plugins(headless_plugins())
+        .add_plugins(SeamlessPlugins)
+        .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(1.0 / RATE)))
+        .add_systems(Update, follow_path.run_if(resource_exists::<Path>));
     app
 }
 

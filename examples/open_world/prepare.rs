@@ -88,6 +88,9 @@ fn is_cooked(out: &Path) -> bool {
     matches!((built, cooked), (Ok(built), Ok(cooked)) if built <= cooked && cooked <= SystemTime::now())
 }
 
+/// Further ones are only counted; `seamless cook` lists them all.
+const WARNINGS_SHOWN: usize = 3;
+
 /// Written last, so that an interrupted cook is not taken for a finished one.
 const STAMP: &str = "cooked.stamp";
 
@@ -103,8 +106,11 @@ fn cook(world: &Path, out: &Path) -> Result<(), String> {
         .cook(world, out, &options, &progress)
         .map_err(|error| describe(&error))?;
     progress.0.borrow().finish_and_clear();
-    for warning in &report.warnings {
+    for warning in report.warnings.iter().take(WARNINGS_SHOWN) {
         println!("warning: {warning}");
+    }
+    if report.warnings.len() > WARNINGS_SHOWN {
+        println!("... and {} warnings more", report.warnings.len() - WARNINGS_SHOWN);
     }
     println!(
         "Cooked {} levels into {} packages in {:.1} s.",

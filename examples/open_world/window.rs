@@ -1,11 +1,8 @@
 //! The flight in a window: the same world and path, drawn; the window's title tells how streaming does.
 
-use bevy::{
-    asset::AssetPlugin,
-    prelude::*,
-    window::PrimaryWindow,
-};
+use bevy::{prelude::*, window::PrimaryWindow};
 use bevy_seamless::prelude::*;
+use seamless_examples::display::window_plugins;
 
 use crate::{
     args::Args,
@@ -19,7 +16,7 @@ struct FramesLeft(Option<u64>);
 /// Flies until the window is closed, or for `--frames`. Returns whether nothing failed.
 pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
     let mut app = App::new();
-    app.add_plugins(DefaultPlugins.set(AssetPlugin { file_path: "assets".into(), ..default() }))
+    app.add_plugins(window_plugins())
         .add_plugins(SeamlessPlugins)
         .insert_resource(FramesLeft(args.frames))
         .insert_resource(ClearColor(Color::srgb(0.53, 0.68, 0.85)))

@@ -30,6 +30,9 @@ pub struct Row {
     /// Least and wanted ratio of peer to ours, and the largest ratio of ours to the limit.
     #[serde(skip)]
     pub targets: Targets,
+    /// More to print below the table.
+    #[serde(skip)]
+    pub note: String,
 }
 
 /// What a row is to reach.
@@ -75,6 +78,7 @@ impl Samples {
             samples: self.ours.len(),
             spread: if ours == 0.0 { 0.0 } else { width / ours },
             targets,
+            note: String::new(),
         }
     }
 }
@@ -120,6 +124,9 @@ pub fn table(rows: &[Row]) -> String {
             row.spread,
             row.samples,
         );
+    }
+    for row in rows.iter().filter(|row| !row.note.is_empty()) {
+        let _ = writeln!(text, "\n{}: {}", row.name, row.note);
     }
     text
 }

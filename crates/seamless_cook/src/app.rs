@@ -239,7 +239,9 @@ fn encode_levels(
 }
 
 fn keep_images_on_gpu_only(world: &mut World) {
-    let Some(mut images) = world.get_resource_mut::<Assets<Image>>() else { return };
+    let Some(mut images) = world.get_resource_mut::<Assets<Image>>() else {
+        return;
+    };
     let kept: Vec<_> = images
         .iter()
         .filter(|(_, image)| image.asset_usage.contains(bevy::asset::RenderAssetUsages::all()))

@@ -17,7 +17,11 @@ pub(crate) enum AssetKey {
     /// An asset with a path: file, and label if it has one.
     Path { path: String, type_path: String },
     /// An asset without a path: the n-th of its type in the level that met it first.
-    Anonymous { level: usize, type_path: String, order: u32 },
+    Anonymous {
+        level: usize,
+        type_path: String,
+        order: u32,
+    },
 }
 
 impl AssetKey {
@@ -176,7 +180,11 @@ fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, message: &str
         },
         AssetKey::Anonymous { .. } => (walk.source.to_owned(), key.path()),
     };
-    ContentError::new(file, object, format!("{message} (needed by {referrer} in `{}`)", walk.source))
+    ContentError::new(
+        file,
+        object,
+        format!("{message} (needed by {referrer} in `{}`)", walk.source),
+    )
 }
 
 /// Encodes one asset; gives it with the handles that it refers to.
@@ -184,10 +192,13 @@ fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(EncodedObject, Ve
     let state = walk.world.resource::<AssetServer>().load_state(handle.id());
     match state {
         LoadState::Failed(cause) => {
-            return Err(format!("failed to load: {cause}; correct the path or the file, or remove the reference"));
+            return Err(format!(
+                "failed to load: {cause}; correct the path or the file, or remove the reference"
+            ));
         }
         LoadState::Loading => {
-            let message = "was still loading when its level was given up; check the file, then mend the level's other errors";
+            let message =
+                "was still loading when its level was given up; check the file, then mend the level's other errors";
             return Err(message.into());
         }
         LoadState::NotLoaded | LoadState::Loaded => {}

@@ -43,14 +43,24 @@ pub(crate) fn of_level(
         if let Some(parent) = hierarchy.parents[index] {
             globals[index] = globals[parent];
         }
-        let local = components.get(Transform::type_path()).and_then(|value| value.downcast_ref::<Transform>());
+        let local = components
+            .get(Transform::type_path())
+            .and_then(|value| value.downcast_ref::<Transform>());
         if let Some(local) = local {
             globals[index] *= local.compute_affine();
         }
-        let mesh = components.get(Mesh3d::type_path()).and_then(|value| value.downcast_ref::<Mesh3d>());
-        let Some(id) = mesh.map(|mesh| mesh.0.id()) else { continue };
-        let aabb = known.entry(id).or_insert_with(|| meshes.get(id).and_then(Mesh::compute_aabb));
-        let Some((min, max)) = aabb.as_ref().and_then(|aabb| transformed(aabb, &globals[index])) else { continue };
+        let mesh = components
+            .get(Mesh3d::type_path())
+            .and_then(|value| value.downcast_ref::<Mesh3d>());
+        let Some(id) = mesh.map(|mesh| mesh.0.id()) else {
+            continue;
+        };
+        let aabb = known
+            .entry(id)
+            .or_insert_with(|| meshes.get(id).and_then(Mesh::compute_aabb));
+        let Some((min, max)) = aabb.as_ref().and_then(|aabb| transformed(aabb, &globals[index])) else {
+            continue;
+        };
         bounds = Some(bounds.map_or((min, max), |(least, most)| (least.min(min), most.max(max))));
     }
     bounds.map(|(min, max)| (min.to_array(), max.to_array()))

@@ -18,7 +18,11 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 #[derive(Parser)]
-#[command(name = "seamless", version, about = "Cooks worlds into packages for Bevy, and looks into them.")]
+#[command(
+    name = "seamless",
+    version,
+    about = "Cooks worlds into packages for Bevy, and looks into them."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -102,7 +106,11 @@ impl CookApp {
                 report_cook(&result, &out, json, &mut text)
             }
             Command::Inspect { package, json } => print_result(inspect(&package), &mut text, |info, text| {
-                if json { to_json(info, text) } else { print_package(info, text) }
+                if json {
+                    to_json(info, text)
+                } else {
+                    print_package(info, text)
+                }
             }),
             Command::List { directory } => print_result(list(&directory), &mut text, |worlds, text| {
                 if worlds.is_empty() {
@@ -124,7 +132,11 @@ fn complain(message: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{message}");
 }
 
-fn print_result<T>(result: Result<T, InspectError>, text: &mut String, print: impl FnOnce(&T, &mut String)) -> ExitCode {
+fn print_result<T>(
+    result: Result<T, InspectError>,
+    text: &mut String,
+    print: impl FnOnce(&T, &mut String),
+) -> ExitCode {
     match result {
         Ok(value) => {
             print(&value, text);
@@ -206,7 +218,11 @@ fn size(bytes: u64) -> String {
         value /= 1024.0;
         unit = next;
     }
-    if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") }
+    if unit == "B" {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {unit}")
+    }
 }
 
 fn print_package(info: &PackageInfo, text: &mut String) {
@@ -221,7 +237,10 @@ fn print_package(info: &PackageInfo, text: &mut String) {
     );
     *text += &format!("\nimports: {}\n", info.imports.len());
     for import in &info.imports {
-        *text += &format!("  {}  {}#{}  {}\n", import.id, import.package, import.object, import.class);
+        *text += &format!(
+            "  {}  {}#{}  {}\n",
+            import.id, import.package, import.object, import.class
+        );
     }
     *text += &format!("\nexports: {}\n", info.exports.len());
     for (index, export) in info.exports.iter().enumerate() {
@@ -243,7 +262,12 @@ fn print_package(info: &PackageInfo, text: &mut String) {
         }
     }
     let Some(level) = &info.level else { return };
-    *text += &format!("\nlevel: {} entities, {} roots, {} groups\n", level.entities, level.roots, level.groups.len());
+    *text += &format!(
+        "\nlevel: {} entities, {} roots, {} groups\n",
+        level.entities,
+        level.roots,
+        level.groups.len()
+    );
     for (index, group) in level.groups.iter().enumerate() {
         *text += &format!("  group {index}: {} entities\n", group.rows);
         for column in &group.columns {

@@ -23,7 +23,11 @@ fn get<'a, T: Reflect + TypePath>(entity: &SourceEntity<'a>) -> Option<&'a T> {
 impl Hierarchy {
     /// Follows `ChildOf`; siblings lie as in their parent's `Children`, and those that it does not list come last.
     pub(crate) fn of(entities: &[SourceEntity]) -> Self {
-        let index: HashMap<Entity, usize> = entities.iter().enumerate().map(|(index, entity)| (entity.entity, index)).collect();
+        let index: HashMap<Entity, usize> = entities
+            .iter()
+            .enumerate()
+            .map(|(index, entity)| (entity.entity, index))
+            .collect();
         let parents: Vec<Option<usize>> = entities
             .iter()
             .map(|entity| get::<ChildOf>(entity).and_then(|parent| index.get(&parent.parent()).copied()))
@@ -56,7 +60,11 @@ impl Hierarchy {
             }
         }
         let circles = (0..entities.len()).filter(|index| !reached[*index]).collect();
-        Self { order, parents, circles }
+        Self {
+            order,
+            parents,
+            circles,
+        }
     }
 
     /// Each entity's path of names, by scene index: `Body/Wheel`, `Body/Wheel~1` for the second of that name, `Body/~0`

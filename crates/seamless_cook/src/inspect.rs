@@ -162,8 +162,12 @@ pub fn inspect(path: &Path) -> Result<PackageInfo, InspectError> {
         content_hash: format!("{:016x}", summary.content_hash),
         names: summary.name_count,
         header_bytes: summary.header_len(),
-        imports: (0..package.imports().len()).map(|index| import_info(&package, index)).collect(),
-        exports: (0..package.exports().len()).map(|index| export_info(&package, index)).collect(),
+        imports: (0..package.imports().len())
+            .map(|index| import_info(&package, index))
+            .collect(),
+        exports: (0..package.exports().len())
+            .map(|index| export_info(&package, index))
+            .collect(),
         level: level_info(&package, &bytes, path)?,
     })
 }
@@ -174,13 +178,19 @@ fn import_info(package: &Package, index: usize) -> ImportInfo {
         package: text(package.import_package(index)),
         object: text(package.import_name(index)),
         class: text(package.import_type(index)),
-        id: package.imports().get(index).map(|import| import.object_id.to_string()).unwrap_or_default(),
+        id: package
+            .imports()
+            .get(index)
+            .map(|import| import.object_id.to_string())
+            .unwrap_or_default(),
     }
 }
 
 fn export_info(package: &Package, index: usize) -> ExportInfo {
     let export = package.exports().get(index);
-    let class = package.class_of(index).map_or("class", |schema| schema.type_path.as_str());
+    let class = package
+        .class_of(index)
+        .map_or("class", |schema| schema.type_path.as_str());
     let refs = package.refs(index).iter().map(|reference| match reference.target() {
         RefTarget::None => "nothing".to_owned(),
         RefTarget::Export(index) => package.export_name(index).unwrap_or_default().to_owned(),
@@ -202,18 +212,30 @@ fn export_info(package: &Package, index: usize) -> ExportInfo {
 }
 
 fn level_info(package: &Package, bytes: &[u8], path: &Path) -> Result<Option<LevelInfo>, InspectError> {
-    let is_level = |index: &usize| package.class_of(*index).is_some_and(|schema| schema.type_path == LEVEL_CLASS);
-    let Some(index) = (0..package.exports().len()).find(is_level) else { return Ok(None) };
-    let data = package.export_data(index, bytes, 0).map_err(|source| InspectError::Package {
-        path: path.to_owned(),
-        source,
-    })?;
+    let is_level = |index: &usize| {
+        package
+            .class_of(*index)
+            .is_some_and(|schema| schema.type_path == LEVEL_CLASS)
+    };
+    let Some(index) = (0..package.exports().len()).find(is_level) else {
+        return Ok(None);
+    };
+    let data = package
+        .export_data(index, bytes, 0)
+        .map_err(|source| InspectError::Package {
+            path: path.to_owned(),
+            source,
+        })?;
     let table = LevelTable::parse(&data, u32::MAX).map_err(|source| InspectError::Level {
         path: path.to_owned(),
         object: package.export_name(index).unwrap_or_default().to_owned(),
         source,
     })?;
-    let class_name = |class: u32| package.schema(class as usize).map_or("unknown", |schema| schema.type_path.as_str());
+    let class_name = |class: u32| {
+        package
+            .schema(class as usize)
+            .map_or("unknown", |schema| schema.type_path.as_str())
+    };
     let groups = table.groups.iter().map(|group| GroupInfo {
         rows: group.rows,
         columns: group
@@ -277,7 +299,10 @@ pub fn list(directory: &Path) -> Result<Vec<WorldInfo>, InspectError> {
     let mut manifests = Vec::new();
     for entry in fs::read_dir(directory).map_err(io)? {
         let path = entry.map_err(io)?.path();
-        if path.extension().is_some_and(|extension| extension == MANIFEST_EXTENSION) {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == MANIFEST_EXTENSION)
+        {
             manifests.push(path);
         }
     }
@@ -290,16 +315,28 @@ fn world_info(directory: &Path, path: &Path) -> Result<WorldInfo, InspectError> 
         path: path.to_owned(),
         source,
     })?;
-    let manifest = WorldManifest::from_ron(&bytes, &ManifestLimits::default()).map_err(|source| InspectError::Manifest {
-        path: path.to_owned(),
-        source,
-    })?;
+    let manifest =
+        WorldManifest::from_ron(&bytes, &ManifestLimits::default()).map_err(|source| InspectError::Manifest {
+            path: path.to_owned(),
+            source,
+        })?;
     let size = |file: &str| fs::metadata(directory.join(file)).ok().map(|metadata| metadata.len());
-    let mut shared: Vec<&str> = manifest.levels.iter().flat_map(|level| &level.dependencies).map(String::as_str).collect();
+    let mut shared: Vec<&str> = manifest
+        .levels
+        .iter()
+        .flat_map(|level| &level.dependencies)
+        .map(String::as_str)
+        .collect();
     shared.sort_unstable();
     shared.dedup();
-    let packages = shared.iter().copied().chain(manifest.levels.iter().map(|level| level.package.as_str()));
-    let missing = packages.filter(|file| size(file).is_none()).map(str::to_owned).collect();
+    let packages = shared
+        .iter()
+        .copied()
+        .chain(manifest.levels.iter().map(|level| level.package.as_str()));
+    let missing = packages
+        .filter(|file| size(file).is_none())
+        .map(str::to_owned)
+        .collect();
     Ok(WorldInfo {
         name: manifest.name.clone(),
         manifest: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),

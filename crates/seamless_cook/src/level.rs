@@ -7,7 +7,8 @@ use bevy::asset::UntypedHandle;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::codec::{
-    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, Encoding, EntityRows, description_of, encode_reflected, schema,
+    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, Encoding, EntityRows, description_of,
+    encode_reflected, schema,
 };
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_package::{Role, Schema};
@@ -75,7 +76,8 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn error(&mut self, object: impl Into<String>, message: impl Into<String>) {
-        self.errors.push(ContentError::new(self.level.source.as_str(), object, message));
+        self.errors
+            .push(ContentError::new(self.level.source.as_str(), object, message));
     }
 }
 
@@ -154,7 +156,11 @@ impl LevelEncoder {
         let hierarchy = Hierarchy::of(&scene.entities);
         job.names = match job.level.kind {
             SourceKind::Gltf(_) => hierarchy.names(&scene.entities, &[LEVEL_EXPORT]),
-            SourceKind::DynamicWorld => scene.entities.iter().map(|entity| entity.entity.to_bits().to_string()).collect(),
+            SourceKind::DynamicWorld => scene
+                .entities
+                .iter()
+                .map(|entity| entity.entity.to_bits().to_string())
+                .collect(),
         };
         for &index in &hierarchy.circles {
             let number = scene.entities[index].entity;
@@ -171,7 +177,11 @@ impl LevelEncoder {
         let resources = self.encode_resources(job, scene, walk, store, warnings);
         EncodedLevel {
             entities: rows.iter().map(|index| job.names[*index].clone()).collect(),
-            roots: (0_u32..).zip(&rows).filter(|(_, index)| hierarchy.parents[**index].is_none()).map(|(row, _)| row).collect(),
+            roots: (0_u32..)
+                .zip(&rows)
+                .filter(|(_, index)| hierarchy.parents[**index].is_none())
+                .map(|(row, _)| row)
+                .collect(),
             groups,
             references,
             resources,
@@ -265,23 +275,41 @@ impl LevelEncoder {
             ResourcePolicy::Ignore => {
                 for name in names {
                     let message = "is left out, as the world file says";
-                    warnings.push(ContentError::new(job.level.source.as_str(), format!("resource `{name}`"), message));
+                    warnings.push(ContentError::new(
+                        job.level.source.as_str(),
+                        format!("resource `{name}`"),
+                        message,
+                    ));
                 }
                 Vec::new()
             }
             ResourcePolicy::Persistent => {
                 for name in &scene.opaque_resources {
-                    job.error(format!("resource `{name}`"), "is not registered for reflection; add `app.register_type::<…>()`");
+                    job.error(
+                        format!("resource `{name}`"),
+                        "is not registered for reflection; add `app.register_type::<…>()`",
+                    );
                 }
-                let values: BTreeMap<&str, &dyn Reflect> =
-                    scene.resources.iter().map(|value| (value.reflect_type_path(), *value)).collect();
-                values.into_values().filter_map(|value| encode_resource(job, value, walk, store)).collect()
+                let values: BTreeMap<&str, &dyn Reflect> = scene
+                    .resources
+                    .iter()
+                    .map(|value| (value.reflect_type_path(), *value))
+                    .collect();
+                values
+                    .into_values()
+                    .filter_map(|value| encode_resource(job, value, walk, store))
+                    .collect()
             }
         }
     }
 }
 
-fn encode_resource(job: &mut Job, value: &dyn Reflect, walk: &AssetWalk, store: &mut AssetStore) -> Option<EncodedResource> {
+fn encode_resource(
+    job: &mut Job,
+    value: &dyn Reflect,
+    walk: &AssetWalk,
+    store: &mut AssetStore,
+) -> Option<EncodedResource> {
     let type_path = value.reflect_type_path().to_owned();
     let object = format!("resource `{type_path}`");
     let info = job.registry.get_type_info(value.as_any().type_id());
@@ -310,7 +338,10 @@ fn add_assets(
     walk: &AssetWalk,
     store: &mut AssetStore,
 ) -> Vec<AssetKey> {
-    handles.iter().map(|handle| store.add(walk, handle, referrer, &mut job.errors)).collect()
+    handles
+        .iter()
+        .map(|handle| store.add(walk, handle, referrer, &mut job.errors))
+        .collect()
 }
 
 /// Components that cannot be read, each once, with the first entity that has it.
@@ -320,7 +351,10 @@ fn list_problems(job: &mut Job, scene: &Scene) {
         by_message.entry(message).or_default().push(*entity);
     }
     for (message, entities) in by_message {
-        let index = scene.entities.iter().position(|entity| entities.contains(&entity.entity));
+        let index = scene
+            .entities
+            .iter()
+            .position(|entity| entities.contains(&entity.entity));
         let object = match (index, entities.len()) {
             (None, _) => "resources".to_owned(),
             (Some(index), 1) => format!("entity `{}`", job.names[index]),

@@ -38,6 +38,7 @@ mod hierarchy;
 mod inspect;
 mod level;
 mod load;
+mod output;
 mod plan;
 mod progress;
 mod report;

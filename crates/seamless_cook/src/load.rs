@@ -118,7 +118,8 @@ impl<'a> Loader<'a> {
         let (active, level) = (self.active.get(index)?.as_ref()?, self.levels.get(index)?);
         let server = world.resource::<AssetServer>();
         let quiet = active.changed.max(self.mark.1).elapsed();
-        let error = |message: String| ContentError::new(level.source.as_str(), format!("level `{}`", level.name), message);
+        let error =
+            |message: String| ContentError::new(level.source.as_str(), format!("level `{}`", level.name), message);
         let loaded = match server.load_state(active.handle.id()) {
             LoadState::Failed(cause) => {
                 let message = format!("failed to load: {cause}; correct the file, or add what loads it to the cooker");

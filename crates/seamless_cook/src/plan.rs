@@ -66,7 +66,9 @@ impl WorldPlan {
         let file = world_file.display().to_string();
         let one = |message: String| vec![ContentError::new(file.as_str(), "", message)];
         if !file.ends_with(WORLD_EXTENSION) {
-            return Err(one(format!("is no world file; give a file whose name ends with `{WORLD_EXTENSION}`")));
+            return Err(one(format!(
+                "is no world file; give a file whose name ends with `{WORLD_EXTENSION}`"
+            )));
         }
         let world_file = std::path::absolute(world_file)
             .map(|path| normalized(&path))
@@ -80,7 +82,11 @@ impl WorldPlan {
             errors: Vec::new(),
         };
         let plan = checker.plan(source);
-        if checker.errors.is_empty() { Ok(plan) } else { Err(checker.errors) }
+        if checker.errors.is_empty() {
+            Ok(plan)
+        } else {
+            Err(checker.errors)
+        }
     }
 }
 
@@ -108,7 +114,10 @@ impl Checker<'_> {
                 Ok(path) => level.asset_path = path.to_owned(),
                 Err(_) => self.error(
                     format!("level `{}`", level.name),
-                    format!("its source `{}` is outside the world's `root`; move it, or widen `root`", level.source),
+                    format!(
+                        "its source `{}` is outside the world's `root`; move it, or widen `root`",
+                        level.source
+                    ),
                 ),
             }
         }
@@ -116,7 +125,9 @@ impl Checker<'_> {
         let names: BTreeSet<&str> = levels.iter().map(|level| level.name.as_str()).collect();
         let mut seen = BTreeSet::new();
         let volumes = source.volumes.into_iter().enumerate();
-        let volumes = volumes.map(|(index, volume)| self.volume(index, volume, &names, &mut seen)).collect();
+        let volumes = volumes
+            .map(|(index, volume)| self.volume(index, volume, &names, &mut seen))
+            .collect();
         WorldPlan {
             name: world_name(self.world_file),
             root,
@@ -141,14 +152,20 @@ impl Checker<'_> {
         self.placement(&object, &level);
         let kind = self.kind(&object, file, label);
         if Path::new(file).is_absolute() {
-            self.error(&object, format!("its source `{file}` is an absolute path; write it relative to the world file"));
+            self.error(
+                &object,
+                format!("its source `{file}` is an absolute path; write it relative to the world file"),
+            );
             return None;
         }
         let path = normalized(&directory.join(file));
         if path == self.world_file {
             self.error(&object, "lists the world file itself as its source; name a scene");
         } else if kind.is_some() && !path.is_file() {
-            self.error(&object, format!("its source `{file}` is not there; correct the path, or make the file"));
+            self.error(
+                &object,
+                format!("its source `{file}` is not there; correct the path, or make the file"),
+            );
         }
         if self.errors.len() > before {
             return None;
@@ -169,12 +186,18 @@ impl Checker<'_> {
     fn placement(&mut self, object: &str, level: &LevelSource) {
         let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
         if !finite(&level.translation) || !finite(&level.rotation) || !finite(&level.scale) {
-            self.error(object, "its placement holds NaN or an infinite number; write finite numbers");
+            self.error(
+                object,
+                "its placement holds NaN or an infinite number; write finite numbers",
+            );
             return;
         }
         let length: f32 = level.rotation.iter().map(|value| value * value).sum();
         if (length - 1.0).abs() > 1e-2 {
-            self.error(object, "its `rotation` is no unit quaternion; (0.0, 0.0, 0.0, 1.0) turns nothing");
+            self.error(
+                object,
+                "its `rotation` is no unit quaternion; (0.0, 0.0, 0.0, 1.0) turns nothing",
+            );
         }
         if level.scale.contains(&0.0) {
             self.error(object, "its `scale` is zero on an axis; nothing would be seen of it");
@@ -184,10 +207,15 @@ impl Checker<'_> {
     fn kind(&mut self, object: &str, file: &str, label: Option<&str>) -> Option<SourceKind> {
         let lower = file.to_ascii_lowercase();
         if lower.ends_with(".gltf") || lower.ends_with(".glb") {
-            let Some(label) = label else { return Some(SourceKind::Gltf(None)) };
+            let Some(label) = label else {
+                return Some(SourceKind::Gltf(None));
+            };
             let index = label.strip_prefix("Scene").and_then(|index| index.parse().ok());
             if index.is_none() {
-                self.error(object, format!("`#{label}` names no scene; write `#Scene0`, `#Scene1` and so on"));
+                self.error(
+                    object,
+                    format!("`#{label}` names no scene; write `#Scene0`, `#Scene1` and so on"),
+                );
             }
             return Some(SourceKind::Gltf(Some(index?)));
         }
@@ -200,7 +228,10 @@ impl Checker<'_> {
         if lower.ends_with(WORLD_EXTENSION) {
             self.error(object, "a world cannot be a level of a world; name scenes");
         } else {
-            self.error(object, format!("`{file}` is no scene; sources are `.gltf`, `.glb` or `.scn.ron` files"));
+            self.error(
+                object,
+                format!("`{file}` is no scene; sources are `.gltf`, `.glb` or `.scn.ron` files"),
+            );
         }
         None
     }
@@ -212,11 +243,17 @@ impl Checker<'_> {
             return common;
         };
         if Path::new(root).is_absolute() {
-            self.error("root", format!("`{root}` is an absolute path; write it relative to the world file"));
+            self.error(
+                "root",
+                format!("`{root}` is an absolute path; write it relative to the world file"),
+            );
         }
         let path = normalized(&directory.join(root));
         if !path.is_dir() {
-            self.error("root", format!("`{root}` is no directory; correct it, or leave it away"));
+            self.error(
+                "root",
+                format!("`{root}` is no directory; correct it, or leave it away"),
+            );
         }
         path
     }
@@ -247,7 +284,9 @@ impl Checker<'_> {
             self.error(&object, "there are two volumes of this name; give one another `name`");
         }
         volume.name = Some(name);
-        let margin = volume.unload_margin.unwrap_or_else(|| volume.shape.default_unload_margin());
+        let margin = volume
+            .unload_margin
+            .unwrap_or_else(|| volume.shape.default_unload_margin());
         if let Err(fault) = volume.shape.validate(margin) {
             self.error(&object, fault.to_string());
         }
@@ -258,7 +297,10 @@ impl Checker<'_> {
         if self.errors.is_empty() {
             for level in &volume.levels {
                 if !levels.contains(level.as_str()) {
-                    self.error(&object, format!("names `{level}`, which is no level of this world; correct the name"));
+                    self.error(
+                        &object,
+                        format!("names `{level}`, which is no level of this world; correct the name"),
+                    );
                 }
             }
         }
@@ -269,7 +311,11 @@ impl Checker<'_> {
 /// Rounds off what an author's few digits leave over; a rotation that is exact stays as it is.
 fn unit(rotation: [f32; 4]) -> [f32; 4] {
     let length = rotation.iter().map(|value| value * value).sum::<f32>().sqrt();
-    if (length - 1.0).abs() < 1e-6 { rotation } else { rotation.map(|value| value / length) }
+    if (length - 1.0).abs() < 1e-6 {
+        rotation
+    } else {
+        rotation.map(|value| value / length)
+    }
 }
 
 /// A level's name becomes a file name, on every system.
@@ -291,8 +337,12 @@ fn check_name(name: &str) -> Result<(), String> {
 fn default_name(file: &str, label: Option<&str>) -> String {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let lower = name.to_ascii_lowercase();
-    let ending = [".scn.ron", ".gltf", ".glb"].into_iter().find(|ending| lower.ends_with(ending));
-    let stem = ending.and_then(|ending| name.get(..name.len() - ending.len())).unwrap_or(name);
+    let ending = [".scn.ron", ".gltf", ".glb"]
+        .into_iter()
+        .find(|ending| lower.ends_with(ending));
+    let stem = ending
+        .and_then(|ending| name.get(..name.len() - ending.len()))
+        .unwrap_or(name);
     match label {
         Some(label) => format!("{stem}_{label}"),
         None => stem.to_owned(),

@@ -60,7 +60,12 @@ pub(crate) fn assign(
     // Users come before what they use in reverse order, so one pass hands every level down.
     for (position, key) in order.iter().enumerate().rev() {
         let users = assets[position].users.clone();
-        for reference in store.objects.get(*key).into_iter().flat_map(|object| &object.references) {
+        for reference in store
+            .objects
+            .get(*key)
+            .into_iter()
+            .flat_map(|object| &object.references)
+        {
             if let Some(asset) = rank.get(reference).and_then(|rank| assets.get_mut(*rank)) {
                 asset.users.extend(&users);
             }
@@ -68,9 +73,18 @@ pub(crate) fn assign(
         progress.step(Stage::Share, &key.path());
     }
     let homes = share(&assets, MOST_SHARED);
-    let shared = homes.iter().filter_map(|home| home.shared()).max().map_or(0, |most| most + 1);
+    let shared = homes
+        .iter()
+        .filter_map(|home| home.shared())
+        .max()
+        .map_or(0, |most| most + 1);
     let mut packages: Vec<PackagePlan> = (0..shared).map(|n| package(format!("shared_{n}.pkg"), None)).collect();
-    packages.extend(plan.levels.iter().enumerate().map(|(index, level)| package(format!("{}.pkg", level.name), Some(index))));
+    packages.extend(
+        plan.levels
+            .iter()
+            .enumerate()
+            .map(|(index, level)| package(format!("{}.pkg", level.name), Some(index))),
+    );
     for ((key, home), asset) in order.iter().zip(&homes).zip(&assets) {
         let index = match home {
             Home::Nowhere => continue,
@@ -133,7 +147,11 @@ fn dependency_order(store: &AssetStore) -> Result<Vec<&AssetKey>, Vec<ContentErr
                 Some(false) => {
                     let path = key.path();
                     let (file, object) = path.split_once('#').unwrap_or((&path, ""));
-                    errors.push(ContentError::new(file, object, "refers to itself, directly or through other assets; break the circle"));
+                    errors.push(ContentError::new(
+                        file,
+                        object,
+                        "refers to itself, directly or through other assets; break the circle",
+                    ));
                     continue;
                 }
                 None => {}
@@ -141,7 +159,10 @@ fn dependency_order(store: &AssetStore) -> Result<Vec<&AssetKey>, Vec<ContentErr
             seen.insert(key, false);
             open.push((key, true));
             let references = store.objects.get_key_value(key).map(|(_, object)| &object.references);
-            let known = references.into_iter().flatten().filter(|key| store.objects.contains_key(*key));
+            let known = references
+                .into_iter()
+                .flatten()
+                .filter(|key| store.objects.contains_key(*key));
             let open_references = known.rev().filter(|key| seen.get(*key) != Some(&true));
             open.extend(open_references.map(|key| (key, false)).collect::<Vec<_>>());
         }
@@ -224,13 +245,17 @@ fn merge(mut runs: Vec<Run>, most: usize) -> Vec<Run> {
     let cost = |runs: &[Run], index: usize| runs.get(index)?.cost(runs.get(index + 1)?).into();
     let mut costs: Vec<Option<u64>> = (0..runs.len()).map(|index| cost(&runs, index)).collect();
     while runs.len() > most {
-        let pairs = costs.iter().enumerate().filter_map(|(index, cost)| Some(((*cost)?, index)));
+        let pairs = costs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, cost)| Some(((*cost)?, index)));
         let Some((_, index)) = pairs.min() else { break };
         let next = runs.remove(index + 1);
         runs[index].absorb(next);
         costs.remove(index);
-        for changed in index.saturating_sub(1)..=index {
-            costs[changed] = cost(&runs, changed);
+        costs[index] = cost(&runs, index);
+        if let Some(before) = index.checked_sub(1) {
+            costs[before] = cost(&runs, before);
         }
     }
     runs

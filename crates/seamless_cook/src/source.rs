@@ -46,25 +46,40 @@ pub(crate) struct Concrete {
 }
 
 /// The world of the glTF scene that the level names, or why there is none.
-pub(crate) fn gltf_scene<'a>(world: &'a World, level: &PlannedLevel, root: &UntypedHandle) -> Result<&'a World, String> {
+pub(crate) fn gltf_scene<'a>(
+    world: &'a World,
+    level: &PlannedLevel,
+    root: &UntypedHandle,
+) -> Result<&'a World, String> {
     let gltf = gltf(world, root).ok_or("holds no glTF; export it again")?;
     let SourceKind::Gltf(index) = level.kind else {
         return Err("is no glTF".into());
     };
     let scene = match index {
         Some(index) => gltf.scenes.get(index).ok_or_else(|| {
-            format!("has no scene {index}; it has {} (`#Scene0` is the first)", gltf.scenes.len())
+            format!(
+                "has no scene {index}; it has {} (`#Scene0` is the first)",
+                gltf.scenes.len()
+            )
         })?,
-        None => gltf.default_scene.as_ref().or(gltf.scenes.first()).ok_or("has no scene; add one and export it again")?,
+        None => gltf
+            .default_scene
+            .as_ref()
+            .or(gltf.scenes.first())
+            .ok_or("has no scene; add one and export it again")?,
     };
     let scenes = world.resource::<Assets<WorldAsset>>();
-    let scene = scenes.get(scene).ok_or("its scene was not loaded; is it a valid glTF file?")?;
+    let scene = scenes
+        .get(scene)
+        .ok_or("its scene was not loaded; is it a valid glTF file?")?;
     Ok(&scene.world)
 }
 
 /// The glTF file of a root handle.
 pub(crate) fn gltf<'a>(world: &'a World, root: &UntypedHandle) -> Option<&'a Gltf> {
-    world.get_resource::<Assets<Gltf>>()?.get(&root.clone().try_typed::<Gltf>().ok()?)
+    world
+        .get_resource::<Assets<Gltf>>()?
+        .get(&root.clone().try_typed::<Gltf>().ok()?)
 }
 
 /// Makes the values of a `.scn.ron` concrete, as Bevy's spawner would.
@@ -101,7 +116,9 @@ fn concrete_component(
     scratch: &mut World,
 ) -> Result<Option<Box<dyn Reflect>>, String> {
     let (value, registration) = concrete_value(value, registry)?;
-    let component = registration.data::<ReflectComponent>().ok_or_else(|| not_reflected(registration))?;
+    let component = registration
+        .data::<ReflectComponent>()
+        .ok_or_else(|| not_reflected(registration))?;
     let id = component.register_component(scratch);
     Ok(carried_over(scratch, id).then_some(value))
 }
@@ -126,7 +143,9 @@ fn concrete_value<'r>(
         .get_represented_type_info()
         .and_then(|info| registry.get(info.type_id()))
         .ok_or_else(|| format!("type `{type_path}` is not registered; add `app.register_type::<…>()` to the cooker"))?;
-    let made = registration.data::<ReflectFromReflect>().and_then(|from| from.from_reflect(value));
+    let made = registration
+        .data::<ReflectFromReflect>()
+        .and_then(|from| from.from_reflect(value));
     let made = made.or_else(|| {
         let mut made = registration.data::<ReflectDefault>()?.default();
         made.try_apply(value).ok()?;
@@ -144,7 +163,10 @@ impl<'a> Scene<'a> {
     pub(crate) fn of_concrete(concrete: &'a Concrete) -> Self {
         let entities = concrete.entities.iter().map(|(entity, values)| SourceEntity {
             entity: *entity,
-            components: values.iter().map(|value| (value.reflect_type_path(), &**value)).collect(),
+            components: values
+                .iter()
+                .map(|value| (value.reflect_type_path(), &**value))
+                .collect(),
         });
         Self {
             entities: entities.collect(),
@@ -158,7 +180,11 @@ impl<'a> Scene<'a> {
     pub(crate) fn of_world(world: &'a World, registry: &'a TypeRegistry) -> Self {
         let mut scene = Self::default();
         let mut entities = BTreeMap::new();
-        for archetype in world.archetypes().iter().filter(|archetype| !archetype.contains(IS_RESOURCE)) {
+        for archetype in world
+            .archetypes()
+            .iter()
+            .filter(|archetype| !archetype.contains(IS_RESOURCE))
+        {
             let components: Vec<_> = archetype
                 .iter_components()
                 .filter(|id| carried_over(world, *id))
@@ -177,7 +203,13 @@ impl<'a> Scene<'a> {
                         Err(message) => scene.problems.push((entity, message.clone())),
                     }
                 }
-                entities.insert(entity.index_u32(), SourceEntity { entity, components: values });
+                entities.insert(
+                    entity.index_u32(),
+                    SourceEntity {
+                        entity,
+                        components: values,
+                    },
+                );
             }
         }
         scene.entities = entities.into_values().collect();
@@ -189,7 +221,11 @@ impl<'a> Scene<'a> {
         let filters = world.components().get_id(TypeId::of::<DefaultQueryFilters>());
         let mut found = BTreeMap::new();
         for (id, entity) in world.resource_entities().iter().filter(|(id, _)| Some(*id) != filters) {
-            let name = world.components().get_name(id).map(|name| name.to_string()).unwrap_or_default();
+            let name = world
+                .components()
+                .get_name(id)
+                .map(|name| name.to_string())
+                .unwrap_or_default();
             let value = reflected(world, id, registry).ok();
             let value = value.and_then(|(_, component)| component.reflect(world.entity(entity)));
             found.insert(name, value);
@@ -208,12 +244,26 @@ fn reflected<'a>(
     id: bevy::ecs::component::ComponentId,
     registry: &'a TypeRegistry,
 ) -> Result<(&'a str, &'a ReflectComponent), String> {
-    let name = || world.components().get_name(id).map(|name| name.to_string()).unwrap_or_default();
-    let type_id = world.components().get_info(id).and_then(bevy::ecs::component::ComponentInfo::type_id);
-    let registration = type_id
-        .and_then(|type_id| registry.get(type_id))
-        .ok_or_else(|| format!("component `{}` is not registered; add `app.register_type::<…>()` to the cooker", name()))?;
-    let component = registration.data::<ReflectComponent>().ok_or_else(|| not_reflected(registration))?;
+    let name = || {
+        world
+            .components()
+            .get_name(id)
+            .map(|name| name.to_string())
+            .unwrap_or_default()
+    };
+    let type_id = world
+        .components()
+        .get_info(id)
+        .and_then(bevy::ecs::component::ComponentInfo::type_id);
+    let registration = type_id.and_then(|type_id| registry.get(type_id)).ok_or_else(|| {
+        format!(
+            "component `{}` is not registered; add `app.register_type::<…>()` to the cooker",
+            name()
+        )
+    })?;
+    let component = registration
+        .data::<ReflectComponent>()
+        .ok_or_else(|| not_reflected(registration))?;
     Ok((registration.type_info().type_path(), component))
 }
 
@@ -223,7 +273,11 @@ pub(crate) fn note_contents(world: &World, level: &PlannedLevel, root: &UntypedH
     let server = world.resource::<AssetServer>();
     let Some(file) = server.get_path(root.id()) else { return };
     let contents = store.files.entry(file.to_string().replace('\\', "/")).or_default();
-    let default = || gltf.scenes.iter().position(|scene| Some(scene) == gltf.default_scene.as_ref());
+    let default = || {
+        gltf.scenes
+            .iter()
+            .position(|scene| Some(scene) == gltf.default_scene.as_ref())
+    };
     let used = match level.kind {
         SourceKind::Gltf(Some(index)) => index,
         _ => default().unwrap_or(0),

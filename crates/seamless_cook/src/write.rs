@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use seamless_asset::codec::{Encoding, schema};
 use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
-use seamless_level::{LevelEntry, MANIFEST_FORMAT, ManifestLimits, VolumeEntry, WorldManifest};
+use seamless_level::{LevelEntry, MANIFEST_FORMAT, VolumeEntry, WorldManifest};
 use seamless_package::{ClassIndex, Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
 
 use crate::assets::{AssetKey, AssetStore, EncodedObject};
 use crate::bounds;
 use crate::level::EncodedLevel;
+use crate::output::{Pending, failed, refuse_foreign, stale_packages};
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
 use crate::share::PackagePlan;
@@ -54,45 +55,6 @@ struct Layout<'a> {
     types: BTreeMap<AssetKey, (String, Role)>,
 }
 
-/// Files that were written beside their final names.
-#[derive(Default)]
-struct Pending(Vec<(PathBuf, PathBuf)>);
-
-impl Pending {
-    fn write(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), Stop> {
-        let mut aside = path.clone().into_os_string();
-        aside.push(".tmp");
-        let aside = PathBuf::from(aside);
-        let result = fs::write(&aside, bytes);
-        self.0.push((aside.clone(), path));
-        result.map_err(|source| failed(&aside, source))
-    }
-
-    fn commit(mut self) -> Result<(), Stop> {
-        for (aside, path) in &self.0 {
-            fs::rename(aside, path).map_err(|source| failed(path, source))?;
-        }
-        self.0.clear();
-        Ok(())
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        for (aside, _) in &self.0 {
-            // Best effort: the cook failed already, and says why.
-            let _ = fs::remove_file(aside);
-        }
-    }
-}
-
-fn failed(path: &Path, source: std::io::Error) -> Stop {
-    Stop::Cook(CookError::Write {
-        path: path.to_owned(),
-        source,
-    })
-}
-
 /// Writes the world into `out`, and completes the report.
 pub(crate) fn write_world(
     plan: &WorldPlan,
@@ -111,7 +73,11 @@ pub(crate) fn write_world(
     let layout = Layout {
         packages,
         names: names(plan, &levels, packages),
-        types: store.objects.iter().map(|(key, object)| (key.clone(), (object.schema.type_path.clone(), object.role))).collect(),
+        types: store
+            .objects
+            .iter()
+            .map(|(key, object)| (key.clone(), (object.schema.type_path.clone(), object.role)))
+            .collect(),
     };
     progress.begin(Stage::Write, packages.len() as u64 + 1);
     let mut pending = Pending::default();
@@ -119,13 +85,21 @@ pub(crate) fn write_world(
     let mut imports: Vec<BTreeSet<usize>> = Vec::new();
     let mut levels: Vec<Option<EncodedLevel>> = levels.into_iter().map(Some).collect();
     for (index, package) in packages.iter().enumerate() {
-        let level = package.level.and_then(|level| Some((plan.levels.get(level)?, levels.get_mut(level)?.take()?)));
+        let level = package
+            .level
+            .and_then(|level| Some((plan.levels.get(level)?, levels.get_mut(level)?.take()?)));
         let mut writer = Writer::new(&layout, index);
         let content = |error: WriteError| {
             let source = level.as_ref().map_or(world_file, |(level, _)| level.source.as_str());
-            Stop::Content(ContentError::new(source, format!("package `{}`", package.file), error.to_string()))
+            Stop::Content(ContentError::new(
+                source,
+                format!("package `{}`", package.file),
+                error.to_string(),
+            ))
         };
-        let bytes = writer.build(package, level.as_ref().map(|(_, level)| level), &mut store).map_err(content)?;
+        let bytes = writer
+            .build(package, level.as_ref().map(|(_, level)| level), &mut store)
+            .map_err(content)?;
         pending.write(out.join(&package.file), &bytes)?;
         report.packages.push(PackageReport {
             file: package.file.clone(),
@@ -140,7 +114,12 @@ pub(crate) fn write_world(
         imports.push(writer.used);
         progress.step(Stage::Write, &package.file);
     }
-    report.levels = plan.levels.iter().zip(&entries).map(|(level, entry)| level_report(&level.source, entry)).collect();
+    report.levels = plan
+        .levels
+        .iter()
+        .zip(&entries)
+        .map(|(level, entry)| level_report(&level.source, entry))
+        .collect();
     report.entities = entries.iter().map(|entry| u64::from(entry.entities)).sum();
     report.bytes = report.packages.iter().map(|package| package.bytes).sum();
     let manifest = manifest(plan, entries);
@@ -195,13 +174,19 @@ fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>) -> WorldManifest {
         .iter()
         .map(|volume| VolumeEntry {
             name: volume.name.clone().unwrap_or_default(),
-            unload_margin: volume.unload_margin.unwrap_or_else(|| volume.shape.default_unload_margin()),
+            unload_margin: volume
+                .unload_margin
+                .unwrap_or_else(|| volume.shape.default_unload_margin()),
             shape: volume.shape.clone(),
             levels: volume.levels.clone(),
         })
         .collect();
     if volumes.is_empty() {
-        let streamed = plan.levels.iter().zip(&levels).filter(|(level, _)| !level.always_loaded);
+        let streamed = plan
+            .levels
+            .iter()
+            .zip(&levels)
+            .filter(|(level, _)| !level.always_loaded);
         volumes.extend(streamed.map(|(level, entry)| {
             let shape = bounds::own_volume(level, entry.bounds);
             VolumeEntry {
@@ -225,16 +210,23 @@ fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>) -> WorldManifest {
 fn names(plan: &WorldPlan, levels: &[EncodedLevel], packages: &[PackagePlan]) -> Names {
     let mut names = Names::new();
     for (index, package) in packages.iter().enumerate() {
-        let level = package.level.and_then(|level| Some((plan.levels.get(level)?, levels.get(level)?)));
+        let level = package
+            .level
+            .and_then(|level| Some((plan.levels.get(level)?, levels.get(level)?)));
         let own = level.map(|(level, _)| format!("{}#", level.asset_path.to_string_lossy().replace('\\', "/")));
-        let entities = level.into_iter().flat_map(|(_, level)| &level.entities).map(String::as_str);
+        let entities = level
+            .into_iter()
+            .flat_map(|(_, level)| &level.entities)
+            .map(String::as_str);
         let mut taken: BTreeSet<String> = entities.chain([LEVEL_EXPORT]).map(str::to_owned).collect();
         for key in &package.assets {
             let path = key.path();
             let label = own.as_ref().and_then(|own| path.strip_prefix(own.as_str()));
             let name = label.map_or_else(|| path.replace('#', "/"), str::to_owned);
             let numbered = (1_u32..).map(|number| format!("{name}~{number}"));
-            let free = core::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
+            let free = core::iter::once(name.clone())
+                .chain(numbered)
+                .find(|name| !taken.contains(name));
             let name = free.unwrap_or(name);
             taken.insert(name.clone());
             names.insert(key.clone(), (index, name));
@@ -266,16 +258,31 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn build(&mut self, package: &PackagePlan, level: Option<&EncodedLevel>, store: &mut AssetStore) -> Result<Vec<u8>, WriteError> {
+    fn build(
+        &mut self,
+        package: &PackagePlan,
+        level: Option<&EncodedLevel>,
+        store: &mut AssetStore,
+    ) -> Result<Vec<u8>, WriteError> {
         let schema = schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level");
-        let assets: Vec<(&AssetKey, EncodedObject)> =
-            package.assets.iter().filter_map(|key| Some((key, store.objects.remove(key)?))).collect();
-        let mut schemas: BTreeMap<&str, &Schema> =
-            assets.iter().map(|(_, asset)| (asset.schema.type_path.as_str(), &asset.schema)).collect();
+        let assets: Vec<(&AssetKey, EncodedObject)> = package
+            .assets
+            .iter()
+            .filter_map(|key| Some((key, store.objects.remove(key)?)))
+            .collect();
+        let mut schemas: BTreeMap<&str, &Schema> = assets
+            .iter()
+            .map(|(_, asset)| (asset.schema.type_path.as_str(), &asset.schema))
+            .collect();
         if let Some(level) = level {
             let columns = level.groups.iter().flat_map(|group| &group.columns);
             schemas.extend(columns.map(|column| (column.schema.type_path.as_str(), &*column.schema)));
-            schemas.extend(level.resources.iter().map(|resource| (resource.type_path.as_str(), &resource.schema)));
+            schemas.extend(
+                level
+                    .resources
+                    .iter()
+                    .map(|resource| (resource.type_path.as_str(), &resource.schema)),
+            );
             schemas.insert(LEVEL_CLASS, &schema);
         }
         for (type_path, schema) in schemas {
@@ -291,13 +298,20 @@ impl<'a> Writer<'a> {
     }
 
     fn class(&self, type_path: &str) -> Result<ClassIndex, WriteError> {
-        self.classes.get(type_path).copied().ok_or_else(|| WriteError::BadClass {
-            object: type_path.to_owned(),
-        })
+        self.classes
+            .get(type_path)
+            .copied()
+            .ok_or_else(|| WriteError::BadClass {
+                object: type_path.to_owned(),
+            })
     }
 
     fn asset(&mut self, key: &AssetKey, asset: EncodedObject) -> Result<(), WriteError> {
-        let name = self.layout.names.get(key).map_or_else(|| key.path(), |(_, name)| name.clone());
+        let name = self
+            .layout
+            .names
+            .get(key)
+            .map_or_else(|| key.path(), |(_, name)| name.clone());
         let refs = self.refs(&asset.references)?;
         let export = NewExport {
             name: &name,
@@ -379,10 +393,17 @@ fn dependencies(packages: &[PackagePlan], imports: &[BTreeSet<usize>], used: &BT
     let mut needed = used.clone();
     let mut open: Vec<usize> = used.iter().copied().collect();
     while let Some(index) = open.pop() {
-        let next = imports.get(index).into_iter().flatten().filter(|next| needed.insert(**next));
+        let next = imports
+            .get(index)
+            .into_iter()
+            .flatten()
+            .filter(|next| needed.insert(**next));
         open.extend(next.copied().collect::<Vec<_>>());
     }
-    needed.iter().filter_map(|index| Some(packages.get(*index)?.file.clone())).collect()
+    needed
+        .iter()
+        .filter_map(|index| Some(packages.get(*index)?.file.clone()))
+        .collect()
 }
 
 /// The entities' ids, of which no two may be the same.
@@ -401,46 +422,4 @@ fn entity_ids(level: &EncodedLevel, file: &str) -> Result<Vec<ObjectId>, WriteEr
         ids.push(id);
     }
     Ok(ids)
-}
-
-/// Reads a manifest that is already there; one that cannot be read is as good as none.
-fn read_manifest(path: &Path) -> Option<WorldManifest> {
-    WorldManifest::from_ron(&fs::read(path).ok()?, &ManifestLimits::default()).ok()
-}
-
-fn files_of(manifest: &WorldManifest) -> BTreeSet<&str> {
-    let levels = manifest.levels.iter();
-    levels.flat_map(|level| level.dependencies.iter().chain([&level.package])).map(String::as_str).collect()
-}
-
-/// Packages of an earlier cook of this world that the new one does not have.
-fn stale_packages(manifest: &Path, packages: &[PackagePlan]) -> Vec<String> {
-    let Some(old) = read_manifest(manifest) else { return Vec::new() };
-    let kept: BTreeSet<&str> = packages.iter().map(|package| package.file.as_str()).collect();
-    let ours = |file: &&&str| file.ends_with(".pkg") && !file.contains(['/', '\\']);
-    files_of(&old).iter().filter(ours).filter(|file| !kept.contains(**file)).map(|file| (*file).to_owned()).collect()
-}
-
-/// Refuses to overwrite the packages of another world.
-fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &Path) -> Result<(), Stop> {
-    let mut manifests: Vec<PathBuf> = fs::read_dir(out)
-        .map_err(|source| failed(out, source))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == MANIFEST_EXTENSION))
-        .collect();
-    manifests.sort();
-    for path in manifests {
-        if path.file_stem().is_some_and(|stem| stem == plan.name.as_str()) {
-            continue;
-        }
-        let Some(other) = read_manifest(&path) else { continue };
-        let files = files_of(&other);
-        if let Some(package) = packages.iter().find(|package| files.contains(package.file.as_str())) {
-            return Err(Stop::Cook(CookError::ForeignPackage {
-                file: package.file.clone(),
-                world: other.name,
-            }));
-        }
-    }
-    Ok(())
 }

@@ -112,7 +112,6 @@ pub enum RequestError {
 ///     }
 ///     Ok(())
 /// }
-/// # bevy_ecs::system::assert_is_system(enter_dungeon);
 /// ```
 #[derive(SystemParam)]
 pub struct Levels<'w, 's> {

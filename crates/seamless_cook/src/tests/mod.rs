@@ -1,6 +1,7 @@
 //! Tests of the cooker: fixtures, and what each stage must do.
 
 mod cook;
+mod hierarchy;
 mod plan;
 mod share;
 
@@ -87,7 +88,10 @@ fn gltf(names: &[&str], image: &str) -> String {
 }
 
 fn triangle() -> Vec<u8> {
-    [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0].iter().flat_map(|value| value.to_le_bytes()).collect()
+    [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0]
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
 }
 
 /// Sources: two glTF files that share a picture.
@@ -101,7 +105,8 @@ fn two_scenes() -> Fixture {
     fixture
 }
 
-const TWO_LEVELS: &str = r#"(levels: [(source: "scenes/a.gltf"), (source: "scenes/b.gltf", translation: (10.0, 0.0, 0.0))])"#;
+const TWO_LEVELS: &str =
+    r#"(levels: [(source: "scenes/a.gltf"), (source: "scenes/b.gltf", translation: (10.0, 0.0, 0.0))])"#;
 
 fn files(directory: &Path) -> Vec<String> {
     let mut files: Vec<String> = std::fs::read_dir(directory)
@@ -118,5 +123,8 @@ fn assert_error(errors: &[ContentError], file: &str, object: &str, message: &str
     let found = errors
         .iter()
         .any(|error| error.file.contains(file) && error.object.contains(object) && error.message.contains(message));
-    assert!(found, "no error about `{object}` of `{file}` with `{message}` in {errors:#?}");
+    assert!(
+        found,
+        "no error about `{object}` of `{file}` with `{message}` in {errors:#?}"
+    );
 }

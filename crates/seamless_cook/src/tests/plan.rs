@@ -88,19 +88,39 @@ fn volumes_name_levels_that_are_there() {
         volumes: [(shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0), levels: ["a", "elsewhere"])])"#,
     );
     assert_eq!(errors.len(), 1, "{errors:?}");
-    assert_error(&errors, "test.world.ron", "volume `volume_0`", "`elsewhere`, which is no level");
+    assert_error(
+        &errors,
+        "test.world.ron",
+        "volume `volume_0`",
+        "`elsewhere`, which is no level",
+    );
 }
 
 #[test]
 fn an_empty_world_is_an_error() {
-    assert_error(&Fixture::new().errors("(levels: [])"), "test.world.ron", "levels", "the world is empty");
+    assert_error(
+        &Fixture::new().errors("(levels: [])"),
+        "test.world.ron",
+        "levels",
+        "the world is empty",
+    );
 }
 
 #[test]
 fn a_world_file_that_is_not_there_is_an_error() {
     let fixture = Fixture::new();
-    let result = CookApp::new().cook(&fixture.path("none.world.ron"), &fixture.out(), &CookOptions::default(), &());
-    assert_error(result.unwrap_err().content_errors(), "none.world.ron", "", "cannot be read");
+    let result = CookApp::new().cook(
+        &fixture.path("none.world.ron"),
+        &fixture.out(),
+        &CookOptions::default(),
+        &(),
+    );
+    assert_error(
+        result.unwrap_err().content_errors(),
+        "none.world.ron",
+        "",
+        "cannot be read",
+    );
     let result = CookApp::new().cook(&fixture.path("a.glb"), &fixture.out(), &CookOptions::default(), &());
     assert_error(result.unwrap_err().content_errors(), "a.glb", "", "is no world file");
 }

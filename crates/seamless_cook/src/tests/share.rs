@@ -22,7 +22,16 @@ fn what_one_level_uses_is_its_own() {
 fn what_the_same_levels_use_lies_together() {
     let homes = share(&assets(&[&[0, 1], &[1, 2], &[0, 1], &[0, 1, 2], &[2]]), 64);
     // More users come first: what an asset refers to has at least its users.
-    assert_eq!(homes, [Home::Shared(1), Home::Shared(2), Home::Shared(1), Home::Shared(0), Home::Level(2)]);
+    assert_eq!(
+        homes,
+        [
+            Home::Shared(1),
+            Home::Shared(2),
+            Home::Shared(1),
+            Home::Shared(0),
+            Home::Level(2)
+        ]
+    );
 }
 
 #[test]

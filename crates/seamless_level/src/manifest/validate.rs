@@ -54,8 +54,7 @@ fn level(entry: &LevelEntry) -> Result<(), ManifestError> {
         return fault("translation", NOT_FINITE);
     }
     let length: f32 = entry.rotation.iter().map(|part| part * part).sum();
-    // Written so that a NaN is refused, too.
-    if !((length - 1.0).abs() <= ROTATION_TOLERANCE) {
+    if !length.is_finite() || (length - 1.0).abs() > ROTATION_TOLERANCE {
         return fault("rotation", "is no unit quaternion");
     }
     if !finite(&entry.scale) {

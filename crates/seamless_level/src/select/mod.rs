@@ -200,10 +200,10 @@ fn ask(source: &SourceInput, volume: &VolumeInput, previous: &Wanted, priorities
     let score = importance / (1.0 + volume.shape.center_distance(source.position));
     for &level in &volume.levels {
         let index = level as usize;
-        if inside || previous.contains(index) {
-            if let Some(priority) = priorities.get_mut(index) {
-                *priority = Some(priority.map_or(score, |other| other.max(score)));
-            }
+        if (inside || previous.contains(index))
+            && let Some(priority) = priorities.get_mut(index)
+        {
+            *priority = Some(priority.map_or(score, |other| other.max(score)));
         }
     }
 }
@@ -253,7 +253,9 @@ fn compare(levels: &[LevelInput], previous: &Wanted, plan: &mut Plan) {
         ranked,
         ..
     } = plan;
-    (load.clear(), unload.clear(), ranked.clear());
+    load.clear();
+    unload.clear();
+    ranked.clear();
     for (level, (priority, input)) in (0u32..).zip(priorities.iter().zip(levels)) {
         match (priority, previous.contains(level as usize)) {
             (Some(rank), false) if !input.failed => ranked.push(Candidate { level, rank: *rank }),

@@ -1,0 +1,216 @@
+//! `flight_hitch`: the worst frame of a flight over levels that come and go.
+//!
+//! Both roads fly the same path at 60 Hz in apps of the same plugins, without a renderer, and are asked for the same levels
+//! in the same frames. Ours reads packages from disk; the peer has every level in memory already, as a `WorldAsset` that a
+//! `WorldAssetRoot` spawns. A frame is the wall time of the app's update. Its excess is what it takes beyond the median
+//! frame of the same flight in the same app with every level live. A sample is the worst excess of one flight.
+
+mod content;
+mod path;
+
+use std::{
+    path::Path,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use bevy_app::App;
+use bevy_asset::{AssetPath, Handle};
+use bevy_camera::{Camera, Projection};
+use bevy_ecs::prelude::*;
+use bevy_math::Vec3;
+use bevy_transform::components::Transform;
+use bevy_world_serialization::{WorldAsset, WorldAssetRoot};
+use seamless_asset::{InstanceId, InstanceRequest, StreamingStats, Streamer};
+
+use crate::{
+    app::{KIT, Kit, Plugins, app},
+    row::{Row, Samples, Targets, quantile},
+};
+use content::{ENTITIES, corner, file, world_assets, write_packages};
+use path::{GRID, RATE, distance, frames, is_wanted, position};
+
+/// Frames that a road gets to come to rest before and after a flight.
+const REST: usize = 600;
+
+/// How a level is asked for, and let go.
+enum Road {
+    Ours(Vec<Option<InstanceId>>),
+    Peer(Vec<Handle<WorldAsset>>, Vec<Option<Entity>>),
+}
+
+/// An app that flies.
+struct Plane {
+    app: App,
+    camera: Entity,
+    road: Road,
+    /// The shared assets, where the road does not load them by itself.
+    _kit: Option<Kit>,
+    /// Times of the frames flown so far, in milliseconds.
+    frames: Vec<f64>,
+}
+
+/// Measures the flight.
+pub fn run(samples: Option<usize>) -> Row {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    {
+        let mut app = app(Plugins::Game, dir.path());
+        let kit = Kit::live(&mut app);
+        write_packages(&mut app, &kit, dir.path()).expect("packages can be written");
+    }
+    let (mut ours, mut peer) = (Plane::ours(dir.path()), Plane::peer(dir.path()));
+    let (ours_median, peer_median) = (ours.resident_median(), peer.resident_median());
+    let mut result = Samples::default();
+    let mut note = format!("median frame with everything resident: ours {ours_median:.2} ms, peer {peer_median:.2} ms");
+    for _ in 0..samples.unwrap_or(5) {
+        let (worst, p99) = ours.fly_and_rest();
+        result.ours.push(worst - ours_median);
+        note += &format!("\n  ours: worst {worst:.2} ms, p99 {p99:.2} ms");
+        let (worst, p99) = peer.fly_and_rest();
+        result.peer.push(worst - peer_median);
+        note += &format!("; peer: worst {worst:.2} ms, p99 {p99:.2} ms");
+    }
+    let stats = ours.app.world().resource::<StreamingStats>();
+    assert_eq!(stats.failed, 0, "every level can be loaded");
+    note += &format!("\n  ours: {} levels revealed, {} left, {} cancelled", stats.revealed, stats.left, stats.cancelled);
+    note += &format!(", {} frames over the budget", stats.overrun_count);
+    let targets = Targets { first: 5.0, aim: 15.0, of_limit: None };
+    let mut row = result.row("flight_hitch", "ms", "WorldAssetRoot, levels in memory", None, targets);
+    row.note = note;
+    row
+}
+
+impl Plane {
+    fn new(mut app: App, road: Road, kit: Option<Kit>) -> Self {
+        let place = Transform::from_translation(position(0)).looking_to(Vec3::new(1.0, -0.4, 0.0), Vec3::Y);
+        let camera = app.world_mut().spawn((Camera::default(), Projection::default(), place)).id();
+        Self { app, camera, road, _kit: kit, frames: Vec::new() }
+    }
+
+    fn ours(dir: &Path) -> Self {
+        Self::new(app(Plugins::Game, dir), Road::Ours(vec![None; GRID * GRID]), None)
+    }
+
+    fn peer(dir: &Path) -> Self {
+        let mut app = app(Plugins::Game, dir);
+        let kit = Kit::live(&mut app);
+        let levels = world_assets(&mut app, &kit);
+        Self::new(app, Road::Peer(levels, vec![None; GRID * GRID]), Some(kit))
+    }
+
+    /// The median frame of the flight with every level live.
+    fn resident_median(&mut self) -> f64 {
+        self.ask(|_, _| true, position(0));
+        self.rest(GRID * GRID);
+        self.fly(|_, _| true);
+        let median = quantile(&mut self.frames, 0.5);
+        self.ask(|_, _| false, position(0));
+        self.rest(0);
+        median
+    }
+
+    /// Flies with streaming; the worst frame and the 99th percentile.
+    fn fly_and_rest(&mut self) -> (f64, f64) {
+        let start = position(0);
+        let at_start = |cell, was| is_wanted(cell, start, was);
+        self.ask(at_start, start);
+        self.rest((0..GRID * GRID).filter(|cell| at_start(*cell, false)).count());
+        self.fly_by_rule();
+        let worst = quantile(&mut self.frames, 1.0);
+        let p99 = quantile(&mut self.frames, 0.99);
+        self.ask(|_, _| false, start);
+        self.rest(0);
+        (worst, p99)
+    }
+
+    fn fly_by_rule(&mut self) {
+        self.frames.clear();
+        let mut due = Instant::now();
+        for frame in 0..frames() {
+            let place = position(frame);
+            self.frame(place, |cell, was| is_wanted(cell, place, was), &mut due);
+        }
+    }
+
+    fn fly(&mut self, wanted: impl Fn(usize, bool) -> bool) {
+        self.frames.clear();
+        let mut due = Instant::now();
+        for frame in 0..frames() {
+            self.frame(position(frame), &wanted, &mut due);
+        }
+    }
+
+    /// One frame, in its time slot.
+    fn frame(&mut self, place: Vec3, wanted: impl Fn(usize, bool) -> bool, due: &mut Instant) {
+        let start = Instant::now();
+        if let Some(mut camera) = self.app.world_mut().get_mut::<Transform>(self.camera) {
+            camera.translation = place;
+        }
+        self.ask(wanted, place);
+        self.app.update();
+        self.frames.push(start.elapsed().as_secs_f64() * 1e3);
+        *due += Duration::from_secs_f32(1.0 / RATE);
+        match due.checked_duration_since(Instant::now()) {
+            Some(time) => sleep(time),
+            // A frame that came late does not hurry the next ones.
+            None => *due = Instant::now(),
+        }
+    }
+
+    /// Asks for the levels that are wanted, and lets the others go.
+    fn ask(&mut self, wanted: impl Fn(usize, bool) -> bool, place: Vec3) {
+        let world = self.app.world_mut();
+        for cell in 0..GRID * GRID {
+            match &mut self.road {
+                Road::Ours(ids) => match (wanted(cell, ids[cell].is_some()), ids[cell]) {
+                    (true, None) => ids[cell] = Some(world.resource_mut::<Streamer>().load(request(cell, place))),
+                    (false, Some(id)) => {
+                        world.resource_mut::<Streamer>().unload(id);
+                        ids[cell] = None;
+                    }
+                    _ => {}
+                },
+                Road::Peer(levels, roots) => match (wanted(cell, roots[cell].is_some()), roots[cell]) {
+                    (true, None) => {
+                        let root = WorldAssetRoot(levels[cell].clone());
+                        roots[cell] = Some(world.spawn((root, Transform::from_translation(corner(cell)))).id());
+                    }
+                    (false, Some(root)) => {
+                        world.entity_mut(root).despawn();
+                        roots[cell] = None;
+                    }
+                    _ => {}
+                },
+            }
+        }
+    }
+
+    /// Waits until as many levels are live, and a little longer.
+    fn rest(&mut self, levels: usize) {
+        let mut quiet = 0;
+        for _ in 0..REST {
+            self.app.update();
+            quiet += usize::from(self.live_entities() == levels * (ENTITIES + 1));
+            if quiet > 10 {
+                return;
+            }
+            sleep(Duration::from_millis(2));
+        }
+        panic!("{levels} levels are asked for, and {} entities are live", self.live_entities());
+    }
+
+    fn live_entities(&mut self) -> usize {
+        let world = self.app.world_mut();
+        world.query_filtered::<(), (With<Transform>, Without<Camera>)>().iter(world).count()
+    }
+}
+
+fn request(cell: usize, place: Vec3) -> InstanceRequest {
+    InstanceRequest {
+        name: file(cell),
+        package: AssetPath::from(file(cell)),
+        dependencies: vec![AssetPath::from(KIT)],
+        placement: Transform::from_translation(corner(cell)),
+        priority: -distance(cell, place),
+    }
+}
