@@ -2,5 +2,8 @@
 //! entities that two ways of loading the same source are compared by.
 
 pub mod app;
+pub mod atomicity;
+pub mod cooked;
 pub mod fixtures;
+pub mod picture;
 pub mod snapshot;

@@ -60,7 +60,7 @@ pub mod prelude {
     #[cfg(feature = "render")]
     pub use crate::SeamlessPlugins;
     pub use crate::SeamlessMinimalPlugins;
-    pub use seamless_asset::{SeamlessAssetApp, StreamingSettings, StreamingStats};
+    pub use seamless_asset::{SeamlessAssetApp, StreamingSettings, StreamingStats, background_task_pools};
     #[cfg(feature = "render")]
     pub use seamless_render::SeamlessRenderApp;
     pub use seamless_level::*;

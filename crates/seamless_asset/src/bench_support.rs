@@ -52,27 +52,38 @@ impl Services {
     ///
     /// # Errors
     /// As the pipeline's.
-    pub fn decode(&self, path: &AssetPath<'static>, bytes: &[u8]) -> Result<Decoded, LoadError> {
+    pub fn decode(&self, path: &AssetPath<'static>, bytes: &[u8]) -> Result<Decoded, Box<LoadError>> {
         let file = path.to_string();
         let bad = |error| LoadError::package(file.as_str(), LoadErrorKind::Package(error));
         let summary = Summary::parse(bytes.get(..SUMMARY_SIZE).unwrap_or(bytes), &self.0.limits).map_err(bad)?;
         let header = (summary.header_len() as usize).min(bytes.len());
         let (header, tail) = bytes.split_at(header);
         let package = Package::parse(header, &self.0.limits).map_err(bad)?;
-        let job = Job { path: path.clone(), assets: true, level: true, progress: Arc::new(Progress::default()) };
+        let job = Job {
+            path: path.clone(),
+            assets: true,
+            level: true,
+            progress: Arc::new(Progress::default()),
+        };
         let mut package = decode(&self.0, &job, &file, package, tail).map_err(|stop| match stop {
             Stop::Failed(error) => error,
             Stop::Cancelled => LoadError::package(file.as_str(), LoadErrorKind::NoLevel),
         })?;
         let level = package.level.take();
         let level = level.ok_or_else(|| LoadError::package(file.as_str(), LoadErrorKind::NoLevel))?;
-        Ok(Decoded { level, _package: package })
+        Ok(Decoded {
+            level,
+            _package: package,
+        })
     }
 
     /// Moves a decoded level into the world.
     pub fn reveal(&self, world: &mut World, decoded: Decoded, request: &InstanceRequest) -> Live {
         let revealed = reveal::reveal(world, decoded.level, request, &self.0);
-        Live { root: revealed.root, entities: revealed.entities }
+        Live {
+            root: revealed.root,
+            entities: revealed.entities,
+        }
     }
 
     /// Gives entity ids of dropped levels back to the world.

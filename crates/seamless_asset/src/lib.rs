@@ -26,6 +26,7 @@ mod objects;
 mod reveal;
 mod settings;
 pub mod spawn;
+mod threads;
 
 pub use entities::{EntityPool, ReservedEntities};
 pub use error::{LoadError, LoadErrorKind};
@@ -36,6 +37,7 @@ pub use load::bench_support;
 pub use load::{InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadState, Streamer};
 pub use objects::{Claim, LiveObjects};
 pub use seamless_package as package;
+pub use threads::background_task_pools;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
 
 use std::sync::Arc;

@@ -96,12 +96,15 @@ fn insert_resource(world: &mut World, resource: &dyn Reflect, registry: &TypeReg
 }
 
 /// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
-/// to other entities of the level, and must find them all.
+/// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
 struct LatePasses;
 
 impl Passes for LatePasses {
     fn is_late(&self, world: &World, id: ComponentId) -> bool {
-        is_observed(world, id) || has_foreign_hooks(world, id)
+        let required = world.components().get_info(id).map(|info| info.required_components().iter_ids());
+        core::iter::once(id)
+            .chain(required.into_iter().flatten())
+            .any(|id| is_observed(world, id) || has_foreign_hooks(world, id))
     }
 }
 
@@ -123,16 +126,35 @@ fn has_foreign_hooks(world: &World, id: ComponentId) -> bool {
     })
 }
 
-/// Despawns a level whole. `entities` are the level's own: those that game code took out of the hierarchy go as well.
+/// Despawns a level whole. `entities` are the level's own: those that game code took out of the hierarchy go as well, and
+/// so does what game code hung below them.
+///
+/// Bevy despawns a hierarchy with two commands per child. Here the lists of children are emptied first, and parents go before
+/// their children, so that no hook has anything to do; the rest goes in reverse order of spawning, which moves no rows.
 pub(crate) fn leave(world: &mut World, root: Entity, entities: &[Entity]) {
-    if let Ok(root) = world.get_entity_mut(root) {
-        root.despawn();
-    }
-    for &entity in entities {
-        if world.entities().contains_spawned(entity)
-            && let Ok(entity) = world.get_entity_mut(entity)
-        {
-            entity.despawn();
+    let mut parents = Vec::new();
+    let mut children = Vec::new();
+    for &entity in core::iter::once(&root).chain(entities) {
+        if let Some(mut below) = world.get_mut::<Children>(entity) {
+            parents.push(entity);
+            children.append(below.collection_mut_risky());
         }
+    }
+    for entity in parents {
+        despawn(world, entity);
+    }
+    for &entity in entities.iter().rev() {
+        despawn(world, entity);
+    }
+    despawn(world, root);
+    // Only what is not the level's own is still alive.
+    for entity in children {
+        despawn(world, entity);
+    }
+}
+
+fn despawn(world: &mut World, entity: Entity) {
+    if let Ok(entity) = world.get_entity_mut(entity) {
+        entity.despawn();
     }
 }

@@ -14,7 +14,10 @@ use bevy_reflect::TypePath;
 use bevy_transform::TransformPlugin;
 use bevy_world_serialization::WorldSerializationPlugin;
 use cpu_time::ThreadTime;
-use seamless_asset::{LiveObjectsResource, SeamlessAssetPlugin, package::{ObjectId, ObjectRef, PackageWriter, Role, WriteError}};
+use seamless_asset::{
+    LiveObjectsResource, SeamlessAssetPlugin,
+    package::{ObjectId, ObjectRef, PackageWriter, Role, WriteError},
+};
 use seamless_render::SeamlessRenderPlugin;
 
 use crate::scene::Crate;
@@ -60,7 +63,10 @@ pub fn app(plugins: Plugins, root: &Path) -> App {
 /// `bevy` registers every type by itself; the sub-crates do not.
 fn register_types(app: &mut App) {
     use bevy_camera::visibility::{InheritedVisibility, ViewVisibility, Visibility};
-    use bevy_ecs::{hierarchy::{ChildOf, Children}, name::Name};
+    use bevy_ecs::{
+        hierarchy::{ChildOf, Children},
+        name::Name,
+    };
     use bevy_mesh::Mesh3d;
     use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
     app.register_type::<Transform>()
@@ -89,9 +95,15 @@ impl Kit {
     /// Takes the handles under which packages import the kit, and gives them their values.
     pub fn live(app: &mut App) -> Self {
         let objects = app.world().resource::<LiveObjectsResource>().0.clone();
-        let handle = |name: &str, type_id| objects.acquire(ObjectId::new(KIT, name), type_id).expect("the type is known");
+        let handle = |name: &str, type_id| {
+            objects
+                .acquire(ObjectId::new(KIT, name), type_id)
+                .expect("the type is known")
+        };
         let kit = Self {
-            meshes: (0..MESHES).map(|index| handle(&mesh_name(index), TypeId::of::<Mesh>()).typed()).collect(),
+            meshes: (0..MESHES)
+                .map(|index| handle(&mesh_name(index), TypeId::of::<Mesh>()).typed())
+                .collect(),
             materials: (0..MATERIALS)
                 .map(|index| handle(&material_name(index), TypeId::of::<StandardMaterial>()).typed())
                 .collect(),
@@ -125,7 +137,10 @@ impl Kit {
     /// The imports that stand for `handles` of this kit.
     pub fn import(&self, writer: &mut PackageWriter, handle: &UntypedHandle) -> Result<Option<ObjectRef>, WriteError> {
         let mesh = self.meshes.iter().position(|mesh| mesh.id().untyped() == handle.id());
-        let material = self.materials.iter().position(|material| material.id().untyped() == handle.id());
+        let material = self
+            .materials
+            .iter()
+            .position(|material| material.id().untyped() == handle.id());
         let object = match (mesh, material) {
             (Some(index), _) => writer.import(KIT, &mesh_name(index), Mesh::type_path(), Role::ALL)?,
             (_, Some(index)) => {
@@ -141,7 +156,11 @@ impl Kit {
 impl LoadFromPath for &Kit {
     fn load_from_path_erased(&mut self, type_id: TypeId, path: AssetPath<'static>) -> UntypedHandle {
         let name = path.path().to_str().unwrap_or_default();
-        let number = name.chars().filter(char::is_ascii_digit).collect::<String>().parse::<usize>();
+        let number = name
+            .chars()
+            .filter(char::is_ascii_digit)
+            .collect::<String>()
+            .parse::<usize>();
         let index = number.expect("the kit's names end in a number");
         if type_id == TypeId::of::<Mesh>() {
             self.meshes[index].clone().untyped()
@@ -163,18 +182,31 @@ pub fn material_name(index: usize) -> String {
 
 /// A material of the kit.
 pub fn material(index: usize) -> StandardMaterial {
-    StandardMaterial { perceptual_roughness: index as f32 / MATERIALS as f32, ..StandardMaterial::default() }
+    StandardMaterial {
+        perceptual_roughness: index as f32 / MATERIALS as f32,
+        ..StandardMaterial::default()
+    }
 }
 
 /// A square of `cells` × `cells` quads, one unit wide.
 pub fn grid(cells: u32) -> Mesh {
     let side = cells + 1;
-    let corner = |index: u32| [(index % side) as f32 / cells as f32, (index / side) as f32 / cells as f32];
+    let corner = |index: u32| {
+        [
+            (index % side) as f32 / cells as f32,
+            (index / side) as f32 / cells as f32,
+        ]
+    };
     let corners: Vec<[f32; 2]> = (0..side * side).map(corner).collect();
     let quads = (0..cells * cells).map(|quad| quad / cells * side + quad % cells);
-    let indices = quads.flat_map(|a| [a, a + side, a + 1, a + 1, a + side, a + side + 1]).collect();
+    let indices = quads
+        .flat_map(|a| [a, a + side, a + 1, a + 1, a + side, a + side + 1])
+        .collect();
     Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default())
-        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, corners.iter().map(|c| [c[0], 0.0, c[1]]).collect::<Vec<_>>())
+        .with_inserted_attribute(
+            Mesh::ATTRIBUTE_POSITION,
+            corners.iter().map(|c| [c[0], 0.0, c[1]]).collect::<Vec<_>>(),
+        )
         .with_inserted_attribute(Mesh::ATTRIBUTE_NORMAL, vec![[0.0, 1.0, 0.0]; corners.len()])
         .with_inserted_attribute(Mesh::ATTRIBUTE_UV_0, corners)
         .with_inserted_indices(Indices::U32(indices))
@@ -188,7 +220,7 @@ pub fn cpu_ns<R>(work: impl FnOnce() -> R) -> (f64, R) {
     (took.as_nanos() as f64, result)
 }
 
-/// Whether `A` has a value in this app; measurements check that they measured something.
+/// How many values of `A` the app has.
 pub fn count<A: Asset>(app: &App) -> usize {
     app.world().resource::<Assets<A>>().len()
 }

@@ -30,8 +30,10 @@ pub struct Bed {
     request: InstanceRequest,
     package: Vec<u8>,
     ron: String,
-    /// Entities without the level.
+    /// Entities without any level.
     empty: u32,
+    /// How often the level is in the world.
+    live: u32,
 }
 
 impl Bed {
@@ -45,7 +47,10 @@ impl Bed {
         drop(named);
         app.update();
         let services = Services::new(app.world()).expect("the app has the plugin");
-        assert_eq!((count::<Mesh>(&app), count::<StandardMaterial>(&app)), (MESHES, MATERIALS));
+        assert_eq!(
+            (count::<Mesh>(&app), count::<StandardMaterial>(&app)),
+            (MESHES, MATERIALS)
+        );
         let request = InstanceRequest {
             name: "level".to_owned(),
             package: AssetPath::from(LEVEL),
@@ -54,7 +59,17 @@ impl Bed {
             priority: 0.0,
         };
         let empty = app.world().entities().count_spawned();
-        Self { app, kit, services, scene, request, package, ron, empty }
+        Self {
+            app,
+            kit,
+            services,
+            scene,
+            request,
+            package,
+            ron,
+            empty,
+            live: 0,
+        }
     }
 
     /// How many entities the level has, its root not counted.
@@ -64,7 +79,9 @@ impl Bed {
 
     /// Decodes the package.
     pub fn decode(&self) -> Decoded {
-        self.services.decode(&self.request.package, &self.package).expect("the package is sound")
+        self.services
+            .decode(&self.request.package, &self.package)
+            .expect("the package is sound")
     }
 
     /// Decodes the text.
@@ -85,7 +102,7 @@ impl Bed {
     pub fn reveal(&mut self, decoded: Decoded) -> (f64, Live) {
         let (services, world, request) = (&self.services, self.app.world_mut(), &self.request);
         let (took, live) = cpu_ns(|| services.reveal(world, decoded, request));
-        self.check(true);
+        self.check(1);
         (took, live)
     }
 
@@ -101,8 +118,12 @@ impl Bed {
     pub fn write(&mut self, dynamic: &DynamicWorld) -> (f64, Entity) {
         let world = self.app.world_mut();
         let (took, map) = cpu_ns(|| write_dynamic(world, dynamic));
-        let root = dynamic.entities.iter().map(|entity| map[&entity.entity]).find(|id| world.get::<ChildOf>(*id).is_none());
-        self.check(true);
+        let root = dynamic
+            .entities
+            .iter()
+            .map(|entity| map[&entity.entity])
+            .find(|id| world.get::<ChildOf>(*id).is_none());
+        self.check(1);
         (took, root.expect("the scene has a root"))
     }
 
@@ -110,7 +131,7 @@ impl Bed {
     pub fn spawn(&mut self, bundles: Bundles) -> f64 {
         let world = self.app.world_mut();
         let (took, ()) = cpu_ns(|| bundles.spawn(world));
-        self.check(true);
+        self.check(1);
         took
     }
 
@@ -122,16 +143,18 @@ impl Bed {
         took
     }
 
-    /// What happens between two measurements: a frame of the empty world, so that buffers do not grow.
+    /// What happens between two measurements: a frame, so that buffers do not grow.
     fn settle(&mut self) {
-        self.check(false);
+        self.check(-1);
         self.services.free_returned(self.app.world_mut());
         self.app.update();
     }
 
-    /// Whoever measures less work than there is measures nothing.
-    fn check(&self, is_live: bool) {
-        let expected = self.empty + if is_live { self.entities() as u32 + 1 } else { 0 };
-        assert_eq!(self.app.world().entities().count_spawned(), expected, "all entities are there, or none");
+    /// Whoever measures less work than there is measures nothing. `levels` is how many more there are now.
+    fn check(&mut self, levels: i32) {
+        self.live = self.live.saturating_add_signed(levels);
+        let expected = self.empty + self.live * (self.entities() as u32 + 1);
+        let is = self.app.world().entities().count_spawned();
+        assert_eq!(is, expected, "all entities of each level are there, or none");
     }
 }

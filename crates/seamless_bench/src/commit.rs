@@ -29,6 +29,16 @@ pub fn run(name: &'static str, entities: usize, plugins: Plugins, samples: Optio
             result.limit.push(limit * per_entity);
         }
     }
-    let targets = Targets { first: 4.0, aim: 8.0, of_limit: Some(1.3) };
-    result.row(name, "ns/entity", "DynamicWorld::write_to_world", Some("spawn_empty_at + typed insert"), targets)
+    let targets = Targets {
+        first: 4.0,
+        aim: 8.0,
+        of_limit: Some(1.3),
+    };
+    result.row(
+        name,
+        "ns/entity",
+        "DynamicWorld::write_to_world",
+        Some("spawn_empty_at + typed insert"),
+        targets,
+    )
 }

@@ -40,6 +40,10 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Row {
             result.peer.push((parse + write) * per_entity);
         }
     }
-    let targets = Targets { first: 20.0, aim: 60.0, of_limit: None };
+    let targets = Targets {
+        first: 20.0,
+        aim: 60.0,
+        of_limit: None,
+    };
     result.row(name, "ns/entity", "DynamicWorld from RON", None, targets)
 }

@@ -41,16 +41,31 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 8] = [
-    ("level_load_cpu/renderable", |samples| load_cpu::run(load_cpu::Variant::Renderable, samples)),
-    ("level_load_cpu/reflected", |samples| load_cpu::run(load_cpu::Variant::Reflected, samples)),
-    ("level_commit/2000", |samples| commit::run("level_commit/2000", 2000, app::Plugins::Game, samples)),
-    ("level_commit/10000", |samples| commit::run("level_commit/10000", 10_000, app::Plugins::Game, samples)),
+const BENCHES: [Bench; 9] = [
+    ("level_load_cpu/renderable", |samples| {
+        load_cpu::run(load_cpu::Variant::Renderable, samples)
+    }),
+    ("level_load_cpu/reflected", |samples| {
+        load_cpu::run(load_cpu::Variant::Reflected, samples)
+    }),
+    ("level_commit/2000", |samples| {
+        commit::run("level_commit/2000", 2000, app::Plugins::Game, samples)
+    }),
+    ("level_commit/10000", |samples| {
+        commit::run("level_commit/10000", 10_000, app::Plugins::Game, samples)
+    }),
     ("level_commit/10000_no_observers", |samples| {
         commit::run("level_commit/10000_no_observers", 10_000, app::Plugins::Bare, samples)
     }),
-    ("level_unload/2000", |samples| unload::run("level_unload/2000", 2000, samples)),
-    ("level_unload/10000", |samples| unload::run("level_unload/10000", 10_000, samples)),
+    ("level_unload/2000", |samples| {
+        unload::run("level_unload/2000", 2000, 1, samples)
+    }),
+    ("level_unload/10000", |samples| {
+        unload::run("level_unload/10000", 10_000, 1, samples)
+    }),
+    ("level_unload/2000_oldest_of_8", |samples| {
+        unload::run("level_unload/2000_oldest_of_8", 2000, 8, samples)
+    }),
     ("flight_hitch", flight::run),
 ];
 
@@ -68,7 +83,9 @@ fn main() -> ExitCode {
         }
     }
     println!("{}", table(&rows));
-    let Some(path) = options.json else { return ExitCode::SUCCESS };
+    let Some(path) = options.json else {
+        return ExitCode::SUCCESS;
+    };
     let written = serde_json::to_vec_pretty(&rows)
         .map_err(|error| error.to_string())
         .and_then(|json| std::fs::write(&path, json).map_err(|error| error.to_string()));

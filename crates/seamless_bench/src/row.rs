@@ -1,5 +1,8 @@
 //! A row of results, its statistics and its targets. See [`Row`].
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -129,36 +132,4 @@ pub fn table(rows: &[Row]) -> String {
         let _ = writeln!(text, "\n{}: {}", row.name, row.note);
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_the_nearest_values() {
-        let mut values = [5.0, 1.0, 4.0, 2.0, 3.0];
-        assert_eq!(quantile(&mut values, 0.5), 3.0);
-        assert_eq!(quantile(&mut values, 0.0), 1.0);
-        assert_eq!(quantile(&mut values, 1.0), 5.0);
-        assert!(quantile(&mut [], 0.5).is_nan());
-    }
-
-    #[test]
-    fn a_row_has_medians_and_nulls() {
-        let samples = Samples { ours: vec![2.0, 4.0, 3.0], peer: vec![9.0], limit: vec![] };
-        let row = samples.row("a/b", "ns/entity", "Bevy", None, Targets { first: 2.0, aim: 4.0, of_limit: None });
-        assert_eq!((row.ours, row.peer, row.limit), (3.0, Some(9.0), None));
-        let json = serde_json::to_value(&row).unwrap();
-        let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        let mut expected = vec![
-            "name", "unit", "higher_is_better", "ours", "peer_name", "peer", "limit_name", "limit", "samples", "spread",
-        ];
-        let mut found = keys.clone();
-        found.sort_unstable();
-        expected.sort_unstable();
-        assert_eq!(found, expected);
-        assert!(json["limit"].is_null() && json["limit_name"].is_null());
-        assert!(table(&[row]).contains("first"));
-    }
 }

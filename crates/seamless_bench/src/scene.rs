@@ -45,7 +45,14 @@ enum Lock {
 }
 
 /// What is on every entity.
-type Base = (Transform, GlobalTransform, TransformTreeChanged, Visibility, InheritedVisibility, ViewVisibility);
+type Base = (
+    Transform,
+    GlobalTransform,
+    TransformTreeChanged,
+    Visibility,
+    InheritedVisibility,
+    ViewVisibility,
+);
 type Root = (Base, Children);
 type Parent = (Base, Name, Children, ChildOf);
 type Drawn = (Base, Mesh3d, MeshMaterial3d<StandardMaterial>, ChildOf);
@@ -71,7 +78,11 @@ pub struct Bundles {
 }
 
 fn base(row: usize) -> Base {
-    let place = Vec3::new((row % 32) as f32 * 2.0, (row % 7) as f32 * 0.25, (row / 32 % 32) as f32 * 2.0);
+    let place = Vec3::new(
+        (row % 32) as f32 * 2.0,
+        (row % 7) as f32 * 0.25,
+        (row / 32 % 32) as f32 * 2.0,
+    );
     let transform = Transform::from_translation(place).with_rotation(Quat::from_rotation_y(row as f32));
     (
         transform,
@@ -106,7 +117,9 @@ impl Scene {
                 top.extend_from_slice(ids);
                 for (row, &id) in ids.iter().enumerate() {
                     let next = ids[(row + 1) % ids.len()];
-                    bundles.reflected.push((id, (base(row), crate_number(row, next), ChildOf(root))));
+                    bundles
+                        .reflected
+                        .push((id, (base(row), crate_number(row, next), ChildOf(root))));
                 }
             }
         }
@@ -116,8 +129,21 @@ impl Scene {
 }
 
 fn crate_number(row: usize, next: Entity) -> Crate {
-    let lock = if row % 3 == 0 { Lock::Open } else { Lock::Code { digits: row as u32 * 7, tries: 3 } };
-    Crate { label: format!("crate {row}"), weight: row as f32 * 0.5, slots: vec![1, 2, row as u32], lock, next }
+    let lock = if row.is_multiple_of(3) {
+        Lock::Open
+    } else {
+        Lock::Code {
+            digits: row as u32 * 7,
+            tries: 3,
+        }
+    };
+    Crate {
+        label: format!("crate {row}"),
+        weight: row as f32 * 0.5,
+        slots: vec![1, 2, row as u32],
+        lock,
+        next,
+    }
 }
 
 impl Bundles {
@@ -133,7 +159,8 @@ impl Bundles {
             let material = MeshMaterial3d(kit.materials[row % MATERIALS].clone());
             if index == 0 {
                 let name = Name::new(format!("trunk {row}"));
-                self.named.push((child, (base(row), name, mesh, material, ChildOf(parent))));
+                self.named
+                    .push((child, (base(row), name, mesh, material, ChildOf(parent))));
             } else {
                 self.drawn.push((child, (base(row), mesh, material, ChildOf(parent))));
             }
@@ -171,7 +198,10 @@ impl SourceWorld {
     /// Spawns `scene`.
     pub fn new(scene: &Scene, kit: &Kit) -> Self {
         let mut world = World::new();
-        let mut ids = world.entity_allocator().alloc_many(scene.len() as u32 + 1).collect::<Vec<_>>();
+        let mut ids = world
+            .entity_allocator()
+            .alloc_many(scene.len() as u32 + 1)
+            .collect::<Vec<_>>();
         let root = ids.remove(0);
         scene.bundles(root, &ids, kit).spawn(&mut world);
         Self { world, root, ids }
@@ -197,18 +227,37 @@ impl SourceWorld {
         let groups = self.groups();
         let order: Vec<Entity> = groups.iter().flatten().copied().collect();
         let rows: EntityRows = order.iter().copied().zip(0..).collect();
-        let is_root = |entity: &Entity| self.world.get::<ChildOf>(*entity).is_none_or(|parent| parent.0 == self.root);
-        let roots = order.iter().filter(|entity| is_root(entity)).map(|entity| rows[entity]).collect();
-        let ids = (0..order.len()).map(|row| ObjectId::new(name, &row.to_string())).collect();
+        let is_root = |entity: &Entity| {
+            self.world
+                .get::<ChildOf>(*entity)
+                .is_none_or(|parent| parent.0 == self.root)
+        };
+        let roots = order
+            .iter()
+            .filter(|entity| is_root(entity))
+            .map(|entity| rows[entity])
+            .collect();
+        let ids = (0..order.len())
+            .map(|row| ObjectId::new(name, &row.to_string()))
+            .collect();
         let mut level = LevelBuilder::new(ids, roots);
         let mut context = EncodeContext::new(registry, &rows);
         for group in &groups {
             let columns = self.columns(group, registry, codecs, writer, &mut context);
-            let columns: Vec<_> = columns.iter().map(|(class, role, data)| (*class, *role, data.as_slice())).collect();
+            let columns: Vec<_> = columns
+                .iter()
+                .map(|(class, role, data)| (*class, *role, data.as_slice()))
+                .collect();
             level.group(group.len() as u32, columns.into_iter());
         }
-        let refs = context.into_references().iter().map(|handle| resolve(writer, handle)).collect();
-        let class = writer.class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table")).expect("a new class");
+        let refs = context
+            .into_references()
+            .iter()
+            .map(|handle| resolve(writer, handle))
+            .collect();
+        let class = writer
+            .class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table"))
+            .expect("a new class");
         let export = NewExport {
             name: LEVEL_EXPORT,
             class,
@@ -255,16 +304,26 @@ impl SourceWorld {
             .filter(|info| !matches!(info.clone_behavior(), ComponentCloneBehavior::Ignore))
             .filter_map(|info| info.type_id())
             .filter(|type_id| !below_root || *type_id != core::any::TypeId::of::<ChildOf>())
-            .map(|type_id| codecs.component(type_id, registry).expect("every component is registered"))
+            .map(|type_id| {
+                codecs
+                    .component(type_id, registry)
+                    .expect("every component is registered")
+            })
             .collect();
         codecs.sort_by(|a, b| a.type_path().cmp(b.type_path()));
         let mut columns = Vec::new();
         for codec in codecs {
-            let reflect = registry.get_type_data::<ReflectComponent>((*codec).type_id()).expect("it is a component");
-            let values: Vec<&dyn Reflect> =
-                group.iter().filter_map(|entity| reflect.reflect(self.world.entity(*entity))).collect();
+            let reflect = registry
+                .get_type_data::<ReflectComponent>((*codec).type_id())
+                .expect("it is a component");
+            let values: Vec<&dyn Reflect> = group
+                .iter()
+                .filter_map(|entity| reflect.reflect(self.world.entity(*entity)))
+                .collect();
             let mut data = Vec::new();
-            codec.encode(&values, context, &mut data).expect("every value can be carried over");
+            codec
+                .encode(&values, context, &mut data)
+                .expect("every value can be carried over");
             let class = writer.class(&codec.schema(registry)).expect("one schema for a type");
             columns.push((class.index() as u32, codec.role(), data));
         }
@@ -278,7 +337,9 @@ pub fn package(world: &World, scene: &Scene, kit: &Kit, name: &str) -> Vec<u8> {
     let codecs = world.resource::<seamless_asset::codec::Codecs>().read();
     let mut writer = PackageWriter::new(name);
     SourceWorld::new(scene, kit).level(&registry, &codecs, &mut writer, name, &mut |writer, handle| {
-        kit.import(writer, handle).expect("a new import").expect("the handle is one of the kit")
+        kit.import(writer, handle)
+            .expect("a new import")
+            .expect("the handle is one of the kit")
     });
     writer.finish().expect("the package is within the limits")
 }
@@ -294,13 +355,19 @@ pub fn ron(world: &World, scene: &Scene, named: &Kit) -> String {
 pub fn from_ron(registry: &TypeRegistry, text: &[u8], mut kit: &Kit) -> DynamicWorld {
     use serde::de::DeserializeSeed;
     let mut deserializer = ron::de::Deserializer::from_bytes(text).expect("it is text");
-    let seed = bevy_world_serialization::serde::WorldDeserializer { type_registry: registry, load_from_path: &mut kit };
-    seed.deserialize(&mut deserializer).expect("it was written a moment ago")
+    let seed = bevy_world_serialization::serde::WorldDeserializer {
+        type_registry: registry,
+        load_from_path: &mut kit,
+    };
+    seed.deserialize(&mut deserializer)
+        .expect("it was written a moment ago")
 }
 
 /// Writes `dynamic` into `world`; the entity without a parent is its root.
 pub fn write_dynamic(world: &mut World, dynamic: &DynamicWorld) -> EntityHashMap<Entity> {
     let mut map = EntityHashMap::default();
-    dynamic.write_to_world(world, &mut map).expect("every component is registered");
+    dynamic
+        .write_to_world(world, &mut map)
+        .expect("every component is registered");
     map
 }

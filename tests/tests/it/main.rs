@@ -1,3 +1,9 @@
 //! Integration tests, in one binary: Bevy is linked once.
 
+mod atomic;
+mod bad_input;
+mod invariants;
 mod oracle;
+mod render;
+mod same_world;
+mod server;

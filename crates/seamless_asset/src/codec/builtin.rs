@@ -1,10 +1,15 @@
 //! Records of Bevy's own components that are on almost every entity.
 
-use bevy_camera::{primitives::Aabb, visibility::{InheritedVisibility, ViewVisibility, Visibility}};
+use bevy_camera::{
+    CameraMainTextureUsages,
+    primitives::Aabb,
+    visibility::{InheritedVisibility, ViewVisibility, Visibility},
+};
 use bevy_ecs::name::Name;
 use bevy_math::{Affine3A, Mat3A, Quat, Vec3, Vec3A};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 use seamless_package::Cursor;
+use wgpu_types::TextureUsages;
 
 use super::{DecodeError, Record};
 
@@ -158,5 +163,21 @@ impl Record for TransformTreeChanged {
 
     fn read(_: &mut Cursor) -> Result<Self, DecodeError> {
         Ok(Self)
+    }
+}
+
+/// On every camera, and the only one of its components that reflection cannot write: its type is opaque.
+impl Record for CameraMainTextureUsages {
+    const VERSION: u32 = 1;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.bits().to_le_bytes());
+    }
+
+    fn read(cursor: &mut Cursor) -> Result<Self, DecodeError> {
+        let bits = cursor.u32()?;
+        TextureUsages::from_bits(bits)
+            .map(Self)
+            .ok_or_else(|| DecodeError::Malformed(format!("{bits:#x} is no set of texture usages")))
     }
 }

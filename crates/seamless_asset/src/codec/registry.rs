@@ -60,6 +60,7 @@ impl CodecRegistry {
         this.add_record::<bevy_camera::visibility::InheritedVisibility>(Role::ALL);
         this.add_record::<bevy_camera::visibility::ViewVisibility>(Role::ALL);
         this.add_record::<bevy_camera::primitives::Aabb>(Role::ALL);
+        this.add_record::<bevy_camera::CameraMainTextureUsages>(Role::ALL);
         this.add_component(RelationshipCodec::<ChildOf>::default());
         this.add_component(RelationshipTargetCodec::<Children>::default());
         this.add_component(HandleCodec::<Mesh3d, Mesh>::new(Role::ALL, |mesh| &mesh.0, Mesh3d));

@@ -39,7 +39,10 @@ fn level(app: &mut App, kit: &Kit) -> (SourceWorld, Handle<Mesh>) {
     let ground = app.world_mut().resource_mut::<Assets<Mesh>>().add(grid(GROUND));
     let mut meshes = kit.meshes.clone();
     meshes[0] = ground.clone();
-    let kit = Kit { meshes, materials: kit.materials.clone() };
+    let kit = Kit {
+        meshes,
+        materials: kit.materials.clone(),
+    };
     (SourceWorld::new(&Scene::Renderable(ENTITIES), &kit), ground)
 }
 
@@ -77,13 +80,23 @@ fn level_package(app: &App, source: &SourceWorld, kit: &Kit, name: &str) -> Vec<
 /// Puts an asset into a package.
 fn export(app: &App, writer: &mut PackageWriter, name: &str, handle: &UntypedHandle) -> ObjectRef {
     let registry = app.world().resource::<AppTypeRegistry>().read();
-    let codec = app.world().resource::<Codecs>().read().asset(handle.type_id()).expect("the asset has a codec");
+    let codec = app
+        .world()
+        .resource::<Codecs>()
+        .read()
+        .asset(handle.type_id())
+        .expect("the asset has a codec");
     let class = writer.class(&codec.schema(&registry)).expect("one schema for a type");
     let rows = EntityRows::default();
     let mut context = EncodeContext::new(&registry, &rows);
-    let encoded = codec.encode(app.world(), handle.id(), &mut context).expect("it can be carried over");
+    let encoded = codec
+        .encode(app.world(), handle.id(), &mut context)
+        .expect("it can be carried over");
     let encoded = encoded.expect("the asset has a value");
-    assert!(context.into_references().is_empty(), "assets of the flight refer to nothing");
+    assert!(
+        context.into_references().is_empty(),
+        "assets of the flight refer to nothing"
+    );
     let export = NewExport {
         name,
         class,
@@ -104,7 +117,9 @@ pub fn world_assets(app: &mut App, kit: &Kit) -> Vec<Handle<WorldAsset>> {
         // The entity with the `WorldAssetRoot` is the root.
         source.world.entity_mut(source.root).remove::<Children>();
         source.world.despawn(source.root);
-        app.world_mut().resource_mut::<Assets<WorldAsset>>().add(WorldAsset::new(source.world))
+        app.world_mut()
+            .resource_mut::<Assets<WorldAsset>>()
+            .add(WorldAsset::new(source.world))
     };
     (0..GRID * GRID).map(add).collect()
 }

@@ -21,7 +21,7 @@ use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
 use bevy_transform::components::Transform;
 use bevy_world_serialization::{WorldAsset, WorldAssetRoot};
-use seamless_asset::{InstanceId, InstanceRequest, StreamingStats, Streamer};
+use seamless_asset::{InstanceId, InstanceRequest, Streamer, StreamingStats};
 
 use crate::{
     app::{KIT, Kit, Plugins, app},
@@ -72,9 +72,16 @@ pub fn run(samples: Option<usize>) -> Row {
     }
     let stats = ours.app.world().resource::<StreamingStats>();
     assert_eq!(stats.failed, 0, "every level can be loaded");
-    note += &format!("\n  ours: {} levels revealed, {} left, {} cancelled", stats.revealed, stats.left, stats.cancelled);
+    note += &format!(
+        "\n  ours: {} levels revealed, {} left, {} cancelled",
+        stats.revealed, stats.left, stats.cancelled
+    );
     note += &format!(", {} frames over the budget", stats.overrun_count);
-    let targets = Targets { first: 5.0, aim: 15.0, of_limit: None };
+    let targets = Targets {
+        first: 5.0,
+        aim: 15.0,
+        of_limit: None,
+    };
     let mut row = result.row("flight_hitch", "ms", "WorldAssetRoot, levels in memory", None, targets);
     row.note = note;
     row
@@ -83,8 +90,17 @@ pub fn run(samples: Option<usize>) -> Row {
 impl Plane {
     fn new(mut app: App, road: Road, kit: Option<Kit>) -> Self {
         let place = Transform::from_translation(position(0)).looking_to(Vec3::new(1.0, -0.4, 0.0), Vec3::Y);
-        let camera = app.world_mut().spawn((Camera::default(), Projection::default(), place)).id();
-        Self { app, camera, road, _kit: kit, frames: Vec::new() }
+        let camera = app
+            .world_mut()
+            .spawn((Camera::default(), Projection::default(), place))
+            .id();
+        Self {
+            app,
+            camera,
+            road,
+            _kit: kit,
+            frames: Vec::new(),
+        }
     }
 
     fn ours(dir: &Path) -> Self {
@@ -196,12 +212,18 @@ impl Plane {
             }
             sleep(Duration::from_millis(2));
         }
-        panic!("{levels} levels are asked for, and {} entities are live", self.live_entities());
+        panic!(
+            "{levels} levels are asked for, and {} entities are live",
+            self.live_entities()
+        );
     }
 
     fn live_entities(&mut self) -> usize {
         let world = self.app.world_mut();
-        world.query_filtered::<(), (With<Transform>, Without<Camera>)>().iter(world).count()
+        world
+            .query_filtered::<(), (With<Transform>, Without<Camera>)>()
+            .iter(world)
+            .count()
     }
 }
 

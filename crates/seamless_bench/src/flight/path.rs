@@ -1,5 +1,8 @@
 //! The camera's path, and which cells it asks for: both pure.
 
+#[cfg(test)]
+mod tests;
+
 use bevy_math::{Vec2, Vec3};
 
 /// Cells along each side of the world.
@@ -36,7 +39,11 @@ pub fn frames() -> usize {
 /// Where the camera is.
 pub fn position(frame: usize) -> Vec3 {
     let time = frame as f32 / RATE;
-    let next = KEYS.iter().position(|key| key.0 > time).unwrap_or(KEYS.len() - 1).max(1);
+    let next = KEYS
+        .iter()
+        .position(|key| key.0 > time)
+        .unwrap_or(KEYS.len() - 1)
+        .max(1);
     let (a, b) = (KEYS[next - 1], KEYS[next]);
     let part = ((time - a.0) / (b.0 - a.0)).clamp(0.0, 1.0);
     let place = Vec2::new(a.1, a.2).lerp(Vec2::new(b.1, b.2), part);
@@ -53,37 +60,4 @@ pub fn distance(cell: usize, place: Vec3) -> f32 {
 /// The rule of a streaming volume: a box around the cell that lets go a little further out than it asks.
 pub fn is_wanted(cell: usize, place: Vec3, was_wanted: bool) -> bool {
     distance(cell, place) <= if was_wanted { REACH + MARGIN } else { REACH }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_flight_moves_through_many_cells() {
-        let mut wanted = vec![false; GRID * GRID];
-        let (mut loads, mut unloads) = (0, 0);
-        for frame in 0..frames() {
-            for (cell, is) in wanted.iter_mut().enumerate() {
-                let now = is_wanted(cell, position(frame), *is);
-                loads += usize::from(now && !*is);
-                unloads += usize::from(*is && !now);
-                *is = now;
-            }
-        }
-        assert!(loads > 50 && unloads > 40, "{loads} loads, {unloads} unloads");
-    }
-
-    #[test]
-    fn a_cell_lets_go_later_than_it_asks() {
-        let at = |outside: f32| Vec3::new(CELL + outside, 0.0, 10.0);
-        assert!(is_wanted(0, at(REACH - 1.0), false) && !is_wanted(0, at(REACH + 1.0), false));
-        assert!(is_wanted(0, at(REACH + 1.0), true) && !is_wanted(0, at(REACH + MARGIN + 1.0), true));
-    }
-
-    #[test]
-    fn the_path_jumps_once() {
-        let far = |frame: &usize| position(*frame).distance(position(frame + 1)) > CELL;
-        assert_eq!((0..frames()).filter(far).count(), 1);
-    }
 }

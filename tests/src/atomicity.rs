@@ -1,0 +1,337 @@
+//! A checker that finds each level whole or absent: every frame, and from inside of observers and removal readers.
+
+mod level;
+mod references;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bevy::{
+    ecs::{
+        entity::EntityHashMap,
+        reflect::ReflectComponent,
+        system::SystemState,
+    },
+    platform::collections::HashMap,
+    prelude::*,
+};
+use bevy_seamless::{
+    asset::{InstanceEvent, InstanceId, LevelInstance},
+    prelude::*,
+};
+
+use level::{Known, find_tear};
+
+/// Frames for which removal readers may still hear of a level that left.
+const MEMORY: u64 = 3;
+/// How many violations are kept in words; all are counted.
+const KEPT: usize = 20;
+
+/// Watches every level of every seamless world; [`Atomicity`] holds what it found. Add it after `SeamlessPlugins` and
+/// after all types are registered.
+#[derive(Default)]
+pub struct AtomicityChecker {
+    /// Short names of the components whose `On<Add>` is observed; all reflected ones when this is empty. Fewer observers
+    /// mean more that is inserted early, in the first pass of a reveal.
+    pub only: Vec<&'static str>,
+}
+
+/// What [`AtomicityChecker`] saw so far.
+#[derive(Resource, Default)]
+pub struct Atomicity(Mutex<State>);
+
+/// Counters of [`Atomicity`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// What must stay zero.
+    pub violations: u64,
+    /// `On<Add>` observations of entities of levels.
+    pub adds: u64,
+    /// References from these entities that were followed.
+    pub references: u64,
+    /// Levels that came.
+    pub revealed: u64,
+    /// Levels that left.
+    pub left: u64,
+    /// Loads that failed.
+    pub failed: u64,
+    /// Loads that were cancelled.
+    pub cancelled: u64,
+    /// Removals that readers heard of.
+    pub removals: u64,
+    /// Instances that were asked for and have not ended yet: neither failed, nor cancelled, nor left.
+    pub open: u64,
+}
+
+/// The end of an instance, or the way there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Asked,
+    Revealed,
+    Left,
+    Cancelled,
+    Failed,
+}
+
+#[derive(Default)]
+struct State {
+    frame: u64,
+    counts: Counts,
+    words: Vec<String>,
+    /// Live levels by world and index.
+    known: HashMap<(Entity, usize), Arc<Known>>,
+    /// Levels by entity, those that left lately included.
+    owners: EntityHashMap<Arc<Known>>,
+    /// Levels that left, with the frame.
+    gone: Vec<(u64, Arc<Known>)>,
+    fates: BTreeMap<InstanceId, Fate>,
+    /// The entity that an observer looked at last, and how many components it had.
+    last_added: Option<(Entity, usize)>,
+}
+
+impl State {
+    fn violation(&mut self, words: String) {
+        self.counts.violations += 1;
+        if self.words.len() < KEPT {
+            self.words.push(format!("frame {}: {words}", self.frame));
+        }
+    }
+}
+
+impl Atomicity {
+    /// The counters.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let state = self.lock();
+        let open = state.fates.values().filter(|fate| matches!(fate, Fate::Asked | Fate::Revealed));
+        Counts {
+            open: open.count() as u64,
+            ..state.counts
+        }
+    }
+
+    /// Panics with all that was found, if anything was.
+    ///
+    /// # Panics
+    /// When there is a violation.
+    pub fn assert_whole(&self) {
+        let state = self.lock();
+        assert!(
+            state.counts.violations == 0,
+            "{} violations:\n{}",
+            state.counts.violations,
+            state.words.join("\n")
+        );
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Plugin for AtomicityChecker {
+    fn build(&self, app: &mut App) {
+        app.init_resource::<Atomicity>()
+            .add_observer(on_revealed)
+            .add_observer(on_left)
+            .add_systems(PreUpdate, hear_removals)
+            .add_systems(Update, hear_removals)
+            .add_systems(PostUpdate, hear_removals)
+            .add_systems(Last, (hear_removals, look).chain());
+    }
+
+    fn finish(&self, app: &mut App) {
+        let registry = app.world().resource::<AppTypeRegistry>().clone();
+        let registry = registry.read();
+        let mut components = Vec::new();
+        for registration in registry.iter() {
+            let name = registration.type_info().type_path_table().short_path();
+            let wanted = self.only.is_empty() || self.only.contains(&name);
+            if let Some(component) = registration.data::<ReflectComponent>().filter(|_| wanted) {
+                components.push(component.register_component(app.world_mut()));
+            }
+        }
+        app.world_mut().spawn(Observer::new(on_add).with_components(components));
+    }
+}
+
+/// All that an entity of a level refers to is alive when its components are added.
+fn on_add(add: On<Add>, world: &World, atomicity: Res<Atomicity>) {
+    let entity = add.entity;
+    if !references::is_in_level(world, entity) {
+        return;
+    }
+    let components = world.entity(entity).archetype().component_count();
+    {
+        // An observer runs once for each component that was added; the entity is the same.
+        let mut state = atomicity.lock();
+        if state.last_added.replace((entity, components)) == Some((entity, components)) {
+            return;
+        }
+        state.counts.adds += 1;
+    }
+    let (found, dead) = references::of_entity(world, entity);
+    let mut state = atomicity.lock();
+    state.counts.references += found;
+    for (component, target) in dead {
+        state.violation(format!("On<Add>: {component} of {entity} refers to {target}, which is not alive"));
+    }
+}
+
+fn on_revealed(event: On<LevelRevealed>, world: &World, atomicity: Res<Atomicity>) {
+    let tear = find_tear(world, event.root, event.entities);
+    let mut state = atomicity.lock();
+    state.counts.revealed += 1;
+    if let Some(tear) = tear {
+        state.violation(format!("On<LevelRevealed>: {}: {tear}", event.level));
+    }
+}
+
+fn on_left(event: On<LevelLeft>, world: &World, atomicity: Res<Atomicity>) {
+    let mut state = atomicity.lock();
+    state.counts.left += 1;
+    let level = state
+        .known
+        .values()
+        .find(|known| known.world == event.world && known.name == event.level)
+        .cloned();
+    match level.map(|level| level.survivors(world)) {
+        None => state.violation(format!("On<LevelLeft>: {} was not here", event.level)),
+        Some(0) => {}
+        Some(count) => state.violation(format!("On<LevelLeft>: {} entities of {} are alive", count, event.level)),
+    }
+}
+
+/// Whoever hears that a component of a level is gone finds the whole level gone.
+fn hear_removals(mut removed: RemovedComponents<Transform>, world: &World, atomicity: Res<Atomicity>) {
+    let mut state = atomicity.lock();
+    let mut heard = Vec::new();
+    for entity in removed.read() {
+        if let Some(level) = state.owners.get(&entity).cloned() {
+            state.counts.removals += 1;
+            if !heard.iter().any(|other| Arc::ptr_eq(other, &level)) {
+                heard.push(level);
+            }
+        }
+    }
+    for level in heard {
+        let survivors = level.survivors(world);
+        if survivors > 0 {
+            state.violation(format!("RemovedComponents: {survivors} entities of {} are alive", level.name));
+        }
+    }
+}
+
+type Readers<'w, 's> = (
+    Query<'w, 's, Entity, Added<Transform>>,
+    MessageReader<'w, 's, LevelRevealed>,
+    MessageReader<'w, 's, InstanceEvent>,
+);
+
+/// The end of a frame: every level is whole or absent, and what came is news to change detection.
+fn look(world: &mut World, readers: &mut SystemState<Readers>) {
+    world.resource_scope(|world, atomicity: Mut<Atomicity>| {
+        let mut state = atomicity.lock();
+        let state = &mut *state;
+        let mut roots = Vec::new();
+        let mut tables = world.query::<(Entity, &LevelTable)>();
+        for (seamless, table) in tables.iter(world) {
+            for (index, level) in table.iter().enumerate() {
+                if let Some(id) = level.instance() {
+                    state.fates.entry(id).or_insert(Fate::Asked);
+                }
+                roots.extend(level.root());
+                look_at(world, state, (seamless, index), level);
+            }
+        }
+        let mut instances = world.query_filtered::<Entity, With<LevelInstance>>();
+        for stray in instances.iter(world).filter(|root| !roots.contains(root)) {
+            state.violation(format!("{stray} is the root of a level that no table knows"));
+        }
+        check_news(world, state, readers);
+        state.frame += 1;
+        let frame = state.frame;
+        for (_, level) in state.gone.extract_if(.., |(left, _)| *left + MEMORY < frame) {
+            level.ids.iter().for_each(|id| drop(state.owners.remove(id)));
+        }
+    });
+}
+
+fn look_at(world: &World, state: &mut State, place: (Entity, usize), level: &Level) {
+    let in_world = level.root().is_some();
+    if level.is_live() && !in_world {
+        state.violation(format!("{} is live and has no root", level.name()));
+    }
+    if let Some(known) = state.known.get(&place).cloned()
+        && level.root() != Some(known.root)
+    {
+        let survivors = known.survivors(world);
+        if survivors > 0 {
+            state.violation(format!("{} left, and {survivors} of its entities are alive", level.name()));
+        }
+        state.known.remove(&place);
+        state.gone.push((state.frame, known));
+    }
+    let Some(root) = level.root() else { return };
+    if let Some(tear) = find_tear(world, root, level.entry().entities) {
+        state.violation(format!("{}: {tear}", level.name()));
+    }
+    if !state.known.contains_key(&place) {
+        let known = Arc::new(Known::of(world, place.0, level.name(), root));
+        for id in &known.ids {
+            state.owners.insert(*id, known.clone());
+        }
+        state.known.insert(place, known);
+    }
+}
+
+/// `Added` is true for all entities of a level in the frame of its reveal, and for none later; and each instance ends once.
+fn check_news(world: &mut World, state: &mut State, readers: &mut SystemState<Readers>) {
+    let Ok((added, mut revealed, mut instances)) = readers.get(world) else {
+        return state.violation("messages or queries are not to be had".to_owned());
+    };
+    let mut expected: Vec<Arc<Known>> = Vec::new();
+    for event in revealed.read() {
+        let level = state.known.values().find(|known| known.root == event.root);
+        expected.extend(level.cloned());
+    }
+    let mut counts: EntityHashMap<usize> = EntityHashMap::default();
+    for entity in &added {
+        if let Some(level) = state.owners.get(&entity) {
+            *counts.entry(level.root).or_default() += 1;
+        }
+    }
+    for level in &expected {
+        let found = counts.remove(&level.root).unwrap_or_default();
+        if found != level.with_transform {
+            let words = format!("Added<Transform> finds {found} of {} of {}", level.with_transform, level.name);
+            state.violation(words);
+        }
+    }
+    for (root, count) in counts {
+        state.violation(format!("Added<Transform> finds {count} below {root}, which did not come in this frame"));
+    }
+    let events: Vec<InstanceEvent> = instances.read().cloned().collect();
+    events.iter().for_each(|event| note_fate(state, event));
+}
+
+fn note_fate(state: &mut State, event: &InstanceEvent) {
+    let (id, fate) = match event {
+        InstanceEvent::Revealed { id, .. } => (*id, Fate::Revealed),
+        InstanceEvent::Left { id } => (*id, Fate::Left),
+        InstanceEvent::Cancelled { id } => (*id, Fate::Cancelled),
+        InstanceEvent::Failed { id, .. } => (*id, Fate::Failed),
+    };
+    state.counts.cancelled += u64::from(fate == Fate::Cancelled);
+    state.counts.failed += u64::from(fate == Fate::Failed);
+    let was = state.fates.insert(id, fate).unwrap_or(Fate::Asked);
+    let follows = match fate {
+        Fate::Left => was == Fate::Revealed,
+        _ => was == Fate::Asked,
+    };
+    if !follows {
+        state.violation(format!("{id:?} is {fate:?} after it was {was:?}"));
+    }
+}

@@ -1,0 +1,65 @@
+//! One level in the world: what belongs to it, and whether it is whole.
+
+use bevy::prelude::*;
+use bevy_seamless::asset::LevelInstance;
+
+/// The entities of a level that was revealed.
+pub(super) struct Known {
+    pub world: Entity,
+    pub name: String,
+    pub root: Entity,
+    /// All entities, the root included.
+    pub ids: Vec<Entity>,
+    /// How many of them have a transform.
+    pub with_transform: usize,
+}
+
+impl Known {
+    pub fn of(ecs: &World, world: Entity, name: &str, root: Entity) -> Self {
+        let mut ids = vec![root];
+        let objects = ecs.get::<LevelInstance>(root).map(|instance| instance.objects.values().copied());
+        ids.extend(objects.into_iter().flatten());
+        let with_transform = ids.iter().filter(|id| ecs.get::<Transform>(**id).is_some()).count();
+        Self {
+            world,
+            name: name.to_owned(),
+            root,
+            ids,
+            with_transform,
+        }
+    }
+
+    /// How many of its entities are alive.
+    pub fn survivors(&self, ecs: &World) -> usize {
+        self.ids.iter().filter(|id| ecs.entities().contains_spawned(**id)).count()
+    }
+}
+
+/// Why the level below `root`, which should have `entities` entities, is not whole; `None` if it is.
+pub(super) fn find_tear(ecs: &World, root: Entity, entities: u32) -> Option<String> {
+    let Some(instance) = ecs.get::<LevelInstance>(root) else {
+        return Some(format!("its root {root} is not alive, or no root"));
+    };
+    let objects = &instance.objects;
+    let alive = objects.values().filter(|id| ecs.entities().contains_spawned(**id)).count();
+    if objects.len() != entities as usize || alive != objects.len() {
+        return Some(format!("{alive} of {} objects are alive, {entities} were cooked", objects.len()));
+    }
+    let mut found = 0;
+    let mut open = vec![root];
+    while let Some(parent) = open.pop() {
+        for child in ecs.get::<Children>(parent).into_iter().flatten() {
+            if ecs.get::<ChildOf>(*child).map(ChildOf::parent) != Some(parent) {
+                return Some(format!("{child} is a child of {parent} and does not know it"));
+            }
+            if let Some(mesh) = ecs.get::<Mesh3d>(*child)
+                && !ecs.resource::<Assets<Mesh>>().contains(mesh)
+            {
+                return Some(format!("the mesh of {child} is not there"));
+            }
+            found += 1;
+            open.push(*child);
+        }
+    }
+    (found != entities).then(|| format!("{found} entities hang below its root, {entities} were cooked"))
+}

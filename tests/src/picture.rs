@@ -1,0 +1,270 @@
+//! Pictures rendered off-screen, one of every frame, with what the render world holds in that frame.
+
+use std::{path::Path, sync::mpsc};
+
+use bevy::{
+    app::PluginsState,
+    asset::RenderAssetUsages,
+    camera::RenderTarget,
+    log::LogPlugin,
+    pbr::{PreparedMaterial, RenderMeshInstances},
+    prelude::*,
+    render::{
+        Render, RenderApp, RenderPlugin, RenderSystems,
+        erased_render_asset::ErasedRenderAssets,
+        mesh::RenderMesh,
+        pipelined_rendering::PipelinedRenderingPlugin,
+        render_asset::RenderAssets,
+        render_resource::{
+            BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Extent3d, MapMode, PollType, TexelCopyBufferInfo,
+            TexelCopyBufferLayout, TextureFormat, TextureUsages,
+        },
+        renderer::{RenderDevice, RenderQueue},
+        settings::{RenderCreation, WgpuSettings},
+        texture::GpuImage,
+    },
+    window::ExitCondition,
+    winit::WinitPlugin,
+};
+use image::{ImageBuffer, Rgba};
+use wgpu::Backends;
+
+/// Width and height of every picture, in pixels. A row of it is a multiple of 256 bytes, as a copy to a buffer needs.
+pub const SIDE: u32 = 256;
+
+/// A channel that is further off than this is seen as wrong.
+const FAR: u8 = 8;
+
+/// Whether a Vulkan driver is there, a software one for instance. Where it is not, says on stderr that a test is skipped.
+///
+/// # Panics
+/// When there is none and the environment variable `SEAMLESS_REQUIRE_GPU` is `1`.
+#[must_use]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub fn has_driver() -> bool {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = Backends::VULKAN;
+    let adapters = bevy::tasks::block_on(wgpu::Instance::new(descriptor).enumerate_adapters(Backends::VULKAN));
+    if !adapters.is_empty() {
+        return true;
+    }
+    let required = std::env::var("SEAMLESS_REQUIRE_GPU").is_ok_and(|value| value == "1");
+    assert!(
+        !required,
+        "no Vulkan driver, and SEAMLESS_REQUIRE_GPU=1: install one, Debian's `mesa-vulkan-drivers` and `libvulkan1` for instance"
+    );
+    eprintln!("skipped: no Vulkan driver");
+    false
+}
+
+/// A picture of [`SIDE`] × [`SIDE`] pixels, four bytes each: red, green, blue (sRGB), alpha.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Picture(Vec<u8>);
+
+impl Picture {
+    /// How far two pictures are apart.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Difference {
+        let mut sum = 0_u64;
+        let mut far = 0_usize;
+        for (a, b) in self.0.chunks_exact(4).zip(other.0.chunks_exact(4)) {
+            let apart = [0, 1, 2, 3].map(|channel| a[channel].abs_diff(b[channel]));
+            sum += apart.iter().map(|value| u64::from(*value)).sum::<u64>();
+            far += usize::from(apart.iter().any(|value| *value > FAR));
+        }
+        Difference {
+            mean: sum as f64 / self.0.len() as f64,
+            far: far as f64 / (self.0.len() / 4) as f64,
+        }
+    }
+
+    /// The number of different colours.
+    #[must_use]
+    pub fn colours(&self) -> usize {
+        let colours: std::collections::BTreeSet<_> = self.0.chunks_exact(4).collect();
+        colours.len()
+    }
+
+    /// Writes a PNG file, to look at.
+    ///
+    /// # Panics
+    /// When the file cannot be written.
+    pub fn save(&self, path: &Path) {
+        let image: ImageBuffer<Rgba<u8>, _> =
+            ImageBuffer::from_raw(SIDE, SIDE, self.0.clone()).expect("the picture has its size");
+        image.save(path).expect("a PNG is written");
+    }
+}
+
+/// How far two pictures are apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// Mean of the absolute differences of all channels, of 255.
+    pub mean: f64,
+    /// Share of the pixels of which a channel differs by more than 8 of 255.
+    pub far: f64,
+}
+
+impl Difference {
+    /// Whether nobody could tell the pictures apart.
+    #[must_use]
+    pub fn is_none(self) -> bool {
+        self.mean < 0.5 && self.far < 0.001
+    }
+}
+
+/// What one frame showed, and what the render world held when it was over.
+#[derive(Resource, Clone)]
+pub struct Frame {
+    /// What the camera saw.
+    pub picture: Picture,
+    /// Mesh instances that the render world had for this frame.
+    pub instances: usize,
+    /// Assets that are on the GPU.
+    pub prepared: Prepared,
+}
+
+/// How many assets are prepared for rendering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// Meshes.
+    pub meshes: usize,
+    /// Images; Bevy's own and the render target too.
+    pub images: usize,
+    /// Materials of all types.
+    pub materials: usize,
+}
+
+/// The render target, in both worlds.
+#[derive(Resource, Clone)]
+struct Target(Handle<Image>);
+
+/// An app without a window that reads assets from `asset_dir` and renders what `camera` sees, lit by one directional light.
+/// Main world and render world take turns in `update`, and pipelines are compiled at once, so a frame is done when it returns.
+///
+/// `configure` runs after `DefaultPlugins` and before `finish`.
+///
+/// # Panics
+/// When there is no Vulkan driver; see [`has_driver`].
+#[must_use]
+pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
+    let mut app = App::new();
+    let settings = WgpuSettings {
+        backends: Some(Backends::VULKAN),
+        ..default()
+    };
+    app.add_plugins(
+        DefaultPlugins
+            .build()
+            .disable::<WinitPlugin>()
+            .disable::<PipelinedRenderingPlugin>()
+            // A logger is global to the process; several apps live in one test binary.
+            .disable::<LogPlugin>()
+            .set(RenderPlugin {
+                render_creation: RenderCreation::Automatic(Box::new(settings)),
+                synchronous_pipeline_compilation: true,
+                ..default()
+            })
+            .set(WindowPlugin {
+                primary_window: None,
+                exit_condition: ExitCondition::DontExit,
+                ..default()
+            })
+            .set(AssetPlugin {
+                file_path: asset_dir.to_string_lossy().into_owned(),
+                ..default()
+            }),
+    );
+    configure(&mut app);
+    while app.plugins_state() == PluginsState::Adding {
+        bevy::tasks::tick_global_task_pools_on_main_thread();
+    }
+    app.finish();
+    app.cleanup();
+    let target = add_target(&mut app);
+    app.world_mut().spawn((Camera3d::default(), Msaa::Off, RenderTarget::Image(target.into()), camera));
+    let light = Transform::from_xyz(2.0, 4.0, 3.0).looking_at(Vec3::ZERO, Vec3::Y);
+    app.world_mut().spawn((DirectionalLight::default(), light));
+    app
+}
+
+fn add_target(app: &mut App) -> Handle<Image> {
+    let mut image = Image::new_target_texture(SIDE, SIDE, TextureFormat::Rgba8UnormSrgb, None);
+    image.texture_descriptor.usage |= TextureUsages::COPY_SRC;
+    image.asset_usage = RenderAssetUsages::all();
+    let target = app.world_mut().resource_mut::<Assets<Image>>().add(image);
+    app.sub_app_mut(RenderApp)
+        .insert_resource(Target(target.clone()))
+        .add_systems(Render, note_frame.in_set(RenderSystems::Cleanup));
+    target
+}
+
+/// Updates `app` once, and returns what it rendered.
+///
+/// # Panics
+/// When nothing was rendered.
+#[must_use]
+pub fn next_frame(app: &mut App) -> Frame {
+    app.sub_app_mut(RenderApp).world_mut().remove_resource::<Frame>();
+    app.update();
+    let frame = app.sub_app_mut(RenderApp).world_mut().remove_resource::<Frame>();
+    frame.expect("the render target is there from the first frame on")
+}
+
+fn note_frame(
+    target: Res<Target>,
+    device: Res<RenderDevice>,
+    queue: Res<RenderQueue>,
+    images: Res<RenderAssets<GpuImage>>,
+    meshes: Res<RenderAssets<RenderMesh>>,
+    materials: Res<ErasedRenderAssets<PreparedMaterial>>,
+    instances: Res<RenderMeshInstances>,
+    mut commands: Commands,
+) {
+    let Some(image) = images.get(&target.0) else { return };
+    commands.insert_resource(Frame {
+        picture: read_back(&device, &queue, image),
+        instances: match &*instances {
+            RenderMeshInstances::CpuBuilding(instances) => instances.len(),
+            RenderMeshInstances::GpuBuilding(instances) => instances.len(),
+        },
+        prepared: Prepared {
+            meshes: meshes.iter().count(),
+            images: images.iter().count(),
+            materials: materials.iter().count(),
+        },
+    });
+}
+
+/// Copies the texture and waits for it, and so for all that was rendered before.
+fn read_back(device: &RenderDevice, queue: &RenderQueue, image: &GpuImage) -> Picture {
+    let buffer = device.create_buffer(&BufferDescriptor {
+        label: None,
+        size: u64::from(SIDE * SIDE * 4),
+        usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
+    let layout = TexelCopyBufferLayout {
+        bytes_per_row: Some(SIDE * 4),
+        ..default()
+    };
+    let size = Extent3d {
+        width: SIDE,
+        height: SIDE,
+        depth_or_array_layers: 1,
+    };
+    encoder.copy_texture_to_buffer(
+        image.texture.as_image_copy(),
+        TexelCopyBufferInfo { buffer: &buffer, layout },
+        size,
+    );
+    queue.submit([encoder.finish()]);
+    let (sender, receiver) = mpsc::channel();
+    buffer.slice(..).map_async(MapMode::Read, move |mapped| {
+        sender.send(mapped).expect("the receiver waits");
+    });
+    device.poll(PollType::wait_indefinitely()).expect("the device works");
+    receiver.recv().expect("the poll has called back").expect("the buffer is mapped");
+    Picture(buffer.slice(..).get_mapped_range().to_vec())
+}

@@ -1,0 +1,203 @@
+//! Levels are in the world whole or not at all, whatever is asked and whatever fails.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use bevy::prelude::*;
+use bevy_seamless::{asset::Streamer, prelude::*};
+use seamless_tests::{
+    app::run_until,
+    atomicity::{Atomicity, AtomicityChecker, Counts},
+    cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, reveal, reveal_fails, state},
+    fixtures::{register_types, write_animated_gltf, write_everything_scn},
+};
+
+/// Small levels with everything, three of each source: shared packages, skins, references in all directions.
+const LEVELS: usize = 12;
+const SOURCES: [&str; 4] = ["everything.gltf", "everything.gltf#Scene1", "everything.scn.ron", "animated.gltf"];
+/// How far apart the levels stand, in metres.
+const SPACING: f32 = 200.0;
+/// How far from its middle a level is wanted, in metres.
+const REACH: f32 = 350.0;
+
+fn write_sources(dir: &Path) {
+    write_everything_scn(dir);
+    write_animated_gltf(dir);
+}
+
+fn name(level: usize) -> String {
+    format!("level_{level}")
+}
+
+fn cook_levels() -> Cooked {
+    let levels: Vec<String> = (0..LEVELS)
+        .map(|level| {
+            let (source, at) = (SOURCES[level % SOURCES.len()], level as f32 * SPACING);
+            format!("(name: \"{}\", source: \"{source}\", translation: ({at:?}, 0.0, 0.0))", name(level))
+        })
+        .collect();
+    let volumes: Vec<String> = (0..LEVELS)
+        .map(|level| {
+            let at = level as f32 * SPACING;
+            format!("(shape: Sphere(center: ({at:?}, 0.0, 0.0), radius: {REACH:?}), levels: [\"{}\"])", name(level))
+        })
+        .collect();
+    let world = format!("(levels: [{}], volumes: [{}])", levels.join(", "), volumes.join(", "));
+    Cooked::new(write_sources, &world, register_types)
+}
+
+fn watch_all(app: &mut App) {
+    register_types(app);
+    app.add_plugins(AtomicityChecker::default());
+}
+
+fn counts(app: &App) -> Counts {
+    app.world().resource::<Atomicity>().assert_whole();
+    app.world().resource::<Atomicity>().counts()
+}
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Entities, meshes, images, materials and skins: what must be as before when all levels have left.
+fn footprint(ecs: &World) -> [usize; 5] {
+    [
+        ecs.archetypes().iter().map(|archetype| archetype.len() as usize).sum(),
+        ecs.resource::<Assets<Mesh>>().len(),
+        ecs.resource::<Assets<Image>>().len(),
+        ecs.resource::<Assets<StandardMaterial>>().len(),
+        ecs.resource::<Assets<bevy::mesh::skinning::SkinnedMeshInverseBindposes>>().len(),
+    ]
+}
+
+#[test]
+fn ten_thousand_random_requests() {
+    const REQUESTS: u64 = 10_000;
+    let cooked = cook_levels();
+    let (mut app, world) = cooked.start(watch_all);
+    // What asks is an entity, too.
+    ask(&mut app, &name(0), Ask::Release);
+    app.update();
+    let before = footprint(app.world());
+    let mut random = Random(7);
+    let mut asked = 0;
+    while asked < REQUESTS {
+        for _ in 0..1 + random.below(20) {
+            let what = [Ask::Load, Ask::Load, Ask::Unload, Ask::Release][random.below(4) as usize];
+            ask(&mut app, &name(random.below(LEVELS as u64) as usize), what);
+            asked += 1;
+        }
+        app.update();
+    }
+    let seen = counts(&app);
+    for level in 0..LEVELS {
+        ask(&mut app, &name(level), Ask::Unload);
+    }
+    let empty = run_until(&mut app, STREAM_LIMIT, |ecs| {
+        ecs.resource::<Streamer>().is_empty() && footprint(ecs) == before
+    });
+    let end = counts(&app);
+    assert!(empty, "{before:?} became {:?}, {end:?}", footprint(app.world()));
+    assert_eq!((end.open, end.failed), (0, 0), "{end:?}");
+    assert_eq!(end.revealed, end.left, "{end:?}");
+    assert!(seen.revealed > 100 && seen.cancelled > 100, "both happen often: {seen:?}");
+    assert!(end.references > 1000 && end.adds > 1000 && end.removals > 1000, "the checker looks: {end:?}");
+    let levels = (0..LEVELS).map(|level| u64::from(level_of(app.world(), world, &name(level)).times_revealed()));
+    assert_eq!(levels.sum::<u64>(), end.revealed);
+}
+
+/// With few observers, most is inserted in the first pass of a reveal; the observed components must not be, not even as
+/// components that others require.
+#[test]
+fn observers_of_single_components_find_the_level_whole() {
+    const OBSERVED: [fn(&mut App); 6] = [
+        |app| watch_only(app, "GlobalTransform"),
+        |app| watch_only(app, "Transform"),
+        |app| watch_only(app, "ChildOf"),
+        |app| watch_only(app, "InheritedVisibility"),
+        |app| watch_only(app, "Inventory"),
+        |app| watch_only(app, "SkinnedMesh"),
+    ];
+    let cooked = cook_levels();
+    for observe in OBSERVED {
+        let (mut app, world) = cooked.start(observe);
+        for level in 0..SOURCES.len() {
+            reveal(&mut app, world, &name(level));
+        }
+        let seen = counts(&app);
+        assert!(seen.adds > 0 && seen.references > 0, "{seen:?}");
+    }
+}
+
+fn watch_only(app: &mut App, component: &'static str) {
+    register_types(app);
+    app.add_plugins(AtomicityChecker { only: vec![component] });
+}
+
+#[test]
+fn a_level_that_fails_midway_leaves_nothing() {
+    let cooked = cook_levels();
+    let file = cooked.file(&level_file(1));
+    let mut bytes = fs::read(&file).expect("the package is there");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, bytes).expect("the package is written");
+
+    let (mut app, world) = cooked.start(watch_all);
+    for level in 0..LEVELS {
+        ask(&mut app, &name(level), Ask::Load);
+    }
+    let over = run_until(&mut app, STREAM_LIMIT, |ecs| {
+        (0..LEVELS).all(|level| matches!(state(ecs, world, &name(level)), LevelState::Live | LevelState::Failed))
+    });
+    assert!(over, "all levels end");
+    app.update();
+    for level in 0..LEVELS {
+        let expected = if level == 1 { LevelState::Failed } else { LevelState::Live };
+        assert_eq!(state(app.world(), world, &name(level)), expected, "{}", name(level));
+    }
+    let error = level_of(app.world(), world, &name(1)).error().expect("it says why").to_string();
+    for part in [level_file(1).as_str(), "damaged", "cook it again"] {
+        assert!(error.contains(part), "{part} is in: {error}");
+    }
+    let seen = counts(&app);
+    assert_eq!((seen.failed, seen.revealed), (1, LEVELS as u64 - 1), "{seen:?}");
+    // It stays damaged, and the others stay.
+    ask(&mut app, &name(1), Ask::Unload);
+    app.update();
+    reveal_fails(&mut app, world, &name(1));
+    assert_eq!(counts(&app).failed, 2);
+}
+
+fn level_file(level: usize) -> String {
+    format!("{}.pkg", name(level))
+}
+
+#[test]
+fn a_flight_through_the_volumes() {
+    const FRAMES: usize = 500;
+    const STEP: f32 = 12.0;
+    let cooked = cook_levels();
+    let (mut app, _) = cooked.start(watch_all);
+    let source = app.world_mut().spawn(StreamingSource::default()).id();
+    let length = SPACING * LEVELS as f32;
+    for frame in 0..FRAMES {
+        // To and fro, with a leap every hundredth frame.
+        let way = frame as f32 * STEP + (frame / 100) as f32 * 900.0;
+        let back_and_forth = (way % (2.0 * length) - length).abs();
+        let mut transform = app.world_mut().get_mut::<Transform>(source).expect("the source stays");
+        transform.translation.x = back_and_forth - SPACING;
+        app.update();
+        // Loads run on other threads, and there are few of them.
+        thread::sleep(Duration::from_millis(2));
+    }
+    let seen = counts(&app);
+    assert!(seen.revealed > 20 && seen.left > 10, "{seen:?}");
+    assert_eq!(seen.failed, 0);
+}

@@ -1,0 +1,147 @@
+//! What is cooked with the exact profile and streamed equals what Bevy spawns from the same source.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use bevy::prelude::*;
+use seamless_tests::{
+    app::{bevy_spawn_at, headless_with},
+    cooked::{Cooked, reveal},
+    fixtures::{register_types, write_animated_gltf, write_everything_gltf, write_everything_scn},
+    snapshot::{Snapshot, SnapshotOptions, assert_same},
+};
+
+/// A placement with no zero and no one in it.
+fn elsewhere() -> Transform {
+    Transform {
+        translation: Vec3::new(12.5, -3.25, 100.0),
+        rotation: Quat::from_xyzw(0.0, 0.6, 0.0, 0.8),
+        scale: Vec3::new(2.0, 0.5, 1.5),
+    }
+}
+
+/// Cooks `source`, a file that `write` makes, as a world of one level that stands at `placement`.
+fn cook_one(write: impl FnOnce(&Path), source: &str, placement: Transform) -> Cooked {
+    let (at, turn, scale) = (placement.translation, placement.rotation, placement.scale);
+    let world = format!(
+        "(levels: [(name: \"level\", source: \"{source}\", translation: ({:?}, {:?}, {:?}), rotation: ({:?}, {:?}, {:?}, {:?}), \
+         scale: ({:?}, {:?}, {:?}))])",
+        at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w, scale.x, scale.y, scale.z
+    );
+    Cooked::new(write, &world, register_types)
+}
+
+/// Streams the one level of `cooked`, and updates three times more.
+fn reveal_one(cooked: &Cooked) -> (App, Entity) {
+    let (mut app, world) = cooked.start(register_types);
+    let root = reveal(&mut app, world, "level");
+    for _ in 0..3 {
+        app.update();
+    }
+    (app, root)
+}
+
+/// Loads the source both ways and compares; returns the cook and the snapshot, for more questions.
+fn compare(write: impl FnOnce(&Path), source: &str, bevy_path: &str, placement: Transform) -> (Cooked, Snapshot) {
+    let cooked = cook_one(write, source, placement);
+    let mut bevy = headless_with(cooked.sources(), register_types);
+    let bevy_root = bevy_spawn_at(&mut bevy, bevy_path, placement);
+    let (ours, our_root) = reveal_one(&cooked);
+
+    // The root belongs to whoever places the level; where it stands must be the same.
+    for (app, root) in [(&bevy, bevy_root), (&ours, our_root)] {
+        let at = app.world().get::<Transform>(root).copied();
+        assert_eq!(at, Some(Transform { rotation: placement.rotation.normalize(), ..placement }));
+    }
+    let options = SnapshotOptions::default().without_root_components();
+    let expected = Snapshot::with(bevy.world(), bevy_root, &options);
+    let found = Snapshot::with(ours.world(), our_root, &options);
+    assert_eq!(expected.problems(), Vec::<String>::new());
+    assert_eq!(found.problems(), Vec::<String>::new());
+    assert!(found.entity_count() > 1, "the level is not empty");
+    assert_same(&expected, &found);
+    assert_eq!(cooked.report.entities as usize, found.entity_count() - 1);
+    (cooked, found)
+}
+
+#[test]
+fn everything_gltf() {
+    let write = |dir: &Path| {
+        write_everything_gltf(dir);
+    };
+    let (_, snapshot) = compare(write, "everything.gltf", "everything.gltf#Scene0", Transform::IDENTITY);
+    let text = snapshot.to_text();
+    for part in ["SkinnedMesh", "MorphWeights", "SpotLight", "Orthographic", "GltfExtras", "Vertex_Tangent"] {
+        assert!(text.contains(part), "{part} is compared");
+    }
+    compare(write, "everything.gltf#Scene1", "everything.gltf#Scene1", elsewhere());
+}
+
+#[test]
+fn everything_gltf_placed_elsewhere() {
+    let write = |dir: &Path| {
+        write_everything_gltf(dir);
+    };
+    compare(write, "everything.gltf", "everything.gltf#Scene0", elsewhere());
+}
+
+#[test]
+fn everything_scn() {
+    let write = |dir: &Path| {
+        write_everything_scn(dir);
+    };
+    let (_, snapshot) = compare(write, "everything.scn.ron", "everything.scn.ron", elsewhere());
+    let text = snapshot.to_text();
+    for part in ["Inventory", "CrewOf", "EscortedBy", "Skills", "StandardMaterial"] {
+        assert!(text.contains(part), "{part} is compared");
+    }
+}
+
+#[test]
+fn animated_gltf_is_equal_and_its_clips_are_reported() {
+    let write = |dir: &Path| {
+        write_animated_gltf(dir);
+    };
+    let (cooked, _) = compare(write, "animated.gltf", "animated.gltf#Scene0", Transform::IDENTITY);
+    let warnings = &cooked.report.warnings;
+    assert!(
+        warnings.iter().any(|warning| warning.to_string().contains("animated.gltf") && warning.to_string().contains("nimation")),
+        "{warnings:?}"
+    );
+}
+
+/// A folder of models that is shared by several projects, beside this one; not part of it.
+fn models(folder: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/gltf").join(folder);
+    path.is_dir().then_some(path)
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    for file in fs::read_dir(from).expect("the folder is there").flatten() {
+        fs::copy(file.path(), to.join(file.file_name())).expect("a file is copied");
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn compare_models(folder: &str, files: &[&str]) {
+    let Some(models) = models(folder) else {
+        eprintln!("skipped: ../shared/data/gltf/{folder} is not there");
+        return;
+    };
+    for file in files {
+        let write = |dir: &Path| copy_files(&models, dir);
+        compare(write, file, &format!("{file}#Scene0"), elsewhere());
+    }
+}
+
+#[test]
+fn flight_helmet() {
+    compare_models("FlightHelmet", &["FlightHelmet.gltf"]);
+}
+
+#[test]
+fn alien_cake() {
+    compare_models("AlienCake", &["alien.glb", "cakeBirthday.glb", "tile.glb"]);
+}
