@@ -65,7 +65,11 @@ fn main() -> Result<()> {
 
 /// Makes the sources and cooks them; a game does this once, with `seamless cook`.
 fn make_world(directory: &Path) -> Result<()> {
-    let row = |count: i32, gap: f32| -> Vec<[f32; 3]> { (0..count).map(|i| [i as f32 * gap - 4.0, 0.0, (i % 3) as f32 * gap - gap]).collect() };
+    let row = |count: i32, gap: f32| -> Vec<[f32; 3]> {
+        (0..count)
+            .map(|i| [i as f32 * gap - 4.0, 0.0, (i % 3) as f32 * gap - gap])
+            .collect()
+    };
     write_cubes(directory, "village", &row(5, 2.0), [0.8, 0.3, 0.2])?;
     write_cubes(directory, "forest", &row(9, 1.3), [0.1, 0.5, 0.2])?;
     fs::write(directory.join("minimal.world.ron"), WORLD)?;
@@ -82,8 +86,14 @@ struct Walker;
 fn set_up(mut commands: Commands, assets: Res<AssetServer>) {
     commands.spawn(SeamlessWorld(assets.load("minimal/cooked/minimal.seamless")));
     commands.spawn((Walker, StreamingSource::default(), Transform::default()));
-    commands.spawn((Camera3d::default(), Transform::from_xyz(10.0, 16.0, 26.0).looking_at(Vec3::new(10.0, 0.0, 0.0), Vec3::Y)));
-    commands.spawn((DirectionalLight::default(), Transform::from_xyz(3.0, 8.0, 5.0).looking_at(Vec3::ZERO, Vec3::Y)));
+    commands.spawn((
+        Camera3d::default(),
+        Transform::from_xyz(10.0, 16.0, 26.0).looking_at(Vec3::new(10.0, 0.0, 0.0), Vec3::Y),
+    ));
+    commands.spawn((
+        DirectionalLight::default(),
+        Transform::from_xyz(3.0, 8.0, 5.0).looking_at(Vec3::ZERO, Vec3::Y),
+    ));
 }
 
 /// There and back again, 30 m in ten seconds.

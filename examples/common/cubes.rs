@@ -59,7 +59,10 @@ pub fn write_cubes(directory: &Path, name: &str, positions: &[[f32; 3]], color: 
     });
     fs::create_dir_all(directory)?;
     fs::write(directory.join(format!("{name}.bin")), bytes)?;
-    fs::write(directory.join(format!("{name}.gltf")), serde_json::to_vec_pretty(&gltf)?)
+    fs::write(
+        directory.join(format!("{name}.gltf")),
+        serde_json::to_vec_pretty(&gltf)?,
+    )
 }
 
 /// Points, normals and indices of a cube of edge 1.

@@ -36,7 +36,12 @@ impl Path {
             }
             _ => (Vec3::ZERO, 1.0),
         };
-        Self { flight, offset, scale, frame: 0 }
+        Self {
+            flight,
+            offset,
+            scale,
+            frame: 0,
+        }
     }
 
     /// How many frames the whole flight has.

@@ -52,7 +52,10 @@ fn start(args: &Args, world: &PreparedWorld) -> Result<App, String> {
             break bounds_of(table);
         }
         if since.elapsed() > PATIENCE {
-            return Err(format!("the manifest {} does not load; see the log above", world.manifest));
+            return Err(format!(
+                "the manifest {} does not load; see the log above",
+                world.manifest
+            ));
         }
     };
     app.insert_resource(Path::new(args, world, bounds));
@@ -63,16 +66,27 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
     let mut app = start(args, world)?;
     let mut tables = app.world_mut().query::<&LevelTable>();
     let table = tables.single(app.world()).map_err(|error| error.to_string())?;
-    let (levels, entities_total) = (table.len() as u64, table.iter().map(|level| u64::from(level.entry().entities)).sum());
+    let (levels, entities_total) = (
+        table.len() as u64,
+        table.iter().map(|level| u64::from(level.entry().entities)).sum(),
+    );
     let start = app.world().resource::<Path>().pose(0).position;
-    app.world_mut().spawn((Flyer, StreamingSource::default(), Transform::from_translation(start)));
+    app.world_mut()
+        .spawn((Flyer, StreamingSource::default(), Transform::from_translation(start)));
     // What the app is made of by itself is known once the levels are not there yet: take the manifest's always-loaded ones out.
     let table = tables.single(app.world()).map_err(|error| error.to_string())?;
     let mut monitor = Monitor::new(app.world(), table);
     wait_until_settled(&mut app)?;
 
-    let frames = args.frames.unwrap_or(u64::MAX).min(app.world().resource::<Path>().frames()).max(1);
-    let mut log = FlightLog { seconds_per_frame: 1.0 / RATE, ..default() };
+    let frames = args
+        .frames
+        .unwrap_or(u64::MAX)
+        .min(app.world().resource::<Path>().frames())
+        .max(1);
+    let mut log = FlightLog {
+        seconds_per_frame: 1.0 / RATE,
+        ..default()
+    };
     for frame in 0..frames {
         let began = Instant::now();
         app.world_mut().resource_mut::<Path>().frame = frame;
@@ -95,7 +109,9 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
     }
     monitor.finish(frames as u32);
     log.levels = core::mem::take(&mut monitor.tracks);
-    let failed = tables.single(app.world()).map_or(0, |table| table.iter().map(|level| u64::from(level.times_failed())).sum());
+    let failed = tables.single(app.world()).map_or(0, |table| {
+        table.iter().map(|level| u64::from(level.times_failed())).sum()
+    });
     Ok(Flown {
         log,
         monitor,
@@ -112,7 +128,11 @@ fn resident_median(args: &Args, world: &PreparedWorld) -> Result<f64, String> {
     let mut app = start(args, world)?;
     app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_millis(200);
     let pose = app.world().resource::<Path>().pose(0);
-    app.world_mut().spawn((Flyer, StreamingSource::default(), Transform::from_translation(pose.position)));
+    app.world_mut().spawn((
+        Flyer,
+        StreamingSource::default(),
+        Transform::from_translation(pose.position),
+    ));
     app.world_mut()
         .run_system_cached(|tables: Query<&LevelTable>, mut levels: Levels| {
             for level in tables.iter().flat_map(LevelTable::iter) {
@@ -123,7 +143,11 @@ fn resident_median(args: &Args, world: &PreparedWorld) -> Result<f64, String> {
         })
         .map_err(|error| error.to_string())?;
     wait_until_settled(&mut app)?;
-    let frames = args.frames.unwrap_or(u64::MAX).min(app.world().resource::<Path>().frames()).max(1);
+    let frames = args
+        .frames
+        .unwrap_or(u64::MAX)
+        .min(app.world().resource::<Path>().frames())
+        .max(1);
     let mut times = Vec::new();
     for frame in (0..frames).step_by(RESIDENT_STRIDE as usize) {
         app.world_mut().resource_mut::<Path>().frame = frame;
@@ -142,7 +166,10 @@ fn wait_until_settled(app: &mut App) -> Result<(), String> {
             return Ok(());
         }
         if since.elapsed() > PATIENCE {
-            let waiting = tables.iter(app.world()).flat_map(LevelTable::iter).filter(|level| level.is_wanted() && level.root().is_none());
+            let waiting = tables
+                .iter(app.world())
+                .flat_map(LevelTable::iter)
+                .filter(|level| level.is_wanted() && level.root().is_none());
             return Err(format!("{} levels do not load within {PATIENCE:?}", waiting.count()));
         }
     }

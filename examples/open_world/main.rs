@@ -43,7 +43,10 @@ fn run(args: &Args) -> Result<bool, String> {
         println!("Flying in a window; close it to end the flight.");
         return Ok(window::fly(args, &world));
     }
-    println!("Flying headless{}.", if args.headless { "" } else { " (no display found)" });
+    println!(
+        "Flying headless{}.",
+        if args.headless { "" } else { " (no display found)" }
+    );
     let flown = headless::fly(args, &world)?;
     summary::report(args, &flown)
 }

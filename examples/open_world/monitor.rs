@@ -39,10 +39,14 @@ impl Monitor {
     pub fn new(world: &World, table: &LevelTable) -> Self {
         let tracks = table.iter().map(|level| LevelTrack {
             name: level.name().to_owned(),
-            footprint: level.entry().bounds.filter(|_| !level.entry().always_loaded).map(|(min, max)| Footprint {
-                min: [min[0], min[2]],
-                max: [max[0], max[2]],
-            }),
+            footprint: level
+                .entry()
+                .bounds
+                .filter(|_| !level.entry().always_loaded)
+                .map(|(min, max)| Footprint {
+                    min: [min[0], min[2]],
+                    max: [max[0], max[2]],
+                }),
             ..LevelTrack::default()
         });
         Self {
@@ -112,7 +116,9 @@ impl Monitor {
 
     /// A level is late when the camera is over it before it is there.
     fn check_late(&mut self, index: usize, level: &Level, frame: u64, camera: Vec3) {
-        let Some(footprint) = self.tracks[index].footprint else { return };
+        let Some(footprint) = self.tracks[index].footprint else {
+            return;
+        };
         let inside = (footprint.min[0]..footprint.max[0]).contains(&camera.x)
             && (footprint.min[1]..footprint.max[1]).contains(&camera.z);
         let entered = inside && !self.states[index].inside;
@@ -120,7 +126,10 @@ impl Monitor {
         if !entered || level.root().is_some() {
             return;
         }
-        if self.last_teleport.is_some_and(|teleport| frame < teleport + TELEPORT_FRAMES) {
+        if self
+            .last_teleport
+            .is_some_and(|teleport| frame < teleport + TELEPORT_FRAMES)
+        {
             self.late_after_teleport += 1;
         } else {
             self.late += 1;
@@ -131,16 +140,22 @@ impl Monitor {
     fn measure_memory(&mut self, world: &World) {
         let meshes = world.resource::<Assets<Mesh>>().iter();
         self.mesh_bytes = meshes
-            .map(|(_, mesh)| mesh.get_vertex_buffer_size() as u64 + mesh.get_index_buffer_bytes().map_or(0, |i| i.len() as u64))
+            .map(|(_, mesh)| {
+                mesh.get_vertex_buffer_size() as u64 + mesh.get_index_buffer_bytes().map_or(0, |i| i.len() as u64)
+            })
             .sum();
         let images = world.resource::<Assets<Image>>().iter();
-        self.image_bytes = images.map(|(_, image)| image.data.as_ref().map_or(0, |data| data.len() as u64)).sum();
+        self.image_bytes = images
+            .map(|(_, image)| image.data.as_ref().map_or(0, |data| data.len() as u64))
+            .sum();
     }
 
     /// Closes what is still open at the end of the flight.
     pub fn finish(&mut self, frames: u32) {
         for (state, track) in self.states.iter_mut().zip(&mut self.tracks) {
-            track.requested.extend(state.requested.take().map(|from| (from, frames)));
+            track
+                .requested
+                .extend(state.requested.take().map(|from| (from, frames)));
             track.live.extend(state.live.take().map(|from| (from, frames)));
         }
     }
@@ -156,7 +171,12 @@ pub fn is_settled(table: &LevelTable) -> bool {
 
 /// Entities of all archetypes, those of resources, observers and systems included.
 fn count_entities(world: &World) -> usize {
-    world.archetypes().iter().map(Archetype::len).map(|len| len as usize).sum()
+    world
+        .archetypes()
+        .iter()
+        .map(Archetype::len)
+        .map(|len| len as usize)
+        .sum()
 }
 
 fn descendants(world: &World, root: Entity) -> usize {

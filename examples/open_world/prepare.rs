@@ -29,7 +29,9 @@ const FOLDER: &str = "open_world";
 pub fn prepare(args: &Args) -> Result<PreparedWorld, String> {
     match &args.world {
         Some(file) => {
-            let name = file.file_stem().map_or_else(|| "world".into(), |stem| stem.to_string_lossy().into_owned());
+            let name = file
+                .file_stem()
+                .map_or_else(|| "world".into(), |stem| stem.to_string_lossy().into_owned());
             let name = name.trim_end_matches(".world").to_owned();
             let out = format!("{FOLDER}/worlds/{name}");
             cook(file, &Path::new(ASSETS).join(&out))?;
@@ -83,7 +85,9 @@ fn generate_sources(sources: &Path, seed: u64, options: &WorldOptions) -> Result
 
 /// A cook counts as current when it was finished after this program was built: the program holds the codecs.
 fn is_cooked(out: &Path) -> bool {
-    let built = std::env::current_exe().and_then(fs::metadata).and_then(|data| data.modified());
+    let built = std::env::current_exe()
+        .and_then(fs::metadata)
+        .and_then(|data| data.modified());
     let cooked = fs::metadata(out.join(STAMP)).and_then(|data| data.modified());
     matches!((built, cooked), (Ok(built), Ok(cooked)) if built <= cooked && cooked <= SystemTime::now())
 }
@@ -138,8 +142,15 @@ fn manifest_in(folder: &str) -> Result<String, String> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "seamless"))
         .collect();
     match manifests.as_slice() {
-        [one] => Ok(format!("{folder}/{}", one.file_name().unwrap_or_default().to_string_lossy())),
-        _ => Err(format!("{} holds {} manifests; delete it and run again", directory.display(), manifests.len())),
+        [one] => Ok(format!(
+            "{folder}/{}",
+            one.file_name().unwrap_or_default().to_string_lossy()
+        )),
+        _ => Err(format!(
+            "{} holds {} manifests; delete it and run again",
+            directory.display(),
+            manifests.len()
+        )),
     }
 }
 

@@ -16,9 +16,15 @@ pub fn report(args: &Args, flown: &Flown) -> Result<bool, String> {
         "\n{} frames over {} levels ({} entities, {} at most at once)",
         report.frames, report.levels, report.entities_total, report.entities_peak
     );
-    println!("  levels loaded / unloaded   {} / {}", report.levels_loaded, report.levels_unloaded);
+    println!(
+        "  levels loaded / unloaded   {} / {}",
+        report.levels_loaded, report.levels_unloaded
+    );
     println!("  seen in part               {}", report.atomicity_violations);
-    println!("  late on the path           {}  (after {} teleports: {})", report.late_levels, report.teleports, report.late_after_teleport);
+    println!(
+        "  late on the path           {}  (after {} teleports: {})",
+        report.late_levels, report.teleports, report.late_after_teleport
+    );
     println!("  failed / cancelled         {} / {}", report.failed, report.cancelled);
     let (stream, excess) = (report.stream_ms.spread, report.frame_excess_ms);
     println!(
@@ -30,10 +36,20 @@ pub fn report(args: &Args, flown: &Flown) -> Result<bool, String> {
         excess.p50, excess.p99, excess.p999, excess.max, flown.log.resident_frame_ms
     );
     let own = report.frame_over_median_ms;
-    println!("  frame above own median     p50 {:.2}  p99 {:.2}  p999 {:.2}  max {:.2} ms", own.p50, own.p99, own.p999, own.max);
-    println!("  read                       {:.1} MB, {:.1} MB of it for nothing", report.bytes_read as f64 / 1e6, report.bytes_wasted as f64 / 1e6);
+    println!(
+        "  frame above own median     p50 {:.2}  p99 {:.2}  p999 {:.2}  max {:.2} ms",
+        own.p50, own.p99, own.p999, own.max
+    );
+    println!(
+        "  read                       {:.1} MB, {:.1} MB of it for nothing",
+        report.bytes_read as f64 / 1e6,
+        report.bytes_wasted as f64 / 1e6
+    );
     for overrun in report.named_overruns.iter().take(5) {
-        println!("  overrun in frame {}: {:.2} ms, {}", overrun.frame, overrun.ms, overrun.what);
+        println!(
+            "  overrun in frame {}: {:.2} ms, {}",
+            overrun.frame, overrun.ms, overrun.what
+        );
     }
     println!("\nReport: {}", args.report.join("report.html").display());
     let shortcomings = report.shortcomings();
@@ -79,10 +95,15 @@ fn make(args: &Args, flown: &Flown) -> Report {
         late_after_teleport: flown.monitor.late_after_teleport,
         entities_total: flown.entities_total,
         seed: args.seed,
-        named_overruns: flown.stats.overruns.iter().map(|overrun| NamedOverrun {
-            frame: overrun.frame,
-            ms: milliseconds(overrun.took),
-            what: overrun.what.clone(),
-        }).collect(),
+        named_overruns: flown
+            .stats
+            .overruns
+            .iter()
+            .map(|overrun| NamedOverrun {
+                frame: overrun.frame,
+                ms: milliseconds(overrun.took),
+                what: overrun.what.clone(),
+            })
+            .collect(),
     }
 }

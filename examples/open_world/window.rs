@@ -20,17 +20,39 @@ pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
         .add_plugins(SeamlessPlugins)
         .insert_resource(FramesLeft(args.frames))
         .insert_resource(ClearColor(Color::srgb(0.53, 0.68, 0.85)))
-        .add_systems(Update, (follow_path.run_if(resource_exists::<Path>), show, count_frames));
+        .add_systems(
+            Update,
+            (follow_path.run_if(resource_exists::<Path>), show, count_frames),
+        );
     spawn_world(app.world_mut(), &world.manifest);
-    app.world_mut().spawn((Flyer, StreamingSource::default(), Camera3d::default(), Transform::default()));
+    app.world_mut().spawn((
+        Flyer,
+        StreamingSource::default(),
+        Camera3d::default(),
+        Transform::default(),
+    ));
     let (world, seed, report) = (world.generated.clone(), args.seed, args.report.clone());
     let manifest = String::new();
-    app.add_systems(Update, move |mut commands: Commands, tables: Query<&LevelTable>, path: Option<Res<Path>>| {
-        let (None, Ok(table)) = (path, tables.single()) else { return };
-        let args = Args { world: None, headless: false, report: report.clone(), frames: None, seed };
-        let prepared = PreparedWorld { manifest: manifest.clone(), generated: world.clone() };
-        commands.insert_resource(Path::new(&args, &prepared, bounds_of(table)));
-    });
+    app.add_systems(
+        Update,
+        move |mut commands: Commands, tables: Query<&LevelTable>, path: Option<Res<Path>>| {
+            let (None, Ok(table)) = (path, tables.single()) else {
+                return;
+            };
+            let args = Args {
+                world: None,
+                headless: false,
+                report: report.clone(),
+                frames: None,
+                seed,
+            };
+            let prepared = PreparedWorld {
+                manifest: manifest.clone(),
+                generated: world.clone(),
+            };
+            commands.insert_resource(Path::new(&args, &prepared, bounds_of(table)));
+        },
+    );
     app.run().is_success()
 }
 

@@ -9,11 +9,7 @@ use std::{
 };
 
 use bevy::{
-    ecs::{
-        entity::EntityHashMap,
-        reflect::ReflectComponent,
-        system::SystemState,
-    },
+    ecs::{entity::EntityHashMap, reflect::ReflectComponent, system::SystemState},
     platform::collections::HashMap,
     prelude::*,
 };
@@ -105,7 +101,10 @@ impl Atomicity {
     #[must_use]
     pub fn counts(&self) -> Counts {
         let state = self.lock();
-        let open = state.fates.values().filter(|fate| matches!(fate, Fate::Asked | Fate::Revealed));
+        let open = state
+            .fates
+            .values()
+            .filter(|fate| matches!(fate, Fate::Asked | Fate::Revealed));
         Counts {
             open: open.count() as u64,
             ..state.counts
@@ -176,7 +175,9 @@ fn on_add(add: On<Add>, world: &World, atomicity: Res<Atomicity>) {
     let mut state = atomicity.lock();
     state.counts.references += found;
     for (component, target) in dead {
-        state.violation(format!("On<Add>: {component} of {entity} refers to {target}, which is not alive"));
+        state.violation(format!(
+            "On<Add>: {component} of {entity} refers to {target}, which is not alive"
+        ));
     }
 }
 
@@ -200,7 +201,10 @@ fn on_left(event: On<LevelLeft>, world: &World, atomicity: Res<Atomicity>) {
     match level.map(|level| level.survivors(world)) {
         None => state.violation(format!("On<LevelLeft>: {} was not here", event.level)),
         Some(0) => {}
-        Some(count) => state.violation(format!("On<LevelLeft>: {} entities of {} are alive", count, event.level)),
+        Some(count) => state.violation(format!(
+            "On<LevelLeft>: {} entities of {} are alive",
+            count, event.level
+        )),
     }
 }
 
@@ -219,7 +223,10 @@ fn hear_removals(mut removed: RemovedComponents<Transform>, world: &World, atomi
     for level in heard {
         let survivors = level.survivors(world);
         if survivors > 0 {
-            state.violation(format!("RemovedComponents: {survivors} entities of {} are alive", level.name));
+            state.violation(format!(
+                "RemovedComponents: {survivors} entities of {} are alive",
+                level.name
+            ));
         }
     }
 }
@@ -269,7 +276,10 @@ fn look_at(world: &World, state: &mut State, place: (Entity, usize), level: &Lev
     {
         let survivors = known.survivors(world);
         if survivors > 0 {
-            state.violation(format!("{} left, and {survivors} of its entities are alive", level.name()));
+            state.violation(format!(
+                "{} left, and {survivors} of its entities are alive",
+                level.name()
+            ));
         }
         state.known.remove(&place);
         state.gone.push((state.frame, known));
@@ -306,12 +316,17 @@ fn check_news(world: &mut World, state: &mut State, readers: &mut SystemState<Re
     for level in &expected {
         let found = counts.remove(&level.root).unwrap_or_default();
         if found != level.with_transform {
-            let words = format!("Added<Transform> finds {found} of {} of {}", level.with_transform, level.name);
+            let words = format!(
+                "Added<Transform> finds {found} of {} of {}",
+                level.with_transform, level.name
+            );
             state.violation(words);
         }
     }
     for (root, count) in counts {
-        state.violation(format!("Added<Transform> finds {count} below {root}, which did not come in this frame"));
+        state.violation(format!(
+            "Added<Transform> finds {count} below {root}, which did not come in this frame"
+        ));
     }
     let events: Vec<InstanceEvent> = instances.read().cloned().collect();
     events.iter().for_each(|event| note_fate(state, event));

@@ -35,7 +35,8 @@ impl Cooked {
     pub fn new(sources: impl FnOnce(&Path), world: &str, configure: fn(&mut App)) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         sources(dir.path());
-        let report = cook(dir.path(), world, &dir.path().join("out"), configure).unwrap_or_else(|error| panic!("{}", describe(&error)));
+        let report = cook(dir.path(), world, &dir.path().join("out"), configure)
+            .unwrap_or_else(|error| panic!("{}", describe(&error)));
         Self { dir, report }
     }
 
@@ -61,12 +62,15 @@ impl Cooked {
     ///
     /// # Panics
     /// When the manifest does not load.
-    #[must_use]
     pub fn start(&self, configure: fn(&mut App)) -> (App, Entity) {
         let mut app = streaming_app(&self.out(), configure);
         let world = spawn_world(&mut app, MANIFEST);
         let there = run_until(&mut app, STREAM_LIMIT, |ecs| ecs.get::<LevelTable>(world).is_some());
-        assert!(there, "the manifest does not load: {:?}", app.world().get::<WorldFailure>(world));
+        assert!(
+            there,
+            "the manifest does not load: {:?}",
+            app.world().get::<WorldFailure>(world)
+        );
         (app, world)
     }
 }
@@ -97,7 +101,6 @@ pub fn describe(error: &CookError) -> String {
 }
 
 /// A headless app with `SeamlessPlugins` that reads packages from `out`; frames have as much time as they need.
-#[must_use]
 pub fn streaming_app(out: &Path, configure: fn(&mut App)) -> App {
     headless_with(out, |app| {
         app.add_plugins(SeamlessPlugins);
@@ -172,7 +175,9 @@ pub fn wait_until_live(app: &mut App, world: Entity, level: &str) -> Entity {
     });
     let level = level_of(app.world(), world, level);
     assert!(over, "{} does not come: {:?}", level.name(), level.state());
-    level.root().unwrap_or_else(|| panic!("{} failed: {:?}", level.name(), level.error().map(ToString::to_string)))
+    level
+        .root()
+        .unwrap_or_else(|| panic!("{} failed: {:?}", level.name(), level.error().map(ToString::to_string)))
 }
 
 /// Asks for the level and waits until it is live; returns its root.
@@ -194,6 +199,11 @@ pub fn reveal_fails(app: &mut App, world: Entity, level: &str) -> String {
         matches!(state(ecs, world, level), LevelState::Live | LevelState::Failed)
     });
     let level = level_of(app.world(), world, level);
-    assert!(over && level.state() == LevelState::Failed, "{} is {:?}", level.name(), level.state());
+    assert!(
+        over && level.state() == LevelState::Failed,
+        "{} is {:?}",
+        level.name(),
+        level.state()
+    );
     level.error().expect("a failed level has an error").to_string()
 }

@@ -16,8 +16,8 @@ use bevy::{
         pipelined_rendering::PipelinedRenderingPlugin,
         render_asset::RenderAssets,
         render_resource::{
-            BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Extent3d, MapMode, PollType, TexelCopyBufferInfo,
-            TexelCopyBufferLayout, TextureFormat, TextureUsages,
+            BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Extent3d, MapMode, PipelineCache, PollType,
+            TexelCopyBufferInfo, TexelCopyBufferLayout, TextureFormat, TextureUsages,
         },
         renderer::{RenderDevice, RenderQueue},
         settings::{RenderCreation, WgpuSettings},
@@ -78,6 +78,12 @@ impl Picture {
         }
     }
 
+    /// Whether the camera has drawn at all, its clear colour at least: before, everything is transparent.
+    #[must_use]
+    pub fn is_drawn(&self) -> bool {
+        self.0.chunks_exact(4).all(|pixel| pixel[3] == u8::MAX)
+    }
+
     /// The number of different colours.
     #[must_use]
     pub fn colours(&self) -> usize {
@@ -120,6 +126,8 @@ pub struct Frame {
     pub picture: Picture,
     /// Mesh instances that the render world had for this frame.
     pub instances: usize,
+    /// Pipelines that wait for their shaders; what they draw is missing.
+    pub waiting: usize,
     /// Assets that are on the GPU.
     pub prepared: Prepared,
 }
@@ -148,11 +156,24 @@ struct Target(Handle<Image>);
 /// When there is no Vulkan driver; see [`has_driver`].
 #[must_use]
 pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
+    let mut app = windowless(asset_dir, Some(Backends::VULKAN), configure);
+    let target = add_target(&mut app);
+    app.world_mut().spawn((
+        Camera3d::default(),
+        Msaa::Off,
+        RenderTarget::Image(target.into()),
+        camera,
+    ));
+    let light = Transform::from_xyz(2.0, 4.0, 3.0).looking_at(Vec3::ZERO, Vec3::Y);
+    app.world_mut().spawn((DirectionalLight::default(), light));
+    app
+}
+
+/// As [`studio`], without camera and light; and without a renderer, where `backends` is `None`.
+#[must_use]
+pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
-    let settings = WgpuSettings {
-        backends: Some(Backends::VULKAN),
-        ..default()
-    };
+    let settings = WgpuSettings { backends, ..default() };
     app.add_plugins(
         DefaultPlugins
             .build()
@@ -181,10 +202,6 @@ pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut A
     }
     app.finish();
     app.cleanup();
-    let target = add_target(&mut app);
-    app.world_mut().spawn((Camera3d::default(), Msaa::Off, RenderTarget::Image(target.into()), camera));
-    let light = Transform::from_xyz(2.0, 4.0, 3.0).looking_at(Vec3::ZERO, Vec3::Y);
-    app.world_mut().spawn((DirectionalLight::default(), light));
     app
 }
 
@@ -219,6 +236,7 @@ fn note_frame(
     meshes: Res<RenderAssets<RenderMesh>>,
     materials: Res<ErasedRenderAssets<PreparedMaterial>>,
     instances: Res<RenderMeshInstances>,
+    pipelines: Res<PipelineCache>,
     mut commands: Commands,
 ) {
     let Some(image) = images.get(&target.0) else { return };
@@ -228,6 +246,7 @@ fn note_frame(
             RenderMeshInstances::CpuBuilding(instances) => instances.len(),
             RenderMeshInstances::GpuBuilding(instances) => instances.len(),
         },
+        waiting: pipelines.waiting_pipelines().count(),
         prepared: Prepared {
             meshes: meshes.iter().count(),
             images: images.iter().count(),
@@ -256,7 +275,10 @@ fn read_back(device: &RenderDevice, queue: &RenderQueue, image: &GpuImage) -> Pi
     };
     encoder.copy_texture_to_buffer(
         image.texture.as_image_copy(),
-        TexelCopyBufferInfo { buffer: &buffer, layout },
+        TexelCopyBufferInfo {
+            buffer: &buffer,
+            layout,
+        },
         size,
     );
     queue.submit([encoder.finish()]);
@@ -265,6 +287,9 @@ fn read_back(device: &RenderDevice, queue: &RenderQueue, image: &GpuImage) -> Pi
         sender.send(mapped).expect("the receiver waits");
     });
     device.poll(PollType::wait_indefinitely()).expect("the device works");
-    receiver.recv().expect("the poll has called back").expect("the buffer is mapped");
+    receiver
+        .recv()
+        .expect("the poll has called back")
+        .expect("the buffer is mapped");
     Picture(buffer.slice(..).get_mapped_range().to_vec())
 }

@@ -57,11 +57,11 @@ impl PluginGroup for SeamlessMinimalPlugins {
 /// The names that most games use.
 #[doc(hidden)]
 pub mod prelude {
+    pub use crate::SeamlessMinimalPlugins;
     #[cfg(feature = "render")]
     pub use crate::SeamlessPlugins;
-    pub use crate::SeamlessMinimalPlugins;
     pub use seamless_asset::{SeamlessAssetApp, StreamingSettings, StreamingStats, background_task_pools};
+    pub use seamless_level::*;
     #[cfg(feature = "render")]
     pub use seamless_render::SeamlessRenderApp;
-    pub use seamless_level::*;
 }

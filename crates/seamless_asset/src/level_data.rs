@@ -82,7 +82,9 @@ impl<'a> LevelTable<'a> {
         }
         cursor.finish()?;
         if covered != entities {
-            return Err(DecodeError::Malformed(format!("its groups hold {covered} of {entities} entities")));
+            return Err(DecodeError::Malformed(format!(
+                "its groups hold {covered} of {entities} entities"
+            )));
         }
         Ok(Self { ids, roots, groups })
     }
@@ -91,7 +93,9 @@ impl<'a> LevelTable<'a> {
 fn read_roots(cursor: &mut Cursor, entities: u32) -> Result<Vec<u32>, DecodeError> {
     let count = cursor.u32()?;
     if count > entities {
-        return Err(DecodeError::Malformed(format!("{count} roots among {entities} entities")));
+        return Err(DecodeError::Malformed(format!(
+            "{count} roots among {entities} entities"
+        )));
     }
     let mut roots = Vec::with_capacity(count as usize);
     for _ in 0..count {
@@ -141,9 +145,16 @@ pub struct DecodedLevel {
 pub(crate) fn check_columns(columns: &[Box<dyn Column>], rows: usize) -> Result<(), DecodeError> {
     for (index, column) in columns.iter().enumerate() {
         if column.len() != rows {
-            return Err(DecodeError::Malformed(format!("a column holds {} of {rows} values", column.len())));
+            return Err(DecodeError::Malformed(format!(
+                "a column holds {} of {rows} values",
+                column.len()
+            )));
         }
-        if columns.iter().take(index).any(|other| (**other).type_id() == (**column).type_id()) {
+        if columns
+            .iter()
+            .take(index)
+            .any(|other| (**other).type_id() == (**column).type_id())
+        {
             return Err(DecodeError::Malformed("a component is there twice".into()));
         }
     }

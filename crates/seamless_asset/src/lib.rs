@@ -37,17 +37,20 @@ pub use load::bench_support;
 pub use load::{InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadState, Streamer};
 pub use objects::{Claim, LiveObjects};
 pub use seamless_package as package;
-pub use threads::background_task_pools;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
+pub use threads::background_task_pools;
 
+use core::any::TypeId;
 use std::sync::Arc;
 
-use bevy_app::{App, Last, Plugin, SpawnScene};
+use bevy_app::{App, Last, Plugin, SpawnScene, ValidateParentHasComponentPlugin};
 use bevy_asset::{Asset, AssetApp, AssetServer, Assets};
+use bevy_camera::visibility::InheritedVisibility;
 use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy_ecs::{prelude::*, reflect::AppTypeRegistry};
 use bevy_mesh::{Mesh, MeshVertexAttribute, skinning::SkinnedMeshInverseBindposes};
 use bevy_reflect::{FromReflect, GetTypeRegistration};
+use bevy_transform::components::GlobalTransform;
 use seamless_package::{Limits, Role};
 
 use codec::{AssetCodec, Codecs, ComponentCodec, Record, ReflectAssetCodec};
@@ -117,14 +120,21 @@ impl Plugin for SeamlessAssetPlugin {
             .register_diagnostic(Diagnostic::new(STREAM_MS).with_suffix(" ms"))
             .register_diagnostic(Diagnostic::new(LIVE_ENTITIES))
             .register_diagnostic(Diagnostic::new(LIVE_BYTES).with_suffix(" B"))
-            .configure_sets(SpawnScene, (StreamingSystems::Request, StreamingSystems::Reveal).chain())
+            .configure_sets(
+                SpawnScene,
+                (StreamingSystems::Request, StreamingSystems::Reveal).chain(),
+            )
             .add_systems(
                 SpawnScene,
-                load::pump.in_set(StreamingSystems::Reveal).run_if(resource_exists::<Pipeline>),
+                load::pump
+                    .in_set(StreamingSystems::Reveal)
+                    .run_if(resource_exists::<Pipeline>),
             )
             .add_systems(
                 Last,
-                (load::roll_frame, write_diagnostics).chain().run_if(resource_exists::<Pipeline>),
+                (load::roll_frame, write_diagnostics)
+                    .chain()
+                    .run_if(resource_exists::<Pipeline>),
             );
     }
 
@@ -135,6 +145,7 @@ impl Plugin for SeamlessAssetPlugin {
             return;
         };
         add_missing_assets(app);
+        note_parent_checks(app);
         let world = app.world_mut();
         let objects = world.resource::<LiveObjectsResource>().0.clone();
         let codecs = world.resource::<Codecs>().clone();
@@ -158,6 +169,17 @@ impl Plugin for SeamlessAssetPlugin {
         };
         world.insert_resource(Pipeline::new(services));
     }
+}
+
+fn note_parent_checks(app: &mut App) {
+    let mut checks = reveal::ParentChecks::default();
+    if app.is_plugin_added::<ValidateParentHasComponentPlugin<GlobalTransform>>() {
+        checks.0.push(TypeId::of::<GlobalTransform>());
+    }
+    if app.is_plugin_added::<ValidateParentHasComponentPlugin<InheritedVisibility>>() {
+        checks.0.push(TypeId::of::<InheritedVisibility>());
+    }
+    app.insert_resource(checks);
 }
 
 /// A server has none of the plugins that bring these types, and may want meshes all the same, for collisions.
@@ -204,7 +226,10 @@ pub trait SeamlessAssetApp {
 
 impl SeamlessAssetApp for App {
     fn add_asset_codec<C: AssetCodec>(&mut self) -> &mut Self {
-        self.world_mut().get_resource_or_init::<Codecs>().write().add_asset::<C>();
+        self.world_mut()
+            .get_resource_or_init::<Codecs>()
+            .write()
+            .add_asset::<C>();
         self
     }
 
@@ -214,12 +239,18 @@ impl SeamlessAssetApp for App {
     }
 
     fn add_component_codec(&mut self, codec: impl ComponentCodec) -> &mut Self {
-        self.world_mut().get_resource_or_init::<Codecs>().write().add_component(codec);
+        self.world_mut()
+            .get_resource_or_init::<Codecs>()
+            .write()
+            .add_component(codec);
         self
     }
 
     fn add_record<C: Record>(&mut self) -> &mut Self {
-        self.world_mut().get_resource_or_init::<Codecs>().write().add_record::<C>(Role::ALL);
+        self.world_mut()
+            .get_resource_or_init::<Codecs>()
+            .write()
+            .add_record::<C>(Role::ALL);
         self
     }
 }

@@ -109,7 +109,9 @@ impl LiveObjects {
             return Some(use_entry(UntypedHandle::Strong(handle), &mut entry.value));
         }
         let handle = lock(&self.providers).get(&type_id)?.reserve_handle();
-        let UntypedHandle::Strong(strong) = &handle else { return None };
+        let UntypedHandle::Strong(strong) = &handle else {
+            return None;
+        };
         let mut entry = Entry {
             handle: Arc::downgrade(strong),
             value: Value::Missing,

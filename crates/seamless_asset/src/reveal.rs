@@ -11,12 +11,14 @@ use bevy_ecs::{
     lifecycle::{ADD, INSERT},
     reflect::ReflectComponent,
     relationship::{RelationshipHookMode, RelationshipTarget},
+    resource::Resource,
     world::World,
 };
 use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, TypeRegistry};
 
 use crate::{
+    codec::Codecs,
     load::{InstanceRequest, LevelInstance, LoadServices, LoadedLevel},
     spawn::{Group, Passes, spawn, typed_column},
 };
@@ -28,8 +30,18 @@ pub(crate) struct Revealed {
 }
 
 /// Spawns a staged level whole: its root, and all its entities below.
-pub(crate) fn reveal(world: &mut World, loaded: LoadedLevel, request: &InstanceRequest, services: &LoadServices) -> Revealed {
-    let LoadedLevel { level, reserved, root, resources } = loaded;
+pub(crate) fn reveal(
+    world: &mut World,
+    loaded: LoadedLevel,
+    request: &InstanceRequest,
+    services: &LoadServices,
+) -> Revealed {
+    let LoadedLevel {
+        level,
+        reserved,
+        root,
+        resources,
+    } = loaded;
     // From here on the ids are spawned, not returned.
     drop(reserved.take());
     let registry = services.registry.read();
@@ -42,8 +54,15 @@ pub(crate) fn reveal(world: &mut World, loaded: LoadedLevel, request: &InstanceR
     let codecs = services.codecs.clone();
     let ids = |world: &World, type_id: TypeId| world.components().get_id(type_id);
     register(world, &groups, &codecs, &registry);
-    spawn(world, groups, &ids, &LatePasses);
-    Revealed { root, entities: level.entities }
+    let passes = LatePasses {
+        codecs: &codecs,
+        registry: &registry,
+    };
+    spawn(world, groups, &ids, &passes);
+    Revealed {
+        root,
+        entities: level.entities,
+    }
 }
 
 fn root_group(
@@ -52,7 +71,10 @@ fn root_group(
     request: &InstanceRequest,
     objects: Arc<HashMap<u64, Entity>>,
 ) -> Group {
-    let instance = LevelInstance { name: request.name.clone(), objects };
+    let instance = LevelInstance {
+        name: request.name.clone(),
+        objects,
+    };
     let mut columns = vec![
         typed_column(vec![instance]),
         typed_column(vec![request.placement]),
@@ -61,11 +83,14 @@ fn root_group(
     if !children.is_empty() {
         columns.push(typed_column(vec![Children::from_collection_risky(children)]));
     }
-    Group { entities: vec![root], columns }
+    Group {
+        entities: vec![root],
+        columns,
+    }
 }
 
 /// Components that this world has not met yet get their ids.
-fn register(world: &mut World, groups: &[Group], codecs: &crate::codec::Codecs, registry: &TypeRegistry) {
+fn register(world: &mut World, groups: &[Group], codecs: &Codecs, registry: &TypeRegistry) {
     for column in groups.iter().flat_map(|group| &group.columns) {
         let type_id = (**column).type_id();
         if world.components().get_id(type_id).is_none()
@@ -97,33 +122,70 @@ fn insert_resource(world: &mut World, resource: &dyn Reflect, registry: &TypeReg
 
 /// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
 /// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
-struct LatePasses;
+struct LatePasses<'a> {
+    codecs: &'a Codecs,
+    registry: &'a TypeRegistry,
+}
 
-impl Passes for LatePasses {
+impl Passes for LatePasses<'_> {
     fn is_late(&self, world: &World, id: ComponentId) -> bool {
-        let required = world.components().get_info(id).map(|info| info.required_components().iter_ids());
+        let required = world
+            .components()
+            .get_info(id)
+            .map(|info| info.required_components().iter_ids());
         core::iter::once(id)
             .chain(required.into_iter().flatten())
-            .any(|id| is_observed(world, id) || has_foreign_hooks(world, id))
+            .any(|id| is_observed(world, id) || self.has_foreign_hooks(world, id))
+    }
+}
+
+impl LatePasses<'_> {
+    /// Bevy's hooks on insertion touch the entity itself only, those of relationships apart, which are skipped.
+    fn has_foreign_hooks(&self, world: &World, id: ComponentId) -> bool {
+        let Some(info) = world.components().get_info(id) else {
+            return false;
+        };
+        // Bevy does not say whether a hook is set; setting one more time on a copy does.
+        let mut hooks = info.hooks().clone();
+        let any = hooks.try_on_add(|_, _| {}).is_none() || hooks.try_on_insert(|_, _| {}).is_none();
+        if !any || info.relationship_accessor().is_some() {
+            return false;
+        }
+        let codec = info
+            .type_id()
+            .map(|type_id| self.codecs.read().component(type_id, self.registry));
+        // What is neither registered nor has a codec was brought by a required component of Bevy's.
+        matches!(codec, Some(Ok(codec)) if !codec.type_path().starts_with("bevy_"))
     }
 }
 
 fn is_observed(world: &World, id: ComponentId) -> bool {
     [ADD, INSERT].into_iter().any(|event| {
         world.observers().try_get_observers(event).is_some_and(|observers| {
-            !observers.global_observers().is_empty() || observers.component_observers().contains_key(&id)
+            let own = observers.component_observers().get(&id);
+            let count = own.map_or(0, |own| {
+                own.global_observers().len() + own.entity_component_observers().len()
+            });
+            let expected = usize::from(event == INSERT && is_parent_check(world, id));
+            !observers.global_observers().is_empty() || count > expected
         })
     })
 }
 
-/// Bevy's hooks on insertion touch the entity itself only, those of relationships apart, which are skipped.
-fn has_foreign_hooks(world: &World, id: ComponentId) -> bool {
-    world.components().get_info(id).is_some_and(|info| {
-        // Bevy does not say whether a hook is set; setting one more time on a copy does.
-        let mut hooks = info.hooks().clone();
-        let any = hooks.try_on_add(|_, _| {}).is_none() || hooks.try_on_insert(|_, _| {}).is_none();
-        any && info.relationship_accessor().is_none() && !info.name().to_string().starts_with("bevy_")
-    })
+/// The components whose insertion Bevy's own [`ValidateParentHasComponentPlugin`](bevy_app::ValidateParentHasComponentPlugin)
+/// observes, to warn when the parent lacks them. Levels are cooked parents first, so it is content in the first pass.
+#[derive(Resource, Default)]
+pub(crate) struct ParentChecks(pub Vec<TypeId>);
+
+fn is_parent_check(world: &World, id: ComponentId) -> bool {
+    let type_id = world
+        .components()
+        .get_info(id)
+        .and_then(bevy_ecs::component::ComponentInfo::type_id);
+    let checks = world.get_resource::<ParentChecks>();
+    type_id
+        .zip(checks)
+        .is_some_and(|(type_id, checks)| checks.0.contains(&type_id))
 }
 
 /// Despawns a level whole. `entities` are the level's own: those that game code took out of the hierarchy go as well, and

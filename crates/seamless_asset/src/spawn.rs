@@ -3,7 +3,10 @@
 //! A [`Column`] holds the values of one component for a run of entities, fully decoded, in a `Vec`. At the reveal each
 //! value is *moved* into the world through Bevy's [`BundleWriter`], all components of an entity in one archetype move and
 //! without relationship hooks, since both ends of every relationship inside a level are columns of it.
-#![expect(unsafe_code, reason = "components are moved by type-erased pointers; each block says why it is sound")]
+#![expect(
+    unsafe_code,
+    reason = "components are moved by type-erased pointers; each block says why it is sound"
+)]
 
 use core::{alloc::Layout, any::TypeId, ptr::NonNull};
 
@@ -92,7 +95,9 @@ impl Column for ReflectedColumn {
     unsafe fn push_next(&mut self, id: ComponentId, writer: &mut BundleWriter) {
         let Some(value) = self.values.next() else { return };
         let layout = Layout::for_value(&*value);
-        let Some(pointer) = NonNull::new(Box::into_raw(value).cast::<u8>()) else { return };
+        let Some(pointer) = NonNull::new(Box::into_raw(value).cast::<u8>()) else {
+            return;
+        };
         // SAFETY: `pointer` owns a value whose type was compared with `self.type_id` when the column was made, of
         // layout `layout`, and the caller promises that `id` belongs to that type. The writer copies the bytes, so the
         // value lives on there and must not be dropped here.
@@ -151,7 +156,12 @@ pub trait Passes {
 ///
 /// Relationship hooks are skipped: a level's columns hold both ends of each relationship. All other hooks and observers run.
 /// An entity id that is already taken is skipped; ids come from the world's own allocator, so that does not happen.
-pub fn spawn(world: &mut World, groups: Vec<Group>, ids: &dyn Fn(&World, TypeId) -> Option<ComponentId>, passes: &dyn Passes) {
+pub fn spawn(
+    world: &mut World,
+    groups: Vec<Group>,
+    ids: &dyn Fn(&World, TypeId) -> Option<ComponentId>,
+    passes: &dyn Passes,
+) {
     let mut scratch = BundleScratch::default();
     let mut late = Vec::new();
     for Group { entities, columns } in groups {

@@ -100,17 +100,25 @@ impl Hierarchy {
     }
 }
 
-/// The entities in runs that share one set of components, in order of first appearance; within a run the order stays.
-pub(crate) fn grouped(order: &[usize], entities: &[SourceEntity]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut by_set: HashMap<BTreeSet<&str>, usize> = HashMap::new();
-    for &index in order {
+/// The entities in runs that share one set of components and lie equally deep, parents before their children; else in
+/// order of first appearance, and within a run the order stays.
+///
+/// Parents first, because Bevy looks at the parent when a child gets its `GlobalTransform`.
+pub(crate) fn grouped(hierarchy: &Hierarchy, entities: &[SourceEntity]) -> Vec<Vec<usize>> {
+    let mut depths = vec![0_u32; entities.len()];
+    let mut groups: Vec<(u32, Vec<usize>)> = Vec::new();
+    let mut by_set: HashMap<(u32, BTreeSet<&str>), usize> = HashMap::new();
+    for &index in &hierarchy.order {
+        // The order has parents before children, so the parent's depth is known.
+        let depth = hierarchy.parents[index].map_or(0, |parent| depths[parent] + 1);
+        depths[index] = depth;
         let set: BTreeSet<&str> = entities[index].components.keys().copied().collect();
-        let group = *by_set.entry(set).or_insert_with(|| {
-            groups.push(Vec::new());
+        let group = *by_set.entry((depth, set)).or_insert_with(|| {
+            groups.push((depth, Vec::new()));
             groups.len() - 1
         });
-        groups[group].push(index);
+        groups[group].1.push(index);
     }
-    groups
+    groups.sort_by_key(|(depth, _)| *depth);
+    groups.into_iter().map(|(_, group)| group).collect()
 }

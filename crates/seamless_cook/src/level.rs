@@ -167,7 +167,7 @@ impl LevelEncoder {
             job.error(format!("entity {number}"), "is its own ancestor; correct its `ChildOf`");
         }
         list_problems(job, scene);
-        let groups = grouped(&hierarchy.order, &scene.entities);
+        let groups = grouped(&hierarchy, &scene.entities);
         let rows: Vec<usize> = groups.iter().flatten().copied().collect();
         for (row, index) in rows.iter().enumerate() {
             job.rows.insert(scene.entities[*index].entity, row as u32);

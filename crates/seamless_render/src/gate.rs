@@ -27,15 +27,15 @@ pub struct GpuGate {
 }
 
 #[derive(Default)]
-struct Watched {
+pub(crate) struct Watched {
     /// Types of materials, besides meshes and images.
     materials: HashSet<TypeId>,
     /// Whether each asset is prepared, and how many packages wait for it.
-    assets: HashMap<UntypedAssetId, (bool, u32)>,
+    pub(crate) assets: HashMap<UntypedAssetId, (bool, u32)>,
 }
 
 impl GpuGate {
-    fn lock(&self) -> MutexGuard<'_, Watched> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

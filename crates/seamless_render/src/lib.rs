@@ -10,6 +10,7 @@
 
 mod gate;
 mod material;
+mod sync;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +29,8 @@ use seamless_asset::{RevealGates, SeamlessAssetApp, codec::HandleCodec, package:
 /// Adds the codecs of materials and, where there is a renderer, the gate that waits for it.
 ///
 /// Add it after Bevy's `PbrPlugin` and after `SeamlessAssetPlugin`. Without a GPU (`backends: None`) there is nothing to wait for,
-/// and no gate.
+/// and no gate; lights and cameras can leave all the same, which Bevy alone answers with a panic there. Do not add Bevy's
+/// `SyncWorldPlugin` against that: nothing would empty its queue, 24 bytes for each light and camera that comes or goes.
 #[derive(Default)]
 pub struct SeamlessRenderPlugin;
 
@@ -44,6 +46,7 @@ impl Plugin for SeamlessRenderPlugin {
     fn finish(&self, app: &mut App) {
         let gate = app.world().resource::<GpuGate>().clone();
         let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
+            sync::drain_without_renderer(app);
             return;
         };
         render_app

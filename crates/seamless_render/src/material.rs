@@ -4,12 +4,12 @@ use core::any::TypeId;
 
 use bevy_pbr::StandardMaterial;
 use bevy_reflect::{Reflect, TypeRegistry};
+#[cfg(feature = "write")]
+use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset, encode_reflected};
 use seamless_asset::{
     codec::{AssetCodec, DecodeContext, DecodeError, decode_reflected, description_of},
     package::Role,
 };
-#[cfg(feature = "write")]
-use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset, encode_reflected};
 use wgpu_types::Face;
 
 /// The codec of [`StandardMaterial`]: its reflected fields, and `cull_mode`, which reflection leaves out.
@@ -46,7 +46,10 @@ impl AssetCodec for StandardMaterialCodec {
             _ => return Err(DecodeError::Malformed("unknown cull mode".into())),
         };
         let unknown = || DecodeError::UnknownType("bevy_pbr::StandardMaterial".into());
-        let registration = context.registry.get(TypeId::of::<StandardMaterial>()).ok_or_else(unknown)?;
+        let registration = context
+            .registry
+            .get(TypeId::of::<StandardMaterial>())
+            .ok_or_else(unknown)?;
         let (value, rest) = decode_reflected(registration, rest, context)?;
         if !rest.is_empty() {
             return Err(DecodeError::Malformed(format!("{} bytes too many", rest.len())));

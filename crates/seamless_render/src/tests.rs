@@ -1,1 +1,6 @@
 //! Tests.
+
+mod gate;
+#[cfg(feature = "write")]
+mod material;
+mod sync;

@@ -17,7 +17,9 @@ pub(super) struct Known {
 impl Known {
     pub fn of(ecs: &World, world: Entity, name: &str, root: Entity) -> Self {
         let mut ids = vec![root];
-        let objects = ecs.get::<LevelInstance>(root).map(|instance| instance.objects.values().copied());
+        let objects = ecs
+            .get::<LevelInstance>(root)
+            .map(|instance| instance.objects.values().copied());
         ids.extend(objects.into_iter().flatten());
         let with_transform = ids.iter().filter(|id| ecs.get::<Transform>(**id).is_some()).count();
         Self {
@@ -31,7 +33,10 @@ impl Known {
 
     /// How many of its entities are alive.
     pub fn survivors(&self, ecs: &World) -> usize {
-        self.ids.iter().filter(|id| ecs.entities().contains_spawned(**id)).count()
+        self.ids
+            .iter()
+            .filter(|id| ecs.entities().contains_spawned(**id))
+            .count()
     }
 }
 
@@ -41,9 +46,15 @@ pub(super) fn find_tear(ecs: &World, root: Entity, entities: u32) -> Option<Stri
         return Some(format!("its root {root} is not alive, or no root"));
     };
     let objects = &instance.objects;
-    let alive = objects.values().filter(|id| ecs.entities().contains_spawned(**id)).count();
+    let alive = objects
+        .values()
+        .filter(|id| ecs.entities().contains_spawned(**id))
+        .count();
     if objects.len() != entities as usize || alive != objects.len() {
-        return Some(format!("{alive} of {} objects are alive, {entities} were cooked", objects.len()));
+        return Some(format!(
+            "{alive} of {} objects are alive, {entities} were cooked",
+            objects.len()
+        ));
     }
     let mut found = 0;
     let mut open = vec![root];

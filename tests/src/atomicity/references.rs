@@ -51,7 +51,11 @@ pub(super) fn of_entity(world: &World, entity: Entity) -> (u64, Vec<(String, Ent
             continue;
         };
         let Some(mut copy) = component.reflect(found).and_then(|value| {
-            let from = || registration.data::<ReflectFromReflect>()?.from_reflect(value.as_partial_reflect());
+            let from = || {
+                registration
+                    .data::<ReflectFromReflect>()?
+                    .from_reflect(value.as_partial_reflect())
+            };
             value.reflect_clone().ok().or_else(from)
         }) else {
             continue;
@@ -59,7 +63,10 @@ pub(super) fn of_entity(world: &World, entity: Entity) -> (u64, Vec<(String, Ent
         let mut recorder = Recorder::default();
         component.map_entities(&mut *copy, &mut recorder);
         count += recorder.0.len() as u64;
-        let gone = recorder.0.iter().filter(|target| !world.entities().contains_spawned(**target));
+        let gone = recorder
+            .0
+            .iter()
+            .filter(|target| !world.entities().contains_spawned(**target));
         dead.extend(gone.map(|target| (registration.type_info().type_path().to_owned(), *target)));
     }
     (count, dead)

@@ -8,12 +8,17 @@ use seamless_tests::{
     app::run_until,
     atomicity::{Atomicity, AtomicityChecker, Counts},
     cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, reveal, reveal_fails, state},
-    fixtures::{register_types, write_animated_gltf, write_everything_scn},
+    fixtures::{Mood, register_types, write_animated_gltf, write_everything_scn},
 };
 
 /// Small levels with everything, three of each source: shared packages, skins, references in all directions.
 const LEVELS: usize = 12;
-const SOURCES: [&str; 4] = ["everything.gltf", "everything.gltf#Scene1", "everything.scn.ron", "animated.gltf"];
+const SOURCES: [&str; 4] = [
+    "everything.gltf",
+    "everything.gltf#Scene1",
+    "everything.scn.ron",
+    "animated.gltf",
+];
 /// How far apart the levels stand, in metres.
 const SPACING: f32 = 200.0;
 /// How far from its middle a level is wanted, in metres.
@@ -32,13 +37,19 @@ fn cook_levels() -> Cooked {
     let levels: Vec<String> = (0..LEVELS)
         .map(|level| {
             let (source, at) = (SOURCES[level % SOURCES.len()], level as f32 * SPACING);
-            format!("(name: \"{}\", source: \"{source}\", translation: ({at:?}, 0.0, 0.0))", name(level))
+            format!(
+                "(name: \"{}\", source: \"{source}\", translation: ({at:?}, 0.0, 0.0))",
+                name(level)
+            )
         })
         .collect();
     let volumes: Vec<String> = (0..LEVELS)
         .map(|level| {
             let at = level as f32 * SPACING;
-            format!("(shape: Sphere(center: ({at:?}, 0.0, 0.0), radius: {REACH:?}), levels: [\"{}\"])", name(level))
+            format!(
+                "(shape: Sphere(center: ({at:?}, 0.0, 0.0), radius: {REACH:?}), levels: [\"{}\"])",
+                name(level)
+            )
         })
         .collect();
     let world = format!("(levels: [{}], volumes: [{}])", levels.join(", "), volumes.join(", "));
@@ -60,7 +71,10 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 }
@@ -72,7 +86,8 @@ fn footprint(ecs: &World) -> [usize; 5] {
         ecs.resource::<Assets<Mesh>>().len(),
         ecs.resource::<Assets<Image>>().len(),
         ecs.resource::<Assets<StandardMaterial>>().len(),
-        ecs.resource::<Assets<bevy::mesh::skinning::SkinnedMeshInverseBindposes>>().len(),
+        ecs.resource::<Assets<bevy::mesh::skinning::SkinnedMeshInverseBindposes>>()
+            .len(),
     ]
 }
 
@@ -106,8 +121,14 @@ fn ten_thousand_random_requests() {
     assert!(empty, "{before:?} became {:?}, {end:?}", footprint(app.world()));
     assert_eq!((end.open, end.failed), (0, 0), "{end:?}");
     assert_eq!(end.revealed, end.left, "{end:?}");
-    assert!(seen.revealed > 100 && seen.cancelled > 100, "both happen often: {seen:?}");
-    assert!(end.references > 1000 && end.adds > 1000 && end.removals > 1000, "the checker looks: {end:?}");
+    assert!(
+        seen.revealed > 100 && seen.cancelled > 100,
+        "both happen often: {seen:?}"
+    );
+    assert!(
+        end.references > 1000 && end.adds > 1000 && end.removals > 1000,
+        "the checker looks: {end:?}"
+    );
     let levels = (0..LEVELS).map(|level| u64::from(level_of(app.world(), world, &name(level)).times_revealed()));
     assert_eq!(levels.sum::<u64>(), end.revealed);
 }
@@ -159,10 +180,17 @@ fn a_level_that_fails_midway_leaves_nothing() {
     assert!(over, "all levels end");
     app.update();
     for level in 0..LEVELS {
-        let expected = if level == 1 { LevelState::Failed } else { LevelState::Live };
+        let expected = if level == 1 {
+            LevelState::Failed
+        } else {
+            LevelState::Live
+        };
         assert_eq!(state(app.world(), world, &name(level)), expected, "{}", name(level));
     }
-    let error = level_of(app.world(), world, &name(1)).error().expect("it says why").to_string();
+    let error = level_of(app.world(), world, &name(1))
+        .error()
+        .expect("it says why")
+        .to_string();
     for part in [level_file(1).as_str(), "damaged", "cook it again"] {
         assert!(error.contains(part), "{part} is in: {error}");
     }
@@ -200,4 +228,23 @@ fn a_flight_through_the_volumes() {
     let seen = counts(&app);
     assert!(seen.revealed > 20 && seen.left > 10, "{seen:?}");
     assert_eq!(seen.failed, 0);
+}
+
+/// The checker itself: it sees an entity that is missing, and a reference that leads nowhere.
+#[test]
+fn the_checker_sees_a_torn_level() {
+    let cooked = cook_levels();
+    let (mut app, world) = cooked.start(watch_all);
+    let root = reveal(&mut app, world, &name(2));
+    assert_eq!(counts(&app).violations, 0);
+    let child = app.world().get::<Children>(root).expect("the level has roots")[0];
+    app.world_mut().despawn(child);
+    app.update();
+    let torn = app.world().resource::<Atomicity>().counts().violations;
+    assert!(torn > 0);
+    let other = app.world().get::<Children>(root).expect("the other root is there")[0];
+    app.world_mut()
+        .entity_mut(other)
+        .insert(Mood::Following { whom: child });
+    assert!(app.world().resource::<Atomicity>().counts().violations > torn);
 }

@@ -89,10 +89,20 @@ fn assert_parts(text: &str, parts: &[&str]) {
 
 /// The bad level fails with these words, nothing of it is there, and the good one comes.
 fn assert_fails_alone(app: &mut App, world: Entity, parts: &[&str]) {
-    let before = app.world().archetypes().iter().map(|archetype| archetype.len()).sum::<u32>();
+    let before = app
+        .world()
+        .archetypes()
+        .iter()
+        .map(|archetype| archetype.len())
+        .sum::<u32>();
     let error = reveal_fails(app, world, "bad");
     assert_parts(&error, parts);
-    let after = app.world().archetypes().iter().map(|archetype| archetype.len()).sum::<u32>();
+    let after = app
+        .world()
+        .archetypes()
+        .iter()
+        .map(|archetype| archetype.len())
+        .sum::<u32>();
     // The system that asks may be new.
     assert!(after <= before + 2, "{before} entities became {after}");
     assert_eq!(level_of(app.world(), world, "bad").root(), None);
@@ -157,7 +167,13 @@ fn an_import_that_is_not_there() {
     let shared = cooked.report.levels[0].dependencies[0].clone();
     fs::copy(other.file(&shared), cooked.file(&shared)).expect("both have a shared package of that name");
     let (mut app, world) = cooked.start(register_types);
-    let parts = ["bad.pkg#", "imports `", &shared, "no such object", "cook the world again"];
+    let parts = [
+        "bad.pkg#",
+        "imports `",
+        &shared,
+        "no such object",
+        "cook the world again",
+    ];
     assert_fails_alone(&mut app, world, &parts);
 }
 
@@ -173,7 +189,13 @@ fn an_unknown_type() {
 fn a_changed_type() {
     let cooked = level_with_doors();
     let (mut app, world) = cooked.start(register_new_door);
-    let parts = ["bad.pkg#Level", DOOR, "not laid out as when", "angle", "cook the package again"];
+    let parts = [
+        "bad.pkg#Level",
+        DOOR,
+        "not laid out as when",
+        "angle",
+        "cook the package again",
+    ];
     assert_fails_alone(&mut app, world, &parts);
 }
 
@@ -239,13 +261,23 @@ fn a_volume_with_nan_asks_for_nothing() {
     };
     let broken = app.world_mut().spawn(volume(f32::NAN, "bad")).id();
     app.world_mut().spawn(volume(10.0, "good"));
-    app.world_mut().spawn((StreamingSource::default(), Transform::from_translation(Vec3::splat(5000.0))));
+    app.world_mut().spawn((
+        StreamingSource::default(),
+        Transform::from_translation(Vec3::splat(5000.0)),
+    ));
     // A source that is nowhere is left out, too.
-    app.world_mut().spawn((StreamingSource::default(), Transform::from_translation(Vec3::NAN)));
+    app.world_mut()
+        .spawn((StreamingSource::default(), Transform::from_translation(Vec3::NAN)));
     wait_until_live(&mut app, world, "good");
     assert_eq!(state(app.world(), world, "bad"), LevelState::Unloaded);
-    let error = volume(f32::NAN, "bad").validate("mine").expect_err("it is no volume").to_string();
-    assert_parts(&error, &["streaming volume `mine`", "radius"]);
+    let error = volume(f32::NAN, "bad")
+        .validate("mine")
+        .expect_err("it is no volume")
+        .to_string();
+    assert_parts(
+        &error,
+        &["streaming volume `mine`", "not a number", "give finite numbers"],
+    );
     // It is mended while the app runs.
     *app.world_mut().get_mut::<StreamingVolume>(broken).expect("it stays") = volume(20.0, "bad");
     wait_until_live(&mut app, world, "bad");

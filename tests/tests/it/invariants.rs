@@ -39,11 +39,24 @@ fn has_package(tree: &[String], name: &str) -> bool {
 #[test]
 fn a_server_links_no_renderer() {
     let server = tree(&["-e", "normal", "-p", "bevy_seamless", "--no-default-features"]);
-    assert!(has_package(&server, "seamless_asset") && has_package(&server, "bevy_ecs"), "{server:?}");
-    for renderer in ["bevy_render", "bevy_pbr", "bevy_core_pipeline", "wgpu", "seamless_render", "seamless_cook"] {
+    assert!(
+        has_package(&server, "seamless_asset") && has_package(&server, "bevy_ecs"),
+        "{server:?}"
+    );
+    for renderer in [
+        "bevy_render",
+        "bevy_pbr",
+        "bevy_core_pipeline",
+        "wgpu",
+        "seamless_render",
+        "seamless_cook",
+    ] {
         assert!(!has_package(&server, renderer), "a server links {renderer}");
     }
-    assert!(has_package(&tree(&["-e", "normal", "-p", "bevy_seamless"]), "bevy_render"), "a game links it");
+    assert!(
+        has_package(&tree(&["-e", "normal", "-p", "bevy_seamless"]), "bevy_render"),
+        "a game links it"
+    );
 }
 
 #[test]
@@ -57,7 +70,11 @@ fn packages_know_no_bevy() {
 #[test]
 fn a_game_cannot_write_packages() {
     let features = |of: &str| tree(&["-e", "normal,features", "-p", of, "--invert", "seamless_package"]);
-    let writes = |lines: &[String]| lines.iter().any(|line| line.starts_with("seamless_package feature \"write\""));
+    let writes = |lines: &[String]| {
+        lines
+            .iter()
+            .any(|line| line.starts_with("seamless_package feature \"write\""))
+    };
     assert!(!writes(&features("bevy_seamless")), "{:#?}", features("bevy_seamless"));
     assert!(writes(&features("seamless_cook")), "{:#?}", features("seamless_cook"));
 }
@@ -75,7 +92,11 @@ fn sources() -> Vec<(String, String)> {
                     open.push(path);
                 }
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(&root).expect("it is below").to_string_lossy().replace('\\', "/");
+                let name = path
+                    .strip_prefix(&root)
+                    .expect("it is below")
+                    .to_string_lossy()
+                    .replace('\\', "/");
                 found.push((name, fs::read_to_string(&path).expect("it is text")));
             }
         }
@@ -88,7 +109,8 @@ fn sources() -> Vec<(String, String)> {
 /// Whether a line of code holds the keyword; comments do not count.
 fn is_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
-    code.split(|character: char| !(character.is_alphanumeric() || character == '_')).any(|word| word == "unsafe")
+    code.split(|character: char| !(character.is_alphanumeric() || character == '_'))
+        .any(|word| word == "unsafe")
 }
 
 #[test]

@@ -53,7 +53,13 @@ fn compare(write: impl FnOnce(&Path), source: &str, bevy_path: &str, placement: 
     // The root belongs to whoever places the level; where it stands must be the same.
     for (app, root) in [(&bevy, bevy_root), (&ours, our_root)] {
         let at = app.world().get::<Transform>(root).copied();
-        assert_eq!(at, Some(Transform { rotation: placement.rotation.normalize(), ..placement }));
+        assert_eq!(
+            at,
+            Some(Transform {
+                rotation: placement.rotation.normalize(),
+                ..placement
+            })
+        );
     }
     let options = SnapshotOptions::default().without_root_components();
     let expected = Snapshot::with(bevy.world(), bevy_root, &options);
@@ -73,7 +79,14 @@ fn everything_gltf() {
     };
     let (_, snapshot) = compare(write, "everything.gltf", "everything.gltf#Scene0", Transform::IDENTITY);
     let text = snapshot.to_text();
-    for part in ["SkinnedMesh", "MorphWeights", "SpotLight", "Orthographic", "GltfExtras", "Vertex_Tangent"] {
+    for part in [
+        "SkinnedMesh",
+        "MorphWeights",
+        "SpotLight",
+        "Orthographic",
+        "GltfExtras",
+        "Vertex_Tangent",
+    ] {
         assert!(text.contains(part), "{part} is compared");
     }
     compare(write, "everything.gltf#Scene1", "everything.gltf#Scene1", elsewhere());
@@ -107,14 +120,18 @@ fn animated_gltf_is_equal_and_its_clips_are_reported() {
     let (cooked, _) = compare(write, "animated.gltf", "animated.gltf#Scene0", Transform::IDENTITY);
     let warnings = &cooked.report.warnings;
     assert!(
-        warnings.iter().any(|warning| warning.to_string().contains("animated.gltf") && warning.to_string().contains("nimation")),
+        warnings
+            .iter()
+            .any(|warning| warning.to_string().contains("animated.gltf") && warning.to_string().contains("nimation")),
         "{warnings:?}"
     );
 }
 
 /// A folder of models that is shared by several projects, beside this one; not part of it.
 fn models(folder: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/gltf").join(folder);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared/data/gltf")
+        .join(folder);
     path.is_dir().then_some(path)
 }
 

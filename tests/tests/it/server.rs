@@ -2,20 +2,15 @@
 
 use std::path::Path;
 
-use bevy::{
-    app::TaskPoolPlugin,
-    asset::AssetPlugin,
-    prelude::*,
-    transform::TransformPlugin,
-};
+use bevy::{app::TaskPoolPlugin, asset::AssetPlugin, prelude::*, transform::TransformPlugin};
 use bevy_seamless::SeamlessMinimalPlugins;
+use bevy_seamless::prelude::*;
 use seamless_tests::{
     app::{bevy_spawn, headless_with, run_until},
     cooked::{Cooked, MANIFEST, STREAM_LIMIT, reveal, spawn_world},
     fixtures::{register_types, write_everything_scn},
     snapshot::{Snapshot, SnapshotOptions, entity_at},
 };
-use bevy_seamless::prelude::*;
 
 /// Only a client has components from these crates.
 const CLIENT_ONLY: [&str; 4] = ["bevy_light::", "bevy_pbr::", "bevy_render::", "bevy_core_pipeline::"];
@@ -46,7 +41,11 @@ type Placed = (String, Option<Name>, Option<Transform>, Option<GlobalTransform>)
 fn placed(ecs: &World, root: Entity, snapshot: &Snapshot) -> Vec<Placed> {
     let entity = |path: &str| {
         let entity = entity_at(ecs, root, path).expect("the snapshot has it");
-        let (name, local, global) = (ecs.get(entity).cloned(), ecs.get(entity).copied(), ecs.get(entity).copied());
+        let (name, local, global) = (
+            ecs.get(entity).cloned(),
+            ecs.get(entity).copied(),
+            ecs.get(entity).copied(),
+        );
         (path.to_owned(), name, local, global)
     };
     snapshot.paths().filter(|path| *path != "/").map(entity).collect()
@@ -56,7 +55,11 @@ fn compare(source: &str, bevy_path: &str) -> Snapshot {
     let sources = |dir: &Path| {
         write_everything_scn(dir);
     };
-    let cooked = Cooked::new(sources, &format!("(levels: [(name: \"level\", source: \"{source}\")])"), register_types);
+    let cooked = Cooked::new(
+        sources,
+        &format!("(levels: [(name: \"level\", source: \"{source}\")])"),
+        register_types,
+    );
     let mut app = server(&cooked.out());
     let world = spawn_world(&mut app, MANIFEST);
     let there = run_until(&mut app, STREAM_LIMIT, |ecs| ecs.get::<LevelTable>(world).is_some());
@@ -69,14 +72,21 @@ fn compare(source: &str, bevy_path: &str) -> Snapshot {
     let options = SnapshotOptions::default().without_root_components();
     let expected = Snapshot::with(bevy.world(), bevy_root, &options);
     let found = Snapshot::with(app.world(), root, &options);
-    assert_eq!(placed(app.world(), root, &found), placed(bevy.world(), bevy_root, &expected));
+    assert_eq!(
+        placed(app.world(), root, &found),
+        placed(bevy.world(), bevy_root, &expected)
+    );
     let client_only = |snapshot: &Snapshot| -> Vec<String> {
         let paths = snapshot.paths().flat_map(|path| snapshot.components(path));
         let drawn = paths.filter(|name| CLIENT_ONLY.iter().any(|prefix| name.starts_with(prefix)));
         drawn.map(str::to_owned).collect()
     };
     assert_eq!(client_only(&found), Vec::<String>::new());
-    assert_ne!(client_only(&expected), Vec::<String>::new(), "the source has what a server skips");
+    assert_ne!(
+        client_only(&expected),
+        Vec::<String>::new(),
+        "the source has what a server skips"
+    );
     found
 }
 

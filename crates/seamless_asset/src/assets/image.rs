@@ -94,7 +94,11 @@ impl AssetCodec for ImageCodec {
         let pixels = match (stored.has_data, bulk.into_iter().next()) {
             (true, Some(pixels)) => Some(pixels),
             (false, None) => None,
-            _ => return Err(DecodeError::Malformed("the image's pixels do not fit its header".into())),
+            _ => {
+                return Err(DecodeError::Malformed(
+                    "the image's pixels do not fit its header".into(),
+                ));
+            }
         };
         if let Some(pixels) = &pixels {
             check_size(&stored, pixels.len())?;
@@ -149,7 +153,9 @@ fn check_size(stored: &StoredImage, found: usize) -> Result<(), DecodeError> {
         needed = needed.saturating_add(blocks.saturating_mul(block).saturating_mul(depth));
     }
     if (found as u64) < needed {
-        return Err(DecodeError::Malformed(format!("{found} bytes of pixels where the texture needs {needed}")));
+        return Err(DecodeError::Malformed(format!(
+            "{found} bytes of pixels where the texture needs {needed}"
+        )));
     }
     Ok(())
 }

@@ -222,8 +222,8 @@ fn read_attribute(stored: &StoredAttribute, rest: &mut &[u8]) -> Result<VertexAt
     Ok(values!(
         Uint8, Uint8x2, Uint8x4, Sint8, Sint8x2, Sint8x4, Unorm8, Unorm8x2, Unorm8x4, Snorm8, Snorm8x2, Snorm8x4,
         Uint16, Uint16x2, Uint16x4, Sint16, Sint16x2, Sint16x4, Unorm16, Unorm16x2, Unorm16x4, Snorm16, Snorm16x2,
-        Snorm16x4, Float16, Float16x2, Float16x4, Float32, Float32x2, Float32x3, Float32x4, Uint32, Uint32x2,
-        Uint32x3, Uint32x4, Sint32, Sint32x2, Sint32x3, Sint32x4,
+        Snorm16x4, Float16, Float16x2, Float16x4, Float32, Float32x2, Float32x3, Float32x4, Uint32, Uint32x2, Uint32x3,
+        Uint32x4, Sint32, Sint32x2, Sint32x3, Sint32x4,
     ))
 }
 
@@ -231,12 +231,8 @@ fn read_attribute(stored: &StoredAttribute, rest: &mut &[u8]) -> Result<VertexAt
 fn read_indices(mesh: &mut Mesh, stored: StoredIndices, rest: &mut &[u8]) -> Result<(), DecodeError> {
     let indices = match stored {
         StoredIndices::None => return Ok(()),
-        StoredIndices::U16(count) => {
-            Indices::U16(bytemuck::pod_collect_to_vec(take(rest, count as usize * 2)?))
-        }
-        StoredIndices::U32(count) => {
-            Indices::U32(bytemuck::pod_collect_to_vec(take(rest, count as usize * 4)?))
-        }
+        StoredIndices::U16(count) => Indices::U16(bytemuck::pod_collect_to_vec(take(rest, count as usize * 2)?)),
+        StoredIndices::U32(count) => Indices::U32(bytemuck::pod_collect_to_vec(take(rest, count as usize * 4)?)),
     };
     let vertices = mesh.count_vertices();
     if let Some(index) = indices.iter().find(|index| *index >= vertices) {

@@ -30,7 +30,10 @@ impl AssetCodec for InverseBindposesCodec {
 
     fn decode(data: &[u8], _: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Self::Asset, DecodeError> {
         if !data.len().is_multiple_of(MATRIX_BYTES) {
-            return Err(DecodeError::Malformed(format!("{} bytes are no whole matrices", data.len())));
+            return Err(DecodeError::Malformed(format!(
+                "{} bytes are no whole matrices",
+                data.len()
+            )));
         }
         let mut cursor = Cursor::new(data);
         let mut matrices = Vec::with_capacity(data.len() / MATRIX_BYTES);

@@ -107,14 +107,7 @@ impl ErasedAssetCodec {
             type_id: TypeId::of::<C::Asset>(),
             type_path: C::Asset::type_path(),
             role: C::ROLE,
-            schema: |registry| {
-                schema(
-                    C::Asset::type_path(),
-                    Encoding::Asset,
-                    C::VERSION,
-                    &C::layout(registry),
-                )
-            },
+            schema: |registry| schema(C::Asset::type_path(), Encoding::Asset, C::VERSION, &C::layout(registry)),
             decode: |data, bulk, context| {
                 let asset = C::decode(data, bulk, context)?;
                 let is_rendered = C::is_rendered(&asset);

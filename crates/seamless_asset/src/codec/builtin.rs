@@ -121,7 +121,11 @@ impl Record for InheritedVisibility {
     }
 
     fn read(cursor: &mut Cursor) -> Result<Self, DecodeError> {
-        Ok(if read_bool(cursor)? { Self::VISIBLE } else { Self::HIDDEN })
+        Ok(if read_bool(cursor)? {
+            Self::VISIBLE
+        } else {
+            Self::HIDDEN
+        })
     }
 }
 
@@ -134,7 +138,11 @@ impl Record for ViewVisibility {
     }
 
     fn read(cursor: &mut Cursor) -> Result<Self, DecodeError> {
-        Ok(if read_bool(cursor)? { Self::VISIBLE } else { Self::HIDDEN })
+        Ok(if read_bool(cursor)? {
+            Self::VISIBLE
+        } else {
+            Self::HIDDEN
+        })
     }
 }
 

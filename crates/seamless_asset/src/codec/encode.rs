@@ -13,7 +13,9 @@ pub enum EncodeError {
     #[error("refers to entity {0}, which is not part of the level; levels hold their own entities only")]
     OutsideEntity(Entity),
     /// The type cannot be reflected, and has no codec.
-    #[error("`{0}` has no codec and cannot be read by reflection; register it with `app.register_type`, or give it a codec")]
+    #[error(
+        "`{0}` has no codec and cannot be read by reflection; register it with `app.register_type`, or give it a codec"
+    )]
     NoCodec(String),
     /// Reflection could not write the value.
     #[error("`{type_path}` cannot be written by reflection: {message}")]

@@ -9,8 +9,8 @@ use bevy_ecs::{
 };
 use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, TypePath, TypeRegistry};
-use uuid::Uuid;
 use seamless_package::{Cursor, Role, Schema};
+use uuid::Uuid;
 
 use super::{ComponentCodec, DecodeContext, DecodeError, Encoding, schema};
 #[cfg(feature = "write")]

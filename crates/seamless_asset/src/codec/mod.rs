@@ -23,16 +23,16 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
-pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
 #[cfg(feature = "write")]
 pub use asset::EncodedAsset;
+pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
 #[cfg(feature = "write")]
 pub use encode::{EncodeContext, EncodeError, EntityRows};
 pub use handle::HandleCodec;
 pub use record::{Record, RecordCodec};
-pub use reflect::{ReflectCodec, decode_reflected, description_of};
 #[cfg(feature = "write")]
 pub use reflect::encode_reflected;
+pub use reflect::{ReflectCodec, decode_reflected, description_of};
 pub use registry::{CodecRegistry, Codecs};
 pub use relation::{RelationshipCodec, RelationshipTargetCodec};
 
@@ -113,10 +113,14 @@ pub enum DecodeError {
         message: String,
     },
     /// A type of the package that this app does not know.
-    #[error("unknown type `{0}`: register it (`app.register_type::<…>()` or a codec) in the game as in the cooker, or add the plugin that does")]
+    #[error(
+        "unknown type `{0}`: register it (`app.register_type::<…>()` or a codec) in the game as in the cooker, or add the plugin that does"
+    )]
     UnknownType(String),
     /// The type changed since the package was cooked.
-    #[error("`{type_path}` is not laid out as when the package was cooked (was: {was}; is: {is}); cook the package again")]
+    #[error(
+        "`{type_path}` is not laid out as when the package was cooked (was: {was}; is: {is}); cook the package again"
+    )]
     SchemaChanged {
         /// Which type.
         type_path: String,

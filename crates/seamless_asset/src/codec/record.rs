@@ -87,12 +87,7 @@ impl<C: Record> ComponentCodec for RecordCodec<C> {
     }
 
     #[cfg(feature = "write")]
-    fn encode(
-        &self,
-        values: &[&dyn Reflect],
-        _: &mut EncodeContext,
-        out: &mut Vec<u8>,
-    ) -> Result<(), EncodeError> {
+    fn encode(&self, values: &[&dyn Reflect], _: &mut EncodeContext, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         for value in values {
             let value = value
                 .downcast_ref::<C>()

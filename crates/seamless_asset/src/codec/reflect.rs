@@ -178,7 +178,9 @@ impl ReflectDeserializerProcessor for HandleReader<'_, '_> {
             StoredHandle::Object(index) => {
                 let handle = self.context.handle(index).map_err(D::Error::custom)?;
                 if handle.type_id() != type_id {
-                    return Err(D::Error::custom(format!("reference {index} is an asset of another type")));
+                    return Err(D::Error::custom(format!(
+                        "reference {index} is an asset of another type"
+                    )));
                 }
                 handle.clone()
             }
@@ -209,7 +211,9 @@ pub fn decode_reflected<'d>(
     let rest = deserializer.finalize().map_err(|cause| error(cause.to_string()))?;
     let value = match value.try_into_reflect() {
         Ok(value) if value.as_any().type_id() == registration.type_id() => value,
-        Ok(value) => from_reflect(registration, value.as_partial_reflect()).ok_or_else(|| error("wrong type".into()))?,
+        Ok(value) => {
+            from_reflect(registration, value.as_partial_reflect()).ok_or_else(|| error("wrong type".into()))?
+        }
         Err(dynamic) => from_reflect(registration, &*dynamic)
             .ok_or_else(|| error("it has no `FromReflect`, or a field without a default is missing".into()))?,
     };
@@ -263,11 +267,8 @@ pub fn encode_reflected(
     let processor = HandleWriter {
         context: core::cell::RefCell::new(context),
     };
-    let serializer = bevy_reflect::serde::TypedReflectSerializer::with_processor(
-        value.as_partial_reflect(),
-        registry,
-        &processor,
-    );
+    let serializer =
+        bevy_reflect::serde::TypedReflectSerializer::with_processor(value.as_partial_reflect(), registry, &processor);
     let bytes = postcard::to_allocvec(&serializer).map_err(|error| EncodeError::Reflect {
         type_path: value.reflect_type_path().to_owned(),
         message: error.to_string(),
@@ -302,11 +303,10 @@ fn describe(info: &TypeInfo, registry: &TypeRegistry, seen: &mut HashSet<TypeId>
     if !seen.insert(info.type_id()) {
         return;
     }
-    let nested = |id: TypeId, path: &str, seen: &mut HashSet<TypeId>, out: &mut String| {
-        match registry.get_type_info(id) {
-            Some(info) => describe(info, registry, seen, out),
-            None => out.push_str(path),
-        }
+    let nested = |id: TypeId, path: &str, seen: &mut HashSet<TypeId>, out: &mut String| match registry.get_type_info(id)
+    {
+        Some(info) => describe(info, registry, seen, out),
+        None => out.push_str(path),
     };
     match info {
         TypeInfo::Struct(info) => {

@@ -13,8 +13,8 @@ use bevy_reflect::TypeRegistry;
 use seamless_package::Role;
 
 use super::{
-    AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, Record, RecordCodec,
-    ReflectCodec, RelationshipCodec, RelationshipTargetCodec,
+    AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, Record, RecordCodec, ReflectCodec,
+    RelationshipCodec, RelationshipTargetCodec,
 };
 
 /// The app's codecs, shared with the loading tasks. Filled through [`SeamlessAssetApp`](crate::SeamlessAssetApp).
@@ -93,11 +93,7 @@ impl CodecRegistry {
     ///
     /// # Errors
     /// When the type is not registered, or does not reflect `Component`.
-    pub fn component(
-        &self,
-        type_id: TypeId,
-        registry: &TypeRegistry,
-    ) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
+    pub fn component(&self, type_id: TypeId, registry: &TypeRegistry) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
         if let Some(codec) = self.components.get(&type_id) {
             return Ok(codec.clone());
         }
@@ -121,7 +117,11 @@ impl CodecRegistry {
             .component_paths
             .get(type_path)
             .copied()
-            .or_else(|| registry.get_with_type_path(type_path).map(bevy_reflect::TypeRegistration::type_id))
+            .or_else(|| {
+                registry
+                    .get_with_type_path(type_path)
+                    .map(bevy_reflect::TypeRegistration::type_id)
+            })
             .ok_or_else(|| DecodeError::UnknownType(type_path.to_owned()))?;
         self.component(type_id, registry)
     }

@@ -85,6 +85,7 @@ impl FrameBudget {
 
     /// The name of the largest unit.
     pub fn largest(self) -> Option<String> {
-        self.largest.map(|(took, name)| format!("{name}, {:.2} ms", took.as_secs_f64() * 1e3))
+        self.largest
+            .map(|(took, name)| format!("{name}, {:.2} ms", took.as_secs_f64() * 1e3))
     }
 }

@@ -132,7 +132,7 @@ fn imported_object(package: &Package, index: usize) -> Option<ImportedObject> {
 
 impl Linker<'_> {
     fn error(&self, object: &str, kind: impl Into<LoadErrorKind>) -> Stop {
-        Stop::Failed(LoadError::object(self.file, object, kind))
+        Stop::from(LoadError::object(self.file, object, kind))
     }
 
     /// Finds the codec of each class, and compares its layout with the one in the package.
@@ -149,9 +149,8 @@ impl Linker<'_> {
             was: format!("version {}, {}", stored.version, stored.description),
             is: format!("version {}, {}", is.version, is.description),
         };
-        let same = |is: &Schema| {
-            is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash
-        };
+        let same =
+            |is: &Schema| is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash;
         match Encoding::from_u8(stored.encoding) {
             Some(Encoding::Level) => Class::Level,
             Some(Encoding::Resource) => Class::Resource(stored.type_path.clone()),
@@ -159,17 +158,28 @@ impl Linker<'_> {
                 None => Class::Unknown(DecodeError::UnknownType(stored.type_path.clone())),
                 Some(codec) => {
                     let is = codec.schema(self.registry);
-                    if same(&is) { Class::Asset(codec) } else { Class::Unknown(changed(is)) }
+                    if same(&is) {
+                        Class::Asset(codec)
+                    } else {
+                        Class::Unknown(changed(is))
+                    }
                 }
             },
             Some(_) => match codecs.component_by_path(&stored.type_path, self.registry) {
                 Err(error) => Class::Unknown(error),
                 Ok(codec) => {
                     let is = codec.schema(self.registry);
-                    if same(&is) { Class::Component(codec) } else { Class::Unknown(changed(is)) }
+                    if same(&is) {
+                        Class::Component(codec)
+                    } else {
+                        Class::Unknown(changed(is))
+                    }
                 }
             },
-            None => Class::Unknown(DecodeError::Malformed(format!("encoding {} is unknown", stored.encoding))),
+            None => Class::Unknown(DecodeError::Malformed(format!(
+                "encoding {} is unknown",
+                stored.encoding
+            ))),
         }
     }
 
@@ -259,7 +269,10 @@ impl Linker<'_> {
         codec: &ErasedAssetCodec,
     ) -> Result<Box<dyn DecodedAsset>, Stop> {
         let bad = |error| self.error(name, LoadErrorKind::Package(error));
-        let data = self.package.export_data(index, self.tail, self.tail_offset()).map_err(bad)?;
+        let data = self
+            .package
+            .export_data(index, self.tail, self.tail_offset())
+            .map_err(bad)?;
         let mut bulk = Vec::new();
         for payload in 0..export.bulk_count as usize {
             let bytes = self.package.bulk_data(index, payload, self.tail, self.tail_offset());
@@ -358,7 +371,11 @@ impl Linker<'_> {
             rest = left;
             groups.push(self.decode_group(name, group, rows, root, &context)?);
         }
-        let roots = table.roots.iter().filter_map(|row| entities.get(*row as usize).copied()).collect();
+        let roots = table
+            .roots
+            .iter()
+            .filter_map(|row| entities.get(*row as usize).copied())
+            .collect();
         let level = DecodedLevel {
             groups,
             entities: entities.to_vec(),
@@ -397,7 +414,10 @@ impl Linker<'_> {
             let decoded = codec.decode(column.data, rows.len(), context);
             columns.push(decoded.map_err(|error| self.error(&format!("{name}.{}", codec.type_path()), error))?);
         }
-        if columns.iter().all(|column| (**column).type_id() != TypeId::of::<ChildOf>()) {
+        if columns
+            .iter()
+            .all(|column| (**column).type_id() != TypeId::of::<ChildOf>())
+        {
             // Entities without a parent of their own hang below the instance's root.
             columns.push(typed_column(vec![ChildOf(root); rows.len()]));
         }

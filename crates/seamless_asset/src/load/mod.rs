@@ -33,9 +33,9 @@ use bevy_transform::components::Transform;
 use crate::error::LoadError;
 
 pub use instance::LevelInstance;
+pub(crate) use link::LoadedLevel;
 pub(crate) use pump::{Pipeline, pump, roll_frame};
 pub use streamer::Streamer;
-pub(crate) use link::LoadedLevel;
 pub(crate) use task::LoadServices;
 
 /// Names one placement of a level from request to leave; never reused in an app's life.

@@ -46,13 +46,13 @@ pub(super) struct Job {
 
 /// How a task can end without a package.
 pub(super) enum Stop {
-    Failed(LoadError),
+    Failed(Box<LoadError>),
     Cancelled,
 }
 
 impl From<LoadError> for Stop {
     fn from(error: LoadError) -> Self {
-        Self::Failed(error)
+        Self::Failed(Box::new(error))
     }
 }
 
@@ -95,20 +95,25 @@ async fn open_and_read(
         .map_err(|error| io_error(&error))?;
 
     let mut header = vec![0; SUMMARY_SIZE];
-    let got = fill(&mut *reader, &mut header, read).await.map_err(|error| io_error(&error))?;
+    let got = fill(&mut *reader, &mut header, read)
+        .await
+        .map_err(|error| io_error(&error))?;
     let summary = Summary::parse(header.get(..got).unwrap_or_default(), &services.limits).map_err(bad)?;
     // Both lengths were checked against the limits by the parser.
     header.resize(summary.header_len() as usize, 0);
     let rest = header.get_mut(SUMMARY_SIZE..).unwrap_or_default();
     let got = fill(&mut *reader, rest, read).await.map_err(|error| io_error(&error))?;
-    let package = Package::parse(header.get(..SUMMARY_SIZE + got).unwrap_or_default(), &services.limits).map_err(bad)?;
+    let package =
+        Package::parse(header.get(..SUMMARY_SIZE + got).unwrap_or_default(), &services.limits).map_err(bad)?;
     if job.progress.is_cancelled() {
         return Err(Stop::Cancelled);
     }
 
     job.progress.set(LoadState::Reading);
     let length = summary.file_len().saturating_sub(summary.header_len());
-    let tail = read_at_most(&mut *reader, length, read).await.map_err(|error| io_error(&error))?;
+    let tail = read_at_most(&mut *reader, length, read)
+        .await
+        .map_err(|error| io_error(&error))?;
     Ok((package, tail))
 }
 

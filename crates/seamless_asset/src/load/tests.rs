@@ -35,7 +35,12 @@ fn app(dir: &Dir) -> App {
         AssetSourceId::Default,
         AssetSourceBuilder::new(move || Box::new(MemoryAssetReader { root: reader.clone() })),
     )
-    .add_plugins((TaskPoolPlugin::default(), AssetPlugin::default(), MeshPlugin, SeamlessAssetPlugin::default()))
+    .add_plugins((
+        TaskPoolPlugin::default(),
+        AssetPlugin::default(),
+        MeshPlugin,
+        SeamlessAssetPlugin::default(),
+    ))
     .register_type::<Likes>();
     app.finish();
     app.cleanup();
@@ -55,10 +60,18 @@ fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
     let mut columns = Vec::new();
     let handle = app.world().resource::<Assets<Mesh>>().reserve_handle();
     let values: [Vec<Box<dyn Reflect>>; 4] = [
-        ids.iter().map(|_| Box::new(Transform::from_xyz(1.0, 2.0, 3.0)) as Box<dyn Reflect>).collect(),
-        ids.iter().map(|_| Box::new(Mesh3d(handle.clone())) as Box<dyn Reflect>).collect(),
-        (0..ids.len()).map(|row| Box::new(Likes(ids[(row + 1) % ids.len()])) as Box<dyn Reflect>).collect(),
-        (1..ids.len()).map(|row| Box::new(ChildOf(ids[row - 1])) as Box<dyn Reflect>).collect(),
+        ids.iter()
+            .map(|_| Box::new(Transform::from_xyz(1.0, 2.0, 3.0)) as Box<dyn Reflect>)
+            .collect(),
+        ids.iter()
+            .map(|_| Box::new(Mesh3d(handle.clone())) as Box<dyn Reflect>)
+            .collect(),
+        (0..ids.len())
+            .map(|row| Box::new(Likes(ids[(row + 1) % ids.len()])) as Box<dyn Reflect>)
+            .collect(),
+        (1..ids.len())
+            .map(|row| Box::new(ChildOf(ids[row - 1])) as Box<dyn Reflect>)
+            .collect(),
     ];
     for values in &values {
         let Some(first) = values.first() else { continue };
@@ -70,33 +83,56 @@ fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
             codec.encode(&values, &mut context, &mut data).unwrap();
             data
         };
-        let head = if values.len() == ids.len() { encode(&values[..1]) } else { Vec::new() };
-        let rest = if values.len() == ids.len() { encode(&values[1..]) } else { encode(values) };
+        let head = if values.len() == ids.len() {
+            encode(&values[..1])
+        } else {
+            Vec::new()
+        };
+        let rest = if values.len() == ids.len() {
+            encode(&values[1..])
+        } else {
+            encode(values)
+        };
         columns.push((class, head, rest));
     }
     drop((registry, codecs));
     let object_ids = (0..count).map(|row| ObjectId::new(name, &row.to_string())).collect();
     let mut level = LevelBuilder::new(object_ids, if count == 0 { vec![] } else { vec![0] });
     if count > 0 {
-        let head: Vec<_> = columns.iter().take(3).map(|(class, head, _)| (*class, Role::ALL, head.as_slice())).collect();
+        let head: Vec<_> = columns
+            .iter()
+            .take(3)
+            .map(|(class, head, _)| (*class, Role::ALL, head.as_slice()))
+            .collect();
         level.group(1, head.into_iter());
     }
     if count > 1 {
-        let rest: Vec<_> = columns.iter().map(|(class, _, rest)| (*class, Role::ALL, rest.as_slice())).collect();
+        let rest: Vec<_> = columns
+            .iter()
+            .map(|(class, _, rest)| (*class, Role::ALL, rest.as_slice()))
+            .collect();
         level.group(count - 1, rest.into_iter());
     }
-    let class = writer.class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table")).unwrap();
-    writer.export(new_export(LEVEL_EXPORT, class, level.finish(), vec![mesh])).unwrap();
+    let class = writer
+        .class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table"))
+        .unwrap();
+    writer
+        .export(new_export(LEVEL_EXPORT, class, level.finish(), vec![mesh]))
+        .unwrap();
     writer.finish().unwrap()
 }
 
-fn new_export(
-    name: &str,
-    class: seamless_package::ClassIndex,
-    data: Vec<u8>,
-    refs: Vec<ObjectRef>,
-) -> NewExport<'_> {
-    NewExport { name, class, outer: ObjectRef::NONE, role: Role::ALL, data, refs, bulk: vec![], codec: Codec::None }
+fn new_export(name: &str, class: seamless_package::ClassIndex, data: Vec<u8>, refs: Vec<ObjectRef>) -> NewExport<'_> {
+    NewExport {
+        name,
+        class,
+        outer: ObjectRef::NONE,
+        role: Role::ALL,
+        data,
+        refs,
+        bulk: vec![],
+        codec: Codec::None,
+    }
 }
 
 fn mesh_object(writer: &mut PackageWriter, app: &App, shared: Option<&str>) -> ObjectRef {
@@ -105,7 +141,12 @@ fn mesh_object(writer: &mut PackageWriter, app: &App, shared: Option<&str>) -> O
         return writer.import(package, "Mesh", Mesh::type_path(), Role::ALL).unwrap();
     }
     let registry = app.world().resource::<AppTypeRegistry>().read();
-    let codec = app.world().resource::<Codecs>().read().asset(core::any::TypeId::of::<Mesh>()).unwrap();
+    let codec = app
+        .world()
+        .resource::<Codecs>()
+        .read()
+        .asset(core::any::TypeId::of::<Mesh>())
+        .unwrap();
     let class = writer.class(&codec.schema(&registry)).unwrap();
     let mut world = World::new();
     world.init_resource::<Assets<Mesh>>();
@@ -114,7 +155,10 @@ fn mesh_object(writer: &mut PackageWriter, app: &App, shared: Option<&str>) -> O
     let handle = world.resource_mut::<Assets<Mesh>>().add(mesh);
     let rows = EntityRows::default();
     let mut context = EncodeContext::new(&registry, &rows);
-    let encoded = codec.encode(&world, handle.id().untyped(), &mut context).unwrap().unwrap();
+    let encoded = codec
+        .encode(&world, handle.id().untyped(), &mut context)
+        .unwrap()
+        .unwrap();
     writer.export(new_export("Mesh", class, encoded.data, vec![])).unwrap()
 }
 
@@ -132,14 +176,19 @@ fn request(package: &str, dependencies: &[&str]) -> InstanceRequest {
     InstanceRequest {
         name: package.to_owned(),
         package: AssetPath::parse(package).into_owned(),
-        dependencies: dependencies.iter().map(|path| AssetPath::parse(path).into_owned()).collect(),
+        dependencies: dependencies
+            .iter()
+            .map(|path| AssetPath::parse(path).into_owned())
+            .collect(),
         placement: Transform::from_xyz(10.0, 0.0, 0.0),
         priority: 0.0,
     }
 }
 
 fn load(app: &mut App, package: &str, dependencies: &[&str]) -> InstanceId {
-    app.world_mut().resource_mut::<Streamer>().load(request(package, dependencies))
+    app.world_mut()
+        .resource_mut::<Streamer>()
+        .load(request(package, dependencies))
 }
 
 fn run_until(app: &mut App, mut done: impl FnMut(&mut World) -> bool) {
@@ -192,7 +241,10 @@ fn a_level_is_revealed_whole_and_leaves_whole() {
     let mut query = world.query::<(Entity, &Likes, &Mesh3d, &Transform)>();
     let meshes = world.resource::<Assets<Mesh>>();
     for (_, likes, mesh, transform) in query.iter(world) {
-        assert!(world.get::<Likes>(likes.0).is_some(), "a reference leads to a live entity of the level");
+        assert!(
+            world.get::<Likes>(likes.0).is_some(),
+            "a reference leads to a live entity of the level"
+        );
         assert_eq!(meshes.get(&mesh.0).map(Mesh::count_vertices), Some(1));
         assert_eq!(*transform, Transform::from_xyz(1.0, 2.0, 3.0));
     }
@@ -213,12 +265,18 @@ fn two_levels_share_one_object_and_the_last_takes_it_along() {
     put(&dir, "b.pkg", chain(&app, "b.pkg", 3, Some("s.pkg")));
     let a = load(&mut app, "a.pkg", &["s.pkg"]);
     let b = load(&mut app, "b.pkg", &["s.pkg"]);
-    run_until(&mut app, |world| [a, b].iter().all(|id| state(world, *id) == Some(LoadState::Live)));
+    run_until(&mut app, |world| {
+        [a, b].iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
     assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
     app.world_mut().resource_mut::<Streamer>().unload(a);
     run_until(&mut app, |world| state(world, a).is_none());
     app.update();
-    assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1, "the other level still shows it");
+    assert_eq!(
+        app.world().resource::<Assets<Mesh>>().len(),
+        1,
+        "the other level still shows it"
+    );
     app.world_mut().resource_mut::<Streamer>().unload(b);
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
 }
@@ -229,7 +287,9 @@ fn two_instances_of_one_package_have_their_own_entities_and_one_mesh() {
     let mut app = app(&dir);
     put(&dir, "a.pkg", chain(&app, "a.pkg", 4, None));
     let ids = [load(&mut app, "a.pkg", &[]), load(&mut app, "a.pkg", &[])];
-    run_until(&mut app, |world| ids.iter().all(|id| state(world, *id) == Some(LoadState::Live)));
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
     assert_eq!(level_entities(app.world_mut()), 8);
     assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
 }
@@ -245,13 +305,15 @@ fn an_observer_finds_its_whole_level() {
     let dir = Dir::default();
     let mut app = app(&dir);
     app.init_resource::<Seen>();
-    app.add_observer(|add: On<Add, Likes>, likes: Query<(&Likes, &Transform)>, all: Query<&Transform>, mut seen: ResMut<Seen>| {
-        seen.adds += 1;
-        let (likes, _) = likes.get(add.entity).unwrap();
-        if !all.contains(likes.0) {
-            seen.dangling += 1;
-        }
-    });
+    app.add_observer(
+        |add: On<Add, Likes>, likes: Query<(&Likes, &Transform)>, all: Query<&Transform>, mut seen: ResMut<Seen>| {
+            seen.adds += 1;
+            let (likes, _) = likes.get(add.entity).unwrap();
+            if !all.contains(likes.0) {
+                seen.dangling += 1;
+            }
+        },
+    );
     put(&dir, "a.pkg", chain(&app, "a.pkg", 20, None));
     let id = load(&mut app, "a.pkg", &[]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
@@ -291,10 +353,18 @@ fn errors_name_what_is_wrong_and_leave_nothing_behind() {
         ("missing.pkg", &[], |kind| matches!(kind, LoadErrorKind::Io(_))),
         ("cut.pkg", &[], |kind| matches!(kind, LoadErrorKind::Package(_))),
         ("no_level.pkg", &[], |kind| matches!(kind, LoadErrorKind::NoLevel)),
-        ("orphan.pkg", &["s.pkg"], |kind| matches!(kind, LoadErrorKind::UnlistedDependency { .. })),
-        ("stale.pkg", &["empty.pkg"], |kind| matches!(kind, LoadErrorKind::MissingImport { .. })),
-        ("stale.pkg", &["gone.pkg"], |kind| matches!(kind, LoadErrorKind::Dependency { .. })),
-        ("stale.pkg", &["stale.pkg"], |kind| matches!(kind, LoadErrorKind::SelfDependency)),
+        ("orphan.pkg", &["s.pkg"], |kind| {
+            matches!(kind, LoadErrorKind::UnlistedDependency { .. })
+        }),
+        ("stale.pkg", &["empty.pkg"], |kind| {
+            matches!(kind, LoadErrorKind::MissingImport { .. })
+        }),
+        ("stale.pkg", &["gone.pkg"], |kind| {
+            matches!(kind, LoadErrorKind::Dependency { .. })
+        }),
+        ("stale.pkg", &["stale.pkg"], |kind| {
+            matches!(kind, LoadErrorKind::SelfDependency)
+        }),
     ];
     for (package, dependencies, is_right) in cases {
         let id = load(&mut app, package, dependencies);
@@ -328,7 +398,9 @@ fn every_truncation_and_every_flipped_bit_is_an_error_or_changes_nothing() {
         put(&dir, &format!("{index}.pkg"), bytes);
         ids.push(load(&mut app, &format!("{index}.pkg"), &[]));
     }
-    run_until(&mut app, |world| ids.iter().all(|id| state(world, *id) == Some(LoadState::Failed)));
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Failed))
+    });
     assert_eq!(app.world().resource::<StreamingStats>().failed, count as u64);
     assert_eq!(app.world().entities().count_spawned(), spawned);
     assert_eq!(level_entities(app.world_mut()), 0);
@@ -363,7 +435,10 @@ fn cancelled_loads_give_their_entity_ids_back() {
     }
     let fresh = app.world().entity_allocator().alloc().index_u32();
     // Eight loads may hold ids at the same time.
-    assert!(fresh <= peak + 8 * 41, "a fresh entity has index {fresh}, the peak was {peak}");
+    assert!(
+        fresh <= peak + 8 * 41,
+        "a fresh entity has index {fresh}, the peak was {peak}"
+    );
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
 }
 
@@ -374,10 +449,17 @@ fn reserved_ids_return_when_dropped() {
     let mut highest = 0;
     for _ in 0..100 {
         let reserved = pool.reserve(10);
-        highest = reserved.as_slice().iter().map(|entity| entity.index_u32()).fold(highest, u32::max);
+        highest = reserved
+            .as_slice()
+            .iter()
+            .map(|entity| entity.index_u32())
+            .fold(highest, u32::max);
         drop(reserved);
         pool.free_returned(&mut world);
     }
     // Bevy keeps up to 128 freed ids to itself before others may have them.
-    assert!(highest < 200, "a thousand reservations of ten went up to index {highest}");
+    assert!(
+        highest < 200,
+        "a thousand reservations of ten went up to index {highest}"
+    );
 }

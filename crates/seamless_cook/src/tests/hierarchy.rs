@@ -83,7 +83,7 @@ fn groups_come_in_order_of_appearance() {
             .retain(|path, _| *path == Name::type_path() || *path == Transform::type_path());
     });
     assert_eq!(
-        grouped(&Hierarchy::of(&scene.entities).order, &scene.entities),
+        grouped(&Hierarchy::of(&scene.entities), &scene.entities),
         [vec![0, 2], vec![1]]
     );
 }

@@ -1,0 +1,105 @@
+//! From the queue to the tasks: which requests start, and what they load.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bevy_tasks::IoTaskPool;
+
+use super::{Finished, Pipeline};
+use crate::{
+    load::{
+        InstanceId, Progress,
+        instance::{Phase, by_priority},
+        packages::PackageEntry,
+        task::{Job, LoadServices, Read, load_package},
+    },
+    settings::StreamingSettings,
+};
+
+impl Pipeline {
+    /// Starts the most urgent requests while tasks are free.
+    pub(super) fn start_tasks(&mut self, settings: &StreamingSettings) {
+        if self.in_flight >= settings.max_loads_in_flight {
+            return;
+        }
+        let mut queued: Vec<_> = self
+            .instances
+            .iter()
+            .filter(|(_, instance)| matches!(instance.phase, Phase::Queued))
+            .map(|(id, instance)| (instance.request.priority, *id))
+            .collect();
+        queued.sort_unstable_by(|a, b| by_priority(*a, *b));
+        for (_, id) in queued {
+            if self.in_flight >= settings.max_loads_in_flight {
+                break;
+            }
+            self.start(id);
+        }
+    }
+
+    fn start(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get_mut(&id) else {
+            return;
+        };
+        let progress = Arc::new(Progress::default());
+        instance.phase = Phase::Loading(progress.clone());
+        let own = instance.request.package.clone();
+        let others = instance.request.dependencies.clone();
+        for path in others {
+            let entry = match self.packages.get_mut(&path) {
+                Some(entry) => entry,
+                None => {
+                    let progress = Arc::new(Progress::default());
+                    let job = Job {
+                        path: path.clone(),
+                        assets: true,
+                        level: false,
+                        progress: progress.clone(),
+                    };
+                    Self::spawn(&self.services, &self.finished, &mut self.in_flight, job, None);
+                    self.packages.entry(path).or_insert(PackageEntry::loading(progress))
+                }
+            };
+            entry.users.insert(id);
+        }
+        let known = self.packages.contains_key(&own);
+        let job = Job {
+            path: own.clone(),
+            assets: !known,
+            level: true,
+            progress: Arc::clone(&progress),
+        };
+        Self::spawn(&self.services, &self.finished, &mut self.in_flight, job, Some(id));
+        let entry = self
+            .packages
+            .entry(own)
+            .or_insert_with(|| PackageEntry::loading(progress));
+        entry.users.insert(id);
+    }
+
+    fn spawn(
+        services: &LoadServices,
+        finished: &Arc<Mutex<Vec<Finished>>>,
+        in_flight: &mut usize,
+        job: Job,
+        instance: Option<InstanceId>,
+    ) {
+        *in_flight += 1;
+        let (services, finished) = (services.clone(), finished.clone());
+        IoTaskPool::get()
+            .spawn(async move {
+                let (path, progress) = (job.path.clone(), job.progress.clone());
+                let mut read = Read::default();
+                let result = load_package(services, job, &mut read).await;
+                let done = Finished {
+                    path,
+                    instance,
+                    progress,
+                    read,
+                    result,
+                };
+                finished.lock().unwrap_or_else(PoisonError::into_inner).push(done);
+            })
+            // It is cancelled by a flag, so that what it holds always comes back.
+            .detach();
+    }
+}
