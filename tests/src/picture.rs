@@ -154,7 +154,6 @@ struct Target(Handle<Image>);
 ///
 /// # Panics
 /// When there is no Vulkan driver; see [`has_driver`].
-#[must_use]
 pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
     let mut app = windowless(asset_dir, Some(Backends::VULKAN), configure);
     let target = add_target(&mut app);
@@ -170,7 +169,6 @@ pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut A
 }
 
 /// As [`studio`], without camera and light; and without a renderer, where `backends` is `None`.
-#[must_use]
 pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
     let settings = WgpuSettings { backends, ..default() };

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Quads along one side of a cell's terrain mesh.
-const QUADS: usize = 32;
+const QUADS: usize = 28;
 /// Metres of ground that one repetition of a ground texture covers. Divides the default cell size.
 const GROUND_TEXEL: f32 = 8.0;
 /// Ground steeper than this is bare rock.

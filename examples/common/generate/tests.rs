@@ -182,13 +182,16 @@ fn the_default_world_has_half_a_million_entities() {
     let terrain = Terrain::new(7, &options);
     assert_eq!(terrain.towns.len(), 40);
     // A diagonal and two columns of the grid stand for the rest.
-    let cells: Vec<(u32, u32)> = (0..20).flat_map(|i| [(i, i), (3, i), (14, i)]).collect();
+    let cells: Vec<(u32, u32)> = (0..options.grid).flat_map(|i| [(i, i), (3, i), (14, i)]).collect();
     let sum: u64 = cells
         .iter()
         .map(|(x, z)| cell::build(*x, *z, 7, &options, &terrain).unwrap().entities)
         .sum();
     let mean = sum / cells.len() as u64;
-    assert!(mean * 400 >= 520_000, "{mean} entities per cell");
+    assert!(
+        mean * u64::from(options.grid * options.grid) >= 520_000,
+        "{mean} entities per cell"
+    );
 }
 
 #[test]
@@ -213,8 +216,8 @@ fn neighbouring_cells_meet_without_a_seam() {
         }
         heights
     };
-    let (right, left) = (edge(0, 64.0), edge(1, 0.0));
-    assert_eq!(right.len(), 33);
+    let (right, left) = (edge(0, options.cell_size), edge(1, 0.0));
+    assert_eq!(right.len(), 29);
     assert_eq!(right, left);
 }
 
@@ -316,9 +319,9 @@ fn the_world_file_names_every_level_once() {
     let text = fs::read_to_string(&summary.world_file).unwrap();
     ron::from_str::<ron::Value>(&text).unwrap();
     assert_eq!(text.matches("source:").count() as u64, summary.levels);
-    assert_eq!(text.matches("unload_margin: 32.0").count() as u64, summary.levels - 1);
+    assert_eq!(text.matches("unload_margin: 28.0").count() as u64, summary.levels - 1);
     assert!(text.contains(
-        "(name: \"around cell_1_0\", shape: Box(min: (-192.0, -500.0, -256.0), max: (384.0, 2000.0, 320.0))"
+        "(name: \"around cell_1_0\", shape: Box(min: (-168.0, -500.0, -224.0), max: (336.0, 2000.0, 280.0))"
     ));
     for line in text.lines().filter(|line| line.contains("source:")) {
         let source = line.split("source: \"").nth(1).unwrap().split('"').next().unwrap();

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 /// Part of the budget that is planned with; the rest absorbs what estimates miss.
-const PLANNED: f64 = 0.6;
+const PLANNED: f64 = 0.7;
 
 /// The units of work that are estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

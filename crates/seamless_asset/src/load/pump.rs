@@ -29,6 +29,9 @@ use crate::{
     settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
 };
 
+/// Levels that may wait for their leave while others are revealed; with more, leaves go first.
+const MAX_LEAVING: usize = 256;
+
 /// The state of the pipeline. Private: game code speaks to the [`Streamer`].
 #[derive(Resource)]
 pub(crate) struct Pipeline {
@@ -83,8 +86,8 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.check_gates(world, &settings);
         pipeline.find_lost_roots(world);
-        // Whoever goes first takes most of a full frame, so they take turns.
-        if pipeline.frame.is_multiple_of(2) {
+        // What is wanted is more urgent than what is not, until too much of that piles up.
+        if pipeline.count_leaving() < MAX_LEAVING {
             pipeline.reveal_levels(world, &mut budget);
             pipeline.leave_levels(world, &mut budget);
         } else {
@@ -119,6 +122,11 @@ pub(crate) fn roll_frame(
 }
 
 impl Pipeline {
+    fn count_leaving(&self) -> usize {
+        let leaving = |instance: &&Instance| matches!(instance.phase, Phase::Leaving { .. });
+        self.instances.values().filter(leaving).count()
+    }
+
     fn take_commands(&mut self, world: &mut World) {
         let commands = core::mem::take(&mut world.resource_mut::<Streamer>().commands);
         for command in commands {

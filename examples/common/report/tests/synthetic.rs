@@ -13,7 +13,12 @@ const LOADING: u32 = 9;
 
 /// The flight over the default world, with levels that load as its volumes say.
 pub fn flight() -> (Report, FlightLog) {
-    let options = WorldOptions::default();
+    let options = WorldOptions {
+        grid: 20,
+        cell_size: 64.0,
+        load_distance: 4.0,
+        ..WorldOptions::default()
+    };
     let flight = Flight::new(&options, 7);
     let count = (flight.duration() * 60.0) as u32;
     let mut tracks: BTreeMap<(i32, i32), LevelTrack> = BTreeMap::new();
