@@ -54,7 +54,7 @@ impl Services {
     /// As the pipeline's.
     pub fn decode(&self, path: &AssetPath<'static>, bytes: &[u8]) -> Result<Decoded, Box<LoadError>> {
         let file = path.to_string();
-        let bad = |error| LoadError::package(file.as_str(), LoadErrorKind::Package(error));
+        let bad = |error| Box::new(LoadError::package(file.as_str(), LoadErrorKind::Package(error)));
         let summary = Summary::parse(bytes.get(..SUMMARY_SIZE).unwrap_or(bytes), &self.0.limits).map_err(bad)?;
         let header = (summary.header_len() as usize).min(bytes.len());
         let (header, tail) = bytes.split_at(header);
@@ -67,10 +67,10 @@ impl Services {
         };
         let mut package = decode(&self.0, &job, &file, package, tail).map_err(|stop| match stop {
             Stop::Failed(error) => error,
-            Stop::Cancelled => LoadError::package(file.as_str(), LoadErrorKind::NoLevel),
+            Stop::Cancelled => Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)),
         })?;
         let level = package.level.take();
-        let level = level.ok_or_else(|| LoadError::package(file.as_str(), LoadErrorKind::NoLevel))?;
+        let level = level.ok_or_else(|| Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)))?;
         Ok(Decoded {
             level,
             _package: package,

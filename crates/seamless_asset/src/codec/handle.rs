@@ -2,7 +2,9 @@
 
 use core::any::TypeId;
 
-use bevy_asset::{Asset, Handle, UntypedHandle};
+#[cfg(feature = "write")]
+use bevy_asset::UntypedHandle;
+use bevy_asset::{Asset, Handle};
 use bevy_ecs::{
     component::{Component, ComponentId},
     world::World,
@@ -22,6 +24,10 @@ use crate::spawn::{Column, typed_column};
 /// A row is the handle's index in the level's reference list plus one, or zero and then the UUID of a handle that
 /// is none of the package's objects (Bevy's default material, say).
 pub struct HandleCodec<C, A: Asset> {
+    #[cfg_attr(
+        not(feature = "write"),
+        expect(dead_code, reason = "only the encoder takes components apart")
+    )]
     get: fn(&C) -> &Handle<A>,
     make: fn(Handle<A>) -> C,
     role: Role,
