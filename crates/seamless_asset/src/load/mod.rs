@@ -57,7 +57,7 @@ pub struct InstanceRequest {
     pub priority: f32,
 }
 
-/// Where a level instance is on its way; see the [module](self) for the order.
+/// Where a level instance is on its way, in the order of the variants; `Failed` and `Cancelled` end any stage before the reveal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Reflect)]
 #[repr(u8)]
 pub enum LoadState {
