@@ -9,7 +9,11 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use bevy::{app::ScheduleRunnerPlugin, prelude::*};
+use bevy::{
+    app::ScheduleRunnerPlugin,
+    image::{CompressedImageFormatSupport, CompressedImageFormats},
+    prelude::*,
+};
 use bevy_seamless::prelude::*;
 use clap::Parser;
 use seamless_cook::{CookApp, CookOptions, Progress};
@@ -47,7 +51,7 @@ fn main() -> Result<()> {
     if has_display() && !args.headless {
         app.add_plugins(window_plugins());
     } else {
-        info!("no window: this is told on the terminal");
+        app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::NONE));
         app.add_plugins(headless_plugins());
         app.add_plugins(ScheduleRunnerPlugin::run_loop(Duration::from_secs_f32(1.0 / 60.0)));
     }

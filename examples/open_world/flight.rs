@@ -1,6 +1,12 @@
 //! The app that flies: Bevy, the streamed world, and a streaming source that follows the path.
 
-use bevy::{prelude::*, time::TimeUpdateStrategy};
+use bevy::{
+    app::TerminalCtrlCHandlerPlugin,
+    image::{CompressedImageFormatSupport, CompressedImageFormats},
+    log::LogPlugin,
+    prelude::*,
+    time::TimeUpdateStrategy,
+};
 use bevy_seamless::prelude::*;
 use core::time::Duration;
 use seamless_examples::{
@@ -64,9 +70,17 @@ impl Path {
 pub struct Flyer;
 
 /// An app without window and GPU that streams the world. Its time advances by one simulated frame per update.
-pub fn headless_app() -> App {
+///
+/// Only the first app of the process may set up the log and the handler of Ctrl+C.
+pub fn headless_app(is_first: bool) -> App {
     let mut app = App::new();
-    app.add_plugins(headless_plugins())
+    let mut plugins = headless_plugins();
+    if !is_first {
+        plugins = plugins.disable::<LogPlugin>().disable::<TerminalCtrlCHandlerPlugin>();
+    }
+    // Without a GPU nobody else says which compressed formats there are.
+    app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::NONE))
+        .add_plugins(plugins)
         .add_plugins(SeamlessPlugins)
         .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(1.0 / RATE)))
         .add_systems(Update, follow_path.run_if(resource_exists::<Path>));

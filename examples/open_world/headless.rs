@@ -39,8 +39,8 @@ pub fn fly(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
 }
 
 /// Builds the app and waits for the manifest.
-fn start(args: &Args, world: &PreparedWorld) -> Result<App, String> {
-    let mut app = headless_app();
+fn start(args: &Args, world: &PreparedWorld, is_first: bool) -> Result<App, String> {
+    let mut app = headless_app(is_first);
     spawn_world(app.world_mut(), &world.manifest);
     app.finish();
     app.cleanup();
@@ -63,7 +63,7 @@ fn start(args: &Args, world: &PreparedWorld) -> Result<App, String> {
 }
 
 fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
-    let mut app = start(args, world)?;
+    let mut app = start(args, world, true)?;
     let mut tables = app.world_mut().query::<&LevelTable>();
     let table = tables.single(app.world()).map_err(|error| error.to_string())?;
     let (levels, entities_total) = (
@@ -125,7 +125,7 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
 
 /// The median frame of the same flight with all levels in the world.
 fn resident_median(args: &Args, world: &PreparedWorld) -> Result<f64, String> {
-    let mut app = start(args, world)?;
+    let mut app = start(args, world, false)?;
     app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_millis(200);
     let pose = app.world().resource::<Path>().pose(0);
     app.world_mut().spawn((
