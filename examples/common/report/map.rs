@@ -106,7 +106,7 @@ pub fn draw(log: &FlightLog) -> String {
         };
         view.fill(&mut svg, footprint, &color);
     }
-    for (_, footprint) in placed.iter().filter(|(_, f)| f.max[0] - f.min[0] < largest * 0.95) {
+    for (_, footprint) in placed.iter().filter(|(_, f)| f.max[0] - f.min[0] < largest * 0.85) {
         let ((x, y), (right, bottom)) = (view.at(footprint.min), view.at(footprint.max));
         let style = "fill=\"none\" stroke=\"#8a5a2b\" stroke-width=\"1.3\"";
         svg.circle(
@@ -120,7 +120,7 @@ pub fn draw(log: &FlightLog) -> String {
         &mut svg,
         log,
         longest,
-        placed.iter().any(|(_, f)| f.max[0] - f.min[0] < largest * 0.95),
+        placed.iter().any(|(_, f)| f.max[0] - f.min[0] < largest * 0.85),
     );
     svg.finish("map of the world with the path of the flight")
 }
