@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prepares the world, flies, reports. `false` when the flight met a demand not.
+/// Prepares the world, flies, reports. `false` when a level failed or was seen in part.
 #[expect(clippy::print_stdout, reason = "the example shows what it does")]
 fn run(args: &Args) -> Result<bool, String> {
     let world = prepare::prepare(args)?;

@@ -7,7 +7,7 @@ use crate::{
     headless::{Flown, milliseconds, spread},
 };
 
-/// Writes the report's files and says how it went. `false` when a demand was not met.
+/// Writes the report's files and says how it went. `false` when a level failed or was seen in part.
 #[expect(clippy::print_stdout, reason = "the example shows what it does")]
 pub fn report(args: &Args, flown: &Flown) -> Result<bool, String> {
     let report = make(args, flown);
@@ -56,7 +56,8 @@ pub fn report(args: &Args, flown: &Flown) -> Result<bool, String> {
     for shortcoming in &shortcomings {
         println!("FELL SHORT: {shortcoming}");
     }
-    Ok(shortcomings.is_empty())
+    // Times depend on the machine and what else it does; what is wrong on any machine is a failure.
+    Ok(report.atomicity_violations == 0 && report.failed == 0)
 }
 
 fn make(args: &Args, flown: &Flown) -> Report {
