@@ -27,8 +27,7 @@ pub struct Decoded {
 pub struct Live {
     /// The instance's root.
     pub root: Entity,
-    /// Its entities, the root not counted.
-    pub entities: Vec<Entity>,
+    members: reveal::Members,
 }
 
 impl Services {
@@ -82,7 +81,7 @@ impl Services {
         let revealed = reveal::reveal(world, decoded.level, request, &self.0);
         Live {
             root: revealed.root,
-            entities: revealed.entities,
+            members: revealed.members,
         }
     }
 
@@ -94,5 +93,5 @@ impl Services {
 
 /// Takes a level out of the world.
 pub fn leave(world: &mut World, live: &Live) {
-    reveal::leave(world, live.root, &live.entities);
+    reveal::leave(world, live.root, &live.members);
 }

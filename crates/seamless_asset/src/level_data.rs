@@ -132,6 +132,8 @@ pub struct DecodedLevel {
     pub groups: Vec<Group>,
     /// All entities, by row.
     pub entities: Vec<Entity>,
+    /// Entities with children.
+    pub parents: Vec<Entity>,
     /// Entities without a parent inside the level, in order; they become children of the instance's root.
     pub roots: Vec<Entity>,
     /// The entities by object id.

@@ -55,6 +55,7 @@ use seamless_package::{Limits, Role};
 
 use codec::{AssetCodec, Codecs, ComponentCodec, Record, ReflectAssetCodec};
 use load::{LoadServices, Pipeline};
+use spawn::SpawnRow;
 
 /// Loads, reveals and unloads level instances.
 pub struct SeamlessAssetPlugin {
@@ -222,6 +223,9 @@ pub trait SeamlessAssetApp {
 
     /// Adds a component that reads and writes itself.
     fn add_record<C: Record>(&mut self) -> &mut Self;
+
+    /// Announces the set of components that many entities of the game's levels consist of: their reveal takes less time.
+    fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self;
 }
 
 impl SeamlessAssetApp for App {
@@ -251,6 +255,11 @@ impl SeamlessAssetApp for App {
             .get_resource_or_init::<Codecs>()
             .write()
             .add_record::<C>(Role::ALL);
+        self
+    }
+
+    fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self {
+        self.world_mut().get_resource_or_init::<Codecs>().write().add_row::<R>();
         self
     }
 }

@@ -20,13 +20,24 @@ use bevy_reflect::{Reflect, TypeRegistry};
 use crate::{
     codec::Codecs,
     load::{InstanceRequest, LevelInstance, LoadServices, LoadedLevel},
-    spawn::{Group, Passes, spawn, typed_column},
+    spawn::{Group, Passes, Spent, Values, spawn, typed_column},
 };
 
 /// What is in the world since the reveal.
 pub(crate) struct Revealed {
     pub root: Entity,
+    pub members: Members,
+    /// To be dropped where it costs no frame time.
+    pub spent: Spent,
+}
+
+/// The entities of a level that is in the world, its root not counted.
+#[derive(Default)]
+pub(crate) struct Members {
+    /// All of them, in order of spawning.
     pub entities: Vec<Entity>,
+    /// Those that were cooked with children.
+    pub parents: Vec<Entity>,
 }
 
 /// Spawns a staged level whole: its root, and all its entities below.
@@ -52,16 +63,19 @@ pub(crate) fn reveal(
     groups.push(root_group(root, level.roots, request, level.objects));
     groups.extend(level.groups);
     let codecs = services.codecs.clone();
-    let ids = |world: &World, type_id: TypeId| world.components().get_id(type_id);
     register(world, &groups, &codecs, &registry);
     let passes = LatePasses {
         codecs: &codecs,
         registry: &registry,
     };
-    spawn(world, groups, &ids, &passes);
+    let spent = spawn(world, groups, &passes);
     Revealed {
         root,
-        entities: level.entities,
+        members: Members {
+            entities: level.entities,
+            parents: level.parents,
+        },
+        spent,
     }
 }
 
@@ -85,14 +99,13 @@ fn root_group(
     }
     Group {
         entities: vec![root],
-        columns,
+        values: Values::Columns(columns),
     }
 }
 
 /// Components that this world has not met yet get their ids.
 fn register(world: &mut World, groups: &[Group], codecs: &Codecs, registry: &TypeRegistry) {
-    for column in groups.iter().flat_map(|group| &group.columns) {
-        let type_id = (**column).type_id();
+    for type_id in groups.iter().flat_map(|group| group.values.types()) {
         if world.components().get_id(type_id).is_none()
             && let Ok(codec) = codecs.read().component(type_id, registry)
         {
@@ -188,27 +201,22 @@ fn is_parent_check(world: &World, id: ComponentId) -> bool {
         .is_some_and(|(type_id, checks)| checks.0.contains(&type_id))
 }
 
-/// Despawns a level whole. `entities` are the level's own: those that game code took out of the hierarchy go as well, and
-/// so does what game code hung below them.
+/// Despawns a level whole: its own entities, those that game code took out of the hierarchy as well, and what game
+/// code hung below them.
 ///
 /// Bevy despawns a hierarchy with two commands per child. Here the lists of children are emptied first, and parents go before
-/// their children, so that no hook has anything to do; the rest goes in reverse order of spawning, which moves no rows.
-pub(crate) fn leave(world: &mut World, root: Entity, entities: &[Entity]) {
-    let mut parents = Vec::new();
-    let mut children = Vec::new();
-    for &entity in core::iter::once(&root).chain(entities) {
-        if let Some(mut below) = world.get_mut::<Children>(entity) {
-            parents.push(entity);
+/// their children, so that no hook has anything to do; the rest goes in reverse order of spawning, which moves few rows.
+pub(crate) fn leave(world: &mut World, root: Entity, members: &Members) {
+    let Members { entities, parents } = members;
+    let mut children = Vec::with_capacity(entities.len());
+    for &parent in core::iter::once(&root).chain(parents) {
+        if let Some(mut below) = world.get_mut::<Children>(parent) {
             children.append(below.collection_mut_risky());
         }
     }
-    for entity in parents {
+    for &entity in core::iter::once(&root).chain(parents).chain(entities.iter().rev()) {
         despawn(world, entity);
     }
-    for &entity in entities.iter().rev() {
-        despawn(world, entity);
-    }
-    despawn(world, root);
     // Only what is not the level's own is still alive.
     for entity in children {
         despawn(world, entity);

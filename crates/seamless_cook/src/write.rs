@@ -197,12 +197,15 @@ fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>) -> WorldManifest {
             }
         }));
     }
-    WorldManifest {
+    let mut manifest = WorldManifest {
         format: MANIFEST_FORMAT,
         name: plan.name.clone(),
         levels,
         volumes,
-    }
+        peak_entities: 0,
+    };
+    manifest.peak_entities = manifest.estimate_peak_entities();
+    manifest
 }
 
 /// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where

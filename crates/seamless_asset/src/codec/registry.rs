@@ -5,6 +5,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bevy_ecs::{
     hierarchy::{ChildOf, Children},
+    name::Name,
     resource::Resource,
 };
 use bevy_mesh::{Mesh, Mesh3d};
@@ -15,6 +16,10 @@ use seamless_package::Role;
 use super::{
     AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, Record, RecordCodec, ReflectCodec,
     RelationshipCodec, RelationshipTargetCodec,
+};
+use crate::{
+    placed_row,
+    spawn::{RowSets, SpawnRow},
 };
 
 /// The app's codecs, shared with the loading tasks. Filled through [`SeamlessAssetApp`](crate::SeamlessAssetApp).
@@ -47,6 +52,7 @@ pub struct CodecRegistry {
     component_paths: HashMap<String, TypeId>,
     assets: HashMap<TypeId, Arc<ErasedAssetCodec>>,
     asset_paths: HashMap<&'static str, TypeId>,
+    rows: RowSets,
 }
 
 impl CodecRegistry {
@@ -55,7 +61,7 @@ impl CodecRegistry {
         this.add_record::<bevy_transform::components::Transform>(Role::ALL);
         this.add_record::<bevy_transform::components::GlobalTransform>(Role::ALL);
         this.add_record::<bevy_transform::components::TransformTreeChanged>(Role::ALL);
-        this.add_record::<bevy_ecs::name::Name>(Role::ALL);
+        this.add_record::<Name>(Role::ALL);
         this.add_record::<bevy_camera::visibility::Visibility>(Role::ALL);
         this.add_record::<bevy_camera::visibility::InheritedVisibility>(Role::ALL);
         this.add_record::<bevy_camera::visibility::ViewVisibility>(Role::ALL);
@@ -67,6 +73,10 @@ impl CodecRegistry {
         this.add_asset::<crate::assets::MeshCodec>();
         this.add_asset::<crate::assets::ImageCodec>();
         this.add_asset::<crate::assets::InverseBindposesCodec>();
+        this.add_row::<placed_row!()>();
+        this.add_row::<placed_row!(Name)>();
+        this.add_row::<placed_row!(Children)>();
+        this.add_row::<placed_row!(Name, Children)>();
         this
     }
 
@@ -136,6 +146,17 @@ impl CodecRegistry {
     #[must_use]
     pub fn asset_by_path(&self, type_path: &str) -> Option<Arc<ErasedAssetCodec>> {
         self.asset(*self.asset_paths.get(type_path)?)
+    }
+
+    /// Announces a set of components; see [`SpawnRow`].
+    pub fn add_row<R: SpawnRow>(&mut self) {
+        self.rows.add::<R>();
+    }
+
+    /// The announced sets.
+    #[must_use]
+    pub fn rows(&self) -> &RowSets {
+        &self.rows
     }
 
     /// All asset codecs.

@@ -12,6 +12,7 @@ use super::{
     InstanceId, InstanceRequest, Progress,
     link::{ImportedObject, LoadedLevel},
 };
+use crate::reveal::Members;
 
 /// On the root entity of a live level instance. The level's own entities are its descendants.
 #[derive(Component, Reflect, Debug, Default, Clone)]
@@ -47,9 +48,9 @@ pub(super) enum Phase {
     /// Decoded; waits for packages, gates and its turn.
     Staged(Box<LoadedLevel>, Vec<ImportedObject>),
     /// In the world.
-    Live { root: Entity, entities: Vec<Entity> },
+    Live { root: Entity, members: Members },
     /// Still in the world, about to leave.
-    Leaving { root: Entity, entities: Vec<Entity> },
+    Leaving { root: Entity, members: Members },
     /// Failed; holds nothing.
     Failed,
 }

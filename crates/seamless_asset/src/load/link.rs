@@ -4,7 +4,10 @@ use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
-use bevy_ecs::{entity::Entity, hierarchy::ChildOf};
+use bevy_ecs::{
+    entity::Entity,
+    hierarchy::{ChildOf, Children},
+};
 use bevy_reflect::{Reflect, TypeRegistry};
 use seamless_package::{Export, ObjectId, ObjectRef, Package, RefTarget, Schema};
 
@@ -15,7 +18,7 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
     load::{LoadState, Progress},
-    spawn::{Group, typed_column},
+    spawn::{Group, Values, typed_column},
 };
 
 /// A package whose values are decoded.
@@ -376,7 +379,13 @@ impl Linker<'_> {
             .iter()
             .filter_map(|row| entities.get(*row as usize).copied())
             .collect();
+        let with_children = |group: &&Group| group.values.types().contains(&TypeId::of::<Children>());
         let level = DecodedLevel {
+            parents: groups
+                .iter()
+                .filter(with_children)
+                .flat_map(|group| group.entities.iter().copied())
+                .collect(),
             groups,
             entities: entities.to_vec(),
             roots,
@@ -422,9 +431,11 @@ impl Linker<'_> {
             columns.push(typed_column(vec![ChildOf(root); rows.len()]));
         }
         check_columns(&columns, rows.len()).map_err(|error| self.error(name, error))?;
+        let codecs = self.services.codecs.read();
+        let values = Values::new(columns, codecs.rows()).map_err(|error| self.error(name, error))?;
         Ok(Group {
             entities: rows.to_vec(),
-            columns,
+            values,
         })
     }
 }

@@ -17,6 +17,7 @@ mod instance;
 mod link;
 mod packages;
 mod pump;
+mod room;
 mod streamer;
 mod task;
 #[cfg(test)]

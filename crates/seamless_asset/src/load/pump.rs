@@ -20,6 +20,7 @@ use super::{
     instance::{Instance, Phase},
     link::LoadedPackage,
     packages::{PackageEntry, PackageStatus},
+    room::Room,
     streamer::Command,
     task::{LoadServices, Read, Stop},
 };
@@ -43,6 +44,7 @@ pub(crate) struct Pipeline {
     estimates: Estimates,
     events: Vec<InstanceEvent>,
     largest: Option<String>,
+    room: Room,
     frame: u64,
 }
 
@@ -66,6 +68,7 @@ impl Pipeline {
             estimates: Estimates::default(),
             events: Vec::new(),
             largest: None,
+            room: Room::default(),
             frame: 0,
         }
     }
@@ -148,6 +151,7 @@ impl Pipeline {
                     }
                 }
                 Command::Unload(id) => self.unload(world, id),
+                Command::Expect(entities) => self.room.expect(world, entities),
             }
         }
     }
@@ -157,8 +161,8 @@ impl Pipeline {
             return;
         };
         match core::mem::replace(&mut instance.phase, Phase::Failed) {
-            Phase::Live { root, entities } | Phase::Leaving { root, entities } => {
-                instance.phase = Phase::Leaving { root, entities };
+            Phase::Live { root, members } | Phase::Leaving { root, members } => {
+                instance.phase = Phase::Leaving { root, members };
             }
             Phase::Failed => {
                 self.instances.remove(&id);

@@ -18,6 +18,7 @@ pub(super) enum Command {
     Load(InstanceId, Box<InstanceRequest>),
     Priority(InstanceId, f32),
     Unload(InstanceId),
+    Expect(usize),
 }
 
 impl Streamer {
@@ -38,6 +39,13 @@ impl Streamer {
     /// Lets go of a level: cancels its load at the next stage, or takes it out of the world. Idempotent.
     pub fn unload(&mut self, id: InstanceId) {
         self.commands.push(Command::Unload(id));
+    }
+
+    /// Says that up to about so many entities of levels will be live at the same time, so that Bevy's tables get room for
+    /// them now and need not grow while the player moves. The largest number counts, up to a million. Best before the first
+    /// level is asked for; a `SeamlessWorld` says it for its levels.
+    pub fn expect_entities(&mut self, entities: usize) {
+        self.commands.push(Command::Expect(entities));
     }
 
     /// Where the instance is; `None` once it is gone.

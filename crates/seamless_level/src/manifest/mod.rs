@@ -3,6 +3,7 @@
 
 mod error;
 mod loader;
+mod peak;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -35,6 +36,10 @@ pub struct WorldManifest {
     pub levels: Vec<LevelEntry>,
     /// The volumes.
     pub volumes: Vec<VolumeEntry>,
+    /// How many entities are live at the same time at most, about, while one source moves through the volumes; room for them is
+    /// made when the world comes. See [`estimate_peak_entities`](Self::estimate_peak_entities); zero when it is not known.
+    #[serde(default)]
+    pub peak_entities: u32,
 }
 
 /// One level of a [`WorldManifest`].
@@ -114,6 +119,14 @@ impl WorldManifest {
     /// The first fault found; it names the level or the volume and what mends it.
     pub fn validate(&self) -> Result<(), ManifestError> {
         validate::manifest(self)
+    }
+
+    /// Counts the entities of the levels that a source in the middle of a volume needs, those that may linger in the
+    /// volumes' margins included, and returns the largest count: what the cooker stores as
+    /// [`peak_entities`](Self::peak_entities). Looks at some hundred volumes where there are more.
+    #[must_use]
+    pub fn estimate_peak_entities(&self) -> u32 {
+        peak::entities(self)
     }
 
     /// Reads a manifest from the text of its file, and validates it.

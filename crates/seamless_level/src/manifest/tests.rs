@@ -42,6 +42,7 @@ fn sample() -> WorldManifest {
                 },
             ),
         ],
+        peak_entities: 24,
     }
 }
 
@@ -195,4 +196,44 @@ fn a_zero_quaternion_never_reaches_a_transform() {
     let placement = sample().levels[0].placement();
     assert_eq!(placement.translation, vec3(192.0, 0.0, 448.5));
     assert!(placement.rotation.is_normalized());
+}
+
+#[test]
+fn the_peak_is_where_most_levels_are_wanted() {
+    let row = |count: usize| {
+        let name = |at: usize| format!("level {at}");
+        let levels = (0..count).map(|at| LevelEntry {
+            name: name(at),
+            package: format!("{at}.pkg"),
+            // The one in the middle of the row is wanted wherever one is.
+            always_loaded: at == count / 2,
+            entities: 100 + at as u32,
+            ..LevelEntry::default()
+        });
+        let volumes = (0..count).map(|at| VolumeEntry {
+            name: name(at),
+            // Neighbours reach each other's middle with their margin only.
+            shape: VolumeShape::Sphere {
+                center: vec3(at as f32 * 10.0, 0.0, 0.0),
+                radius: 8.0,
+            },
+            unload_margin: 3.0,
+            levels: vec![name(at)],
+        });
+        WorldManifest {
+            format: MANIFEST_FORMAT,
+            levels: levels.collect(),
+            volumes: volumes.collect(),
+            ..WorldManifest::default()
+        }
+    };
+    // The end of the row has the larger levels: the last three but one.
+    assert_eq!(row(10).estimate_peak_entities(), 107 + 108 + 109 + 105);
+    assert_eq!(row(1).estimate_peak_entities(), 100);
+    assert_eq!(WorldManifest::default().estimate_peak_entities(), 0);
+    let mut endless = row(3);
+    endless.levels.iter_mut().for_each(|level| level.entities = u32::MAX);
+    assert_eq!(endless.estimate_peak_entities(), u32::MAX);
+    let of_thousands = row(3000).estimate_peak_entities();
+    assert!((9_000..15_000).contains(&of_thousands), "sampled: {of_thousands}");
 }

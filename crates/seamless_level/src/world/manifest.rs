@@ -9,10 +9,10 @@ use bevy_ecs::{
     lifecycle::RemovedComponents,
     message::{MessageReader, MessageWriter},
     name::Name,
-    system::{Commands, Query, Res},
+    system::{Commands, Query, Res, ResMut},
 };
 use bevy_log::{error, info};
-use seamless_asset::StreamingClock;
+use seamless_asset::{Streamer, StreamingClock};
 
 use super::{LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure};
 use crate::{
@@ -38,6 +38,7 @@ pub(crate) fn resolve_manifests(
     mut changes: MessageReader<AssetEvent<WorldManifest>>,
     assets: ManifestAssets,
     requests: Res<LevelRequests>,
+    mut streamer: ResMut<Streamer>,
     mut failed: MessageWriter<WorldFailed>,
     clock: Res<StreamingClock>,
 ) {
@@ -61,7 +62,10 @@ pub(crate) fn resolve_manifests(
             Some(known) if known != id || came_late || changed.contains(&id) => take_down(&mut commands, entity),
             Some(_) => {}
             None => match assets.get(world) {
-                Some(Ok(manifest)) => build(&mut commands, entity, world, manifest, &requests),
+                Some(Ok(manifest)) => {
+                    streamer.expect_entities(manifest.peak_entities as usize);
+                    build(&mut commands, entity, world, manifest, &requests);
+                }
                 Some(Err(error)) => {
                     let manifest = FailedManifest {
                         id,

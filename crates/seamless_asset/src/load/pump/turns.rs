@@ -97,12 +97,12 @@ impl Pipeline {
     /// A live level whose root was despawned by somebody else has left, too.
     pub(super) fn find_lost_roots(&mut self, world: &World) {
         for instance in self.instances.values_mut() {
-            let Phase::Live { root, entities } = &mut instance.phase else {
+            let Phase::Live { root, members } = &mut instance.phase else {
                 continue;
             };
             if !world.entities().contains_spawned(*root) {
-                let (root, entities) = (*root, core::mem::take(entities));
-                instance.phase = Phase::Leaving { root, entities };
+                let (root, members) = (*root, core::mem::take(members));
+                instance.phase = Phase::Leaving { root, members };
             }
         }
     }
@@ -118,16 +118,16 @@ impl Pipeline {
             let Some(instance) = self.instances.get_mut(&id) else {
                 continue;
             };
-            let Phase::Leaving { root, entities } = &mut instance.phase else {
+            let Phase::Leaving { root, members } = &mut instance.phase else {
                 continue;
             };
-            let count = entities.len() as u64;
+            let count = members.entities.len() as u64;
             if !budget.allows(self.estimates.of(Work::Leave, count)) {
                 return;
             }
-            let (root, entities) = (*root, core::mem::take(entities));
+            let (root, members) = (*root, core::mem::take(members));
             let start = Instant::now();
-            reveal::leave(world, root, &entities);
+            reveal::leave(world, root, &members);
             self.events.push(InstanceEvent::Left { id });
             self.release(world, id);
             let took = start.elapsed();
@@ -141,7 +141,7 @@ impl Pipeline {
             });
             let mut stats = world.resource_mut::<StreamingStats>();
             stats.left += 1;
-            drop_elsewhere(entities);
+            drop_elsewhere(members);
         }
     }
 
@@ -176,6 +176,7 @@ impl Pipeline {
             let Phase::Staged(level, _) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
                 continue;
             };
+            self.room.make(world, &level.level.groups);
             let start = Instant::now();
             let revealed = reveal::reveal(world, *level, &instance.request, &self.services);
             let took = start.elapsed();
@@ -188,8 +189,9 @@ impl Pipeline {
             });
             instance.phase = Phase::Live {
                 root: revealed.root,
-                entities: revealed.entities,
+                members: revealed.members,
             };
+            drop_elsewhere(revealed.spent);
             world.resource_mut::<StreamingStats>().revealed += 1;
         }
     }
@@ -245,9 +247,9 @@ impl Pipeline {
         stats.live_instances = 0;
         stats.live_entities = 0;
         for instance in self.instances.values() {
-            if let Phase::Live { entities, .. } | Phase::Leaving { entities, .. } = &instance.phase {
+            if let Phase::Live { members, .. } | Phase::Leaving { members, .. } = &instance.phase {
                 stats.live_instances += 1;
-                stats.live_entities += entities.len() as u64;
+                stats.live_entities += members.entities.len() as u64;
             }
         }
         stats.live_packages = self.packages.values().filter(|entry| entry.is_ready()).count() as u64;

@@ -150,6 +150,7 @@ fn manifest() -> WorldManifest {
         name: "test".into(),
         levels: vec![level("base"), level("west"), level("east")],
         volumes: vec![volume("west", -50.0), volume("east", 50.0)],
+        ..WorldManifest::default()
     }
 }
 

@@ -1,12 +1,21 @@
-//! Spawns entities from columns: the only file of the workspace with `unsafe`.
+//! Spawns entities from columns, or from rows where their set of components is a known one: the only file of the
+//! workspace with `unsafe`.
 //!
 //! A [`Column`] holds the values of one component for a run of entities, fully decoded, in a `Vec`. At the reveal each
 //! value is *moved* into the world through Bevy's [`BundleWriter`], all components of an entity in one archetype move and
-//! without relationship hooks, since both ends of every relationship inside a level are columns of it.
+//! without relationship hooks, since both ends of every relationship inside a level are columns of it. [`SpawnRow`] is the faster road for known sets.
 #![expect(
     unsafe_code,
     reason = "components are moved by type-erased pointers; each block says why it is sound"
 )]
+
+mod rows;
+#[cfg(test)]
+mod tests;
+
+#[doc(hidden)]
+pub use rows::placed;
+pub use rows::{RowSets, SpawnRow, TypedRows};
 
 use core::{alloc::Layout, any::TypeId, ptr::NonNull};
 
@@ -47,6 +56,21 @@ pub trait Column: sealed::Sealed + Send + Sync {
 
     /// Drops the next value, for a row whose entity is gone.
     fn drop_next(&mut self);
+
+    /// What is left: a `Vec` of the component, or of boxed reflected values.
+    fn into_any(self: Box<Self>) -> Box<dyn core::any::Any>;
+}
+
+/// The values of a column of `C`s.
+fn values<C: Component>(column: Box<dyn Column>) -> Option<Vec<C>> {
+    match column.into_any().downcast::<Vec<C>>() {
+        Ok(values) => Some(*values),
+        Err(other) => {
+            let boxed = *other.downcast::<Vec<Box<dyn Reflect>>>().ok()?;
+            let values = boxed.into_iter().map(|value| value.into_any().downcast::<C>());
+            values.map(|value| Some(*value.ok()?)).collect()
+        }
+    }
 }
 
 struct TypedColumn<C>(std::vec::IntoIter<C>);
@@ -73,6 +97,10 @@ impl<C: Component> Column for TypedColumn<C> {
 
     fn drop_next(&mut self) {
         self.0.next();
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn core::any::Any> {
+        Box::new(self.0.collect::<Vec<C>>())
     }
 }
 
@@ -112,6 +140,10 @@ impl Column for ReflectedColumn {
     fn drop_next(&mut self) {
         self.values.next();
     }
+
+    fn into_any(self: Box<Self>) -> Box<dyn core::any::Any> {
+        Box::new(self.values.collect::<Vec<_>>())
+    }
 }
 
 /// A column of values whose type is known.
@@ -141,8 +173,40 @@ pub fn reflected_column(values: Vec<Box<dyn Reflect>>, type_id: TypeId) -> Resul
 pub struct Group {
     /// The reserved ids, one for each row.
     pub entities: Vec<Entity>,
-    /// The columns; each holds as many values as there are entities.
-    pub columns: Vec<Box<dyn Column>>,
+    /// Their components.
+    pub values: Values,
+}
+
+/// The components of a [`Group`].
+pub enum Values {
+    /// A column for each component; each holds as many values as there are entities.
+    Columns(Vec<Box<dyn Column>>),
+    /// A row for each entity: the set is one that was announced.
+    Rows(Box<dyn TypedRows>),
+}
+
+impl Values {
+    /// Rows if `sets` has the set of these columns, else the columns as they are.
+    ///
+    /// # Errors
+    /// When the columns are not of one length.
+    pub fn new(columns: Vec<Box<dyn Column>>, sets: &RowSets) -> Result<Self, DecodeError> {
+        let types = columns.iter().map(|column| (**column).type_id()).collect();
+        let Some(zip) = sets.zip_for(types) else {
+            return Ok(Self::Columns(columns));
+        };
+        let rows = zip(columns).ok_or_else(|| DecodeError::Malformed("columns of different lengths".into()))?;
+        Ok(Self::Rows(rows))
+    }
+
+    /// The components' types.
+    #[must_use]
+    pub fn types(&self) -> Vec<TypeId> {
+        match self {
+            Self::Columns(columns) => columns.iter().map(|column| (**column).type_id()).collect(),
+            Self::Rows(rows) => rows.types(),
+        }
+    }
 }
 
 /// Which columns are inserted in which pass of a reveal; see [`spawn`].
@@ -152,53 +216,97 @@ pub trait Passes {
     fn is_late(&self, world: &World, id: ComponentId) -> bool;
 }
 
+/// What a [`spawn`] leaves behind: memory without values, which may be dropped where it costs nothing.
+pub struct Spent {
+    _columns: Vec<Vec<IdentifiedColumn>>,
+    _rows: Vec<Box<dyn TypedRows>>,
+    _entities: Vec<Vec<Entity>>,
+}
+
 /// Spawns all groups in two passes: first every entity with the columns that nobody observes, then the late columns.
+/// All components are registered in `world`; a column whose component is not is left out.
 ///
 /// Relationship hooks are skipped: a level's columns hold both ends of each relationship. All other hooks and observers run.
 /// An entity id that is already taken is skipped; ids come from the world's own allocator, so that does not happen.
-pub fn spawn(
-    world: &mut World,
-    groups: Vec<Group>,
-    ids: &dyn Fn(&World, TypeId) -> Option<ComponentId>,
-    passes: &dyn Passes,
-) {
-    let mut scratch = BundleScratch::default();
-    let mut late = Vec::new();
-    for Group { entities, columns } in groups {
-        let (mut now, later) = split(world, columns, ids, passes);
+pub fn spawn(world: &mut World, groups: Vec<Group>, passes: &dyn Passes) -> Spent {
+    let mut spawner = Spawner {
+        scratch: BundleScratch::default(),
+        late: Vec::new(),
+        spent: Spent {
+            _columns: Vec::new(),
+            _rows: Vec::new(),
+            _entities: Vec::new(),
+        },
+    };
+    for group in groups {
+        spawner.spawn_group(world, group, passes);
+    }
+    spawner.insert_late(world)
+}
+
+struct Spawner {
+    scratch: BundleScratch,
+    late: Vec<(Vec<Entity>, Vec<IdentifiedColumn>)>,
+    spent: Spent,
+}
+
+impl Spawner {
+    fn spawn_group(&mut self, world: &mut World, group: Group, passes: &dyn Passes) {
+        let Group { entities, values } = group;
+        let columns = match values {
+            Values::Columns(columns) => columns,
+            Values::Rows(mut rows) => {
+                let is_late = |type_id| id_of(world, type_id).is_some_and(|id| passes.is_late(world, id));
+                if !rows.types().into_iter().any(is_late) {
+                    rows.spawn(world, &entities);
+                    self.spent._rows.push(rows);
+                    self.spent._entities.push(entities);
+                    return;
+                }
+                rows.into_columns()
+            }
+        };
+        let (mut now, later) = split(world, columns, passes);
         for &entity in &entities {
             let spawned = world.spawn_empty_at(entity).is_ok();
             if !(spawned && now.is_empty()) {
-                insert_row(world, entity, &mut now, &mut scratch);
+                insert_row(world, entity, &mut now, &mut self.scratch);
             }
         }
-        if !later.is_empty() {
-            late.push((entities, later));
-        }
+        self.spent._columns.push(now);
+        self.late.push((entities, later));
     }
-    for (entities, mut columns) in late {
-        for entity in entities {
-            insert_row(world, entity, &mut columns, &mut scratch);
+
+    fn insert_late(mut self, world: &mut World) -> Spent {
+        for (entities, mut columns) in self.late {
+            if !columns.is_empty() {
+                for &entity in &entities {
+                    insert_row(world, entity, &mut columns, &mut self.scratch);
+                }
+            }
+            self.spent._columns.push(columns);
+            self.spent._entities.push(entities);
         }
+        self.spent
     }
 }
 
+/// A column and the id of its own type in the world that it is spawned into: the pointer casts rest on that.
 type IdentifiedColumn = (ComponentId, Box<dyn Column>);
+
+fn id_of(world: &World, type_id: TypeId) -> Option<ComponentId> {
+    world.components().get_id(type_id)
+}
 
 /// Resolves component ids, sorts by them (Bevy caches bundles by the sorted ids), and splits off the late columns.
 fn split(
     world: &World,
     columns: Vec<Box<dyn Column>>,
-    ids: &dyn Fn(&World, TypeId) -> Option<ComponentId>,
     passes: &dyn Passes,
 ) -> (Vec<IdentifiedColumn>, Vec<IdentifiedColumn>) {
     let mut identified: Vec<IdentifiedColumn> = columns
         .into_iter()
-        .filter_map(|column| Some((ids(world, column.type_id())?, column)))
-        .filter(|(id, column)| {
-            // The pointer casts rest on this: the id is the one of the column's own type in this very world.
-            world.components().get_info(*id).and_then(|info| info.type_id()) == Some(column.type_id())
-        })
+        .filter_map(|column| Some((id_of(world, (*column).type_id())?, column)))
         .collect();
     identified.sort_by_key(|(id, _)| *id);
     identified.into_iter().partition(|(id, _)| !passes.is_late(world, *id))
@@ -212,7 +320,7 @@ fn insert_row(world: &mut World, entity: Entity, columns: &mut [IdentifiedColumn
     };
     let mut writer = scratch.writer();
     for (id, column) in columns {
-        // SAFETY: `split` compared the id with the column's type in this world, and the writer is written to an
+        // SAFETY: `split` looked the id up by the column's type in this world, and the writer is written to an
         // entity of this world below.
         unsafe { column.push_next(*id, &mut writer) };
     }

@@ -1,0 +1,68 @@
+//! Room in Bevy's tables, made before it is needed. See [`Room`].
+
+use core::any::TypeId;
+
+use bevy_ecs::{entity::Entity, world::World};
+use bevy_platform::collections::HashSet;
+
+use crate::spawn::{Group, Values};
+
+/// Levels with fewer entities do not tell what the others consist of.
+const TELLING: usize = 64;
+
+/// Entities that room is made for, at most: whatever a manifest says, it is some hundred megabytes of address space.
+const MOST: usize = 1 << 20;
+
+/// Keeps Bevy's tables from growing while the player moves.
+///
+/// A table that is full gets twice the room, and all its columns are copied: many milliseconds when a hundred
+/// thousand entities are in it. Bevy has no call to reserve room for a set of components, but a batch of rows does it,
+/// so it can be done for announced sets ([`SpawnRow`](crate::spawn::SpawnRow)): once, for as many entities as are
+/// expected, when the first level with such entities comes.
+#[derive(Default)]
+pub(super) struct Room {
+    expected: usize,
+    made: HashSet<TypeId>,
+}
+
+impl Room {
+    /// From now on, at least so many entities are expected to be live at the same time.
+    pub fn expect(&mut self, world: &mut World, entities: usize) {
+        let entities = entities.min(MOST);
+        if entities <= self.expected {
+            return;
+        }
+        self.expected = entities;
+        // Sets that were met before have too little now.
+        self.made.clear();
+        make_room_for_ids(world, self.expected);
+    }
+
+    /// Makes room for the sets in `groups` that are met for the first time, for their share of what is expected.
+    pub fn make(&mut self, world: &mut World, groups: &[Group]) {
+        let entities: usize = groups.iter().map(|group| group.entities.len()).sum();
+        if self.expected == 0 || entities < TELLING {
+            return;
+        }
+        for group in groups {
+            if let Values::Rows(rows) = &group.values
+                && self.made.insert(rows.row_type())
+            {
+                rows.reserve(world, self.expected * group.entities.len() / entities);
+            }
+        }
+    }
+}
+
+/// Bevy's list of where each entity is grows with the largest index in use.
+fn make_room_for_ids(world: &mut World, count: usize) {
+    let mut ids: Vec<Entity> = (0..count).map(|_| world.entity_allocator().alloc()).collect();
+    let Some(last) = (0..ids.len()).max_by_key(|at| ids[*at].index()) else {
+        return;
+    };
+    let last = ids.swap_remove(last);
+    if let Ok(entity) = world.spawn_empty_at(last) {
+        entity.despawn();
+    }
+    world.entity_allocator_mut().free_many(&ids);
+}

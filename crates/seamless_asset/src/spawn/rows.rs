@@ -1,0 +1,216 @@
+//! Known sets of components, spawned with Bevy's typed insertion. See [`SpawnRow`].
+
+use core::{any::TypeId, marker::PhantomData};
+
+use bevy_ecs::{
+    bundle::{Bundle, NoBundleEffect},
+    component::Component,
+    entity::Entity,
+    relationship::RelationshipHookMode,
+    world::World,
+};
+use bevy_platform::collections::HashMap;
+use variadics_please::all_tuples;
+
+use super::{Column, typed_column};
+
+/// A set of components that many entities of a game's levels consist of: a tuple of one to fifteen components.
+///
+/// Levels hold any components at all; their columns are inserted by component id. Where the exact set of a run of entities was
+/// announced by [`SeamlessAssetApp::add_spawn_row`](crate::SeamlessAssetApp::add_spawn_row), the loading task zips the
+/// columns into rows of this type, and the reveal inserts those as bundles, which takes about a third off the main
+/// thread's time. What is spawned is the same.
+///
+/// ```
+/// # use bevy_app::App; use bevy_ecs::prelude::*; use bevy_mesh::Mesh3d;
+/// # use seamless_asset::{SeamlessAssetApp, placed_row};
+/// # #[derive(Component)] struct Health(f32);
+/// # let mut app = App::new();
+/// app.add_spawn_row::<placed_row!(Name, Mesh3d, Health)>();
+/// ```
+pub trait SpawnRow: Bundle<Effect: NoBundleEffect> + Sized {
+    /// The components' types.
+    fn types() -> Vec<TypeId>;
+
+    /// Registers the components.
+    fn register(world: &mut World);
+
+    /// Turns columns of exactly these types, all of the same length, into rows; `None` when they are not.
+    fn zip(columns: Vec<Box<dyn Column>>) -> Option<Vec<Self>>;
+
+    /// Turns rows into columns again.
+    fn unzip(rows: Vec<Self>) -> Vec<Box<dyn Column>>;
+}
+
+/// The [`SpawnRow`] of an entity that is placed in the world, with the given further components: at most eight.
+///
+/// It begins with what Bevy requires of everything that can be seen or be the parent of something: transforms, visibility and
+/// the parent, which at the top of a level is the root of its instance.
+#[macro_export]
+macro_rules! placed_row {
+    ($($component:ty),* $(,)?) => {
+        (
+            $crate::spawn::placed::Transform,
+            $crate::spawn::placed::GlobalTransform,
+            $crate::spawn::placed::TransformTreeChanged,
+            $crate::spawn::placed::Visibility,
+            $crate::spawn::placed::InheritedVisibility,
+            $crate::spawn::placed::ViewVisibility,
+            $crate::spawn::placed::ChildOf,
+            $($component,)*
+        )
+    };
+}
+
+/// What [`placed_row!`](crate::placed_row) names.
+#[doc(hidden)]
+pub mod placed {
+    pub use bevy_camera::visibility::{InheritedVisibility, ViewVisibility, Visibility};
+    pub use bevy_ecs::hierarchy::ChildOf;
+    pub use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
+}
+
+fn take<C: Component>(columns: &mut Vec<Box<dyn Column>>) -> Option<std::vec::IntoIter<C>> {
+    let at = columns
+        .iter()
+        .position(|column| (**column).type_id() == TypeId::of::<C>())?;
+    super::values::<C>(columns.swap_remove(at)).map(Vec::into_iter)
+}
+
+macro_rules! impl_spawn_row {
+    ($(($component:ident, $column:ident)),*) => {
+        #[expect(non_snake_case, reason = "the macro names values after type parameters")]
+        impl<$($component: Component),*> SpawnRow for ($($component,)*) {
+            fn types() -> Vec<TypeId> {
+                vec![$(TypeId::of::<$component>()),*]
+            }
+
+            fn register(world: &mut World) {
+                $(world.register_component::<$component>();)*
+            }
+
+            fn zip(mut columns: Vec<Box<dyn Column>>) -> Option<Vec<Self>> {
+                let count = columns.first()?.len();
+                $(let mut $column = take::<$component>(&mut columns)?;)*
+                let mut rows = Vec::with_capacity(count);
+                for _ in 0..count {
+                    rows.push(($($column.next()?,)*));
+                }
+                Some(rows)
+            }
+
+            fn unzip(rows: Vec<Self>) -> Vec<Box<dyn Column>> {
+                $(let mut $column = Vec::with_capacity(rows.len());)*
+                for ($($component,)*) in rows {
+                    $($column.push($component);)*
+                }
+                vec![$(typed_column($column)),*]
+            }
+        }
+    };
+}
+
+all_tuples!(impl_spawn_row, 1, 15, C, c);
+
+/// Rows of one type, erased.
+pub trait TypedRows: Send + Sync {
+    /// The type of a row.
+    fn row_type(&self) -> TypeId;
+
+    /// The components' types.
+    fn types(&self) -> Vec<TypeId>;
+
+    /// How many rows there are.
+    fn len(&self) -> usize;
+
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Registers the components.
+    fn register(&self, world: &mut World);
+
+    /// Makes room for `count` more entities of this kind, so that Bevy's tables need not grow while levels come and go.
+    fn reserve(&self, world: &mut World, count: usize);
+
+    /// Spawns the rows as `entities`, without relationship hooks, and is empty afterwards.
+    fn spawn(&mut self, world: &mut World, entities: &[Entity]);
+
+    /// Columns again.
+    fn into_columns(self: Box<Self>) -> Vec<Box<dyn Column>>;
+}
+
+struct Rows<R>(Vec<R>);
+
+impl<R: SpawnRow> TypedRows for Rows<R> {
+    fn row_type(&self) -> TypeId {
+        TypeId::of::<R>()
+    }
+
+    fn types(&self) -> Vec<TypeId> {
+        R::types()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn register(&self, world: &mut World) {
+        R::register(world);
+    }
+
+    fn reserve(&self, world: &mut World, count: usize) {
+        let nothing = NoRows(count, PhantomData::<fn() -> R>);
+        drop(world.spawn_batch(nothing));
+    }
+
+    fn spawn(&mut self, world: &mut World, entities: &[Entity]) {
+        for (row, &entity) in self.0.drain(..).zip(entities) {
+            if let Ok(mut entity) = world.spawn_empty_at(entity) {
+                entity.insert_with_relationship_hook_mode(row, RelationshipHookMode::Skip);
+            }
+        }
+    }
+
+    fn into_columns(self: Box<Self>) -> Vec<Box<dyn Column>> {
+        R::unzip(self.0)
+    }
+}
+
+/// An iterator that may yield that many rows, and yields none: the one way to make Bevy reserve room in a table.
+struct NoRows<R>(usize, PhantomData<fn() -> R>);
+
+impl<R> Iterator for NoRows<R> {
+    type Item = R;
+
+    fn next(&mut self) -> Option<R> {
+        None
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.0))
+    }
+}
+
+type Zip = fn(Vec<Box<dyn Column>>) -> Option<Box<dyn TypedRows>>;
+
+/// The announced sets.
+#[derive(Default)]
+pub struct RowSets(HashMap<Vec<TypeId>, Zip>);
+
+impl RowSets {
+    /// Announces a set.
+    pub fn add<R: SpawnRow>(&mut self) {
+        let mut types = R::types();
+        types.sort_unstable();
+        self.0.insert(types, |columns| Some(Box::new(Rows(R::zip(columns)?))));
+    }
+
+    /// How to zip columns of these types, if the set is known. The order of `types` does not matter.
+    #[must_use]
+    pub fn zip_for(&self, mut types: Vec<TypeId>) -> Option<Zip> {
+        types.sort_unstable();
+        self.0.get(&types).copied()
+    }
+}
