@@ -10,6 +10,7 @@
 
 mod gate;
 mod material;
+mod rows;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -20,15 +21,11 @@ pub use material::StandardMaterialCodec;
 use core::any::TypeId;
 
 use bevy_app::{App, Plugin};
-use bevy_camera::primitives::Aabb;
-use bevy_ecs::{name::Name, schedule::IntoScheduleConfigs};
-#[cfg(feature = "gltf")]
-use bevy_gltf::{GltfMaterialName, GltfMeshName};
-use bevy_mesh::Mesh3d;
+use bevy_ecs::schedule::IntoScheduleConfigs;
 use bevy_pbr::{Material, MeshMaterial3d, StandardMaterial};
 use bevy_reflect::Reflect;
 use bevy_render::{Render, RenderApp, RenderSystems};
-use seamless_asset::{RevealGates, SeamlessAssetApp, codec::HandleCodec, package::Role, placed_row};
+use seamless_asset::{RevealGates, SeamlessAssetApp, codec::HandleCodec, package::Role};
 
 /// Adds the codecs of materials and, where there is a renderer, the gate that waits for it.
 ///
@@ -76,19 +73,7 @@ impl SeamlessRenderApp for App {
             |material| &material.0,
             MeshMaterial3d,
         ));
-        add_drawn_rows::<M>(self);
+        rows::announce::<M>(self);
         self
     }
-}
-
-/// The usual sets of components of something drawn; those that Bevy's glTF loader gives to every primitive among them.
-fn add_drawn_rows<M: Material + Reflect>(app: &mut App) {
-    app.add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>)>()
-        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Name)>()
-        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb)>()
-        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb, Name)>();
-    #[cfg(feature = "gltf")]
-    app.add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb, Name, GltfMaterialName)>()
-        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb, Name, GltfMeshName)>()
-        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb, Name, GltfMaterialName, GltfMeshName)>();
 }

@@ -3,6 +3,7 @@
 use core::any::TypeId;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use bevy_camera::visibility::Visibility;
 use bevy_ecs::{
     hierarchy::{ChildOf, Children},
     name::Name,
@@ -11,6 +12,7 @@ use bevy_ecs::{
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_platform::collections::HashMap;
 use bevy_reflect::TypeRegistry;
+use bevy_transform::components::Transform;
 use seamless_package::Role;
 
 use super::{
@@ -58,11 +60,11 @@ pub struct CodecRegistry {
 impl CodecRegistry {
     fn with_builtin() -> Self {
         let mut this = Self::default();
-        this.add_record::<bevy_transform::components::Transform>(Role::ALL);
+        this.add_record::<Transform>(Role::ALL);
         this.add_record::<bevy_transform::components::GlobalTransform>(Role::ALL);
         this.add_record::<bevy_transform::components::TransformTreeChanged>(Role::ALL);
         this.add_record::<Name>(Role::ALL);
-        this.add_record::<bevy_camera::visibility::Visibility>(Role::ALL);
+        this.add_record::<Visibility>(Role::ALL);
         this.add_record::<bevy_camera::visibility::InheritedVisibility>(Role::ALL);
         this.add_record::<bevy_camera::visibility::ViewVisibility>(Role::ALL);
         this.add_record::<bevy_camera::primitives::Aabb>(Role::ALL);
@@ -73,10 +75,16 @@ impl CodecRegistry {
         this.add_asset::<crate::assets::MeshCodec>();
         this.add_asset::<crate::assets::ImageCodec>();
         this.add_asset::<crate::assets::InverseBindposesCodec>();
+        // As glTF files are loaded, and as running worlds are saved.
         this.add_row::<placed_row!()>();
         this.add_row::<placed_row!(Name)>();
         this.add_row::<placed_row!(Children)>();
         this.add_row::<placed_row!(Name, Children)>();
+        // As scenes are written by hand: the rest comes with these.
+        this.add_row::<(Transform, Visibility, ChildOf)>();
+        this.add_row::<(Transform, Visibility, ChildOf, Name)>();
+        this.add_row::<(Transform, Visibility, ChildOf, Children)>();
+        this.add_row::<(Transform, Visibility, ChildOf, Name, Children)>();
         this
     }
 

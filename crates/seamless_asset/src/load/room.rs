@@ -3,9 +3,9 @@
 use core::any::TypeId;
 
 use bevy_ecs::{entity::Entity, world::World};
-use bevy_platform::collections::HashSet;
+use bevy_platform::collections::{HashMap, HashSet};
 
-use crate::spawn::{Group, Values};
+use crate::spawn::{Group, TypedRows, Values};
 
 /// Levels with fewer entities do not tell what the others consist of.
 const TELLING: usize = 64;
@@ -44,11 +44,15 @@ impl Room {
         if self.expected == 0 || entities < TELLING {
             return;
         }
+        let mut met: HashMap<TypeId, (&dyn TypedRows, usize)> = HashMap::default();
         for group in groups {
-            if let Values::Rows(rows) = &group.values
-                && self.made.insert(rows.row_type())
-            {
-                rows.reserve(world, self.expected * group.entities.len() / entities);
+            if let Values::Rows(rows) = &group.values {
+                met.entry(rows.row_type()).or_insert((&**rows, 0)).1 += rows.len();
+            }
+        }
+        for (kind, (rows, count)) in met {
+            if self.made.insert(kind) {
+                rows.reserve(world, self.expected * count / entities);
             }
         }
     }

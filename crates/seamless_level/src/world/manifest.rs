@@ -63,7 +63,8 @@ pub(crate) fn resolve_manifests(
             Some(_) => {}
             None => match assets.get(world) {
                 Some(Ok(manifest)) => {
-                    streamer.expect_entities(manifest.peak_entities as usize);
+                    // Twice: after a teleport, the levels of both places are live for a moment.
+                    streamer.expect_entities(2 * manifest.peak_entities as usize);
                     build(&mut commands, entity, world, manifest, &requests);
                 }
                 Some(Err(error)) => {
