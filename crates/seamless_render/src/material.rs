@@ -3,7 +3,7 @@
 use core::any::TypeId;
 
 use bevy_pbr::StandardMaterial;
-use bevy_reflect::{Reflect, TypeRegistry};
+use bevy_reflect::TypeRegistry;
 #[cfg(feature = "write")]
 use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset, encode_reflected};
 use seamless_asset::{

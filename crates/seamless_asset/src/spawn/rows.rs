@@ -5,7 +5,7 @@ use core::{any::TypeId, marker::PhantomData};
 use bevy_ecs::{
     bundle::{Bundle, NoBundleEffect},
     component::Component,
-    entity::Entity,
+    entity::{Entity, EntityAllocator},
     relationship::RelationshipHookMode,
     world::World,
 };
@@ -161,8 +161,12 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
     }
 
     fn reserve(&self, world: &mut World, count: usize) {
-        let nothing = NoRows(count, PhantomData::<fn() -> R>);
-        drop(world.spawn_batch(nothing));
+        // A batch also allocates as many ids. They come from an allocator that is thrown away, so that the world's own is not
+        // touched; nothing is spawned, and the batch is forgotten, or it would give each id back.
+        let mut throwaway = EntityAllocator::default();
+        core::mem::swap(world.entity_allocator_mut(), &mut throwaway);
+        core::mem::forget(world.spawn_batch(NoRows(count, PhantomData::<fn() -> R>)));
+        core::mem::swap(world.entity_allocator_mut(), &mut throwaway);
     }
 
     fn spawn(&mut self, world: &mut World, entities: &[Entity]) {

@@ -148,6 +148,8 @@ fn reserved_room_is_used() {
     let reserved = capacity(&world);
     assert!(reserved.is_some_and(|room| room >= 5000), "{reserved:?}");
     assert_eq!(world.query::<&Label>().iter(&world).count(), 0, "nothing is spawned");
+    let next = world.entity_allocator().alloc();
+    assert_eq!(next.index_u32(), entities[9].index_u32() + 1, "no id is used up");
     spawn(
         &mut world,
         vec![Group {
