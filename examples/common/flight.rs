@@ -30,18 +30,18 @@ struct Run {
 }
 
 /// A flight over a whole world, about 40 seconds. The path scales with the world; speeds below are those over the
-/// default world, 1280 m wide.
+/// default world, 2048 m wide.
 #[derive(Clone, Debug)]
 pub struct Flight {
     runs: Vec<Run>,
 }
 
-/// Cruising speed, in world widths per second: 60 m/s over the default world.
+/// Cruising speed, in world widths per second: 96 m/s over the default world.
 const CRUISE: f32 = 0.047;
-/// Speed in a dive, in world widths per second: 520 m/s over the default world, more than 8 cells.
-const DIVE: f32 = 0.406;
+/// Speed in a dive, in world widths per second: 532 m/s over the default world, more than 8 cells.
+const DIVE: f32 = 0.26;
 /// How long a dive is at full speed, in seconds.
-const DIVE_SECONDS: f32 = 1.55;
+const DIVE_SECONDS: f32 = 2.35;
 /// How long a dive takes to reach that speed, in seconds.
 const RAMP_SECONDS: f32 = 0.5;
 /// Above the highest ground by this much, in metres, is as low as the camera goes.

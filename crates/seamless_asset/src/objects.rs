@@ -1,6 +1,9 @@
 //! Which objects are live: one handle per object id, shared by everything that loads. See [`LiveObjects`].
 
-use core::any::TypeId;
+use core::{
+    any::TypeId,
+    sync::atomic::{AtomicBool, Ordering},
+};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use bevy_asset::{AssetHandleProvider, StrongHandle, UntypedHandle};
@@ -19,24 +22,43 @@ pub struct LiveObjects {
 
 struct Entry {
     handle: Weak<StrongHandle>,
-    value: Value,
+    slot: Slot,
 }
 
-/// Where the value of a handle comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Value {
-    /// Not yet in `Assets`: it was reserved by an import, or a load is decoding it.
-    Missing,
-    /// It is in `Assets`.
-    Live,
+/// Whether a handle's value is in `Assets`. Shared by the map and by the loads that may provide the value, so that the main
+/// thread never waits for the map's lock, whose holder may have been put to sleep.
+#[derive(Clone, Default)]
+pub(crate) struct Slot(Arc<AtomicBool>);
+
+impl Slot {
+    /// Whether the value is still to be provided; if so, the caller does it now.
+    pub fn provide(&self) -> bool {
+        !self.0.swap(true, Ordering::AcqRel)
+    }
+
+    fn is_live(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
-/// A handle, and whether the caller has to provide its value.
+/// A handle, and what its value needs.
 pub struct Claim {
     /// The object's handle.
     pub handle: UntypedHandle,
-    /// Whether nobody else provides the value.
-    pub provide: bool,
+    /// There when nobody else has provided the value yet.
+    slot: Option<Slot>,
+}
+
+impl Claim {
+    /// Whether the caller has to provide the value.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    pub(crate) fn into_parts(self) -> (UntypedHandle, Option<Slot>) {
+        (self.handle, self.slot)
+    }
 }
 
 impl LiveObjects {
@@ -55,21 +77,10 @@ impl LiveObjects {
     /// value; the first to insert it wins.
     #[must_use]
     pub fn claim(&self, id: ObjectId, type_id: TypeId) -> Option<Claim> {
-        self.with_entry(id, type_id, |handle, value| {
-            let provide = *value == Value::Missing;
-            Claim { handle, provide }
+        self.with_entry(id, type_id, |handle, slot| {
+            let slot = (!slot.is_live()).then(|| slot.clone());
+            Claim { handle, slot }
         })
-    }
-
-    /// Whether the value is still to be provided; if so, the caller does it now.
-    pub(crate) fn provide(&self, id: ObjectId) -> bool {
-        match lock(&self.objects).get_mut(&id) {
-            Some(entry) if entry.value == Value::Missing => {
-                entry.value = Value::Live;
-                true
-            }
-            _ => false,
-        }
     }
 
     /// The handle of an object that is live, if it is.
@@ -77,7 +88,9 @@ impl LiveObjects {
     pub fn get(&self, id: ObjectId) -> Option<UntypedHandle> {
         let objects = lock(&self.objects);
         let entry = objects.get(&id)?;
-        (entry.value == Value::Live)
+        entry
+            .slot
+            .is_live()
             .then(|| entry.handle.upgrade())
             .flatten()
             .map(UntypedHandle::Strong)
@@ -100,23 +113,23 @@ impl LiveObjects {
         &self,
         id: ObjectId,
         type_id: TypeId,
-        use_entry: impl FnOnce(UntypedHandle, &mut Value) -> T,
+        use_entry: impl FnOnce(UntypedHandle, &Slot) -> T,
     ) -> Option<T> {
         let mut objects = lock(&self.objects);
-        if let Some(entry) = objects.get_mut(&id)
+        if let Some(entry) = objects.get(&id)
             && let Some(handle) = entry.handle.upgrade()
         {
-            return Some(use_entry(UntypedHandle::Strong(handle), &mut entry.value));
+            return Some(use_entry(UntypedHandle::Strong(handle), &entry.slot));
         }
         let handle = lock(&self.providers).get(&type_id)?.reserve_handle();
         let UntypedHandle::Strong(strong) = &handle else {
             return None;
         };
-        let mut entry = Entry {
+        let entry = Entry {
             handle: Arc::downgrade(strong),
-            value: Value::Missing,
+            slot: Slot::default(),
         };
-        let result = use_entry(handle, &mut entry.value);
+        let result = use_entry(handle, &entry.slot);
         if objects.len() == objects.capacity() {
             // Before the map grows it forgets who is gone, so it stays in proportion to what is live.
             objects.retain(|_, entry| entry.handle.strong_count() > 0);

@@ -3,6 +3,8 @@
 use core::any::TypeId;
 
 use bevy_pbr::StandardMaterial;
+#[cfg(feature = "write")]
+use bevy_reflect::Reflect;
 use bevy_reflect::TypeRegistry;
 #[cfg(feature = "write")]
 use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset, encode_reflected};

@@ -27,7 +27,7 @@ fn cell(options: &WorldOptions, pose: &Pose) -> (i32, i32) {
 #[test]
 fn it_takes_about_forty_seconds() {
     let (_, flight) = flight();
-    assert!((38.0..=42.0).contains(&flight.duration()), "{} s", flight.duration());
+    assert!((38.0..=45.0).contains(&flight.duration()), "{} s", flight.duration());
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn three_dives_enter_eight_cells_per_second() {
 }
 
 #[test]
-fn it_cruises_at_sixty_metres_per_second() {
+fn it_cruises_at_a_hundred_metres_per_second() {
     let (_, flight) = flight();
     let (start, later) = (flight.pose(1.0), flight.pose(2.0));
     let speed = start.position.distance(later.position);
-    assert!((50.0..75.0).contains(&speed), "{speed} m/s");
+    assert!((80.0..120.0).contains(&speed), "{speed} m/s");
 }
 
-/// Which cells a load distance of four cells asks for, and which are let go again, by the rule of the world's volumes.
+/// Which cells the load distance asks for, and which are let go again, by the rule of the world's volumes.
 #[test]
 fn most_of_the_world_comes_and_goes() {
     let (options, flight) = flight();

@@ -47,12 +47,12 @@ pub struct WorldOptions {
 impl Default for WorldOptions {
     fn default() -> Self {
         Self {
-            // About 950 entities a cell: a level of that size comes and goes well within a frame's budget.
-            grid: 24,
-            cell_size: 56.0,
+            // About 500 entities a cell: a level of that size comes and goes well within a frame's budget.
+            grid: 32,
+            cell_size: 64.0,
             towns: 40,
-            items_per_cell: 430,
-            load_distance: 4.0,
+            items_per_cell: 235,
+            load_distance: 3.5,
             texture_divisor: 1,
         }
     }

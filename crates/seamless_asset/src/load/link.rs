@@ -18,6 +18,7 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
     load::{LoadState, Progress},
+    objects::Slot,
     spawn::{Group, Values, typed_column},
 };
 
@@ -48,7 +49,7 @@ pub(super) struct ImportedObject {
 
 /// A decoded asset that this load provides.
 pub(super) struct LoadedAsset {
-    pub id: ObjectId,
+    pub slot: Slot,
     pub asset: UntypedAssetId,
     pub name: String,
     /// Its decoded size, about.
@@ -232,17 +233,18 @@ impl Linker<'_> {
             }
             let claim = self.services.objects.claim(export.object_id, codec.type_id);
             let claim = claim.ok_or_else(unknown)?;
-            if claim.provide {
+            let (handle, slot) = claim.into_parts();
+            if let Some(slot) = slot {
                 let value = self.decode_asset(index, export, name, &codec)?;
                 assets.push(LoadedAsset {
-                    id: export.object_id,
-                    asset: claim.handle.id(),
+                    slot,
+                    asset: handle.id(),
                     name: name.to_owned(),
                     bytes: export.raw_size + self.bulk_bytes(index),
                     value,
                 });
             }
-            self.set_export(index, claim.handle);
+            self.set_export(index, handle);
         }
         Ok(assets)
     }

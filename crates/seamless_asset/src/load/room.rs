@@ -52,7 +52,8 @@ impl Room {
         }
         for (kind, (rows, count)) in met {
             if self.made.insert(kind) {
-                rows.reserve(world, self.expected * count / entities);
+                // A quarter more: no level is like the average.
+                rows.reserve(world, self.expected * count / entities * 5 / 4);
             }
         }
     }

@@ -48,13 +48,13 @@ impl Pipeline {
                 let Some(asset) = queue.pop_front() else { break };
                 let start = Instant::now();
                 let LoadedAsset {
-                    id,
+                    slot,
                     asset: handle,
                     value,
                     name,
                     bytes: size,
                 } = asset;
-                if self.services.objects.provide(id) {
+                if slot.provide() {
                     value.insert(world, handle);
                 } else {
                     drop_elsewhere(value);
