@@ -6,7 +6,7 @@ use bevy_app::{TaskPoolOptions, TaskPoolPlugin};
 use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
 
 /// Of 100; about nice 10 on Unix: a tenth of the weight of a normal thread while cores are short, all of a core that is idle.
-const PRIORITY: u8 = 0;
+const PRIORITY: u8 = 25;
 
 /// Bevy's default task pools, whose IO and async-compute threads step back behind all others.
 ///

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 /// Part of the budget that is planned with; the rest absorbs what estimates miss.
-const PLANNED: f64 = 0.7;
+const PLANNED: f64 = 0.6;
 
 /// The units of work that are estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,8 @@ impl Estimates {
         let found = took.as_nanos() as f64 / items as f64;
         let known = &mut self.nanoseconds[work as usize];
         let weight = if found > *known { 0.25 } else { 0.1 };
-        *known += (found - *known) * weight;
+        // A unit that was interrupted tells nothing about the work.
+        *known += (found.min(*known * 4.0) - *known) * weight;
     }
 }
 

@@ -30,8 +30,9 @@ use crate::{
     settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
 };
 
-/// Levels that may wait for their leave while others are revealed; with more, leaves go first.
-const MAX_LEAVING: usize = 256;
+/// Levels that may always wait for their leave while others are revealed. With more, and more than are to stay, leaves go
+/// first in every other frame.
+const MAX_LEAVING: usize = 64;
 
 /// The state of the pipeline. Private: game code speaks to the [`Streamer`].
 #[derive(Resource)]
@@ -90,7 +91,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.check_gates(world, &settings);
         pipeline.find_lost_roots(world);
         // What is wanted is more urgent than what is not, until too much of that piles up.
-        if pipeline.count_leaving() < MAX_LEAVING {
+        if !pipeline.frame.is_multiple_of(2) || !pipeline.leaves_pile_up() {
             pipeline.reveal_levels(world, &mut budget);
             pipeline.leave_levels(world, &mut budget);
         } else {
@@ -125,9 +126,16 @@ pub(crate) fn roll_frame(
 }
 
 impl Pipeline {
-    fn count_leaving(&self) -> usize {
-        let leaving = |instance: &&Instance| matches!(instance.phase, Phase::Leaving { .. });
-        self.instances.values().filter(leaving).count()
+    fn leaves_pile_up(&self) -> bool {
+        let (mut leaving, mut live) = (0, 0);
+        for instance in self.instances.values() {
+            match instance.phase {
+                Phase::Leaving { .. } => leaving += 1,
+                Phase::Live { .. } => live += 1,
+                _ => {}
+            }
+        }
+        leaving > live.max(MAX_LEAVING)
     }
 
     fn take_commands(&mut self, world: &mut World) {
