@@ -18,7 +18,7 @@ pub struct Services(LoadServices);
 
 /// A level that is decoded and waits for its reveal.
 pub struct Decoded {
-    level: LoadedLevel,
+    level: Box<LoadedLevel>,
     /// Keeps the package's objects alive, as the pipeline does.
     _package: LoadedPackage,
 }
@@ -77,8 +77,8 @@ impl Services {
     }
 
     /// Moves a decoded level into the world.
-    pub fn reveal(&self, world: &mut World, decoded: Decoded, request: &InstanceRequest) -> Live {
-        let revealed = reveal::reveal(world, decoded.level, request, &self.0);
+    pub fn reveal(&self, world: &mut World, mut decoded: Decoded, request: &InstanceRequest) -> Live {
+        let revealed = reveal::reveal(world, &mut decoded.level, request, &self.0);
         Live {
             root: revealed.root,
             members: revealed.members,

@@ -57,9 +57,8 @@ impl ReservedEntities {
         &self.entities
     }
 
-    /// Takes the ids to spawn them all.
-    #[must_use]
-    pub fn take(mut self) -> Vec<Entity> {
+    /// Takes the ids to spawn them all; they do not return any more.
+    pub fn take(&mut self) -> Vec<Entity> {
         core::mem::take(&mut self.entities)
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Revealed {
     pub root: Entity,
     pub members: Members,
     /// To be dropped where it costs no frame time.
-    pub spent: Spent,
+    pub spent: (Spent, Vec<Entity>),
 }
 
 /// The entities of a level that is in the world, its root not counted.
@@ -40,28 +40,28 @@ pub(crate) struct Members {
     pub parents: Vec<Entity>,
 }
 
-/// Spawns a staged level whole: its root, and all its entities below.
+/// Spawns a staged level whole: its root, and all its entities below. What is left in `loaded` is memory only.
 pub(crate) fn reveal(
     world: &mut World,
-    loaded: LoadedLevel,
+    loaded: &mut LoadedLevel,
     request: &InstanceRequest,
     services: &LoadServices,
 ) -> Revealed {
-    let LoadedLevel {
-        level,
-        reserved,
-        root,
-        resources,
-    } = loaded;
+    let LoadedLevel { level, root, .. } = loaded;
     // From here on the ids are spawned, not returned.
-    drop(reserved.take());
+    let reserved = loaded.reserved.take();
     let registry = services.registry.read();
-    for resource in resources {
-        insert_resource(world, &*resource, &registry);
+    for resource in &loaded.resources {
+        insert_resource(world, &**resource, &registry);
     }
     let mut groups = Vec::with_capacity(level.groups.len() + 1);
-    groups.push(root_group(root, level.roots, request, level.objects));
-    groups.extend(level.groups);
+    groups.push(root_group(
+        *root,
+        core::mem::take(&mut level.roots),
+        request,
+        level.objects.clone(),
+    ));
+    groups.append(&mut level.groups);
     let codecs = services.codecs.clone();
     register(world, &groups, &codecs, &registry);
     let passes = LatePasses {
@@ -70,12 +70,12 @@ pub(crate) fn reveal(
     };
     let spent = spawn(world, groups, &passes);
     Revealed {
-        root,
+        root: *root,
         members: Members {
-            entities: level.entities,
-            parents: level.parents,
+            entities: core::mem::take(&mut level.entities),
+            parents: core::mem::take(&mut level.parents),
         },
-        spent,
+        spent: (spent, reserved),
     }
 }
 

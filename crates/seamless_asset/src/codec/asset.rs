@@ -58,15 +58,15 @@ pub trait AssetCodec: Send + Sync + 'static {
 
 /// An asset that is decoded, and waits to be moved into its [`Assets`].
 pub trait DecodedAsset: Send + Sync {
-    /// Moves the value in under `id`. `false` when nobody holds a handle of it any more.
-    fn insert(self: Box<Self>, world: &mut World, id: UntypedAssetId) -> bool;
+    /// Moves the value in under `id`, once. `false` when nobody holds a handle of it any more.
+    fn insert(&mut self, world: &mut World, id: UntypedAssetId) -> bool;
 
     /// Whether a renderer will prepare it; see [`AssetCodec::is_rendered`].
     fn is_rendered(&self) -> bool;
 }
 
 struct Decoded<A: Asset> {
-    asset: A,
+    asset: Option<A>,
     is_rendered: bool,
 }
 
@@ -75,11 +75,12 @@ impl<A: Asset> DecodedAsset for Decoded<A> {
         self.is_rendered
     }
 
-    fn insert(self: Box<Self>, world: &mut World, id: UntypedAssetId) -> bool {
+    fn insert(&mut self, world: &mut World, id: UntypedAssetId) -> bool {
         let (Ok(id), Some(mut assets)) = (id.try_typed::<A>(), world.get_resource_mut::<Assets<A>>()) else {
             return false;
         };
-        assets.insert(id, self.asset).is_ok()
+        let Some(asset) = self.asset.take() else { return false };
+        assets.insert(id, asset).is_ok()
     }
 }
 
@@ -111,7 +112,10 @@ impl ErasedAssetCodec {
             decode: |data, bulk, context| {
                 let asset = C::decode(data, bulk, context)?;
                 let is_rendered = C::is_rendered(&asset);
-                Ok(Box::new(Decoded { asset, is_rendered }))
+                Ok(Box::new(Decoded {
+                    asset: Some(asset),
+                    is_rendered,
+                }))
             },
             provider: |world| Some(world.get_resource::<Assets<C::Asset>>()?.get_handle_provider()),
             #[cfg(feature = "write")]

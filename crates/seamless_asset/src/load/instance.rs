@@ -8,10 +8,7 @@ use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_package::ObjectId;
 
-use super::{
-    InstanceId, InstanceRequest, Progress,
-    link::{ImportedObject, LoadedLevel},
-};
+use super::{InstanceId, InstanceRequest, Progress, link::LoadedLevel};
 use crate::reveal::Members;
 
 /// On the root entity of a live level instance. The level's own entities are its descendants.
@@ -46,7 +43,7 @@ pub(super) enum Phase {
     /// Its task runs.
     Loading(Arc<Progress>),
     /// Decoded; waits for packages, gates and its turn.
-    Staged(Box<LoadedLevel>, Vec<ImportedObject>),
+    Staged(Box<LoadedLevel>),
     /// In the world.
     Live { root: Entity, members: Members },
     /// Still in the world, about to leave.

@@ -1,13 +1,14 @@
 //! Links and decodes one package whose bytes are there. Pure but for handles and entity ids; see [`decode`].
 
 use core::any::TypeId;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::{
     entity::Entity,
     hierarchy::{ChildOf, Children},
 };
+use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, TypeRegistry};
 use seamless_package::{Export, ObjectId, ObjectRef, Package, RefTarget, Schema};
 
@@ -27,21 +28,19 @@ pub(super) struct LoadedPackage {
     /// The name it was cooked under, which imports of others use.
     pub name: String,
     /// Every object that it exports.
-    pub exports: Vec<ObjectId>,
-    /// The objects that it imports, to check against the exports of their packages.
-    pub imports: Vec<ImportedObject>,
-    /// Handles of its assets; they keep the objects alive as long as the package is in use.
+    pub exports: HashSet<ObjectId>,
+    /// Handles of its assets and of those it imports; they keep the objects alive as long as the package is in use.
     pub handles: Vec<UntypedHandle>,
-    /// Handles of imported assets.
-    pub imported: Vec<UntypedHandle>,
     /// Values to move into `Assets`, in an order in which references come first.
-    pub assets: Vec<LoadedAsset>,
+    pub assets: VecDeque<LoadedAsset>,
+    /// The values that a renderer will prepare.
+    pub rendered: Vec<UntypedAssetId>,
     /// The level, when one was asked for.
-    pub level: Option<LoadedLevel>,
+    pub level: Option<Box<LoadedLevel>>,
 }
 
 /// An import, by name.
-pub(super) struct ImportedObject {
+pub(crate) struct ImportedObject {
     pub id: ObjectId,
     pub package: String,
     pub object: String,
@@ -63,6 +62,8 @@ pub(crate) struct LoadedLevel {
     pub reserved: ReservedEntities,
     pub root: Entity,
     pub resources: Vec<Box<dyn Reflect>>,
+    /// The objects that its package imports, to check against the exports of their packages.
+    pub imports: Vec<ImportedObject>,
 }
 
 /// What a class of the package stands for in this app.
@@ -112,15 +113,13 @@ pub(super) fn decode(
     let assets = linker.decode_assets(&job.progress)?;
     let level = if job.level { Some(linker.decode_level()?) } else { None };
     let Linker { imports, exports, .. } = linker;
+    let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
     Ok(LoadedPackage {
         name: package.name().to_owned(),
         exports: package.exports().iter().map(|export| export.object_id).collect(),
-        imports: (0..package.imports().len())
-            .filter_map(|index| imported_object(&package, index))
-            .collect(),
-        handles: exports.into_iter().flatten().collect(),
-        imported: imports.into_iter().flatten().collect(),
-        assets,
+        handles: exports.into_iter().chain(imports).flatten().collect(),
+        rendered: rendered.map(|asset| asset.asset).collect(),
+        assets: assets.into(),
         level,
     })
 }
@@ -313,7 +312,7 @@ impl Linker<'_> {
         }
     }
 
-    fn decode_level(&self) -> Result<LoadedLevel, Stop> {
+    fn decode_level(&self) -> Result<Box<LoadedLevel>, Stop> {
         let mut found = None;
         let mut resources = Vec::new();
         for (index, export) in self.package.exports().iter().enumerate() {
@@ -358,7 +357,7 @@ impl Linker<'_> {
         index: usize,
         table: LevelTable,
         resources: Vec<Box<dyn Reflect>>,
-    ) -> Result<LoadedLevel, Stop> {
+    ) -> Result<Box<LoadedLevel>, Stop> {
         // One more for the root. Whatever goes wrong below, the guard gives the ids back.
         let reserved = self.services.pool.reserve(table.ids.len() + 1);
         let Some((&root, entities)) = reserved.as_slice().split_first() else {
@@ -393,12 +392,16 @@ impl Linker<'_> {
             roots,
             objects: Arc::new(table.ids.iter().map(|id| id.0).zip(entities.iter().copied()).collect()),
         };
-        Ok(LoadedLevel {
+        let imports = 0..self.package.imports().len();
+        Ok(Box::new(LoadedLevel {
             level,
             root,
             reserved,
             resources,
-        })
+            imports: imports
+                .filter_map(|index| imported_object(self.package, index))
+                .collect(),
+        }))
     }
 
     fn decode_group(

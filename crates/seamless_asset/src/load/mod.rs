@@ -22,6 +22,7 @@ mod streamer;
 mod task;
 #[cfg(test)]
 mod tests;
+mod waste;
 
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::Arc;

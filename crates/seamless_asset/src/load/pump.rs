@@ -12,7 +12,6 @@ use bevy_asset::AssetPath;
 use bevy_ecs::prelude::*;
 use bevy_log::error;
 use bevy_platform::{collections::HashMap, time::Instant};
-use bevy_tasks::AsyncComputeTaskPool;
 
 use super::{
     InstanceEvent, InstanceId, Progress, Streamer,
@@ -23,6 +22,7 @@ use super::{
     room::Room,
     streamer::Command,
     task::{LoadServices, Read, Stop},
+    waste::Waste,
 };
 use crate::{
     error::{LoadError, LoadErrorKind},
@@ -46,6 +46,7 @@ pub(crate) struct Pipeline {
     events: Vec<InstanceEvent>,
     largest: Option<String>,
     room: Room,
+    waste: Waste,
     frame: u64,
 }
 
@@ -70,6 +71,7 @@ impl Pipeline {
             events: Vec::new(),
             largest: None,
             room: Room::default(),
+            waste: Waste::default(),
             frame: 0,
         }
     }
@@ -100,6 +102,7 @@ pub(crate) fn pump(world: &mut World) {
         }
         pipeline.largest = budget.largest();
         pipeline.publish(world);
+        pipeline.waste.carry_off();
     });
     world.resource::<StreamingClock>().add(start.elapsed());
 }
@@ -179,8 +182,8 @@ impl Pipeline {
                 self.stop_task(id, &progress);
                 self.cancel(world, id);
             }
-            Phase::Staged(level, imports) => {
-                drop_elsewhere((level, imports));
+            Phase::Staged(level) => {
+                self.waste.put(level);
                 self.cancel(world, id);
             }
             Phase::Queued => self.cancel(world, id),
@@ -211,7 +214,7 @@ impl Pipeline {
         error!("level `{}` cannot be loaded: {error}", instance.request.name);
         match core::mem::replace(&mut instance.phase, Phase::Failed) {
             Phase::Loading(progress) => self.stop_task(id, &progress),
-            other => drop_elsewhere(other),
+            other => self.waste.put(other),
         }
         world.resource_mut::<StreamingStats>().failed += 1;
         self.events.push(InstanceEvent::Failed { id, error });
@@ -240,8 +243,7 @@ impl Pipeline {
             } else {
                 world.resource::<RevealGates>().forget(&entry.assets);
             }
-            // Dropping many handles and values takes time; a task has it.
-            drop_elsewhere(entry);
+            self.waste.put(entry);
         }
     }
 
@@ -280,33 +282,26 @@ impl Pipeline {
         mut loaded: LoadedPackage,
     ) {
         let level = loaded.level.take();
-        let imports = core::mem::take(&mut loaded.imports);
         let entry = self.packages.get_mut(path);
         if let Some(entry) = entry.filter(|entry| entry.is_loaded_by(progress)) {
             entry.name = loaded.name;
-            entry.exports = loaded.exports.into_iter().collect();
+            entry.exports = loaded.exports;
             entry.handles = loaded.handles;
-            entry.handles.append(&mut loaded.imported);
-            entry.assets = loaded
-                .assets
-                .iter()
-                .filter(|asset| asset.value.is_rendered())
-                .map(|asset| asset.asset)
-                .collect();
+            entry.assets = loaded.rendered;
             entry.bytes = read.bytes;
-            entry.status = PackageStatus::Inserting(loaded.assets.into());
+            entry.status = PackageStatus::Inserting(loaded.assets);
         } else {
             if progress.is_cancelled() {
                 world.resource_mut::<StreamingStats>().bytes_wasted += read.bytes;
             }
-            drop_elsewhere(loaded);
+            self.waste.put(loaded);
         }
         let waiting = instance.and_then(|id| self.instances.get_mut(&id));
         match (waiting, level) {
             (Some(instance), Some(level)) if matches!(instance.phase, Phase::Loading(_)) => {
-                instance.phase = Phase::Staged(Box::new(level), imports);
+                instance.phase = Phase::Staged(level);
             }
-            (_, level) => drop_elsewhere((level, imports)),
+            (_, level) => self.waste.put(level),
         }
     }
 
@@ -349,9 +344,4 @@ impl Pipeline {
             self.fail(world, id, error);
         }
     }
-}
-
-/// Drops something large on a task.
-fn drop_elsewhere<T: Send + 'static>(value: T) {
-    AsyncComputeTaskPool::get().spawn(async move { drop(value) }).detach();
 }

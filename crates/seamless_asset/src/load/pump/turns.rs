@@ -6,7 +6,7 @@ use bevy_ecs::{message::Messages, prelude::*};
 use bevy_log::warn;
 use bevy_platform::time::Instant;
 
-use super::{Pipeline, drop_elsewhere};
+use super::Pipeline;
 use crate::{
     error::{LoadError, LoadErrorKind},
     gate::RevealGates,
@@ -14,7 +14,6 @@ use crate::{
         InstanceEvent, InstanceId, LoadState, Streamer,
         budget::{FrameBudget, Work},
         instance::{Phase, by_priority},
-        link::LoadedAsset,
         packages::{PackageEntry, PackageStatus},
     },
     reveal,
@@ -45,24 +44,17 @@ impl Pipeline {
                 if !fits || !budget.allows(estimate) {
                     return;
                 }
-                let Some(asset) = queue.pop_front() else { break };
+                let Some(mut asset) = queue.pop_front() else { break };
                 let start = Instant::now();
-                let LoadedAsset {
-                    slot,
-                    asset: handle,
-                    value,
-                    name,
-                    bytes: size,
-                } = asset;
-                if slot.provide() {
-                    value.insert(world, handle);
-                } else {
-                    drop_elsewhere(value);
+                let size = asset.bytes;
+                if asset.slot.provide() {
+                    asset.value.insert(world, asset.asset);
                 }
                 let took = start.elapsed();
                 bytes += size;
                 self.estimates.learn(Work::Insert, size, took);
-                budget.book(took, || format!("insert {name} of {path} ({size} bytes)"));
+                budget.book(took, || format!("insert {} of {path} ({size} bytes)", asset.name));
+                self.waste.put(asset);
             }
             world.resource::<RevealGates>().watch(&entry.assets);
             entry.status = PackageStatus::Gated { since: self.frame };
@@ -141,7 +133,7 @@ impl Pipeline {
             });
             let mut stats = world.resource_mut::<StreamingStats>();
             stats.left += 1;
-            drop_elsewhere(members);
+            self.waste.put(members);
         }
     }
 
@@ -166,19 +158,19 @@ impl Pipeline {
             let Some(instance) = self.instances.get_mut(&id) else {
                 continue;
             };
-            let Phase::Staged(level, _) = &instance.phase else {
+            let Phase::Staged(level) = &instance.phase else {
                 continue;
             };
             let count = level.level.entities.len() as u64;
             if !budget.allows(self.estimates.of(Work::Reveal, count)) {
                 return;
             }
-            let Phase::Staged(level, _) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
+            let Phase::Staged(mut level) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
                 continue;
             };
             self.room.make(world, &level.level.groups);
             let start = Instant::now();
-            let revealed = reveal::reveal(world, *level, &instance.request, &self.services);
+            let revealed = reveal::reveal(world, &mut level, &instance.request, &self.services);
             let took = start.elapsed();
             self.estimates.learn(Work::Reveal, count, took);
             budget.book(took, || format!("reveal {} ({count} entities)", instance.request.name));
@@ -191,7 +183,7 @@ impl Pipeline {
                 root: revealed.root,
                 members: revealed.members,
             };
-            drop_elsewhere(revealed.spent);
+            self.waste.put((revealed.spent, level));
             world.resource_mut::<StreamingStats>().revealed += 1;
         }
     }
@@ -201,11 +193,10 @@ impl Pipeline {
         let Some(instance) = self.instances.get(&id) else {
             return Ok(());
         };
-        let Phase::Staged(_, imports) = &instance.phase else {
+        let Phase::Staged(level) = &instance.phase else {
             return Ok(());
         };
-        for import in imports {
-            let file = instance.request.package.to_string();
+        for import in &level.imports {
             let from = instance
                 .packages()
                 .filter_map(|path| self.packages.get(path))
@@ -220,6 +211,7 @@ impl Pipeline {
                 },
                 Some(_) => continue,
             };
+            let file = instance.request.package.to_string();
             return Err(Box::new(LoadError::object(file, import.object.clone(), kind)));
         }
         Ok(())
