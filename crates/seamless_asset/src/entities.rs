@@ -1,6 +1,6 @@
 //! Entity ids for levels that are still loading. See [`EntityPool`].
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use bevy_ecs::{
     entity::{Entity, RemoteAllocator},
@@ -37,7 +37,12 @@ impl EntityPool {
 
     /// Gives what came back to the world's allocator. Call it on the main thread, once a frame.
     pub fn free_returned(&self, world: &mut World) {
-        let returned = core::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
+        let returned = match self.returned.try_lock() {
+            Ok(mut returned) => core::mem::take(&mut *returned),
+            Err(TryLockError::Poisoned(returned)) => core::mem::take(&mut *returned.into_inner()),
+            // A task is just returning some; next frame is soon enough.
+            Err(TryLockError::WouldBlock) => return,
+        };
         if !returned.is_empty() && world.entity_allocator().has_remote_allocator(&self.allocator) {
             world.entity_allocator_mut().free_many(&returned);
         }

@@ -20,9 +20,9 @@ mod pump;
 mod room;
 mod streamer;
 mod task;
+mod tasks;
 #[cfg(test)]
 mod tests;
-mod waste;
 
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::Arc;

@@ -3,10 +3,7 @@
 mod start;
 mod turns;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bevy_asset::AssetPath;
 use bevy_ecs::prelude::*;
@@ -22,7 +19,7 @@ use super::{
     room::Room,
     streamer::Command,
     task::{LoadServices, Read, Stop},
-    waste::Waste,
+    tasks::{Finished, Tasks},
 };
 use crate::{
     error::{LoadError, LoadErrorKind},
@@ -40,38 +37,27 @@ pub(crate) struct Pipeline {
     services: LoadServices,
     instances: BTreeMap<InstanceId, Instance>,
     packages: HashMap<AssetPath<'static>, PackageEntry>,
-    finished: Arc<Mutex<Vec<Finished>>>,
+    tasks: Tasks,
     in_flight: usize,
     estimates: Estimates,
     events: Vec<InstanceEvent>,
     largest: Option<String>,
     room: Room,
-    waste: Waste,
     frame: u64,
-}
-
-/// The end of a task.
-struct Finished {
-    path: AssetPath<'static>,
-    instance: Option<InstanceId>,
-    progress: Arc<Progress>,
-    read: Read,
-    result: Result<LoadedPackage, Stop>,
 }
 
 impl Pipeline {
     pub fn new(services: LoadServices) -> Self {
         Self {
+            tasks: Tasks::new(services.clone()),
             services,
             instances: BTreeMap::new(),
             packages: HashMap::default(),
-            finished: Arc::default(),
             in_flight: 0,
             estimates: Estimates::default(),
             events: Vec::new(),
             largest: None,
             room: Room::default(),
-            waste: Waste::default(),
             frame: 0,
         }
     }
@@ -102,7 +88,7 @@ pub(crate) fn pump(world: &mut World) {
         }
         pipeline.largest = budget.largest();
         pipeline.publish(world);
-        pipeline.waste.carry_off();
+        pipeline.tasks.carry_off();
     });
     world.resource::<StreamingClock>().add(start.elapsed());
 }
@@ -183,7 +169,7 @@ impl Pipeline {
                 self.cancel(world, id);
             }
             Phase::Staged(level) => {
-                self.waste.put(level);
+                self.tasks.drop_later(level);
                 self.cancel(world, id);
             }
             Phase::Queued => self.cancel(world, id),
@@ -214,7 +200,7 @@ impl Pipeline {
         error!("level `{}` cannot be loaded: {error}", instance.request.name);
         match core::mem::replace(&mut instance.phase, Phase::Failed) {
             Phase::Loading(progress) => self.stop_task(id, &progress),
-            other => self.waste.put(other),
+            other => self.tasks.drop_later(other),
         }
         world.resource_mut::<StreamingStats>().failed += 1;
         self.events.push(InstanceEvent::Failed { id, error });
@@ -243,13 +229,12 @@ impl Pipeline {
             } else {
                 world.resource::<RevealGates>().forget(&entry.assets);
             }
-            self.waste.put(entry);
+            self.tasks.drop_later(entry);
         }
     }
 
     fn take_results(&mut self, world: &mut World) {
-        let finished = core::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
-        for finished in finished {
+        while let Some(finished) = self.tasks.next_finished() {
             self.in_flight = self.in_flight.saturating_sub(1);
             let wasted = finished.result.is_err();
             let mut stats = world.resource_mut::<StreamingStats>();
@@ -294,14 +279,14 @@ impl Pipeline {
             if progress.is_cancelled() {
                 world.resource_mut::<StreamingStats>().bytes_wasted += read.bytes;
             }
-            self.waste.put(loaded);
+            self.tasks.drop_later(loaded);
         }
         let waiting = instance.and_then(|id| self.instances.get_mut(&id));
         match (waiting, level) {
             (Some(instance), Some(level)) if matches!(instance.phase, Phase::Loading(_)) => {
                 instance.phase = Phase::Staged(level);
             }
-            (_, level) => self.waste.put(level),
+            (_, level) => self.tasks.drop_later(level),
         }
     }
 

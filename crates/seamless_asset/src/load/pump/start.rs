@@ -1,16 +1,14 @@
 //! From the queue to the tasks: which requests start, and what they load.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use bevy_tasks::IoTaskPool;
-
-use super::{Finished, Pipeline};
+use super::Pipeline;
 use crate::{
     load::{
         InstanceId, Progress,
         instance::{Phase, by_priority},
         packages::PackageEntry,
-        task::{Job, LoadServices, Read, load_package},
+        task::Job,
     },
     settings::StreamingSettings,
 };
@@ -55,7 +53,8 @@ impl Pipeline {
                         level: false,
                         progress: progress.clone(),
                     };
-                    Self::spawn(&self.services, &self.finished, &mut self.in_flight, job, None);
+                    self.tasks.start(job, None);
+                    self.in_flight += 1;
                     self.packages.entry(path).or_insert(PackageEntry::loading(progress))
                 }
             };
@@ -68,38 +67,12 @@ impl Pipeline {
             level: true,
             progress: Arc::clone(&progress),
         };
-        Self::spawn(&self.services, &self.finished, &mut self.in_flight, job, Some(id));
+        self.tasks.start(job, Some(id));
+        self.in_flight += 1;
         let entry = self
             .packages
             .entry(own)
             .or_insert_with(|| PackageEntry::loading(progress));
         entry.users.insert(id);
-    }
-
-    fn spawn(
-        services: &LoadServices,
-        finished: &Arc<Mutex<Vec<Finished>>>,
-        in_flight: &mut usize,
-        job: Job,
-        instance: Option<InstanceId>,
-    ) {
-        *in_flight += 1;
-        let (services, finished) = (services.clone(), finished.clone());
-        IoTaskPool::get()
-            .spawn(async move {
-                let (path, progress) = (job.path.clone(), job.progress.clone());
-                let mut read = Read::default();
-                let result = load_package(services, job, &mut read).await;
-                let done = Finished {
-                    path,
-                    instance,
-                    progress,
-                    read,
-                    result,
-                };
-                finished.lock().unwrap_or_else(PoisonError::into_inner).push(done);
-            })
-            // It is cancelled by a flag, so that what it holds always comes back.
-            .detach();
     }
 }

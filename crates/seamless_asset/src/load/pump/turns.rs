@@ -54,7 +54,7 @@ impl Pipeline {
                 bytes += size;
                 self.estimates.learn(Work::Insert, size, took);
                 budget.book(took, || format!("insert {} of {path} ({size} bytes)", asset.name));
-                self.waste.put(asset);
+                self.tasks.drop_later(asset);
             }
             world.resource::<RevealGates>().watch(&entry.assets);
             entry.status = PackageStatus::Gated { since: self.frame };
@@ -133,7 +133,7 @@ impl Pipeline {
             });
             let mut stats = world.resource_mut::<StreamingStats>();
             stats.left += 1;
-            self.waste.put(members);
+            self.tasks.drop_later(members);
         }
     }
 
@@ -183,7 +183,7 @@ impl Pipeline {
                 root: revealed.root,
                 members: revealed.members,
             };
-            self.waste.put((revealed.spent, level));
+            self.tasks.drop_later((revealed.spent, level));
             world.resource_mut::<StreamingStats>().revealed += 1;
         }
     }

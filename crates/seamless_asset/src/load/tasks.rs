@@ -1,0 +1,102 @@
+//! The main thread's side of the tasks. See [`Tasks`].
+
+use core::any::Any;
+use std::sync::Arc;
+
+use async_channel::{Receiver, Sender, unbounded};
+use bevy_asset::AssetPath;
+use bevy_tasks::{AsyncComputeTaskPool, IoTaskPool, TaskPool};
+
+use super::{
+    InstanceId, Progress,
+    link::LoadedPackage,
+    task::{Job, LoadServices, Read, Stop, load_package},
+};
+
+/// The end of a task.
+pub(super) struct Finished {
+    pub path: AssetPath<'static>,
+    pub instance: Option<InstanceId>,
+    pub progress: Arc<Progress>,
+    pub read: Read,
+    pub result: Result<LoadedPackage, Stop>,
+}
+
+type Waste = Vec<Box<dyn Any + Send + Sync>>;
+
+/// Starts tasks, takes their results, and lets a task drop what nobody needs any more, all without a lock that a task may hold.
+///
+/// Tasks run at a low priority: one that was put to sleep with a lock in its hand makes the frame wait until it runs again.
+/// To spawn a task is to take such a lock, so a task does that too.
+pub(super) struct Tasks {
+    jobs: Sender<(Job, Option<InstanceId>)>,
+    finished: Receiver<Finished>,
+    waste: Waste,
+    carrier: Sender<Waste>,
+}
+
+impl Tasks {
+    pub fn new(services: LoadServices) -> Self {
+        let (jobs, queue) = unbounded();
+        let (results, finished) = unbounded();
+        let io = IoTaskPool::get_or_init(TaskPool::default);
+        AsyncComputeTaskPool::get_or_init(TaskPool::default);
+        io.spawn(start_jobs(services, queue, results)).detach();
+        let (carrier, wasted) = unbounded::<Waste>();
+        let carry = async move { while wasted.recv().await.is_ok() {} };
+        AsyncComputeTaskPool::get().spawn(carry).detach();
+        Self {
+            jobs,
+            finished,
+            waste: Vec::new(),
+            carrier,
+        }
+    }
+
+    /// Starts a load.
+    pub fn start(&self, job: Job, instance: Option<InstanceId>) {
+        // The other end lives as long as this one.
+        let _ = self.jobs.try_send((job, instance));
+    }
+
+    /// The next load that came to its end.
+    pub fn next_finished(&self) -> Option<Finished> {
+        self.finished.try_recv().ok()
+    }
+
+    /// Lets a task drop `value`, after [`carry_off`](Self::carry_off).
+    ///
+    /// What a task allocated goes this way: to free it takes time, and with most allocators a lock of the thread that allocated.
+    pub fn drop_later<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.waste.push(Box::new(value));
+    }
+
+    /// Hands everything that is to be dropped to a task. Once a frame.
+    pub fn carry_off(&mut self) {
+        if !self.waste.is_empty() {
+            let _ = self.carrier.try_send(core::mem::take(&mut self.waste));
+        }
+    }
+}
+
+/// Starts each job as a task of its own; ends with the app.
+async fn start_jobs(services: LoadServices, queue: Receiver<(Job, Option<InstanceId>)>, results: Sender<Finished>) {
+    while let Ok((job, instance)) = queue.recv().await {
+        let (services, results) = (services.clone(), results.clone());
+        let task = async move {
+            let (path, progress) = (job.path.clone(), job.progress.clone());
+            let mut read = Read::default();
+            let result = load_package(services, job, &mut read).await;
+            let finished = Finished {
+                path,
+                instance,
+                progress,
+                read,
+                result,
+            };
+            let _ = results.try_send(finished);
+        };
+        // It is cancelled by a flag, so that what it holds always comes back.
+        IoTaskPool::get().spawn(task).detach();
+    }
+}
