@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use bevy_app::{TaskPoolOptions, TaskPoolPlugin};
-use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
-
-/// Of 100; about nice 10 on Unix: a tenth of the weight of a normal thread while cores are short, all of a core that is idle.
-const PRIORITY: u8 = 25;
+use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
 /// Bevy's default task pools, whose IO and async-compute threads step back behind all others.
 ///
 /// Reading and decoding take whole cores for milliseconds. On a machine with few cores the system would give such a thread
-/// a slice of the main thread's time in the middle of a frame; with a lower priority it waits for the frame to end. Bevy compiles
-/// pipelines on the same pool, which then take a little longer on a busy machine.
+/// a slice of the main thread's time in the middle of a frame, milliseconds long and most likely when the main thread has just given
+/// it work. With the lowest priority it waits for the frame to end. Bevy compiles pipelines on the same pool, which
+/// then take a little longer on a busy machine.
 ///
 /// ```no_run
 /// # use bevy_app::{App, PluginGroup, PluginGroupBuilder}; struct DefaultPlugins;
@@ -30,11 +28,23 @@ pub fn background_task_pools() -> TaskPoolPlugin {
 }
 
 fn step_back() {
-    let lowered = ThreadPriorityValue::try_from(PRIORITY)
-        .map(ThreadPriority::Crossplatform)
-        .map_err(|error| error.to_string())
-        .and_then(|priority| set_current_thread_priority(priority).map_err(|error| format!("{error:?}")));
-    if let Err(error) = lowered {
-        bevy_log::debug!("a background thread keeps its priority: {error}");
+    let lowest = ThreadPriority::Crossplatform(ThreadPriorityValue::default());
+    if let Err(error) = set_priority(lowest) {
+        bevy_log::debug!("a background thread keeps its priority: {error:?}");
     }
+}
+
+/// A batch thread does not interrupt the thread that wakes it, whatever its priority; other systems have no such policy.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn set_priority(priority: ThreadPriority) -> Result<(), thread_priority::Error> {
+    use thread_priority::{
+        NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
+    };
+    let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Batch);
+    set_thread_priority_and_policy(thread_native_id(), priority, policy)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn set_priority(priority: ThreadPriority) -> Result<(), thread_priority::Error> {
+    thread_priority::set_current_thread_priority(priority)
 }
