@@ -8,8 +8,8 @@ use thread_priority::{ThreadPriority, ThreadPriorityValue};
 /// Bevy's default task pools, whose IO and async-compute threads step back behind all others.
 ///
 /// Reading and decoding take whole cores for milliseconds. On a machine with few cores the system would give such a thread
-/// a slice of the main thread's time in the middle of a frame, milliseconds long and most likely when the main thread has just given
-/// it work. With the lowest priority it waits for the frame to end. Bevy compiles pipelines on the same pool, which
+/// a slice of the main thread's time in the middle of a frame, milliseconds long and most likely when the main thread has just given it
+/// work. With the lowest priority it waits for the frame to end. Bevy compiles pipelines on the same pool, which
 /// then take a little longer on a busy machine.
 ///
 /// ```no_run
@@ -28,7 +28,7 @@ pub fn background_task_pools() -> TaskPoolPlugin {
 }
 
 fn step_back() {
-    let lowest = ThreadPriority::Crossplatform(ThreadPriorityValue::default());
+    let lowest = ThreadPriority::Crossplatform(ThreadPriorityValue::MIN);
     if let Err(error) = set_priority(lowest) {
         bevy_log::debug!("a background thread keeps its priority: {error:?}");
     }

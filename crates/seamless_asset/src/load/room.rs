@@ -10,6 +10,9 @@ use crate::spawn::{Group, TypedRows, Values};
 /// Levels with fewer entities do not tell what the others consist of.
 const TELLING: usize = 64;
 
+/// A set of components gets at least this part of the room.
+const LEAST_SHARE: usize = 8;
+
 /// Entities that room is made for, at most: whatever a manifest says, it is some hundred megabytes of address space.
 const MOST: usize = 1 << 20;
 
@@ -52,8 +55,9 @@ impl Room {
         }
         for (kind, (rows, count)) in met {
             if self.made.insert(kind) {
-                // A quarter more: no level is like the average.
-                rows.reserve(world, self.expected * count / entities * 5 / 4);
+                // No level is like the average: a quarter more, and not too little of what the first one has little of.
+                let share = self.expected * count / entities * 5 / 4;
+                rows.reserve(world, share.max(self.expected / LEAST_SHARE));
             }
         }
     }
