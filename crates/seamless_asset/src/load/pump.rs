@@ -72,7 +72,7 @@ pub(crate) fn pump(world: &mut World) {
         let mut budget = FrameBudget::new(settings.budget, spent);
         pipeline.frame = world.resource::<StreamingStats>().frame;
         pipeline.services.pool.free_returned(world);
-        pipeline.take_commands(world);
+        pipeline.take_commands(world, &mut budget);
         pipeline.take_results(world);
         pipeline.start_tasks(&settings);
         pipeline.insert_assets(world, &settings, &mut budget);
@@ -127,7 +127,7 @@ impl Pipeline {
         leaving > live.max(MAX_LEAVING)
     }
 
-    fn take_commands(&mut self, world: &mut World) {
+    fn take_commands(&mut self, world: &mut World, budget: &mut FrameBudget) {
         let commands = core::mem::take(&mut world.resource_mut::<Streamer>().commands);
         for command in commands {
             match command {
@@ -148,7 +148,11 @@ impl Pipeline {
                     }
                 }
                 Command::Unload(id) => self.unload(world, id),
-                Command::Expect(entities) => self.room.expect(world, entities),
+                Command::Expect(entities) => {
+                    let start = Instant::now();
+                    self.room.expect(world, entities);
+                    budget.book(start.elapsed(), || format!("make room for {entities} entities"));
+                }
             }
         }
     }

@@ -65,7 +65,8 @@ impl Room {
 
 /// Bevy's list of where each entity is grows with the largest index in use.
 fn make_room_for_ids(world: &mut World, count: usize) {
-    let mut ids: Vec<Entity> = (0..count).map(|_| world.entity_allocator().alloc()).collect();
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    let mut ids: Vec<Entity> = world.entity_allocator().alloc_many(count).collect();
     let Some(last) = (0..ids.len()).max_by_key(|at| ids[*at].index()) else {
         return;
     };
