@@ -11,7 +11,7 @@ use crate::spawn::{Group, TypedRows, Values};
 const TELLING: usize = 64;
 
 /// A set of components gets at least this part of the room.
-const LEAST_SHARE: usize = 8;
+const LEAST_SHARE: usize = 4;
 
 /// Entities that room is made for, at most: whatever a manifest says, it is some hundred megabytes of address space.
 const MOST: usize = 1 << 20;
