@@ -63,8 +63,8 @@ pub(crate) fn resolve_manifests(
             Some(_) => {}
             None => match assets.get(world) {
                 Some(Ok(manifest)) => {
-                    // Twice: after a teleport, the levels of both places are live for a moment.
-                    streamer.expect_entities(2 * manifest.peak_entities as usize);
+                    // After a teleport the levels of both places are live, and those that leave wait for their turn.
+                    streamer.expect_entities(3 * manifest.peak_entities as usize);
                     build(&mut commands, entity, world, manifest, &requests);
                 }
                 Some(Err(error)) => {
