@@ -319,9 +319,9 @@ fn the_world_file_names_every_level_once() {
     let text = fs::read_to_string(&summary.world_file).unwrap();
     ron::from_str::<ron::Value>(&text).unwrap();
     assert_eq!(text.matches("source:").count() as u64, summary.levels);
-    assert_eq!(text.matches("unload_margin: 28.0").count() as u64, summary.levels - 1);
+    assert_eq!(text.matches("unload_margin: 32.0").count() as u64, summary.levels - 1);
     assert!(text.contains(
-        "(name: \"around cell_1_0\", shape: Box(min: (-168.0, -500.0, -224.0), max: (336.0, 2000.0, 280.0))"
+        "(name: \"around cell_1_0\", shape: Box(min: (-160.0, -500.0, -224.0), max: (352.0, 2000.0, 288.0))"
     ));
     for line in text.lines().filter(|line| line.contains("source:")) {
         let source = line.split("source: \"").nth(1).unwrap().split('"').next().unwrap();

@@ -19,7 +19,7 @@ use seamless_package::{Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Rol
 
 use super::{InstanceEvent, InstanceId, InstanceRequest, LoadState, Streamer};
 use crate::{
-    EntityPool, LiveObjectsResource, LoadErrorKind, SeamlessAssetPlugin, StreamingStats,
+    EntityPool, LiveObjectsResource, LoadErrorKind, SeamlessAssetApp, SeamlessAssetPlugin, StreamingStats,
     codec::{Codecs, EncodeContext, Encoding, EntityRows, schema},
     level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder},
 };
@@ -227,8 +227,27 @@ fn error_of(app: &mut App, id: InstanceId) -> LoadErrorKind {
 #[test]
 fn a_level_is_revealed_whole_and_leaves_whole() {
     let dir = Dir::default();
+    drop(comes_and_goes_whole(app(&dir), &dir, 50));
+}
+
+/// The same from typed rows, in a table that has room for what is expected.
+#[test]
+fn announced_sets_come_and_go_alike() {
+    let dir = Dir::default();
     let mut app = app(&dir);
-    put(&dir, "a.pkg", chain(&app, "a.pkg", 50, None));
+    app.add_spawn_row::<(Transform, Mesh3d, Likes, ChildOf)>();
+    app.world_mut().resource_mut::<Streamer>().expect_entities(5_000);
+    app.update();
+    let app = comes_and_goes_whole(app, &dir, 100);
+    let likes = app.world().component_id::<Likes>().unwrap();
+    let mut tables = app.world().storages().tables.iter();
+    let table = tables.find(|table| table.has_column(likes)).unwrap();
+    assert!(table.capacity() >= 5_000, "room for {}", table.capacity());
+}
+
+fn comes_and_goes_whole(mut app: App, dir: &Dir, count: u32) -> App {
+    put(dir, "a.pkg", chain(&app, "a.pkg", count, None));
+    let count = count as usize;
     let before = app.world().entities().count_spawned();
     let id = load(&mut app, "a.pkg", &[]);
     let mut seen = Vec::new();
@@ -236,7 +255,7 @@ fn a_level_is_revealed_whole_and_leaves_whole() {
         seen.push(level_entities(world));
         state(world, id) == Some(LoadState::Live)
     });
-    assert!(seen.iter().all(|count| *count == 0 || *count == 50), "{seen:?}");
+    assert!(seen.iter().all(|seen| *seen == 0 || *seen == count), "{seen:?}");
     let world = app.world_mut();
     let mut query = world.query::<(Entity, &Likes, &Mesh3d, &Transform)>();
     let meshes = world.resource::<Assets<Mesh>>();
@@ -254,6 +273,7 @@ fn a_level_is_revealed_whole_and_leaves_whole() {
     assert_eq!(app.world().entities().count_spawned(), before);
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+    app
 }
 
 #[test]

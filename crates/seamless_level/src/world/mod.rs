@@ -61,10 +61,7 @@ pub struct LevelVolumes(Vec<Entity>);
 #[non_exhaustive]
 pub enum WorldError {
     /// The manifest could not be loaded.
-    #[error(
-        "the world manifest `{path}` cannot be loaded: {error}; is the world cooked, and its manifest under the asset \
-         root? `seamless cook` writes it"
-    )]
+    #[error("the world manifest `{path}` cannot be loaded: {}", reason(error))]
     Load {
         /// The manifest.
         path: AssetPath<'static>,
@@ -74,6 +71,20 @@ pub enum WorldError {
     /// The manifest was made by hand and makes no sense.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
+}
+
+/// What went wrong, and what mends it; our own loader's error as it is, without Bevy's notes on backtraces.
+fn reason(error: &AssetLoadError) -> String {
+    match error {
+        AssetLoadError::AssetLoaderError(error) => error
+            .error()
+            .downcast_ref::<ManifestError>()
+            .map_or_else(|| error.to_string(), ToString::to_string),
+        AssetLoadError::AssetReaderError(_) => {
+            format!("{error}; is the world cooked, and its manifest under the asset root? `seamless cook` writes it")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// On a [`SeamlessWorld`] entity whose manifest cannot be used: why.

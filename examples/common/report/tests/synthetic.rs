@@ -53,7 +53,7 @@ pub fn flight() -> (Report, FlightLog) {
                 fresh += u32::from(track.live.last().is_some_and(|(from, _)| *from == frame));
             }
         }
-        let work = fresh.min(8) as f32 * 0.16;
+        let work = fresh.min(8) as f32 * 0.1;
         let stream_ms = 0.08 + work + rng.unit().powi(6) * 0.9;
         frames.push(FrameSample {
             stream_ms,
