@@ -26,6 +26,9 @@ pub enum LoadErrorKind {
     /// The file's bytes are wrong.
     #[error(transparent)]
     Package(#[from] PackageError),
+    /// A codec panicked while it decoded.
+    #[error("a codec panicked: {0}; mend it to return an error, or cook the package again")]
+    Panicked(String),
     /// An object's bytes are wrong, or this app does not know its type.
     #[error(transparent)]
     Decode(#[from] DecodeError),

@@ -150,8 +150,9 @@ impl Pipeline {
                 Command::Unload(id) => self.unload(world, id),
                 Command::Expect(entities) => {
                     let start = Instant::now();
-                    self.room.expect(world, entities);
-                    budget.book(start.elapsed(), || format!("make room for {entities} entities"));
+                    if self.room.expect(world, entities) {
+                        budget.book(start.elapsed(), || format!("make room for {entities} entities"));
+                    }
                 }
             }
         }

@@ -13,8 +13,11 @@ const TELLING: usize = 64;
 /// A set of components gets at least this part of the room.
 const LEAST_SHARE: usize = 4;
 
-/// Entities that room is made for, at most: whatever a manifest says, it is some hundred megabytes of address space.
+/// Entities that room is made for, at most, whatever a manifest says.
 const MOST: usize = 1 << 20;
+
+/// Bytes of components that room is made for, at most, in all tables together.
+const MOST_BYTES: usize = 512 << 20;
 
 /// Keeps Bevy's tables from growing while the player moves.
 ///
@@ -25,27 +28,30 @@ const MOST: usize = 1 << 20;
 #[derive(Default)]
 pub(super) struct Room {
     expected: usize,
+    bytes: usize,
     made: HashSet<TypeId>,
 }
 
 impl Room {
-    /// From now on, at least so many entities are expected to be live at the same time.
-    pub fn expect(&mut self, world: &mut World, entities: usize) {
+    /// From now on, at least so many entities are expected to be live at the same time. Whether that is news.
+    pub fn expect(&mut self, world: &mut World, entities: usize) -> bool {
         let entities = entities.min(MOST);
         if entities <= self.expected {
-            return;
+            return false;
         }
         self.expected = entities;
         // Sets that were met before have too little now.
         self.made.clear();
         make_room_for_ids(world, self.expected);
+        true
     }
 
-    /// Makes room for the sets in `groups` that are met for the first time, for their share of what is expected.
-    pub fn make(&mut self, world: &mut World, groups: &[Group]) {
+    /// Makes room for the sets in `groups` that are met for the first time, for their share of what is expected. Whether
+    /// there were any.
+    pub fn make(&mut self, world: &mut World, groups: &[Group]) -> bool {
         let entities: usize = groups.iter().map(|group| group.entities.len()).sum();
         if self.expected == 0 || entities < TELLING {
-            return;
+            return false;
         }
         let mut met: HashMap<TypeId, (&dyn TypedRows, usize)> = HashMap::default();
         for group in groups {
@@ -53,13 +59,19 @@ impl Room {
                 met.entry(rows.row_type()).or_insert((&**rows, 0)).1 += rows.len();
             }
         }
+        let mut made = false;
         for (kind, (rows, count)) in met {
             if self.made.insert(kind) {
                 // No level is like the average: a quarter more, and not too little of what the first one has little of.
-                let share = self.expected * count / entities * 5 / 4;
-                rows.reserve(world, share.max(self.expected / LEAST_SHARE));
+                let share = self.expected as u64 * count as u64 / entities as u64 * 5 / 4;
+                let wanted = (share as usize).max(self.expected / LEAST_SHARE);
+                let room = wanted.min((MOST_BYTES - self.bytes) / rows.row_bytes().max(1));
+                self.bytes += room * rows.row_bytes();
+                rows.reserve(world, room);
+                made = true;
             }
         }
+        made
     }
 }
 

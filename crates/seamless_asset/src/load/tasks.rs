@@ -1,17 +1,19 @@
 //! The main thread's side of the tasks. See [`Tasks`].
 
-use core::any::Any;
-use std::sync::Arc;
+use core::{any::Any, panic::AssertUnwindSafe};
+use std::{panic::catch_unwind, sync::Arc};
 
 use async_channel::{Receiver, Sender, unbounded};
 use bevy_asset::AssetPath;
 use bevy_tasks::{AsyncComputeTaskPool, IoTaskPool, TaskPool};
+use futures_lite::FutureExt;
 
 use super::{
     InstanceId, Progress,
     link::LoadedPackage,
     task::{Job, LoadServices, Read, Stop, load_package},
 };
+use crate::error::{LoadError, LoadErrorKind};
 
 /// The end of a task.
 pub(super) struct Finished {
@@ -43,7 +45,12 @@ impl Tasks {
         AsyncComputeTaskPool::get_or_init(TaskPool::default);
         io.spawn(start_jobs(services, queue, results)).detach();
         let (carrier, wasted) = unbounded::<Waste>();
-        let carry = async move { while wasted.recv().await.is_ok() {} };
+        let carry = async move {
+            while let Ok(waste) = wasted.recv().await {
+                // A value whose drop panics does not end this task; the panic has been reported.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(waste)));
+            }
+        };
         AsyncComputeTaskPool::get().spawn(carry).detach();
         Self {
             jobs,
@@ -79,6 +86,14 @@ impl Tasks {
     }
 }
 
+/// A codec of the game panicked: its level fails, the others go on.
+fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
+    let message = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+    let kind = LoadErrorKind::Panicked(message.unwrap_or_default());
+    Stop::from(LoadError::package(path.to_string(), kind))
+}
+
 /// Starts each job as a task of its own; ends with the app.
 async fn start_jobs(services: LoadServices, queue: Receiver<(Job, Option<InstanceId>)>, results: Sender<Finished>) {
     while let Ok((job, instance)) = queue.recv().await {
@@ -86,7 +101,8 @@ async fn start_jobs(services: LoadServices, queue: Receiver<(Job, Option<Instanc
         let task = async move {
             let (path, progress) = (job.path.clone(), job.progress.clone());
             let mut read = Read::default();
-            let result = load_package(services, job, &mut read).await;
+            let loading = AssertUnwindSafe(load_package(services, job, &mut read)).catch_unwind();
+            let result = loading.await.unwrap_or_else(|panic| Err(panicked(&path, &*panic)));
             let finished = Finished {
                 path,
                 instance,

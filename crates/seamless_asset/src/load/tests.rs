@@ -15,12 +15,12 @@ use bevy_ecs::{message::Messages, prelude::*};
 use bevy_mesh::{Mesh, Mesh3d, MeshPlugin, PrimitiveTopology};
 use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
-use seamless_package::{Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role};
+use seamless_package::{Codec, Cursor, NewExport, ObjectId, ObjectRef, PackageWriter, Role};
 
 use super::{InstanceEvent, InstanceId, InstanceRequest, LoadState, Streamer};
 use crate::{
     EntityPool, LiveObjectsResource, LoadErrorKind, SeamlessAssetApp, SeamlessAssetPlugin, StreamingStats,
-    codec::{Codecs, EncodeContext, Encoding, EntityRows, schema},
+    codec::{Codecs, DecodeError, EncodeContext, Encoding, EntityRows, Record, schema},
     level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder},
 };
 
@@ -482,4 +482,38 @@ fn reserved_ids_return_when_dropped() {
         highest < 200,
         "a thousand reservations of ten went up to index {highest}"
     );
+}
+
+/// Only written; to read it panics, as a codec with a bug does.
+impl Record for Likes {
+    const VERSION: u32 = 1;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(1);
+    }
+
+    fn read(_: &mut Cursor) -> Result<Self, DecodeError> {
+        panic!("a bug of the game's own codec");
+    }
+}
+
+#[test]
+fn a_codec_that_panics_fails_its_level_only() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.add_record::<Likes>();
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    // More than may be in flight at once: each gives its place back.
+    for _ in 0..20 {
+        let id = load(&mut app, "a.pkg", &[]);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
+        let kind = error_of(&mut app, id);
+        assert!(
+            matches!(&kind, LoadErrorKind::Panicked(why) if why.contains("own codec")),
+            "{kind:?}"
+        );
+        app.world_mut().resource_mut::<Streamer>().unload(id);
+        app.update();
+    }
+    assert!(app.world().resource::<Streamer>().is_empty());
 }

@@ -252,7 +252,7 @@ struct Spawner {
 
 impl Spawner {
     fn spawn_group(&mut self, world: &mut World, group: Group, passes: &dyn Passes) {
-        let Group { entities, values } = group;
+        let Group { mut entities, values } = group;
         let columns = match values {
             Values::Columns(columns) => columns,
             Values::Rows(mut rows) => {
@@ -267,10 +267,13 @@ impl Spawner {
             }
         };
         let (mut now, later) = split(world, columns, passes);
-        for &entity in &entities {
-            let spawned = world.spawn_empty_at(entity).is_ok();
-            if !(spawned && now.is_empty()) {
-                insert_row(world, entity, &mut now, &mut self.scratch);
+        for entity in &mut entities {
+            if world.spawn_empty_at(*entity).is_err() {
+                // Somebody else's: its row is dropped in both passes.
+                *entity = Entity::PLACEHOLDER;
+            }
+            if !now.is_empty() {
+                insert_row(world, *entity, &mut now, &mut self.scratch);
             }
         }
         self.spent._columns.push(now);
@@ -314,7 +317,7 @@ fn split(
 
 fn insert_row(world: &mut World, entity: Entity, columns: &mut [IdentifiedColumn], scratch: &mut BundleScratch) {
     let Ok(mut entity) = world.get_entity_mut(entity) else {
-        // An observer despawned it. Its values go, so that the next row meets its own.
+        // An observer despawned it, or it never was this level's. Its values go, so that the next row meets its own.
         columns.iter_mut().for_each(|(_, column)| column.drop_next());
         return;
     };

@@ -117,6 +117,9 @@ pub trait TypedRows: Send + Sync {
     /// The type of a row.
     fn row_type(&self) -> TypeId;
 
+    /// The size of a row, in bytes.
+    fn row_bytes(&self) -> usize;
+
     /// The components' types.
     fn types(&self) -> Vec<TypeId>;
 
@@ -146,6 +149,10 @@ struct Rows<R>(Vec<R>);
 impl<R: SpawnRow> TypedRows for Rows<R> {
     fn row_type(&self) -> TypeId {
         TypeId::of::<R>()
+    }
+
+    fn row_bytes(&self) -> usize {
+        size_of::<R>()
     }
 
     fn types(&self) -> Vec<TypeId> {

@@ -180,3 +180,27 @@ fn a_placed_row_begins_with_seven() {
     assert_eq!(<placed_row!()>::types().len(), 7);
     assert_eq!(<placed_row!(Label, Weight)>::types().len(), 9);
 }
+
+/// Both roads leave an entity alone whose id is not free, and drop its row.
+#[test]
+fn a_taken_id_is_left_alone() {
+    let rows = || Values::new(columns(10, false), &sets()).unwrap();
+    let plain = || Values::Columns(columns(10, true));
+    for (values, late) in [
+        (rows(), vec![]),
+        (plain(), vec![]),
+        (plain(), vec![TypeId::of::<Weight>()]),
+    ] {
+        let (mut world, entities) = world();
+        world.spawn_empty_at(entities[4]).unwrap().insert(Weight(-1.0));
+        let group = Group {
+            entities: entities.clone(),
+            values,
+        };
+        spawn(&mut world, vec![group], &Late(late));
+        let stranger = look(world.entity(entities[4]));
+        assert_eq!(stranger, (None, Some(Weight(-1.0)), None, false));
+        let next = look(world.entity(entities[5]));
+        assert_eq!((next.0, next.1), (Some(Label("label 5".into())), Some(Weight(5.0))));
+    }
+}

@@ -64,7 +64,7 @@ pub(crate) fn resolve_manifests(
             None => match assets.get(world) {
                 Some(Ok(manifest)) => {
                     // After a teleport the levels of both places are live, and those that leave wait for their turn.
-                    streamer.expect_entities(3 * manifest.peak_entities as usize);
+                    streamer.expect_entities((manifest.peak_entities as usize).saturating_mul(3));
                     build(&mut commands, entity, world, manifest, &requests);
                 }
                 Some(Err(error)) => {

@@ -168,7 +168,12 @@ impl Pipeline {
             let Phase::Staged(mut level) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
                 continue;
             };
-            self.room.make(world, &level.level.groups);
+            let start = Instant::now();
+            if self.room.make(world, &level.level.groups) {
+                budget.book(start.elapsed(), || {
+                    "make room for components met for the first time".into()
+                });
+            }
             let start = Instant::now();
             let revealed = reveal::reveal(world, &mut level, &instance.request, &self.services);
             let took = start.elapsed();

@@ -123,11 +123,13 @@ fn manifests_that_are_missing_or_broken_fail_once_each() {
     }
     let told = hear(&mut app, 3);
     assert_eq!(told.len(), 3);
-    for (text, expected) in told.iter().zip(["nowhere", "cut.seamless", "missing.seamless"]) {
-        assert!(
-            text.contains(expected) && text.contains("seamless cook"),
-            "{expected}: {text}"
-        );
+    let expected = [
+        ("nowhere", "add the level to the world file"),
+        ("cut.seamless", "cook the world again"),
+        ("missing.seamless", "is the world cooked"),
+    ];
+    for (text, (culprit, mend)) in told.iter().zip(expected) {
+        assert!(text.contains(culprit) && text.contains(mend), "{culprit}: {text}");
     }
 }
 
