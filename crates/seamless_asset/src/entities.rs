@@ -26,11 +26,14 @@ impl EntityPool {
         }
     }
 
-    /// Reserves `count` ids.
+    /// Reserves `count` ids, in order of their indices. Ids that were freed come in any order, and what Bevy draws in front of
+    /// what, among surfaces at the same place, follows from it: a level looks the same each time it comes.
     #[must_use]
     pub fn reserve(&self, count: usize) -> ReservedEntities {
+        let mut entities: Vec<Entity> = (0..count).map(|_| self.allocator.alloc()).collect();
+        entities.sort_unstable_by_key(|entity| entity.index_u32());
         ReservedEntities {
-            entities: (0..count).map(|_| self.allocator.alloc()).collect(),
+            entities,
             returned: self.returned.clone(),
         }
     }
