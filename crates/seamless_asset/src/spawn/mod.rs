@@ -218,9 +218,9 @@ pub trait Passes {
 
 /// What a [`spawn`] leaves behind: memory without values, which may be dropped where it costs nothing.
 pub struct Spent {
-    _columns: Vec<Vec<IdentifiedColumn>>,
-    _rows: Vec<Box<dyn TypedRows>>,
-    _entities: Vec<Vec<Entity>>,
+    columns: Vec<Vec<IdentifiedColumn>>,
+    rows: Vec<Box<dyn TypedRows>>,
+    entities: Vec<Vec<Entity>>,
 }
 
 /// Spawns all groups in two passes: first every entity with the columns that nobody observes, then the late columns.
@@ -233,9 +233,9 @@ pub fn spawn(world: &mut World, groups: Vec<Group>, passes: &dyn Passes) -> Spen
         scratch: BundleScratch::default(),
         late: Vec::new(),
         spent: Spent {
-            _columns: Vec::new(),
-            _rows: Vec::new(),
-            _entities: Vec::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            entities: Vec::new(),
         },
     };
     for group in groups {
@@ -259,8 +259,8 @@ impl Spawner {
                 let is_late = |type_id| id_of(world, type_id).is_some_and(|id| passes.is_late(world, id));
                 if !rows.types().into_iter().any(is_late) {
                     rows.spawn(world, &entities);
-                    self.spent._rows.push(rows);
-                    self.spent._entities.push(entities);
+                    self.spent.rows.push(rows);
+                    self.spent.entities.push(entities);
                     return;
                 }
                 rows.into_columns()
@@ -276,7 +276,7 @@ impl Spawner {
                 insert_row(world, *entity, &mut now, &mut self.scratch);
             }
         }
-        self.spent._columns.push(now);
+        self.spent.columns.push(now);
         self.late.push((entities, later));
     }
 
@@ -287,8 +287,8 @@ impl Spawner {
                     insert_row(world, entity, &mut columns, &mut self.scratch);
                 }
             }
-            self.spent._columns.push(columns);
-            self.spent._entities.push(entities);
+            self.spent.columns.push(columns);
+            self.spent.entities.push(entities);
         }
         self.spent
     }

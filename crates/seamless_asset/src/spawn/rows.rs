@@ -18,7 +18,7 @@ use super::{Column, typed_column};
 ///
 /// Levels hold any components at all; their columns are inserted by component id. Where the exact set of a run of entities was
 /// announced by [`SeamlessAssetApp::add_spawn_row`](crate::SeamlessAssetApp::add_spawn_row), the loading task zips the
-/// columns into rows of this type, and the reveal inserts those as bundles, which takes about a third off the main
+/// columns into rows of this type, and the reveal inserts those as bundles, which takes about a quarter off the main
 /// thread's time. What is spawned is the same.
 ///
 /// ```
