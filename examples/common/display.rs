@@ -11,7 +11,6 @@ use bevy::{
     window::ExitCondition,
     winit::WinitPlugin,
 };
-use bevy_seamless::prelude::background_task_pools;
 
 /// Whether there is a display to open a window on.
 #[must_use]
@@ -23,7 +22,7 @@ pub fn has_display() -> bool {
 /// Bevy's default plugins over the workspace's `assets`.
 #[must_use]
 pub fn window_plugins() -> PluginGroupBuilder {
-    DefaultPlugins.build().set(background_task_pools()).set(AssetPlugin {
+    DefaultPlugins.build().set(AssetPlugin {
         file_path: "assets".into(),
         ..default()
     })

@@ -38,7 +38,6 @@ pub use load::{InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadSt
 pub use objects::{Claim, LiveObjects};
 pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
-pub use threads::background_task_pools;
 
 use core::any::TypeId;
 use std::sync::Arc;

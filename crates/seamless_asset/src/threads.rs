@@ -1,37 +1,37 @@
-//! Task pools that do not get in the frame's way. See [`background_task_pools`].
+//! Threads that do not get in the frame's way. See [`step_back`].
 
-use std::sync::Arc;
+use core::cell::Cell;
+use std::thread;
 
-use bevy_app::{TaskPoolOptions, TaskPoolPlugin};
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
-/// Bevy's default task pools, whose IO and async-compute threads step back behind all others.
+/// How Bevy's `TaskPoolPlugin` names the threads that work beside the frame.
+const BACKGROUND: [&str; 2] = ["IO Task Pool", "Async Compute Task Pool"];
+
+/// Gives the thread of Bevy's IO or async-compute pool that calls it the lowest priority. Does nothing on others: without
+/// threads, and inside of a pool's scope, tasks run on the main thread.
 ///
 /// Reading and decoding take whole cores for milliseconds. On a machine with few cores the system would give such a thread
 /// a slice of the main thread's time in the middle of a frame, milliseconds long and most likely when the main thread has just given it
 /// work. With the lowest priority it waits for the frame to end. Bevy compiles pipelines on the same pool, which
 /// then take a little longer on a busy machine.
 ///
-/// ```no_run
-/// # use bevy_app::{App, PluginGroup, PluginGroupBuilder}; struct DefaultPlugins;
-/// # impl PluginGroup for DefaultPlugins { fn build(self) -> PluginGroupBuilder { PluginGroupBuilder::start::<Self>() } }
-/// App::new().add_plugins(DefaultPlugins.build().set(seamless_asset::background_task_pools()));
-/// ```
-#[must_use]
-pub fn background_task_pools() -> TaskPoolPlugin {
-    let mut options = TaskPoolOptions::default();
-    options.io.on_thread_spawn = Some(Arc::new(step_back));
-    options.async_compute.on_thread_spawn = Some(Arc::new(step_back));
-    TaskPoolPlugin {
-        task_pool_options: options,
+/// A task does it, not the pool's `on_thread_spawn`: pools are made once a process, by whoever comes first.
+pub(crate) fn step_back() {
+    thread_local! {
+        static IS_BACK: Cell<bool> = const { Cell::new(false) };
     }
-}
-
-fn step_back() {
+    if IS_BACK.replace(true) || !thread::current().name().is_some_and(is_background) {
+        return;
+    }
     let lowest = ThreadPriority::Crossplatform(ThreadPriorityValue::MIN);
     if let Err(error) = set_priority(lowest) {
         bevy_log::debug!("a background thread keeps its priority: {error:?}");
     }
+}
+
+fn is_background(thread: &str) -> bool {
+    BACKGROUND.iter().any(|pool| thread.starts_with(pool))
 }
 
 /// A batch thread does not interrupt the thread that wakes it, whatever its priority; other systems have no such policy.
@@ -47,4 +47,42 @@ fn set_priority(priority: ThreadPriority) -> Result<(), thread_priority::Error> 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn set_priority(priority: ThreadPriority) -> Result<(), thread_priority::Error> {
     thread_priority::set_current_thread_priority(priority)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    fn policy_in_thread(name: &str) -> thread_priority::ThreadSchedulePolicy {
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(|| {
+            step_back();
+            thread_priority::thread_schedule_policy()
+        });
+        thread.expect("a thread").join().expect("no panic").expect("a policy")
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_threads_beside_the_frame_step_back() {
+        use thread_priority::{NormalThreadSchedulePolicy::Batch, ThreadSchedulePolicy::Normal};
+        for pool in BACKGROUND {
+            assert_eq!(policy_in_thread(&format!("{pool} (0)")), Normal(Batch), "{pool}");
+        }
+        for other in ["main", "Compute Task Pool (0)", "TaskPool (0)"] {
+            assert_ne!(policy_in_thread(other), Normal(Batch), "{other}");
+        }
+    }
+
+    #[test]
+    fn bevy_names_its_threads_like_this() {
+        let options = bevy_app::TaskPoolOptions::default();
+        options.create_default_pools();
+        let name = |task: bevy_tasks::Task<Option<String>>| futures_lite::future::block_on(task);
+        let own = || async { thread::current().name().map(ToOwned::to_owned) };
+        let io = name(bevy_tasks::IoTaskPool::get().spawn(own()));
+        let compute = name(bevy_tasks::AsyncComputeTaskPool::get().spawn(own()));
+        assert!(io.as_deref().is_some_and(is_background), "{io:?}");
+        assert!(compute.as_deref().is_some_and(is_background), "{compute:?}");
+    }
 }

@@ -18,6 +18,7 @@ use crate::{
     entities::EntityPool,
     error::{LoadError, LoadErrorKind},
     objects::LiveObjects,
+    threads::step_back,
 };
 
 /// What tasks share with the app.
@@ -71,7 +72,10 @@ pub(super) async fn load_package(services: LoadServices, job: Job, read: &mut Re
         return Err(Stop::Cancelled);
     }
     AsyncComputeTaskPool::get()
-        .spawn(async move { decode(&services, &job, &name, package, &tail) })
+        .spawn(async move {
+            step_back();
+            decode(&services, &job, &name, package, &tail)
+        })
         .await
 }
 

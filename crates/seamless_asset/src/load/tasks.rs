@@ -13,7 +13,10 @@ use super::{
     link::LoadedPackage,
     task::{Job, LoadServices, Read, Stop, load_package},
 };
-use crate::error::{LoadError, LoadErrorKind};
+use crate::{
+    error::{LoadError, LoadErrorKind},
+    threads::step_back,
+};
 
 /// The end of a task.
 pub(super) struct Finished {
@@ -47,6 +50,7 @@ impl Tasks {
         let (carrier, wasted) = unbounded::<Waste>();
         let carry = async move {
             while let Ok(waste) = wasted.recv().await {
+                step_back();
                 // A value whose drop panics does not end this task; the panic has been reported.
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(waste)));
             }
@@ -97,8 +101,10 @@ fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
 /// Starts each job as a task of its own; ends with the app.
 async fn start_jobs(services: LoadServices, queue: Receiver<(Job, Option<InstanceId>)>, results: Sender<Finished>) {
     while let Ok((job, instance)) = queue.recv().await {
+        step_back();
         let (services, results) = (services.clone(), results.clone());
         let task = async move {
+            step_back();
             let (path, progress) = (job.path.clone(), job.progress.clone());
             let mut read = Read::default();
             let loading = AssertUnwindSafe(load_package(services, job, &mut read)).catch_unwind();
