@@ -3,8 +3,6 @@
 mod image;
 mod mesh;
 mod skin;
-#[cfg(test)]
-mod tests;
 
 pub use image::ImageCodec;
 pub use mesh::MeshCodec;

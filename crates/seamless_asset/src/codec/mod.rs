@@ -20,8 +20,6 @@ mod relation;
 
 #[cfg(feature = "write")]
 mod encode;
-#[cfg(test)]
-mod tests;
 
 #[cfg(feature = "write")]
 pub use asset::EncodedAsset;

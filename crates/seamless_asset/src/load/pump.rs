@@ -44,6 +44,7 @@ pub(crate) struct Pipeline {
     largest: Option<String>,
     room: Room,
     frame: u64,
+    inserted_in: Option<u64>,
 }
 
 impl Pipeline {
@@ -59,6 +60,7 @@ impl Pipeline {
             largest: None,
             room: Room::default(),
             frame: 0,
+            inserted_in: None,
         }
     }
 }
@@ -75,16 +77,13 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.take_commands(world, &mut budget);
         pipeline.take_results(world);
         pipeline.start_tasks(&settings);
-        pipeline.insert_assets(world, &settings, &mut budget);
+        let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.check_gates(world, &settings);
         pipeline.find_lost_roots(world);
-        // What is wanted is more urgent than what is not, until too much of that piles up.
-        if !pipeline.frame.is_multiple_of(2) || !pipeline.leaves_pile_up() {
-            pipeline.reveal_levels(world, &mut budget);
-            pipeline.leave_levels(world, &mut budget);
+        if has_inserted {
+            pipeline.inserted_in = Some(pipeline.frame);
         } else {
-            pipeline.leave_levels(world, &mut budget);
-            pipeline.reveal_levels(world, &mut budget);
+            pipeline.move_levels(world, &mut budget);
         }
         pipeline.largest = budget.largest();
         pipeline.publish(world);
@@ -115,6 +114,24 @@ pub(crate) fn roll_frame(
 }
 
 impl Pipeline {
+    /// Assets and levels take turns: not in two frames in a row, and then no level comes or goes.
+    ///
+    /// A frame in which any mesh or material is new is long already: Bevy's `AssetChanged` filters look at every entity.
+    fn may_insert(&self) -> bool {
+        self.inserted_in.is_none_or(|frame| frame + 1 < self.frame)
+    }
+
+    /// What is wanted is more urgent than what is not, until too much of that piles up.
+    fn move_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        if !self.frame.is_multiple_of(2) || !self.leaves_pile_up() {
+            self.reveal_levels(world, budget);
+            self.leave_levels(world, budget);
+        } else {
+            self.leave_levels(world, budget);
+            self.reveal_levels(world, budget);
+        }
+    }
+
     fn leaves_pile_up(&self) -> bool {
         let (mut leaving, mut live) = (0, 0);
         for instance in self.instances.values() {

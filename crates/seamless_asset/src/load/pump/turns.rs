@@ -21,9 +21,14 @@ use crate::{
 };
 
 impl Pipeline {
-    /// Moves decoded assets into their `Assets`, as many as time and bytes allow.
-    pub(super) fn insert_assets(&mut self, world: &mut World, settings: &StreamingSettings, budget: &mut FrameBudget) {
-        let mut bytes = 0_u64;
+    /// Moves decoded assets into their `Assets`, as many as time and bytes allow. Whether there were any.
+    pub(super) fn insert_assets(
+        &mut self,
+        world: &mut World,
+        settings: &StreamingSettings,
+        budget: &mut FrameBudget,
+    ) -> bool {
+        let (mut bytes, mut has_inserted) = (0_u64, false);
         let mut paths: Vec<_> = self
             .packages
             .iter()
@@ -42,12 +47,13 @@ impl Pipeline {
                 let estimate = self.estimates.of(Work::Insert, asset.bytes);
                 let fits = bytes == 0 || bytes + asset.bytes <= settings.upload_bytes_per_frame;
                 if !fits || !budget.allows(estimate) {
-                    return;
+                    return has_inserted;
                 }
                 let Some(mut asset) = queue.pop_front() else { break };
                 let start = Instant::now();
                 let size = asset.bytes;
                 if asset.slot.provide() {
+                    has_inserted = true;
                     asset.value.insert(world, asset.asset);
                 }
                 let took = start.elapsed();
@@ -59,6 +65,7 @@ impl Pipeline {
             world.resource::<RevealGates>().watch(&entry.assets);
             entry.status = PackageStatus::Gated { since: self.frame };
         }
+        has_inserted
     }
 
     pub(super) fn check_gates(&mut self, world: &mut World, settings: &StreamingSettings) {

@@ -1,5 +1,10 @@
 //! Any reflected component or resource, positional, through `postcard`. See [`ReflectCodec`].
 
+mod rows;
+mod shape;
+#[cfg(test)]
+mod tests;
+
 use core::any::TypeId;
 
 use bevy_asset::{ReflectHandle, UntypedHandle};
@@ -18,6 +23,7 @@ use bevy_reflect::{
 use seamless_package::{Role, Schema};
 use serde::{Deserialize, Serialize, de::DeserializeSeed};
 
+use self::rows::RowDecoder;
 use super::{ComponentCodec, DecodeContext, DecodeError, Encoding, schema};
 #[cfg(feature = "write")]
 use super::{EncodeContext, EncodeError, encode::RowMapper};
@@ -99,9 +105,9 @@ impl ComponentCodec for ReflectCodec {
     fn decode(&self, data: &[u8], rows: usize, context: &DecodeContext) -> Result<Box<dyn Column>, DecodeError> {
         let mut values = Vec::with_capacity(rows);
         let mut rest = data;
+        let mut decoder = RowDecoder::new(&self.registration, context);
         for _ in 0..rows {
-            let (mut value, left) = decode_reflected(&self.registration, rest, context)?;
-            rest = left;
+            let mut value = decoder.next(&mut rest)?;
             let mut mapper = EntityOfRow {
                 entities: context.entities,
                 missing: None,
@@ -169,24 +175,31 @@ impl ReflectDeserializerProcessor for HandleReader<'_, '_> {
         let Some(reflect_handle) = registration.data::<ReflectHandle>() else {
             return Ok(Err(deserializer));
         };
-        let type_id = reflect_handle.asset_type_id();
-        let handle = match StoredHandle::deserialize(deserializer)? {
-            StoredHandle::Uuid(bytes) => UntypedHandle::Uuid {
-                type_id,
-                uuid: uuid::Uuid::from_bytes(bytes),
-            },
-            StoredHandle::Object(index) => {
-                let handle = self.context.handle(index).map_err(D::Error::custom)?;
-                if handle.type_id() != type_id {
-                    return Err(D::Error::custom(format!(
-                        "reference {index} is an asset of another type"
-                    )));
-                }
-                handle.clone()
-            }
-        };
-        Ok(Ok(reflect_handle.typed(handle).into_partial_reflect()))
+        let stored = StoredHandle::deserialize(deserializer)?;
+        let handle = read_handle(reflect_handle, stored, self.context).map_err(D::Error::custom)?;
+        Ok(Ok(handle.into_partial_reflect()))
     }
+}
+
+fn read_handle(
+    reflect_handle: &ReflectHandle,
+    stored: StoredHandle,
+    context: &DecodeContext,
+) -> Result<Box<dyn Reflect>, DecodeError> {
+    let type_id = reflect_handle.asset_type_id();
+    let handle = match stored {
+        StoredHandle::Uuid(bytes) => UntypedHandle::Uuid {
+            type_id,
+            uuid: uuid::Uuid::from_bytes(bytes),
+        },
+        StoredHandle::Object(index) => context.handle(index)?.clone(),
+    };
+    if handle.type_id() != type_id {
+        return Err(DecodeError::Malformed(
+            "a reference is to an asset of another type".into(),
+        ));
+    }
+    Ok(reflect_handle.typed(handle))
 }
 
 /// Reads one value of the registered type from the front of `data`; returns it with what is left.
