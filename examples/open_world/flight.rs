@@ -15,8 +15,6 @@ use seamless_examples::{
     generate::WorldOptions,
 };
 
-use crate::{args::Args, prepare::PreparedWorld};
-
 /// Simulated frames per second.
 pub const RATE: f32 = 60.0;
 
@@ -32,10 +30,10 @@ pub struct Path {
 
 impl Path {
     /// The path over the generated world, or a scaled one over the box `bounds`.
-    pub fn new(args: &Args, world: &PreparedWorld, bounds: Option<(Vec3, Vec3)>) -> Self {
-        let options = world.generated.clone().unwrap_or_default();
-        let flight = Flight::new(&options, args.seed);
-        let (offset, scale) = match (&world.generated, bounds) {
+    pub fn new(seed: u64, generated: Option<&WorldOptions>, bounds: Option<(Vec3, Vec3)>) -> Self {
+        let options = generated.cloned().unwrap_or_default();
+        let flight = Flight::new(&options, seed);
+        let (offset, scale) = match (generated, bounds) {
             (None, Some((min, max))) => {
                 let size = (max - min).max_element().max(0.001);
                 (min, size / WorldOptions::default().extent())

@@ -15,8 +15,8 @@ use crate::{
 
 /// How long loading may take before the flight, and how long everything may take to become resident.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The resident flight takes one of this many frames: its median is what counts.
-const RESIDENT_STRIDE: u64 = 12;
+/// The resident flight takes one of this many frames.
+const RESIDENT_STRIDE: usize = 3;
 
 /// What a flight gave.
 pub struct Flown {
@@ -27,6 +27,8 @@ pub struct Flown {
     pub entities_total: u64,
     pub levels: u64,
     pub failed: u64,
+    /// Milliseconds of the frames with everything resident, sorted.
+    pub resident: Vec<f64>,
 }
 
 /// Flies twice: streaming, then with everything resident for comparison.
@@ -34,7 +36,8 @@ pub struct Flown {
 pub fn fly(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
     let mut flown = fly_streaming(args, world)?;
     println!("Flying again with everything resident, for comparison ...");
-    flown.log.resident_frame_ms = resident_median(args, world)? as f32;
+    flown.resident = fly_resident(args, world)?;
+    flown.log.resident_frame_ms = percentile(&flown.resident, 0.5) as f32;
     Ok(flown)
 }
 
@@ -58,7 +61,7 @@ fn start(args: &Args, world: &PreparedWorld, is_first: bool) -> Result<App, Stri
             ));
         }
     };
-    app.insert_resource(Path::new(args, world, bounds));
+    app.insert_resource(Path::new(args.seed, world.generated.as_ref(), bounds));
     Ok(app)
 }
 
@@ -78,11 +81,7 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
     let mut monitor = Monitor::new(app.world(), table);
     wait_until_settled(&mut app)?;
 
-    let frames = args
-        .frames
-        .unwrap_or(u64::MAX)
-        .min(app.world().resource::<Path>().frames())
-        .max(1);
+    let frames = frames_to_fly(args, &app);
     let mut log = FlightLog {
         seconds_per_frame: 1.0 / RATE,
         ..default()
@@ -105,7 +104,7 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
             camera: [pose.position.x, pose.position.z],
             teleported: pose.teleported,
         });
-        std::thread::sleep(Duration::from_secs_f32(1.0 / RATE).saturating_sub(began.elapsed()));
+        wait_for_next_frame(began);
     }
     monitor.finish(frames as u32);
     log.levels = core::mem::take(&mut monitor.tracks);
@@ -120,11 +119,12 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
         entities_total,
         levels,
         failed,
+        resident: Vec::new(),
     })
 }
 
-/// The median frame of the same flight with all levels in the world.
-fn resident_median(args: &Args, world: &PreparedWorld) -> Result<f64, String> {
+/// The frames of the same flight with all levels in the world, at the same pace.
+fn fly_resident(args: &Args, world: &PreparedWorld) -> Result<Vec<f64>, String> {
     let mut app = start(args, world, false)?;
     app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_millis(200);
     let pose = app.world().resource::<Path>().pose(0);
@@ -143,18 +143,25 @@ fn resident_median(args: &Args, world: &PreparedWorld) -> Result<f64, String> {
         })
         .map_err(|error| error.to_string())?;
     wait_until_settled(&mut app)?;
-    let frames = args
-        .frames
-        .unwrap_or(u64::MAX)
-        .min(app.world().resource::<Path>().frames())
-        .max(1);
+    let frames = frames_to_fly(args, &app);
     let mut times = Vec::new();
-    for frame in (0..frames).step_by(RESIDENT_STRIDE as usize) {
+    for frame in (0..frames).step_by(RESIDENT_STRIDE) {
+        let began = Instant::now();
         app.world_mut().resource_mut::<Path>().frame = frame;
         times.push(milliseconds(timed_frame(&mut app)));
+        wait_for_next_frame(began);
     }
     times.sort_by(f64::total_cmp);
-    Ok(percentile(&times, 0.5))
+    Ok(times)
+}
+
+fn wait_for_next_frame(began: Instant) {
+    std::thread::sleep(Duration::from_secs_f32(1.0 / RATE).saturating_sub(began.elapsed()));
+}
+
+fn frames_to_fly(args: &Args, app: &App) -> u64 {
+    let all = app.world().resource::<Path>().frames();
+    args.frames.unwrap_or(all).min(all).max(1)
 }
 
 fn wait_until_settled(app: &mut App) -> Result<(), String> {

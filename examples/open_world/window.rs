@@ -31,28 +31,13 @@ pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
         Camera3d::default(),
         Transform::default(),
     ));
-    let (world, seed, report) = (world.generated.clone(), args.seed, args.report.clone());
-    let manifest = String::new();
-    app.add_systems(
-        Update,
-        move |mut commands: Commands, tables: Query<&LevelTable>, path: Option<Res<Path>>| {
-            let (None, Ok(table)) = (path, tables.single()) else {
-                return;
-            };
-            let args = Args {
-                world: None,
-                headless: false,
-                report: report.clone(),
-                frames: None,
-                seed,
-            };
-            let prepared = PreparedWorld {
-                manifest: manifest.clone(),
-                generated: world.clone(),
-            };
-            commands.insert_resource(Path::new(&args, &prepared, bounds_of(table)));
-        },
-    );
+    let (generated, seed) = (world.generated.clone(), args.seed);
+    let find_path = move |mut commands: Commands, tables: Query<&LevelTable>| {
+        if let Ok(table) = tables.single() {
+            commands.insert_resource(Path::new(seed, generated.as_ref(), bounds_of(table)));
+        }
+    };
+    app.add_systems(Update, find_path.run_if(not(resource_exists::<Path>)));
     app.run().is_success()
 }
 

@@ -184,7 +184,7 @@ fn times(report: &Report, log: &FlightLog) -> String {
          {}{}{}</table>",
         row("streaming", &report.stream_ms.spread),
         row("frame, above one with everything resident", &report.frame_excess_ms),
-        row("frame, above the median of this flight", &report.frame_over_median_ms),
+        row("frame with everything resident, above the same", &report.resident_excess_ms),
     );
     let note = "Every frame of the flight, by the time that all streaming work took on the main thread.";
     let mut out = section(

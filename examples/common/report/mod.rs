@@ -54,8 +54,8 @@ pub struct Report {
     pub bytes_read: u64,
     /// Bytes read for loads that were then given up.
     pub bytes_wasted: u64,
-    /// Main-thread time per frame above the median frame of this flight, in milliseconds.
-    pub frame_over_median_ms: Percentiles,
+    /// The same of the frames with everything resident: what the machine adds to frames without any streaming.
+    pub resident_excess_ms: Percentiles,
     /// Teleports of the camera.
     pub teleports: u64,
     /// Levels that the camera reached before they were revealed, right after a teleport.

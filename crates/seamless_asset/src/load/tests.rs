@@ -21,7 +21,7 @@ use seamless_package::{Codec, Cursor, NewExport, ObjectId, ObjectRef, PackageWri
 
 use super::{InstanceEvent, InstanceId, InstanceRequest, LoadState, Streamer};
 use crate::{
-    EntityPool, LiveObjectsResource, LoadErrorKind, SeamlessAssetApp, SeamlessAssetPlugin, StreamingStats,
+    EntityPool, LiveObjectsResource, LoadErrorKind, SeamlessAssetApp, SeamlessAssetPlugin, StreamingSettings, StreamingStats,
     codec::{Codecs, DecodeError, EncodeContext, Encoding, EntityRows, Record, schema},
     level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder},
 };
@@ -314,6 +314,33 @@ fn two_instances_of_one_package_have_their_own_entities_and_one_mesh() {
     });
     assert_eq!(level_entities(app.world_mut()), 8);
     assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
+}
+
+/// A frame with new assets is long already, for Bevy looks at every entity in it.
+#[test]
+fn assets_and_levels_take_turns() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().upload_bytes_per_frame = 1;
+    let names: Vec<_> = (0..12).map(|index| format!("{index}.pkg")).collect();
+    for name in &names {
+        put(&dir, name, chain(&app, name, 5, None));
+    }
+    let ids: Vec<_> = names.iter().map(|name| load(&mut app, name, &[])).collect();
+    let (mut seen, mut last) = (Vec::new(), (0, 0));
+    run_until(&mut app, |world| {
+        let now = (
+            world.resource::<Assets<Mesh>>().len(),
+            world.resource::<StreamingStats>().revealed,
+        );
+        seen.push((now.0 > last.0, now.1 > last.1));
+        last = now;
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+    assert!(!seen.contains(&(true, true)), "assets and levels came in one frame");
+    let in_a_row = seen.windows(2).filter(|two| two[0].0 && two[1].0);
+    assert_eq!(in_a_row.count(), 0, "assets came in two frames in a row");
+    assert_eq!(seen.iter().filter(|(asset, _)| *asset).count(), 12, "one asset a turn");
 }
 
 #[derive(Resource, Default)]

@@ -115,7 +115,7 @@ fn report(log: &FlightLog) -> Report {
         cancelled: 31,
         bytes_read: 812_000_000,
         bytes_wasted: 9_100_000,
-        frame_over_median_ms: ms(|frame| (frame.frame_ms - 3.4).max(0.0)),
+        resident_excess_ms: ms(|frame| (frame.frame_ms - 3.4).max(0.0)),
         teleports: 2,
         late_after_teleport: 1,
         entities_total: 574_920,
