@@ -157,26 +157,53 @@ enum StoredHandle {
     Uuid([u8; 16]),
 }
 
+/// How deep values may be nested. Deserialisers call themselves for every level, and a forged package must not exhaust
+/// the stack.
+const MAX_DEPTH: usize = 128;
+
+/// Reads handles, and counts how deep the value is nested.
 struct HandleReader<'a, 'b> {
     context: &'a DecodeContext<'b>,
+    depth: usize,
+    /// The value that comes next has been counted.
+    is_counted: bool,
+    /// What was wrong; postcard forgets it.
+    why: Option<DecodeError>,
+}
+
+impl HandleReader<'_, '_> {
+    fn fail<E: serde::de::Error>(&mut self, why: DecodeError) -> E {
+        let error = E::custom(&why);
+        self.why = Some(why);
+        error
+    }
 }
 
 impl ReflectDeserializerProcessor for HandleReader<'_, '_> {
     fn try_deserialize<'de, D>(
         &mut self,
         registration: &TypeRegistration,
-        _: &TypeRegistry,
+        registry: &TypeRegistry,
         deserializer: D,
     ) -> Result<Result<Box<dyn PartialReflect>, D>, D::Error>
     where
         D: serde::Deserializer<'de>,
     {
-        use serde::de::Error;
         let Some(reflect_handle) = registration.data::<ReflectHandle>() else {
-            return Ok(Err(deserializer));
+            if core::mem::take(&mut self.is_counted) {
+                return Ok(Err(deserializer));
+            }
+            if self.depth == MAX_DEPTH {
+                return Err(self.fail(DecodeError::Malformed("it is nested too deep".into())));
+            }
+            // Bevy tells when a value begins, not when it ends: so it is read from here.
+            (self.depth, self.is_counted) = (self.depth + 1, true);
+            let value = TypedReflectDeserializer::with_processor(registration, registry, self).deserialize(deserializer);
+            self.depth -= 1;
+            return value.map(Ok);
         };
         let stored = StoredHandle::deserialize(deserializer)?;
-        let handle = read_handle(reflect_handle, stored, self.context).map_err(D::Error::custom)?;
+        let handle = read_handle(reflect_handle, stored, self.context).map_err(|why| self.fail(why))?;
         Ok(Ok(handle.into_partial_reflect()))
     }
 }
@@ -216,11 +243,16 @@ pub fn decode_reflected<'d>(
         type_path: type_path.to_owned(),
         message,
     };
-    let mut processor = HandleReader { context };
+    let mut processor = HandleReader {
+        context,
+        depth: 0,
+        is_counted: false,
+        why: None,
+    };
     let mut deserializer = postcard::Deserializer::from_bytes(data);
     let value = TypedReflectDeserializer::with_processor(registration, context.registry, &mut processor)
-        .deserialize(&mut deserializer)
-        .map_err(|cause| error(cause.to_string()))?;
+        .deserialize(&mut deserializer);
+    let value = value.map_err(|cause| error(processor.why.map_or(cause.to_string(), |why| why.to_string())))?;
     let rest = deserializer.finalize().map_err(|cause| error(cause.to_string()))?;
     let value = match value.try_into_reflect() {
         Ok(value) if value.as_any().type_id() == registration.type_id() => value,

@@ -1,37 +1,43 @@
-//! Many reflected values of one type, each read into a clone of an earlier one. See [`RowDecoder`].
+//! Many reflected values of one type, each read over an earlier one. See [`RowDecoder`].
 
-use bevy_reflect::{PartialReflect, Reflect, ReflectMut, TypeRegistration};
+use bevy_reflect::{PartialReflect, Reflect, ReflectMut, TypeRegistration, list};
 
 use super::{
-    decode_reflected, read_handle,
+    MAX_DEPTH, decode_reflected, from_reflect, read_handle,
     shape::{Kind, Node, Shape, Variants},
 };
 use crate::codec::{DecodeContext, DecodeError};
 
 /// Reads one value after the other.
 ///
-/// Bevy's deserialiser makes each value from dynamic ones: every field is boxed, found by name and converted. This one clones
-/// a value that it made before, and overwrites its fields in place. The first value of a type or of an enum's variant still
-/// goes Bevy's way, and so do parts that have no fields to overwrite: maps and sets for instance. Both ways read the
-/// same bytes; the tests compare what they make of them.
+/// Bevy's deserialiser makes each value from dynamic ones: every field is boxed, found by name and converted. This one keeps
+/// a value of each type, overwrites its fields in place, and makes the row from it with the type's `FromReflect`, as Bevy does
+/// from the dynamic one. The first value of a type or of an enum's variant goes Bevy's way, and so do parts that have no
+/// fields to overwrite: maps and sets for instance. Both ways read the same bytes; the tests compare what they make of
+/// them. Should a type be stranger than that, its rows are read Bevy's way.
 pub(super) struct RowDecoder<'a> {
+    registration: &'a TypeRegistration,
     context: &'a DecodeContext<'a>,
     shape: Shape<'a>,
-    templates: Templates,
+    scratch: Scratch,
+    /// A row could be read Bevy's way only.
+    pub is_strange: bool,
 }
 
-/// For each node of the shape an earlier value; for an enum one of each variant.
-type Templates = Vec<Vec<Option<Box<dyn Reflect>>>>;
+/// For each node of the shape a value to overwrite; for an enum one of each variant.
+type Scratch = Vec<Vec<Option<Box<dyn Reflect>>>>;
 
 impl<'a> RowDecoder<'a> {
     /// A decoder of values of the registered type.
     pub fn new(registration: &'a TypeRegistration, context: &'a DecodeContext<'a>) -> Self {
         let shape = Shape::of(registration, context.registry);
-        let templates = shape.nodes.iter().map(|_| Vec::new()).collect();
+        let scratch = shape.nodes.iter().map(|_| Vec::new()).collect();
         Self {
+            registration,
             context,
             shape,
-            templates,
+            scratch,
+            is_strange: false,
         }
     }
 
@@ -40,154 +46,181 @@ impl<'a> RowDecoder<'a> {
     /// # Errors
     /// When the bytes are no such value, or a reference in it leads nowhere.
     pub fn next(&mut self, data: &mut &[u8]) -> Result<Box<dyn Reflect>, DecodeError> {
-        let reader = Reader {
-            context: self.context,
-            nodes: &self.shape.nodes,
-        };
-        reader.make(Shape::ROOT, &mut self.templates, data)
+        if !self.is_strange {
+            let mut reader = Reader {
+                context: self.context,
+                nodes: &self.shape.nodes,
+                scratch: &mut self.scratch,
+                data,
+                depth: 0,
+            };
+            if let Ok(value) = reader.make(Shape::ROOT) {
+                *data = reader.data;
+                return Ok(value);
+            }
+        }
+        let (value, rest) = decode_reflected(self.registration, data, self.context)?;
+        self.is_strange = true;
+        *data = rest;
+        Ok(value)
     }
 }
 
-struct Reader<'r, 'a> {
+struct Reader<'r, 'a, 'd> {
     context: &'a DecodeContext<'a>,
     nodes: &'r [Node<'a>],
+    scratch: &'r mut Scratch,
+    data: &'d [u8],
+    depth: usize,
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_, '_, '_> {
     /// A new value of the node's type.
-    fn make(&self, at: usize, templates: &mut Templates, data: &mut &[u8]) -> Result<Box<dyn Reflect>, DecodeError> {
+    fn make(&mut self, at: usize) -> Result<Box<dyn Reflect>, DecodeError> {
         let node = &self.nodes[at];
         let slot = match &node.kind {
-            Kind::Whole => return self.whole(node, data),
+            Kind::Whole => return self.whole(node),
             Kind::Handle(handle) => {
-                let (stored, rest) = postcard::take_from_bytes(data).map_err(|error| node.error(error))?;
-                *data = rest;
+                let stored = self.take(node)?;
                 return read_handle(handle, stored, self.context);
             }
             Kind::Deserialize(deserialize) => {
-                let mut bytes = postcard::Deserializer::from_bytes(data);
+                let mut bytes = postcard::Deserializer::from_bytes(self.data);
                 let value = deserialize.deserialize(&mut bytes).map_err(|error| node.error(error))?;
-                *data = bytes.finalize().map_err(|error| node.error(error))?;
+                self.data = bytes.finalize().map_err(|error| node.error(error))?;
                 return Ok(value);
             }
-            Kind::Variants(variants) => variants.index(data).map_err(|error| node.error(error))?.0,
+            Kind::Variants(variants) => variants.index(self.data).map_err(|error| node.error(error))?.0,
             Kind::Plain(_) | Kind::Fields(_) | Kind::Array(..) | Kind::List(_) => 0,
         };
-        let template = templates[at].get(slot).and_then(Option::as_ref);
-        if let Some(mut value) = template.and_then(|template| template.reflect_clone().ok()) {
-            self.overwrite(at, value.as_partial_reflect_mut(), templates, data)?;
-            return Ok(value);
+        // Taken: what an error leaves half written is not used again.
+        if let Some(mut scratch) = self.scratch[at].get_mut(slot).and_then(Option::take) {
+            self.overwrite(at, scratch.as_partial_reflect_mut())?;
+            let value = from_reflect(node.registration, scratch.as_partial_reflect());
+            self.keep(at, slot, Some(scratch));
+            return value.ok_or_else(|| node.error("it cannot be made from its parts"));
         }
-        let value = self.whole(node, data)?;
+        let value = self.whole(node)?;
         // Only now it is known that there is such a variant.
-        if templates[at].len() <= slot {
-            templates[at].resize_with(slot + 1, || None);
-        }
-        templates[at][slot] = value.reflect_clone().ok();
+        self.keep(at, slot, from_reflect(node.registration, value.as_partial_reflect()));
         Ok(value)
     }
 
+    fn keep(&mut self, at: usize, slot: usize, value: Option<Box<dyn Reflect>>) {
+        let slots = &mut self.scratch[at];
+        if slots.len() <= slot {
+            slots.resize_with(slot + 1, || None);
+        }
+        slots[slot] = value;
+    }
+
     /// A new value, Bevy's way.
-    fn whole(&self, node: &Node, data: &mut &[u8]) -> Result<Box<dyn Reflect>, DecodeError> {
-        let (value, rest) = decode_reflected(node.registration, data, self.context)?;
-        *data = rest;
+    fn whole(&mut self, node: &Node) -> Result<Box<dyn Reflect>, DecodeError> {
+        let (value, rest) = decode_reflected(node.registration, self.data, self.context)?;
+        self.data = rest;
+        Ok(value)
+    }
+
+    /// A plain value that is part of the form.
+    fn take<T: serde::de::DeserializeOwned>(&mut self, node: &Node) -> Result<T, DecodeError> {
+        let (value, rest) = postcard::take_from_bytes(self.data).map_err(|error| node.error(error))?;
+        self.data = rest;
         Ok(value)
     }
 
     /// Overwrites all of `value`, which is of the node's type.
-    fn overwrite(
-        &self,
-        at: usize,
-        value: &mut dyn PartialReflect,
-        templates: &mut Templates,
-        data: &mut &[u8],
-    ) -> Result<(), DecodeError> {
+    fn overwrite(&mut self, at: usize, value: &mut dyn PartialReflect) -> Result<(), DecodeError> {
         let node = &self.nodes[at];
         match &node.kind {
             Kind::Plain(read) => {
                 let value = value.try_as_reflect_mut().ok_or_else(|| node.error("it is dynamic"))?;
-                *data = read(value.as_any_mut(), data).map_err(|error| node.error(error))?;
+                self.data = read(value.as_any_mut(), self.data).map_err(|error| node.error(error))?;
                 return Ok(());
             }
-            Kind::Fields(fields) => return self.parts(node, fields.iter().copied(), value, templates, data),
-            Kind::Array(item, len) => {
-                return self.parts(node, core::iter::repeat_n(*item, *len), value, templates, data);
-            }
-            Kind::List(item) => return self.list(node, *item, value, templates, data),
+            Kind::Fields(fields) => return self.parts(node, fields.iter().copied(), value),
+            Kind::Array(item, len) => return self.parts(node, core::iter::repeat_n(*item, *len), value),
+            Kind::List(item) => return self.list(node, *item, value),
             Kind::Variants(variants) => {
-                if let Some(fields) = overwritten_fields(variants, value, data) {
-                    return self.parts(node, fields.iter().copied(), value, templates, data);
+                if let Some(fields) = self.fields_of_same_variant(variants, value) {
+                    return self.parts(node, fields.iter().copied(), value);
                 }
             }
             Kind::Handle(_) | Kind::Deserialize(_) | Kind::Whole => {}
         }
-        let new = self.make(at, templates, data)?;
-        let value = value.try_as_reflect_mut().ok_or_else(|| node.error("it is dynamic"))?;
-        value.set(new).map_err(|_| node.error("a part is of another type"))
+        let new = self.make(at)?;
+        replace(node, value, new)
+    }
+
+    /// The fields of the variant that comes next, if `value` is that variant already; its index is then read.
+    fn fields_of_same_variant<'n>(
+        &mut self,
+        variants: &'n Variants,
+        value: &mut dyn PartialReflect,
+    ) -> Option<&'n [usize]> {
+        let ReflectMut::Enum(value) = value.reflect_mut() else {
+            return None;
+        };
+        let (index, rest) = variants.index(self.data).ok()?;
+        let fields = variants.fields.get(index).filter(|_| index == value.variant_index())?;
+        self.data = rest;
+        Some(fields)
     }
 
     fn parts(
-        &self,
+        &mut self,
         node: &Node,
         nodes: impl Iterator<Item = usize>,
         value: &mut dyn PartialReflect,
-        templates: &mut Templates,
-        data: &mut &[u8],
     ) -> Result<(), DecodeError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(node.error("it is nested too deep"));
+        }
         let mut value = value.reflect_mut();
         for (index, at) in nodes.enumerate() {
             let part = part_of(&mut value, index).ok_or_else(|| node.error("a part is missing"))?;
-            self.overwrite(at, part, templates, data)?;
+            self.overwrite(at, part)?;
         }
+        self.depth -= 1;
         Ok(())
     }
 
-    /// Items that are there are overwritten, others are added or taken away.
-    fn list(
-        &self,
-        node: &Node,
-        item: usize,
-        value: &mut dyn PartialReflect,
-        templates: &mut Templates,
-        data: &mut &[u8],
-    ) -> Result<(), DecodeError> {
-        let (len, rest) = postcard::take_from_bytes::<usize>(data).map_err(|error| node.error(error))?;
-        // Items without bytes are Bevy's business, and lengths that cannot be true.
-        if len > rest.len() {
-            let new = self.whole(node, data)?;
-            let value = value.try_as_reflect_mut().ok_or_else(|| node.error("it is dynamic"))?;
-            return value.set(new).map_err(|_| node.error("a part is of another type"));
+    fn list(&mut self, node: &Node, item: usize, value: &mut dyn PartialReflect) -> Result<(), DecodeError> {
+        let start = self.data;
+        let len: usize = self.take(node)?;
+        // Items without bytes are left to Bevy, and so are lengths that cannot be true.
+        if len > self.data.len() {
+            self.data = start;
+            let new = self.whole(node)?;
+            return replace(node, value, new);
         }
         let ReflectMut::List(list) = value.reflect_mut() else {
             return Err(node.error("it is no list"));
         };
-        *data = rest;
         while list.len() > len {
-            list.pop();
+            list.pop().ok_or_else(|| node.error("it keeps its items"))?;
         }
-        for index in 0..len {
-            match list.get_mut(index) {
-                Some(old) => self.overwrite(item, old, templates, data)?,
-                None => list.push(self.make(item, templates, data)?.into_partial_reflect()),
-            }
+        (0..len).try_for_each(|index| self.item(node, item, index, list))
+    }
+
+    /// An item that is there is overwritten, another is added.
+    fn item(&mut self, node: &Node, item: usize, index: usize, list: &mut dyn list::List) -> Result<(), DecodeError> {
+        if index < list.len() {
+            let old = list.get_mut(index).ok_or_else(|| node.error("an item is missing"))?;
+            return self.overwrite(item, old);
         }
+        let new = self.make(item)?;
+        if new.as_any().type_id() != self.nodes[item].registration.type_id() {
+            return Err(node.error("an item is of another type"));
+        }
+        list.push(new.into_partial_reflect());
         Ok(())
     }
 }
 
-/// The fields of the variant that comes next, if `value` is that variant already; its index is then read.
-fn overwritten_fields<'n>(
-    variants: &'n Variants,
-    value: &mut dyn PartialReflect,
-    data: &mut &[u8],
-) -> Option<&'n [usize]> {
-    let ReflectMut::Enum(value) = value.reflect_mut() else {
-        return None;
-    };
-    let (index, rest) = variants.index(data).ok()?;
-    let fields = variants.fields.get(index).filter(|_| index == value.variant_index())?;
-    *data = rest;
-    Some(fields)
+fn replace(node: &Node, value: &mut dyn PartialReflect, new: Box<dyn Reflect>) -> Result<(), DecodeError> {
+    let value = value.try_as_reflect_mut().ok_or_else(|| node.error("it is dynamic"))?;
+    value.set(new).map_err(|_| node.error("a part is of another type"))
 }
 
 fn part_of<'v>(value: &'v mut ReflectMut, index: usize) -> Option<&'v mut dyn PartialReflect> {

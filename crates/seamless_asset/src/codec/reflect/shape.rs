@@ -91,12 +91,7 @@ impl<'a> Shape<'a> {
             nodes: Vec::new(),
             known: HashMap::default(),
         };
-        if builder.add(registration).is_none() {
-            builder.nodes = vec![Node {
-                registration,
-                kind: Kind::Whole,
-            }];
-        }
+        builder.add(registration);
         Self { nodes: builder.nodes }
     }
 }
@@ -108,33 +103,28 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// The node of a type; `None` when a value of a part could not be made by itself.
-    fn add(&mut self, registration: &'a TypeRegistration) -> Option<usize> {
+    /// The node of a type.
+    fn add(&mut self, registration: &'a TypeRegistration) -> usize {
         if let Some(at) = self.known.get(&registration.type_id()) {
-            return Some(*at);
+            return *at;
         }
         let at = self.nodes.len();
         self.known.insert(registration.type_id(), at);
         let kind = Kind::Whole;
         self.nodes.push(Node { registration, kind });
-        let kind = self.kind(registration)?;
-        let is_made_by_bevy = !matches!(kind, Kind::Deserialize(_) | Kind::Handle(_));
-        if is_made_by_bevy && registration.data::<ReflectFromReflect>().is_none() {
-            return None;
-        }
-        self.nodes[at].kind = kind;
-        Some(at)
+        self.nodes[at].kind = self.kind(registration).unwrap_or(Kind::Whole);
+        at
     }
 
     fn add_type(&mut self, type_id: TypeId) -> Option<usize> {
-        self.add(self.registry.get(type_id)?)
+        Some(self.add(self.registry.get(type_id)?))
     }
 
     fn add_all(&mut self, types: impl Iterator<Item = TypeId>) -> Option<Vec<usize>> {
         types.map(|type_id| self.add_type(type_id)).collect()
     }
 
-    /// In the order in which Bevy's serialiser decides.
+    /// In the order in which Bevy's serialiser decides. `None` when a part is not registered.
     fn kind(&mut self, registration: &'a TypeRegistration) -> Option<Kind<'a>> {
         if let Some(handle) = registration.data::<ReflectHandle>() {
             return Some(Kind::Handle(handle));
@@ -151,10 +141,17 @@ impl<'a> Builder<'a> {
             TypeInfo::TupleStruct(info) => Kind::Fields(self.add_all(info.iter().map(|field| field.type_id()))?),
             TypeInfo::Tuple(info) => Kind::Fields(self.add_all(info.iter().map(|field| field.type_id()))?),
             TypeInfo::Array(info) => Kind::Array(self.add_type(info.item_ty().id())?, info.capacity()),
-            TypeInfo::List(info) => Kind::List(self.add_type(info.item_ty().id())?),
+            TypeInfo::List(info) => self.list(info.item_ty().id())?,
             TypeInfo::Enum(info) => Kind::Variants(self.variants(info)?),
             TypeInfo::Map(_) | TypeInfo::Set(_) | TypeInfo::Opaque(_) => Kind::Whole,
         })
+    }
+
+    /// Items are made, not only overwritten, and tuples for instance say nothing of how that is done.
+    fn list(&mut self, item: TypeId) -> Option<Kind<'a>> {
+        let at = self.add_type(item)?;
+        let is_made = self.nodes[at].registration.contains::<ReflectFromReflect>();
+        Some(if is_made { Kind::List(at) } else { Kind::Whole })
     }
 
     fn variants(&mut self, info: &EnumInfo) -> Option<Variants> {

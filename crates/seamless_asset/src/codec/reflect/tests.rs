@@ -5,7 +5,7 @@ use bevy_asset::{Asset, AssetApp, Assets, Handle};
 use bevy_ecs::entity::Entity;
 use bevy_math::{Quat, Vec3, Vec3A};
 use bevy_platform::collections::{HashMap, HashSet};
-use bevy_reflect::{TypePath, std_traits::ReflectDefault};
+use bevy_reflect::{FromReflect, GetTypeRegistration, TypePath, std_traits::ReflectDefault};
 
 use super::*;
 use crate::codec::EntityRows;
@@ -168,46 +168,40 @@ impl Dice {
     }
 }
 
-/// Values, the bytes of each, and what is needed to read them.
+/// What is needed to write and read values.
 struct Bed {
     registry: TypeRegistry,
-    values: Vec<Everything>,
-    bytes: Vec<Vec<u8>>,
     handles: Vec<Option<UntypedHandle>>,
 }
 
-fn bed(count: usize) -> Bed {
-    let mut app = App::new();
-    app.add_plugins((TaskPoolPlugin::default(), bevy_asset::AssetPlugin::default()))
-        .init_asset::<Sound>();
-    let mut assets = app.world_mut().resource_mut::<Assets<Sound>>();
-    let sounds: Vec<_> = (0..3).map(|_| assets.add(Sound)).collect();
-    let mut registry = TypeRegistry::default();
-    registry.register::<Everything>();
-    registry.register::<Handle<Sound>>();
-    registry.register_type_data::<Handle<Sound>, ReflectHandle>();
-    let mut dice = Dice(7);
-    let values: Vec<_> = (0..count).map(|_| dice.everything(&sounds)).collect();
-    let rows = EntityRows::default();
-    let mut context = EncodeContext::new(&registry, &rows);
-    let bytes = values
-        .iter()
-        .map(|value| {
-            let mut out = Vec::new();
-            encode_reflected(value, &mut context, &mut out).expect("it can be written");
-            out
-        })
-        .collect();
-    let handles = context.into_references().into_iter().map(Some).collect();
-    Bed {
-        registry,
-        values,
-        bytes,
-        handles,
-    }
-}
-
 impl Bed {
+    fn new<T: GetTypeRegistration>() -> Self {
+        let mut registry = TypeRegistry::default();
+        registry.register::<T>();
+        registry.register::<Handle<Sound>>();
+        registry.register_type_data::<Handle<Sound>, ReflectHandle>();
+        Self {
+            registry,
+            handles: Vec::new(),
+        }
+    }
+
+    /// The bytes of each value.
+    fn write<T: Reflect>(&mut self, values: &[T]) -> Vec<Vec<u8>> {
+        let rows = EntityRows::default();
+        let mut context = EncodeContext::new(&self.registry, &rows);
+        let bytes = values
+            .iter()
+            .map(|value| {
+                let mut out = Vec::new();
+                encode_reflected(value, &mut context, &mut out).expect("it can be written");
+                out
+            })
+            .collect();
+        self.handles = context.into_references().into_iter().map(Some).collect();
+        bytes
+    }
+
     fn context(&self) -> DecodeContext<'_> {
         DecodeContext {
             registry: &self.registry,
@@ -217,9 +211,34 @@ impl Bed {
         }
     }
 
-    fn registration(&self) -> &TypeRegistration {
-        self.registry.get(TypeId::of::<Everything>()).expect("it is registered")
+    fn registration<T: 'static>(&self) -> &TypeRegistration {
+        self.registry.get(TypeId::of::<T>()).expect("it is registered")
     }
+
+    /// Reads as many values as there are, and says whether that took Bevy's way.
+    fn read<T: Reflect>(&self, data: &[u8]) -> Result<(Vec<T>, bool), DecodeError> {
+        let context = self.context();
+        let mut decoder = RowDecoder::new(self.registration::<T>(), &context);
+        let (mut rest, mut values) = (data, Vec::new());
+        while !rest.is_empty() {
+            let value = decoder.next(&mut rest)?;
+            values.push(*value.into_any().downcast::<T>().expect("the type that was asked for"));
+        }
+        Ok((values, decoder.is_strange))
+    }
+}
+
+fn everythings(count: usize) -> (Bed, Vec<Everything>, Vec<Vec<u8>>) {
+    let mut app = App::new();
+    app.add_plugins((TaskPoolPlugin::default(), bevy_asset::AssetPlugin::default()))
+        .init_asset::<Sound>();
+    let mut assets = app.world_mut().resource_mut::<Assets<Sound>>();
+    let sounds: Vec<_> = (0..3).map(|_| assets.add(Sound)).collect();
+    let mut dice = Dice(7);
+    let values: Vec<_> = (0..count).map(|_| dice.everything(&sounds)).collect();
+    let mut bed = Bed::new::<Everything>();
+    let bytes = bed.write(&values);
+    (bed, values, bytes)
 }
 
 fn everything(value: &dyn Reflect) -> &Everything {
@@ -228,58 +247,123 @@ fn everything(value: &dyn Reflect) -> &Everything {
 
 #[test]
 fn rows_equal_what_was_written() {
-    let bed = bed(300);
-    let context = bed.context();
-    let data = bed.bytes.concat();
-    let mut rest = data.as_slice();
-    let mut decoder = RowDecoder::new(bed.registration(), &context);
-    for value in &bed.values {
-        let read = decoder.next(&mut rest).expect("it can be read");
-        assert_eq!(everything(&*read), value);
-    }
-    assert!(rest.is_empty());
+    let (bed, values, bytes) = everythings(300);
+    let shape = shape::Shape::of(bed.registration::<Everything>(), &bed.registry);
+    let whole = shape.nodes.iter().filter(|node| matches!(node.kind, shape::Kind::Whole));
+    let whole: Vec<_> = whole.map(|node| node.registration.type_info().type_path_table().short_path()).collect();
+    assert_eq!(whole, [
+            "HashMap<String, u32, FixedHasher>",
+            "HashSet<u32, FixedHasher>",
+            "Skipping"
+        ]);
+    let (read, is_strange) = bed.read::<Everything>(&bytes.concat()).expect("it can be read");
+    assert!(!is_strange);
+    assert_eq!(read, values);
 }
 
 /// Damaged bytes: both ways refuse them, or both make the same of them.
 #[test]
 fn damaged_rows_are_read_as_bevy_reads_them() {
-    let bed = bed(24);
+    let (bed, _, bytes) = everythings(24);
     let context = bed.context();
-    let mut decoder = RowDecoder::new(bed.registration(), &context);
+    let registration = bed.registration::<Everything>();
+    let mut decoder = RowDecoder::new(registration, &context);
     let mut dice = Dice(11);
     let (mut refused, mut read) = (0, 0);
     for round in 0..6000 {
-        let mut data = bed.bytes[round % bed.bytes.len()].clone();
+        let mut data = bytes[round % bytes.len()].clone();
+        let at = dice.roll(data.len() as u64) as usize;
         match dice.roll(3) {
-            0 => data.truncate(dice.roll(data.len() as u64) as usize),
-            1 => {
-                let at = dice.roll(data.len() as u64) as usize;
-                data[at] ^= 1 << dice.roll(8);
-            }
-            _ => {
-                let at = dice.roll(data.len() as u64) as usize;
-                data[at] = dice.roll(256) as u8;
-            }
+            0 => data.truncate(at),
+            1 => data[at] ^= 1 << dice.roll(8),
+            _ => data[at] = dice.roll(256) as u8,
         }
         let mut rest = data.as_slice();
         let ours = decoder.next(&mut rest);
-        match (decode_reflected(bed.registration(), &data, &context), ours) {
+        match (decode_reflected(registration, &data, &context), ours) {
             (Ok((theirs, left)), Ok(ours)) => {
                 // Not by `==`: damage can make a NaN.
-                assert_eq!(
-                    format!("{:?}", everything(&*ours)),
-                    format!("{:?}", everything(&*theirs))
-                );
+                assert_eq!(format!("{:?}", everything(&*ours)), format!("{:?}", everything(&*theirs)));
                 assert_eq!(rest, left);
                 read += 1;
             }
             (Err(_), Err(_)) => refused += 1,
-            (theirs, ours) => panic!(
-                "round {round}: Bevy's {:?}, ours {:?}",
-                theirs.map(|_| ()),
-                ours.map(|_| ())
-            ),
+            (theirs, ours) => panic!("round {round}: {:?}, ours {:?}", theirs.map(|_| ()), ours.map(|_| ())),
         }
     }
+    assert!(!decoder.is_strange, "some bytes could be read Bevy's way only");
     assert!(refused > 1000 && read > 1000, "{refused} refused, {read} read");
+}
+
+#[derive(Reflect, Clone, Debug, PartialEq)]
+#[reflect(from_reflect = false, FromReflect, Clone)]
+struct Percent {
+    value: u32,
+    #[reflect(ignore)]
+    own: std::sync::Arc<()>,
+}
+
+impl FromReflect for Percent {
+    fn from_reflect(value: &dyn PartialReflect) -> Option<Self> {
+        let value = value.reflect_ref().as_struct().ok()?.field("value")?;
+        Some(Self {
+            value: u32::from_reflect(value)?.min(100),
+            own: std::sync::Arc::default(),
+        })
+    }
+}
+
+/// What a type's `FromReflect` checks and fills in, it does for every row.
+#[test]
+fn every_row_is_made_by_its_type() {
+    let own = std::sync::Arc::default();
+    let values = [7, 700, 70].map(|value| Percent {
+        value,
+        own: std::sync::Arc::clone(&own),
+    });
+    let mut bed = Bed::new::<Percent>();
+    let bytes = bed.write(&values).concat();
+    let (read, is_strange) = bed.read::<Percent>(&bytes).expect("it can be read");
+    assert!(!is_strange);
+    assert_eq!(read.iter().map(|percent| percent.value).collect::<Vec<_>>(), [7, 100, 70]);
+    for percent in &read {
+        assert_eq!(std::sync::Arc::strong_count(&percent.own), 1, "rows share a field");
+    }
+}
+
+#[derive(Reflect, Clone, Debug, PartialEq, Default)]
+struct Text(String, Vec<u32>);
+
+#[test]
+fn a_large_row_does_not_swell_the_others() {
+    let large = Text("x".repeat(1 << 20), vec![1; 1 << 18]);
+    let values = [large, Text::default(), Text("y".into(), vec![2])];
+    let mut bed = Bed::new::<Text>();
+    let bytes = bed.write(&values).concat();
+    let (read, is_strange) = bed.read::<Text>(&bytes).expect("it can be read");
+    assert!(!is_strange);
+    assert_eq!(read, values);
+    for text in &read[1..] {
+        assert!(text.0.capacity() < 64 && text.1.capacity() < 64);
+    }
+}
+
+#[test]
+fn a_value_nested_too_deep_is_refused() {
+    let tree = |depth| {
+        (0..depth).fold(Tree::default(), |tree, _| Tree {
+            leaves: 1,
+            branches: vec![tree],
+        })
+    };
+    let mut bed = Bed::new::<Tree>();
+    // A tree and its list of branches are two levels.
+    let fits = bed.write(&[tree(50)]).concat();
+    // By hand: to write it is to recurse as well.
+    let too_deep: Vec<u8> = [1, 1].repeat(100_000);
+    assert_eq!(bed.read::<Tree>(&fits.repeat(3)).expect("it can be read").0.len(), 3);
+    for data in [too_deep.clone(), [fits, too_deep].concat()] {
+        let error = bed.read::<Tree>(&data).expect_err("nobody could build it").to_string();
+        assert!(error.contains("nested too deep"), "{error}");
+    }
 }
