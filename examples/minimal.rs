@@ -48,14 +48,18 @@ fn main() -> Result<()> {
     make_world(Path::new("assets/minimal"))?;
 
     let mut app = App::new();
-    if has_display() && !args.headless {
-        app.add_plugins(window_plugins());
-    } else {
+    let is_headless = args.headless || !has_display();
+    if is_headless {
         app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::NONE));
         app.add_plugins(headless_plugins());
         app.add_plugins(ScheduleRunnerPlugin::run_loop(Duration::from_secs_f32(1.0 / 60.0)));
+        // Only now: the plugins set up the log.
+        let why = if args.headless { "" } else { " (no display found)" };
+        info!("running headless{why}");
+    } else {
+        app.add_plugins(window_plugins());
     }
-    let headless_frames = (!has_display() || args.headless).then_some(20 * 60);
+    let headless_frames = is_headless.then_some(20 * 60);
     app.add_plugins(SeamlessPlugins)
         .insert_resource(FramesLeft(args.frames.or(headless_frames)))
         .add_systems(Startup, set_up)

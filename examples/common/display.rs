@@ -15,8 +15,9 @@ use bevy::{
 /// Whether there is a display to open a window on.
 #[must_use]
 pub fn has_display() -> bool {
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    cfg!(not(target_os = "linux")) || set("DISPLAY") || set("WAYLAND_DISPLAY")
+    // On Linux an X server: Wayland is not compiled in, as it needs a system package to build. Where there is only
+    // `WAYLAND_DISPLAY`, winit would open no window and end the program.
+    cfg!(not(target_os = "linux")) || std::env::var_os("DISPLAY").is_some_and(|display| !display.is_empty())
 }
 
 /// Bevy's default plugins over the workspace's `assets`.

@@ -22,11 +22,14 @@ const RESIDENT_STRIDE: usize = 3;
 pub struct Flown {
     pub log: FlightLog,
     pub monitor: Monitor,
+    /// What streaming did in the flight alone.
     pub stats: StreamingStats,
     pub budget: Duration,
     pub entities_total: u64,
     pub levels: u64,
     pub failed: u64,
+    /// Whether all of the generated world was flown: no other world's file, and not only `--frames` of it.
+    pub is_whole: bool,
     /// Milliseconds of the frames with everything resident, sorted.
     pub resident: Vec<f64>,
 }
@@ -80,8 +83,10 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
     let table = tables.single(app.world()).map_err(|error| error.to_string())?;
     let mut monitor = Monitor::new(app.world(), table);
     wait_until_settled(&mut app)?;
+    let before = stats_before_flight(&mut app);
 
     let frames = frames_to_fly(args, &app);
+    let is_whole = world.generated.is_some() && frames == app.world().resource::<Path>().frames();
     let mut log = FlightLog {
         seconds_per_frame: 1.0 / RATE,
         ..default()
@@ -100,7 +105,6 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
             resident_entities: stats.live_entities as u32,
             mesh_bytes: monitor.mesh_bytes,
             image_bytes: monitor.image_bytes,
-            other_bytes: 0,
             camera: [pose.position.x, pose.position.z],
             teleported: pose.teleported,
         });
@@ -114,13 +118,43 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
     Ok(Flown {
         log,
         monitor,
-        stats: app.world().resource::<StreamingStats>().clone(),
+        stats: stats_of_flight(&before, app.world().resource()),
         budget: app.world().resource::<StreamingSettings>().budget,
         entities_total,
         levels,
         failed,
+        is_whole,
         resident: Vec::new(),
     })
+}
+
+/// What streaming did until now. Only so many overruns are kept by name: those of settling make room for the flight's.
+fn stats_before_flight(app: &mut App) -> StreamingStats {
+    let before = app.world().resource::<StreamingStats>().clone();
+    app.world_mut().resource_mut::<StreamingStats>().overruns.clear();
+    before
+}
+
+/// The counters without what was counted before the flight; overruns are numbered from the flight's first frame.
+fn stats_of_flight(before: &StreamingStats, after: &StreamingStats) -> StreamingStats {
+    let mut stats = after.clone();
+    for (count, old) in [
+        (&mut stats.frame, before.frame),
+        (&mut stats.revealed, before.revealed),
+        (&mut stats.left, before.left),
+        (&mut stats.failed, before.failed),
+        (&mut stats.cancelled, before.cancelled),
+        (&mut stats.bytes_read, before.bytes_read),
+        (&mut stats.bytes_wasted, before.bytes_wasted),
+        (&mut stats.overrun_count, before.overrun_count),
+        (&mut stats.gate_deadlines, before.gate_deadlines),
+    ] {
+        *count -= old;
+    }
+    for overrun in &mut stats.overruns {
+        overrun.frame -= before.frame;
+    }
+    stats
 }
 
 /// The frames of the same flight with all levels in the world, at the same pace.

@@ -79,6 +79,7 @@ fn make(args: &Args, flown: &Flown) -> Report {
         entities_peak: flown.monitor.entities_peak,
         atomicity_violations: flown.monitor.violations,
         late_levels: flown.monitor.late,
+        is_whole_flight: flown.is_whole,
         stream_ms: StreamTime {
             budget: milliseconds(flown.budget),
             spread: spread(log, |frame| f64::from(frame.stream_ms)),

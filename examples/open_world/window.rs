@@ -1,5 +1,10 @@
 //! The flight in a window: the same world and path, drawn; the window's title tells how streaming does.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use bevy::{prelude::*, window::PrimaryWindow};
 use bevy_seamless::prelude::*;
 use seamless_examples::display::window_plugins;
@@ -38,7 +43,17 @@ pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
         }
     };
     app.add_systems(Update, find_path.run_if(not(resource_exists::<Path>)));
-    app.run().is_success()
+    let has_failed = note_failures(&mut app);
+    app.run().is_success() && !has_failed.load(Ordering::Relaxed)
+}
+
+/// Becomes true when a level or the world cannot be loaded; the log says why. Outlives the app, which `run` consumes.
+fn note_failures(app: &mut App) -> Arc<AtomicBool> {
+    let has_failed = Arc::new(AtomicBool::new(false));
+    let (of_levels, of_worlds) = (has_failed.clone(), has_failed.clone());
+    app.add_observer(move |_: On<LevelFailed>| of_levels.store(true, Ordering::Relaxed))
+        .add_observer(move |_: On<WorldFailed>| of_worlds.store(true, Ordering::Relaxed));
+    has_failed
 }
 
 /// Advances the path in real time, and writes the counters into the window's title twice a second.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bevy::{
-    ecs::{entity::EntityHashMap, reflect::ReflectComponent, system::SystemState},
+    ecs::{entity::EntityHashMap, reflect::ReflectComponent},
     platform::collections::HashMap,
     prelude::*,
 };
@@ -23,7 +23,7 @@ use level::{Known, find_tear};
 /// Frames for which removal readers may still hear of a level that left.
 const MEMORY: u64 = 3;
 /// How many violations are kept in words; all are counted.
-const KEPT: usize = 20;
+const KEPT: usize = 40;
 
 /// Watches every level of every seamless world; [`Atomicity`] holds what it found. Add it after `SeamlessPlugins` and
 /// after all types are registered.
@@ -111,6 +111,12 @@ impl Atomicity {
         }
     }
 
+    /// The first violations, in words.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        self.lock().words.clone()
+    }
+
     /// Panics with all that was found, if anything was.
     ///
     /// # Panics
@@ -135,10 +141,14 @@ impl Plugin for AtomicityChecker {
         app.init_resource::<Atomicity>()
             .add_observer(on_revealed)
             .add_observer(on_left)
-            .add_systems(PreUpdate, hear_removals)
-            .add_systems(Update, hear_removals)
-            .add_systems(PostUpdate, hear_removals)
-            .add_systems(Last, (hear_removals, look).chain());
+            .add_systems(First, begin_frame)
+            .add_systems(Last, (look, follow_fates).chain());
+        // Of what nearly all entities of a level have, and of what few have.
+        watch::<Transform>(app);
+        watch::<Visibility>(app);
+        watch::<ChildOf>(app);
+        watch::<Name>(app);
+        watch::<Mesh3d>(app);
     }
 
     fn finish(&self, app: &mut App) {
@@ -153,6 +163,25 @@ impl Plugin for AtomicityChecker {
             }
         }
         app.world_mut().spawn(Observer::new(on_add).with_components(components));
+    }
+}
+
+/// Listens for news of a component wherever a game may do so.
+fn watch<C: Component + TypePath>(app: &mut App) {
+    app.add_systems(PreUpdate, hear_removals::<C>)
+        .add_systems(Update, hear_removals::<C>)
+        .add_systems(PostUpdate, hear_removals::<C>)
+        .add_systems(Last, (hear_removals::<C>.before(look), check_added::<C>.after(look)));
+}
+
+/// Forgets the levels that left so long ago that nobody hears of them any more.
+fn begin_frame(atomicity: Res<Atomicity>) {
+    let mut state = atomicity.lock();
+    let state = &mut *state;
+    state.frame += 1;
+    let frame = state.frame;
+    for (_, level) in state.gone.extract_if(.., |(left, _)| *left + MEMORY < frame) {
+        level.ids.iter().for_each(|id| drop(state.owners.remove(id)));
     }
 }
 
@@ -209,7 +238,7 @@ fn on_left(event: On<LevelLeft>, world: &World, atomicity: Res<Atomicity>) {
 }
 
 /// Whoever hears that a component of a level is gone finds the whole level gone.
-fn hear_removals(mut removed: RemovedComponents<Transform>, world: &World, atomicity: Res<Atomicity>) {
+fn hear_removals<C: Component + TypePath>(mut removed: RemovedComponents<C>, world: &World, atomicity: Res<Atomicity>) {
     let mut state = atomicity.lock();
     let mut heard = Vec::new();
     for entity in removed.read() {
@@ -224,21 +253,16 @@ fn hear_removals(mut removed: RemovedComponents<Transform>, world: &World, atomi
         let survivors = level.survivors(world);
         if survivors > 0 {
             state.violation(format!(
-                "RemovedComponents: {survivors} entities of {} are alive",
+                "RemovedComponents<{}>: {survivors} entities of {} are alive",
+                C::short_type_path(),
                 level.name
             ));
         }
     }
 }
 
-type Readers<'w, 's> = (
-    Query<'w, 's, Entity, Added<Transform>>,
-    MessageReader<'w, 's, LevelRevealed>,
-    MessageReader<'w, 's, InstanceEvent>,
-);
-
-/// The end of a frame: every level is whole or absent, and what came is news to change detection.
-fn look(world: &mut World, readers: &mut SystemState<Readers>) {
+/// The end of a frame: every level is whole or absent.
+fn look(world: &mut World) {
     world.resource_scope(|world, atomicity: Mut<Atomicity>| {
         let mut state = atomicity.lock();
         let state = &mut *state;
@@ -256,12 +280,6 @@ fn look(world: &mut World, readers: &mut SystemState<Readers>) {
         let mut instances = world.query_filtered::<Entity, With<LevelInstance>>();
         for stray in instances.iter(world).filter(|root| !roots.contains(root)) {
             state.violation(format!("{stray} is the root of a level that no table knows"));
-        }
-        check_news(world, state, readers);
-        state.frame += 1;
-        let frame = state.frame;
-        for (_, level) in state.gone.extract_if(.., |(left, _)| *left + MEMORY < frame) {
-            level.ids.iter().for_each(|id| drop(state.owners.remove(id)));
         }
     });
 }
@@ -297,39 +315,41 @@ fn look_at(world: &World, state: &mut State, place: (Entity, usize), level: &Lev
     }
 }
 
-/// `Added` is true for all entities of a level in the frame of its reveal, and for none later; and each instance ends once.
-fn check_news(world: &mut World, state: &mut State, readers: &mut SystemState<Readers>) {
-    let Ok((added, mut revealed, mut instances)) = readers.get(world) else {
-        return state.violation("messages or queries are not to be had".to_owned());
-    };
-    let mut expected: Vec<Arc<Known>> = Vec::new();
-    for event in revealed.read() {
-        let level = state.known.values().find(|known| known.root == event.root);
-        expected.extend(level.cloned());
-    }
+/// `Added` is true for all entities of a level in the frame of its reveal, and for none later.
+fn check_added<C: Component + TypePath>(
+    added: Query<Entity, Added<C>>,
+    all: Query<(), With<C>>,
+    mut revealed: MessageReader<LevelRevealed>,
+    atomicity: Res<Atomicity>,
+) {
+    let name = C::short_type_path();
+    let mut state = atomicity.lock();
     let mut counts: EntityHashMap<usize> = EntityHashMap::default();
     for entity in &added {
         if let Some(level) = state.owners.get(&entity) {
             *counts.entry(level.root).or_default() += 1;
         }
     }
-    for level in &expected {
+    for event in revealed.read() {
+        let level = state.known.values().find(|known| known.root == event.root);
+        let Some(level) = level.cloned() else { continue };
+        let expected = level.ids.iter().filter(|id| all.contains(**id)).count();
         let found = counts.remove(&level.root).unwrap_or_default();
-        if found != level.with_transform {
-            let words = format!(
-                "Added<Transform> finds {found} of {} of {}",
-                level.with_transform, level.name
-            );
-            state.violation(words);
+        if found != expected {
+            state.violation(format!("Added<{name}> finds {found} of {expected} of {}", level.name));
         }
     }
     for (root, count) in counts {
         state.violation(format!(
-            "Added<Transform> finds {count} below {root}, which did not come in this frame"
+            "Added<{name}> finds {count} below {root}, which did not come in this frame"
         ));
     }
-    let events: Vec<InstanceEvent> = instances.read().cloned().collect();
-    events.iter().for_each(|event| note_fate(state, event));
+}
+
+/// Each instance ends once.
+fn follow_fates(mut events: MessageReader<InstanceEvent>, atomicity: Res<Atomicity>) {
+    let mut state = atomicity.lock();
+    events.read().for_each(|event| note_fate(&mut state, event));
 }
 
 fn note_fate(state: &mut State, event: &InstanceEvent) {

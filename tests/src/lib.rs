@@ -6,4 +6,5 @@ pub mod atomicity;
 pub mod cooked;
 pub mod fixtures;
 pub mod picture;
+pub mod skip;
 pub mod snapshot;

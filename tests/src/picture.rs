@@ -29,6 +29,8 @@ use bevy::{
 use image::{ImageBuffer, Rgba};
 use wgpu::Backends;
 
+use crate::skip::skipped;
+
 /// Width and height of every picture, in pixels. A row of it is a multiple of 256 bytes, as a copy to a buffer needs.
 pub const SIDE: u32 = 256;
 
@@ -40,7 +42,6 @@ const FAR: u8 = 8;
 /// # Panics
 /// When there is none and the environment variable `SEAMLESS_REQUIRE_GPU` is `1`.
 #[must_use]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub fn has_driver() -> bool {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = Backends::VULKAN;
@@ -53,7 +54,7 @@ pub fn has_driver() -> bool {
         !required,
         "no Vulkan driver, and SEAMLESS_REQUIRE_GPU=1: install one, Debian's `mesa-vulkan-drivers` and `libvulkan1` for instance"
     );
-    eprintln!("skipped: no Vulkan driver");
+    skipped("no Vulkan driver");
     false
 }
 

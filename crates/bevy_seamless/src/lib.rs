@@ -34,11 +34,11 @@ impl PluginGroup for SeamlessPlugins {
 }
 
 /// What a server or a test needs: no renderer is linked (turn the feature `render` off), and what only a client needs is
-/// skipped unread. Needs Bevy's `AssetPlugin` and `TaskPoolPlugin`.
+/// read with its package, but not decoded. Needs Bevy's `AssetPlugin` and `TaskPoolPlugin`.
 ///
 /// | plugin | job |
 /// |---|---|
-/// | [`SeamlessAssetPlugin`], role server | packages to live objects, client-only columns skipped |
+/// | [`SeamlessAssetPlugin`], role server | packages to live objects, client-only objects and columns not decoded |
 /// | [`SeamlessLevelPlugin`] | which levels are wanted |
 #[derive(Default)]
 pub struct SeamlessMinimalPlugins;

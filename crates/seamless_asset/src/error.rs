@@ -40,6 +40,18 @@ pub enum LoadErrorKind {
         /// The object.
         object: String,
     },
+    /// An import wants an object as something else than it is.
+    #[error("imports `{object}` of `{package}` as a `{wanted}`, but it is a `{found}`; cook the world again, all packages together")]
+    ImportType {
+        /// The package that has it.
+        package: String,
+        /// The object.
+        object: String,
+        /// The type path that the import names.
+        wanted: String,
+        /// The type path of the object's class.
+        found: String,
+    },
     /// An import names a package that is not among the level's dependencies.
     #[error("imports from `{package}`, which is not among its dependencies; cook the world again")]
     UnlistedDependency {

@@ -58,7 +58,7 @@ use spawn::SpawnRow;
 
 /// Loads, reveals and unloads level instances.
 pub struct SeamlessAssetPlugin {
-    /// What this app is: objects and columns that it does not need are skipped unread. Default: client and server.
+    /// What this app is: objects and columns that it does not need are not decoded. Default: client and server.
     pub role: Role,
     /// What a package may hold before it is refused. Default: [`Limits::default`].
     pub limits: Limits,
@@ -66,6 +66,8 @@ pub struct SeamlessAssetPlugin {
     pub max_entities_per_level: u32,
     /// Vertex attributes of the game's own, as given to `GltfPlugin`. Default: none.
     pub mesh_attributes: Vec<MeshVertexAttribute>,
+    /// Threads that read and decode packages, at the lowest priority. Default: a quarter of the machine's cores, one to four.
+    pub threads: usize,
 }
 
 impl Default for SeamlessAssetPlugin {
@@ -75,6 +77,7 @@ impl Default for SeamlessAssetPlugin {
             limits: Limits::default(),
             max_entities_per_level: 1 << 20,
             mesh_attributes: Vec::new(),
+            threads: threads::default_count(),
         }
     }
 }
@@ -86,6 +89,7 @@ struct PluginSettings {
     limits: Limits,
     max_entities: u32,
     mesh_attributes: Arc<[MeshVertexAttribute]>,
+    threads: usize,
 }
 
 /// The pipeline's place in the frame, in [`SpawnScene`], where Bevy spawns its own scenes too: after `Update`, before
@@ -112,6 +116,7 @@ impl Plugin for SeamlessAssetPlugin {
                 limits: self.limits.clone(),
                 max_entities: self.max_entities_per_level,
                 mesh_attributes: self.mesh_attributes.clone().into(),
+                threads: self.threads,
             })
             .register_type::<StreamingSettings>()
             .register_type::<StreamingStats>()
@@ -156,6 +161,7 @@ impl Plugin for SeamlessAssetPlugin {
         }
         let registry = world.get_resource_or_init::<AppTypeRegistry>().clone();
         let settings = world.resource::<PluginSettings>();
+        let threads = settings.threads;
         let services = LoadServices {
             server,
             codecs,
@@ -167,7 +173,7 @@ impl Plugin for SeamlessAssetPlugin {
             role: settings.role,
             mesh_attributes: settings.mesh_attributes.clone(),
         };
-        world.insert_resource(Pipeline::new(services));
+        world.insert_resource(Pipeline::new(services, threads));
     }
 }
 

@@ -3,6 +3,7 @@
 use core::any::TypeId;
 use std::sync::Arc;
 
+use bevy_asset::AssetPath;
 use bevy_camera::visibility::Visibility;
 use bevy_ecs::{
     component::ComponentId,
@@ -14,7 +15,7 @@ use bevy_ecs::{
     resource::Resource,
     world::World,
 };
-use bevy_platform::collections::HashMap;
+use bevy_platform::collections::{HashMap, HashSet};
 use bevy_reflect::{Reflect, TypeRegistry};
 
 use crate::{
@@ -52,7 +53,7 @@ pub(crate) fn reveal(
     let reserved = loaded.reserved.take();
     let registry = services.registry.read();
     for resource in &loaded.resources {
-        insert_resource(world, &**resource, &registry);
+        insert_resource(world, &request.package, &**resource, &registry);
     }
     let mut groups = Vec::with_capacity(level.groups.len() + 1);
     groups.push(root_group(
@@ -64,10 +65,7 @@ pub(crate) fn reveal(
     groups.append(&mut level.groups);
     let codecs = services.codecs.clone();
     register(world, &groups, &codecs, &registry);
-    let passes = LatePasses {
-        codecs: &codecs,
-        registry: &registry,
-    };
+    let passes = LatePasses { registry: &registry };
     let spent = spawn(world, groups, &passes);
     Revealed {
         root: *root,
@@ -117,11 +115,22 @@ fn register(world: &mut World, groups: &[Group], codecs: &Codecs, registry: &Typ
     world.register_component::<ChildOf>();
 }
 
-/// Puts a persistent resource into the world, over the one that is there, as Bevy's scenes do.
-fn insert_resource(world: &mut World, resource: &dyn Reflect, registry: &TypeRegistry) {
-    let Some(component) = registry.get_type_data::<ReflectComponent>(resource.as_any().type_id()) else {
+/// The persistent resources that levels have brought, each by its level's package: a level that comes again must not undo
+/// what was changed since.
+#[derive(Resource, Default)]
+struct BroughtResources(HashSet<(AssetPath<'static>, TypeId)>);
+
+/// Puts a persistent resource into the world, the first time that its level comes; over the one that is there, as Bevy's
+/// scenes do.
+fn insert_resource(world: &mut World, package: &AssetPath<'static>, resource: &dyn Reflect, registry: &TypeRegistry) {
+    let type_id = resource.as_any().type_id();
+    let Some(component) = registry.get_type_data::<ReflectComponent>(type_id) else {
         return;
     };
+    let mut brought = world.get_resource_or_init::<BroughtResources>();
+    if !brought.0.insert((package.clone(), type_id)) {
+        return;
+    }
     let id = component.register_component(world);
     let entity = match world.resource_entities().get(id) {
         Some(entity) => entity,
@@ -136,7 +145,6 @@ fn insert_resource(world: &mut World, resource: &dyn Reflect, registry: &TypeReg
 /// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
 /// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
 struct LatePasses<'a> {
-    codecs: &'a Codecs,
     registry: &'a TypeRegistry,
 }
 
@@ -164,12 +172,42 @@ impl LatePasses<'_> {
         if !any || info.relationship_accessor().is_some() {
             return false;
         }
-        let codec = info
-            .type_id()
-            .map(|type_id| self.codecs.read().component(type_id, self.registry));
-        // What is neither registered nor has a codec was brought by a required component of Bevy's.
-        matches!(codec, Some(Ok(codec)) if !codec.type_path().starts_with("bevy_"))
+        let type_info = info.type_id().and_then(|type_id| self.registry.get_type_info(type_id));
+        // A type without reflection does not say whose it is.
+        type_info.is_none_or(|info| !is_bevys_own(info.type_path()))
     }
+}
+
+/// The crates of Bevy 0.19 that have components. Others that are called like this are somebody else's.
+const BEVYS_CRATES: [&str; 24] = [
+    "bevy_animation",
+    "bevy_anti_alias",
+    "bevy_audio",
+    "bevy_camera",
+    "bevy_core_pipeline",
+    "bevy_ecs",
+    "bevy_gizmos",
+    "bevy_gltf",
+    "bevy_input",
+    "bevy_input_focus",
+    "bevy_light",
+    "bevy_mesh",
+    "bevy_pbr",
+    "bevy_picking",
+    "bevy_post_process",
+    "bevy_render",
+    "bevy_sprite",
+    "bevy_sprite_render",
+    "bevy_text",
+    "bevy_transform",
+    "bevy_ui",
+    "bevy_ui_render",
+    "bevy_window",
+    "bevy_world_serialization",
+];
+
+fn is_bevys_own(type_path: &str) -> bool {
+    type_path.split("::").next().is_some_and(|name| BEVYS_CRATES.contains(&name))
 }
 
 fn is_observed(world: &World, id: ComponentId) -> bool {

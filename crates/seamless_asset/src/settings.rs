@@ -20,9 +20,11 @@ pub struct StreamingSettings {
     /// named in [`StreamingStats::overruns`].
     pub budget: Duration,
     /// Bytes of meshes and images that are handed to Bevy in a frame, at most; a single larger asset goes alone.
-    /// Default 16 MiB.
+    /// Default 16 MiB. Assets and levels take turns: while levels wait to come or go, assets are handed over in every
+    /// second frame only.
     pub upload_bytes_per_frame: u64,
-    /// Packages that are read and decoded at the same time. Default 8.
+    /// Packages that are read and decoded at the same time, up to 64. Default 8. A level starts with all the packages that it
+    /// shares with others, so there may be a few more.
     pub max_loads_in_flight: usize,
     /// Frames that a reveal waits for its [`RevealGate`](crate::RevealGate)s before it goes ahead without them; counted in
     /// [`StreamingStats::gate_deadlines`]. Default 120.

@@ -1,88 +1,74 @@
-//! Threads that do not get in the frame's way. See [`step_back`].
+//! Threads that do not get in the frame's way. See [`loading_threads`].
 
-use core::cell::Cell;
-use std::thread;
+use std::thread::available_parallelism;
 
-use thread_priority::{ThreadPriority, ThreadPriorityValue};
+use bevy_tasks::{TaskPool, TaskPoolBuilder};
+use thread_priority::ThreadPriority;
 
-/// How Bevy's `TaskPoolPlugin` names the threads that work beside the frame.
-const BACKGROUND: [&str; 2] = ["IO Task Pool", "Async Compute Task Pool"];
-
-/// Gives the thread of Bevy's IO or async-compute pool that calls it the lowest priority. Does nothing on others: without
-/// threads, and inside of a pool's scope, tasks run on the main thread.
+/// A pool for reading and decoding, whose threads have the lowest priority. It is the pipeline's own: what else runs on
+/// Bevy's pools is not slowed down.
 ///
-/// Reading and decoding take whole cores for milliseconds. On a machine with few cores the system would give such a thread
+/// Decoding takes whole cores for milliseconds. On a machine with few cores the system would give such a thread
 /// a slice of the main thread's time in the middle of a frame, milliseconds long and most likely when the main thread has just given it
-/// work. With the lowest priority it waits for the frame to end. Bevy compiles pipelines on the same pool, which
-/// then take a little longer on a busy machine.
-///
-/// A task does it, not the pool's `on_thread_spawn`: pools are made once a process, by whoever comes first.
-pub(crate) fn step_back() {
-    thread_local! {
-        static IS_BACK: Cell<bool> = const { Cell::new(false) };
-    }
-    if IS_BACK.replace(true) || !thread::current().name().is_some_and(is_background) {
-        return;
-    }
-    let lowest = ThreadPriority::Crossplatform(ThreadPriorityValue::MIN);
-    if let Err(error) = set_priority(lowest) {
-        bevy_log::debug!("a background thread keeps its priority: {error:?}");
-    }
+/// work. With the lowest priority it waits for the frame to end.
+pub(crate) fn loading_threads(count: usize) -> TaskPool {
+    TaskPoolBuilder::new()
+        .num_threads(count.max(1))
+        .thread_name("Level loading".to_owned())
+        .on_thread_spawn(step_back)
+        .build()
 }
 
-fn is_background(thread: &str) -> bool {
-    BACKGROUND.iter().any(|pool| thread.starts_with(pool))
+/// A quarter of the machine's cores, one to four: as many as Bevy has for IO.
+pub(crate) fn default_count() -> usize {
+    (available_parallelism().map_or(1, |cores| cores.get()) / 4).clamp(1, 4)
+}
+
+fn step_back() {
+    if let Err(error) = set_priority() {
+        bevy_log::warn!("levels load at normal priority: {error:?}");
+    }
 }
 
 /// A batch thread does not interrupt the thread that wakes it, whatever its priority; other systems have no such policy.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn set_priority(priority: ThreadPriority) -> Result<(), thread_priority::Error> {
+fn set_priority() -> Result<(), thread_priority::Error> {
     use thread_priority::{
         NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
     };
     let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Batch);
-    set_thread_priority_and_policy(thread_native_id(), priority, policy)
+    set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn set_priority(priority: ThreadPriority) -> Result<(), thread_priority::Error> {
-    thread_priority::set_current_thread_priority(priority)
+fn set_priority() -> Result<(), thread_priority::Error> {
+    thread_priority::set_current_thread_priority(ThreadPriority::Min)
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use futures_lite::future::block_on;
+    use thread_priority::{
+        NormalThreadSchedulePolicy::Batch, ThreadSchedulePolicy::Normal, thread_schedule_policy,
+    };
+
     use super::*;
 
-    #[cfg(target_os = "linux")]
-    fn policy_in_thread(name: &str) -> thread_priority::ThreadSchedulePolicy {
-        let thread = thread::Builder::new().name(name.to_owned()).spawn(|| {
-            step_back();
-            thread_priority::thread_schedule_policy()
-        });
-        thread.expect("a thread").join().expect("no panic").expect("a policy")
+    #[test]
+    fn loading_threads_step_back() {
+        let pool = loading_threads(2);
+        assert_eq!(pool.thread_num(), 2);
+        let policy = block_on(pool.spawn(async { thread_schedule_policy() }));
+        assert_eq!(policy.expect("a policy"), Normal(Batch));
+        assert_ne!(thread_schedule_policy().expect("a policy"), Normal(Batch));
     }
 
-    #[cfg(target_os = "linux")]
+    /// The nice value is the 19th number of the thread's `stat`.
     #[test]
-    fn only_threads_beside_the_frame_step_back() {
-        use thread_priority::{NormalThreadSchedulePolicy::Batch, ThreadSchedulePolicy::Normal};
-        for pool in BACKGROUND {
-            assert_eq!(policy_in_thread(&format!("{pool} (0)")), Normal(Batch), "{pool}");
-        }
-        for other in ["main", "Compute Task Pool (0)", "TaskPool (0)"] {
-            assert_ne!(policy_in_thread(other), Normal(Batch), "{other}");
-        }
-    }
-
-    #[test]
-    fn bevy_names_its_threads_like_this() {
-        let options = bevy_app::TaskPoolOptions::default();
-        options.create_default_pools();
-        let name = |task: bevy_tasks::Task<Option<String>>| futures_lite::future::block_on(task);
-        let own = || async { thread::current().name().map(ToOwned::to_owned) };
-        let io = name(bevy_tasks::IoTaskPool::get().spawn(own()));
-        let compute = name(bevy_tasks::AsyncComputeTaskPool::get().spawn(own()));
-        assert!(io.as_deref().is_some_and(is_background), "{io:?}");
-        assert!(compute.as_deref().is_some_and(is_background), "{compute:?}");
+    fn they_are_the_last_to_run() {
+        let stat = async { std::fs::read_to_string("/proc/thread-self/stat") };
+        let stat = block_on(loading_threads(1).spawn(stat)).expect("Linux tells");
+        let after_name = stat.rsplit(')').next().unwrap_or_default();
+        assert_eq!(after_name.split_whitespace().nth(16), Some("19"), "{stat}");
     }
 }

@@ -80,17 +80,19 @@ pub(crate) struct AssetStore {
 }
 
 impl AssetStore {
-    /// Encodes `handle`'s asset and all that it refers to, where that is not done yet; `referrer` is who needs it.
+    /// Encodes `handle`'s asset and all that it refers to, where that is not done yet. `referrer` tells who needs it; it
+    /// is only asked for a message.
     pub(crate) fn add(
         &mut self,
         walk: &AssetWalk,
         handle: &UntypedHandle,
-        referrer: &str,
+        referrer: &dyn Fn() -> String,
         errors: &mut Vec<ContentError>,
     ) -> AssetKey {
         let root = self.key(walk, handle);
-        let mut open = vec![(root.clone(), handle.clone(), referrer.to_owned())];
-        while let Some((key, handle, referrer)) = open.pop() {
+        // With the asset that refers to it; the first has none.
+        let mut open = vec![(root.clone(), handle.clone(), None)];
+        while let Some((key, handle, asset)) = open.pop() {
             if self.objects.contains_key(&key) || self.failed.contains(&key) {
                 continue;
             }
@@ -99,11 +101,12 @@ impl AssetStore {
                     for handle in handles {
                         let reference = self.key(walk, &handle);
                         object.references.push(reference.clone());
-                        open.push((reference, handle, format!("`{}`", key.path())));
+                        open.push((reference, handle, Some(format!("`{}`", key.path()))));
                     }
                     self.objects.insert(key, object);
                 }
                 Err(message) => {
+                    let referrer = asset.unwrap_or_else(referrer);
                     errors.push(content_error(walk, &key, &referrer, &message));
                     self.failed.insert(key);
                 }

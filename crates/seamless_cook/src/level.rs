@@ -1,14 +1,15 @@
 //! A level as bytes: its entities in rows, their components in columns. See [`LevelEncoder`].
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use bevy::asset::UntypedHandle;
+use bevy::asset::{UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::codec::{
-    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, Encoding, EntityRows, description_of,
-    encode_reflected, schema,
+    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, EntityRows, encode_reflected,
+    resource_schema,
 };
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_package::{Role, Schema};
@@ -173,7 +174,7 @@ impl LevelEncoder {
             job.rows.insert(scene.entities[*index].entity, row as u32);
         }
         let (groups, handles) = self.encode_groups(job, &scene.entities, &groups);
-        let references = add_assets(job, &handles, "an entity", walk, store);
+        let references = add_entity_assets(job, &scene.entities, &handles, walk, store);
         let resources = self.encode_resources(job, scene, walk, store, warnings);
         EncodedLevel {
             entities: rows.iter().map(|index| job.names[*index].clone()).collect(),
@@ -312,7 +313,10 @@ fn encode_resource(
 ) -> Option<EncodedResource> {
     let type_path = value.reflect_type_path().to_owned();
     let object = format!("resource `{type_path}`");
-    let info = job.registry.get_type_info(value.as_any().type_id());
+    let Some(info) = job.registry.get_type_info(value.as_any().type_id()) else {
+        job.error(object, "its type is not registered; register it in the cooker".to_owned());
+        return None;
+    };
     let rows = EntityRows::default();
     let mut context = EncodeContext::new(job.registry, &rows);
     let mut data = Vec::new();
@@ -322,26 +326,61 @@ fn encode_resource(
         job.error(object, error.to_string());
         return None;
     }
-    let description = info.map(|info| description_of(info, job.registry)).unwrap_or_default();
     Some(EncodedResource {
-        schema: schema(&type_path, Encoding::Resource, 1, &description),
-        references: add_assets(job, &handles, &object, walk, store),
+        schema: resource_schema(info, job.registry),
+        references: handles
+            .iter()
+            .map(|handle| store.add(walk, handle, &|| object.clone(), &mut job.errors))
+            .collect(),
         type_path,
         data,
     })
 }
 
-fn add_assets(
+/// Adds what the entities refer to; an error names the first entity that does.
+fn add_entity_assets(
     job: &mut Job,
+    entities: &[SourceEntity],
     handles: &[UntypedHandle],
-    referrer: &str,
     walk: &AssetWalk,
     store: &mut AssetStore,
 ) -> Vec<AssetKey> {
-    handles
+    let users = OnceCell::new();
+    let mut errors = Vec::new();
+    let seen: &Job = job;
+    let keys = handles
         .iter()
-        .map(|handle| store.add(walk, handle, referrer, &mut job.errors))
-        .collect()
+        .map(|handle| {
+            let referrer = || {
+                let users = users.get_or_init(|| first_users(seen, entities));
+                let user = users.get(&handle.id()).and_then(|index| seen.names.get(*index));
+                user.map_or_else(|| "an entity".to_owned(), |name| format!("entity `{name}`"))
+            };
+            store.add(walk, handle, &referrer, &mut errors)
+        })
+        .collect();
+    job.errors.append(&mut errors);
+    keys
+}
+
+/// The first entity that refers to each asset, by scene index. Columns do not tell, so each value is encoded once more:
+/// only for a level that has errors.
+fn first_users(job: &Job, entities: &[SourceEntity]) -> HashMap<UntypedAssetId, usize> {
+    let mut users = HashMap::new();
+    for (index, entity) in entities.iter().enumerate() {
+        for value in entity.components.values() {
+            let Ok(codec) = job.codecs.component(value.as_any().type_id(), job.registry) else {
+                continue;
+            };
+            let mut context = EncodeContext::new(job.registry, &job.rows);
+            // A value that cannot be encoded is an error of its own.
+            let _ = codec.encode(&[*value], &mut context, &mut Vec::new());
+            for handle in context.into_references() {
+                users.entry(handle.id()).or_insert(index);
+            }
+        }
+    }
+    users
 }
 
 /// Components that cannot be read, each once, with the first entity that has it.

@@ -219,7 +219,7 @@ impl<'a> Scene<'a> {
 
     fn add_resources(&mut self, world: &'a World, registry: &'a TypeRegistry) {
         let filters = world.components().get_id(TypeId::of::<DefaultQueryFilters>());
-        let mut found = BTreeMap::new();
+        let mut found = Vec::new();
         for (id, entity) in world.resource_entities().iter().filter(|(id, _)| Some(*id) != filters) {
             let name = world
                 .components()
@@ -228,8 +228,9 @@ impl<'a> Scene<'a> {
                 .unwrap_or_default();
             let value = reflected(world, id, registry).ok();
             let value = value.and_then(|(_, component)| component.reflect(world.entity(entity)));
-            found.insert(name, value);
+            found.push((name, value));
         }
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
         for (name, value) in found {
             match value {
                 Some(value) => self.resources.push(value),

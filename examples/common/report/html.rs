@@ -48,7 +48,7 @@ pub fn page(report: &Report, log: &FlightLog) -> String {
     let note = "The world from above. Below the map: what was in the world (teal) or on its way (amber) at six moments; \
                 the ring is the camera.";
     body.push_str(&section("Map", note, &maps));
-    let note = "What streaming keeps in memory, by kind, and the entities in the world.";
+    let note = "Bytes of the images and meshes in memory, and the entities in the world.";
     body.push_str(&section("Memory", note, &(memory::draw(log) + &memory::entities(log))));
     body.push_str(&overruns(report));
     format!(
@@ -184,7 +184,10 @@ fn times(report: &Report, log: &FlightLog) -> String {
          {}{}{}</table>",
         row("streaming", &report.stream_ms.spread),
         row("frame, above one with everything resident", &report.frame_excess_ms),
-        row("frame with everything resident, above the same", &report.resident_excess_ms),
+        row(
+            "frame with everything resident, above the same",
+            &report.resident_excess_ms
+        ),
     );
     let note = "Every frame of the flight, by the time that all streaming work took on the main thread.";
     let mut out = section(

@@ -15,8 +15,6 @@ pub struct FrameSample {
     pub mesh_bytes: u64,
     /// Bytes of the images in memory.
     pub image_bytes: u64,
-    /// Bytes of everything else that streaming keeps.
-    pub other_bytes: u64,
     /// The camera's place on the map (x, z), in metres.
     pub camera: [f32; 2],
     /// Whether the camera jumped here.

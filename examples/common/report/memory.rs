@@ -21,9 +21,9 @@ fn sampled(log: &FlightLog) -> Vec<(f64, &FrameSample)> {
         .collect()
 }
 
-/// Bytes of meshes, images and the rest, stacked.
+/// Bytes of images and meshes, stacked.
 pub fn draw(log: &FlightLog) -> String {
-    let parts = |frame: &FrameSample| [frame.image_bytes, frame.mesh_bytes, frame.other_bytes].map(|b| b as f64);
+    let parts = |frame: &FrameSample| [frame.image_bytes, frame.mesh_bytes].map(|b| b as f64);
     let peak = log
         .frames
         .iter()
@@ -34,7 +34,7 @@ pub fn draw(log: &FlightLog) -> String {
     chart.y_axis(&format!("memory, {unit}"), 6);
     let samples = sampled(log);
     let mut floor = vec![0.0; samples.len()];
-    for (kind, color) in [palette::BLUE, palette::TEAL, palette::SAND].into_iter().enumerate() {
+    for (kind, color) in [palette::BLUE, palette::TEAL].into_iter().enumerate() {
         let mut outline: Vec<(f64, f64)> = samples
             .iter()
             .zip(&floor)
@@ -53,7 +53,6 @@ pub fn draw(log: &FlightLog) -> String {
     chart.legend(&[
         (palette::BLUE, &format!("images (at most {})", most(0))),
         (palette::TEAL, &format!("meshes (at most {})", most(1))),
-        (palette::SAND, &format!("other (at most {})", most(2))),
     ]);
     chart.svg.finish("memory by kind over the flight")
 }

@@ -28,8 +28,6 @@ pub mod palette {
     pub const RED: &str = "#c8453b";
     /// The second series.
     pub const BLUE: &str = "#4a78b5";
-    /// The third series.
-    pub const SAND: &str = "#c9b48a";
     /// Ground of the maps.
     pub const EMPTY: &str = "#eef0ee";
 }

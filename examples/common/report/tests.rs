@@ -33,6 +33,7 @@ fn the_json_has_the_promised_keys() {
     for key in promised.split_whitespace() {
         assert!(value.get(key).is_some(), "`{key}` is missing");
     }
+    assert!(value.get("is_whole_flight").is_none(), "a key that nobody was promised");
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(keys(&value["stream_ms"]), "budget max p50 p99 p999");
     assert_eq!(keys(&value["frame_excess_ms"]), "max p50 p99 p999");
@@ -102,10 +103,12 @@ fn loading_ends_with_the_reveal() {
 fn shortcomings_follow_the_counters() {
     let (report, _) = synthetic::flight();
     assert!(report.shortcomings().is_empty());
-    let broken: [fn(&mut Report); 6] = [
+    let broken: [fn(&mut Report); 8] = [
         |r| r.atomicity_violations = 1,
         |r| r.failed = 1,
         |r| r.late_levels = 1,
+        |r| r.levels_loaded = 199,
+        |r| r.levels_unloaded = 199,
         |r| r.late_after_teleport = 50,
         |r| r.stream_ms.spread.p999 = 2.1,
         |r| r.frame_excess_ms.p999 = 3.1,
@@ -115,6 +118,39 @@ fn shortcomings_follow_the_counters() {
         breaking(&mut report);
         assert_eq!(report.shortcomings().len(), 1, "case {index}");
     }
+}
+
+#[test]
+fn only_a_whole_flight_must_see_many_levels() {
+    let (mut report, _) = synthetic::flight();
+    report.levels_unloaded = FEWEST_LEVELS;
+    assert!(report.shortcomings().is_empty());
+    report.levels_unloaded = 0;
+    assert_eq!(report.shortcomings(), ["fewer than 200 levels came and went"]);
+    report.is_whole_flight = false;
+    assert!(report.shortcomings().is_empty());
+}
+
+#[test]
+fn a_restless_machine_is_told_from_slow_streaming() {
+    let (mut report, _) = synthetic::flight();
+    let mut told = |flown: f64, resident: f64| {
+        report.frame_excess_ms.p999 = flown;
+        report.resident_excess_ms.p999 = resident;
+        report.shortcomings()
+    };
+    let slow = told(3.1, 3.0);
+    assert!(
+        slow.len() == 1 && slow[0].contains("slower than with everything resident"),
+        "{slow:?}"
+    );
+    let restless = told(3.1, 3.1);
+    assert!(
+        restless.len() == 1 && restless[0].contains("too restless to tell"),
+        "{restless:?}"
+    );
+    // Within 1.5 budgets the machine does not matter.
+    assert!(told(3.0, 9.0).is_empty());
 }
 
 #[test]

@@ -10,8 +10,6 @@ pub(super) struct Known {
     pub root: Entity,
     /// All entities, the root included.
     pub ids: Vec<Entity>,
-    /// How many of them have a transform.
-    pub with_transform: usize,
 }
 
 impl Known {
@@ -21,13 +19,11 @@ impl Known {
             .get::<LevelInstance>(root)
             .map(|instance| instance.objects.values().copied());
         ids.extend(objects.into_iter().flatten());
-        let with_transform = ids.iter().filter(|id| ecs.get::<Transform>(**id).is_some()).count();
         Self {
             world,
             name: name.to_owned(),
             root,
             ids,
-            with_transform,
         }
     }
 

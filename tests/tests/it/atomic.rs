@@ -248,3 +248,37 @@ fn the_checker_sees_a_torn_level() {
         .insert(Mood::Following { whom: child });
     assert!(app.world().resource::<Atomicity>().counts().violations > torn);
 }
+
+/// Takes a component from an entity and gives it back a frame later: neither happens to an entity of a level that stays.
+fn disturb<C: Component + Clone>(app: &mut App, entity: Entity) {
+    let value = app.world().get::<C>(entity).cloned().expect("the entity has one");
+    app.world_mut().entity_mut(entity).remove::<C>();
+    app.update();
+    app.world_mut().entity_mut(entity).insert(value);
+    app.update();
+}
+
+/// And it hears of each component that it listens for.
+#[test]
+fn the_checker_hears_of_single_components() {
+    let cooked = cook_levels();
+    let (mut app, world) = cooked.start(watch_all);
+    reveal(&mut app, world, &name(2));
+    assert_eq!(counts(&app).violations, 0);
+    let mut hulls = app
+        .world_mut()
+        .query_filtered::<Entity, (With<Name>, With<Mesh3d>, With<ChildOf>)>();
+    let hull = hulls.iter(app.world()).next().expect("the ship has a hull");
+    disturb::<Transform>(&mut app, hull);
+    disturb::<Visibility>(&mut app, hull);
+    disturb::<ChildOf>(&mut app, hull);
+    disturb::<Name>(&mut app, hull);
+    disturb::<Mesh3d>(&mut app, hull);
+    let words = app.world().resource::<Atomicity>().words().join("\n");
+    for component in ["Transform", "Visibility", "ChildOf", "Name", "Mesh3d"] {
+        for news in ["RemovedComponents", "Added"] {
+            let expected = format!("{news}<{component}>");
+            assert!(words.contains(&expected), "{expected} is in: {words}");
+        }
+    }
+}

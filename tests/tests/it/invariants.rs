@@ -1,10 +1,12 @@
-//! What must hold of the workspace as it is written: who links what, where `unsafe` is, how long files are.
+//! What must hold of the workspace as it is written: who links and names what, where `unsafe` is, how long files are.
 
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use serde_json::Value;
 
 /// The only file that may hold `unsafe`.
 const UNSAFE_FILE: &str = "crates/seamless_asset/src/spawn/mod.rs";
@@ -16,16 +18,21 @@ fn workspace() -> PathBuf {
     tests.parent().expect("the tests lie in the workspace").to_owned()
 }
 
-/// What `cargo tree` says, one package a line.
-fn tree(arguments: &[&str]) -> Vec<String> {
+/// What cargo says of the workspace.
+fn cargo(command: &str, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
         .current_dir(workspace())
-        .args(["tree", "--offline", "--prefix", "none"])
+        .args([command, "--offline"])
         .args(arguments)
         .output()
         .expect("cargo runs");
-    let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What `cargo tree` says, one package a line.
+fn tree(arguments: &[&str]) -> Vec<String> {
+    let text = cargo("tree", &[&["--prefix", "none"][..], arguments].concat());
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.sort();
     lines.dedup();
@@ -63,8 +70,49 @@ fn a_server_links_no_renderer() {
 fn packages_know_no_bevy() {
     let tree = tree(&["-e", "normal", "-p", "seamless_package"]);
     assert!(has_package(&tree, "xxhash-rust"), "{tree:?}");
-    let bevy: Vec<_> = tree.iter().filter(|line| line.starts_with("bevy")).collect();
-    assert!(bevy.is_empty(), "{bevy:?}");
+    let foreign = |line: &&String| ["bevy", "async", "futures"].iter().any(|name| line.starts_with(*name));
+    let foreign: Vec<_> = tree.iter().filter(foreign).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+}
+
+/// Bytes come in and go out; whoever has them decides how they are read.
+#[test]
+fn packages_know_no_async_and_no_host() {
+    let mut files = 0;
+    for (name, text) in sources() {
+        if !name.starts_with("crates/seamless_package/src/") || is_test(&name) {
+            continue;
+        }
+        files += 1;
+        let code: Vec<&str> = text.lines().map(without_comment).collect();
+        let code = code.join("\n");
+        let is_async = |word: &&str| *word == "await" || word.starts_with("async") || word.starts_with("futures");
+        assert_eq!(words(&code).find(is_async), None, "{name}");
+        let is_host = |word: &&str| ["fs", "path", "net"].contains(word);
+        assert_eq!(names_in_std(&code).into_iter().find(is_host), None, "{name}");
+    }
+    assert!(files > 5, "the sources are found");
+}
+
+/// Libraries depend on the parts of Bevy that they use; the umbrella crate would bring all of it to every game.
+#[test]
+fn only_the_cooker_names_the_umbrella_crate() {
+    let metadata = cargo("metadata", &["--no-deps", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_str(&metadata).expect("it is JSON");
+    let packages = metadata["packages"].as_array().expect("there are packages");
+    let mut naming: Vec<&str> = packages
+        .iter()
+        .filter(|package| names_bevy(package))
+        .filter_map(|package| package["name"].as_str())
+        .collect();
+    naming.sort_unstable();
+    assert_eq!(naming, ["seamless_cook", "seamless_examples", "seamless_tests"]);
+}
+
+/// Whether a package depends on `bevy` itself; its tests may.
+fn names_bevy(package: &Value) -> bool {
+    let mut dependencies = package["dependencies"].as_array().into_iter().flatten();
+    dependencies.any(|dependency| dependency["name"] == "bevy" && dependency["kind"] != "dev")
 }
 
 #[test]
@@ -106,11 +154,48 @@ fn sources() -> Vec<(String, String)> {
     found
 }
 
+/// Whether a source file holds tests only.
+fn is_test(name: &str) -> bool {
+    name.contains("/tests/") || name.ends_with("/tests.rs")
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default()
+}
+
+fn is_between_words(character: char) -> bool {
+    !(character.is_alphanumeric() || character == '_')
+}
+
+/// Keywords, names and numbers.
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(is_between_words).filter(|word| !word.is_empty())
+}
+
+/// What code names in `std`: the next word, or all words of the braces behind it.
+fn names_in_std(code: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for rest in code.split("std::").skip(1) {
+        let end = if rest.starts_with('{') {
+            rest.find(';')
+        } else {
+            rest.find(is_between_words)
+        };
+        names.extend(words(&rest[..end.unwrap_or(rest.len())]));
+    }
+    names
+}
+
+#[test]
+fn names_in_std_are_found() {
+    let code =
+        "use std::{\n    fs,\n    io::{self, Read},\n};\nuse std::net::TcpStream;\nfn f(a: std::path::PathBuf) {}";
+    assert_eq!(names_in_std(code), ["fs", "io", "self", "Read", "net", "path"]);
+}
+
 /// Whether a line of code holds the keyword; comments do not count.
 fn is_unsafe(line: &str) -> bool {
-    let code = line.split("//").next().unwrap_or_default();
-    code.split(|character: char| !(character.is_alphanumeric() || character == '_'))
-        .any(|word| word == "unsafe")
+    words(without_comment(line)).any(|word| word == "unsafe")
 }
 
 #[test]
@@ -126,7 +211,6 @@ fn unsafe_is_in_one_file() {
 
 #[test]
 fn no_source_file_is_too_long() {
-    let is_test = |name: &str| name.contains("/tests/") || name.ends_with("/tests.rs");
     let long: Vec<String> = sources()
         .iter()
         .filter(|(name, _)| name.contains("/src/") && !is_test(name))

@@ -2,6 +2,9 @@
 
 mod atomic;
 mod bad_input;
+mod drawn;
+mod flight;
+mod hooks;
 mod invariants;
 mod oracle;
 mod render;

@@ -14,6 +14,7 @@ use seamless_tests::{
         CrewOf, EscortedBy, Inventory, Marked, Mood, PartlyHidden, Skills, register_types, write_animated_gltf,
         write_everything_gltf, write_everything_scn, write_scn_with_resource,
     },
+    skip::skipped,
     snapshot::{Snapshot, SnapshotOptions, assert_same},
 };
 use tempfile::TempDir;
@@ -228,7 +229,7 @@ fn two_loads_of_real_models_are_equal() {
             continue;
         };
         if !dir.join(file).exists() {
-            skipped(&dir.join(file));
+            skipped(&format!("{} is missing", dir.join(file).display()));
             continue;
         }
         let first = snapshot(&dir, scene);
@@ -236,9 +237,4 @@ fn two_loads_of_real_models_are_equal() {
         assert!(first.asset_count() > 1, "{scene} has assets");
         assert_same(&first, &snapshot(&dir, scene));
     }
-}
-
-#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
-fn skipped(path: &Path) {
-    eprintln!("skipped: {} is missing", path.display());
 }

@@ -19,6 +19,7 @@ use seamless_tests::{
     cooked::{Ask, Cooked, MANIFEST, ask, reveal, spawn_world, state},
     fixtures::write_everything_gltf,
     picture::{Frame, Picture, has_driver, next_frame, studio, windowless},
+    skip::skipped,
 };
 
 /// How many frames are compared after the reveal, and after the leave.
@@ -266,11 +267,10 @@ fn everything_gltf_looks_the_same() {
 
 /// A real model, where it is at hand.
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn flight_helmet_looks_the_same() {
     let models = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/gltf/FlightHelmet");
     if !models.is_dir() {
-        eprintln!("skipped: ../shared/data/gltf/FlightHelmet is not there");
+        skipped("../shared/data/gltf/FlightHelmet is not there");
         return;
     }
     let write = |dir: &Path| {

@@ -6,10 +6,12 @@ use std::{
 };
 
 use bevy::prelude::*;
+use bevy_seamless::asset::{LevelInstance, package::ObjectId};
 use seamless_tests::{
     app::{bevy_spawn_at, headless_with},
     cooked::{Cooked, reveal},
     fixtures::{register_types, write_animated_gltf, write_everything_gltf, write_everything_scn},
+    skip::skipped,
     snapshot::{Snapshot, SnapshotOptions, assert_same},
 };
 
@@ -127,6 +129,59 @@ fn animated_gltf_is_equal_and_its_clips_are_reported() {
     );
 }
 
+/// The entity with this object path in the package of the level.
+fn by_path(app: &App, root: Entity, object: &str) -> Option<Entity> {
+    let instance = app.world().get::<LevelInstance>(root);
+    let id = ObjectId::new("level.pkg", object);
+    instance.expect("the root tells what is in the level").entity(id)
+}
+
+/// A node is found by the names on the way to it, with `~1` for the second of a name.
+#[test]
+fn a_gltf_node_is_found_by_its_object_path() {
+    let write = |dir: &Path| {
+        write_everything_gltf(dir);
+    };
+    let cooked = cook_one(write, "everything.gltf", Transform::IDENTITY);
+    let (app, root) = reveal_one(&cooked);
+    let second = by_path(&app, root, "Main/Root/dup~1").expect("there are three nodes of that name");
+    let name = |entity| app.world().get::<Name>(entity).map(Name::as_str);
+    assert_eq!(name(second), Some("dup"));
+    let at = app.world().get::<Transform>(second).map(|at| at.translation);
+    assert_eq!(at, Some(Vec3::X), "it is the second of them");
+    let parent = app.world().get::<ChildOf>(second).map(ChildOf::parent);
+    assert_eq!(parent, by_path(&app, root, "Main/Root"));
+    assert_eq!(parent.and_then(name), Some("Root"));
+    assert_eq!(by_path(&app, root, "Main/Root/nobody"), None);
+}
+
+/// An entity of a scene is found by its number in the file.
+#[test]
+fn a_scene_entity_is_found_by_its_object_path() {
+    let [first, second] = [7, 3].map(|index| Entity::from_raw_u32(index).expect("a small number").to_bits());
+    let placed = |number: u64, x: f32| {
+        format!(
+            "{number}: (components: {{\"{}\": (translation: ({x:?}, 0.0, 0.0), rotation: (0.0, 0.0, 0.0, 1.0), \
+             scale: (1.0, 1.0, 1.0))}})",
+            Transform::type_path()
+        )
+    };
+    let scene = format!(
+        "(resources: {{}}, entities: {{{}, {}}})",
+        placed(first, 1.0),
+        placed(second, 2.0)
+    );
+    let write = |dir: &Path| fs::write(dir.join("two.scn.ron"), scene).expect("the scene is written");
+    let cooked = cook_one(write, "two.scn.ron", Transform::IDENTITY);
+    let (app, root) = reveal_one(&cooked);
+    for (number, x) in [(first, 1.0), (second, 2.0)] {
+        let entity = by_path(&app, root, &number.to_string()).expect("it is in the level");
+        let at = app.world().get::<Transform>(entity).map(|at| at.translation.x);
+        assert_eq!(at, Some(x));
+    }
+    assert_eq!(by_path(&app, root, "1"), None);
+}
+
 /// A folder of models that is shared by several projects, beside this one; not part of it.
 fn models(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -141,10 +196,9 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn compare_models(folder: &str, files: &[&str]) {
     let Some(models) = models(folder) else {
-        eprintln!("skipped: ../shared/data/gltf/{folder} is not there");
+        skipped(&format!("../shared/data/gltf/{folder} is not there"));
         return;
     };
     for file in files {

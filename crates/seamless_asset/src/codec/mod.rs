@@ -30,7 +30,7 @@ pub use handle::HandleCodec;
 pub use record::{Record, RecordCodec};
 #[cfg(feature = "write")]
 pub use reflect::encode_reflected;
-pub use reflect::{ReflectCodec, decode_reflected, description_of};
+pub use reflect::{ReflectCodec, decode_reflected, description_of, resource_schema};
 pub use registry::{CodecRegistry, Codecs};
 pub use relation::{RelationshipCodec, RelationshipTargetCodec};
 
@@ -185,7 +185,7 @@ pub trait ComponentCodec: Send + Sync + 'static {
     /// The schema to store in packages, and to compare with the one found there.
     fn schema(&self, registry: &TypeRegistry) -> Schema;
 
-    /// Who needs the component; others skip its columns unread.
+    /// Who needs the component; others do not decode its columns.
     fn role(&self) -> Role {
         Role::ALL
     }

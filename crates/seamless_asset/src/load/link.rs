@@ -8,16 +8,18 @@ use bevy_ecs::{
     entity::Entity,
     hierarchy::{ChildOf, Children},
 };
-use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, TypeRegistry};
-use seamless_package::{Export, ObjectId, ObjectRef, Package, RefTarget, Schema};
+use seamless_package::{Export, ObjectRef, Package, RefTarget, Schema};
 
-use super::task::{Job, LoadServices, Stop};
+use super::{
+    imports::{Exports, ImportedObject, exports_of, imports_of},
+    task::{Job, LoadServices, Stop},
+};
 use crate::{
-    codec::{ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected},
+    codec::{ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected, resource_schema},
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
-    level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
+    level_data::{DecodedLevel, GroupTable, LEVEL_VERSION, LevelTable, check_columns},
     load::{LoadState, Progress},
     objects::Slot,
     spawn::{Group, Values, typed_column},
@@ -28,7 +30,9 @@ pub(super) struct LoadedPackage {
     /// The name it was cooked under, which imports of others use.
     pub name: String,
     /// Every object that it exports.
-    pub exports: HashSet<ObjectId>,
+    pub exports: Exports,
+    /// The objects that it imports, to check against the exports of their packages.
+    pub imports: Vec<ImportedObject>,
     /// Handles of its assets and of those it imports; they keep the objects alive as long as the package is in use.
     pub handles: Vec<UntypedHandle>,
     /// Values to move into `Assets`, in an order in which references come first.
@@ -37,13 +41,6 @@ pub(super) struct LoadedPackage {
     pub rendered: Vec<UntypedAssetId>,
     /// The level, when one was asked for.
     pub level: Option<Box<LoadedLevel>>,
-}
-
-/// An import, by name.
-pub(crate) struct ImportedObject {
-    pub id: ObjectId,
-    pub package: String,
-    pub object: String,
 }
 
 /// A decoded asset that this load provides.
@@ -62,8 +59,8 @@ pub(crate) struct LoadedLevel {
     pub reserved: ReservedEntities,
     pub root: Entity,
     pub resources: Vec<Box<dyn Reflect>>,
-    /// The objects that its package imports, to check against the exports of their packages.
-    pub imports: Vec<ImportedObject>,
+    /// Bytes read for this level alone, when its package's assets were there already.
+    pub bytes: u64,
 }
 
 /// What a class of the package stands for in this app.
@@ -116,20 +113,12 @@ pub(super) fn decode(
     let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
     Ok(LoadedPackage {
         name: package.name().to_owned(),
-        exports: package.exports().iter().map(|export| export.object_id).collect(),
+        exports: exports_of(&package),
+        imports: imports_of(&package, services.role),
         handles: exports.into_iter().chain(imports).flatten().collect(),
         rendered: rendered.map(|asset| asset.asset).collect(),
         assets: assets.into(),
         level,
-    })
-}
-
-fn imported_object(package: &Package, index: usize) -> Option<ImportedObject> {
-    let import = package.imports().get(index)?;
-    Some(ImportedObject {
-        id: import.object_id,
-        package: package.name_of(import.package)?.to_owned(),
-        object: package.name_of(import.object)?.to_owned(),
     })
 }
 
@@ -147,42 +136,44 @@ impl Linker<'_> {
 
     fn class(&self, stored: &Schema) -> Class {
         let codecs = self.services.codecs.read();
-        let changed = |is: Schema| DecodeError::SchemaChanged {
-            type_path: stored.type_path.clone(),
-            was: format!("version {}, {}", stored.version, stored.description),
-            is: format!("version {}, {}", is.version, is.description),
+        let path = stored.type_path.as_str();
+        let unknown = || DecodeError::UnknownType(path.to_owned());
+        let known = match Encoding::from_u8(stored.encoding) {
+            Some(Encoding::Level) => Ok((
+                Schema {
+                    version: LEVEL_VERSION,
+                    ..stored.clone()
+                },
+                Class::Level,
+            )),
+            Some(Encoding::Resource) => {
+                let known = self.registry.get_with_type_path(path).ok_or_else(unknown);
+                known.map(|known| {
+                    let is = resource_schema(known.type_info(), self.registry);
+                    (is, Class::Resource(path.to_owned()))
+                })
+            }
+            Some(Encoding::Asset) => {
+                let codec = codecs.asset_by_path(path).ok_or_else(unknown);
+                codec.map(|codec| (codec.schema(self.registry), Class::Asset(codec)))
+            }
+            Some(_) => {
+                let codec = codecs.component_by_path(path, self.registry);
+                codec.map(|codec| (codec.schema(self.registry), Class::Component(codec)))
+            }
+            None => {
+                let message = format!("encoding {} is unknown", stored.encoding);
+                Err(DecodeError::Malformed(message))
+            }
         };
-        let same =
-            |is: &Schema| is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash;
-        match Encoding::from_u8(stored.encoding) {
-            Some(Encoding::Level) => Class::Level,
-            Some(Encoding::Resource) => Class::Resource(stored.type_path.clone()),
-            Some(Encoding::Asset) => match codecs.asset_by_path(&stored.type_path) {
-                None => Class::Unknown(DecodeError::UnknownType(stored.type_path.clone())),
-                Some(codec) => {
-                    let is = codec.schema(self.registry);
-                    if same(&is) {
-                        Class::Asset(codec)
-                    } else {
-                        Class::Unknown(changed(is))
-                    }
-                }
-            },
-            Some(_) => match codecs.component_by_path(&stored.type_path, self.registry) {
-                Err(error) => Class::Unknown(error),
-                Ok(codec) => {
-                    let is = codec.schema(self.registry);
-                    if same(&is) {
-                        Class::Component(codec)
-                    } else {
-                        Class::Unknown(changed(is))
-                    }
-                }
-            },
-            None => Class::Unknown(DecodeError::Malformed(format!(
-                "encoding {} is unknown",
-                stored.encoding
-            ))),
+        match known {
+            Ok((is, class)) if has_layout(stored, &is) => class,
+            Ok((is, _)) => Class::Unknown(DecodeError::SchemaChanged {
+                type_path: path.to_owned(),
+                was: format!("version {}, {}", stored.version, stored.description),
+                is: format!("version {}, {}", is.version, is.description),
+            }),
+            Err(error) => Class::Unknown(error),
         }
     }
 
@@ -346,9 +337,14 @@ impl Linker<'_> {
             .get_with_type_path(type_path)
             .ok_or_else(|| self.error(type_path, DecodeError::UnknownType(type_path.to_owned())))?;
         let handles = self.references(index);
-        let (value, _) = decode_reflected(registration, &data, &self.context(&[], &handles))
+        let (value, rest) = decode_reflected(registration, &data, &self.context(&[], &handles))
             .map_err(|error| self.error(type_path, error))?;
-        Ok(value)
+        if rest.is_empty() {
+            Ok(value)
+        } else {
+            let message = format!("{} bytes too many", rest.len());
+            Err(self.error(type_path, DecodeError::Malformed(message)))
+        }
     }
 
     fn decode_table(
@@ -392,15 +388,12 @@ impl Linker<'_> {
             roots,
             objects: Arc::new(table.ids.iter().map(|id| id.0).zip(entities.iter().copied()).collect()),
         };
-        let imports = 0..self.package.imports().len();
         Ok(Box::new(LoadedLevel {
             level,
             root,
             reserved,
             resources,
-            imports: imports
-                .filter_map(|index| imported_object(self.package, index))
-                .collect(),
+            bytes: 0,
         }))
     }
 
@@ -443,6 +436,10 @@ impl Linker<'_> {
             values,
         })
     }
+}
+
+fn has_layout(stored: &Schema, is: &Schema) -> bool {
+    is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash
 }
 
 /// A class's error is reported for the first object that needs the class, and the class may have many.

@@ -4,9 +4,12 @@ use std::{collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_platform::collections::HashSet;
-use seamless_package::ObjectId;
 
-use super::{InstanceId, Progress, link::LoadedAsset};
+use super::{
+    InstanceId, Progress,
+    imports::{Exports, ImportedObject},
+    link::LoadedAsset,
+};
 
 /// Where a package is.
 pub(super) enum PackageStatus {
@@ -29,13 +32,16 @@ pub(super) struct PackageEntry {
     pub status: PackageStatus,
     /// The name that imports use; empty until it is loaded.
     pub name: String,
-    pub exports: HashSet<ObjectId>,
+    pub exports: Exports,
+    pub imports: Vec<ImportedObject>,
     /// Keep the package's objects alive, and those it imports.
     pub handles: Vec<UntypedHandle>,
     /// The assets whose values came from here: what gates watch.
     pub assets: Vec<UntypedAssetId>,
     /// Bytes read from its file.
     pub bytes: u64,
+    /// A level that uses it was revealed.
+    pub is_shown: bool,
 }
 
 impl PackageEntry {
@@ -44,10 +50,12 @@ impl PackageEntry {
             users: HashSet::default(),
             status: PackageStatus::Loading(progress),
             name: String::new(),
-            exports: HashSet::default(),
+            exports: Exports::default(),
+            imports: Vec::new(),
             handles: Vec::new(),
             assets: Vec::new(),
             bytes: 0,
+            is_shown: false,
         }
     }
 

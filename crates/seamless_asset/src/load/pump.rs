@@ -14,7 +14,7 @@ use super::{
     InstanceEvent, InstanceId, Progress, Streamer,
     budget::{Estimates, FrameBudget},
     instance::{Instance, Phase},
-    link::LoadedPackage,
+    link::{LoadedLevel, LoadedPackage},
     packages::{PackageEntry, PackageStatus},
     room::Room,
     streamer::Command,
@@ -31,6 +31,9 @@ use crate::{
 /// first in every other frame.
 const MAX_LEAVING: usize = 64;
 
+/// Frames in a row in which reveals may leave no time for any of them.
+const MAX_LEAVES_HELD: u32 = 30;
+
 /// The state of the pipeline. Private: game code speaks to the [`Streamer`].
 #[derive(Resource)]
 pub(crate) struct Pipeline {
@@ -45,12 +48,15 @@ pub(crate) struct Pipeline {
     room: Room,
     frame: u64,
     inserted_in: Option<u64>,
+    are_leaves_first: bool,
+    leaves_held: u32,
 }
 
 impl Pipeline {
-    pub fn new(services: LoadServices) -> Self {
+    /// Loads on so many threads of its own.
+    pub fn new(services: LoadServices, threads: usize) -> Self {
         Self {
-            tasks: Tasks::new(services.clone()),
+            tasks: Tasks::new(services.clone(), threads),
             services,
             instances: BTreeMap::new(),
             packages: HashMap::default(),
@@ -61,6 +67,8 @@ impl Pipeline {
             room: Room::default(),
             frame: 0,
             inserted_in: None,
+            are_leaves_first: false,
+            leaves_held: 0,
         }
     }
 }
@@ -72,7 +80,7 @@ pub(crate) fn pump(world: &mut World) {
         let settings = world.resource::<StreamingSettings>().clone();
         let spent = world.resource::<StreamingClock>().spent();
         let mut budget = FrameBudget::new(settings.budget, spent);
-        pipeline.frame = world.resource::<StreamingStats>().frame;
+        pipeline.frame += 1;
         pipeline.services.pool.free_returned(world);
         pipeline.take_commands(world, &mut budget);
         pipeline.take_results(world);
@@ -114,21 +122,33 @@ pub(crate) fn roll_frame(
 }
 
 impl Pipeline {
-    /// Assets and levels take turns: not in two frames in a row, and then no level comes or goes.
+    /// Assets and levels take turns: no asset comes in two frames in a row while a level waits, and with an asset no level.
     ///
     /// A frame in which any mesh or material is new is long already: Bevy's `AssetChanged` filters look at every entity.
     fn may_insert(&self) -> bool {
-        self.inserted_in.is_none_or(|frame| frame + 1 < self.frame)
+        let is_waiting = |instance: &Instance| match instance.phase {
+            Phase::Leaving { .. } => true,
+            Phase::Staged(_) => self.is_ready(instance),
+            _ => false,
+        };
+        self.inserted_in.is_none_or(|frame| frame + 1 < self.frame) || !self.instances.values().any(is_waiting)
+    }
+
+    /// Whether the packages of a staged instance are there.
+    fn is_ready(&self, instance: &Instance) -> bool {
+        let mut packages = instance.packages();
+        packages.all(|path| self.packages.get(path).is_some_and(PackageEntry::is_ready))
     }
 
     /// What is wanted is more urgent than what is not, until too much of that piles up.
     fn move_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        if !self.frame.is_multiple_of(2) || !self.leaves_pile_up() {
-            self.reveal_levels(world, budget);
+        self.are_leaves_first = !self.are_leaves_first && self.leaves_pile_up();
+        if self.are_leaves_first {
             self.leave_levels(world, budget);
+            self.reveal_levels(world, budget);
         } else {
-            self.leave_levels(world, budget);
             self.reveal_levels(world, budget);
+            self.leave_levels(world, budget);
         }
     }
 
@@ -141,7 +161,7 @@ impl Pipeline {
                 _ => {}
             }
         }
-        leaving > live.max(MAX_LEAVING)
+        leaving > live.max(MAX_LEAVING) || self.leaves_held > MAX_LEAVES_HELD
     }
 
     fn take_commands(&mut self, world: &mut World, budget: &mut FrameBudget) {
@@ -191,7 +211,7 @@ impl Pipeline {
                 self.cancel(world, id);
             }
             Phase::Staged(level) => {
-                self.tasks.drop_later(level);
+                self.drop_level(world, level);
                 self.cancel(world, id);
             }
             Phase::Queued => self.cancel(world, id),
@@ -208,6 +228,12 @@ impl Pipeline {
         }
     }
 
+    /// Nobody will see the level.
+    fn drop_level(&mut self, world: &mut World, level: Box<LoadedLevel>) {
+        world.resource_mut::<StreamingStats>().bytes_wasted += level.bytes;
+        self.tasks.drop_later(level);
+    }
+
     fn cancel(&mut self, world: &mut World, id: InstanceId) {
         world.resource_mut::<StreamingStats>().cancelled += 1;
         self.events.push(InstanceEvent::Cancelled { id });
@@ -222,6 +248,7 @@ impl Pipeline {
         error!("level `{}` cannot be loaded: {error}", instance.request.name);
         match core::mem::replace(&mut instance.phase, Phase::Failed) {
             Phase::Loading(progress) => self.stop_task(id, &progress),
+            Phase::Staged(level) => self.drop_level(world, level),
             other => self.tasks.drop_later(other),
         }
         world.resource_mut::<StreamingStats>().failed += 1;
@@ -250,6 +277,9 @@ impl Pipeline {
                 progress.cancel();
             } else {
                 world.resource::<RevealGates>().forget(&entry.assets);
+            }
+            if !entry.is_shown {
+                world.resource_mut::<StreamingStats>().bytes_wasted += entry.bytes;
             }
             self.tasks.drop_later(entry);
         }
@@ -288,18 +318,20 @@ impl Pipeline {
         read: Read,
         mut loaded: LoadedPackage,
     ) {
-        let level = loaded.level.take();
+        let mut level = loaded.level.take();
         let entry = self.packages.get_mut(path);
         if let Some(entry) = entry.filter(|entry| entry.is_loaded_by(progress)) {
             entry.name = loaded.name;
             entry.exports = loaded.exports;
+            entry.imports = loaded.imports;
             entry.handles = loaded.handles;
             entry.assets = loaded.rendered;
             entry.bytes = read.bytes;
             entry.status = PackageStatus::Inserting(loaded.assets);
         } else {
-            if progress.is_cancelled() {
-                world.resource_mut::<StreamingStats>().bytes_wasted += read.bytes;
+            match &mut level {
+                Some(level) => level.bytes = read.bytes,
+                None => world.resource_mut::<StreamingStats>().bytes_wasted += read.bytes,
             }
             self.tasks.drop_later(loaded);
         }
@@ -308,7 +340,8 @@ impl Pipeline {
             (Some(instance), Some(level)) if matches!(instance.phase, Phase::Loading(_)) => {
                 instance.phase = Phase::Staged(level);
             }
-            (_, level) => self.tasks.drop_later(level),
+            (_, Some(level)) => self.drop_level(world, level),
+            (_, None) => {}
         }
     }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bevy_asset::{AssetPath, AssetServer, io::Reader};
 use bevy_ecs::reflect::AppTypeRegistry;
 use bevy_mesh::MeshVertexAttribute;
-use bevy_tasks::AsyncComputeTaskPool;
 use futures_lite::AsyncReadExt;
 use seamless_package::{Limits, Package, Role, SUMMARY_SIZE, Summary};
 
@@ -18,7 +17,6 @@ use crate::{
     entities::EntityPool,
     error::{LoadError, LoadErrorKind},
     objects::LiveObjects,
-    threads::step_back,
 };
 
 /// What tasks share with the app.
@@ -63,20 +61,15 @@ pub(super) struct Read {
     pub bytes: u64,
 }
 
-/// Loads one package: reads it in one forward pass, and decodes it on the compute pool.
-pub(super) async fn load_package(services: LoadServices, job: Job, read: &mut Read) -> Result<LoadedPackage, Stop> {
+/// Loads one package: reads it in one forward pass, and decodes it.
+pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut Read) -> Result<LoadedPackage, Stop> {
     let name = job.path.to_string();
-    let (package, tail) = open_and_read(&services, &job, &name, read).await?;
+    let (package, tail) = open_and_read(services, &job, &name, read).await?;
     job.progress.set(LoadState::Decoding);
     if job.progress.is_cancelled() {
         return Err(Stop::Cancelled);
     }
-    AsyncComputeTaskPool::get()
-        .spawn(async move {
-            step_back();
-            decode(&services, &job, &name, package, &tail)
-        })
-        .await
+    decode(services, &job, &name, package, &tail)
 }
 
 async fn open_and_read(
@@ -103,12 +96,12 @@ async fn open_and_read(
         .await
         .map_err(|error| io_error(&error))?;
     let summary = Summary::parse(header.get(..got).unwrap_or_default(), &services.limits).map_err(bad)?;
-    // Both lengths were checked against the limits by the parser.
-    header.resize(summary.header_len() as usize, 0);
-    let rest = header.get_mut(SUMMARY_SIZE..).unwrap_or_default();
-    let got = fill(&mut *reader, rest, read).await.map_err(|error| io_error(&error))?;
-    let package =
-        Package::parse(header.get(..SUMMARY_SIZE + got).unwrap_or_default(), &services.limits).map_err(bad)?;
+    let rest = summary.header_len().saturating_sub(SUMMARY_SIZE as u64);
+    let rest = read_at_most(&mut *reader, rest, read)
+        .await
+        .map_err(|error| io_error(&error))?;
+    header.extend_from_slice(&rest);
+    let package = Package::parse(&header, &services.limits).map_err(bad)?;
     if job.progress.is_cancelled() {
         return Err(Stop::Cancelled);
     }

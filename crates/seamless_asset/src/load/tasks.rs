@@ -5,7 +5,7 @@ use std::{panic::catch_unwind, sync::Arc};
 
 use async_channel::{Receiver, Sender, unbounded};
 use bevy_asset::AssetPath;
-use bevy_tasks::{AsyncComputeTaskPool, IoTaskPool, TaskPool};
+use bevy_tasks::TaskPool;
 use futures_lite::FutureExt;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::{LoadError, LoadErrorKind},
-    threads::step_back,
+    threads::loading_threads,
 };
 
 /// The end of a task.
@@ -27,13 +27,18 @@ pub(super) struct Finished {
     pub result: Result<LoadedPackage, Stop>,
 }
 
+/// Loads that can be under way at the same time.
+pub(super) const MAX_LOADS: usize = 64;
+
 type Waste = Vec<Box<dyn Any + Send + Sync>>;
 
-/// Starts tasks, takes their results, and lets a task drop what nobody needs any more, all without a lock that a task may hold.
+/// Starts tasks, takes their results, and lets a task drop what nobody needs any more, all through channels: the main thread
+/// takes no lock that a task holds while it works.
 ///
 /// Tasks run at a low priority: one that was put to sleep with a lock in its hand makes the frame wait until it runs again.
-/// To spawn a task is to take such a lock, so a task does that too.
 pub(super) struct Tasks {
+    /// Ends the tasks and their threads when it is dropped.
+    _pool: TaskPool,
     jobs: Sender<(Job, Option<InstanceId>)>,
     finished: Receiver<Finished>,
     waste: Waste,
@@ -41,22 +46,23 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub fn new(services: LoadServices) -> Self {
+    pub fn new(services: LoadServices, threads: usize) -> Self {
+        let pool = loading_threads(threads);
         let (jobs, queue) = unbounded();
         let (results, finished) = unbounded();
-        let io = IoTaskPool::get_or_init(TaskPool::default);
-        AsyncComputeTaskPool::get_or_init(TaskPool::default);
-        io.spawn(start_jobs(services, queue, results)).detach();
+        for _ in 0..MAX_LOADS {
+            pool.spawn(work(services.clone(), queue.clone(), results.clone())).detach();
+        }
         let (carrier, wasted) = unbounded::<Waste>();
         let carry = async move {
             while let Ok(waste) = wasted.recv().await {
-                step_back();
                 // A value whose drop panics does not end this task; the panic has been reported.
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(waste)));
             }
         };
-        AsyncComputeTaskPool::get().spawn(carry).detach();
+        pool.spawn(carry).detach();
         Self {
+            _pool: pool,
             jobs,
             finished,
             waste: Vec::new(),
@@ -98,27 +104,21 @@ fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
     Stop::from(LoadError::package(path.to_string(), kind))
 }
 
-/// Starts each job as a task of its own; ends with the app.
-async fn start_jobs(services: LoadServices, queue: Receiver<(Job, Option<InstanceId>)>, results: Sender<Finished>) {
+/// Does one job after the other; ends with the app.
+async fn work(services: LoadServices, queue: Receiver<(Job, Option<InstanceId>)>, results: Sender<Finished>) {
     while let Ok((job, instance)) = queue.recv().await {
-        step_back();
-        let (services, results) = (services.clone(), results.clone());
-        let task = async move {
-            step_back();
-            let (path, progress) = (job.path.clone(), job.progress.clone());
-            let mut read = Read::default();
-            let loading = AssertUnwindSafe(load_package(services, job, &mut read)).catch_unwind();
-            let result = loading.await.unwrap_or_else(|panic| Err(panicked(&path, &*panic)));
-            let finished = Finished {
-                path,
-                instance,
-                progress,
-                read,
-                result,
-            };
-            let _ = results.try_send(finished);
-        };
+        let (path, progress) = (job.path.clone(), job.progress.clone());
+        let mut read = Read::default();
         // It is cancelled by a flag, so that what it holds always comes back.
-        IoTaskPool::get().spawn(task).detach();
+        let loading = AssertUnwindSafe(load_package(&services, job, &mut read)).catch_unwind();
+        let result = loading.await.unwrap_or_else(|panic| Err(panicked(&path, &*panic)));
+        let finished = Finished {
+            path,
+            instance,
+            progress,
+            read,
+            result,
+        };
+        let _ = results.try_send(finished);
     }
 }

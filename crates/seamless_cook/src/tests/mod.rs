@@ -2,6 +2,7 @@
 
 mod cook;
 mod hierarchy;
+mod own_types;
 mod plan;
 mod share;
 

@@ -62,7 +62,6 @@ pub fn flight() -> (Report, FlightLog) {
             resident_entities: live * 1437,
             mesh_bytes: u64::from(live) * 92_000,
             image_bytes: 46_000_000 + u64::from(live) * 20_000,
-            other_bytes: u64::from(live) * 61_000,
             camera,
             teleported: pose.teleported,
         });
@@ -118,6 +117,7 @@ fn report(log: &FlightLog) -> Report {
         resident_excess_ms: ms(|frame| (frame.frame_ms - 3.4).max(0.0)),
         teleports: 2,
         late_after_teleport: 1,
+        is_whole_flight: true,
         entities_total: 574_920,
         seed: 7,
         named_overruns: vec![

@@ -1,19 +1,23 @@
-//! What a thousand loads that come to nothing leave behind: nothing.
+//! What thousands of loads that come to nothing leave behind: nothing.
 
-use std::{thread, time::Duration};
+use std::{
+    cmp::Reverse,
+    thread,
+    time::{Duration, Instant},
+};
 
 use bevy::{asset::UntypedAssetId, mesh::skinning::SkinnedMeshInverseBindposes, prelude::*};
 use bevy_seamless::{
-    asset::{LiveObjectsResource, RevealGate, RevealGates},
+    asset::{LiveObjectsResource, LoadState, RevealGate, RevealGates},
     prelude::*,
 };
 use seamless_tests::{
     app::run_until,
-    cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, reveal},
+    cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, reveal, state},
     fixtures::register_types,
 };
 
-use super::{level_with_doors, register_old_door, two_levels, wait_until_empty};
+use super::{level_with_doors, register_old_door, wait_until_empty, write_sources};
 
 /// A gate that never opens.
 struct Closed;
@@ -28,12 +32,14 @@ impl RevealGate for Closed {
     fn forget(&self, _: &[UntypedAssetId]) {}
 }
 
-/// Loads that come to nothing.
-const LOADS: usize = 1000;
-/// Ids that Bevy's remote allocator keeps at hand.
+/// How often something comes to nothing in a test.
+const ROUNDS: usize = 1000;
+/// Levels that are asked for and cancelled in each round.
+const BATCH: usize = 10;
+/// More ids than are ever free at the same time.
+const MANY: u32 = 50_000;
+/// Ids that were freed and that no allocation finds: Bevy keeps up to so many to itself before others may have them.
 const KEPT_BY_BEVY: usize = 128;
-/// Loads at the same time; each may hold the ids of one level, and so may a level that waits for its reveal.
-const IN_FLIGHT: usize = 2;
 
 fn entities(ecs: &World) -> usize {
     ecs.archetypes().iter().map(|archetype| archetype.len() as usize).sum()
@@ -48,31 +54,45 @@ fn assets(ecs: &World) -> [usize; 4] {
     ]
 }
 
-/// Spawns so many entities that all ids below `peak` are in use, and returns the highest index.
-fn highest_index(ecs: &mut World, peak: usize) -> usize {
-    let missing = peak.saturating_sub(entities(ecs));
-    let spawned: Vec<Entity> = (0..missing).map(|_| ecs.spawn_empty().id()).collect();
-    let highest = spawned.iter().map(|entity| entity.index_u32() as usize).max();
-    for entity in spawned {
-        ecs.despawn(entity);
+/// The highest index of so many new entities that no free id is left over: one higher for each id that was lost. From then
+/// on it is the peak: nothing else is ever higher, unless ids are lost.
+fn highest_index(ecs: &mut World) -> usize {
+    let mut ids: Vec<Entity> = ecs.entity_allocator().alloc_many(MANY).collect();
+    // What is freed last is handed out first: low indices, as without this.
+    ids.sort_unstable_by_key(|id| Reverse(id.index_u32()));
+    ecs.entity_allocator_mut().free_many(&ids);
+    ids.first().map_or(0, |id| id.index_u32() as usize)
+}
+
+/// A fresh entity's index is no higher than the peak, one level, and what Bevy keeps. The last tasks may still hold ids.
+fn assert_ids_are_back(app: &mut App, peak: usize, level: usize) {
+    let allowed = peak + level + KEPT_BY_BEVY;
+    let start = Instant::now();
+    let mut highest = highest_index(app.world_mut());
+    while highest > allowed && start.elapsed() < STREAM_LIMIT {
+        thread::sleep(Duration::from_millis(10));
+        app.update();
+        highest = highest_index(app.world_mut());
     }
-    highest.unwrap_or_default()
+    assert!(highest <= allowed, "an entity has index {highest}, the peak was {peak}");
 }
 
 /// Lets `load` come to nothing a thousand times, and looks for what is left.
 fn assert_nothing_left(cooked: &Cooked, register: fn(&mut App), load: fn(&mut App, Entity, usize)) -> StreamingStats {
-    let levels = cooked.report.levels.iter();
-    let largest = levels.map(|level| level.entities as usize).max().unwrap_or_default();
+    let levels = &cooked.report.levels;
+    let largest = levels.iter().map(|level| level.entities as usize).max();
     let (mut app, world) = cooked.start(register);
-    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = IN_FLIGHT;
-    ask(&mut app, "bad", Ask::Release);
+    // What asks is an entity, too.
+    ask(&mut app, "good", Ask::Release);
+    app.update();
     app.update();
     let (before, assets_before) = (entities(app.world()), assets(app.world()));
-    for round in 0..LOADS {
+    let peak = highest_index(app.world_mut());
+    for round in 0..ROUNDS {
         load(&mut app, world, round);
     }
-    for level in ["bad", "good"] {
-        ask(&mut app, level, Ask::Unload);
+    for level in levels {
+        ask(&mut app, &level.name, Ask::Unload);
     }
     wait_until_empty(&mut app);
     let back = run_until(&mut app, STREAM_LIMIT, |ecs| {
@@ -85,14 +105,8 @@ fn assert_nothing_left(cooked: &Cooked, register: fn(&mut App), load: fn(&mut Ap
         entities(now),
         assets(now)
     );
-    // Returned ids come back once a frame.
-    app.update();
-    let peak = before + (IN_FLIGHT + 1) * (largest + 1);
-    let highest = highest_index(app.world_mut(), peak);
-    assert!(
-        highest <= peak + largest + KEPT_BY_BEVY,
-        "an entity has index {highest}, {peak} were in use at most"
-    );
+    // One more for the root.
+    assert_ids_are_back(&mut app, peak, largest.unwrap_or_default() + 1);
     // And all still works, without what holds it back.
     app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = 0;
     ask(&mut app, "good", Ask::Load);
@@ -100,23 +114,44 @@ fn assert_nothing_left(cooked: &Cooked, register: fn(&mut App), load: fn(&mut Ap
     app.world().resource::<StreamingStats>().clone()
 }
 
+fn bad(at: usize) -> String {
+    format!("bad_{at}")
+}
+
+/// Levels that share a package, and `good`, which shares nothing with them.
+fn many_levels() -> Cooked {
+    let level = |at| format!("(name: \"{}\", source: \"everything.scn.ron\")", bad(at));
+    let levels: Vec<String> = (0..BATCH).map(level).collect();
+    let world = format!(
+        "(levels: [{}, (name: \"good\", source: \"animated.gltf\")])",
+        levels.join(", ")
+    );
+    Cooked::new(write_sources, &world, register_types)
+}
+
 #[test]
-fn a_thousand_cancelled_loads() {
-    let cooked = two_levels();
-    let stats = assert_nothing_left(&cooked, register_types, |app, _, round| {
+fn ten_thousand_cancelled_loads() {
+    let cooked = many_levels();
+    let stats = assert_nothing_left(&cooked, register_types, |app, world, round| {
         if round == 0 {
             app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
+            app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
         }
-        ask(app, "bad", Ask::Load);
+        (0..BATCH).for_each(|at| ask(app, &bad(at), Ask::Load));
         // Each stage is hit, from the queue to the frame before the reveal, for which the gate makes it wait.
         for _ in 0..=round % 4 {
             app.update();
             thread::sleep(Duration::from_micros(round as u64 % 5 * 200));
         }
-        ask(app, "bad", Ask::Unload);
+        if round.is_multiple_of(100) {
+            let staged = LevelState::Loading(LoadState::Staged);
+            let waits = |ecs: &World| (0..BATCH).all(|at| state(ecs, world, &bad(at)) == staged);
+            assert!(run_until(app, STREAM_LIMIT, waits), "all get as far as the gate");
+        }
+        (0..BATCH).for_each(|at| ask(app, &bad(at), Ask::Unload));
         app.update();
     });
-    assert_eq!(stats.cancelled, LOADS as u64, "{stats:?}");
+    assert_eq!(stats.cancelled, (ROUNDS * BATCH) as u64, "{stats:?}");
     assert_eq!(stats.failed, 0);
 }
 
@@ -134,19 +169,18 @@ fn a_thousand_failing_loads() {
         ask(app, "bad", Ask::Unload);
         app.update();
     });
-    assert_eq!(stats.failed, LOADS as u64);
+    assert_eq!(stats.failed, ROUNDS as u64);
 }
 
-/// The measure itself: with as many ids out as a level has, it sees them.
+/// The measure itself: it sees each id that is lost.
 #[test]
 fn the_measure_sees_a_leak() {
     let cooked = level_with_doors();
     let (mut app, _) = cooked.start(register_old_door);
-    let peak = entities(app.world()) + 100;
-    let before = highest_index(app.world_mut(), peak);
+    let peak = highest_index(app.world_mut());
     let allocator = app.world().entity_allocator().build_remote_allocator();
-    for _ in 0..LOADS {
+    for _ in 0..ROUNDS {
         allocator.alloc();
     }
-    assert!(highest_index(app.world_mut(), peak) >= before + LOADS - KEPT_BY_BEVY);
+    assert_eq!(highest_index(app.world_mut()), peak + ROUNDS);
 }

@@ -1,5 +1,6 @@
 //! Any reflected component or resource, positional, through `postcard`. See [`ReflectCodec`].
 
+mod describe;
 mod rows;
 mod shape;
 #[cfg(test)]
@@ -14,15 +15,14 @@ use bevy_ecs::{
     reflect::ReflectComponent,
     world::World,
 };
-use bevy_platform::collections::HashSet;
 use bevy_reflect::{
     PartialReflect, Reflect, ReflectFromReflect, TypeInfo, TypeRegistration, TypeRegistry,
-    enums::VariantInfo,
     serde::{ReflectDeserializerProcessor, TypedReflectDeserializer},
 };
 use seamless_package::{Role, Schema};
 use serde::{Deserialize, Serialize, de::DeserializeSeed};
 
+pub use self::describe::description_of;
 use self::rows::RowDecoder;
 use super::{ComponentCodec, DecodeContext, DecodeError, Encoding, schema};
 #[cfg(feature = "write")]
@@ -334,70 +334,8 @@ fn clone_value(value: &dyn Reflect, registration: &TypeRegistration) -> Result<B
         })
 }
 
-/// The layout of a type in words: its fields and their types, down to the leaves. Two types with equal
-/// descriptions have the same positional form.
+/// The schema of a level's resource of this type.
 #[must_use]
-pub fn description_of(info: &TypeInfo, registry: &TypeRegistry) -> String {
-    let mut out = String::new();
-    describe(info, registry, &mut HashSet::default(), &mut out);
-    out
-}
-
-fn describe(info: &TypeInfo, registry: &TypeRegistry, seen: &mut HashSet<TypeId>, out: &mut String) {
-    out.push_str(info.type_path());
-    if !seen.insert(info.type_id()) {
-        return;
-    }
-    let nested = |id: TypeId, path: &str, seen: &mut HashSet<TypeId>, out: &mut String| match registry.get_type_info(id)
-    {
-        Some(info) => describe(info, registry, seen, out),
-        None => out.push_str(path),
-    };
-    match info {
-        TypeInfo::Struct(info) => {
-            out.push('{');
-            for field in info.iter() {
-                out.push_str(field.name());
-                out.push(':');
-                nested(field.type_id(), field.type_path(), seen, out);
-                out.push(',');
-            }
-            out.push('}');
-        }
-        TypeInfo::TupleStruct(info) => {
-            out.push('(');
-            for field in info.iter() {
-                nested(field.type_id(), field.type_path(), seen, out);
-                out.push(',');
-            }
-            out.push(')');
-        }
-        TypeInfo::Enum(info) => {
-            out.push('<');
-            for variant in info.iter() {
-                out.push_str(variant.name());
-                match variant {
-                    VariantInfo::Struct(variant) => {
-                        for field in variant.iter() {
-                            out.push(' ');
-                            out.push_str(field.name());
-                            out.push(':');
-                            nested(field.type_id(), field.type_path(), seen, out);
-                        }
-                    }
-                    VariantInfo::Tuple(variant) => {
-                        for field in variant.iter() {
-                            out.push(' ');
-                            nested(field.type_id(), field.type_path(), seen, out);
-                        }
-                    }
-                    VariantInfo::Unit(_) => {}
-                }
-                out.push('|');
-            }
-            out.push('>');
-        }
-        // Lists, maps, tuples and opaque types name their parts in their own path.
-        _ => {}
-    }
+pub fn resource_schema(info: &TypeInfo, registry: &TypeRegistry) -> Schema {
+    schema(info.type_path(), Encoding::Resource, 1, &description_of(info, registry))
 }

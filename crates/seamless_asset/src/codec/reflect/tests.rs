@@ -367,3 +367,48 @@ fn a_value_nested_too_deep_is_refused() {
         assert!(error.contains("nested too deep"), "{error}");
     }
 }
+
+mod before {
+    use super::*;
+
+    #[derive(Reflect)]
+    #[type_path = "game"]
+    pub struct Coin {
+        pub value: u8,
+    }
+}
+
+mod after {
+    use super::*;
+
+    #[derive(Reflect)]
+    #[type_path = "game"]
+    pub struct Coin {
+        pub value: u16,
+    }
+}
+
+/// A type that changed is another one wherever it is hidden.
+#[test]
+fn a_description_tells_of_changes_in_every_part() {
+    fn describe<T: GetTypeRegistration + bevy_reflect::Typed>() -> String {
+        let mut registry = TypeRegistry::default();
+        registry.register::<T>();
+        description_of(T::type_info(), &registry)
+    }
+    macro_rules! differ {
+        ($($wrap:ty | $other:ty),*) => { $(assert_ne!(describe::<$wrap>(), describe::<$other>());)* };
+    }
+    use {after::Coin as New, before::Coin as Old};
+    assert_eq!(Old::type_path(), New::type_path());
+    differ!(
+        Old | New,
+        Vec<Old> | Vec<New>,
+        [Old; 2] | [New; 2],
+        (u8, Old) | (u8, New),
+        Option<Vec<Old>> | Option<Vec<New>>,
+        HashMap<u8, Old> | HashMap<u8, New>
+    );
+    assert!(describe::<Vec<Old>>().contains("value:u8"));
+    assert!(describe::<Tree>().contains("leaves:u16"), "a type that contains itself has an end");
+}

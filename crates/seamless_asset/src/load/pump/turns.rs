@@ -8,13 +8,14 @@ use bevy_platform::time::Instant;
 
 use super::Pipeline;
 use crate::{
-    error::{LoadError, LoadErrorKind},
+    error::LoadError,
     gate::RevealGates,
     load::{
         InstanceEvent, InstanceId, LoadState, Streamer,
         budget::{FrameBudget, Work},
+        imports::missing,
         instance::{Phase, by_priority},
-        packages::{PackageEntry, PackageStatus},
+        packages::PackageStatus,
     },
     reveal,
     settings::{StreamingSettings, StreamingStats},
@@ -113,6 +114,7 @@ impl Pipeline {
             .filter(|(_, instance)| matches!(instance.phase, Phase::Leaving { .. }))
             .map(|(id, _)| *id)
             .collect();
+        self.leaves_held = if leaving.is_empty() { 0 } else { self.leaves_held + 1 };
         for id in leaving {
             let Some(instance) = self.instances.get_mut(&id) else {
                 continue;
@@ -124,6 +126,7 @@ impl Pipeline {
             if !budget.allows(self.estimates.of(Work::Leave, count)) {
                 return;
             }
+            self.leaves_held = 0;
             let (root, members) = (*root, core::mem::take(members));
             let start = Instant::now();
             reveal::leave(world, root, &members);
@@ -148,16 +151,18 @@ impl Pipeline {
         let mut staged: Vec<_> = self
             .instances
             .iter()
-            .filter(|(_, instance)| matches!(instance.phase, Phase::Staged(..)))
-            .filter(|(_, instance)| {
-                instance
-                    .packages()
-                    .all(|path| self.packages.get(path).is_some_and(PackageEntry::is_ready))
-            })
+            .filter(|(_, instance)| matches!(instance.phase, Phase::Staged(..)) && self.is_ready(instance))
             .map(|(id, instance)| (instance.request.priority, *id))
             .collect();
         staged.sort_unstable_by(|a, b| by_priority(*a, *b));
         for (_, id) in staged {
+            let Some(Phase::Staged(level)) = self.instances.get(&id).map(|instance| &instance.phase) else {
+                continue;
+            };
+            let count = level.level.entities.len() as u64;
+            if !budget.allows(self.estimates.of(Work::Reveal, count)) {
+                return;
+            }
             if let Err(error) = self.check_imports(id) {
                 self.fail(world, id, Arc::from(error));
                 continue;
@@ -165,12 +170,10 @@ impl Pipeline {
             let Some(instance) = self.instances.get_mut(&id) else {
                 continue;
             };
-            let Phase::Staged(level) = &instance.phase else {
-                continue;
-            };
-            let count = level.level.entities.len() as u64;
-            if !budget.allows(self.estimates.of(Work::Reveal, count)) {
-                return;
+            for path in instance.packages() {
+                if let Some(entry) = self.packages.get_mut(path) {
+                    entry.is_shown = true;
+                }
             }
             let Phase::Staged(mut level) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
                 continue;
@@ -200,31 +203,17 @@ impl Pipeline {
         }
     }
 
-    /// Every import must be an export of one of the instance's packages; they are all loaded by now.
+    /// Every import of the instance's packages must be an export of one of them; they are all loaded by now.
     fn check_imports(&self, id: InstanceId) -> Result<(), Box<LoadError>> {
         let Some(instance) = self.instances.get(&id) else {
             return Ok(());
         };
-        let Phase::Staged(level) = &instance.phase else {
-            return Ok(());
-        };
-        for import in &level.imports {
-            let from = instance
-                .packages()
-                .filter_map(|path| self.packages.get(path))
-                .find(|entry| entry.name == import.package);
-            let kind = match from {
-                None => LoadErrorKind::UnlistedDependency {
-                    package: import.package.clone(),
-                },
-                Some(entry) if !entry.exports.contains(&import.id) => LoadErrorKind::MissingImport {
-                    package: import.package.clone(),
-                    object: import.object.clone(),
-                },
-                Some(_) => continue,
-            };
-            let file = instance.request.package.to_string();
-            return Err(Box::new(LoadError::object(file, import.object.clone(), kind)));
+        let found = instance.packages().filter_map(|path| self.packages.get_key_value(path));
+        let packages: Vec<_> = found.collect();
+        for (path, entry) in &packages {
+            if let Some((import, kind)) = missing(&entry.imports, packages.iter().map(|(_, entry)| *entry)) {
+                return Err(Box::new(LoadError::object(path.to_string(), import.object.clone(), kind)));
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! What cannot be loaded: each error names its kind, and nothing is left behind.
 
+use std::collections::BTreeMap;
+
 use super::*;
 
 #[test]
@@ -58,18 +60,44 @@ fn every_truncation_and_every_flipped_bit_is_an_error_or_changes_nothing() {
         cases.push(flipped);
     }
     let count = cases.len();
-    let spawned = app.world().entities().count_spawned();
+    app.update();
+    let (spawned, highest) = (app.world().entities().count_spawned(), highest_index(app.world_mut()));
     let mut ids = Vec::new();
     for (index, bytes) in cases.into_iter().enumerate() {
         put(&dir, &format!("{index}.pkg"), bytes);
         ids.push(load(&mut app, &format!("{index}.pkg"), &[]));
     }
-    run_until(&mut app, |world| {
-        ids.iter().all(|id| state(world, *id) == Some(LoadState::Failed))
-    });
+    let errors = errors_of(&mut app, &ids);
+    for (index, id) in ids.iter().enumerate() {
+        let error = &errors[id];
+        assert!(
+            error.starts_with(&format!("{index}.pkg")),
+            "the file of case {index}: {error}"
+        );
+        assert!(error.contains("cook it again"), "the mend of case {index}: {error}");
+    }
     assert_eq!(app.world().resource::<StreamingStats>().failed, count as u64);
     assert_eq!(app.world().entities().count_spawned(), spawned);
     assert_eq!(level_entities(app.world_mut()), 0);
+    // A failed load holds nothing, even while it is asked for.
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+    assert_ids_are_back(&mut app, highest);
+    assert!(app.world().resource::<Assets<Mesh>>().is_empty());
+}
+
+/// Waits until all have failed; what each of them said, once.
+fn errors_of(app: &mut App, ids: &[InstanceId]) -> BTreeMap<InstanceId, String> {
+    let mut errors = BTreeMap::new();
+    run_until(app, |world| {
+        for event in world.resource_mut::<Messages<InstanceEvent>>().drain() {
+            if let InstanceEvent::Failed { id, error } = event {
+                let before = errors.insert(id, error.to_string());
+                assert_eq!(before, None, "{id:?} fails once");
+            }
+        }
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Failed))
+    });
+    errors
 }
 
 /// Only written; to read it panics, as a codec with a bug does.
@@ -90,7 +118,9 @@ fn a_codec_that_panics_fails_its_level_only() {
     let dir = Dir::default();
     let mut app = app(&dir);
     app.add_record::<Likes>();
-    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 100, None));
+    app.update();
+    let highest = highest_index(app.world_mut());
     // More than may be in flight at once: each gives its place back.
     for _ in 0..20 {
         let id = load(&mut app, "a.pkg", &[]);
@@ -104,4 +134,6 @@ fn a_codec_that_panics_fails_its_level_only() {
         app.update();
     }
     assert!(app.world().resource::<Streamer>().is_empty());
+    // The ids were reserved when the codec panicked.
+    assert_ids_are_back(&mut app, highest);
 }

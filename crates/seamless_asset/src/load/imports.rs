@@ -1,0 +1,75 @@
+//! What packages import from each other, and whether it is there. See [`missing`].
+
+use std::sync::Arc;
+
+use bevy_platform::collections::HashMap;
+use seamless_package::{ObjectId, Package, RefTarget, Role};
+
+use super::packages::PackageEntry;
+use crate::error::LoadErrorKind;
+
+/// An import, by name.
+pub(super) struct ImportedObject {
+    id: ObjectId,
+    package: String,
+    pub object: String,
+    type_path: String,
+}
+
+/// The objects of a package by identity, each with the type path of its class.
+pub(super) type Exports = HashMap<ObjectId, Arc<str>>;
+
+/// What `package` imports, as far as this app's role needs it.
+pub(super) fn imports_of(package: &Package, role: Role) -> Vec<ImportedObject> {
+    let name = |index| package.name_of(index).unwrap_or_default().to_owned();
+    let needed = package.imports().iter().filter(|import| import.role.intersects(role));
+    needed
+        .map(|import| ImportedObject {
+            id: import.object_id,
+            package: name(import.package),
+            object: name(import.object),
+            type_path: name(import.type_path),
+        })
+        .collect()
+}
+
+/// What `package` exports.
+pub(super) fn exports_of(package: &Package) -> Exports {
+    let mut classes: HashMap<usize, Arc<str>> = HashMap::default();
+    let mut exports = Exports::default();
+    for export in package.exports() {
+        let RefTarget::Export(class) = export.class.target() else {
+            continue;
+        };
+        let type_path = classes.entry(class).or_insert_with(|| {
+            let schema = package.schema(class);
+            schema.map_or_else(Arc::default, |schema| schema.type_path.as_str().into())
+        });
+        exports.insert(export.object_id, type_path.clone());
+    }
+    exports
+}
+
+/// The first import of a package that none of `packages`, which are all that its level has, exports as what it is wanted.
+pub(super) fn missing<'p>(
+    imports: &'p [ImportedObject],
+    packages: impl Iterator<Item = &'p PackageEntry> + Clone,
+) -> Option<(&'p ImportedObject, LoadErrorKind)> {
+    imports.iter().find_map(|import| {
+        let (package, object) = (import.package.clone(), import.object.clone());
+        let Some(from) = packages.clone().find(|entry| entry.name == import.package) else {
+            return Some((import, LoadErrorKind::UnlistedDependency { package }));
+        };
+        let kind = match from.exports.get(&import.id) {
+            None => LoadErrorKind::MissingImport { package, object },
+            Some(found) if **found != *import.type_path => LoadErrorKind::ImportType {
+                package,
+                object,
+                wanted: import.type_path.clone(),
+                found: found.to_string(),
+            },
+            Some(_) => return None,
+        };
+        Some((import, kind))
+    })
+}
