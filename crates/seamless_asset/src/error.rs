@@ -41,7 +41,9 @@ pub enum LoadErrorKind {
         object: String,
     },
     /// An import wants an object as something else than it is.
-    #[error("imports `{object}` of `{package}` as a `{wanted}`, but it is a `{found}`; cook the world again, all packages together")]
+    #[error(
+        "imports `{object}` of `{package}` as a `{wanted}`, but it is a `{found}`; cook the world again, all packages together"
+    )]
     ImportType {
         /// The package that has it.
         package: String,

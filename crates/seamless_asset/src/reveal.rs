@@ -207,7 +207,10 @@ const BEVYS_CRATES: [&str; 24] = [
 ];
 
 fn is_bevys_own(type_path: &str) -> bool {
-    type_path.split("::").next().is_some_and(|name| BEVYS_CRATES.contains(&name))
+    type_path
+        .split("::")
+        .next()
+        .is_some_and(|name| BEVYS_CRATES.contains(&name))
 }
 
 fn is_observed(world: &World, id: ComponentId) -> bool {

@@ -48,9 +48,7 @@ fn set_priority() -> Result<(), thread_priority::Error> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use futures_lite::future::block_on;
-    use thread_priority::{
-        NormalThreadSchedulePolicy::Batch, ThreadSchedulePolicy::Normal, thread_schedule_policy,
-    };
+    use thread_priority::{NormalThreadSchedulePolicy::Batch, ThreadSchedulePolicy::Normal, thread_schedule_policy};
 
     use super::*;
 

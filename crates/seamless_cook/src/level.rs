@@ -8,8 +8,7 @@ use bevy::asset::{UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::codec::{
-    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, EntityRows, encode_reflected,
-    resource_schema,
+    CodecRegistry, Codecs, ComponentCodec, EncodeContext, EncodeError, EntityRows, encode_reflected, resource_schema,
 };
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_package::{Role, Schema};
@@ -314,7 +313,10 @@ fn encode_resource(
     let type_path = value.reflect_type_path().to_owned();
     let object = format!("resource `{type_path}`");
     let Some(info) = job.registry.get_type_info(value.as_any().type_id()) else {
-        job.error(object, "its type is not registered; register it in the cooker".to_owned());
+        job.error(
+            object,
+            "its type is not registered; register it in the cooker".to_owned(),
+        );
         return None;
     };
     let rows = EntityRows::default();

@@ -81,7 +81,8 @@ fn ring<C: TypePath>() -> String {
     );
     let at_rest = "(translation: (0.0, 0.0, 0.0), rotation: (0.0, 0.0, 0.0, 1.0), scale: (1.0, 1.0, 1.0))";
     let entity = |at: usize| {
-        let (this, next) = (at + 1, (at + 1) % RING + 1);
+        // 1 is Bevy's placeholder.
+        let (this, next) = (at + 100, (at + 1) % RING + 100);
         format!(
             "{this}: (components: {{\"{name}\": \"{this}\", \"{transform}\": {at_rest}, \"{wire}\": ({next}), \"{own}\": ()}}),"
         )

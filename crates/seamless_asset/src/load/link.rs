@@ -16,7 +16,10 @@ use super::{
     task::{Job, LoadServices, Stop},
 };
 use crate::{
-    codec::{ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected, resource_schema},
+    codec::{
+        ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected,
+        resource_schema,
+    },
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
     level_data::{DecodedLevel, GroupTable, LEVEL_VERSION, LevelTable, check_columns},

@@ -51,7 +51,8 @@ impl Tasks {
         let (jobs, queue) = unbounded();
         let (results, finished) = unbounded();
         for _ in 0..MAX_LOADS {
-            pool.spawn(work(services.clone(), queue.clone(), results.clone())).detach();
+            pool.spawn(work(services.clone(), queue.clone(), results.clone()))
+                .detach();
         }
         let (carrier, wasted) = unbounded::<Waste>();
         let carry = async move {

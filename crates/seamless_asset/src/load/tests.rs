@@ -323,7 +323,9 @@ fn two_instances_of_one_package_have_their_own_entities_and_one_mesh() {
 fn assets_and_levels_take_turns() {
     let dir = Dir::default();
     let mut app = app(&dir);
-    app.world_mut().resource_mut::<StreamingSettings>().upload_bytes_per_frame = 1;
+    app.world_mut()
+        .resource_mut::<StreamingSettings>()
+        .upload_bytes_per_frame = 1;
     let names: Vec<_> = (0..12).map(|index| format!("{index}.pkg")).collect();
     for name in &names {
         put(&dir, name, chain(&app, name, 5, None));

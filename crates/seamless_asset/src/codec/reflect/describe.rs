@@ -68,11 +68,7 @@ impl Description<'_> {
         }
     }
 
-    fn list<'t>(
-        &mut self,
-        [open, close]: [char; 2],
-        parts: impl Iterator<Item = (Option<&'static str>, &'t Type)>,
-    ) {
+    fn list<'t>(&mut self, [open, close]: [char; 2], parts: impl Iterator<Item = (Option<&'static str>, &'t Type)>) {
         self.text.push(open);
         for (name, part) in parts {
             if let Some(name) = name {

@@ -198,7 +198,8 @@ impl ReflectDeserializerProcessor for HandleReader<'_, '_> {
             }
             // Bevy tells when a value begins, not when it ends: so it is read from here.
             (self.depth, self.is_counted) = (self.depth + 1, true);
-            let value = TypedReflectDeserializer::with_processor(registration, registry, self).deserialize(deserializer);
+            let value =
+                TypedReflectDeserializer::with_processor(registration, registry, self).deserialize(deserializer);
             self.depth -= 1;
             return value.map(Ok);
         };

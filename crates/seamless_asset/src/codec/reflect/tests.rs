@@ -249,13 +249,21 @@ fn everything(value: &dyn Reflect) -> &Everything {
 fn rows_equal_what_was_written() {
     let (bed, values, bytes) = everythings(300);
     let shape = shape::Shape::of(bed.registration::<Everything>(), &bed.registry);
-    let whole = shape.nodes.iter().filter(|node| matches!(node.kind, shape::Kind::Whole));
-    let whole: Vec<_> = whole.map(|node| node.registration.type_info().type_path_table().short_path()).collect();
-    assert_eq!(whole, [
+    let whole = shape
+        .nodes
+        .iter()
+        .filter(|node| matches!(node.kind, shape::Kind::Whole));
+    let whole: Vec<_> = whole
+        .map(|node| node.registration.type_info().type_path_table().short_path())
+        .collect();
+    assert_eq!(
+        whole,
+        [
             "HashMap<String, u32, FixedHasher>",
             "HashSet<u32, FixedHasher>",
             "Skipping"
-        ]);
+        ]
+    );
     let (read, is_strange) = bed.read::<Everything>(&bytes.concat()).expect("it can be read");
     assert!(!is_strange);
     assert_eq!(read, values);
@@ -283,7 +291,10 @@ fn damaged_rows_are_read_as_bevy_reads_them() {
         match (decode_reflected(registration, &data, &context), ours) {
             (Ok((theirs, left)), Ok(ours)) => {
                 // Not by `==`: damage can make a NaN.
-                assert_eq!(format!("{:?}", everything(&*ours)), format!("{:?}", everything(&*theirs)));
+                assert_eq!(
+                    format!("{:?}", everything(&*ours)),
+                    format!("{:?}", everything(&*theirs))
+                );
                 assert_eq!(rest, left);
                 read += 1;
             }
@@ -325,7 +336,10 @@ fn every_row_is_made_by_its_type() {
     let bytes = bed.write(&values).concat();
     let (read, is_strange) = bed.read::<Percent>(&bytes).expect("it can be read");
     assert!(!is_strange);
-    assert_eq!(read.iter().map(|percent| percent.value).collect::<Vec<_>>(), [7, 100, 70]);
+    assert_eq!(
+        read.iter().map(|percent| percent.value).collect::<Vec<_>>(),
+        [7, 100, 70]
+    );
     for percent in &read {
         assert_eq!(std::sync::Arc::strong_count(&percent.own), 1, "rows share a field");
     }
@@ -410,5 +424,8 @@ fn a_description_tells_of_changes_in_every_part() {
         HashMap<u8, Old> | HashMap<u8, New>
     );
     assert!(describe::<Vec<Old>>().contains("value:u8"));
-    assert!(describe::<Tree>().contains("leaves:u16"), "a type that contains itself has an end");
+    assert!(
+        describe::<Tree>().contains("leaves:u16"),
+        "a type that contains itself has an end"
+    );
 }

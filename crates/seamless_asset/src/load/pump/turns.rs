@@ -212,7 +212,11 @@ impl Pipeline {
         let packages: Vec<_> = found.collect();
         for (path, entry) in &packages {
             if let Some((import, kind)) = missing(&entry.imports, packages.iter().map(|(_, entry)| *entry)) {
-                return Err(Box::new(LoadError::object(path.to_string(), import.object.clone(), kind)));
+                return Err(Box::new(LoadError::object(
+                    path.to_string(),
+                    import.object.clone(),
+                    kind,
+                )));
             }
         }
         Ok(())

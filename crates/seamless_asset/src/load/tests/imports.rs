@@ -47,7 +47,10 @@ fn a_shared_package_may_import_from_another() {
 
 #[test]
 fn an_import_of_a_shared_package_that_is_not_there() {
-    let error = fails(|app| importing(app, "s.pkg", "empty.pkg", Mesh::type_path()), &["empty.pkg"]);
+    let error = fails(
+        |app| importing(app, "s.pkg", "empty.pkg", Mesh::type_path()),
+        &["empty.pkg"],
+    );
     for part in ["s.pkg#Mesh", "`empty.pkg`", "no such object", "cook the world again"] {
         assert!(error.contains(part), "{error}");
     }
@@ -56,7 +59,12 @@ fn an_import_of_a_shared_package_that_is_not_there() {
 #[test]
 fn an_import_of_a_shared_package_from_one_that_is_not_listed() {
     let error = fails(|app| importing(app, "s.pkg", "t.pkg", Mesh::type_path()), &[]);
-    for part in ["s.pkg#Mesh", "`t.pkg`", "not among its dependencies", "cook the world again"] {
+    for part in [
+        "s.pkg#Mesh",
+        "`t.pkg`",
+        "not among its dependencies",
+        "cook the world again",
+    ] {
         assert!(error.contains(part), "{error}");
     }
 }
@@ -64,7 +72,13 @@ fn an_import_of_a_shared_package_from_one_that_is_not_listed() {
 #[test]
 fn an_import_of_another_type() {
     let error = fails(|app| importing(app, "s.pkg", "t.pkg", Skin::type_path()), &["t.pkg"]);
-    for part in ["s.pkg#Mesh", "`t.pkg`", Skin::type_path(), Mesh::type_path(), "cook the world again"] {
+    for part in [
+        "s.pkg#Mesh",
+        "`t.pkg`",
+        Skin::type_path(),
+        Mesh::type_path(),
+        "cook the world again",
+    ] {
         assert!(error.contains(part), "{error}");
     }
 }
