@@ -63,6 +63,7 @@ pub fn report(args: &Args, flown: &Flown) -> Result<bool, String> {
 fn make(args: &Args, flown: &Flown) -> Report {
     let log = &flown.log;
     let resident = f64::from(log.resident_frame_ms);
+    let excess = spread(log, |frame| f64::from(frame.frame_ms) - resident);
     let placed = log.levels.iter().filter(|level| level.footprint.is_some());
     let (mut loaded, mut unloaded) = (0, 0);
     let frames = log.frames.len() as u32;
@@ -80,12 +81,18 @@ fn make(args: &Args, flown: &Flown) -> Report {
         atomicity_violations: flown.monitor.violations,
         late_levels: flown.monitor.late,
         is_whole_flight: flown.is_whole,
+        is_restless: flown
+            .resident
+            .iter()
+            .rev()
+            .nth(2)
+            .is_some_and(|third| third - resident >= excess.p999),
         stream_ms: StreamTime {
             budget: milliseconds(flown.budget),
             spread: spread(log, |frame| f64::from(frame.stream_ms)),
         },
         boosted: 0,
-        frame_excess_ms: spread(log, |frame| f64::from(frame.frame_ms) - resident),
+        frame_excess_ms: excess,
         overruns: flown.stats.overrun_count,
         failed: flown.failed,
         cancelled: flown.stats.cancelled,

@@ -6,5 +6,6 @@ pub mod atomicity;
 pub mod cooked;
 pub mod fixtures;
 pub mod picture;
+pub mod random;
 pub mod skip;
 pub mod snapshot;

@@ -55,7 +55,7 @@ pub enum LoadErrorKind {
         found: String,
     },
     /// An import names a package that is not among the level's dependencies.
-    #[error("imports from `{package}`, which is not among its dependencies; cook the world again")]
+    #[error("imports from `{package}`, which is not among the dependencies of its level; cook the world again")]
     UnlistedDependency {
         /// The package that is not listed.
         package: String,

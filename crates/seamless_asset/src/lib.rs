@@ -55,6 +55,7 @@ use seamless_package::{Limits, Role};
 use codec::{AssetCodec, Codecs, ComponentCodec, Record, ReflectAssetCodec};
 use load::{LoadServices, Pipeline};
 use spawn::SpawnRow;
+use threads::loading_threads;
 
 /// Loads, reveals and unloads level instances.
 pub struct SeamlessAssetPlugin {
@@ -66,8 +67,11 @@ pub struct SeamlessAssetPlugin {
     pub max_entities_per_level: u32,
     /// Vertex attributes of the game's own, as given to `GltfPlugin`. Default: none.
     pub mesh_attributes: Vec<MeshVertexAttribute>,
-    /// Threads that read and decode packages, at the lowest priority. Default: a quarter of the machine's cores, one to four.
+    /// Threads that read and decode packages. Default: a quarter of the machine's cores, one to four.
     pub threads: usize,
+    /// Whether these threads have the lowest priority, so that they never take time from a frame. Turn it off where a game
+    /// keeps all cores busy all the time: loads would hardly get on. Default: true.
+    pub background: bool,
 }
 
 impl Default for SeamlessAssetPlugin {
@@ -78,6 +82,7 @@ impl Default for SeamlessAssetPlugin {
             max_entities_per_level: 1 << 20,
             mesh_attributes: Vec::new(),
             threads: threads::default_count(),
+            background: true,
         }
     }
 }
@@ -90,6 +95,7 @@ struct PluginSettings {
     max_entities: u32,
     mesh_attributes: Arc<[MeshVertexAttribute]>,
     threads: usize,
+    background: bool,
 }
 
 /// The pipeline's place in the frame, in [`SpawnScene`], where Bevy spawns its own scenes too: after `Update`, before
@@ -117,6 +123,7 @@ impl Plugin for SeamlessAssetPlugin {
                 max_entities: self.max_entities_per_level,
                 mesh_attributes: self.mesh_attributes.clone().into(),
                 threads: self.threads,
+                background: self.background,
             })
             .register_type::<StreamingSettings>()
             .register_type::<StreamingStats>()
@@ -161,7 +168,7 @@ impl Plugin for SeamlessAssetPlugin {
         }
         let registry = world.get_resource_or_init::<AppTypeRegistry>().clone();
         let settings = world.resource::<PluginSettings>();
-        let threads = settings.threads;
+        let threads = loading_threads(settings.threads, settings.background);
         let services = LoadServices {
             server,
             codecs,

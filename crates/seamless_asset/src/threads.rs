@@ -5,28 +5,35 @@ use std::thread::available_parallelism;
 use bevy_tasks::{TaskPool, TaskPoolBuilder};
 use thread_priority::ThreadPriority;
 
-/// A pool for reading and decoding, whose threads have the lowest priority. It is the pipeline's own: what else runs on
-/// Bevy's pools is not slowed down.
+/// A pool for reading and decoding. In the `background`, its threads have the lowest priority.
 ///
 /// Decoding takes whole cores for milliseconds. On a machine with few cores the system would give such a thread
 /// a slice of the main thread's time in the middle of a frame, milliseconds long and most likely when the main thread has just given it
 /// work. With the lowest priority it waits for the frame to end.
-pub(crate) fn loading_threads(count: usize) -> TaskPool {
-    TaskPoolBuilder::new()
+///
+/// The pool is the pipeline's own, so that what else runs on Bevy's pools keeps its priority. But Bevy reads files on threads
+/// that are shared by the whole process (the crate `blocking`), and on Linux those that a load is the first to need are
+/// started with the priority of the load.
+pub(crate) fn loading_threads(count: usize, background: bool) -> TaskPool {
+    let builder = TaskPoolBuilder::new()
         .num_threads(count.max(1))
-        .thread_name("Level loading".to_owned())
-        .on_thread_spawn(step_back)
-        .build()
+        .thread_name("Levels".to_owned());
+    if background {
+        builder.on_thread_spawn(step_back).build()
+    } else {
+        builder.build()
+    }
 }
 
 /// A quarter of the machine's cores, one to four: as many as Bevy has for IO.
 pub(crate) fn default_count() -> usize {
-    (available_parallelism().map_or(1, |cores| cores.get()) / 4).clamp(1, 4)
+    let cores = available_parallelism().map_or(1, |cores| cores.get());
+    ((cores + 2) / 4).clamp(1, 4)
 }
 
 fn step_back() {
     if let Err(error) = set_priority() {
-        bevy_log::warn!("levels load at normal priority: {error:?}");
+        bevy_log::warn_once!("levels load at normal priority: {error:?}");
     }
 }
 
@@ -54,18 +61,19 @@ mod tests {
 
     #[test]
     fn loading_threads_step_back() {
-        let pool = loading_threads(2);
+        let pool = loading_threads(2, true);
         assert_eq!(pool.thread_num(), 2);
         let policy = block_on(pool.spawn(async { thread_schedule_policy() }));
         assert_eq!(policy.expect("a policy"), Normal(Batch));
-        assert_ne!(thread_schedule_policy().expect("a policy"), Normal(Batch));
+        let other = block_on(loading_threads(1, false).spawn(async { thread_schedule_policy() }));
+        assert_ne!(other.expect("a policy"), Normal(Batch));
     }
 
     /// The nice value is the 19th number of the thread's `stat`.
     #[test]
     fn they_are_the_last_to_run() {
         let stat = async { std::fs::read_to_string("/proc/thread-self/stat") };
-        let stat = block_on(loading_threads(1).spawn(stat)).expect("Linux tells");
+        let stat = block_on(loading_threads(1, true).spawn(stat)).expect("Linux tells");
         let after_name = stat.rsplit(')').next().unwrap_or_default();
         assert_eq!(after_name.split_whitespace().nth(16), Some("19"), "{stat}");
     }

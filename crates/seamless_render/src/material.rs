@@ -9,7 +9,7 @@ use bevy_reflect::TypeRegistry;
 #[cfg(feature = "write")]
 use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset, encode_reflected};
 use seamless_asset::{
-    codec::{AssetCodec, DecodeContext, DecodeError, decode_reflected, description_of},
+    codec::{AssetCodec, DecodeContext, DecodeError, decode_reflected_whole, description_of},
     package::Role,
 };
 use wgpu_types::Face;
@@ -52,10 +52,7 @@ impl AssetCodec for StandardMaterialCodec {
             .registry
             .get(TypeId::of::<StandardMaterial>())
             .ok_or_else(unknown)?;
-        let (value, rest) = decode_reflected(registration, rest, context)?;
-        if !rest.is_empty() {
-            return Err(DecodeError::Malformed(format!("{} bytes too many", rest.len())));
-        }
+        let value = decode_reflected_whole(registration, rest, context)?;
         let mut material = *value.downcast::<StandardMaterial>().map_err(|_| unknown())?;
         material.cull_mode = cull_mode;
         Ok(material)

@@ -9,6 +9,7 @@ use seamless_tests::{
     atomicity::{Atomicity, AtomicityChecker, Counts},
     cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, reveal, reveal_fails, state},
     fixtures::{Mood, register_types, write_animated_gltf, write_everything_scn},
+    random::Random,
 };
 
 /// Small levels with everything, three of each source: shared packages, skins, references in all directions.
@@ -64,19 +65,6 @@ fn watch_all(app: &mut App) {
 fn counts(app: &App) -> Counts {
     app.world().resource::<Atomicity>().assert_whole();
     app.world().resource::<Atomicity>().counts()
-}
-
-/// Numbers that are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
 }
 
 /// Entities, meshes, images, materials and skins: what must be as before when all levels have left.

@@ -96,7 +96,7 @@ fn packages_know_no_async_and_no_host() {
 
 /// Libraries depend on the parts of Bevy that they use; the umbrella crate would bring all of it to every game.
 #[test]
-fn only_the_cooker_names_the_umbrella_crate() {
+fn only_cooker_examples_and_tests_name_the_umbrella_crate() {
     let metadata = cargo("metadata", &["--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&metadata).expect("it is JSON");
     let packages = metadata["packages"].as_array().expect("there are packages");

@@ -8,5 +8,6 @@ mod hooks;
 mod invariants;
 mod oracle;
 mod render;
+mod resources;
 mod same_world;
 mod server;

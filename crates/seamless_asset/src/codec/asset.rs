@@ -7,7 +7,7 @@ use bevy_ecs::world::World;
 use bevy_reflect::{FromReflect, GetTypeRegistration, Reflect, TypeRegistry};
 use seamless_package::{Role, Schema};
 
-use super::{DecodeContext, DecodeError, Encoding, decode_reflected, description_of, schema};
+use super::{DecodeContext, DecodeError, Encoding, decode_reflected_whole, description_of, schema};
 #[cfg(feature = "write")]
 use super::{EncodeContext, EncodeError, encode_reflected};
 
@@ -201,11 +201,7 @@ fn decode_asset<A: Asset + Reflect>(data: &[u8], context: &DecodeContext) -> Res
         .registry
         .get(TypeId::of::<A>())
         .ok_or_else(|| DecodeError::UnknownType(A::type_path().to_owned()))?;
-    let (value, rest) = decode_reflected(registration, data, context)?;
-    if !rest.is_empty() {
-        return Err(DecodeError::Malformed(format!("{} bytes too many", rest.len())));
-    }
-    let value = value
+    let value = decode_reflected_whole(registration, data, context)?
         .downcast::<A>()
         .map_err(|_| DecodeError::UnknownType(A::type_path().to_owned()))?;
     Ok(*value)

@@ -30,7 +30,7 @@ pub use handle::HandleCodec;
 pub use record::{Record, RecordCodec};
 #[cfg(feature = "write")]
 pub use reflect::encode_reflected;
-pub use reflect::{ReflectCodec, decode_reflected, description_of, resource_schema};
+pub use reflect::{ReflectCodec, decode_reflected, decode_reflected_whole, description_of, resource_schema};
 pub use registry::{CodecRegistry, Codecs};
 pub use relation::{RelationshipCodec, RelationshipTargetCodec};
 

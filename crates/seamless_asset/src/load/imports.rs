@@ -1,4 +1,4 @@
-//! What packages import from each other, and whether it is there. See [`missing`].
+//! What packages import from each other, and whether it is there. See [`first_unmet`].
 
 use std::sync::Arc;
 
@@ -51,24 +51,28 @@ pub(super) fn exports_of(package: &Package) -> Exports {
 }
 
 /// The first import of a package that none of `packages`, which are all that its level has, exports as what it is wanted.
-pub(super) fn missing<'p>(
+pub(super) fn first_unmet<'p>(
     imports: &'p [ImportedObject],
     packages: impl Iterator<Item = &'p PackageEntry> + Clone,
 ) -> Option<(&'p ImportedObject, LoadErrorKind)> {
     imports.iter().find_map(|import| {
+        let from = packages.clone().find(|entry| entry.name == import.package);
+        let found = from.map(|entry| entry.exports.get(&import.id));
+        if let Some(Some(found)) = found
+            && **found == *import.type_path
+        {
+            return None;
+        }
         let (package, object) = (import.package.clone(), import.object.clone());
-        let Some(from) = packages.clone().find(|entry| entry.name == import.package) else {
-            return Some((import, LoadErrorKind::UnlistedDependency { package }));
-        };
-        let kind = match from.exports.get(&import.id) {
-            None => LoadErrorKind::MissingImport { package, object },
-            Some(found) if **found != *import.type_path => LoadErrorKind::ImportType {
+        let kind = match found {
+            Some(Some(found)) => LoadErrorKind::ImportType {
                 package,
                 object,
                 wanted: import.type_path.clone(),
                 found: found.to_string(),
             },
-            Some(_) => return None,
+            Some(None) => LoadErrorKind::MissingImport { package, object },
+            None => LoadErrorKind::UnlistedDependency { package },
         };
         Some((import, kind))
     })

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     codec::{
-        ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected,
+        ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected_whole,
         resource_schema,
     },
     entities::ReservedEntities,
@@ -340,14 +340,8 @@ impl Linker<'_> {
             .get_with_type_path(type_path)
             .ok_or_else(|| self.error(type_path, DecodeError::UnknownType(type_path.to_owned())))?;
         let handles = self.references(index);
-        let (value, rest) = decode_reflected(registration, &data, &self.context(&[], &handles))
-            .map_err(|error| self.error(type_path, error))?;
-        if rest.is_empty() {
-            Ok(value)
-        } else {
-            let message = format!("{} bytes too many", rest.len());
-            Err(self.error(type_path, DecodeError::Malformed(message)))
-        }
+        decode_reflected_whole(registration, &data, &self.context(&[], &handles))
+            .map_err(|error| self.error(type_path, error))
     }
 
     fn decode_table(

@@ -1,7 +1,7 @@
 //! The pipeline: from a request to a live level, and away again.
 //!
 //! ```text
-//! Requested → Opening → Linking → Reading → Decoding → Staged → (reveal) → Live → Leaving → gone
+//! Requested → Opening → Reading → Linking → Decoding → Staged → (reveal) → Live → Leaving → gone
 //!                any stage before the reveal → Failed(error) | Cancelled
 //! ```
 //!
@@ -68,13 +68,14 @@ pub enum LoadState {
     Requested = 0,
     /// Its package's summary and tables are being read.
     Opening = 1,
-    /// Imports and exports get their handles.
-    Linking = 2,
     /// The exports' data is being read.
-    Reading = 3,
+    Reading = 2,
+    /// Imports and exports get their handles.
+    Linking = 3,
     /// Values are being decoded, off the main thread.
     Decoding = 4,
-    /// All that can fail has succeeded; waits for its assets, its gates, and its turn.
+    /// Decoded; waits for its packages, their gates, and its turn. Then its imports are compared with what its packages export,
+    /// the last thing that can fail.
     Staged = 5,
     /// In the world, whole.
     Live = 6,
@@ -91,8 +92,8 @@ impl LoadState {
         match value {
             0 => Self::Requested,
             1 => Self::Opening,
-            2 => Self::Linking,
-            3 => Self::Reading,
+            2 => Self::Reading,
+            3 => Self::Linking,
             _ => Self::Decoding,
         }
     }

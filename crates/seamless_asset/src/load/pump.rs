@@ -9,6 +9,7 @@ use bevy_asset::AssetPath;
 use bevy_ecs::prelude::*;
 use bevy_log::error;
 use bevy_platform::{collections::HashMap, time::Instant};
+use bevy_tasks::TaskPool;
 
 use super::{
     InstanceEvent, InstanceId, Progress, Streamer,
@@ -53,8 +54,8 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Loads on so many threads of its own.
-    pub fn new(services: LoadServices, threads: usize) -> Self {
+    /// Loads on threads of its own.
+    pub fn new(services: LoadServices, threads: TaskPool) -> Self {
         Self {
             tasks: Tasks::new(services.clone(), threads),
             services,

@@ -64,8 +64,10 @@ pub(super) struct Read {
 /// Loads one package: reads it in one forward pass, and decodes it.
 pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut Read) -> Result<LoadedPackage, Stop> {
     let name = job.path.to_string();
+    if job.progress.is_cancelled() {
+        return Err(Stop::Cancelled);
+    }
     let (package, tail) = open_and_read(services, &job, &name, read).await?;
-    job.progress.set(LoadState::Decoding);
     if job.progress.is_cancelled() {
         return Err(Stop::Cancelled);
     }

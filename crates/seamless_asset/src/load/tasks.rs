@@ -1,22 +1,23 @@
 //! The main thread's side of the tasks. See [`Tasks`].
 
-use core::{any::Any, panic::AssertUnwindSafe};
+use core::{
+    any::Any,
+    panic::AssertUnwindSafe,
+    sync::atomic::{AtomicBool, Ordering},
+};
 use std::{panic::catch_unwind, sync::Arc};
 
 use async_channel::{Receiver, Sender, unbounded};
 use bevy_asset::AssetPath;
 use bevy_tasks::TaskPool;
-use futures_lite::FutureExt;
+use futures_lite::{FutureExt, future::yield_now};
 
 use super::{
     InstanceId, Progress,
     link::LoadedPackage,
     task::{Job, LoadServices, Read, Stop, load_package},
 };
-use crate::{
-    error::{LoadError, LoadErrorKind},
-    threads::loading_threads,
-};
+use crate::error::{LoadError, LoadErrorKind};
 
 /// The end of a task.
 pub(super) struct Finished {
@@ -37,7 +38,8 @@ type Waste = Vec<Box<dyn Any + Send + Sync>>;
 ///
 /// Tasks run at a low priority: one that was put to sleep with a lock in its hand makes the frame wait until it runs again.
 pub(super) struct Tasks {
-    /// Ends the tasks and their threads when it is dropped.
+    is_over: Arc<AtomicBool>,
+    /// Its threads end when it is dropped; that waits for what they do at the moment.
     _pool: TaskPool,
     jobs: Sender<(Job, Option<InstanceId>)>,
     finished: Receiver<Finished>,
@@ -46,13 +48,13 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub fn new(services: LoadServices, threads: usize) -> Self {
-        let pool = loading_threads(threads);
+    pub fn new(services: LoadServices, pool: TaskPool) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
         let (jobs, queue) = unbounded();
         let (results, finished) = unbounded();
         for _ in 0..MAX_LOADS {
-            pool.spawn(work(services.clone(), queue.clone(), results.clone()))
-                .detach();
+            let work = work(services.clone(), queue.clone(), results.clone(), is_over.clone());
+            pool.spawn(work).detach();
         }
         let (carrier, wasted) = unbounded::<Waste>();
         let carry = async move {
@@ -63,6 +65,7 @@ impl Tasks {
         };
         pool.spawn(carry).detach();
         Self {
+            is_over,
             _pool: pool,
             jobs,
             finished,
@@ -97,6 +100,12 @@ impl Tasks {
     }
 }
 
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A codec of the game panicked: its level fails, the others go on.
 fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
     let message = panic.downcast_ref::<&str>().map(ToString::to_string);
@@ -106,8 +115,18 @@ fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
 }
 
 /// Does one job after the other; ends with the app.
-async fn work(services: LoadServices, queue: Receiver<(Job, Option<InstanceId>)>, results: Sender<Finished>) {
+async fn work(
+    services: LoadServices,
+    queue: Receiver<(Job, Option<InstanceId>)>,
+    results: Sender<Finished>,
+    is_over: Arc<AtomicBool>,
+) {
     while let Ok((job, instance)) = queue.recv().await {
+        // A reader that never waits must not keep the thread from its other tasks.
+        yield_now().await;
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
         let (path, progress) = (job.path.clone(), job.progress.clone());
         let mut read = Read::default();
         // It is cancelled by a flag, so that what it holds always comes back.

@@ -118,6 +118,7 @@ fn report(log: &FlightLog) -> Report {
         teleports: 2,
         late_after_teleport: 1,
         is_whole_flight: true,
+        is_restless: false,
         entities_total: 574_920,
         seed: 7,
         named_overruns: vec![

@@ -7,6 +7,8 @@ mod shape;
 mod tests;
 
 use core::any::TypeId;
+#[cfg(feature = "write")]
+use core::cell::{Cell, RefCell};
 
 use bevy_asset::{ReflectHandle, UntypedHandle};
 use bevy_ecs::{
@@ -15,6 +17,8 @@ use bevy_ecs::{
     reflect::ReflectComponent,
     world::World,
 };
+#[cfg(feature = "write")]
+use bevy_reflect::serde::{ReflectSerializerProcessor, TypedReflectSerializer};
 use bevy_reflect::{
     PartialReflect, Reflect, ReflectFromReflect, TypeInfo, TypeRegistration, TypeRegistry,
     serde::{ReflectDeserializerProcessor, TypedReflectDeserializer},
@@ -118,9 +122,7 @@ impl ComponentCodec for ReflectCodec {
             }
             values.push(value);
         }
-        if !rest.is_empty() {
-            return Err(DecodeError::Malformed(format!("{} bytes too many", rest.len())));
-        }
+        check_end(rest)?;
         reflected_column(values, self.type_id())
     }
 }
@@ -160,6 +162,7 @@ enum StoredHandle {
 /// How deep values may be nested. Deserialisers call themselves for every level, and a forged package must not exhaust
 /// the stack.
 const MAX_DEPTH: usize = 128;
+const TOO_DEEP: &str = "it is nested too deep, in more than 128 others";
 
 /// Reads handles, and counts how deep the value is nested.
 struct HandleReader<'a, 'b> {
@@ -194,7 +197,10 @@ impl ReflectDeserializerProcessor for HandleReader<'_, '_> {
                 return Ok(Err(deserializer));
             }
             if self.depth == MAX_DEPTH {
-                return Err(self.fail(DecodeError::Malformed("it is nested too deep".into())));
+                return Err(self.fail(DecodeError::Reflect {
+                    type_path: registration.type_info().type_path().to_owned(),
+                    message: TOO_DEEP.into(),
+                }));
             }
             // Bevy tells when a value begins, not when it ends: so it is read from here.
             (self.depth, self.is_counted) = (self.depth + 1, true);
@@ -239,6 +245,38 @@ pub fn decode_reflected<'d>(
     data: &'d [u8],
     context: &DecodeContext,
 ) -> Result<(Box<dyn Reflect>, &'d [u8]), DecodeError> {
+    decode_nested(registration, data, context, 0)
+}
+
+/// Reads a value that is all of `data`; as [`decode_reflected`].
+///
+/// # Errors
+/// As there, and when something is left.
+pub fn decode_reflected_whole(
+    registration: &TypeRegistration,
+    data: &[u8],
+    context: &DecodeContext,
+) -> Result<Box<dyn Reflect>, DecodeError> {
+    let (value, rest) = decode_reflected(registration, data, context)?;
+    check_end(rest)?;
+    Ok(value)
+}
+
+fn check_end(rest: &[u8]) -> Result<(), DecodeError> {
+    if rest.is_empty() {
+        Ok(())
+    } else {
+        Err(DecodeError::Malformed(format!("{} bytes too many", rest.len())))
+    }
+}
+
+/// Reads a value with so many others around it.
+fn decode_nested<'d>(
+    registration: &TypeRegistration,
+    data: &'d [u8],
+    context: &DecodeContext,
+    depth: usize,
+) -> Result<(Box<dyn Reflect>, &'d [u8]), DecodeError> {
     let type_path = registration.type_info().type_path();
     let error = |message: String| DecodeError::Reflect {
         type_path: type_path.to_owned(),
@@ -246,14 +284,14 @@ pub fn decode_reflected<'d>(
     };
     let mut processor = HandleReader {
         context,
-        depth: 0,
+        depth,
         is_counted: false,
         why: None,
     };
     let mut deserializer = postcard::Deserializer::from_bytes(data);
     let value = TypedReflectDeserializer::with_processor(registration, context.registry, &mut processor)
         .deserialize(&mut deserializer);
-    let value = value.map_err(|cause| error(processor.why.map_or(cause.to_string(), |why| why.to_string())))?;
+    let value = value.map_err(|cause| processor.why.unwrap_or_else(|| error(cause.to_string())))?;
     let rest = deserializer.finalize().map_err(|cause| error(cause.to_string()))?;
     let value = match value.try_into_reflect() {
         Ok(value) if value.as_any().type_id() == registration.type_id() => value,
@@ -272,11 +310,14 @@ fn from_reflect(registration: &TypeRegistration, value: &dyn PartialReflect) -> 
 
 #[cfg(feature = "write")]
 struct HandleWriter<'a, 'b> {
-    context: core::cell::RefCell<&'a mut EncodeContext<'b>>,
+    context: RefCell<&'a mut EncodeContext<'b>>,
+    depth: Cell<usize>,
+    /// The value that comes next has been counted.
+    is_counted: Cell<bool>,
 }
 
 #[cfg(feature = "write")]
-impl bevy_reflect::serde::ReflectSerializerProcessor for HandleWriter<'_, '_> {
+impl ReflectSerializerProcessor for HandleWriter<'_, '_> {
     fn try_serialize<S>(
         &self,
         value: &dyn PartialReflect,
@@ -291,7 +332,20 @@ impl bevy_reflect::serde::ReflectSerializerProcessor for HandleWriter<'_, '_> {
             reflect_handle.downcast_handle_untyped(value.as_any())
         });
         let stored = match handle {
-            None => return Ok(Err(serializer)),
+            None if self.is_counted.take() => return Ok(Err(serializer)),
+            None => {
+                // As for reading: Bevy tells when a value begins, not when it ends.
+                let depth = self.depth.get();
+                if depth >= MAX_DEPTH {
+                    self.depth.set(usize::MAX);
+                    return Err(serde::ser::Error::custom(TOO_DEEP));
+                }
+                self.depth.set(depth + 1);
+                self.is_counted.set(true);
+                let written = TypedReflectSerializer::with_processor(value, registry, self).serialize(serializer)?;
+                self.depth.set(depth);
+                return Ok(Ok(written));
+            }
             Some(UntypedHandle::Uuid { uuid, .. }) => StoredHandle::Uuid(uuid.into_bytes()),
             Some(strong) => StoredHandle::Object(self.context.borrow_mut().reference(&strong)),
         };
@@ -311,13 +365,21 @@ pub fn encode_reflected(
 ) -> Result<(), EncodeError> {
     let registry = context.registry;
     let processor = HandleWriter {
-        context: core::cell::RefCell::new(context),
+        context: RefCell::new(context),
+        depth: Cell::default(),
+        is_counted: Cell::default(),
     };
-    let serializer =
-        bevy_reflect::serde::TypedReflectSerializer::with_processor(value.as_partial_reflect(), registry, &processor);
-    let bytes = postcard::to_allocvec(&serializer).map_err(|error| EncodeError::Reflect {
-        type_path: value.reflect_type_path().to_owned(),
-        message: error.to_string(),
+    let serializer = TypedReflectSerializer::with_processor(value.as_partial_reflect(), registry, &processor);
+    let bytes = postcard::to_allocvec(&serializer).map_err(|error| {
+        let is_too_deep = processor.depth.get() == usize::MAX;
+        EncodeError::Reflect {
+            type_path: value.reflect_type_path().to_owned(),
+            message: if is_too_deep {
+                TOO_DEEP.to_owned()
+            } else {
+                error.to_string()
+            },
+        }
     })?;
     out.extend_from_slice(&bytes);
     Ok(())

@@ -1,9 +1,10 @@
 //! Many reflected values of one type, each read over an earlier one. See [`RowDecoder`].
 
 use bevy_reflect::{PartialReflect, Reflect, ReflectMut, TypeRegistration, list};
+use serde::de::DeserializeOwned;
 
 use super::{
-    MAX_DEPTH, decode_reflected, from_reflect, read_handle,
+    MAX_DEPTH, decode_nested, decode_reflected, from_reflect, read_handle,
     shape::{Kind, Node, Shape, Variants},
 };
 use crate::codec::{DecodeContext, DecodeError};
@@ -66,31 +67,35 @@ impl<'a> RowDecoder<'a> {
     }
 }
 
+/// A value that this way cannot read. Bevy's way finds out what is wrong, if anything is.
+struct Strange;
+
 struct Reader<'r, 'a, 'd> {
     context: &'a DecodeContext<'a>,
     nodes: &'r [Node<'a>],
     scratch: &'r mut Scratch,
     data: &'d [u8],
+    /// Values around the one that is read.
     depth: usize,
 }
 
 impl Reader<'_, '_, '_> {
     /// A new value of the node's type.
-    fn make(&mut self, at: usize) -> Result<Box<dyn Reflect>, DecodeError> {
+    fn make(&mut self, at: usize) -> Result<Box<dyn Reflect>, Strange> {
         let node = &self.nodes[at];
         let slot = match &node.kind {
             Kind::Whole => return self.whole(node),
             Kind::Handle(handle) => {
-                let stored = self.take(node)?;
-                return read_handle(handle, stored, self.context);
+                let stored = self.take()?;
+                return read_handle(handle, stored, self.context).map_err(|_| Strange);
             }
             Kind::Deserialize(deserialize) => {
                 let mut bytes = postcard::Deserializer::from_bytes(self.data);
-                let value = deserialize.deserialize(&mut bytes).map_err(|error| node.error(error))?;
-                self.data = bytes.finalize().map_err(|error| node.error(error))?;
+                let value = deserialize.deserialize(&mut bytes).map_err(|_| Strange)?;
+                self.data = bytes.finalize().map_err(|_| Strange)?;
                 return Ok(value);
             }
-            Kind::Variants(variants) => variants.index(self.data).map_err(|error| node.error(error))?.0,
+            Kind::Variants(variants) => variants.index(self.data).map_err(|_| Strange)?.0,
             Kind::Plain(_) | Kind::Fields(_) | Kind::Array(..) | Kind::List(_) => 0,
         };
         // Taken: what an error leaves half written is not used again.
@@ -98,7 +103,7 @@ impl Reader<'_, '_, '_> {
             self.overwrite(at, scratch.as_partial_reflect_mut())?;
             let value = from_reflect(node.registration, scratch.as_partial_reflect());
             self.keep(at, slot, Some(scratch));
-            return value.ok_or_else(|| node.error("it cannot be made from its parts"));
+            return value.ok_or(Strange);
         }
         let value = self.whole(node)?;
         // Only now it is known that there is such a variant.
@@ -115,40 +120,39 @@ impl Reader<'_, '_, '_> {
     }
 
     /// A new value, Bevy's way.
-    fn whole(&mut self, node: &Node) -> Result<Box<dyn Reflect>, DecodeError> {
-        let (value, rest) = decode_reflected(node.registration, self.data, self.context)?;
+    fn whole(&mut self, node: &Node) -> Result<Box<dyn Reflect>, Strange> {
+        let value = decode_nested(node.registration, self.data, self.context, self.depth);
+        let (value, rest) = value.map_err(|_| Strange)?;
         self.data = rest;
         Ok(value)
     }
 
     /// A plain value that is part of the form.
-    fn take<T: serde::de::DeserializeOwned>(&mut self, node: &Node) -> Result<T, DecodeError> {
-        let (value, rest) = postcard::take_from_bytes(self.data).map_err(|error| node.error(error))?;
+    fn take<T: DeserializeOwned>(&mut self) -> Result<T, Strange> {
+        let (value, rest) = postcard::take_from_bytes(self.data).map_err(|_| Strange)?;
         self.data = rest;
         Ok(value)
     }
 
     /// Overwrites all of `value`, which is of the node's type.
-    fn overwrite(&mut self, at: usize, value: &mut dyn PartialReflect) -> Result<(), DecodeError> {
-        let node = &self.nodes[at];
-        match &node.kind {
+    fn overwrite(&mut self, at: usize, value: &mut dyn PartialReflect) -> Result<(), Strange> {
+        match &self.nodes[at].kind {
             Kind::Plain(read) => {
-                let value = value.try_as_reflect_mut().ok_or_else(|| node.error("it is dynamic"))?;
-                self.data = read(value.as_any_mut(), self.data).map_err(|error| node.error(error))?;
+                let value = value.try_as_reflect_mut().ok_or(Strange)?;
+                self.data = read(value.as_any_mut(), self.data).map_err(|_| Strange)?;
                 return Ok(());
             }
-            Kind::Fields(fields) => return self.parts(node, fields.iter().copied(), value),
-            Kind::Array(item, len) => return self.parts(node, core::iter::repeat_n(*item, *len), value),
-            Kind::List(item) => return self.list(node, *item, value),
+            Kind::Fields(fields) => return self.parts(fields.iter().copied(), value),
+            Kind::Array(item, len) => return self.parts(core::iter::repeat_n(*item, *len), value),
+            Kind::List(item) => return self.list(at, *item, value),
             Kind::Variants(variants) => {
                 if let Some(fields) = self.fields_of_same_variant(variants, value) {
-                    return self.parts(node, fields.iter().copied(), value);
+                    return self.parts(fields.iter().copied(), value);
                 }
             }
             Kind::Handle(_) | Kind::Deserialize(_) | Kind::Whole => {}
         }
-        let new = self.make(at)?;
-        replace(node, value, new)
+        replace(value, self.make(at)?)
     }
 
     /// The fields of the variant that comes next, if `value` is that variant already; its index is then read.
@@ -166,61 +170,64 @@ impl Reader<'_, '_, '_> {
         Some(fields)
     }
 
-    fn parts(
-        &mut self,
-        node: &Node,
-        nodes: impl Iterator<Item = usize>,
-        value: &mut dyn PartialReflect,
-    ) -> Result<(), DecodeError> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(node.error("it is nested too deep"));
-        }
+    fn parts(&mut self, nodes: impl Iterator<Item = usize>, value: &mut dyn PartialReflect) -> Result<(), Strange> {
+        self.descend()?;
         let mut value = value.reflect_mut();
         for (index, at) in nodes.enumerate() {
-            let part = part_of(&mut value, index).ok_or_else(|| node.error("a part is missing"))?;
+            let part = part_of(&mut value, index).ok_or(Strange)?;
             self.overwrite(at, part)?;
         }
         self.depth -= 1;
         Ok(())
     }
 
-    fn list(&mut self, node: &Node, item: usize, value: &mut dyn PartialReflect) -> Result<(), DecodeError> {
+    /// To the parts of a value. After an error nobody comes back.
+    fn descend(&mut self) -> Result<(), Strange> {
+        self.depth += 1;
+        if self.depth < MAX_DEPTH { Ok(()) } else { Err(Strange) }
+    }
+
+    fn list(&mut self, at: usize, item: usize, value: &mut dyn PartialReflect) -> Result<(), Strange> {
         let start = self.data;
-        let len: usize = self.take(node)?;
+        let len: usize = self.take()?;
         // Items without bytes are left to Bevy, and so are lengths that cannot be true.
         if len > self.data.len() {
             self.data = start;
-            let new = self.whole(node)?;
-            return replace(node, value, new);
+            return replace(value, self.whole(&self.nodes[at])?);
         }
         let ReflectMut::List(list) = value.reflect_mut() else {
-            return Err(node.error("it is no list"));
+            return Err(Strange);
         };
         while list.len() > len {
-            list.pop().ok_or_else(|| node.error("it keeps its items"))?;
+            list.pop().ok_or(Strange)?;
         }
-        (0..len).try_for_each(|index| self.item(node, item, index, list))
+        if len == 0 {
+            return Ok(());
+        }
+        self.descend()?;
+        (0..len).try_for_each(|index| self.item(item, index, list))?;
+        self.depth -= 1;
+        Ok(())
     }
 
     /// An item that is there is overwritten, another is added.
-    fn item(&mut self, node: &Node, item: usize, index: usize, list: &mut dyn list::List) -> Result<(), DecodeError> {
+    fn item(&mut self, item: usize, index: usize, list: &mut dyn list::List) -> Result<(), Strange> {
         if index < list.len() {
-            let old = list.get_mut(index).ok_or_else(|| node.error("an item is missing"))?;
+            let old = list.get_mut(index).ok_or(Strange)?;
             return self.overwrite(item, old);
         }
         let new = self.make(item)?;
         if new.as_any().type_id() != self.nodes[item].registration.type_id() {
-            return Err(node.error("an item is of another type"));
+            return Err(Strange);
         }
         list.push(new.into_partial_reflect());
         Ok(())
     }
 }
 
-fn replace(node: &Node, value: &mut dyn PartialReflect, new: Box<dyn Reflect>) -> Result<(), DecodeError> {
-    let value = value.try_as_reflect_mut().ok_or_else(|| node.error("it is dynamic"))?;
-    value.set(new).map_err(|_| node.error("a part is of another type"))
+fn replace(value: &mut dyn PartialReflect, new: Box<dyn Reflect>) -> Result<(), Strange> {
+    let value = value.try_as_reflect_mut().ok_or(Strange)?;
+    value.set(new).map_err(|_| Strange)
 }
 
 fn part_of<'v>(value: &'v mut ReflectMut, index: usize) -> Option<&'v mut dyn PartialReflect> {

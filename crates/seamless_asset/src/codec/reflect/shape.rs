@@ -13,8 +13,6 @@ use bevy_reflect::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::codec::DecodeError;
-
 /// A type and the types of its parts, down to the leaves, each once.
 pub(super) struct Shape<'a> {
     pub nodes: Vec<Node<'a>>,
@@ -67,16 +65,6 @@ impl Variants {
         }
         let (index, rest) = postcard::take_from_bytes::<u32>(data)?;
         Ok((index as usize, rest))
-    }
-}
-
-impl Node<'_> {
-    /// The error of a value of this type.
-    pub fn error(&self, cause: impl core::fmt::Display) -> DecodeError {
-        DecodeError::Reflect {
-            type_path: self.registration.type_info().type_path().to_owned(),
-            message: cause.to_string(),
-        }
     }
 }
 

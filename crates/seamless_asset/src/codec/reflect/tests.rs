@@ -1,4 +1,4 @@
-//! Rows that are read into clones equal what Bevy's own deserialiser makes of the same bytes.
+//! Rows that are read over earlier ones equal what Bevy's own deserialiser makes of the same bytes.
 
 use bevy_app::{App, TaskPoolPlugin};
 use bevy_asset::{Asset, AssetApp, Assets, Handle};
@@ -371,15 +371,21 @@ fn a_value_nested_too_deep_is_refused() {
         })
     };
     let mut bed = Bed::new::<Tree>();
-    // A tree and its list of branches are two levels.
-    let fits = bed.write(&[tree(50)]).concat();
-    // By hand: to write it is to recurse as well.
-    let too_deep: Vec<u8> = [1, 1].repeat(100_000);
-    assert_eq!(bed.read::<Tree>(&fits.repeat(3)).expect("it can be read").0.len(), 3);
-    for data in [too_deep.clone(), [fits, too_deep].concat()] {
-        let error = bed.read::<Tree>(&data).expect_err("nobody could build it").to_string();
+    // A tree, its list of branches, and a number in the last one.
+    let fits = bed.write(&[tree(63)]).concat();
+    let (read, is_strange) = bed.read::<Tree>(&fits.repeat(3)).expect("it can be read");
+    assert_eq!((read.len(), is_strange), (3, false));
+    // Whatever came before. By hand: it cannot be written.
+    let too_deep = [[1, 1].repeat(64), vec![0, 0]].concat();
+    let far_too_deep = [1, 1].repeat(100_000);
+    for data in [too_deep.clone(), far_too_deep, [fits, too_deep].concat()] {
+        let error = bed.read::<Tree>(&data).expect_err("it is too deep").to_string();
         assert!(error.contains("nested too deep"), "{error}");
     }
+    let rows = EntityRows::default();
+    let mut context = EncodeContext::new(&bed.registry, &rows);
+    let error = encode_reflected(&tree(64), &mut context, &mut Vec::new()).expect_err("it is too deep");
+    assert!(error.to_string().contains("nested too deep"), "{error}");
 }
 
 mod before {

@@ -9,6 +9,7 @@ use crate::{
         instance::{Phase, by_priority},
         packages::PackageEntry,
         task::Job,
+        tasks::MAX_LOADS,
     },
     settings::StreamingSettings,
 };
@@ -16,7 +17,8 @@ use crate::{
 impl Pipeline {
     /// Starts the most urgent requests while tasks are free.
     pub(super) fn start_tasks(&mut self, settings: &StreamingSettings) {
-        if self.in_flight >= settings.max_loads_in_flight {
+        let most = settings.max_loads_in_flight.min(MAX_LOADS);
+        if self.in_flight >= most {
             return;
         }
         let mut queued: Vec<_> = self
@@ -27,7 +29,7 @@ impl Pipeline {
             .collect();
         queued.sort_unstable_by(|a, b| by_priority(*a, *b));
         for (_, id) in queued {
-            if self.in_flight >= settings.max_loads_in_flight {
+            if self.in_flight >= most {
                 break;
             }
             self.start(id);

@@ -13,7 +13,7 @@ use crate::{
     load::{
         InstanceEvent, InstanceId, LoadState, Streamer,
         budget::{FrameBudget, Work},
-        imports::missing,
+        imports::first_unmet,
         instance::{Phase, by_priority},
         packages::PackageStatus,
     },
@@ -211,7 +211,7 @@ impl Pipeline {
         let found = instance.packages().filter_map(|path| self.packages.get_key_value(path));
         let packages: Vec<_> = found.collect();
         for (path, entry) in &packages {
-            if let Some((import, kind)) = missing(&entry.imports, packages.iter().map(|(_, entry)| *entry)) {
+            if let Some((import, kind)) = first_unmet(&entry.imports, packages.iter().map(|(_, entry)| *entry)) {
                 return Err(Box::new(LoadError::object(
                     path.to_string(),
                     import.object.clone(),

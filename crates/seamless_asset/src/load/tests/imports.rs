@@ -62,7 +62,7 @@ fn an_import_of_a_shared_package_from_one_that_is_not_listed() {
     for part in [
         "s.pkg#Mesh",
         "`t.pkg`",
-        "not among its dependencies",
+        "not among the dependencies",
         "cook the world again",
     ] {
         assert!(error.contains(part), "{error}");
