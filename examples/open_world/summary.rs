@@ -1,6 +1,6 @@
 //! The report of a flight, on the terminal and as files.
 
-use seamless_examples::report::{self, NamedOverrun, Percentiles, Report, StreamTime};
+use seamless_examples::report::{self, NamedOverrun, Percentiles, Report, StreamTime, percentile};
 
 use crate::{
     args::Args,
@@ -62,7 +62,7 @@ pub fn report(args: &Args, flown: &Flown) -> Result<bool, String> {
 
 fn make(args: &Args, flown: &Flown) -> Report {
     let log = &flown.log;
-    let resident = f64::from(log.resident_frame_ms);
+    let resident = percentile(&flown.resident, 0.5);
     let excess = spread(log, |frame| f64::from(frame.frame_ms) - resident);
     let placed = log.levels.iter().filter(|level| level.footprint.is_some());
     let (mut loaded, mut unloaded) = (0, 0);
