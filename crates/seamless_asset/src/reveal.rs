@@ -178,7 +178,7 @@ impl LatePasses<'_> {
     }
 }
 
-/// The crates of Bevy 0.19 that have components. Others that are called like this are somebody else's.
+/// The crates of Bevy 0.19 whose components levels hold. Those of any other crate, however it is called, may look around.
 const BEVYS_CRATES: [&str; 24] = [
     "bevy_animation",
     "bevy_anti_alias",
