@@ -7,11 +7,12 @@ use bevy_ecs::{entity::Entity, reflect::AppTypeRegistry, world::World};
 use seamless_package::{Limits, Package, Role, SUMMARY_SIZE, Summary};
 
 use super::{
-    InstanceRequest, LoadServices, Progress,
+    InstanceRequest, LoadServices, Progress, Verify,
+    closure::Reach,
     link::{LoadedLevel, LoadedPackage, decode},
-    task::{Job, Stop},
+    task::{Job, Stop, Wanted},
 };
-use crate::{EntityPool, LiveObjectsResource, LoadError, LoadErrorKind, codec::Codecs, reveal};
+use crate::{EntityPool, Linker, Linkers, LiveObjectsResource, LoadError, LoadErrorKind, codec::Codecs, reveal};
 
 /// What the pipeline's tasks share with the app.
 pub struct Services(LoadServices);
@@ -39,6 +40,7 @@ impl Services {
             codecs: world.get_resource::<Codecs>()?.clone(),
             registry: world.get_resource::<AppTypeRegistry>()?.clone(),
             objects: world.get_resource::<LiveObjectsResource>()?.0.clone(),
+            linkers: Linkers::default(),
             pool: EntityPool::new(world),
             limits: Limits::default(),
             max_entities: 1 << 20,
@@ -60,11 +62,14 @@ impl Services {
         let package = Package::parse(header, &self.0.limits).map_err(bad)?;
         let job = Job {
             path: path.clone(),
-            assets: true,
-            level: true,
+            wanted: Wanted::Level { assets: true },
+            verify: Verify::Deferred,
             progress: Arc::new(Progress::default()),
         };
-        let mut package = decode(&self.0, &job, &file, package, tail).map_err(|stop| match stop {
+        let reach = Reach::of(&package, &job.wanted, self.0.role);
+        let reach = reach.map_err(|(object, kind)| Box::new(LoadError::object(file.as_str(), object, kind)))?;
+        let linker = Arc::new(Linker::new(path.clone(), package));
+        let mut package = decode(&self.0, &job, linker, &reach, tail).map_err(|stop| match stop {
             Stop::Failed(error) => error,
             Stop::Cancelled => Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)),
         })?;

@@ -2,7 +2,7 @@
 
 use seamless_package::PackageError;
 
-use crate::codec::DecodeError;
+use crate::{codec::DecodeError, linker::AmbiguousName};
 
 /// A load that failed: which file, which object of it, why, and what mends it.
 #[derive(Debug, thiserror::Error)]
@@ -54,12 +54,15 @@ pub enum LoadErrorKind {
         /// The type path of the object's class.
         found: String,
     },
-    /// An import names a package that is not among the level's dependencies.
-    #[error("imports from `{package}`, which is not among the dependencies of its level; cook the world again")]
-    UnlistedDependency {
-        /// The package that is not listed.
-        package: String,
-    },
+    /// The package has no object of that name, or it is no asset.
+    #[error("there is no such object to load; correct its name, or load the level that it is an entity of")]
+    NoSuchObject,
+    /// An object is not live, and the request forbids to load it.
+    #[error("is not loaded, and the request says `LoadPolicy::LiveOnly`; load it first")]
+    NotLive,
+    /// A partly qualified name fits several packages.
+    #[error(transparent)]
+    Ambiguous(#[from] AmbiguousName),
     /// A package that this one needs could not be loaded.
     #[error("needs `{package}`, which failed: {message}")]
     Dependency {
@@ -71,6 +74,9 @@ pub enum LoadErrorKind {
     /// The package lists itself among its dependencies.
     #[error("depends on itself; cook the world again")]
     SelfDependency,
+    /// A blocking load was asked for by code that runs inside of the pipeline.
+    #[error("a blocking load cannot run inside of a reveal, a leave or another load; do it in a system of your own")]
+    Busy,
     /// The package holds no level.
     #[error("holds no level; only level packages can be placed in a world")]
     NoLevel,

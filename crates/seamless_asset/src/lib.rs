@@ -21,6 +21,7 @@ mod entities;
 mod error;
 mod gate;
 pub mod level_data;
+mod linker;
 mod load;
 mod objects;
 mod reveal;
@@ -31,10 +32,14 @@ mod threads;
 pub use entities::{EntityPool, ReservedEntities};
 pub use error::{LoadError, LoadErrorKind};
 pub use gate::{RevealGate, RevealGates};
+pub use linker::{AmbiguousName, Linker, Linkers, PACKAGE_EXTENSION};
 #[cfg(feature = "bench")]
 #[doc(hidden)]
 pub use load::bench_support;
-pub use load::{InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadState, Streamer};
+pub use load::{
+    BlockingLoads, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy, LoadState, ObjectLoad,
+    ObjectRequest, Streamer, Verify,
+};
 pub use objects::{Claim, LiveObjects};
 pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
@@ -69,6 +74,9 @@ pub struct SeamlessAssetPlugin {
     pub mesh_attributes: Vec<MeshVertexAttribute>,
     /// Threads that read and decode packages. Default: a quarter of the machine's cores, one to four.
     pub threads: usize,
+    /// Whether the tables of a package stay in memory as long as it is in use, so that they are not read again. Consoles drop
+    /// them after the load. Default: true.
+    pub keep_linkers: bool,
     /// Whether these threads have the lowest priority, so that they never take time from a frame. Turn it off where a game
     /// keeps all cores busy all the time: loads would hardly get on. Default: true.
     pub background: bool,
@@ -82,6 +90,7 @@ impl Default for SeamlessAssetPlugin {
             max_entities_per_level: 1 << 20,
             mesh_attributes: Vec::new(),
             threads: threads::default_count(),
+            keep_linkers: true,
             background: true,
         }
     }
@@ -95,6 +104,7 @@ struct PluginSettings {
     max_entities: u32,
     mesh_attributes: Arc<[MeshVertexAttribute]>,
     threads: usize,
+    keep_linkers: bool,
     background: bool,
 }
 
@@ -112,6 +122,7 @@ impl Plugin for SeamlessAssetPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<Codecs>()
             .init_resource::<LiveObjectsResource>()
+            .init_resource::<LinkersResource>()
             .init_resource::<StreamingSettings>()
             .init_resource::<StreamingClock>()
             .init_resource::<StreamingStats>()
@@ -123,6 +134,7 @@ impl Plugin for SeamlessAssetPlugin {
                 max_entities: self.max_entities_per_level,
                 mesh_attributes: self.mesh_attributes.clone().into(),
                 threads: self.threads,
+                keep_linkers: self.keep_linkers,
                 background: self.background,
             })
             .register_type::<StreamingSettings>()
@@ -174,13 +186,15 @@ impl Plugin for SeamlessAssetPlugin {
             codecs,
             registry,
             objects,
+            linkers: world.resource::<LinkersResource>().0.clone(),
             pool: EntityPool::new(world),
             limits: settings.limits.clone(),
             max_entities: settings.max_entities,
             role: settings.role,
             mesh_attributes: settings.mesh_attributes.clone(),
         };
-        world.insert_resource(Pipeline::new(services, threads));
+        let keep_linkers = settings.keep_linkers;
+        world.insert_resource(Pipeline::new(services, threads, keep_linkers));
     }
 }
 
@@ -208,6 +222,10 @@ fn add_missing_assets(app: &mut App) {
 /// The app's [`LiveObjects`].
 #[derive(Resource, Default, Clone)]
 pub struct LiveObjectsResource(pub LiveObjects);
+
+/// The app's [`Linkers`].
+#[derive(Resource, Default, Clone)]
+pub struct LinkersResource(pub Linkers);
 
 /// Main-thread time of the last frame's streaming work.
 pub const STREAM_MS: DiagnosticPath = DiagnosticPath::const_new("seamless/stream_ms");

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use bevy_asset::{AssetHandleProvider, StrongHandle, UntypedHandle};
 use bevy_platform::collections::HashMap;
 use seamless_package::ObjectId;
+use smallvec::SmallVec;
 
 /// The map from object id to live handle.
 ///
@@ -16,13 +17,25 @@ use seamless_package::ObjectId;
 /// by the next load that needs it. Usable from any thread; the lock is held for a look-up only.
 #[derive(Clone, Default)]
 pub struct LiveObjects {
-    objects: Arc<Mutex<HashMap<ObjectId, Entry>>>,
+    objects: Arc<Mutex<HashMap<ObjectId, Entries>>>,
     providers: Arc<Mutex<HashMap<TypeId, AssetHandleProvider>>>,
 }
 
+/// An object has one type. An import that takes it for something else gets an entry of its own, which nobody will ever
+/// provide, and does no harm to the object.
+type Entries = SmallVec<[Entry; 1]>;
+
 struct Entry {
+    type_id: TypeId,
     handle: Weak<StrongHandle>,
     slot: Slot,
+}
+
+impl Entry {
+    fn live(&self) -> Option<UntypedHandle> {
+        let handle = self.slot.is_live().then(|| self.handle.upgrade()).flatten();
+        handle.map(UntypedHandle::Strong)
+    }
 }
 
 /// Whether a handle's value is in `Assets`. Shared by the map and by the loads that may provide the value, so that the main
@@ -36,7 +49,7 @@ impl Slot {
         !self.0.swap(true, Ordering::AcqRel)
     }
 
-    fn is_live(&self) -> bool {
+    pub fn is_live(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
@@ -73,6 +86,11 @@ impl LiveObjects {
         self.with_entry(id, type_id, |handle, _| handle)
     }
 
+    /// As [`acquire`](Self::acquire), with what tells whether the value is there.
+    pub(crate) fn acquire_slot(&self, id: ObjectId, type_id: TypeId) -> Option<(UntypedHandle, Slot)> {
+        self.with_entry(id, type_id, |handle, slot| (handle, slot.clone()))
+    }
+
     /// The handle of an object that the caller has the bytes of. Two loads that race may both be asked to provide the
     /// value; the first to insert it wins.
     #[must_use]
@@ -86,21 +104,15 @@ impl LiveObjects {
     /// The handle of an object that is live, if it is.
     #[must_use]
     pub fn get(&self, id: ObjectId) -> Option<UntypedHandle> {
-        let objects = lock(&self.objects);
-        let entry = objects.get(&id)?;
-        entry
-            .slot
-            .is_live()
-            .then(|| entry.handle.upgrade())
-            .flatten()
-            .map(UntypedHandle::Strong)
+        lock(&self.objects).get(&id)?.iter().find_map(Entry::live)
     }
 
     /// How many objects have a handle.
     #[must_use]
     pub fn len(&self) -> usize {
         let objects = lock(&self.objects);
-        objects.values().filter(|entry| entry.handle.strong_count() > 0).count()
+        let entries = objects.values().flatten();
+        entries.filter(|entry| entry.handle.strong_count() > 0).count()
     }
 
     /// Whether no object has a handle.
@@ -116,25 +128,29 @@ impl LiveObjects {
         use_entry: impl FnOnce(UntypedHandle, &Slot) -> T,
     ) -> Option<T> {
         let mut objects = lock(&self.objects);
-        if let Some(entry) = objects.get(&id)
-            && let Some(handle) = entry.handle.upgrade()
-        {
-            return Some(use_entry(UntypedHandle::Strong(handle), &entry.slot));
+        let known = objects.get(&id).into_iter().flatten();
+        for entry in known.filter(|entry| entry.type_id == type_id) {
+            if let Some(handle) = entry.handle.upgrade() {
+                return Some(use_entry(UntypedHandle::Strong(handle), &entry.slot));
+            }
         }
         let handle = lock(&self.providers).get(&type_id)?.reserve_handle();
         let UntypedHandle::Strong(strong) = &handle else {
             return None;
         };
         let entry = Entry {
+            type_id,
             handle: Arc::downgrade(strong),
             slot: Slot::default(),
         };
         let result = use_entry(handle, &entry.slot);
         if objects.len() == objects.capacity() {
             // Before the map grows it forgets who is gone, so it stays in proportion to what is live.
-            objects.retain(|_, entry| entry.handle.strong_count() > 0);
+            objects.retain(|_, entries| entries.iter().any(|entry| entry.handle.strong_count() > 0));
         }
-        objects.insert(id, entry);
+        let entries = objects.entry(id).or_default();
+        entries.retain(|entry| entry.type_id != type_id);
+        entries.push(entry);
         Some(result)
     }
 }

@@ -29,6 +29,8 @@ pub struct StreamingSettings {
     /// Frames that a reveal waits for its [`RevealGate`](crate::RevealGate)s before it goes ahead without them; counted in
     /// [`StreamingStats::gate_deadlines`]. Default 120.
     pub gate_deadline_frames: u32,
+    /// For tests: requests start in an order that only this number decides, whatever their priorities. Default: none.
+    pub load_order_seed: Option<u64>,
 }
 
 impl Default for StreamingSettings {
@@ -38,6 +40,7 @@ impl Default for StreamingSettings {
             upload_bytes_per_frame: 16 << 20,
             max_loads_in_flight: 8,
             gate_deadline_frames: 120,
+            load_order_seed: None,
         }
     }
 }
@@ -133,6 +136,8 @@ pub struct StreamingStats {
     pub overrun_count: u64,
     /// The first [`OVERRUNS_KEPT`] of them, by name.
     pub overruns: Vec<Overrun>,
+    /// Loads that held up the calling thread; see [`BlockingLoads`](crate::BlockingLoads).
+    pub blocking_loads: u64,
     /// Reveals that went ahead although a gate was closed.
     pub gate_deadlines: u64,
 }

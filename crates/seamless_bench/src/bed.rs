@@ -56,7 +56,7 @@ impl Bed {
             package: AssetPath::from(LEVEL),
             dependencies: Vec::new(),
             placement: Transform::default(),
-            priority: 0.0,
+            ..InstanceRequest::default()
         };
         let empty = app.world().entities().count_spawned();
         Self {

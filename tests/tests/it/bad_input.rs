@@ -228,7 +228,7 @@ fn a_request_that_lists_itself() {
         package: "bad.pkg".into(),
         dependencies: vec!["bad.pkg".into()],
         placement: Transform::IDENTITY,
-        priority: 0.0,
+        ..InstanceRequest::default()
     };
     let id = app.world_mut().resource_mut::<Streamer>().load(request);
     app.update();

@@ -8,7 +8,7 @@ use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_package::ObjectId;
 
-use super::{InstanceId, InstanceRequest, Progress, link::LoadedLevel};
+use super::{InstanceRequest, Progress, link::LoadedLevel};
 use crate::reveal::Members;
 
 /// On the root entity of a live level instance. The level's own entities are its descendants.
@@ -34,6 +34,19 @@ impl LevelInstance {
 pub(super) struct Instance {
     pub request: InstanceRequest,
     pub phase: Phase,
+    /// All packages it needs, as far as they are known.
+    pub packages: Vec<AssetPath<'static>>,
+}
+
+impl Instance {
+    pub fn new(request: InstanceRequest, phase: Phase) -> Self {
+        let packages = Vec::new();
+        Self {
+            request,
+            phase,
+            packages,
+        }
+    }
 }
 
 /// The main thread's view of [`LoadState`](super::LoadState).
@@ -52,14 +65,7 @@ pub(super) enum Phase {
     Failed,
 }
 
-impl Instance {
-    /// All packages it needs, its own first.
-    pub fn packages(&self) -> impl Iterator<Item = &AssetPath<'static>> {
-        core::iter::once(&self.request.package).chain(&self.request.dependencies)
-    }
-}
-
-/// The order of two waiting instances: larger priority first, then the older.
-pub(super) fn by_priority(a: (f32, InstanceId), b: (f32, InstanceId)) -> core::cmp::Ordering {
+/// The order of two that wait: larger priority first, then the older.
+pub(super) fn by_priority<T: Ord>(a: (f32, T), b: (f32, T)) -> core::cmp::Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }

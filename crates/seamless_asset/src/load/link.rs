@@ -12,8 +12,10 @@ use bevy_reflect::{Reflect, TypeRegistry};
 use seamless_package::{Export, ObjectRef, Package, RefTarget, Schema};
 
 use super::{
-    imports::{Exports, ImportedObject, exports_of, imports_of},
-    task::{Job, LoadServices, Stop},
+    Verify,
+    closure::{Need, Reach},
+    task::{Job, LoadServices, Stop, Wanted},
+    verify::Unverified,
 };
 use crate::{
     codec::{
@@ -23,21 +25,24 @@ use crate::{
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
     level_data::{DecodedLevel, GroupTable, LEVEL_VERSION, LevelTable, check_columns},
-    load::{LoadState, Progress},
+    linker::Linker as PackageLinker,
+    load::LoadState,
     objects::Slot,
     spawn::{Group, Values, typed_column},
 };
 
 /// A package whose values are decoded.
 pub(super) struct LoadedPackage {
-    /// The name it was cooked under, which imports of others use.
-    pub name: String,
-    /// Every object that it exports.
-    pub exports: Exports,
-    /// The objects that it imports, to check against the exports of their packages.
-    pub imports: Vec<ImportedObject>,
-    /// Handles of its assets and of those it imports; they keep the objects alive as long as the package is in use.
+    pub linker: Arc<PackageLinker>,
+    /// What it needs of other packages.
+    pub needs: Vec<Need>,
+    /// The imports that still are to be compared with the exports of their packages.
+    pub unverified: Vec<Unverified>,
+    /// Handles of its own assets; they keep the objects alive as long as the package is in use. Those of imports are held by what
+    /// was decoded, and by nothing else.
     pub handles: Vec<UntypedHandle>,
+    /// The objects that were asked for, in that order.
+    pub wanted: Vec<UntypedHandle>,
     /// Values to move into `Assets`, in an order in which references come first.
     pub assets: VecDeque<LoadedAsset>,
     /// The values that a renderer will prepare.
@@ -81,47 +86,59 @@ struct Linker<'a> {
     job: &'a Job,
     file: &'a str,
     package: &'a Package,
+    reach: &'a Reach,
     tail: &'a [u8],
     registry: &'a TypeRegistry,
     classes: Vec<Option<Class>>,
     imports: Vec<Option<UntypedHandle>>,
+    unverified: Vec<Unverified>,
     exports: Vec<Option<UntypedHandle>>,
 }
 
-/// Links `package`, decodes what the job asks for, and reserves the entities of its level.
+/// Links a package, decodes what the job reaches, and reserves the entities of its level.
 pub(super) fn decode(
     services: &LoadServices,
     job: &Job,
-    file: &str,
-    package: Package,
+    linker: Arc<PackageLinker>,
+    reach: &Reach,
     tail: &[u8],
 ) -> Result<LoadedPackage, Stop> {
     let registry = services.registry.read();
-    let mut linker = Linker {
+    let package = linker.package();
+    let mut decoder = Linker {
         services,
         job,
-        file,
-        package: &package,
+        file: &job.path.to_string(),
+        package,
+        reach,
         tail,
         registry: &registry,
         classes: Vec::new(),
         imports: Vec::new(),
+        unverified: Vec::new(),
         exports: vec![None; package.exports().len()],
     };
-    linker.link_classes();
-    linker.link_imports()?;
-    let assets = linker.decode_assets(&job.progress)?;
-    let level = if job.level { Some(linker.decode_level()?) } else { None };
-    let Linker { imports, exports, .. } = linker;
+    decoder.link_classes();
+    decoder.link_imports()?;
+    let assets = decoder.decode_assets()?;
+    let level = match job.wanted {
+        Wanted::Level { .. } => Some(decoder.decode_level()?),
+        _ => None,
+    };
+    let wanted = decoder.wanted()?;
+    let Linker {
+        exports, unverified, ..
+    } = decoder;
     let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
     Ok(LoadedPackage {
-        name: package.name().to_owned(),
-        exports: exports_of(&package),
-        imports: imports_of(&package, services.role),
-        handles: exports.into_iter().chain(imports).flatten().collect(),
+        needs: reach.needs(&linker),
+        unverified,
+        handles: exports.into_iter().flatten().collect(),
+        wanted,
         rendered: rendered.map(|asset| asset.asset).collect(),
         assets: assets.into(),
         level,
+        linker,
     })
 }
 
@@ -182,33 +199,36 @@ impl Linker<'_> {
 
     fn link_imports(&mut self) -> Result<(), Stop> {
         self.job.progress.set(LoadState::Linking);
-        let mut imports = Vec::with_capacity(self.package.imports().len());
-        for import in self.package.imports() {
-            if !import.role.intersects(self.services.role) {
-                imports.push(None);
+        self.imports = vec![None; self.package.imports().len()];
+        for index in self.reach.imported() {
+            let Some(import) = self.package.imports().get(index) else {
                 continue;
-            }
+            };
             let object = self.package.name_of(import.object).unwrap_or_default();
             let type_path = self.package.name_of(import.type_path).unwrap_or_default();
-            let unknown = || DecodeError::UnknownType(type_path.to_owned());
+            let unknown = || self.error(object, DecodeError::UnknownType(type_path.to_owned()));
             let codec = self.services.codecs.read().asset_by_path(type_path);
-            let codec = codec.ok_or_else(|| self.error(object, unknown()))?;
-            let handle = self.services.objects.acquire(import.object_id, codec.type_id);
-            imports.push(Some(handle.ok_or_else(|| self.error(object, unknown()))?));
+            let codec = codec.ok_or_else(unknown)?;
+            let acquired = self.services.objects.acquire_slot(import.object_id, codec.type_id);
+            let (handle, slot) = acquired.ok_or_else(unknown)?;
+            if self.job.verify == Verify::Deferred {
+                self.unverified
+                    .push(Unverified::new(slot, self.file, self.package, index));
+            }
+            if let Some(place) = self.imports.get_mut(index) {
+                *place = Some(handle);
+            }
         }
-        self.imports = imports;
         self.job.progress.set(LoadState::Decoding);
         Ok(())
     }
 
-    /// Gives every asset its handle and decodes those that this load has to provide, in file order.
-    fn decode_assets(&mut self, progress: &Progress) -> Result<Vec<LoadedAsset>, Stop> {
+    /// Gives every asset that is reached its handle and decodes those that this load has to provide, in file order.
+    fn decode_assets(&mut self) -> Result<Vec<LoadedAsset>, Stop> {
         let mut assets = Vec::new();
         for (index, export) in self.package.exports().iter().enumerate() {
-            if progress.is_cancelled() {
-                return Err(Stop::Cancelled);
-            }
-            if export.is_class() || !export.role.intersects(self.services.role) {
+            self.job.check()?;
+            if export.is_class() || !self.reach.exports.get(index).is_some_and(|reached| *reached) {
                 continue;
             }
             let name = self.package.name_of(export.name).unwrap_or_default();
@@ -218,7 +238,7 @@ impl Linker<'_> {
                 _ => continue,
             };
             let unknown = || self.error(name, DecodeError::UnknownType(codec.type_path.to_owned()));
-            if !self.job.assets {
+            if self.job.wanted == (Wanted::Level { assets: false }) {
                 let handle = self.services.objects.acquire(export.object_id, codec.type_id);
                 let handle = handle.ok_or_else(unknown)?;
                 self.set_export(index, handle);
@@ -240,6 +260,23 @@ impl Linker<'_> {
             self.set_export(index, handle);
         }
         Ok(assets)
+    }
+
+    /// The handles of the objects that were asked for: those named, or all.
+    fn wanted(&self) -> Result<Vec<UntypedHandle>, Stop> {
+        let handle = |name: &Arc<str>| {
+            let handle = self
+                .package
+                .find_name(name)
+                .and_then(|index| self.exports.get(index)?.clone());
+            // It is there, and no asset.
+            handle.ok_or_else(|| self.error(name, LoadErrorKind::NoSuchObject))
+        };
+        match &self.job.wanted {
+            Wanted::Objects(names) => names.iter().map(handle).collect(),
+            Wanted::Assets => Ok(self.exports.iter().flatten().cloned().collect()),
+            Wanted::Level { .. } => Ok(Vec::new()),
+        }
     }
 
     fn set_export(&mut self, index: usize, handle: UntypedHandle) {

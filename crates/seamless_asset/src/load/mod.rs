@@ -13,9 +13,11 @@
 #[path = "../bench_support.rs"]
 pub mod bench_support;
 mod budget;
-mod imports;
+mod closure;
 mod instance;
 mod link;
+mod objects;
+mod open;
 mod packages;
 mod pump;
 mod room;
@@ -24,6 +26,7 @@ mod task;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::Arc;
@@ -37,6 +40,8 @@ use crate::error::LoadError;
 
 pub use instance::LevelInstance;
 pub(crate) use link::LoadedLevel;
+pub use objects::{LoadPolicy, ObjectLoad, ObjectRequest};
+pub use pump::BlockingLoads;
 pub(crate) use pump::{Pipeline, pump, roll_frame};
 pub use streamer::Streamer;
 pub(crate) use task::LoadServices;
@@ -46,18 +51,33 @@ pub(crate) use task::LoadServices;
 pub struct InstanceId(pub(crate) u64);
 
 /// A level to load, and where to place it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct InstanceRequest {
     /// What to call it in logs and reports.
     pub name: String,
     /// The level's package.
     pub package: AssetPath<'static>,
-    /// The packages it imports from.
+    /// The packages that it is known to import from, directly and indirectly: they are opened together with the level's own.
+    /// Those that are not listed are opened as soon as an import names them.
     pub dependencies: Vec<AssetPath<'static>>,
     /// The transform of the instance's root entity.
     pub placement: Transform,
+    /// When imports are compared with the packages they are from.
+    pub verify: Verify,
     /// Larger goes first.
     pub priority: f32,
+}
+
+/// When the imports of a package are compared with the exports of the packages they are from. Of several requests for one package the
+/// strictest wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Reflect)]
+pub enum Verify {
+    /// When the package is linked: the tables of all packages that it imports from are opened, and nothing is decoded in
+    /// vain.
+    #[default]
+    Now,
+    /// When all packages are loaded, right before the first use, by whether the objects are there.
+    Deferred,
 }
 
 /// Where a level instance is on its way, in the order of the variants; `Failed` and `Cancelled` end any stage before the reveal.
@@ -74,8 +94,8 @@ pub enum LoadState {
     Linking = 3,
     /// Values are being decoded, off the main thread.
     Decoding = 4,
-    /// Decoded; waits for its packages, their gates, and its turn. Then its imports are compared with what its packages export,
-    /// the last thing that can fail.
+    /// Decoded; waits for its packages, their gates, and its turn. Imports that were not verified before are now, the last thing
+    /// that can fail.
     Staged = 5,
     /// In the world, whole.
     Live = 6,

@@ -5,11 +5,10 @@ use std::{collections::VecDeque, sync::Arc};
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_platform::collections::HashSet;
 
-use super::{
-    InstanceId, Progress,
-    imports::{Exports, ImportedObject},
-    link::LoadedAsset,
-};
+use bevy_asset::AssetPath;
+
+use super::{InstanceId, Progress, link::LoadedAsset, verify::Unverified};
+use crate::linker::Linker;
 
 /// Where a package is.
 pub(super) enum PackageStatus {
@@ -30,11 +29,13 @@ pub(super) struct PackageEntry {
     /// Instances that need it.
     pub users: HashSet<InstanceId>,
     pub status: PackageStatus,
-    /// The name that imports use; empty until it is loaded.
-    pub name: String,
-    pub exports: Exports,
-    pub imports: Vec<ImportedObject>,
-    /// Keep the package's objects alive, and those it imports.
+    /// Its tables, once they are read and as long as they are kept.
+    pub linker: Option<Arc<Linker>>,
+    /// The packages that it imports from.
+    pub needs: Vec<AssetPath<'static>>,
+    /// The imports that still are to be compared with the exports of their packages.
+    pub unverified: Vec<Unverified>,
+    /// Keep the package's own objects alive.
     pub handles: Vec<UntypedHandle>,
     /// The assets whose values came from here: what gates watch.
     pub assets: Vec<UntypedAssetId>,
@@ -49,9 +50,9 @@ impl PackageEntry {
         Self {
             users: HashSet::default(),
             status: PackageStatus::Loading(progress),
-            name: String::new(),
-            exports: Exports::default(),
-            imports: Vec::new(),
+            linker: None,
+            needs: Vec::new(),
+            unverified: Vec::new(),
             handles: Vec::new(),
             assets: Vec::new(),
             bytes: 0,

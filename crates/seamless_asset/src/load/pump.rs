@@ -1,5 +1,7 @@
 //! The main thread's part of the pipeline, once a frame and within the budget. See [`pump`].
 
+mod blocking;
+mod objects;
 mod start;
 mod turns;
 
@@ -11,16 +13,19 @@ use bevy_log::error;
 use bevy_platform::{collections::HashMap, time::Instant};
 use bevy_tasks::TaskPool;
 
+pub use self::blocking::BlockingLoads;
+pub(super) use self::objects::Objects;
+
 use super::{
-    InstanceEvent, InstanceId, Progress, Streamer,
+    InstanceEvent, InstanceId, InstanceRequest, Progress, Streamer,
     budget::{Estimates, FrameBudget},
     instance::{Instance, Phase},
     link::{LoadedLevel, LoadedPackage},
     packages::{PackageEntry, PackageStatus},
     room::Room,
     streamer::Command,
-    task::{LoadServices, Read, Stop},
-    tasks::{Finished, Tasks},
+    task::{Job, LoadServices, Read, Stop},
+    tasks::{Finished, JobOwner, Tasks},
 };
 use crate::{
     error::{LoadError, LoadErrorKind},
@@ -39,8 +44,12 @@ const MAX_LEAVES_HELD: u32 = 30;
 #[derive(Resource)]
 pub(crate) struct Pipeline {
     services: LoadServices,
+    keep_linkers: bool,
     instances: BTreeMap<InstanceId, Instance>,
     packages: HashMap<AssetPath<'static>, PackageEntry>,
+    objects: BTreeMap<u64, Objects>,
+    /// Jobs that a blocking load does itself; there only while one is under way.
+    blocking: Option<Vec<(Job, JobOwner)>>,
     tasks: Tasks,
     in_flight: usize,
     estimates: Estimates,
@@ -55,12 +64,15 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     /// Loads on threads of its own.
-    pub fn new(services: LoadServices, threads: TaskPool) -> Self {
+    pub fn new(services: LoadServices, threads: TaskPool, keep_linkers: bool) -> Self {
         Self {
+            keep_linkers,
             tasks: Tasks::new(services.clone(), threads),
             services,
             instances: BTreeMap::new(),
             packages: HashMap::default(),
+            objects: BTreeMap::new(),
+            blocking: None,
             in_flight: 0,
             estimates: Estimates::default(),
             events: Vec::new(),
@@ -87,6 +99,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.take_results(world);
         pipeline.start_tasks(&settings);
         let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
+        pipeline.finish_objects(world);
         pipeline.check_gates(world, &settings);
         pipeline.find_lost_roots(world);
         if has_inserted {
@@ -137,7 +150,7 @@ impl Pipeline {
 
     /// Whether the packages of a staged instance are there.
     fn is_ready(&self, instance: &Instance) -> bool {
-        let mut packages = instance.packages();
+        let mut packages = instance.packages.iter();
         packages.all(|path| self.packages.get(path).is_some_and(PackageEntry::is_ready))
     }
 
@@ -169,17 +182,8 @@ impl Pipeline {
         let commands = core::mem::take(&mut world.resource_mut::<Streamer>().commands);
         for command in commands {
             match command {
-                Command::Load(id, request) => {
-                    let phase = Phase::Queued;
-                    let request = *request;
-                    if request.dependencies.contains(&request.package) {
-                        let error = LoadError::package(request.package.to_string(), LoadErrorKind::SelfDependency);
-                        self.instances.insert(id, Instance { request, phase });
-                        self.fail(world, id, Arc::new(error));
-                    } else {
-                        self.instances.insert(id, Instance { request, phase });
-                    }
-                }
+                Command::Load(id, request) => self.take_request(world, id, *request),
+                Command::Objects(id, request, outcome) => self.take_objects(id, &request, &outcome),
                 Command::Priority(id, priority) => {
                     if let Some(instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
@@ -193,6 +197,16 @@ impl Pipeline {
                     }
                 }
             }
+        }
+    }
+
+    fn take_request(&mut self, world: &mut World, id: InstanceId, request: InstanceRequest) {
+        let depends_on_itself = request.dependencies.contains(&request.package);
+        let package = request.package.to_string();
+        self.instances.insert(id, Instance::new(request, Phase::Queued));
+        if depends_on_itself {
+            let error = LoadError::package(package, LoadErrorKind::SelfDependency);
+            self.fail(world, id, Arc::new(error));
         }
     }
 
@@ -259,11 +273,10 @@ impl Pipeline {
 
     /// The instance needs its packages no more; those without a user go, and with them their objects.
     fn release(&mut self, world: &mut World, id: InstanceId) {
-        let Some(instance) = self.instances.get(&id) else {
+        let Some(instance) = self.instances.get_mut(&id) else {
             return;
         };
-        let paths: Vec<_> = instance.packages().cloned().collect();
-        for path in paths {
+        for path in core::mem::take(&mut instance.packages) {
             let Some(entry) = self.packages.get_mut(&path) else {
                 continue;
             };
@@ -289,60 +302,86 @@ impl Pipeline {
     fn take_results(&mut self, world: &mut World) {
         while let Some(finished) = self.tasks.next_finished() {
             self.in_flight = self.in_flight.saturating_sub(1);
-            let wasted = finished.result.is_err();
-            let mut stats = world.resource_mut::<StreamingStats>();
-            stats.bytes_read += finished.read.bytes;
-            if wasted {
-                stats.bytes_wasted += finished.read.bytes;
+            self.take_finished(world, finished);
+        }
+    }
+
+    fn take_finished(&mut self, world: &mut World, finished: Finished) {
+        let mut stats = world.resource_mut::<StreamingStats>();
+        stats.bytes_read += finished.read.bytes;
+        if finished.result.is_err() {
+            stats.bytes_wasted += finished.read.bytes;
+        }
+        let Finished {
+            path,
+            wanted,
+            owner,
+            progress,
+            read,
+            result,
+        } = finished;
+        match (owner, result) {
+            (_, Err(Stop::Cancelled)) => {}
+            (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(id, &path, wanted, read, loaded),
+            (JobOwner::Objects(id), Err(Stop::Failed(error))) => self.fail_objects(world, id, *error),
+            (owner, Ok(mut loaded)) => {
+                let level = loaded.level.take();
+                // The bytes are on one account only.
+                let bytes = if self.take_assets(&path, &progress, read, loaded) {
+                    0
+                } else {
+                    read.bytes
+                };
+                match (owner, level) {
+                    (JobOwner::Instance(id), Some(level)) => self.take_level(world, id, level, bytes),
+                    _ => world.resource_mut::<StreamingStats>().bytes_wasted += bytes,
+                }
             }
-            let Finished {
-                path,
-                instance,
-                progress,
-                read,
-                result,
-            } = finished;
-            match result {
-                Ok(loaded) => self.take_loaded(world, &path, instance, &progress, read, loaded),
-                Err(Stop::Cancelled) => {}
-                Err(Stop::Failed(error)) => self.take_failed(world, &path, instance, &progress, *error),
+            (owner, Err(Stop::Failed(error))) => {
+                let instance = match owner {
+                    JobOwner::Instance(id) => Some(id),
+                    _ => None,
+                };
+                self.take_failed(world, &path, instance, &progress, *error);
             }
         }
     }
 
-    fn take_loaded(
+    /// A package came, with its assets if it was the first load of it: whether these are wanted.
+    fn take_assets(
         &mut self,
-        world: &mut World,
         path: &AssetPath<'static>,
-        instance: Option<InstanceId>,
         progress: &Arc<Progress>,
         read: Read,
-        mut loaded: LoadedPackage,
-    ) {
-        let mut level = loaded.level.take();
+        loaded: LoadedPackage,
+    ) -> bool {
         let entry = self.packages.get_mut(path);
-        if let Some(entry) = entry.filter(|entry| entry.is_loaded_by(progress)) {
-            entry.name = loaded.name;
-            entry.exports = loaded.exports;
-            entry.imports = loaded.imports;
-            entry.handles = loaded.handles;
-            entry.assets = loaded.rendered;
-            entry.bytes = read.bytes;
-            entry.status = PackageStatus::Inserting(loaded.assets);
-        } else {
-            match &mut level {
-                Some(level) => level.bytes = read.bytes,
-                None => world.resource_mut::<StreamingStats>().bytes_wasted += read.bytes,
-            }
+        let Some(entry) = entry.filter(|entry| entry.is_loaded_by(progress)) else {
             self.tasks.drop_later(loaded);
+            return false;
+        };
+        entry.needs = loaded.needs.into_iter().map(|need| need.path).collect();
+        entry.unverified = loaded.unverified;
+        entry.handles = loaded.handles;
+        entry.assets = loaded.rendered;
+        entry.bytes = read.bytes;
+        entry.status = PackageStatus::Inserting(loaded.assets);
+        entry.linker = self.keep_linkers.then_some(loaded.linker);
+        let users: Vec<_> = entry.users.iter().copied().collect();
+        let needs = entry.needs.clone();
+        for (user, need) in users.iter().flat_map(|user| needs.iter().map(move |need| (user, need))) {
+            self.join(*user, need.clone());
         }
-        let waiting = instance.and_then(|id| self.instances.get_mut(&id));
-        match (waiting, level) {
-            (Some(instance), Some(level)) if matches!(instance.phase, Phase::Loading(_)) => {
+        true
+    }
+
+    fn take_level(&mut self, world: &mut World, id: InstanceId, mut level: Box<LoadedLevel>, bytes: u64) {
+        level.bytes = bytes;
+        match self.instances.get_mut(&id) {
+            Some(instance) if matches!(instance.phase, Phase::Loading(_)) => {
                 instance.phase = Phase::Staged(level);
             }
-            (_, Some(level)) => self.drop_level(world, level),
-            (_, None) => {}
+            _ => self.drop_level(world, level),
         }
     }
 

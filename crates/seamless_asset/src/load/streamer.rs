@@ -1,11 +1,16 @@
 //! Requests in, states out. See [`Streamer`].
 
+use std::sync::{Arc, Weak};
+
 use bevy_ecs::resource::Resource;
 use bevy_platform::collections::HashMap;
 
-use super::{InstanceId, InstanceRequest, LoadState};
+use super::{
+    InstanceId, InstanceRequest, LoadState,
+    objects::{ObjectLoad, ObjectRequest, Outcome},
+};
 
-/// The queue of level instances. Every call returns at once; the pipeline acts on it in
+/// The queue of level instances and objects. Every call returns at once; the pipeline acts on it in
 /// [`StreamingSystems::Reveal`](crate::StreamingSystems) of the same frame.
 #[derive(Resource, Default)]
 pub struct Streamer {
@@ -16,6 +21,7 @@ pub struct Streamer {
 
 pub(super) enum Command {
     Load(InstanceId, Box<InstanceRequest>),
+    Objects(u64, ObjectRequest, Weak<Outcome>),
     Priority(InstanceId, f32),
     Unload(InstanceId),
     Expect(usize),
@@ -24,11 +30,30 @@ pub(super) enum Command {
 impl Streamer {
     /// Asks for a level. What becomes of it is told by [`InstanceEvent`](super::InstanceEvent)s.
     pub fn load(&mut self, request: InstanceRequest) -> InstanceId {
+        let id = self.next_instance();
+        self.commands.push(Command::Load(id, Box::new(request)));
+        id
+    }
+
+    pub(super) fn next_instance(&mut self) -> InstanceId {
         let id = InstanceId(self.next);
         self.next += 1;
         self.states.insert(id, LoadState::Requested);
-        self.commands.push(Command::Load(id, Box::new(request)));
         id
+    }
+
+    /// Asks for objects. They are live when the [`ObjectLoad`] has a result, and as long as somebody holds that or their handles.
+    pub fn load_objects(&mut self, request: ObjectRequest) -> ObjectLoad {
+        let (load, id, request, outcome) = self.next_objects(request);
+        self.commands.push(Command::Objects(id, request, outcome));
+        load
+    }
+
+    pub(super) fn next_objects(&mut self, request: ObjectRequest) -> (ObjectLoad, u64, ObjectRequest, Weak<Outcome>) {
+        let outcome = Arc::<Outcome>::default();
+        let (id, weak) = (self.next, Arc::downgrade(&outcome));
+        self.next += 1;
+        (ObjectLoad(outcome), id, request, weak)
     }
 
     /// Changes the priority of a level that is not live yet.

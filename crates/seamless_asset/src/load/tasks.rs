@@ -15,14 +15,26 @@ use futures_lite::{FutureExt, future::yield_now};
 use super::{
     InstanceId, Progress,
     link::LoadedPackage,
-    task::{Job, LoadServices, Read, Stop, load_package},
+    task::{Job, LoadServices, Read, Stop, Wanted, load_package},
 };
 use crate::error::{LoadError, LoadErrorKind};
+
+/// Whom a job is done for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum JobOwner {
+    /// All users of its package.
+    Package,
+    /// An instance, and all users of its package if that is loaded too.
+    Instance(InstanceId),
+    /// A request for objects.
+    Objects(u64),
+}
 
 /// The end of a task.
 pub(super) struct Finished {
     pub path: AssetPath<'static>,
-    pub instance: Option<InstanceId>,
+    pub wanted: Wanted,
+    pub owner: JobOwner,
     pub progress: Arc<Progress>,
     pub read: Read,
     pub result: Result<LoadedPackage, Stop>,
@@ -41,7 +53,7 @@ pub(super) struct Tasks {
     is_over: Arc<AtomicBool>,
     /// Its threads end when it is dropped; that waits for what they do at the moment.
     _pool: TaskPool,
-    jobs: Sender<(Job, Option<InstanceId>)>,
+    jobs: Sender<(Job, JobOwner)>,
     finished: Receiver<Finished>,
     waste: Waste,
     carrier: Sender<Waste>,
@@ -75,9 +87,9 @@ impl Tasks {
     }
 
     /// Starts a load.
-    pub fn start(&self, job: Job, instance: Option<InstanceId>) {
+    pub fn start(&self, job: Job, owner: JobOwner) {
         // The other end lives as long as this one.
-        let _ = self.jobs.try_send((job, instance));
+        let _ = self.jobs.try_send((job, owner));
     }
 
     /// The next load that came to its end.
@@ -117,28 +129,34 @@ fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
 /// Does one job after the other; ends with the app.
 async fn work(
     services: LoadServices,
-    queue: Receiver<(Job, Option<InstanceId>)>,
+    queue: Receiver<(Job, JobOwner)>,
     results: Sender<Finished>,
     is_over: Arc<AtomicBool>,
 ) {
-    while let Ok((job, instance)) = queue.recv().await {
+    while let Ok((job, owner)) = queue.recv().await {
         // A reader that never waits must not keep the thread from its other tasks.
         yield_now().await;
         if is_over.load(Ordering::Relaxed) {
             return;
         }
-        let (path, progress) = (job.path.clone(), job.progress.clone());
-        let mut read = Read::default();
-        // It is cancelled by a flag, so that what it holds always comes back.
-        let loading = AssertUnwindSafe(load_package(&services, job, &mut read)).catch_unwind();
-        let result = loading.await.unwrap_or_else(|panic| Err(panicked(&path, &*panic)));
-        let finished = Finished {
-            path,
-            instance,
-            progress,
-            read,
-            result,
-        };
+        let finished = run(&services, job, owner).await;
         let _ = results.try_send(finished);
+    }
+}
+
+/// Does one job to its end.
+pub(super) async fn run(services: &LoadServices, job: Job, owner: JobOwner) -> Finished {
+    let (path, wanted, progress) = (job.path.clone(), job.wanted.clone(), job.progress.clone());
+    let mut read = Read::default();
+    // It is cancelled by a flag, so that what it holds always comes back.
+    let loading = AssertUnwindSafe(load_package(services, job, &mut read)).catch_unwind();
+    let result = loading.await.unwrap_or_else(|panic| Err(panicked(&path, &*panic)));
+    Finished {
+        path,
+        wanted,
+        owner,
+        progress,
+        read,
+        result,
     }
 }

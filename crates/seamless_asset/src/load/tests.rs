@@ -1,15 +1,18 @@
 //! The pipeline on packages made here: reveal, leave, cancel, errors, and what is left behind.
 
+mod blocking;
 mod errors;
 mod gates;
 mod imports;
+mod linkers;
+mod objects;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};
 
 use bevy_app::{App, TaskPoolPlugin};
 use bevy_asset::{
-    AssetApp, AssetPath, AssetPlugin, Assets, RenderAssetUsages, UntypedAssetId,
+    Asset, AssetApp, AssetPath, AssetPlugin, Assets, Handle, RenderAssetUsages, UntypedAssetId,
     io::{
         AssetSourceBuilder, AssetSourceId,
         memory::{Dir, MemoryAssetReader},
@@ -21,7 +24,7 @@ use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
 use seamless_package::{Codec, Cursor, NewExport, ObjectId, ObjectRef, PackageWriter, Role};
 
-use super::{InstanceEvent, InstanceId, InstanceRequest, LoadState, Streamer};
+use super::{InstanceEvent, InstanceId, InstanceRequest, LoadState, Streamer, Verify};
 use crate::{
     EntityPool, LiveObjectsResource, LoadErrorKind, RevealGate, RevealGates, SeamlessAssetApp, SeamlessAssetPlugin,
     StreamingSettings, StreamingStats,
@@ -33,20 +36,28 @@ use crate::{
 #[reflect(Component)]
 struct Likes(#[entities] Entity);
 
+/// An asset that refers to others.
+#[derive(Asset, Reflect, Clone, Debug, PartialEq)]
+struct Recipe {
+    title: String,
+    before: Vec<Handle<Recipe>>,
+}
+
 fn app(dir: &Dir) -> App {
+    app_with(dir, SeamlessAssetPlugin::default())
+}
+
+fn app_with(dir: &Dir, plugin: SeamlessAssetPlugin) -> App {
     let mut app = App::new();
     let reader = dir.clone();
     app.register_asset_source(
         AssetSourceId::Default,
         AssetSourceBuilder::new(move || Box::new(MemoryAssetReader { root: reader.clone() })),
     )
-    .add_plugins((
-        TaskPoolPlugin::default(),
-        AssetPlugin::default(),
-        MeshPlugin,
-        SeamlessAssetPlugin::default(),
-    ))
-    .register_type::<Likes>();
+    .add_plugins((TaskPoolPlugin::default(), AssetPlugin::default(), MeshPlugin, plugin))
+    .register_type::<Likes>()
+    .init_asset::<Recipe>()
+    .cook_by_reflection::<Recipe>();
     app.finish();
     app.cleanup();
     app
@@ -186,7 +197,7 @@ fn request(package: &str, dependencies: &[&str]) -> InstanceRequest {
             .map(|path| AssetPath::parse(path).into_owned())
             .collect(),
         placement: Transform::from_xyz(10.0, 0.0, 0.0),
-        priority: 0.0,
+        ..InstanceRequest::default()
     }
 }
 

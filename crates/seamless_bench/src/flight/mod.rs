@@ -234,5 +234,6 @@ fn request(cell: usize, place: Vec3) -> InstanceRequest {
         dependencies: vec![AssetPath::from(KIT)],
         placement: Transform::from_translation(corner(cell)),
         priority: -distance(cell, place),
+        ..InstanceRequest::default()
     }
 }

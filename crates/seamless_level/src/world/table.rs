@@ -142,6 +142,7 @@ impl Level {
             dependencies: self.dependencies.clone(),
             placement: self.entry.placement(),
             priority,
+            ..InstanceRequest::default()
         }
     }
 

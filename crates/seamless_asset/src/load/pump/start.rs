@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use bevy_asset::AssetPath;
+
 use super::Pipeline;
 use crate::{
     load::{
         InstanceId, Progress,
         instance::{Phase, by_priority},
         packages::PackageEntry,
-        task::Job,
-        tasks::MAX_LOADS,
+        task::{Job, Wanted},
+        tasks::{JobOwner, MAX_LOADS},
     },
     settings::StreamingSettings,
 };
@@ -21,22 +23,39 @@ impl Pipeline {
         if self.in_flight >= most {
             return;
         }
-        let mut queued: Vec<_> = self
-            .instances
-            .iter()
-            .filter(|(_, instance)| matches!(instance.phase, Phase::Queued))
-            .map(|(id, instance)| (instance.request.priority, *id))
-            .collect();
-        queued.sort_unstable_by(|a, b| by_priority(*a, *b));
-        for (_, id) in queued {
+        let waiting = self.instances.iter();
+        let waiting = waiting.filter(|(_, instance)| matches!(instance.phase, Phase::Queued));
+        let levels = waiting.map(|(id, instance)| (instance.request.priority, JobOwner::Instance(*id)));
+        let objects = self.waiting_objects();
+        let mut queued: Vec<_> = levels.chain(objects).collect();
+        queued.sort_unstable_by(|a, b| match settings.load_order_seed {
+            Some(seed) => shuffled(seed, a.1).cmp(&shuffled(seed, b.1)),
+            None => by_priority(*a, *b),
+        });
+        for (_, owner) in queued {
             if self.in_flight >= most {
                 break;
             }
-            self.start(id);
+            match owner {
+                JobOwner::Instance(id) => self.start(id),
+                JobOwner::Objects(id) => self.start_objects(id),
+                JobOwner::Package => {}
+            }
         }
     }
 
-    fn start(&mut self, id: InstanceId) {
+    /// Starts a job, or keeps it for the blocking load that is under way.
+    pub(super) fn start_job(&mut self, job: Job, owner: JobOwner) {
+        match &mut self.blocking {
+            Some(jobs) => jobs.push((job, owner)),
+            None => {
+                self.tasks.start(job, owner);
+                self.in_flight += 1;
+            }
+        }
+    }
+
+    pub(super) fn start(&mut self, id: InstanceId) {
         let Some(instance) = self.instances.get_mut(&id) else {
             return;
         };
@@ -44,37 +63,65 @@ impl Pipeline {
         instance.phase = Phase::Loading(progress.clone());
         let own = instance.request.package.clone();
         let others = instance.request.dependencies.clone();
-        for path in others {
-            let entry = match self.packages.get_mut(&path) {
-                Some(entry) => entry,
-                None => {
-                    let progress = Arc::new(Progress::default());
-                    let job = Job {
-                        path: path.clone(),
-                        assets: true,
-                        level: false,
-                        progress: progress.clone(),
-                    };
-                    self.tasks.start(job, None);
-                    self.in_flight += 1;
-                    self.packages.entry(path).or_insert(PackageEntry::loading(progress))
-                }
-            };
-            entry.users.insert(id);
-        }
-        let known = self.packages.contains_key(&own);
+        let verify = instance.request.verify;
         let job = Job {
             path: own.clone(),
-            assets: !known,
-            level: true,
-            progress: Arc::clone(&progress),
+            wanted: Wanted::Level {
+                assets: !self.packages.contains_key(&own),
+            },
+            verify,
+            progress: progress.clone(),
         };
-        self.tasks.start(job, Some(id));
-        self.in_flight += 1;
-        let entry = self
-            .packages
-            .entry(own)
+        self.packages
+            .entry(own.clone())
             .or_insert_with(|| PackageEntry::loading(progress));
-        entry.users.insert(id);
+        self.join(id, own);
+        for path in others {
+            self.join(id, path);
+        }
+        self.start_job(job, JobOwner::Instance(id));
     }
+
+    /// The instance needs the package, and what that imports from. What is not under way is loaded.
+    pub(super) fn join(&mut self, id: InstanceId, path: AssetPath<'static>) {
+        let mut open = vec![path];
+        while let Some(path) = open.pop() {
+            let Some(instance) = self.instances.get_mut(&id) else {
+                return;
+            };
+            if instance.packages.contains(&path) {
+                continue;
+            }
+            instance.packages.push(path.clone());
+            let verify = instance.request.verify;
+            if !self.packages.contains_key(&path) {
+                let progress = Arc::new(Progress::default());
+                let job = Job {
+                    path: path.clone(),
+                    wanted: Wanted::Assets,
+                    verify,
+                    progress: progress.clone(),
+                };
+                self.start_job(job, JobOwner::Package);
+                self.packages.insert(path.clone(), PackageEntry::loading(progress));
+            }
+            if let Some(entry) = self.packages.get_mut(&path) {
+                entry.users.insert(id);
+                open.extend(entry.needs.iter().cloned());
+            }
+        }
+    }
+}
+
+/// An order that looks random and is the same for the same seed (`SplitMix64`).
+fn shuffled(seed: u64, owner: JobOwner) -> u64 {
+    let number = match owner {
+        JobOwner::Instance(InstanceId(id)) => id * 2,
+        JobOwner::Objects(id) => id * 2 + 1,
+        JobOwner::Package => 0,
+    };
+    let mut z = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

@@ -1,7 +1,9 @@
 //! What takes turns within the frame's budget: assets into `Assets`, levels into the world and out of it.
 
-use std::sync::Arc;
+use core::time::Duration;
+use std::{collections::VecDeque, sync::Arc};
 
+use bevy_asset::AssetPath;
 use bevy_ecs::{message::Messages, prelude::*};
 use bevy_log::warn;
 use bevy_platform::time::Instant;
@@ -12,61 +14,130 @@ use crate::{
     gate::RevealGates,
     load::{
         InstanceEvent, InstanceId, LoadState, Streamer,
-        budget::{FrameBudget, Work},
-        imports::first_unmet,
+        budget::{Estimates, FrameBudget, Work},
         instance::{Phase, by_priority},
+        link::LoadedAsset,
         packages::PackageStatus,
     },
     reveal,
     settings::{StreamingSettings, StreamingStats},
 };
 
+/// Where decoded assets wait.
+pub(super) enum AssetsOf {
+    Package(AssetPath<'static>),
+    Objects(u64),
+}
+
+/// A frame's account of assets.
+#[derive(Default)]
+struct Inserting {
+    bytes: u64,
+    most_bytes: u64,
+    has_inserted: bool,
+}
+
+impl Inserting {
+    fn fits(&self, size: u64, estimates: &Estimates, budget: &FrameBudget) -> bool {
+        let is_small = self.bytes == 0 || self.bytes + size <= self.most_bytes;
+        is_small && budget.allows(estimates.of(Work::Insert, size))
+    }
+}
+
 impl Pipeline {
-    /// Moves decoded assets into their `Assets`, as many as time and bytes allow. Whether there were any.
+    /// Moves decoded assets into their `Assets`, as many as time and bytes allow, the most urgent first. Whether there were any.
     pub(super) fn insert_assets(
         &mut self,
         world: &mut World,
         settings: &StreamingSettings,
         budget: &mut FrameBudget,
     ) -> bool {
-        let (mut bytes, mut has_inserted) = (0_u64, false);
-        let mut paths: Vec<_> = self
-            .packages
-            .iter()
-            .filter(|(_, entry)| matches!(entry.status, PackageStatus::Inserting(_)))
-            .map(|(path, entry)| (entry.users.iter().min().copied(), path.clone()))
-            .collect();
-        paths.sort_unstable_by_key(|(user, _)| *user);
-        for (_, path) in paths {
-            let Some(entry) = self.packages.get_mut(&path) else {
-                continue;
-            };
-            let PackageStatus::Inserting(queue) = &mut entry.status else {
-                continue;
-            };
-            while let Some(asset) = queue.front() {
-                let estimate = self.estimates.of(Work::Insert, asset.bytes);
-                let fits = bytes == 0 || bytes + asset.bytes <= settings.upload_bytes_per_frame;
-                if !fits || !budget.allows(estimate) {
-                    return has_inserted;
+        let mut inserting = Inserting {
+            bytes: 0,
+            most_bytes: settings.upload_bytes_per_frame,
+            has_inserted: false,
+        };
+        for source in self.asset_sources() {
+            while let Some(asset) = self.next_asset(&source) {
+                if !inserting.fits(asset, &self.estimates, budget) {
+                    return inserting.has_inserted;
                 }
-                let Some(mut asset) = queue.pop_front() else { break };
-                let start = Instant::now();
-                let size = asset.bytes;
-                if asset.slot.provide() {
-                    has_inserted = true;
-                    asset.value.insert(world, asset.asset);
-                }
-                let took = start.elapsed();
-                bytes += size;
-                self.estimates.learn(Work::Insert, size, took);
-                budget.book(took, || format!("insert {} of {path} ({size} bytes)", asset.name));
-                self.tasks.drop_later(asset);
+                self.insert_next(world, &source, &mut inserting, budget);
             }
-            world.resource::<RevealGates>().watch(&entry.assets);
-            entry.status = PackageStatus::Gated { since: self.frame };
+            let AssetsOf::Package(path) = source else { continue };
+            if let Some(entry) = self.packages.get_mut(&path) {
+                world.resource::<RevealGates>().watch(&entry.assets);
+                entry.status = PackageStatus::Gated { since: self.frame };
+            }
         }
-        has_inserted
+        inserting.has_inserted
+    }
+
+    /// All that wait there, whatever it takes.
+    pub(super) fn insert_all(&mut self, world: &mut World, source: &AssetsOf) {
+        let mut inserting = Inserting::default();
+        let mut budget = FrameBudget::new(Duration::MAX, Duration::ZERO);
+        while self.next_asset(source).is_some() {
+            self.insert_next(world, source, &mut inserting, &mut budget);
+        }
+    }
+
+    /// Whose decoded assets wait, the most urgent first.
+    fn asset_sources(&self) -> Vec<AssetsOf> {
+        let packages = self.packages.iter().filter_map(|(path, entry)| {
+            let is_inserting = matches!(entry.status, PackageStatus::Inserting(_));
+            let users = entry
+                .users
+                .iter()
+                .filter_map(|user| Some((self.instances.get(user)?, *user)));
+            let first = users
+                .map(|(user, id)| (user.request.priority, id.0))
+                .min_by(|a, b| by_priority(*a, *b));
+            is_inserting.then(|| (first.unwrap_or_default(), AssetsOf::Package(path.clone())))
+        });
+        let waiting = self.objects.iter().filter(|(_, objects)| !objects.queue.is_empty());
+        let objects = waiting.map(|(id, objects)| ((objects.priority, *id), AssetsOf::Objects(*id)));
+        let mut sources: Vec<_> = packages.chain(objects).collect();
+        sources.sort_by(|(a, _), (b, _)| by_priority(*a, *b));
+        sources.into_iter().map(|(_, source)| source).collect()
+    }
+
+    fn queue_of(&mut self, source: &AssetsOf) -> Option<&mut VecDeque<LoadedAsset>> {
+        match source {
+            AssetsOf::Objects(id) => Some(&mut self.objects.get_mut(id)?.queue),
+            AssetsOf::Package(path) => match &mut self.packages.get_mut(path)?.status {
+                PackageStatus::Inserting(queue) => Some(queue),
+                _ => None,
+            },
+        }
+    }
+
+    /// The size of the next asset, in bytes.
+    fn next_asset(&mut self, source: &AssetsOf) -> Option<u64> {
+        Some(self.queue_of(source)?.front()?.bytes)
+    }
+
+    fn insert_next(
+        &mut self,
+        world: &mut World,
+        source: &AssetsOf,
+        inserting: &mut Inserting,
+        budget: &mut FrameBudget,
+    ) {
+        let Some(mut asset) = self.queue_of(source).and_then(VecDeque::pop_front) else {
+            return;
+        };
+        let start = Instant::now();
+        let size = asset.bytes;
+        if asset.slot.provide() {
+            inserting.has_inserted = true;
+            asset.value.insert(world, asset.asset);
+        }
+        let took = start.elapsed();
+        inserting.bytes += size;
+        self.estimates.learn(Work::Insert, size, took);
+        budget.book(took, || format!("insert {} ({size} bytes)", asset.name));
+        self.tasks.drop_later(asset);
     }
 
     pub(super) fn check_gates(&mut self, world: &mut World, settings: &StreamingSettings) {
@@ -163,63 +234,59 @@ impl Pipeline {
             if !budget.allows(self.estimates.of(Work::Reveal, count)) {
                 return;
             }
-            if let Err(error) = self.check_imports(id) {
-                self.fail(world, id, Arc::from(error));
-                continue;
-            }
-            let Some(instance) = self.instances.get_mut(&id) else {
-                continue;
-            };
-            for path in instance.packages() {
-                if let Some(entry) = self.packages.get_mut(path) {
-                    entry.is_shown = true;
-                }
-            }
-            let Phase::Staged(mut level) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
-                continue;
-            };
-            let start = Instant::now();
-            if self.room.make(world, &level.level.groups) {
-                budget.book(start.elapsed(), || {
-                    "make room for components met for the first time".into()
-                });
-            }
-            let start = Instant::now();
-            let revealed = reveal::reveal(world, &mut level, &instance.request, &self.services);
-            let took = start.elapsed();
-            self.estimates.learn(Work::Reveal, count, took);
-            budget.book(took, || format!("reveal {} ({count} entities)", instance.request.name));
-            self.events.push(InstanceEvent::Revealed {
-                id,
-                root: revealed.root,
-                entities: count as u32,
-            });
-            instance.phase = Phase::Live {
-                root: revealed.root,
-                members: revealed.members,
-            };
-            self.tasks.drop_later((revealed.spent, level));
-            world.resource_mut::<StreamingStats>().revealed += 1;
+            self.reveal_level(world, id, budget);
         }
     }
 
-    /// Every import of the instance's packages must be an export of one of them; they are all loaded by now.
-    fn check_imports(&self, id: InstanceId) -> Result<(), Box<LoadError>> {
-        let Some(instance) = self.instances.get(&id) else {
-            return Ok(());
+    /// Moves a staged level whose packages are there into the world, if its imports are there too.
+    pub(super) fn reveal_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) {
+        if let Some(error) = self.unmet_import(id) {
+            self.fail(world, id, Arc::new(error));
+            return;
+        }
+        let Some(instance) = self.instances.get_mut(&id) else {
+            return;
         };
-        let found = instance.packages().filter_map(|path| self.packages.get_key_value(path));
-        let packages: Vec<_> = found.collect();
-        for (path, entry) in &packages {
-            if let Some((import, kind)) = first_unmet(&entry.imports, packages.iter().map(|(_, entry)| *entry)) {
-                return Err(Box::new(LoadError::object(
-                    path.to_string(),
-                    import.object.clone(),
-                    kind,
-                )));
+        let Phase::Staged(mut level) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
+            return;
+        };
+        for path in &instance.packages {
+            if let Some(entry) = self.packages.get_mut(path) {
+                entry.is_shown = true;
             }
         }
-        Ok(())
+        let start = Instant::now();
+        if self.room.make(world, &level.level.groups) {
+            budget.book(start.elapsed(), || {
+                "make room for components met for the first time".into()
+            });
+        }
+        let count = level.level.entities.len() as u64;
+        let start = Instant::now();
+        let revealed = reveal::reveal(world, &mut level, &instance.request, &self.services);
+        let took = start.elapsed();
+        self.estimates.learn(Work::Reveal, count, took);
+        budget.book(took, || format!("reveal {} ({count} entities)", instance.request.name));
+        self.events.push(InstanceEvent::Revealed {
+            id,
+            root: revealed.root,
+            entities: count as u32,
+        });
+        instance.phase = Phase::Live {
+            root: revealed.root,
+            members: revealed.members,
+        };
+        self.tasks.drop_later((revealed.spent, level));
+        world.resource_mut::<StreamingStats>().revealed += 1;
+    }
+
+    /// What is wrong with the imports that were not verified when they were linked; all packages are loaded by now.
+    fn unmet_import(&self, id: InstanceId) -> Option<LoadError> {
+        let packages = self.instances.get(&id)?.packages.iter();
+        let mut unverified = packages
+            .filter_map(|path| self.packages.get(path))
+            .flat_map(|entry| &entry.unverified);
+        unverified.find_map(|import| import.fault(&self.services))
     }
 
     /// Writes states, messages and counters for everybody else.

@@ -13,8 +13,14 @@ fn importing(app: &App, name: &str, from: &str, type_path: &str) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Loads a level that shares `s.pkg`, which is `shared`, and depends on `others` besides.
-fn fails(shared: impl FnOnce(&App) -> Vec<u8>, others: &[&str]) -> String {
+/// Loads a level that shares `s.pkg`, which is `shared`, and gives the error: the same, whenever imports are verified.
+fn fails(shared: impl Fn(&App) -> Vec<u8>) -> String {
+    let [now, deferred] = [Verify::Now, Verify::Deferred].map(|verify| fails_with(&shared, verify));
+    assert_eq!(now, deferred);
+    now
+}
+
+fn fails_with(shared: impl Fn(&App) -> Vec<u8>, verify: Verify) -> String {
     let dir = Dir::default();
     let mut app = app(&dir);
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
@@ -22,15 +28,27 @@ fn fails(shared: impl FnOnce(&App) -> Vec<u8>, others: &[&str]) -> String {
     put(&dir, "t.pkg", shared_package(&app, "t.pkg"));
     put(&dir, "empty.pkg", PackageWriter::new("empty.pkg").finish().unwrap());
     let spawned = app.world().entities().count_spawned();
-    let id = load(&mut app, "a.pkg", &[&["s.pkg"], others].concat());
+    let request = InstanceRequest {
+        verify,
+        ..request("a.pkg", &["s.pkg"])
+    };
+    let id = app.world_mut().resource_mut::<Streamer>().load(request);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
     let mut events = app.world_mut().resource_mut::<Messages<InstanceEvent>>();
     let error = events.drain().find_map(|event| match event {
-        InstanceEvent::Failed { error, .. } => Some(error.to_string()),
+        InstanceEvent::Failed { error, .. } => Some(root_cause(&error)),
         _ => None,
     });
     assert_eq!(app.world().entities().count_spawned(), spawned);
     error.expect("a failure was told")
+}
+
+/// A level says that the package it needs failed, and why.
+fn root_cause(error: &crate::LoadError) -> String {
+    match &error.kind {
+        LoadErrorKind::Dependency { message, .. } => message.clone(),
+        _ => error.to_string(),
+    }
 }
 
 #[test]
@@ -47,31 +65,74 @@ fn a_shared_package_may_import_from_another() {
 
 #[test]
 fn an_import_of_a_shared_package_that_is_not_there() {
-    let error = fails(
-        |app| importing(app, "s.pkg", "empty.pkg", Mesh::type_path()),
-        &["empty.pkg"],
-    );
+    let error = fails(|app| importing(app, "s.pkg", "empty.pkg", Mesh::type_path()));
     for part in ["s.pkg#Mesh", "`empty.pkg`", "no such object", "cook the world again"] {
         assert!(error.contains(part), "{error}");
     }
 }
 
+/// What the request lists is known beforehand; the rest is found on the way.
 #[test]
-fn an_import_of_a_shared_package_from_one_that_is_not_listed() {
-    let error = fails(|app| importing(app, "s.pkg", "t.pkg", Mesh::type_path()), &[]);
-    for part in [
-        "s.pkg#Mesh",
-        "`t.pkg`",
-        "not among the dependencies",
-        "cook the world again",
-    ] {
-        assert!(error.contains(part), "{error}");
+fn packages_that_are_not_listed_are_found() {
+    for verify in [Verify::Now, Verify::Deferred] {
+        let dir = Dir::default();
+        let mut app = app(&dir);
+        put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+        put(&dir, "s.pkg", importing(&app, "s.pkg", "t.pkg", Mesh::type_path()));
+        put(&dir, "t.pkg", shared_package(&app, "t.pkg"));
+        let request = InstanceRequest {
+            verify,
+            ..request("a.pkg", &[])
+        };
+        let first = app.world_mut().resource_mut::<Streamer>().load(request.clone());
+        run_until(&mut app, |world| state(world, first) == Some(LoadState::Live));
+        assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 2);
+        // The second comes to packages that are there, and needs them as much.
+        let second = app.world_mut().resource_mut::<Streamer>().load(request);
+        run_until(&mut app, |world| state(world, second) == Some(LoadState::Live));
+        app.world_mut().resource_mut::<Streamer>().unload(first);
+        run_until(&mut app, |world| state(world, first).is_none());
+        app.update();
+        assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 2);
+        app.world_mut().resource_mut::<Streamer>().unload(second);
+        run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
     }
 }
 
 #[test]
+fn an_import_from_a_package_without_a_file() {
+    for verify in [Verify::Now, Verify::Deferred] {
+        let error = fails_with(|app| importing(app, "s.pkg", "gone.pkg", Mesh::type_path()), verify);
+        for part in ["gone.pkg", "cannot be read", "is the world cooked"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}
+
+/// A request that verifies now finds what one that does not has let pass.
+#[test]
+fn the_strictest_request_wins() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    put(&dir, "s.pkg", importing(&app, "s.pkg", "empty.pkg", Mesh::type_path()));
+    put(&dir, "empty.pkg", PackageWriter::new("empty.pkg").finish().unwrap());
+    let ids = [Verify::Deferred, Verify::Now].map(|verify| {
+        let request = InstanceRequest {
+            verify,
+            ..request("a.pkg", &["s.pkg"])
+        };
+        app.world_mut().resource_mut::<Streamer>().load(request)
+    });
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Failed))
+    });
+    assert_eq!(level_entities(app.world_mut()), 0);
+}
+
+#[test]
 fn an_import_of_another_type() {
-    let error = fails(|app| importing(app, "s.pkg", "t.pkg", Skin::type_path()), &["t.pkg"]);
+    let error = fails(|app| importing(app, "s.pkg", "t.pkg", Skin::type_path()));
     for part in [
         "s.pkg#Mesh",
         "`t.pkg`",

@@ -1,0 +1,176 @@
+//! Open packages: the tables of each, read at once and shared by all loads. See [`Linkers`].
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use bevy_asset::{AssetPath, io::AssetSourceId};
+use bevy_platform::collections::HashMap;
+use seamless_package::{ObjectId, Package};
+
+/// The ending of package files, which names may leave away.
+pub const PACKAGE_EXTENSION: &str = "pkg";
+
+/// An open package: its tables and schemas, and where they were read from. It holds no object and keeps none alive, so it can
+/// be dropped at any time after a load.
+///
+/// Unreal calls it `ULinkerLoad`.
+#[derive(Debug)]
+pub struct Linker {
+    path: AssetPath<'static>,
+    package: Package,
+}
+
+impl Linker {
+    pub(crate) fn new(path: AssetPath<'static>, package: Package) -> Self {
+        Self { path, package }
+    }
+
+    /// Where the package was opened.
+    #[must_use]
+    pub fn path(&self) -> &AssetPath<'static> {
+        &self.path
+    }
+
+    /// Its tables and schemas.
+    #[must_use]
+    pub fn package(&self) -> &Package {
+        &self.package
+    }
+
+    /// Where another package of the same cook is, by the name that this one imports it under.
+    ///
+    /// Packages import each other by the names they were cooked under, which are relative to the folder of the cook. This
+    /// package was opened somewhere below an asset source; what its path has in front of its own name, others have too.
+    #[must_use]
+    pub fn sibling(&self, name: &str) -> AssetPath<'static> {
+        let own = self.path.path().to_string_lossy().replace('\\', "/");
+        let folder = own.strip_suffix(self.package.name()).map(str::to_owned);
+        // Renamed on the way: its neighbours are in the same folder.
+        let folder = folder.unwrap_or_else(|| own.rfind('/').map_or_else(String::new, |end| own[..=end].to_owned()));
+        AssetPath::from(format!("{folder}{name}")).with_source(self.path.source().clone_owned())
+    }
+
+    /// The type path of the export with this id; `None` when there is none, or it is a class.
+    #[must_use]
+    pub fn type_of(&self, id: ObjectId) -> Option<&str> {
+        let class = self.package.class_of(self.package.find(id)?)?;
+        Some(&class.type_path)
+    }
+}
+
+/// The linkers that are open: at most one for each package.
+///
+/// A linker is open as long as somebody holds it: a load that is under way, or a package that is in use
+/// ([`SeamlessAssetPlugin::keep_linkers`](crate::SeamlessAssetPlugin::keep_linkers)). Usable from any thread; the lock is held
+/// for a look-up only.
+#[derive(Clone, Default)]
+pub struct Linkers(Arc<Mutex<Tables>>);
+
+#[derive(Default)]
+struct Tables {
+    open: HashMap<AssetPath<'static>, Weak<Linker>>,
+    /// The names of all packages that were ever opened, for identities of live objects whose linker is closed.
+    names: HashMap<AssetPath<'static>, Arc<str>>,
+}
+
+/// Why a name does not lead to one package.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` may be {}; write more of its path", candidates.join(" or "))]
+pub struct AmbiguousName {
+    /// The name.
+    pub name: String,
+    /// All open packages that it may mean.
+    pub candidates: Vec<String>,
+}
+
+impl Linkers {
+    /// The open linker of a package.
+    #[must_use]
+    pub fn find(&self, path: &AssetPath) -> Option<Arc<Linker>> {
+        self.lock().open.get(&path.clone_owned()).and_then(Weak::upgrade)
+    }
+
+    /// The path that a partly qualified name means: `meadow` is `world/meadow.pkg` if a package of that path is open. A name
+    /// that fits no open package is taken as a path, with [`PACKAGE_EXTENSION`] where it has no ending.
+    ///
+    /// # Errors
+    /// When several open packages fit and none of them exactly.
+    pub fn resolve(&self, name: &str) -> Result<AssetPath<'static>, AmbiguousName> {
+        let path = AssetPath::parse(name).into_owned().without_label().into_owned();
+        let path = match path.path().extension() {
+            Some(_) => path,
+            None => {
+                let file = path.path().with_extension(PACKAGE_EXTENSION);
+                AssetPath::from(file).with_source(path.source().clone_owned())
+            }
+        };
+        let open = &self.lock().open;
+        let is_open = |linker: &Weak<Linker>| linker.strong_count() > 0;
+        if open.get(&path).is_some_and(is_open) {
+            return Ok(path);
+        }
+        let fits = |known: &AssetPath| {
+            (*path.source() == AssetSourceId::Default || known.source() == path.source())
+                && known.path().ends_with(path.path())
+        };
+        let fitting = open.iter().filter(|(known, linker)| fits(known) && is_open(linker));
+        let mut found: Vec<_> = fitting.map(|(known, _)| known.clone()).collect();
+        match found.len() {
+            0 => Ok(path),
+            1 => Ok(found.swap_remove(0)),
+            _ => {
+                let mut candidates: Vec<_> = found.iter().map(|path| format!("`{path}`")).collect();
+                candidates.sort_unstable();
+                let name = name.to_owned();
+                Err(AmbiguousName { name, candidates })
+            }
+        }
+    }
+
+    /// How many packages are open.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let open = &self.lock().open;
+        open.values().filter(|linker| linker.strong_count() > 0).count()
+    }
+
+    /// Whether no package is open.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets the linker of a package, so that the next load opens the file anew: call it before the file is written over or
+    /// renamed. What is live stays as it is.
+    pub fn reset(&self, path: &AssetPath) {
+        self.lock().open.remove(&path.clone_owned());
+    }
+
+    /// The name that the package at `path` was cooked under, if it was ever opened.
+    pub(crate) fn name_of(&self, path: &AssetPath<'static>) -> Option<Arc<str>> {
+        self.lock().names.get(path).cloned()
+    }
+
+    /// Adds a linker that was just opened. If another load was faster with the same file, gives that one.
+    pub(crate) fn add(&self, linker: Linker) -> Arc<Linker> {
+        let mut tables = self.lock();
+        let Tables { open, names } = &mut *tables;
+        if let Some(known) = open.get(&linker.path).and_then(Weak::upgrade)
+            && known.package.summary().content_hash == linker.package.summary().content_hash
+        {
+            return known;
+        }
+        if open.len() == open.capacity() {
+            // Before the map grows it forgets what was closed, so it stays in proportion to what is open.
+            open.retain(|_, linker| linker.strong_count() > 0);
+        }
+        let path = linker.path.clone();
+        names.insert(path.clone(), linker.package.name().into());
+        let linker = Arc::new(linker);
+        open.insert(path, Arc::downgrade(&linker));
+        linker
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tables> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

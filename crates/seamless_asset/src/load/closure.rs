@@ -1,0 +1,143 @@
+//! What a load needs of a package, and of the packages that it imports from. See [`Reach`].
+
+use std::sync::Arc;
+
+use bevy_asset::AssetPath;
+use seamless_package::{ObjectId, Package, RefTarget, Role};
+
+use super::task::Wanted;
+use crate::{error::LoadErrorKind, linker::Linker};
+
+/// Objects of another package that a load needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Need {
+    /// Where that package is.
+    pub path: AssetPath<'static>,
+    /// Their names.
+    pub objects: Vec<Arc<str>>,
+}
+
+/// Which entries of a package's tables a load comes by, following references. A pure function of tables, wish and role.
+pub(super) struct Reach {
+    /// By index in the export table.
+    pub exports: Vec<bool>,
+    /// By index in the import table.
+    pub imports: Vec<bool>,
+    /// The end of the last data that is needed, in bytes of the file.
+    pub end: u64,
+}
+
+impl Reach {
+    /// What `wanted` needs of `package` in an app of this role.
+    ///
+    /// # Errors
+    /// When an object is wanted that the package does not have, with its name.
+    pub fn of(package: &Package, wanted: &Wanted, role: Role) -> Result<Self, (String, LoadErrorKind)> {
+        let mut reach = Self {
+            exports: vec![false; package.exports().len()],
+            imports: vec![false; package.imports().len()],
+            end: 0,
+        };
+        match wanted {
+            Wanted::Level { .. } | Wanted::Assets => reach.everything(package, role),
+            Wanted::Objects(names) => {
+                for name in names {
+                    let index = object(package, name)?;
+                    reach.follow(package, index, role);
+                }
+            }
+        }
+        reach.end = reach.last_byte(package);
+        Ok(reach)
+    }
+
+    fn everything(&mut self, package: &Package, role: Role) {
+        for (reached, export) in self.exports.iter_mut().zip(package.exports()) {
+            *reached = export.role.intersects(role);
+        }
+        for (reached, import) in self.imports.iter_mut().zip(package.imports()) {
+            *reached = import.role.intersects(role);
+        }
+    }
+
+    /// Objects refer to earlier ones only, so this comes to an end.
+    fn follow(&mut self, package: &Package, index: usize, role: Role) {
+        let mut open = vec![index];
+        while let Some(index) = open.pop() {
+            let (Some(reached), Some(export)) = (self.exports.get_mut(index), package.exports().get(index)) else {
+                continue;
+            };
+            if *reached || !export.role.intersects(role) {
+                continue;
+            }
+            *reached = true;
+            for reference in package.refs(index) {
+                match reference.target() {
+                    RefTarget::Export(index) => open.push(index),
+                    RefTarget::Import(index) => self.import(package, index, role),
+                    RefTarget::None => {}
+                }
+            }
+        }
+    }
+
+    fn import(&mut self, package: &Package, index: usize, role: Role) {
+        let import = package.imports().get(index);
+        if let (Some(reached), Some(import)) = (self.imports.get_mut(index), import) {
+            *reached = import.role.intersects(role);
+        }
+    }
+
+    /// Where the last export or payload that is needed ends.
+    fn last_byte(&self, package: &Package) -> u64 {
+        let reached = self.exports.iter().enumerate().filter(|(_, reached)| **reached);
+        let ends = reached.flat_map(|(index, _)| {
+            let payloads = 0..package.bulk(index).len();
+            let payloads = payloads.filter_map(move |payload| package.bulk_range(index, payload));
+            package.export_range(index).into_iter().chain(payloads)
+        });
+        ends.map(|range| range.end).max().unwrap_or(0)
+    }
+
+    /// What is needed of other packages, by package.
+    pub fn needs(&self, linker: &Linker) -> Vec<Need> {
+        let package = linker.package();
+        let mut needs: Vec<Need> = Vec::new();
+        let mut known: Vec<&str> = Vec::new();
+        for index in self.imported() {
+            let (Some(from), Some(object)) = (package.import_package(index), package.import_name(index)) else {
+                continue;
+            };
+            let at = known.iter().position(|known| *known == from).unwrap_or_else(|| {
+                known.push(from);
+                needs.push(Need {
+                    path: linker.sibling(from),
+                    objects: Vec::new(),
+                });
+                needs.len() - 1
+            });
+            if let Some(need) = needs.get_mut(at) {
+                need.objects.push(object.into());
+            }
+        }
+        needs
+    }
+
+    /// The imports that are needed.
+    pub fn imported(&self) -> impl Iterator<Item = usize> {
+        self.imports
+            .iter()
+            .enumerate()
+            .filter(|(_, reached)| **reached)
+            .map(|(index, _)| index)
+    }
+}
+
+/// The index of an object that can be loaded by its name.
+fn object(package: &Package, name: &str) -> Result<usize, (String, LoadErrorKind)> {
+    let index = package.find(ObjectId::new(package.name(), name));
+    let is_object = |index: &usize| package.export_name(*index) == Some(name) && package.class_of(*index).is_some();
+    index
+        .filter(is_object)
+        .ok_or_else(|| (name.to_owned(), LoadErrorKind::NoSuchObject))
+}

@@ -1,0 +1,189 @@
+//! Loads that do not come back before they are done. See [`BlockingLoads`].
+
+use core::{panic::Location, time::Duration};
+use std::sync::Arc;
+
+use bevy_asset::AssetPath;
+use bevy_ecs::world::World;
+use bevy_log::warn;
+use bevy_platform::time::Instant;
+use futures_lite::future::block_on;
+
+use super::Pipeline;
+use crate::{
+    error::{LoadError, LoadErrorKind},
+    gate::RevealGates,
+    load::{
+        InstanceEvent, InstanceId, InstanceRequest, ObjectLoad, ObjectRequest, Progress, Streamer,
+        budget::FrameBudget,
+        packages::PackageStatus,
+        task::{Job, Wanted},
+        tasks::{JobOwner, run},
+    },
+    settings::{StreamingClock, StreamingStats},
+};
+
+use super::turns::AssetsOf;
+
+/// Loads on the calling thread, for what cannot go on without: menus, tests, tools. **Each call is a hitch**, so it is logged as a
+/// warning with its caller and what it took, and counted in [`StreamingStats`].
+///
+/// A blocking load reads and decodes what it needs itself; it waits for no task and moves nobody else's load forward. What it
+/// loads is equal to what the same request to the [`Streamer`] loads.
+pub trait BlockingLoads {
+    /// Loads a level and reveals it, without waiting for the renderer or for the frame's budget.
+    ///
+    /// # Errors
+    /// As [`InstanceEvent::Failed`], which is written as well; [`LoadErrorKind::Busy`] inside of the pipeline's own work.
+    #[track_caller]
+    fn load_level_blocking(&mut self, request: InstanceRequest) -> Result<InstanceId, Arc<LoadError>>;
+
+    /// Loads objects; the result has one.
+    ///
+    /// # Errors
+    /// As [`ObjectLoad::result`]; [`LoadErrorKind::Busy`] inside of the pipeline's own work.
+    #[track_caller]
+    fn load_objects_blocking(&mut self, request: ObjectRequest) -> Result<ObjectLoad, Arc<LoadError>>;
+}
+
+impl BlockingLoads for World {
+    #[track_caller]
+    fn load_level_blocking(&mut self, request: InstanceRequest) -> Result<InstanceId, Arc<LoadError>> {
+        let caller = Location::caller();
+        let name = request.name.clone();
+        let package = request.package.to_string();
+        blocking(self, caller, &name, &package, |pipeline, world| {
+            let id = world.resource_mut::<Streamer>().next_instance();
+            pipeline.load_level_now(world, id, request)?;
+            Ok(id)
+        })
+    }
+
+    #[track_caller]
+    fn load_objects_blocking(&mut self, request: ObjectRequest) -> Result<ObjectLoad, Arc<LoadError>> {
+        let caller = Location::caller();
+        let name = request.paths.join(", ");
+        blocking(self, caller, &name, &name, |pipeline, world| {
+            let (load, id, request, outcome) = world.resource_mut::<Streamer>().next_objects(request);
+            pipeline.take_objects(id, &request, &outcome);
+            pipeline.load_objects_now(world, id);
+            match load.result() {
+                Some(Err(error)) => Err(error.clone()),
+                _ => Ok(load),
+            }
+        })
+    }
+}
+
+fn blocking<T>(
+    world: &mut World,
+    caller: &Location,
+    name: &str,
+    package: &str,
+    load: impl FnOnce(&mut Pipeline, &mut World) -> Result<T, Arc<LoadError>>,
+) -> Result<T, Arc<LoadError>> {
+    let start = Instant::now();
+    let Some(mut pipeline) = world.remove_resource::<Pipeline>() else {
+        return Err(Arc::new(LoadError::package(package, LoadErrorKind::Busy)));
+    };
+    pipeline.blocking = Some(Vec::new());
+    let result = load(&mut pipeline, world);
+    pipeline.blocking = None;
+    let took = start.elapsed();
+    warn!(
+        "blocking load of `{name}` at {caller} took {:.1} ms; a request to the `Streamer` takes none",
+        took.as_secs_f64() * 1e3
+    );
+    pipeline.largest = Some(format!("blocking load of {name} at {caller}"));
+    world.insert_resource(pipeline);
+    world.resource::<StreamingClock>().add(took);
+    world.resource_mut::<StreamingStats>().blocking_loads += 1;
+    result
+}
+
+impl Pipeline {
+    fn load_level_now(
+        &mut self,
+        world: &mut World,
+        id: InstanceId,
+        request: InstanceRequest,
+    ) -> Result<(), Arc<LoadError>> {
+        self.take_request(world, id, request);
+        self.start(id);
+        loop {
+            self.do_jobs(world);
+            if !self.take_over(id) {
+                break;
+            }
+        }
+        let packages = self.instances.get(&id).map(|instance| instance.packages.clone());
+        for path in packages.unwrap_or_default() {
+            self.insert_now(world, path);
+        }
+        let mut budget = FrameBudget::new(Duration::MAX, Duration::ZERO);
+        self.reveal_level(world, id, &mut budget);
+        let failure = self.events.iter().find_map(|event| match event {
+            InstanceEvent::Failed { id: failed, error } if *failed == id => Some(error.clone()),
+            _ => None,
+        });
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Packages that tasks are loading are not waited for, but loaded here too. Whether there were any.
+    fn take_over(&mut self, id: InstanceId) -> bool {
+        let packages = self
+            .instances
+            .get(&id)
+            .map(|instance| (instance.packages.clone(), instance.request.verify));
+        let Some((packages, verify)) = packages else {
+            return false;
+        };
+        let mut has_any = false;
+        for path in packages {
+            let Some(entry) = self.packages.get_mut(&path) else {
+                continue;
+            };
+            if !matches!(entry.status, PackageStatus::Loading(_)) {
+                continue;
+            }
+            has_any = true;
+            let progress = Arc::new(Progress::default());
+            entry.status = PackageStatus::Loading(progress.clone());
+            let job = Job {
+                path,
+                wanted: Wanted::Assets,
+                verify,
+                progress,
+            };
+            self.start_job(job, JobOwner::Package);
+        }
+        has_any
+    }
+
+    /// All values of a package into their `Assets`; nobody waits for its gates.
+    fn insert_now(&mut self, world: &mut World, path: AssetPath<'static>) {
+        self.insert_all(world, &AssetsOf::Package(path.clone()));
+        let Some(entry) = self.packages.get_mut(&path) else {
+            return;
+        };
+        if matches!(entry.status, PackageStatus::Inserting(_) | PackageStatus::Gated { .. }) {
+            world.resource::<RevealGates>().forget(&entry.assets);
+            entry.status = PackageStatus::Ready;
+        }
+    }
+
+    fn load_objects_now(&mut self, world: &mut World, id: u64) {
+        self.start_objects(id);
+        self.do_jobs(world);
+        self.insert_all(world, &AssetsOf::Objects(id));
+        self.finish_objects(world);
+    }
+
+    /// Does the jobs of the blocking load, and those that come of them.
+    fn do_jobs(&mut self, world: &mut World) {
+        while let Some((job, owner)) = self.blocking.as_mut().and_then(Vec::pop) {
+            let finished = block_on(run(&self.services, job, owner));
+            self.take_finished(world, finished);
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Requests for objects, from the queue to the end. See [`Pipeline::start_objects`].
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Weak},
+};
+
+use bevy_asset::{AssetPath, UntypedHandle};
+use bevy_ecs::world::World;
+use bevy_platform::collections::HashMap;
+use seamless_package::ObjectId;
+
+use super::Pipeline;
+use crate::{
+    error::{LoadError, LoadErrorKind},
+    linker::Linker,
+    load::{
+        LoadPolicy, ObjectRequest, Progress, Verify,
+        closure::Need,
+        link::{LoadedAsset, LoadedPackage},
+        objects::{ObjectPath, Outcome},
+        task::{Job, LoadServices, Read, Wanted},
+        tasks::JobOwner,
+        verify::Unverified,
+    },
+    settings::StreamingStats,
+};
+
+/// A request for objects that is under way: packages are read until nothing is left that its objects refer to.
+pub(in crate::load) struct Objects {
+    paths: Vec<ObjectPath>,
+    verify: Verify,
+    pub priority: f32,
+    is_queued: bool,
+    outcome: Weak<Outcome>,
+    progress: Arc<Progress>,
+    /// What was asked for, and what came of it; empty until it comes.
+    answers: HashMap<ObjectPath, Vec<UntypedHandle>>,
+    /// Jobs that have not ended.
+    jobs: usize,
+    /// Values to move into `Assets`.
+    pub queue: VecDeque<LoadedAsset>,
+    unverified: Vec<Unverified>,
+    /// Keep what is loaded alive until the end.
+    handles: Vec<UntypedHandle>,
+    /// Open as long as the load goes on.
+    linkers: Vec<Arc<Linker>>,
+    bytes: u64,
+}
+
+impl Objects {
+    fn new(paths: Vec<ObjectPath>, request: &ObjectRequest, outcome: &Arc<Outcome>) -> Self {
+        Self {
+            paths,
+            verify: request.verify,
+            priority: request.priority,
+            is_queued: true,
+            outcome: Arc::downgrade(outcome),
+            progress: outcome.progress.clone(),
+            answers: HashMap::default(),
+            jobs: 0,
+            queue: VecDeque::new(),
+            unverified: Vec::new(),
+            handles: Vec::new(),
+            linkers: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// What is wanted of other packages or by the request, and was not asked for yet. What is live is not asked for at all.
+    fn ask(
+        &mut self,
+        services: &LoadServices,
+        needs: impl IntoIterator<Item = Need>,
+    ) -> Vec<(AssetPath<'static>, Wanted)> {
+        let mut jobs = Vec::new();
+        for Need { path, objects } in needs {
+            let mut names = Vec::new();
+            for name in objects {
+                let asked = ObjectPath {
+                    package: path.clone(),
+                    object: Some(name.clone()),
+                };
+                if self.answers.contains_key(&asked) {
+                    continue;
+                }
+                let live = live(services, &asked);
+                if live.is_none() {
+                    names.push(name);
+                }
+                self.answers.insert(asked, live.into_iter().collect());
+            }
+            if !names.is_empty() {
+                jobs.push((path, Wanted::Objects(names)));
+            }
+        }
+        jobs
+    }
+
+    /// What the request itself wants, by package.
+    fn first_needs(&self) -> Vec<Need> {
+        let mut needs: Vec<Need> = Vec::new();
+        for path in &self.paths {
+            let Some(object) = &path.object else { continue };
+            match needs.iter_mut().find(|need| need.path == path.package) {
+                Some(need) => need.objects.push(object.clone()),
+                None => needs.push(Need {
+                    path: path.package.clone(),
+                    objects: vec![object.clone()],
+                }),
+            }
+        }
+        needs
+    }
+
+    fn take(&mut self, path: &AssetPath<'static>, wanted: Wanted, loaded: LoadedPackage) {
+        self.jobs = self.jobs.saturating_sub(1);
+        let key = |object| ObjectPath {
+            package: path.clone(),
+            object,
+        };
+        match wanted {
+            Wanted::Objects(names) => {
+                for (name, handle) in names.into_iter().zip(loaded.wanted) {
+                    self.answers.insert(key(Some(name)), vec![handle]);
+                }
+            }
+            _ => {
+                self.answers.insert(key(None), loaded.wanted);
+            }
+        }
+        self.queue.extend(loaded.assets);
+        self.unverified.extend(loaded.unverified);
+        self.handles.extend(loaded.handles);
+        self.linkers.push(loaded.linker);
+    }
+
+    /// Whether everything that it needs is in its `Assets`.
+    fn is_complete(&self) -> bool {
+        !self.is_queued && self.jobs == 0 && self.queue.is_empty()
+    }
+
+    fn result(&self, services: &LoadServices) -> Result<Vec<UntypedHandle>, LoadError> {
+        match self.unverified.iter().find_map(|import| import.fault(services)) {
+            Some(error) => Err(error),
+            None => Ok(self
+                .paths
+                .iter()
+                .filter_map(|path| self.answers.get(path))
+                .flatten()
+                .cloned()
+                .collect()),
+        }
+    }
+}
+
+/// The handle of an object that is live.
+fn live(services: &LoadServices, path: &ObjectPath) -> Option<UntypedHandle> {
+    let name = services.linkers.name_of(&path.package)?;
+    services.objects.get(ObjectId::new(&name, path.object.as_deref()?))
+}
+
+/// Takes a request's paths apart.
+fn parse(services: &LoadServices, request: &ObjectRequest) -> Result<Vec<ObjectPath>, LoadError> {
+    let parse = |path: &String| {
+        let (package, object) = match path.split_once('#') {
+            Some((package, object)) => (package, Some(Arc::from(object))),
+            None => (path.as_str(), None),
+        };
+        let package = services.linkers.resolve(package);
+        let package = package.map_err(|error| LoadError::package(path.as_str(), error))?;
+        Ok(ObjectPath { package, object })
+    };
+    request.paths.iter().map(parse).collect()
+}
+
+/// The objects of a request that may load nothing.
+fn all_live(services: &LoadServices, paths: &[ObjectPath]) -> Result<Vec<UntypedHandle>, LoadError> {
+    let live = |path: &ObjectPath| {
+        let object = path.object.as_deref().unwrap_or("*");
+        live(services, path).ok_or_else(|| LoadError::object(path.package.to_string(), object, LoadErrorKind::NotLive))
+    };
+    paths.iter().map(live).collect()
+}
+
+impl Pipeline {
+    /// Takes a request in; what can be answered at once, is.
+    pub(super) fn take_objects(&mut self, id: u64, request: &ObjectRequest, outcome: &Weak<Outcome>) {
+        let Some(outcome) = outcome.upgrade() else { return };
+        let paths = match parse(&self.services, request) {
+            Ok(paths) => paths,
+            Err(error) => return finish(&outcome, Err(error)),
+        };
+        match request.policy {
+            LoadPolicy::LiveOnly => finish(&outcome, all_live(&self.services, &paths)),
+            LoadPolicy::Load => {
+                self.objects.insert(id, Objects::new(paths, request, &outcome));
+            }
+        }
+    }
+
+    /// The requests that have not started, with their priorities.
+    pub(super) fn waiting_objects(&self) -> impl Iterator<Item = (f32, JobOwner)> {
+        let queued = self.objects.iter().filter(|(_, objects)| objects.is_queued);
+        queued.map(|(id, objects)| (objects.priority, JobOwner::Objects(*id)))
+    }
+
+    /// Starts a request: one job for each package that it names.
+    pub(super) fn start_objects(&mut self, id: u64) {
+        let Some(objects) = self.objects.get_mut(&id) else {
+            return;
+        };
+        objects.is_queued = false;
+        let mut jobs = objects.ask(&self.services, objects.first_needs());
+        for path in objects.paths.iter().filter(|path| path.object.is_none()) {
+            if objects.answers.insert(path.clone(), Vec::new()).is_none() {
+                jobs.push((path.package.clone(), Wanted::Assets));
+            }
+        }
+        self.start_object_jobs(id, jobs);
+    }
+
+    fn start_object_jobs(&mut self, id: u64, jobs: Vec<(AssetPath<'static>, Wanted)>) {
+        for (path, wanted) in jobs {
+            let Some(objects) = self.objects.get_mut(&id) else {
+                return;
+            };
+            objects.jobs += 1;
+            let job = Job {
+                path,
+                wanted,
+                verify: objects.verify,
+                progress: objects.progress.clone(),
+            };
+            self.start_job(job, JobOwner::Objects(id));
+        }
+    }
+
+    /// A package came for a request; what it imports is asked for next.
+    pub(super) fn take_loaded_objects(
+        &mut self,
+        id: u64,
+        path: &AssetPath<'static>,
+        wanted: Wanted,
+        read: Read,
+        mut loaded: LoadedPackage,
+    ) {
+        let Some(objects) = self.objects.get_mut(&id) else {
+            self.tasks.drop_later(loaded);
+            return;
+        };
+        objects.bytes += read.bytes;
+        let jobs = objects.ask(&self.services, core::mem::take(&mut loaded.needs));
+        objects.take(path, wanted, loaded);
+        self.start_object_jobs(id, jobs);
+    }
+
+    pub(super) fn fail_objects(&mut self, world: &mut World, id: u64, error: LoadError) {
+        let Some(objects) = self.objects.remove(&id) else {
+            return;
+        };
+        objects.progress.cancel();
+        let mut stats = world.resource_mut::<StreamingStats>();
+        stats.failed += 1;
+        stats.bytes_wasted += objects.bytes;
+        // What is not there is told by the one who wants it.
+        let fault = match &error.kind {
+            LoadErrorKind::NoSuchObject => objects.missing(error.object.as_deref()),
+            _ => None,
+        };
+        if let Some(outcome) = objects.outcome.upgrade() {
+            finish(&outcome, Err(fault.unwrap_or(error)));
+        }
+        self.tasks.drop_later(objects);
+    }
+
+    /// Ends the requests that are complete, and those that nobody waits for any more.
+    pub(super) fn finish_objects(&mut self, world: &mut World) {
+        let is_over = |objects: &Objects| objects.is_complete() || objects.outcome.strong_count() == 0;
+        let over = self.objects.iter().filter(|(_, objects)| is_over(objects));
+        let over: Vec<u64> = over.map(|(id, _)| *id).collect();
+        for id in over {
+            let Some(objects) = self.objects.remove(&id) else {
+                continue;
+            };
+            let result = objects.result(&self.services);
+            let mut stats = world.resource_mut::<StreamingStats>();
+            match objects.outcome.upgrade() {
+                Some(outcome) => {
+                    if result.is_err() {
+                        stats.failed += 1;
+                        stats.bytes_wasted += objects.bytes;
+                    }
+                    finish(&outcome, result);
+                }
+                None => {
+                    stats.cancelled += 1;
+                    stats.bytes_wasted += objects.bytes;
+                }
+            }
+            self.tasks.drop_later(objects);
+        }
+    }
+}
+
+impl Objects {
+    /// The import that leads to an object which is not there.
+    fn missing(&self, object: Option<&str>) -> Option<LoadError> {
+        self.unverified.iter().find_map(|import| import.missing(object?))
+    }
+}
+
+fn finish(outcome: &Outcome, result: Result<Vec<UntypedHandle>, LoadError>) {
+    // It ends once.
+    let _ = outcome.result.set(result.map_err(Arc::new));
+}

@@ -1,0 +1,145 @@
+//! Loads on the calling thread: the same worlds, and nobody else's work.
+
+use super::*;
+use crate::{BlockingLoads, ObjectRequest};
+
+/// What of a level can be compared: its entities in order of their parents, with values and the content of their meshes.
+fn picture(app: &mut App) -> Vec<(Transform, usize, bool)> {
+    let world = app.world_mut();
+    let mut query = world.query::<(&Transform, &Mesh3d, &Likes, Has<Children>)>();
+    let meshes = world.resource::<Assets<Mesh>>();
+    let rows = query.iter(world);
+    rows.map(|(transform, mesh, likes, has_children)| {
+        assert!(world.get_entity(likes.0).is_ok());
+        (
+            *transform,
+            meshes.get(&mesh.0).map_or(0, Mesh::count_vertices),
+            has_children,
+        )
+    })
+    .collect()
+}
+
+fn shared_level(dir: &Dir) -> App {
+    let app = app(dir);
+    put(dir, "s.pkg", shared_package(&app, "s.pkg"));
+    put(dir, "a.pkg", chain(&app, "a.pkg", 7, Some("s.pkg")));
+    app
+}
+
+#[test]
+fn blocking_and_asynchronous_loads_give_equal_worlds() {
+    let dir = Dir::default();
+    let mut now = shared_level(&dir);
+    let id = now
+        .world_mut()
+        .load_level_blocking(request("a.pkg", &["s.pkg"]))
+        .unwrap();
+    assert_eq!(level_entities(now.world_mut()), 7, "it is there at once");
+    now.update();
+    assert_eq!(state(now.world(), id), Some(LoadState::Live));
+    let mut later = shared_level(&dir);
+    let other = load(&mut later, "a.pkg", &["s.pkg"]);
+    run_until(&mut later, |world| state(world, other) == Some(LoadState::Live));
+    assert_eq!(picture(&mut now), picture(&mut later));
+    let [mut a, mut b] = [&now, &later].map(|app| {
+        let ecs = app.world();
+        (
+            ecs.entities().count_spawned(),
+            ecs.resource::<LiveObjectsResource>().0.len(),
+        )
+    });
+    // The messages and resources of both apps are the same, so the counts are too.
+    assert_eq!((&mut a).1, (&mut b).1);
+    assert_eq!(a.0, b.0);
+    for (app, id) in [(&mut now, id), (&mut later, other)] {
+        app.world_mut().resource_mut::<Streamer>().unload(id);
+        run_until(app, |world| world.resource::<Assets<Mesh>>().is_empty());
+        assert_eq!(level_entities(app.world_mut()), 0);
+    }
+}
+
+/// What others have asked for stays where it is, even when both need the same package.
+#[test]
+fn a_blocking_load_drives_its_own_closure_only() {
+    let dir = Dir::default();
+    let mut app = shared_level(&dir);
+    put(&dir, "b.pkg", chain(&app, "b.pkg", 4, Some("s.pkg")));
+    put(&dir, "c.pkg", chain(&app, "c.pkg", 5, None));
+    let others = [load(&mut app, "b.pkg", &["s.pkg"]), load(&mut app, "c.pkg", &[])];
+    // One frame: their tasks are under way.
+    app.update();
+    let before = others.map(|id| state(app.world(), id));
+    app.world_mut()
+        .load_level_blocking(request("a.pkg", &["s.pkg"]))
+        .unwrap();
+    assert_eq!(level_entities(app.world_mut()), 7);
+    assert_eq!(others.map(|id| state(app.world(), id)), before);
+    assert_eq!(app.world().resource::<StreamingStats>().blocking_loads, 1);
+    run_until(&mut app, |world| {
+        others.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+    assert_eq!(level_entities(app.world_mut()), 7 + 4 + 5);
+    assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 2);
+}
+
+#[test]
+fn objects_at_once() {
+    let dir = Dir::default();
+    let mut app = shared_level(&dir);
+    let mesh = app
+        .world_mut()
+        .load_objects_blocking(ObjectRequest::new(["s.pkg#Mesh"]))
+        .unwrap();
+    let handles = mesh.result().unwrap().unwrap();
+    assert!(
+        app.world()
+            .resource::<Assets<Mesh>>()
+            .contains(handles[0].id().typed::<Mesh>())
+    );
+    let error = app
+        .world_mut()
+        .load_objects_blocking(ObjectRequest::new(["s.pkg#Nobody"]));
+    assert!(error.unwrap_err().to_string().contains("s.pkg#Nobody"));
+}
+
+#[test]
+fn errors_come_back_and_are_told() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    let error = app
+        .world_mut()
+        .load_level_blocking(request("gone.pkg", &[]))
+        .unwrap_err();
+    assert!(error.to_string().contains("gone.pkg"), "{error}");
+    app.update();
+    let mut events = app.world_mut().resource_mut::<Messages<InstanceEvent>>();
+    assert!(
+        events
+            .drain()
+            .any(|event| matches!(event, InstanceEvent::Failed { .. }))
+    );
+    assert_eq!(level_entities(app.world_mut()), 0);
+}
+
+/// An observer of a reveal is inside of the pipeline.
+#[test]
+fn not_inside_of_a_reveal() {
+    #[derive(Resource, Default)]
+    struct Told(Option<String>);
+    let dir = Dir::default();
+    let mut app = shared_level(&dir);
+    app.init_resource::<Told>();
+    app.add_observer(|_: On<Add, Likes>, mut commands: Commands| {
+        commands.queue(|world: &mut World| {
+            let error = world
+                .load_objects_blocking(ObjectRequest::new(["s.pkg#Mesh"]))
+                .unwrap_err();
+            world.resource_mut::<Told>().0 = Some(error.to_string());
+        });
+    });
+    let id = load(&mut app, "a.pkg", &["s.pkg"]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let told = app.world().resource::<Told>().0.clone().expect("it was refused");
+    assert!(told.contains("in a system of your own"), "{told}");
+}

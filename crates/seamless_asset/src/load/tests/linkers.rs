@@ -1,0 +1,119 @@
+//! Open packages: one linker each, found by name, dropped when nobody needs it.
+
+use super::*;
+use crate::{Linkers, LinkersResource};
+
+fn linkers(app: &App) -> Linkers {
+    app.world().resource::<LinkersResource>().0.clone()
+}
+
+fn path(path: &str) -> AssetPath<'static> {
+    AssetPath::parse(path).into_owned()
+}
+
+#[test]
+fn a_package_in_use_has_one_linker() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "world/a.pkg", chain(&app, "a.pkg", 3, None));
+    let ids = [load(&mut app, "world/a.pkg", &[]), load(&mut app, "world/a.pkg", &[])];
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+    let linkers = linkers(&app);
+    assert_eq!(linkers.len(), 1);
+    let linker = linkers.find(&path("world/a.pkg")).unwrap();
+    assert_eq!(linker.path(), &path("world/a.pkg"));
+    assert_eq!(linker.package().name(), "a.pkg");
+    assert_eq!(
+        linker.type_of(ObjectId::new("a.pkg", "Mesh")),
+        Some(<Mesh as bevy_reflect::TypePath>::type_path())
+    );
+    drop(linker);
+    for id in ids {
+        app.world_mut().resource_mut::<Streamer>().unload(id);
+    }
+    run_until(&mut app, |_| linkers.is_empty());
+}
+
+#[test]
+fn partly_qualified_names() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    for name in ["world/a.pkg", "old/a.pkg", "world/b.pkg"] {
+        put(&dir, name, chain(&app, name, 1, None));
+        load(&mut app, name, &[]);
+    }
+    let linkers = linkers(&app);
+    run_until(&mut app, |_| linkers.len() == 3);
+    assert_eq!(linkers.resolve("world/a.pkg"), Ok(path("world/a.pkg")));
+    assert_eq!(linkers.resolve("old/a"), Ok(path("old/a.pkg")));
+    assert_eq!(linkers.resolve("b"), Ok(path("world/b.pkg")));
+    assert_eq!(linkers.resolve("b.pkg#Mesh"), Ok(path("world/b.pkg")));
+    assert_eq!(linkers.resolve("new/c"), Ok(path("new/c.pkg")));
+    let error = linkers.resolve("a").unwrap_err().to_string();
+    for part in ["`a`", "`world/a.pkg`", "`old/a.pkg`", "write more of its path"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+/// Whoever imports from another package of the cook finds it beside itself, wherever the cook was put.
+#[test]
+fn imports_are_found_beside_their_importer() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(
+        &dir,
+        "deep/world/levels/a.pkg",
+        chain(&app, "levels/a.pkg", 2, Some("kit/s.pkg")),
+    );
+    put(&dir, "deep/world/kit/s.pkg", shared_package(&app, "kit/s.pkg"));
+    let id = load(&mut app, "deep/world/levels/a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    assert!(linkers(&app).find(&path("deep/world/kit/s.pkg")).is_some());
+}
+
+/// As consoles do it: nothing that is live needs its linker.
+#[test]
+fn linkers_can_be_dropped_after_the_load() {
+    let dir = Dir::default();
+    let mut app = app_with(
+        &dir,
+        SeamlessAssetPlugin {
+            keep_linkers: false,
+            ..SeamlessAssetPlugin::default()
+        },
+    );
+    put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    let id = load(&mut app, "a.pkg", &["s.pkg"]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let linkers = linkers(&app);
+    run_until(&mut app, |_| linkers.is_empty());
+    let second = load(&mut app, "a.pkg", &["s.pkg"]);
+    run_until(&mut app, |world| state(world, second) == Some(LoadState::Live));
+    assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
+    assert_eq!(level_entities(app.world_mut()), 6);
+    for id in [id, second] {
+        app.world_mut().resource_mut::<Streamer>().unload(id);
+    }
+    run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
+}
+
+/// The file was written over: what is live stays, the next load reads the new one.
+#[test]
+fn a_reset_linker_is_opened_anew() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let first = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, first) == Some(LoadState::Live));
+    let linkers = linkers(&app);
+    linkers.reset(&path("a.pkg"));
+    assert!(linkers.find(&path("a.pkg")).is_none());
+    assert_eq!(level_entities(app.world_mut()), 3);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    let second = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, second) == Some(LoadState::Live));
+    assert_eq!(level_entities(app.world_mut()), 3 + 5);
+}

@@ -1,0 +1,143 @@
+//! Whether what a package imports is there. See [`verify`].
+
+use std::sync::Arc;
+
+use bevy_platform::collections::HashMap;
+use seamless_package::{ObjectId, Package};
+
+use super::{
+    closure::Reach,
+    open::open,
+    task::{LoadServices, Read},
+};
+use crate::{
+    error::{LoadError, LoadErrorKind},
+    linker::Linker,
+    objects::Slot,
+};
+
+/// An import that was not compared with its package when it was linked.
+pub(super) struct Unverified {
+    slot: Slot,
+    /// The package that imports.
+    file: String,
+    package: String,
+    object: String,
+    type_path: String,
+}
+
+impl Unverified {
+    pub fn new(slot: Slot, file: &str, package: &Package, index: usize) -> Self {
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        Self {
+            slot,
+            file: file.to_owned(),
+            package: text(package.import_package(index)),
+            object: text(package.import_name(index)),
+            type_path: text(package.import_type(index)),
+        }
+    }
+
+    /// What is wrong with the import, now that its package is loaded: it has no value.
+    ///
+    /// An object of that identity and of another type is what the import means, cooked differently.
+    pub fn fault(&self, services: &LoadServices) -> Option<LoadError> {
+        if self.slot.is_live() {
+            return None;
+        }
+        let live = services.objects.get(ObjectId::new(&self.package, &self.object));
+        let codec = live.and_then(|live| services.codecs.read().asset(live.type_id()));
+        let Some(codec) = codec else {
+            return self.missing(&self.object);
+        };
+        if codec.type_path == self.type_path {
+            // Nobody here refers to it; it came with others.
+            return None;
+        }
+        let kind = LoadErrorKind::ImportType {
+            package: self.package.clone(),
+            object: self.object.clone(),
+            wanted: self.type_path.clone(),
+            found: codec.type_path.to_owned(),
+        };
+        Some(LoadError::object(self.file.clone(), self.object.clone(), kind))
+    }
+
+    /// The error of a package that does not have `object`, if that is what this imports.
+    pub fn missing(&self, object: &str) -> Option<LoadError> {
+        (self.object == object).then(|| {
+            let kind = LoadErrorKind::MissingImport {
+                package: self.package.clone(),
+                object: self.object.clone(),
+            };
+            LoadError::object(self.file.clone(), self.object.clone(), kind)
+        })
+    }
+}
+
+/// Compares every import that is needed with the exports of its package, whose tables are opened for it if they are not
+/// open.
+///
+/// # Errors
+/// The first import that is not there, or is something else.
+pub(super) async fn verify(
+    services: &LoadServices,
+    linker: &Linker,
+    reach: &Reach,
+    read: &mut Read,
+) -> Result<(), LoadError> {
+    let package = linker.package();
+    let file = linker.path().to_string();
+    let mut opened: HashMap<&str, Arc<Linker>> = HashMap::default();
+    for index in reach.imported() {
+        let (Some(from), Some(object)) = (package.import_package(index), package.import_name(index)) else {
+            continue;
+        };
+        let source = match opened.get(from) {
+            Some(source) => source,
+            None => {
+                let source = source_of(services, linker, from, read).await?;
+                opened.entry(from).or_insert(source)
+            }
+        };
+        let wanted = package.import_type(index).unwrap_or_default();
+        let id = package.imports().get(index).map(|import| import.object_id);
+        let kind = match id.and_then(|id| source.type_of(id)) {
+            Some(found) if found == wanted => continue,
+            Some(found) => LoadErrorKind::ImportType {
+                package: from.to_owned(),
+                object: object.to_owned(),
+                wanted: wanted.to_owned(),
+                found: found.to_owned(),
+            },
+            None => LoadErrorKind::MissingImport {
+                package: from.to_owned(),
+                object: object.to_owned(),
+            },
+        };
+        return Err(LoadError::object(file, object, kind));
+    }
+    Ok(())
+}
+
+/// The linker of a package that `linker` imports from.
+async fn source_of(
+    services: &LoadServices,
+    linker: &Linker,
+    name: &str,
+    read: &mut Read,
+) -> Result<Arc<Linker>, LoadError> {
+    let path = linker.sibling(name);
+    if let Some(known) = services.linkers.find(&path) {
+        return Ok(known);
+    }
+    let opened = open(services, &path, read).await.map_err(|error| {
+        let package = path.to_string();
+        let message = error.to_string();
+        LoadError::package(
+            linker.path().to_string(),
+            LoadErrorKind::Dependency { package, message },
+        )
+    });
+    Ok(opened?.linker)
+}
