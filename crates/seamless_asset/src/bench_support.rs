@@ -40,6 +40,7 @@ impl Services {
             codecs: world.get_resource::<Codecs>()?.clone(),
             registry: world.get_resource::<AppTypeRegistry>()?.clone(),
             objects: world.get_resource::<LiveObjectsResource>()?.0.clone(),
+            post_loads: Arc::default(),
             linkers: Linkers::default(),
             pool: EntityPool::new(world),
             limits: Limits::default(),

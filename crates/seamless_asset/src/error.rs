@@ -74,6 +74,9 @@ pub enum LoadErrorKind {
     /// The package lists itself among its dependencies.
     #[error("depends on itself; cook the world again")]
     SelfDependency,
+    /// A post-load of the game refused the object.
+    #[error("a post-load failed: {0}")]
+    PostLoad(String),
     /// A blocking load was asked for by code that runs inside of the pipeline.
     #[error("a blocking load cannot run inside of a reveal, a leave or another load; do it in a system of your own")]
     Busy,

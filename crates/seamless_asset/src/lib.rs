@@ -38,7 +38,7 @@ pub use linker::{AmbiguousName, Linker, Linkers, PACKAGE_EXTENSION};
 pub use load::bench_support;
 pub use load::{
     BlockingLoads, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy, LoadState, ObjectLoad,
-    ObjectRequest, Streamer, Verify,
+    ObjectRequest, PostLoad, Streamer, Verify,
 };
 pub use objects::{Claim, LiveObjects};
 pub use seamless_package as package;
@@ -58,7 +58,7 @@ use bevy_transform::components::GlobalTransform;
 use seamless_package::{Limits, Role};
 
 use codec::{AssetCodec, Codecs, ComponentCodec, Record, ReflectAssetCodec};
-use load::{LoadServices, Pipeline};
+use load::{LoadServices, Pipeline, RegisteredPostLoads};
 use spawn::SpawnRow;
 use threads::loading_threads;
 
@@ -179,6 +179,7 @@ impl Plugin for SeamlessAssetPlugin {
             }
         }
         let registry = world.get_resource_or_init::<AppTypeRegistry>().clone();
+        let post_loads = world.get_resource_or_init::<RegisteredPostLoads>().take();
         let settings = world.resource::<PluginSettings>();
         let threads = loading_threads(settings.threads, settings.background);
         let services = LoadServices {
@@ -186,6 +187,7 @@ impl Plugin for SeamlessAssetPlugin {
             codecs,
             registry,
             objects,
+            post_loads,
             linkers: world.resource::<LinkersResource>().0.clone(),
             pool: EntityPool::new(world),
             limits: settings.limits.clone(),
@@ -254,6 +256,19 @@ pub trait SeamlessAssetApp {
     /// Adds a component that reads and writes itself.
     fn add_record<C: Record>(&mut self) -> &mut Self;
 
+    /// Adds code that runs on every asset of type `A` after it was decoded, off the main thread, before anybody sees it; see
+    /// [`PostLoad`]. An error fails the load. Add it before the app runs.
+    fn add_post_load<A: Asset>(
+        &mut self,
+        hook: impl Fn(&mut A, &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self;
+
+    /// As [`add_post_load`](Self::add_post_load), for a component of levels: the hook gets the values of a run of entities.
+    fn add_component_post_load<C: Component>(
+        &mut self,
+        hook: impl Fn(&mut [C], &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self;
+
     /// Announces the set of components that many entities of the game's levels consist of: their reveal takes less time.
     fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self;
 }
@@ -285,6 +300,24 @@ impl SeamlessAssetApp for App {
             .get_resource_or_init::<Codecs>()
             .write()
             .add_record::<C>(Role::ALL);
+        self
+    }
+
+    fn add_post_load<A: Asset>(
+        &mut self,
+        hook: impl Fn(&mut A, &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        let mut hooks = self.world_mut().get_resource_or_init::<RegisteredPostLoads>();
+        hooks.0.add_asset(hook);
+        self
+    }
+
+    fn add_component_post_load<C: Component>(
+        &mut self,
+        hook: impl Fn(&mut [C], &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        let mut hooks = self.world_mut().get_resource_or_init::<RegisteredPostLoads>();
+        hooks.0.add_component(hook);
         self
     }
 

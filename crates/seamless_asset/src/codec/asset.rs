@@ -1,6 +1,6 @@
 //! Assets as bytes. See [`AssetCodec`].
 
-use core::any::TypeId;
+use core::any::{Any, TypeId};
 
 use bevy_asset::{Asset, AssetHandleProvider, Assets, UntypedAssetId};
 use bevy_ecs::world::World;
@@ -63,6 +63,17 @@ pub trait DecodedAsset: Send + Sync {
 
     /// Whether a renderer will prepare it; see [`AssetCodec::is_rendered`].
     fn is_rendered(&self) -> bool;
+
+    /// The value, until it is moved in.
+    fn value_mut(&mut self) -> Option<&mut dyn Any>;
+}
+
+/// A value that was made at load, and that no renderer has to prepare before a reveal.
+pub(crate) fn decoded<A: Asset>(value: A) -> Box<dyn DecodedAsset> {
+    Box::new(Decoded {
+        asset: Some(value),
+        is_rendered: false,
+    })
 }
 
 struct Decoded<A: Asset> {
@@ -73,6 +84,10 @@ struct Decoded<A: Asset> {
 impl<A: Asset> DecodedAsset for Decoded<A> {
     fn is_rendered(&self) -> bool {
         self.is_rendered
+    }
+
+    fn value_mut(&mut self) -> Option<&mut dyn Any> {
+        self.asset.as_mut().map(|asset| asset as &mut dyn Any)
     }
 
     fn insert(&mut self, world: &mut World, id: UntypedAssetId) -> bool {

@@ -23,6 +23,7 @@ mod encode;
 
 #[cfg(feature = "write")]
 pub use asset::EncodedAsset;
+pub(crate) use asset::decoded;
 pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
 #[cfg(feature = "write")]
 pub use encode::{EncodeContext, EncodeError, EntityRows};

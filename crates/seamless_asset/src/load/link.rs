@@ -12,7 +12,7 @@ use bevy_reflect::{Reflect, TypeRegistry};
 use seamless_package::{Export, ObjectRef, Package, RefTarget, Schema};
 
 use super::{
-    Verify,
+    PostLoad, Verify,
     closure::{Need, Reach},
     task::{Job, LoadServices, Stop, Wanted},
     verify::Unverified,
@@ -120,20 +120,27 @@ pub(super) fn decode(
     };
     decoder.link_classes();
     decoder.link_imports()?;
-    let assets = decoder.decode_assets()?;
+    let mut assets = decoder.decode_assets()?;
+    let mut post_load = PostLoad::new(services, &linker);
     let level = match job.wanted {
-        Wanted::Level { .. } => Some(decoder.decode_level()?),
+        Wanted::Level { .. } => Some(decoder.decode_level(&mut post_load)?),
         _ => None,
     };
     let wanted = decoder.wanted()?;
     let Linker {
-        exports, unverified, ..
+        exports,
+        mut unverified,
+        ..
     } = decoder;
+    let requested = post_load.assets(&mut assets)?;
+    unverified.extend(requested.unverified);
     let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
+    let mut needs = reach.needs(&linker);
+    needs.extend(requested.needs);
     Ok(LoadedPackage {
-        needs: reach.needs(&linker),
+        needs,
         unverified,
-        handles: exports.into_iter().flatten().collect(),
+        handles: exports.into_iter().flatten().chain(requested.handles).collect(),
         wanted,
         rendered: rendered.map(|asset| asset.asset).collect(),
         assets: assets.into(),
@@ -343,7 +350,7 @@ impl Linker<'_> {
         }
     }
 
-    fn decode_level(&self) -> Result<Box<LoadedLevel>, Stop> {
+    fn decode_level(&self, post_load: &mut PostLoad) -> Result<Box<LoadedLevel>, Stop> {
         let mut found = None;
         let mut resources = Vec::new();
         for (index, export) in self.package.exports().iter().enumerate() {
@@ -364,7 +371,7 @@ impl Linker<'_> {
             .export_data(index, self.tail, self.tail_offset())
             .map_err(|error| self.error(name, LoadErrorKind::Package(error)))?;
         let table = LevelTable::parse(&data, self.services.max_entities).map_err(|error| self.error(name, error))?;
-        self.decode_table(name, index, table, resources)
+        self.decode_table(name, index, table, resources, post_load)
     }
 
     fn decode_resource(&self, index: usize, type_path: &str) -> Result<Box<dyn Reflect>, Stop> {
@@ -387,6 +394,7 @@ impl Linker<'_> {
         index: usize,
         table: LevelTable,
         resources: Vec<Box<dyn Reflect>>,
+        post_load: &mut PostLoad,
     ) -> Result<Box<LoadedLevel>, Stop> {
         // One more for the root. Whatever goes wrong below, the guard gives the ids back.
         let reserved = self.services.pool.reserve(table.ids.len() + 1);
@@ -403,7 +411,7 @@ impl Linker<'_> {
             }
             let (rows, left) = rest.split_at_checked(group.rows as usize).unwrap_or((rest, &[]));
             rest = left;
-            groups.push(self.decode_group(name, group, rows, root, &context)?);
+            groups.push(self.decode_group(name, group, rows, root, &context, post_load)?);
         }
         let roots = table
             .roots
@@ -438,6 +446,7 @@ impl Linker<'_> {
         rows: &[Entity],
         root: Entity,
         context: &DecodeContext,
+        post_load: &mut PostLoad,
     ) -> Result<Group, Stop> {
         let mut columns = Vec::with_capacity(group.columns.len());
         for column in &group.columns {
@@ -453,7 +462,9 @@ impl Linker<'_> {
                 }
             };
             let decoded = codec.decode(column.data, rows.len(), context);
-            columns.push(decoded.map_err(|error| self.error(&format!("{name}.{}", codec.type_path()), error))?);
+            let object = || format!("{name}.{}", codec.type_path());
+            let decoded = decoded.map_err(|error| self.error(&object(), error))?;
+            columns.push(post_load.column(&object, decoded)?);
         }
         if columns
             .iter()

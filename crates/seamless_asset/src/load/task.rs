@@ -8,7 +8,7 @@ use bevy_mesh::MeshVertexAttribute;
 use seamless_package::{Limits, Role};
 
 use super::{
-    LoadState, Progress, Verify,
+    LoadState, PostLoads, Progress, Verify,
     closure::Reach,
     link::{LoadedPackage, decode},
     open::open,
@@ -23,6 +23,7 @@ pub(crate) struct LoadServices {
     pub codecs: Codecs,
     pub registry: AppTypeRegistry,
     pub objects: LiveObjects,
+    pub post_loads: Arc<PostLoads>,
     pub linkers: Linkers,
     pub pool: EntityPool,
     pub limits: Limits,

@@ -6,6 +6,7 @@ mod gates;
 mod imports;
 mod linkers;
 mod objects;
+mod post_load;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};
@@ -48,6 +49,11 @@ fn app(dir: &Dir) -> App {
 }
 
 fn app_with(dir: &Dir, plugin: SeamlessAssetPlugin) -> App {
+    app_after(dir, plugin, |_| {})
+}
+
+/// With what a game's own plugins add.
+fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
     let reader = dir.clone();
     app.register_asset_source(
@@ -58,6 +64,7 @@ fn app_with(dir: &Dir, plugin: SeamlessAssetPlugin) -> App {
     .register_type::<Likes>()
     .init_asset::<Recipe>()
     .cook_by_reflection::<Recipe>();
+    game(&mut app);
     app.finish();
     app.cleanup();
     app

@@ -28,13 +28,23 @@ pub(super) struct Unverified {
 
 impl Unverified {
     pub fn new(slot: Slot, file: &str, package: &Package, index: usize) -> Self {
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let [from, object, type_path] = [
+            package.import_package(index),
+            package.import_name(index),
+            package.import_type(index),
+        ]
+        .map(Option::unwrap_or_default);
+        Self::requested(slot, file, from, object, type_path)
+    }
+
+    /// An object that a post-load of `file` asked for.
+    pub fn requested(slot: Slot, file: &str, package: &str, object: &str, type_path: &str) -> Self {
         Self {
             slot,
             file: file.to_owned(),
-            package: text(package.import_package(index)),
-            object: text(package.import_name(index)),
-            type_path: text(package.import_type(index)),
+            package: package.to_owned(),
+            object: object.to_owned(),
+            type_path: type_path.to_owned(),
         }
     }
 

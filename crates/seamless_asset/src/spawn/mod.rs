@@ -61,8 +61,8 @@ pub trait Column: sealed::Sealed + Send + Sync {
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any>;
 }
 
-/// The values of a column of `C`s.
-fn values<C: Component>(column: Box<dyn Column>) -> Option<Vec<C>> {
+/// The values of a column of `C`s; `None` when it is of another type.
+pub(crate) fn values<C: Component>(column: Box<dyn Column>) -> Option<Vec<C>> {
     match column.into_any().downcast::<Vec<C>>() {
         Ok(values) => Some(*values),
         Err(other) => {

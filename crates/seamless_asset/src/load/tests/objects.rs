@@ -6,7 +6,7 @@ use super::*;
 use crate::{LoadPolicy, ObjectLoad, ObjectRequest};
 
 /// A package of recipes: name, title, and the objects of it or of others (`file.pkg#Name`) that come before.
-fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> Vec<u8> {
+pub(super) fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> Vec<u8> {
     use bevy_reflect::TypePath;
     let registry = app.world().resource::<AppTypeRegistry>().read();
     let codecs = app.world().resource::<Codecs>().read();
@@ -41,9 +41,7 @@ fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> Vec<u8> {
 }
 
 /// `dinner.pkg` has a soup of stock, and a salad; the stock needs water from `basics.pkg`, which has salt too.
-fn kitchen() -> (Dir, App) {
-    let dir = Dir::default();
-    let app = app(&dir);
+pub(super) fn kitchen(dir: Dir, app: App) -> (Dir, App) {
     let dinner: [(&str, &[&str]); 3] = [("stock", &["basics.pkg#water"]), ("soup", &["stock"]), ("salad", &[])];
     put(&dir, "dinner.pkg", recipes(&app, "dinner.pkg", &dinner));
     put(
@@ -54,15 +52,21 @@ fn kitchen() -> (Dir, App) {
     (dir, app)
 }
 
-fn ask(app: &mut App, request: ObjectRequest) -> ObjectLoad {
+fn plain_kitchen() -> (Dir, App) {
+    let dir = Dir::default();
+    let app = app(&dir);
+    kitchen(dir, app)
+}
+
+pub(super) fn ask(app: &mut App, request: ObjectRequest) -> ObjectLoad {
     app.world_mut().resource_mut::<Streamer>().load_objects(request)
 }
 
-fn finish(app: &mut App, load: &ObjectLoad) {
+pub(super) fn finish(app: &mut App, load: &ObjectLoad) {
     run_until(app, |_| load.is_finished());
 }
 
-fn titles(app: &App) -> Vec<String> {
+pub(super) fn titles(app: &App) -> Vec<String> {
     let recipes = app.world().resource::<Assets<Recipe>>();
     let mut titles: Vec<_> = recipes
         .iter()
@@ -76,7 +80,7 @@ fn handles(load: &ObjectLoad) -> Vec<UntypedHandle> {
     load.result().expect("it is finished").expect("it is good").to_vec()
 }
 
-fn error(load: &ObjectLoad) -> String {
+pub(super) fn error(load: &ObjectLoad) -> String {
     load.result()
         .expect("it is finished")
         .expect_err("it failed")
@@ -85,7 +89,7 @@ fn error(load: &ObjectLoad) -> String {
 
 #[test]
 fn an_object_comes_with_what_it_refers_to_and_nothing_else() {
-    let (_dir, mut app) = kitchen();
+    let (_dir, mut app) = plain_kitchen();
     let load = ask(&mut app, ObjectRequest::new(["dinner.pkg#soup"]));
     finish(&mut app, &load);
     assert_eq!(titles(&app), ["soup", "stock", "water"]);
@@ -106,7 +110,7 @@ fn an_object_comes_with_what_it_refers_to_and_nothing_else() {
 
 #[test]
 fn whole_packages_and_the_order_of_answers() {
-    let (_dir, mut app) = kitchen();
+    let (_dir, mut app) = plain_kitchen();
     let load = ask(
         &mut app,
         ObjectRequest::new(["dinner.pkg#salad", "basics.pkg", "dinner.pkg#stock"]),
@@ -120,7 +124,7 @@ fn whole_packages_and_the_order_of_answers() {
 
 #[test]
 fn what_is_live_is_given_without_a_look_at_the_disk() {
-    let (dir, mut app) = kitchen();
+    let (dir, mut app) = plain_kitchen();
     let live_only = ObjectRequest {
         policy: LoadPolicy::LiveOnly,
         ..ObjectRequest::new(["dinner.pkg#soup"])
@@ -183,7 +187,7 @@ fn an_object_of_a_live_level_is_the_same() {
 
 #[test]
 fn what_nobody_waits_for_is_cancelled() {
-    let (_dir, mut app) = kitchen();
+    let (_dir, mut app) = plain_kitchen();
     drop(ask(&mut app, ObjectRequest::new(["dinner.pkg#soup"])));
     app.update();
     let other = ask(&mut app, ObjectRequest::new(["basics.pkg#salt"]));
@@ -195,7 +199,7 @@ fn what_nobody_waits_for_is_cancelled() {
 
 #[test]
 fn wrong_requests_name_object_and_mend() {
-    let (dir, mut app) = kitchen();
+    let (dir, mut app) = plain_kitchen();
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
     let cases: [(&str, &[&str]); 4] = [
         (
@@ -236,7 +240,7 @@ fn wrong_requests_name_object_and_mend() {
 #[test]
 fn an_import_that_is_not_there() {
     for verify in [Verify::Now, Verify::Deferred] {
-        let (dir, mut app) = kitchen();
+        let (dir, mut app) = plain_kitchen();
         put(&dir, "basics.pkg", recipes(&app, "basics.pkg", &[("salt", &[])]));
         let load = ask(
             &mut app,
@@ -270,7 +274,7 @@ fn any_order_of_loads_gives_the_same_objects() {
         "dinner.pkg#soup",
     ];
     for seed in 0..24 {
-        let (_dir, mut app) = kitchen();
+        let (_dir, mut app) = plain_kitchen();
         let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
         settings.load_order_seed = Some(seed);
         settings.max_loads_in_flight = 1 + seed as usize % 3;

@@ -1,0 +1,211 @@
+//! Code of the game that runs on what was decoded, before anybody sees it. See [`PostLoad`].
+
+use core::any::{Any, TypeId};
+use std::sync::Arc;
+
+use bevy_asset::{Asset, Handle};
+use bevy_ecs::component::Component;
+use bevy_platform::collections::HashMap;
+use seamless_package::ObjectId;
+
+use super::{closure::Need, link::LoadedAsset, task::LoadServices, verify::Unverified};
+use crate::{
+    codec::decoded,
+    error::{LoadError, LoadErrorKind},
+    linker::Linker,
+    spawn::{Column, typed_column, values},
+};
+
+/// Objects that the post-loads of one package may create. More are an error: a hook that creates what it is called for again
+/// would never end.
+const MAX_CREATED: usize = 1 << 16;
+
+/// What a post-load may do besides changing its value: create objects, and ask for more. Both join the load, and nothing of it is
+/// revealed before they are there.
+///
+/// Post-loads run off the main thread, on staged values, once each time that a value is decoded: assets of a package in the
+/// order of its exports, then the level's components, then what was created. See
+/// [`SeamlessAssetApp::add_post_load`](crate::SeamlessAssetApp::add_post_load).
+pub struct PostLoad<'a> {
+    services: &'a LoadServices,
+    linker: &'a Linker,
+    /// Values of created objects that nobody had provided.
+    created: Vec<LoadedAsset>,
+    outcome: Requested,
+}
+
+/// What post-loads asked for.
+#[derive(Default)]
+pub(super) struct Requested {
+    pub needs: Vec<Need>,
+    pub unverified: Vec<Unverified>,
+    /// Handles of created objects.
+    pub handles: Vec<bevy_asset::UntypedHandle>,
+}
+
+impl<'a> PostLoad<'a> {
+    pub(super) fn new(services: &'a LoadServices, linker: &'a Linker) -> Self {
+        Self {
+            services,
+            linker,
+            created: Vec::new(),
+            outcome: Requested::default(),
+        }
+    }
+
+    /// The package that the value is of, by the name it was cooked under.
+    #[must_use]
+    pub fn package(&self) -> &str {
+        self.linker.package().name()
+    }
+
+    /// Makes an object of this package that is not in its file: identity and sharing are those of an export called `name`. If an
+    /// object of that identity is live, its handle is returned and `value` is dropped. It lives as long as the package is in use.
+    ///
+    /// # Errors
+    /// When the package has an export of that name, when the app has no codec for the type, or when there are too many.
+    pub fn create<A: Asset>(&mut self, name: &str, value: A) -> Result<Handle<A>, String> {
+        let package = self.linker.package();
+        let id = ObjectId::new(package.name(), name);
+        if package.find(id).is_some() {
+            return Err(format!(
+                "`{}#{name}` is an export of the package; choose another name",
+                package.name()
+            ));
+        }
+        if self.outcome.handles.len() >= MAX_CREATED {
+            return Err(format!("more than {MAX_CREATED} objects were created; create fewer"));
+        }
+        let claim = self.services.objects.claim(id, TypeId::of::<A>());
+        let (handle, slot) = claim.ok_or_else(no_codec::<A>)?.into_parts();
+        if let Some(slot) = slot {
+            self.created.push(LoadedAsset {
+                slot,
+                asset: handle.id(),
+                name: name.to_owned(),
+                bytes: size_of::<A>() as u64,
+                value: decoded(value),
+            });
+        }
+        self.outcome.handles.push(handle.clone());
+        Ok(handle.typed())
+    }
+
+    /// Asks for an object, by its object path `file.pkg#Object` relative to the folder of the cook, as imports name it. It will be
+    /// loaded by the time of the reveal, or the load fails and says that this object was missing.
+    ///
+    /// # Errors
+    /// When the path names no object, or when the app has no codec for the type.
+    pub fn request<A: Asset>(&mut self, path: &str) -> Result<Handle<A>, String> {
+        let (package, object) = path
+            .split_once('#')
+            .filter(|(package, object)| !package.is_empty() && !object.is_empty())
+            .ok_or_else(|| format!("`{path}` is no object path; write `file.pkg#Object`"))?;
+        let id = ObjectId::new(package, object);
+        let acquired = self.services.objects.acquire_slot(id, TypeId::of::<A>());
+        let (handle, slot) = acquired.ok_or_else(no_codec::<A>)?;
+        let file = self.linker.path().to_string();
+        let unverified = Unverified::requested(slot, &file, package, object, A::type_path());
+        self.outcome.unverified.push(unverified);
+        self.outcome.needs.push(Need {
+            path: self.linker.sibling(package),
+            objects: vec![object.into()],
+        });
+        Ok(handle.typed())
+    }
+
+    /// Runs the hooks of an asset's type.
+    fn asset(&mut self, asset: &mut LoadedAsset) -> Result<(), LoadError> {
+        let hooks = self.services.post_loads.clone();
+        let Some(hooks) = hooks.assets.get(&asset.asset.type_id()) else {
+            return Ok(());
+        };
+        let value = asset.value.value_mut();
+        let ran = value.map_or(Ok(()), |value| hooks.iter().try_for_each(|hook| hook(value, self)));
+        ran.map_err(|error| self.error(&asset.name, error))
+    }
+
+    /// Runs the hooks of a column's type.
+    pub(super) fn column(
+        &mut self,
+        object: &dyn Fn() -> String,
+        mut column: Box<dyn Column>,
+    ) -> Result<Box<dyn Column>, LoadError> {
+        let hooks = self.services.post_loads.clone();
+        for hook in hooks.columns.get(&(*column).type_id()).into_iter().flatten() {
+            column = hook(column, self).map_err(|error| self.error(&object(), error))?;
+        }
+        Ok(column)
+    }
+
+    /// Runs the hooks of all assets, and of those that come of it; adds these.
+    pub(super) fn assets(mut self, assets: &mut Vec<LoadedAsset>) -> Result<Requested, LoadError> {
+        // What components created waits already.
+        for asset in assets.iter_mut() {
+            self.asset(asset)?;
+        }
+        while !self.created.is_empty() {
+            for mut asset in core::mem::take(&mut self.created) {
+                self.asset(&mut asset)?;
+                assets.push(asset);
+            }
+        }
+        Ok(self.outcome)
+    }
+
+    fn error(&self, object: &str, message: String) -> LoadError {
+        LoadError::object(self.linker.path().to_string(), object, LoadErrorKind::PostLoad(message))
+    }
+}
+
+fn no_codec<A: Asset>() -> String {
+    format!(
+        "this app has no codec for `{}`; add one with `add_asset_codec` or `cook_by_reflection`",
+        A::type_path()
+    )
+}
+
+type AssetHook = Box<dyn Fn(&mut dyn Any, &mut PostLoad) -> Result<(), String> + Send + Sync>;
+type ColumnHook = Box<dyn Fn(Box<dyn Column>, &mut PostLoad) -> Result<Box<dyn Column>, String> + Send + Sync>;
+
+/// The app's post-loads, by type, each type's in the order of registration.
+#[derive(Default)]
+pub(crate) struct PostLoads {
+    assets: HashMap<TypeId, Vec<AssetHook>>,
+    columns: HashMap<TypeId, Vec<ColumnHook>>,
+}
+
+impl PostLoads {
+    pub fn add_asset<A: Asset>(
+        &mut self,
+        hook: impl Fn(&mut A, &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        let hook: AssetHook = Box::new(move |value, context| {
+            let value = value.downcast_mut::<A>();
+            value.map_or(Ok(()), |value| hook(value, context))
+        });
+        self.assets.entry(TypeId::of::<A>()).or_default().push(hook);
+    }
+
+    pub fn add_component<C: Component>(
+        &mut self,
+        hook: impl Fn(&mut [C], &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        let hook: ColumnHook = Box::new(move |column, context| {
+            let mut values = values::<C>(column).ok_or("its column is of another type")?;
+            hook(&mut values, context)?;
+            Ok(typed_column(values))
+        });
+        self.columns.entry(TypeId::of::<C>()).or_default().push(hook);
+    }
+}
+
+/// Where plugins put their post-loads until the pipeline is built.
+#[derive(bevy_ecs::resource::Resource, Default)]
+pub(crate) struct RegisteredPostLoads(pub PostLoads);
+
+impl RegisteredPostLoads {
+    pub fn take(&mut self) -> Arc<PostLoads> {
+        Arc::new(core::mem::take(&mut self.0))
+    }
+}
