@@ -24,7 +24,7 @@ pub(super) async fn open<'s>(
     services: &'s LoadServices,
     path: &'s AssetPath<'static>,
     read: &mut Read,
-) -> Result<Opened<'s>, LoadError> {
+) -> Result<Opened<'s>, Box<LoadError>> {
     let bad = |error| LoadError::package(path.to_string(), LoadErrorKind::Package(error));
     let source = services.server.get_source(path.source());
     let source = source.map_err(|error| io_error(path, &error))?;
@@ -50,7 +50,7 @@ pub(super) async fn open<'s>(
 
 impl Opened<'_> {
     /// Reads the data, from the end of the header up to the file's byte `end`.
-    pub async fn data(mut self, end: u64, read: &mut Read) -> Result<(Arc<Linker>, Vec<u8>), LoadError> {
+    pub async fn data(mut self, end: u64, read: &mut Read) -> Result<(Arc<Linker>, Vec<u8>), Box<LoadError>> {
         let length = end.saturating_sub(self.linker.package().summary().header_len());
         let data = read_at_most(&mut *self.reader, length, read).await;
         Ok((self.linker, data.map_err(|error| io_error(self.path, &error))?))

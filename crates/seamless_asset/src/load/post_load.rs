@@ -115,7 +115,7 @@ impl<'a> PostLoad<'a> {
     }
 
     /// Runs the hooks of an asset's type.
-    fn asset(&mut self, asset: &mut LoadedAsset) -> Result<(), LoadError> {
+    fn asset(&mut self, asset: &mut LoadedAsset) -> Result<(), Box<LoadError>> {
         let hooks = self.services.post_loads.clone();
         let Some(hooks) = hooks.assets.get(&asset.asset.type_id()) else {
             return Ok(());
@@ -130,7 +130,7 @@ impl<'a> PostLoad<'a> {
         &mut self,
         object: &dyn Fn() -> String,
         mut column: Box<dyn Column>,
-    ) -> Result<Box<dyn Column>, LoadError> {
+    ) -> Result<Box<dyn Column>, Box<LoadError>> {
         let hooks = self.services.post_loads.clone();
         for hook in hooks.columns.get(&(*column).type_id()).into_iter().flatten() {
             column = hook(column, self).map_err(|error| self.error(&object(), error))?;
@@ -139,7 +139,7 @@ impl<'a> PostLoad<'a> {
     }
 
     /// Runs the hooks of all assets, and of those that come of it; adds these.
-    pub(super) fn assets(mut self, assets: &mut Vec<LoadedAsset>) -> Result<Requested, LoadError> {
+    pub(super) fn assets(mut self, assets: &mut Vec<LoadedAsset>) -> Result<Requested, Box<LoadError>> {
         // What components created waits already.
         for asset in assets.iter_mut() {
             self.asset(asset)?;
@@ -153,8 +153,9 @@ impl<'a> PostLoad<'a> {
         Ok(self.outcome)
     }
 
-    fn error(&self, object: &str, message: String) -> LoadError {
-        LoadError::object(self.linker.path().to_string(), object, LoadErrorKind::PostLoad(message))
+    fn error(&self, object: &str, message: String) -> Box<LoadError> {
+        let kind = LoadErrorKind::PostLoad(message);
+        Box::new(LoadError::object(self.linker.path().to_string(), object, kind))
     }
 }
 

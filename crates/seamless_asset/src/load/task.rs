@@ -57,6 +57,12 @@ pub(super) enum Stop {
     Cancelled,
 }
 
+impl From<Box<LoadError>> for Stop {
+    fn from(error: Box<LoadError>) -> Self {
+        Self::Failed(error)
+    }
+}
+
 impl From<LoadError> for Stop {
     fn from(error: LoadError) -> Self {
         Self::Failed(Box::new(error))

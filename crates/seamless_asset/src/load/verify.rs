@@ -95,7 +95,7 @@ pub(super) async fn verify(
     linker: &Linker,
     reach: &Reach,
     read: &mut Read,
-) -> Result<(), LoadError> {
+) -> Result<(), Box<LoadError>> {
     let package = linker.package();
     let file = linker.path().to_string();
     let mut opened: HashMap<&str, Arc<Linker>> = HashMap::default();
@@ -125,7 +125,7 @@ pub(super) async fn verify(
                 object: object.to_owned(),
             },
         };
-        return Err(LoadError::object(file, object, kind));
+        return Err(LoadError::object(file, object, kind).into());
     }
     Ok(())
 }
@@ -136,7 +136,7 @@ async fn source_of(
     linker: &Linker,
     name: &str,
     read: &mut Read,
-) -> Result<Arc<Linker>, LoadError> {
+) -> Result<Arc<Linker>, Box<LoadError>> {
     let path = linker.sibling(name);
     if let Some(known) = services.linkers.find(&path) {
         return Ok(known);

@@ -140,9 +140,9 @@ impl Objects {
         !self.is_queued && self.jobs == 0 && self.queue.is_empty()
     }
 
-    fn result(&self, services: &LoadServices) -> Result<Vec<UntypedHandle>, LoadError> {
+    fn result(&self, services: &LoadServices) -> Result<Vec<UntypedHandle>, Box<LoadError>> {
         match self.unverified.iter().find_map(|import| import.fault(services)) {
-            Some(error) => Err(error),
+            Some(error) => Err(error.into()),
             None => Ok(self
                 .paths
                 .iter()
@@ -161,24 +161,30 @@ fn live(services: &LoadServices, path: &ObjectPath) -> Option<UntypedHandle> {
 }
 
 /// Takes a request's paths apart.
-fn parse(services: &LoadServices, request: &ObjectRequest) -> Result<Vec<ObjectPath>, LoadError> {
+fn parse(services: &LoadServices, request: &ObjectRequest) -> Result<Vec<ObjectPath>, Box<LoadError>> {
     let parse = |path: &String| {
         let (package, object) = match path.split_once('#') {
             Some((package, object)) => (package, Some(Arc::from(object))),
             None => (path.as_str(), None),
         };
         let package = services.linkers.resolve(package);
-        let package = package.map_err(|error| LoadError::package(path.as_str(), error))?;
+        let package = package.map_err(|error| Box::new(LoadError::package(path.as_str(), error)))?;
         Ok(ObjectPath { package, object })
     };
     request.paths.iter().map(parse).collect()
 }
 
 /// The objects of a request that may load nothing.
-fn all_live(services: &LoadServices, paths: &[ObjectPath]) -> Result<Vec<UntypedHandle>, LoadError> {
+fn all_live(services: &LoadServices, paths: &[ObjectPath]) -> Result<Vec<UntypedHandle>, Box<LoadError>> {
     let live = |path: &ObjectPath| {
         let object = path.object.as_deref().unwrap_or("*");
-        live(services, path).ok_or_else(|| LoadError::object(path.package.to_string(), object, LoadErrorKind::NotLive))
+        live(services, path).ok_or_else(|| {
+            Box::new(LoadError::object(
+                path.package.to_string(),
+                object,
+                LoadErrorKind::NotLive,
+            ))
+        })
     };
     paths.iter().map(live).collect()
 }
@@ -269,7 +275,7 @@ impl Pipeline {
             _ => None,
         };
         if let Some(outcome) = objects.outcome.upgrade() {
-            finish(&outcome, Err(fault.unwrap_or(error)));
+            finish(&outcome, Err(fault.unwrap_or(error).into()));
         }
         self.tasks.drop_later(objects);
     }
@@ -310,7 +316,7 @@ impl Objects {
     }
 }
 
-fn finish(outcome: &Outcome, result: Result<Vec<UntypedHandle>, LoadError>) {
+fn finish(outcome: &Outcome, result: Result<Vec<UntypedHandle>, Box<LoadError>>) {
     // It ends once.
-    let _ = outcome.result.set(result.map_err(Arc::new));
+    let _ = outcome.result.set(result.map_err(Arc::from));
 }
