@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bevy_platform::collections::HashMap;
 use seamless_package::{ObjectId, Package, RefTarget, Role};
 
-use super::packages::PackageEntry;
+use super::{classes::ClassLinker, packages::PackageEntry};
 use crate::error::LoadErrorKind;
 
 /// An import, by name.
@@ -19,8 +19,8 @@ pub(super) struct ImportedObject {
 /// The objects of a package by identity, each with the type path of its class.
 pub(super) type Exports = HashMap<ObjectId, Arc<str>>;
 
-/// What `package` imports, as far as this app's role needs it.
-pub(super) fn imports_of(package: &Package, role: Role) -> Vec<ImportedObject> {
+/// What `package` imports, as far as this app's role needs it; types by the names of today.
+pub(super) fn imports_of(package: &Package, role: Role, classes: &ClassLinker) -> Vec<ImportedObject> {
     let name = |index| package.name_of(index).unwrap_or_default().to_owned();
     let needed = package.imports().iter().filter(|import| import.role.intersects(role));
     needed
@@ -28,13 +28,16 @@ pub(super) fn imports_of(package: &Package, role: Role) -> Vec<ImportedObject> {
             id: import.object_id,
             package: name(import.package),
             object: name(import.object),
-            type_path: name(import.type_path),
+            type_path: classes
+                .today(package.name_of(import.type_path).unwrap_or_default())
+                .unwrap_or_default()
+                .into_owned(),
         })
         .collect()
 }
 
-/// What `package` exports.
-pub(super) fn exports_of(package: &Package) -> Exports {
+/// What `package` exports; types by the names of today.
+pub(super) fn exports_of(package: &Package, linker: &ClassLinker) -> Exports {
     let mut classes: HashMap<usize, Arc<str>> = HashMap::default();
     let mut exports = Exports::default();
     for export in package.exports() {
@@ -43,7 +46,8 @@ pub(super) fn exports_of(package: &Package) -> Exports {
         };
         let type_path = classes.entry(class).or_insert_with(|| {
             let schema = package.schema(class);
-            schema.map_or_else(Arc::default, |schema| schema.type_path.as_str().into())
+            let today = schema.and_then(|schema| linker.today(&schema.type_path));
+            today.map_or_else(Arc::default, |type_path| (*type_path).into())
         });
         exports.insert(export.object_id, type_path.clone());
     }

@@ -9,20 +9,18 @@ use bevy_ecs::{
     hierarchy::{ChildOf, Children},
 };
 use bevy_reflect::{Reflect, TypeRegistry};
-use seamless_package::{Export, ObjectRef, Package, RefTarget, Schema};
+use seamless_package::{Export, ObjectRef, Package, RefTarget};
 
 use super::{
+    classes::{AssetClass, Class, ClassLinker, ResourceClass},
     imports::{Exports, ImportedObject, exports_of, imports_of},
     task::{Job, LoadServices, Stop},
 };
 use crate::{
-    codec::{
-        ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected_whole,
-        resource_schema,
-    },
+    codec::{DecodeContext, DecodeError, DecodedAsset},
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
-    level_data::{DecodedLevel, GroupTable, LEVEL_VERSION, LevelTable, check_columns},
+    level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
     load::{LoadState, Progress},
     objects::Slot,
     spawn::{Group, Values, typed_column},
@@ -66,16 +64,6 @@ pub(crate) struct LoadedLevel {
     pub bytes: u64,
 }
 
-/// What a class of the package stands for in this app.
-enum Class {
-    Asset(Arc<ErasedAssetCodec>),
-    Component(Arc<dyn ComponentCodec>),
-    Resource(String),
-    Level,
-    /// Unknown here; an error only for an object whose role this app has.
-    Unknown(DecodeError),
-}
-
 struct Linker<'a> {
     services: &'a LoadServices,
     job: &'a Job,
@@ -83,6 +71,7 @@ struct Linker<'a> {
     package: &'a Package,
     tail: &'a [u8],
     registry: &'a TypeRegistry,
+    linker: ClassLinker<'a>,
     classes: Vec<Option<Class>>,
     imports: Vec<Option<UntypedHandle>>,
     exports: Vec<Option<UntypedHandle>>,
@@ -97,6 +86,9 @@ pub(super) fn decode(
     tail: &[u8],
 ) -> Result<LoadedPackage, Stop> {
     let registry = services.registry.read();
+    let linker = ClassLinker::new(&services.codecs, &registry);
+    let class = |index| Some(linker.class(package.schema(index)?));
+    let classes = (0..package.exports().len()).map(class).collect();
     let mut linker = Linker {
         services,
         job,
@@ -104,20 +96,25 @@ pub(super) fn decode(
         package: &package,
         tail,
         registry: &registry,
-        classes: Vec::new(),
+        linker,
+        classes,
         imports: Vec::new(),
         exports: vec![None; package.exports().len()],
     };
-    linker.link_classes();
     linker.link_imports()?;
     let assets = linker.decode_assets(&job.progress)?;
     let level = if job.level { Some(linker.decode_level()?) } else { None };
-    let Linker { imports, exports, .. } = linker;
+    let Linker {
+        imports,
+        exports,
+        linker,
+        ..
+    } = linker;
     let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
     Ok(LoadedPackage {
         name: package.name().to_owned(),
-        exports: exports_of(&package),
-        imports: imports_of(&package, services.role),
+        exports: exports_of(&package, &linker),
+        imports: imports_of(&package, services.role, &linker),
         handles: exports.into_iter().chain(imports).flatten().collect(),
         rendered: rendered.map(|asset| asset.asset).collect(),
         assets: assets.into(),
@@ -130,56 +127,6 @@ impl Linker<'_> {
         Stop::from(LoadError::object(self.file, object, kind))
     }
 
-    /// Finds the codec of each class, and compares its layout with the one in the package.
-    fn link_classes(&mut self) {
-        self.classes = (0..self.package.exports().len())
-            .map(|index| Some(self.class(self.package.schema(index)?)))
-            .collect();
-    }
-
-    fn class(&self, stored: &Schema) -> Class {
-        let codecs = self.services.codecs.read();
-        let path = stored.type_path.as_str();
-        let unknown = || DecodeError::UnknownType(path.to_owned());
-        let known = match Encoding::from_u8(stored.encoding) {
-            Some(Encoding::Level) => Ok((
-                Schema {
-                    version: LEVEL_VERSION,
-                    ..stored.clone()
-                },
-                Class::Level,
-            )),
-            Some(Encoding::Resource) => {
-                let known = self.registry.get_with_type_path(path).ok_or_else(unknown);
-                known.map(|known| {
-                    let is = resource_schema(known.type_info(), self.registry);
-                    (is, Class::Resource(path.to_owned()))
-                })
-            }
-            Some(Encoding::Asset) => {
-                let codec = codecs.asset_by_path(path).ok_or_else(unknown);
-                codec.map(|codec| (codec.schema(self.registry), Class::Asset(codec)))
-            }
-            Some(_) => {
-                let codec = codecs.component_by_path(path, self.registry);
-                codec.map(|codec| (codec.schema(self.registry), Class::Component(codec)))
-            }
-            None => {
-                let message = format!("encoding {} is unknown", stored.encoding);
-                Err(DecodeError::Malformed(message))
-            }
-        };
-        match known {
-            Ok((is, class)) if has_layout(stored, &is) => class,
-            Ok((is, _)) => Class::Unknown(DecodeError::SchemaChanged {
-                type_path: path.to_owned(),
-                was: format!("version {}, {}", stored.version, stored.description),
-                is: format!("version {}, {}", is.version, is.description),
-            }),
-            Err(error) => Class::Unknown(error),
-        }
-    }
-
     fn link_imports(&mut self) -> Result<(), Stop> {
         self.job.progress.set(LoadState::Linking);
         let mut imports = Vec::with_capacity(self.package.imports().len());
@@ -190,8 +137,12 @@ impl Linker<'_> {
             }
             let object = self.package.name_of(import.object).unwrap_or_default();
             let type_path = self.package.name_of(import.type_path).unwrap_or_default();
-            let unknown = || DecodeError::UnknownType(type_path.to_owned());
-            let codec = self.services.codecs.read().asset_by_path(type_path);
+            let Some(type_path) = self.linker.today(type_path) else {
+                imports.push(None);
+                continue;
+            };
+            let unknown = || DecodeError::UnknownType(type_path.clone().into_owned());
+            let codec = self.services.codecs.read().asset_by_path(&type_path);
             let codec = codec.ok_or_else(|| self.error(object, unknown()))?;
             let handle = self.services.objects.acquire(import.object_id, codec.type_id);
             imports.push(Some(handle.ok_or_else(|| self.error(object, unknown()))?));
@@ -212,11 +163,12 @@ impl Linker<'_> {
                 continue;
             }
             let name = self.package.name_of(export.name).unwrap_or_default();
-            let codec = match self.class_of(export) {
-                Some(Class::Asset(codec)) => codec.clone(),
-                Some(Class::Unknown(error)) => return Err(self.error(name, copy_error(error))),
+            let class = match self.class_of(export) {
+                Some(Class::Asset(class)) => class,
+                Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
                 _ => continue,
             };
+            let codec = &class.codec;
             let unknown = || self.error(name, DecodeError::UnknownType(codec.type_path.to_owned()));
             if !self.job.assets {
                 let handle = self.services.objects.acquire(export.object_id, codec.type_id);
@@ -228,7 +180,7 @@ impl Linker<'_> {
             let claim = claim.ok_or_else(unknown)?;
             let (handle, slot) = claim.into_parts();
             if let Some(slot) = slot {
-                let value = self.decode_asset(index, export, name, &codec)?;
+                let value = self.decode_asset(index, export, name, class)?;
                 assets.push(LoadedAsset {
                     slot,
                     asset: handle.id(),
@@ -264,7 +216,7 @@ impl Linker<'_> {
         index: usize,
         export: &Export,
         name: &str,
-        codec: &ErasedAssetCodec,
+        class: &AssetClass,
     ) -> Result<Box<dyn DecodedAsset>, Stop> {
         let bad = |error| self.error(name, LoadErrorKind::Package(error));
         let data = self
@@ -278,7 +230,7 @@ impl Linker<'_> {
         }
         let handles = self.references(index);
         let context = self.context(&[], &handles);
-        codec
+        class
             .decode(&data, bulk, &context)
             .map_err(|error| self.error(name, error))
     }
@@ -315,7 +267,7 @@ impl Linker<'_> {
             }
             match self.class_of(export) {
                 Some(Class::Level) => found = Some(index),
-                Some(Class::Resource(type_path)) => resources.push(self.decode_resource(index, type_path)?),
+                Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class)?),
                 _ => {}
             }
         }
@@ -330,18 +282,15 @@ impl Linker<'_> {
         self.decode_table(name, index, table, resources)
     }
 
-    fn decode_resource(&self, index: usize, type_path: &str) -> Result<Box<dyn Reflect>, Stop> {
+    fn decode_resource(&self, index: usize, class: &ResourceClass) -> Result<Option<Box<dyn Reflect>>, Stop> {
         let data = self
             .package
             .export_data(index, self.tail, self.tail_offset())
-            .map_err(|error| self.error(type_path, LoadErrorKind::Package(error)))?;
-        let registration = self
-            .registry
-            .get_with_type_path(type_path)
-            .ok_or_else(|| self.error(type_path, DecodeError::UnknownType(type_path.to_owned())))?;
+            .map_err(|error| self.error(&class.type_path, LoadErrorKind::Package(error)))?;
         let handles = self.references(index);
-        decode_reflected_whole(registration, &data, &self.context(&[], &handles))
-            .map_err(|error| self.error(type_path, error))
+        class
+            .decode(&data, &self.context(&[], &handles))
+            .map_err(|error| self.error(&class.type_path, error))
     }
 
     fn decode_table(
@@ -407,16 +356,19 @@ impl Linker<'_> {
             if !column.role.intersects(self.services.role) {
                 continue;
             }
-            let codec = match self.classes.get(column.class as usize).and_then(Option::as_ref) {
-                Some(Class::Component(codec)) => codec,
-                Some(Class::Unknown(error)) => return Err(self.error(name, copy_error(error))),
+            let class = match self.classes.get(column.class as usize).and_then(Option::as_ref) {
+                Some(Class::Component(class)) => class,
+                #[cfg(feature = "migrations")]
+                Some(Class::Dropped) => continue,
+                Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
                 _ => {
                     let message = format!("export {} is no component class", column.class);
                     return Err(self.error(name, DecodeError::Malformed(message)));
                 }
             };
-            let decoded = codec.decode(column.data, rows.len(), context);
-            columns.push(decoded.map_err(|error| self.error(&format!("{name}.{}", codec.type_path()), error))?);
+            class
+                .decode(column.data, rows.len(), context, &mut columns)
+                .map_err(|error| self.error(&format!("{name}.{}", class.type_path), error))?;
         }
         if columns
             .iter()
@@ -432,22 +384,5 @@ impl Linker<'_> {
             entities: rows.to_vec(),
             values,
         })
-    }
-}
-
-fn has_layout(stored: &Schema, is: &Schema) -> bool {
-    is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash
-}
-
-/// A class's error is reported for the first object that needs the class, and the class may have many.
-fn copy_error(error: &DecodeError) -> DecodeError {
-    match error {
-        DecodeError::UnknownType(name) => DecodeError::UnknownType(name.clone()),
-        DecodeError::SchemaChanged { type_path, was, is } => DecodeError::SchemaChanged {
-            type_path: type_path.clone(),
-            was: was.clone(),
-            is: is.clone(),
-        },
-        other => DecodeError::Malformed(other.to_string()),
     }
 }
