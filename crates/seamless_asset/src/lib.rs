@@ -57,7 +57,7 @@ use bevy_reflect::{FromReflect, GetTypeRegistration};
 use bevy_transform::components::GlobalTransform;
 use seamless_package::{Limits, Role};
 
-use codec::{AssetCodec, Codecs, ComponentCodec, Record, ReflectAssetCodec};
+use codec::{AssetCodec, Codecs, ComponentCodec, Migrations, Record, ReflectAssetCodec};
 use load::{LoadServices, Pipeline, RegisteredPostLoads};
 use spawn::SpawnRow;
 use threads::loading_threads;
@@ -271,6 +271,12 @@ pub trait SeamlessAssetApp {
 
     /// Announces the set of components that many entities of the game's levels consist of: their reveal takes less time.
     fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self;
+
+    /// Adds the history of the game's types, or of a plugin's: what is done to objects that were cooked before they changed.
+    /// A list with a mistake in it is not added, and the log says why; [`CodecRegistry::add_migrations`] returns the error.
+    ///
+    /// [`CodecRegistry::add_migrations`]: codec::CodecRegistry::add_migrations
+    fn add_migrations(&mut self, list: Migrations) -> &mut Self;
 }
 
 impl SeamlessAssetApp for App {
@@ -323,6 +329,14 @@ impl SeamlessAssetApp for App {
 
     fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self {
         self.world_mut().get_resource_or_init::<Codecs>().write().add_row::<R>();
+        self
+    }
+
+    fn add_migrations(&mut self, list: Migrations) -> &mut Self {
+        let codecs = self.world_mut().get_resource_or_init::<Codecs>().clone();
+        if let Err(error) = codecs.write().add_migrations(list) {
+            bevy_log::error!("{error}");
+        }
         self
     }
 }

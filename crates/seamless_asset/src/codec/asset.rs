@@ -4,7 +4,7 @@ use core::any::{Any, TypeId};
 
 use bevy_asset::{Asset, AssetHandleProvider, Assets, UntypedAssetId};
 use bevy_ecs::world::World;
-use bevy_reflect::{FromReflect, GetTypeRegistration, Reflect, TypeRegistry};
+use bevy_reflect::{FromReflect, GetTypeRegistration, Reflect, TypePath, TypeRegistry};
 use seamless_package::{Role, Schema};
 
 use super::{DecodeContext, DecodeError, Encoding, decode_reflected_whole, description_of, schema};
@@ -26,8 +26,13 @@ pub trait AssetCodec: Send + Sync + 'static {
     /// The asset.
     type Asset: Asset;
 
-    /// Raise it whenever the encoded form changes, so that old packages are refused by name.
+    /// Raise it whenever the encoded form changes, so that old packages are refused by name, or read by
+    /// [`decode_version`](Self::decode_version).
     const VERSION: u32;
+
+    /// Whether [`layout`](Self::layout) is the [`description_of`] a reflected type, so that
+    /// [`decode_layout`](Self::decode_layout) is asked where it differs.
+    const IS_REFLECTED: bool = false;
 
     /// Who needs assets of this type.
     const ROLE: Role = Role::ALL;
@@ -54,6 +59,43 @@ pub trait AssetCodec: Send + Sync + 'static {
     /// # Errors
     /// When the bytes are no such asset.
     fn decode(data: &[u8], bulk: Vec<Vec<u8>>, context: &DecodeContext) -> Result<Self::Asset, DecodeError>;
+
+    /// Decodes what an older `version` wrote. Not called in a build without the feature `migrations`.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); by default [`DecodeError::SchemaChanged`], which names both versions.
+    fn decode_version(
+        version: u32,
+        data: &[u8],
+        bulk: Vec<Vec<u8>>,
+        context: &DecodeContext,
+    ) -> Result<Self::Asset, DecodeError> {
+        let _ = (data, bulk, context);
+        Err(DecodeError::version(Self::Asset::type_path(), version, Self::VERSION))
+    }
+
+    /// Decodes what this version wrote while the reflected types were others: `read` makes today's value of the reflected
+    /// part of `data`, by the stored layout and the app's migrations. Only called where [`IS_REFLECTED`](Self::IS_REFLECTED).
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode), and what `read` returns.
+    fn decode_layout(
+        data: &[u8],
+        bulk: Vec<Vec<u8>>,
+        read: &dyn Fn(&[u8]) -> Result<Box<dyn Reflect>, DecodeError>,
+    ) -> Result<Self::Asset, DecodeError> {
+        let _ = bulk;
+        into_asset(read(data)?)
+    }
+}
+
+/// The asset that a reflected value is.
+fn into_asset<A: Asset + TypePath>(value: Box<dyn Reflect>) -> Result<A, DecodeError> {
+    let found = value.reflect_type_path().to_owned();
+    let asset = value.into_any().downcast::<A>();
+    asset
+        .map(|asset| *asset)
+        .map_err(|_| DecodeError::UnknownType(format!("{found}` (as a `{}`)", A::type_path())))
 }
 
 /// An asset that is decoded, and waits to be moved into its [`Assets`].
@@ -69,7 +111,7 @@ pub trait DecodedAsset: Send + Sync {
 }
 
 /// A value that was made at load, and that no renderer has to prepare before a reveal.
-pub(crate) fn decoded<A: Asset>(value: A) -> Box<dyn DecodedAsset> {
+pub(crate) fn created<A: Asset>(value: A) -> Box<dyn DecodedAsset> {
     Box::new(Decoded {
         asset: Some(value),
         is_rendered: false,
@@ -79,6 +121,14 @@ pub(crate) fn decoded<A: Asset>(value: A) -> Box<dyn DecodedAsset> {
 struct Decoded<A: Asset> {
     asset: Option<A>,
     is_rendered: bool,
+}
+
+fn decoded<C: AssetCodec>(asset: C::Asset) -> Box<dyn DecodedAsset> {
+    let is_rendered = C::is_rendered(&asset);
+    Box::new(Decoded {
+        asset: Some(asset),
+        is_rendered,
+    })
 }
 
 impl<A: Asset> DecodedAsset for Decoded<A> {
@@ -99,6 +149,13 @@ impl<A: Asset> DecodedAsset for Decoded<A> {
     }
 }
 
+#[cfg(feature = "migrations")]
+type DecodeLayout = fn(
+    &[u8],
+    Vec<Vec<u8>>,
+    &dyn Fn(&[u8]) -> Result<Box<dyn Reflect>, DecodeError>,
+) -> Result<Box<dyn DecodedAsset>, DecodeError>;
+
 /// An [`AssetCodec`] with its type erased.
 pub struct ErasedAssetCodec {
     /// The asset's type.
@@ -109,6 +166,10 @@ pub struct ErasedAssetCodec {
     pub role: Role,
     schema: fn(&TypeRegistry) -> Schema,
     decode: fn(&[u8], Vec<Vec<u8>>, &DecodeContext) -> Result<Box<dyn DecodedAsset>, DecodeError>,
+    #[cfg(feature = "migrations")]
+    decode_version: fn(u32, &[u8], Vec<Vec<u8>>, &DecodeContext) -> Result<Box<dyn DecodedAsset>, DecodeError>,
+    #[cfg(feature = "migrations")]
+    decode_layout: Option<DecodeLayout>,
     provider: fn(&World) -> Option<AssetHandleProvider>,
     #[cfg(feature = "write")]
     encode: fn(&World, UntypedAssetId, &mut EncodeContext) -> Result<Option<EncodedAsset>, EncodeError>,
@@ -118,20 +179,19 @@ impl ErasedAssetCodec {
     /// Erases `C`.
     #[must_use]
     pub fn new<C: AssetCodec>() -> Self {
-        use bevy_reflect::TypePath;
         Self {
             type_id: TypeId::of::<C::Asset>(),
             type_path: C::Asset::type_path(),
             role: C::ROLE,
             schema: |registry| schema(C::Asset::type_path(), Encoding::Asset, C::VERSION, &C::layout(registry)),
-            decode: |data, bulk, context| {
-                let asset = C::decode(data, bulk, context)?;
-                let is_rendered = C::is_rendered(&asset);
-                Ok(Box::new(Decoded {
-                    asset: Some(asset),
-                    is_rendered,
-                }))
+            decode: |data, bulk, context| Ok(decoded::<C>(C::decode(data, bulk, context)?)),
+            #[cfg(feature = "migrations")]
+            decode_version: |version, data, bulk, context| {
+                Ok(decoded::<C>(C::decode_version(version, data, bulk, context)?))
             },
+            #[cfg(feature = "migrations")]
+            decode_layout: C::IS_REFLECTED
+                .then_some(|data, bulk, read| Ok(decoded::<C>(C::decode_layout(data, bulk, read)?))),
             provider: |world| Some(world.get_resource::<Assets<C::Asset>>()?.get_handle_provider()),
             #[cfg(feature = "write")]
             encode: |world, id, context| {
@@ -163,6 +223,42 @@ impl ErasedAssetCodec {
         (self.decode)(data, bulk, context)
     }
 
+    /// Decodes an asset of an older version.
+    ///
+    /// # Errors
+    /// When the bytes are no such asset, or the codec does not read that version.
+    #[cfg(feature = "migrations")]
+    pub(crate) fn decode_version(
+        &self,
+        version: u32,
+        data: &[u8],
+        bulk: Vec<Vec<u8>>,
+        context: &DecodeContext,
+    ) -> Result<Box<dyn DecodedAsset>, DecodeError> {
+        (self.decode_version)(version, data, bulk, context)
+    }
+
+    /// Whether an older layout of the asset's reflected type can be read.
+    #[cfg(feature = "migrations")]
+    pub(crate) fn is_reflected(&self) -> bool {
+        self.decode_layout.is_some()
+    }
+
+    /// Decodes an asset whose reflected part was cooked with an older layout, and is read by `read`.
+    ///
+    /// # Errors
+    /// When the bytes are no such asset, or it does not become today's.
+    #[cfg(feature = "migrations")]
+    pub(crate) fn decode_layout(
+        &self,
+        data: &[u8],
+        bulk: Vec<Vec<u8>>,
+        read: &dyn Fn(&[u8]) -> Result<Box<dyn Reflect>, DecodeError>,
+    ) -> Result<Box<dyn DecodedAsset>, DecodeError> {
+        let unknown = || DecodeError::UnknownType(self.type_path.to_owned());
+        self.decode_layout.ok_or_else(unknown)?(data, bulk, read)
+    }
+
     /// What reserves handles of the asset from any thread; `None` when the app does not have the asset type.
     #[must_use]
     pub fn provider(&self, world: &World) -> Option<AssetHandleProvider> {
@@ -191,6 +287,7 @@ pub struct ReflectAssetCodec<A>(core::marker::PhantomData<fn() -> A>);
 impl<A: Asset + FromReflect + GetTypeRegistration> AssetCodec for ReflectAssetCodec<A> {
     type Asset = A;
     const VERSION: u32 = 1;
+    const IS_REFLECTED: bool = true;
 
     fn layout(registry: &TypeRegistry) -> String {
         registry
@@ -216,8 +313,5 @@ fn decode_asset<A: Asset + Reflect>(data: &[u8], context: &DecodeContext) -> Res
         .registry
         .get(TypeId::of::<A>())
         .ok_or_else(|| DecodeError::UnknownType(A::type_path().to_owned()))?;
-    let value = decode_reflected_whole(registration, data, context)?
-        .downcast::<A>()
-        .map_err(|_| DecodeError::UnknownType(A::type_path().to_owned()))?;
-    Ok(*value)
+    into_asset(decode_reflected_whole(registration, data, context)?)
 }

@@ -13,6 +13,11 @@
 mod asset;
 mod builtin;
 mod handle;
+#[cfg(feature = "migrations")]
+mod migrate;
+mod migrations;
+#[cfg(not(feature = "migrations"))]
+mod no_migrations;
 mod record;
 mod reflect;
 mod registry;
@@ -23,14 +28,22 @@ mod encode;
 
 #[cfg(feature = "write")]
 pub use asset::EncodedAsset;
-pub(crate) use asset::decoded;
+pub(crate) use asset::created;
 pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
 #[cfg(feature = "write")]
 pub use encode::{EncodeContext, EncodeError, EntityRows};
 pub use handle::HandleCodec;
+#[cfg(feature = "migrations")]
+pub(crate) use migrate::{Fate, Migrator, Plan};
+#[cfg(feature = "migrations")]
+pub use migrate::{Field, Fields, MigrateError};
+pub use migrations::{MigrationLists, Migrations, MigrationsError, VersionId};
+#[cfg(not(feature = "migrations"))]
+pub use no_migrations::{Field, Fields};
 pub use record::{Record, RecordCodec};
 #[cfg(feature = "write")]
 pub use reflect::encode_reflected;
+pub(crate) use reflect::first_difference;
 pub use reflect::{ReflectCodec, decode_reflected, decode_reflected_whole, description_of, resource_schema};
 pub use registry::{CodecRegistry, Codecs};
 pub use relation::{RelationshipCodec, RelationshipTargetCodec};
@@ -94,7 +107,7 @@ pub fn schema(type_path: &str, encoding: Encoding, version: u32, description: &s
 }
 
 /// Why bytes could not be turned into a value. The caller adds which file and object it was.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes are not what the codec wrote.
@@ -116,9 +129,10 @@ pub enum DecodeError {
         "unknown type `{0}`: register it (`app.register_type::<…>()` or a codec) in the game as in the cooker, or add the plugin that does"
     )]
     UnknownType(String),
-    /// The type changed since the package was cooked.
+    /// The type changed since the package was cooked, and nothing here reads its older form.
     #[error(
-        "`{type_path}` is not laid out as when the package was cooked (was: {was}; is: {is}); cook the package again"
+        "`{type_path}` is not laid out as when the package was cooked (was: {was}; is: {is}){}; cook the package again",
+        if cfg!(feature = "migrations") { "" } else { ", and this build has no migrations" }
     )]
     SchemaChanged {
         /// Which type.
@@ -127,6 +141,18 @@ pub enum DecodeError {
         was: String,
         /// Its layout in this app.
         is: String,
+    },
+    /// An older object does not become one of today's types.
+    #[cfg(feature = "migrations")]
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    /// A migration wants to look into components whose codec reads nothing but whole columns.
+    #[error(
+        "`{type_path}` is read by a codec of its own that migrations cannot look into; give the codec `ComponentCodec::decode_values`, or take the type out of the migration"
+    )]
+    NoValues {
+        /// Which type.
+        type_path: String,
     },
     /// A handle of the wrong asset type.
     #[error("reference {index} is not a `{expected}`; cook the package again")]
@@ -149,6 +175,18 @@ pub struct DecodeContext<'a> {
     pub handles: &'a [Option<UntypedHandle>],
     /// Attributes of meshes beyond Bevy's own, as given to the plugin.
     pub mesh_attributes: &'a [bevy_mesh::MeshVertexAttribute],
+}
+
+impl DecodeError {
+    /// What an older version was refused for by a codec that reads only its latest.
+    #[must_use]
+    pub fn version(type_path: &str, was: u32, is: u32) -> Self {
+        Self::SchemaChanged {
+            type_path: type_path.to_owned(),
+            was: format!("version {was}"),
+            is: format!("version {is}"),
+        }
+    }
 }
 
 impl DecodeContext<'_> {
@@ -211,4 +249,36 @@ pub trait ComponentCodec: Send + Sync + 'static {
     /// # Errors
     /// When the bytes are not such a column, or a reference leads nowhere.
     fn decode(&self, data: &[u8], rows: usize, context: &DecodeContext) -> Result<Box<dyn Column>, DecodeError>;
+
+    /// Reads a column that was written by `version`, an older one than [`schema`](Self::schema) has.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); by default [`DecodeError::SchemaChanged`], which names both versions.
+    fn decode_version(
+        &self,
+        version: u32,
+        data: &[u8],
+        rows: usize,
+        context: &DecodeContext,
+    ) -> Result<Box<dyn Column>, DecodeError> {
+        let _ = (data, rows);
+        let is = self.schema(context.registry).version;
+        Err(DecodeError::version(self.type_path(), version, is))
+    }
+
+    /// Reads a column, of the latest or an older version, as single values, for [`Migrations`] that look into them.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); by default [`DecodeError::NoValues`].
+    fn decode_values(
+        &self,
+        version: u32,
+        data: &[u8],
+        rows: usize,
+        context: &DecodeContext,
+    ) -> Result<Vec<Box<dyn bevy_reflect::Reflect>>, DecodeError> {
+        let _ = (version, data, rows, context);
+        let type_path = self.type_path().to_owned();
+        Err(DecodeError::NoValues { type_path })
+    }
 }

@@ -35,7 +35,8 @@ use crate::spawn::{Column, typed_column};
 /// }
 /// ```
 pub trait Record: Component + Reflect + TypePath + Sized {
-    /// Raise it whenever the written form changes, so that old packages are refused by name.
+    /// Raise it whenever the written form changes, so that old packages are refused by name, or read by
+    /// [`read_version`](Self::read_version).
     const VERSION: u32;
 
     /// Appends the value.
@@ -46,6 +47,31 @@ pub trait Record: Component + Reflect + TypePath + Sized {
     /// # Errors
     /// When the bytes are no such value.
     fn read(cursor: &mut Cursor) -> Result<Self, DecodeError>;
+
+    /// Reads what an older `version` wrote. Not called in a build without the feature `migrations`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); by default [`DecodeError::SchemaChanged`], which names both versions.
+    fn read_version(version: u32, cursor: &mut Cursor) -> Result<Self, DecodeError> {
+        let _ = cursor;
+        Err(DecodeError::version(Self::type_path(), version, Self::VERSION))
+    }
+}
+
+/// Reads a column of records, each with `read`.
+fn read_all<C>(
+    data: &[u8],
+    rows: usize,
+    mut read: impl FnMut(&mut Cursor) -> Result<C, DecodeError>,
+) -> Result<Vec<C>, DecodeError> {
+    let mut cursor = Cursor::new(data);
+    // A record may be empty, so the bytes do not bound the rows; the level's row limit does.
+    let mut values = Vec::with_capacity(rows);
+    for _ in 0..rows {
+        values.push(read(&mut cursor)?);
+    }
+    cursor.finish()?;
+    Ok(values)
 }
 
 /// The [`ComponentCodec`] of a [`Record`].
@@ -98,13 +124,35 @@ impl<C: Record> ComponentCodec for RecordCodec<C> {
     }
 
     fn decode(&self, data: &[u8], rows: usize, _: &DecodeContext) -> Result<Box<dyn Column>, DecodeError> {
-        let mut cursor = Cursor::new(data);
-        // A record may be empty, so the bytes do not bound the rows; the level's row limit does.
-        let mut values = Vec::with_capacity(rows);
-        for _ in 0..rows {
-            values.push(C::read(&mut cursor)?);
-        }
-        cursor.finish()?;
+        Ok(typed_column(read_all(data, rows, C::read)?))
+    }
+
+    #[cfg(feature = "migrations")]
+    fn decode_version(
+        &self,
+        version: u32,
+        data: &[u8],
+        rows: usize,
+        _: &DecodeContext,
+    ) -> Result<Box<dyn Column>, DecodeError> {
+        let values = read_all(data, rows, |cursor| C::read_version(version, cursor))?;
         Ok(typed_column(values))
+    }
+
+    #[cfg(feature = "migrations")]
+    fn decode_values(
+        &self,
+        version: u32,
+        data: &[u8],
+        rows: usize,
+        _: &DecodeContext,
+    ) -> Result<Vec<Box<dyn Reflect>>, DecodeError> {
+        read_all(data, rows, |cursor| {
+            let value = match version == C::VERSION {
+                true => C::read(cursor),
+                false => C::read_version(version, cursor),
+            };
+            Ok(Box::new(value?) as Box<dyn Reflect>)
+        })
     }
 }

@@ -16,8 +16,8 @@ use bevy_transform::components::Transform;
 use seamless_package::Role;
 
 use super::{
-    AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, Record, RecordCodec, ReflectCodec,
-    RelationshipCodec, RelationshipTargetCodec,
+    AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, MigrationLists, Migrations,
+    MigrationsError, Record, RecordCodec, ReflectCodec, RelationshipCodec, RelationshipTargetCodec,
 };
 use crate::{
     placed_row,
@@ -55,11 +55,15 @@ pub struct CodecRegistry {
     assets: HashMap<TypeId, Arc<ErasedAssetCodec>>,
     asset_paths: HashMap<&'static str, TypeId>,
     rows: RowSets,
+    migrations: MigrationLists,
 }
 
 impl CodecRegistry {
     fn with_builtin() -> Self {
         let mut this = Self::default();
+        if let Err(error) = this.migrations.add(Migrations::engine()) {
+            bevy_log::error!("{error}");
+        }
         this.add_record::<Transform>(Role::ALL);
         this.add_record::<bevy_transform::components::GlobalTransform>(Role::ALL);
         this.add_record::<bevy_transform::components::TransformTreeChanged>(Role::ALL);
@@ -159,6 +163,20 @@ impl CodecRegistry {
     /// Announces a set of components; see [`SpawnRow`].
     pub fn add_row<R: SpawnRow>(&mut self) {
         self.rows.add::<R>();
+    }
+
+    /// Adds the migrations of one owner.
+    ///
+    /// # Errors
+    /// When the list has a mistake, or is there already.
+    pub fn add_migrations(&mut self, list: Migrations) -> Result<(), MigrationsError> {
+        self.migrations.add(list)
+    }
+
+    /// The migrations, in the order in which they run.
+    #[must_use]
+    pub fn migrations(&self) -> &MigrationLists {
+        &self.migrations
     }
 
     /// The announced sets.

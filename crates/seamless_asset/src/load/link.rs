@@ -9,23 +9,21 @@ use bevy_ecs::{
     hierarchy::{ChildOf, Children},
 };
 use bevy_reflect::{Reflect, TypeRegistry};
-use seamless_package::{Export, ObjectRef, Package, RefTarget, Schema};
+use seamless_package::{Export, ObjectRef, Package, RefTarget};
 
 use super::{
     PostLoad, Verify,
+    classes::{AssetClass, Class, ClassLinker, ResourceClass},
     closure::{Need, Reach},
     task::{Job, LoadServices, Stop, Wanted},
     verify::Unverified,
 };
 use crate::{
-    codec::{
-        ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected_whole,
-        resource_schema,
-    },
+    codec::{DecodeContext, DecodeError, DecodedAsset},
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
-    level_data::{DecodedLevel, GroupTable, LEVEL_VERSION, LevelTable, check_columns},
-    linker::Linker as PackageLinker,
+    level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
+    linker::Linker,
     load::LoadState,
     objects::Slot,
     spawn::{Group, Values, typed_column},
@@ -33,7 +31,7 @@ use crate::{
 
 /// A package whose values are decoded.
 pub(super) struct LoadedPackage {
-    pub linker: Arc<PackageLinker>,
+    pub linker: Arc<Linker>,
     /// What it needs of other packages.
     pub needs: Vec<Need>,
     /// The imports that still are to be compared with the exports of their packages.
@@ -71,17 +69,7 @@ pub(crate) struct LoadedLevel {
     pub bytes: u64,
 }
 
-/// What a class of the package stands for in this app.
-enum Class {
-    Asset(Arc<ErasedAssetCodec>),
-    Component(Arc<dyn ComponentCodec>),
-    Resource(String),
-    Level,
-    /// Unknown here; an error only for an object whose role this app has.
-    Unknown(DecodeError),
-}
-
-struct Linker<'a> {
+struct Decoder<'a> {
     services: &'a LoadServices,
     job: &'a Job,
     file: &'a str,
@@ -89,6 +77,7 @@ struct Linker<'a> {
     reach: &'a Reach,
     tail: &'a [u8],
     registry: &'a TypeRegistry,
+    class_linker: ClassLinker<'a>,
     classes: Vec<Option<Class>>,
     imports: Vec<Option<UntypedHandle>>,
     unverified: Vec<Unverified>,
@@ -99,13 +88,16 @@ struct Linker<'a> {
 pub(super) fn decode(
     services: &LoadServices,
     job: &Job,
-    linker: Arc<PackageLinker>,
+    linker: Arc<Linker>,
     reach: &Reach,
     tail: &[u8],
 ) -> Result<LoadedPackage, Stop> {
     let registry = services.registry.read();
     let package = linker.package();
-    let mut decoder = Linker {
+    let class_linker = ClassLinker::new(&services.codecs, &registry);
+    let class = |index| Some(class_linker.class(package.schema(index)?));
+    let classes = (0..package.exports().len()).map(class).collect();
+    let mut decoder = Decoder {
         services,
         job,
         file: &job.path.to_string(),
@@ -113,12 +105,12 @@ pub(super) fn decode(
         reach,
         tail,
         registry: &registry,
-        classes: Vec::new(),
+        class_linker,
+        classes,
         imports: Vec::new(),
         unverified: Vec::new(),
         exports: vec![None; package.exports().len()],
     };
-    decoder.link_classes();
     decoder.link_imports()?;
     let mut assets = decoder.decode_assets()?;
     let mut post_load = PostLoad::new(services, &linker);
@@ -127,7 +119,7 @@ pub(super) fn decode(
         _ => None,
     };
     let wanted = decoder.wanted()?;
-    let Linker {
+    let Decoder {
         exports,
         mut unverified,
         ..
@@ -149,59 +141,9 @@ pub(super) fn decode(
     })
 }
 
-impl Linker<'_> {
+impl Decoder<'_> {
     fn error(&self, object: &str, kind: impl Into<LoadErrorKind>) -> Stop {
         Stop::from(LoadError::object(self.file, object, kind))
-    }
-
-    /// Finds the codec of each class, and compares its layout with the one in the package.
-    fn link_classes(&mut self) {
-        self.classes = (0..self.package.exports().len())
-            .map(|index| Some(self.class(self.package.schema(index)?)))
-            .collect();
-    }
-
-    fn class(&self, stored: &Schema) -> Class {
-        let codecs = self.services.codecs.read();
-        let path = stored.type_path.as_str();
-        let unknown = || DecodeError::UnknownType(path.to_owned());
-        let known = match Encoding::from_u8(stored.encoding) {
-            Some(Encoding::Level) => Ok((
-                Schema {
-                    version: LEVEL_VERSION,
-                    ..stored.clone()
-                },
-                Class::Level,
-            )),
-            Some(Encoding::Resource) => {
-                let known = self.registry.get_with_type_path(path).ok_or_else(unknown);
-                known.map(|known| {
-                    let is = resource_schema(known.type_info(), self.registry);
-                    (is, Class::Resource(path.to_owned()))
-                })
-            }
-            Some(Encoding::Asset) => {
-                let codec = codecs.asset_by_path(path).ok_or_else(unknown);
-                codec.map(|codec| (codec.schema(self.registry), Class::Asset(codec)))
-            }
-            Some(_) => {
-                let codec = codecs.component_by_path(path, self.registry);
-                codec.map(|codec| (codec.schema(self.registry), Class::Component(codec)))
-            }
-            None => {
-                let message = format!("encoding {} is unknown", stored.encoding);
-                Err(DecodeError::Malformed(message))
-            }
-        };
-        match known {
-            Ok((is, class)) if has_layout(stored, &is) => class,
-            Ok((is, _)) => Class::Unknown(DecodeError::SchemaChanged {
-                type_path: path.to_owned(),
-                was: format!("version {}, {}", stored.version, stored.description),
-                is: format!("version {}, {}", is.version, is.description),
-            }),
-            Err(error) => Class::Unknown(error),
-        }
     }
 
     fn link_imports(&mut self) -> Result<(), Stop> {
@@ -213,14 +155,17 @@ impl Linker<'_> {
             };
             let object = self.package.name_of(import.object).unwrap_or_default();
             let type_path = self.package.name_of(import.type_path).unwrap_or_default();
-            let unknown = || self.error(object, DecodeError::UnknownType(type_path.to_owned()));
-            let codec = self.services.codecs.read().asset_by_path(type_path);
+            let Some(type_path) = self.class_linker.today(type_path) else {
+                continue;
+            };
+            let unknown = || self.error(object, DecodeError::UnknownType(type_path.clone().into_owned()));
+            let codec = self.services.codecs.read().asset_by_path(&type_path);
             let codec = codec.ok_or_else(unknown)?;
             let acquired = self.services.objects.acquire_slot(import.object_id, codec.type_id);
             let (handle, slot) = acquired.ok_or_else(unknown)?;
             if self.job.verify == Verify::Deferred {
                 self.unverified
-                    .push(Unverified::new(slot, self.file, self.package, index));
+                    .push(Unverified::new(slot, self.file, self.package, index, &type_path));
             }
             if let Some(place) = self.imports.get_mut(index) {
                 *place = Some(handle);
@@ -239,11 +184,12 @@ impl Linker<'_> {
                 continue;
             }
             let name = self.package.name_of(export.name).unwrap_or_default();
-            let codec = match self.class_of(export) {
-                Some(Class::Asset(codec)) => codec.clone(),
-                Some(Class::Unknown(error)) => return Err(self.error(name, copy_error(error))),
+            let class = match self.class_of(export) {
+                Some(Class::Asset(class)) => class,
+                Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
                 _ => continue,
             };
+            let codec = &class.codec;
             let unknown = || self.error(name, DecodeError::UnknownType(codec.type_path.to_owned()));
             if self.job.wanted == (Wanted::Level { assets: false }) {
                 let handle = self.services.objects.acquire(export.object_id, codec.type_id);
@@ -255,7 +201,7 @@ impl Linker<'_> {
             let claim = claim.ok_or_else(unknown)?;
             let (handle, slot) = claim.into_parts();
             if let Some(slot) = slot {
-                let value = self.decode_asset(index, export, name, &codec)?;
+                let value = self.decode_asset(index, export, name, class)?;
                 assets.push(LoadedAsset {
                     slot,
                     asset: handle.id(),
@@ -308,7 +254,7 @@ impl Linker<'_> {
         index: usize,
         export: &Export,
         name: &str,
-        codec: &ErasedAssetCodec,
+        class: &AssetClass,
     ) -> Result<Box<dyn DecodedAsset>, Stop> {
         let bad = |error| self.error(name, LoadErrorKind::Package(error));
         let data = self
@@ -322,7 +268,7 @@ impl Linker<'_> {
         }
         let handles = self.references(index);
         let context = self.context(&[], &handles);
-        codec
+        class
             .decode(&data, bulk, &context)
             .map_err(|error| self.error(name, error))
     }
@@ -359,7 +305,7 @@ impl Linker<'_> {
             }
             match self.class_of(export) {
                 Some(Class::Level) => found = Some(index),
-                Some(Class::Resource(type_path)) => resources.push(self.decode_resource(index, type_path)?),
+                Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class)?),
                 _ => {}
             }
         }
@@ -374,18 +320,15 @@ impl Linker<'_> {
         self.decode_table(name, index, table, resources, post_load)
     }
 
-    fn decode_resource(&self, index: usize, type_path: &str) -> Result<Box<dyn Reflect>, Stop> {
+    fn decode_resource(&self, index: usize, class: &ResourceClass) -> Result<Option<Box<dyn Reflect>>, Stop> {
         let data = self
             .package
             .export_data(index, self.tail, self.tail_offset())
-            .map_err(|error| self.error(type_path, LoadErrorKind::Package(error)))?;
-        let registration = self
-            .registry
-            .get_with_type_path(type_path)
-            .ok_or_else(|| self.error(type_path, DecodeError::UnknownType(type_path.to_owned())))?;
+            .map_err(|error| self.error(&class.type_path, LoadErrorKind::Package(error)))?;
         let handles = self.references(index);
-        decode_reflected_whole(registration, &data, &self.context(&[], &handles))
-            .map_err(|error| self.error(type_path, error))
+        class
+            .decode(&data, &self.context(&[], &handles))
+            .map_err(|error| self.error(&class.type_path, error))
     }
 
     fn decode_table(
@@ -453,18 +396,24 @@ impl Linker<'_> {
             if !column.role.intersects(self.services.role) {
                 continue;
             }
-            let codec = match self.classes.get(column.class as usize).and_then(Option::as_ref) {
-                Some(Class::Component(codec)) => codec,
-                Some(Class::Unknown(error)) => return Err(self.error(name, copy_error(error))),
+            let class = match self.classes.get(column.class as usize).and_then(Option::as_ref) {
+                Some(Class::Component(class)) => class,
+                #[cfg(feature = "migrations")]
+                Some(Class::Dropped) => continue,
+                Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
                 _ => {
                     let message = format!("export {} is no component class", column.class);
                     return Err(self.error(name, DecodeError::Malformed(message)));
                 }
             };
-            let decoded = codec.decode(column.data, rows.len(), context);
-            let object = || format!("{name}.{}", codec.type_path());
-            let decoded = decoded.map_err(|error| self.error(&object(), error))?;
-            columns.push(post_load.column(&object, decoded)?);
+            let object = || format!("{name}.{}", class.type_path);
+            let mut decoded = Vec::new();
+            class
+                .decode(column.data, rows.len(), context, &mut decoded)
+                .map_err(|error| self.error(&object(), error))?;
+            for column in decoded {
+                columns.push(post_load.column(&object, column)?);
+            }
         }
         if columns
             .iter()
@@ -480,22 +429,5 @@ impl Linker<'_> {
             entities: rows.to_vec(),
             values,
         })
-    }
-}
-
-fn has_layout(stored: &Schema, is: &Schema) -> bool {
-    is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash
-}
-
-/// A class's error is reported for the first object that needs the class, and the class may have many.
-fn copy_error(error: &DecodeError) -> DecodeError {
-    match error {
-        DecodeError::UnknownType(name) => DecodeError::UnknownType(name.clone()),
-        DecodeError::SchemaChanged { type_path, was, is } => DecodeError::SchemaChanged {
-            type_path: type_path.clone(),
-            was: was.clone(),
-            is: is.clone(),
-        },
-        other => DecodeError::Malformed(other.to_string()),
     }
 }

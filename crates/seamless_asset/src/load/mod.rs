@@ -13,6 +13,7 @@
 #[path = "../bench_support.rs"]
 pub mod bench_support;
 mod budget;
+mod classes;
 mod closure;
 mod instance;
 mod link;

@@ -10,7 +10,7 @@ use seamless_package::ObjectId;
 
 use super::{closure::Need, link::LoadedAsset, task::LoadServices, verify::Unverified};
 use crate::{
-    codec::decoded,
+    codec::created,
     error::{LoadError, LoadErrorKind},
     linker::Linker,
     spawn::{Column, typed_column, values},
@@ -84,7 +84,7 @@ impl<'a> PostLoad<'a> {
                 asset: handle.id(),
                 name: name.to_owned(),
                 bytes: size_of::<A>() as u64,
-                value: decoded(value),
+                value: created(value),
             });
         }
         self.outcome.handles.push(handle.clone());

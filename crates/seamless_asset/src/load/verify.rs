@@ -27,13 +27,8 @@ pub(super) struct Unverified {
 }
 
 impl Unverified {
-    pub fn new(slot: Slot, file: &str, package: &Package, index: usize) -> Self {
-        let [from, object, type_path] = [
-            package.import_package(index),
-            package.import_name(index),
-            package.import_type(index),
-        ]
-        .map(Option::unwrap_or_default);
+    pub fn new(slot: Slot, file: &str, package: &Package, index: usize, type_path: &str) -> Self {
+        let [from, object] = [package.import_package(index), package.import_name(index)].map(Option::unwrap_or_default);
         Self::requested(slot, file, from, object, type_path)
     }
 

@@ -27,6 +27,9 @@ use seamless_package::{Role, Schema};
 use serde::{Deserialize, Serialize, de::DeserializeSeed};
 
 pub use self::describe::description_of;
+pub(crate) use self::describe::first_difference;
+#[cfg(feature = "migrations")]
+pub(super) use self::describe::{SchemaField, SchemaNode, SchemaShape, SchemaTree, is_option};
 use self::rows::RowDecoder;
 use super::{ComponentCodec, DecodeContext, DecodeError, Encoding, schema};
 #[cfg(feature = "write")]
@@ -112,18 +115,28 @@ impl ComponentCodec for ReflectCodec {
         let mut decoder = RowDecoder::new(&self.registration, context);
         for _ in 0..rows {
             let mut value = decoder.next(&mut rest)?;
-            let mut mapper = EntityOfRow {
-                entities: context.entities,
-                missing: None,
-            };
-            self.component.map_entities(&mut *value, &mut mapper);
-            if let Some(missing) = mapper.missing {
-                return Err(DecodeError::Malformed(format!("entity {missing} is not in the level")));
-            }
+            map_rows(&self.component, &mut *value, context)?;
             values.push(value);
         }
         check_end(rest)?;
         reflected_column(values, self.type_id())
+    }
+}
+
+/// Replaces the rows in a component by the level's entities.
+pub(super) fn map_rows(
+    component: &ReflectComponent,
+    value: &mut dyn Reflect,
+    context: &DecodeContext,
+) -> Result<(), DecodeError> {
+    let mut mapper = EntityOfRow {
+        entities: context.entities,
+        missing: None,
+    };
+    component.map_entities(value, &mut mapper);
+    match mapper.missing {
+        None => Ok(()),
+        Some(missing) => Err(DecodeError::Malformed(format!("entity {missing} is not in the level"))),
     }
 }
 
@@ -151,8 +164,8 @@ impl EntityMapper for EntityOfRow<'_> {
 }
 
 /// A handle inside a reflected value.
-#[derive(Serialize, Deserialize)]
-enum StoredHandle {
+#[derive(Serialize, Deserialize, Clone, Copy)]
+pub(super) enum StoredHandle {
     /// An object, by index in the export's reference list.
     Object(u32),
     /// An asset that is none of the package's, by its constant UUID.
@@ -161,8 +174,8 @@ enum StoredHandle {
 
 /// How deep values may be nested. Deserialisers call themselves for every level, and a forged package must not exhaust
 /// the stack.
-const MAX_DEPTH: usize = 128;
-const TOO_DEEP: &str = "it is nested too deep, in more than 128 others";
+pub(super) const MAX_DEPTH: usize = 128;
+pub(super) const TOO_DEEP: &str = "it is nested too deep, in more than 128 others";
 
 /// Reads handles, and counts how deep the value is nested.
 struct HandleReader<'a, 'b> {
@@ -215,7 +228,7 @@ impl ReflectDeserializerProcessor for HandleReader<'_, '_> {
     }
 }
 
-fn read_handle(
+pub(super) fn read_handle(
     reflect_handle: &ReflectHandle,
     stored: StoredHandle,
     context: &DecodeContext,
@@ -262,7 +275,7 @@ pub fn decode_reflected_whole(
     Ok(value)
 }
 
-fn check_end(rest: &[u8]) -> Result<(), DecodeError> {
+pub(super) fn check_end(rest: &[u8]) -> Result<(), DecodeError> {
     if rest.is_empty() {
         Ok(())
     } else {
@@ -399,6 +412,6 @@ fn clone_value(value: &dyn Reflect, registration: &TypeRegistration) -> Result<B
 
 /// The schema of a level's resource of this type.
 #[must_use]
-pub fn resource_schema(info: &TypeInfo, registry: &TypeRegistry) -> Schema {
+pub fn resource_schema(info: &'static TypeInfo, registry: &TypeRegistry) -> Schema {
     schema(info.type_path(), Encoding::Resource, 1, &description_of(info, registry))
 }

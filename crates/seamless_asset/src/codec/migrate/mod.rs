@@ -1,0 +1,27 @@
+//! The slow road: objects that were cooked with an older layout, read by the schema that was stored with them, changed by the
+//! app's [`Migrations`](super::Migrations), and made into the types of today.
+//!
+//! ```text
+//! bytes ── read (by the stored schema) ──► Value ── ops (pending entries, oldest first) ──► Values ── convert ──► today's types
+//! ```
+//!
+//! Whether a class needs it is decided once per package ([`Migrator::for_class`]); all others take the fast road and pay nothing.
+
+mod class;
+mod convert;
+mod error;
+mod ops;
+mod own;
+mod parse;
+mod plan;
+mod read;
+#[cfg(test)]
+mod tests;
+mod value;
+mod widen;
+
+pub(crate) use class::Migrator;
+pub use error::MigrateError;
+pub(in crate::codec) use ops::{Op, Step};
+pub(crate) use plan::{Fate, Plan};
+pub use value::{Field, Fields};

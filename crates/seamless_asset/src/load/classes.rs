@@ -1,0 +1,346 @@
+//! What the classes of a package stand for in this app, and how their objects are read. See [`ClassLinker`].
+
+use std::{borrow::Cow, sync::Arc};
+
+use bevy_reflect::{Reflect, TypeRegistry};
+use seamless_package::Schema;
+
+#[cfg(feature = "migrations")]
+use crate::codec::{Fate, MigrateError, MigrationLists, Migrator, Plan, VersionId};
+use crate::{
+    codec::{
+        Codecs, ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec,
+        decode_reflected_whole, first_difference, resource_schema,
+    },
+    level_data::LEVEL_VERSION,
+    spawn::Column,
+};
+
+/// What a class of the package stands for in this app.
+pub(super) enum Class {
+    Asset(AssetClass),
+    Component(ComponentClass),
+    Resource(ResourceClass),
+    Level,
+    /// Its objects are left out by a migration.
+    #[cfg(feature = "migrations")]
+    Dropped,
+    /// Unknown here; an error only for an object whose role this app has.
+    Unknown(DecodeError),
+}
+
+/// A class of assets.
+pub(super) struct AssetClass {
+    pub codec: Arc<ErasedAssetCodec>,
+    road: AssetRoad,
+}
+
+enum AssetRoad {
+    Fast,
+    /// By the codec, if it knows this older version.
+    #[cfg(feature = "migrations")]
+    Version(u32),
+    #[cfg(feature = "migrations")]
+    Migrate(Migrator),
+}
+
+impl AssetClass {
+    /// Reads an asset.
+    pub fn decode(
+        &self,
+        data: &[u8],
+        bulk: Vec<Vec<u8>>,
+        context: &DecodeContext,
+    ) -> Result<Box<dyn DecodedAsset>, DecodeError> {
+        match &self.road {
+            AssetRoad::Fast => self.codec.decode(data, bulk, context),
+            #[cfg(feature = "migrations")]
+            AssetRoad::Version(version) => self.codec.decode_version(*version, data, bulk, context),
+            #[cfg(feature = "migrations")]
+            AssetRoad::Migrate(migrator) => self.codec.decode_layout(data, bulk, &|data| {
+                let value = migrator.object(data, context)?;
+                value.ok_or_else(|| DecodeError::UnknownType(self.codec.type_path.to_owned()))
+            }),
+        }
+    }
+}
+
+/// A class of components.
+pub(super) struct ComponentClass {
+    /// What it was called.
+    pub type_path: String,
+    road: ComponentRoad,
+}
+
+enum ComponentRoad {
+    Fast(Arc<dyn ComponentCodec>),
+    /// By the codec, if it knows this older version.
+    #[cfg(feature = "migrations")]
+    Version(Arc<dyn ComponentCodec>, u32),
+    #[cfg(feature = "migrations")]
+    Migrate(Migrator),
+}
+
+impl ComponentClass {
+    /// Reads a column and appends it to `columns`; migrations may have made none of it, or several.
+    pub fn decode(
+        &self,
+        data: &[u8],
+        rows: usize,
+        context: &DecodeContext,
+        columns: &mut Vec<Box<dyn Column>>,
+    ) -> Result<(), DecodeError> {
+        match &self.road {
+            ComponentRoad::Fast(codec) => columns.push(codec.decode(data, rows, context)?),
+            #[cfg(feature = "migrations")]
+            ComponentRoad::Version(codec, version) => {
+                columns.push(codec.decode_version(*version, data, rows, context)?);
+            }
+            #[cfg(feature = "migrations")]
+            ComponentRoad::Migrate(migrator) => columns.append(&mut migrator.columns(data, rows, context)?),
+        }
+        Ok(())
+    }
+}
+
+/// A class of resources.
+pub(super) struct ResourceClass {
+    /// What it is called today.
+    pub type_path: String,
+    #[cfg(feature = "migrations")]
+    migrator: Option<Migrator>,
+}
+
+impl ResourceClass {
+    /// Reads a resource; `None` when a migration leaves it out.
+    pub fn decode(&self, data: &[u8], context: &DecodeContext) -> Result<Option<Box<dyn Reflect>>, DecodeError> {
+        #[cfg(feature = "migrations")]
+        if let Some(migrator) = &self.migrator {
+            return migrator.object(data, context);
+        }
+        let registration = context.registry.get_with_type_path(&self.type_path);
+        let registration = registration.ok_or_else(|| DecodeError::UnknownType(self.type_path.clone()))?;
+        decode_reflected_whole(registration, data, context).map(Some)
+    }
+}
+
+/// Finds the codec of each class, and compares its layout with the one in the package.
+pub(super) struct ClassLinker<'a> {
+    codecs: &'a Codecs,
+    registry: &'a TypeRegistry,
+    #[cfg(feature = "migrations")]
+    plan: Plan,
+}
+
+impl<'a> ClassLinker<'a> {
+    pub fn new(codecs: &'a Codecs, registry: &'a TypeRegistry) -> Self {
+        Self {
+            codecs,
+            registry,
+            #[cfg(feature = "migrations")]
+            plan: {
+                let codecs = codecs.read();
+                Plan::new(codecs.migrations(), &pending(codecs.migrations()))
+            },
+        }
+    }
+
+    /// What a type of the package is called today; `None` when its objects are left out.
+    #[cfg(feature = "migrations")]
+    pub fn today<'p>(&self, type_path: &'p str) -> Option<Cow<'p, str>> {
+        match self.plan.fate(type_path) {
+            Fate::Dropped => None,
+            Fate::Is(today) => Some(Cow::Owned(today)),
+            Fate::Split => Some(self.plan.renamed(type_path)),
+        }
+    }
+
+    /// What a type of the package is called today.
+    #[cfg(not(feature = "migrations"))]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "with migrations types can be renamed and dropped"
+    )]
+    pub fn today<'p>(&self, type_path: &'p str) -> Option<Cow<'p, str>> {
+        Some(Cow::Borrowed(type_path))
+    }
+
+    /// What a class stands for.
+    pub fn class(&self, stored: &Schema) -> Class {
+        self.link(stored).unwrap_or_else(Class::Unknown)
+    }
+
+    fn link(&self, stored: &Schema) -> Result<Class, DecodeError> {
+        let unknown = || DecodeError::Malformed(format!("encoding {} is unknown", stored.encoding));
+        let encoding = Encoding::from_u8(stored.encoding).ok_or_else(unknown)?;
+        if encoding == Encoding::Level {
+            return match stored.version {
+                LEVEL_VERSION => Ok(Class::Level),
+                version => Err(DecodeError::version(&stored.type_path, version, LEVEL_VERSION)),
+            };
+        }
+        #[cfg(feature = "migrations")]
+        if let Some(class) = self.fate(stored, encoding) {
+            return class;
+        }
+        let path = self.today(&stored.type_path).unwrap_or_default();
+        match encoding {
+            Encoding::Resource => self.resource(stored, &path).map(Class::Resource),
+            Encoding::Asset => self.asset(stored, &path).map(Class::Asset),
+            _ => {
+                let codec = self.codecs.read().component_by_path(&path, self.registry)?;
+                let road = self.component(stored, encoding, codec)?;
+                Ok(component(stored, road))
+            }
+        }
+    }
+}
+
+fn component(stored: &Schema, road: ComponentRoad) -> Class {
+    Class::Component(ComponentClass {
+        type_path: stored.type_path.clone(),
+        road,
+    })
+}
+
+/// Without migrations there is the fast road, or none.
+#[cfg(not(feature = "migrations"))]
+impl ClassLinker<'_> {
+    fn asset(&self, stored: &Schema, path: &str) -> Result<AssetClass, DecodeError> {
+        let codec = self.codecs.read().asset_by_path(path);
+        let codec = codec.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
+        same_layout(stored, &codec.schema(self.registry))?;
+        let road = AssetRoad::Fast;
+        Ok(AssetClass { codec, road })
+    }
+
+    fn component(
+        &self,
+        stored: &Schema,
+        _: Encoding,
+        codec: Arc<dyn ComponentCodec>,
+    ) -> Result<ComponentRoad, DecodeError> {
+        same_layout(stored, &codec.schema(self.registry))?;
+        Ok(ComponentRoad::Fast(codec))
+    }
+
+    fn resource(&self, stored: &Schema, path: &str) -> Result<ResourceClass, DecodeError> {
+        let known = self.registry.get_with_type_path(path);
+        let known = known.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
+        same_layout(stored, &resource_schema(known.type_info(), self.registry))?;
+        let type_path = path.to_owned();
+        Ok(ResourceClass { type_path })
+    }
+}
+
+/// With migrations the fast road is for what is as it would be cooked today and no migration touches.
+#[cfg(feature = "migrations")]
+impl ClassLinker<'_> {
+    /// What becomes of a class that is one of today's no more; `None` when it is.
+    fn fate(&self, stored: &Schema, encoding: Encoding) -> Option<Result<Class, DecodeError>> {
+        match self.plan.fate(&stored.type_path) {
+            Fate::Is(_) => None,
+            Fate::Dropped => Some(Ok(Class::Dropped)),
+            Fate::Split => Some(match encoding {
+                Encoding::Reflect => self.migrator(stored, false).and_then(|migrator| {
+                    let migrator = migrator.ok_or_else(|| DecodeError::UnknownType(stored.type_path.clone()))?;
+                    Ok(component(stored, ComponentRoad::Migrate(migrator)))
+                }),
+                Encoding::Asset | Encoding::Resource => Err(DecodeError::from(MigrateError::Split {
+                    type_path: stored.type_path.clone(),
+                    message: "is no component".into(),
+                })),
+                _ => return None,
+            }),
+        }
+    }
+
+    fn migrator(&self, stored: &Schema, is_current: bool) -> Result<Option<Migrator>, DecodeError> {
+        Migrator::for_class(stored, is_current, &self.plan, self.registry)
+    }
+
+    fn asset(&self, stored: &Schema, path: &str) -> Result<AssetClass, DecodeError> {
+        let codec = self.codecs.read().asset_by_path(path);
+        let codec = codec.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
+        let is = codec.schema(self.registry);
+        let road = if stored.version != is.version {
+            AssetRoad::Version(stored.version)
+        } else if codec.is_reflected() {
+            let migrator = self.migrator(stored, has_layout(stored, &is))?;
+            migrator.map_or(AssetRoad::Fast, AssetRoad::Migrate)
+        } else {
+            same_layout(stored, &is)?;
+            AssetRoad::Fast
+        };
+        Ok(AssetClass { codec, road })
+    }
+
+    fn component(
+        &self,
+        stored: &Schema,
+        encoding: Encoding,
+        codec: Arc<dyn ComponentCodec>,
+    ) -> Result<ComponentRoad, DecodeError> {
+        let is = codec.schema(self.registry);
+        if encoding == Encoding::Reflect {
+            let migrator = self.migrator(stored, has_layout(stored, &is))?;
+            return Ok(migrator.map_or_else(|| ComponentRoad::Fast(codec), ComponentRoad::Migrate));
+        }
+        // What a handle is of may be called otherwise.
+        let was = Schema {
+            description: self.plan.renamed(&stored.description).into_owned(),
+            ..stored.clone()
+        };
+        let is_of_version = is.encoding == stored.encoding && is.version == stored.version;
+        if is.encoding != stored.encoding || (is_of_version && was.description != is.description) {
+            return Err(changed(stored, &is));
+        }
+        Ok(match Migrator::for_codec(stored, &codec, &self.plan, self.registry) {
+            Some(migrator) => ComponentRoad::Migrate(migrator),
+            None if is_of_version => ComponentRoad::Fast(codec),
+            None => ComponentRoad::Version(codec, stored.version),
+        })
+    }
+
+    fn resource(&self, stored: &Schema, path: &str) -> Result<ResourceClass, DecodeError> {
+        let known = self.registry.get_with_type_path(path);
+        let known = known.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
+        let is = resource_schema(known.type_info(), self.registry);
+        Ok(ResourceClass {
+            type_path: path.to_owned(),
+            migrator: self.migrator(stored, has_layout(stored, &is))?,
+        })
+    }
+}
+
+/// Packages do not say how far in each list they have come: all of it is new to them.
+#[cfg(feature = "migrations")]
+fn pending(lists: &MigrationLists) -> Vec<(VersionId, core::ops::Range<usize>)> {
+    lists.iter().map(|list| (list.id(), 0..list.names().len())).collect()
+}
+
+fn has_layout(stored: &Schema, is: &Schema) -> bool {
+    is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash
+}
+
+fn same_layout(stored: &Schema, is: &Schema) -> Result<(), DecodeError> {
+    if has_layout(stored, is) {
+        Ok(())
+    } else {
+        Err(changed(stored, is))
+    }
+}
+
+fn changed(stored: &Schema, is: &Schema) -> DecodeError {
+    let in_words = |schema: &Schema, layout: String| {
+        let encoding = Encoding::from_u8(schema.encoding).map_or_else(String::new, |encoding| format!("{encoding:?}"));
+        format!("{encoding} version {}, {layout}", schema.version)
+    };
+    let (was, now) = first_difference(&stored.description, &is.description);
+    DecodeError::SchemaChanged {
+        type_path: stored.type_path.clone(),
+        was: in_words(stored, was),
+        is: in_words(is, now),
+    }
+}
