@@ -88,7 +88,14 @@ impl<'a> Cursor<'a> {
         Self { bytes, offset: 0 }
     }
 
+    /// Starts at the first of `bytes`, which is byte `offset` of what errors speak of.
+    #[inline]
+    pub(crate) fn at(bytes: &'a [u8], offset: usize) -> Self {
+        Self { bytes, offset }
+    }
+
     /// Bytes read so far.
+    #[inline]
     pub fn offset(&self) -> usize {
         self.offset
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::BitOr;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Identity of an object: the xxh3-64 hash of its package's path, a NUL byte and its name.
 ///
@@ -15,12 +15,30 @@ pub struct ObjectId(pub u64);
 impl ObjectId {
     /// The id of `object` in `package`.
     pub fn new(package: &str, object: &str) -> Self {
+        // Hashing in one go is several times cheaper than in parts, and opening a package hashes every path.
+        if let Some(path) = join(&mut [0; JOINED], package, object) {
+            return Self(xxh3_64(path));
+        }
         let mut hash = Xxh3::new();
         hash.update(package.as_bytes());
         hash.update(&[0]);
         hash.update(object.as_bytes());
         Self(hash.digest())
     }
+}
+
+/// Bytes of the paths that are joined without an allocation; nearly all are shorter.
+const JOINED: usize = 240;
+
+fn join<'a>(buffer: &'a mut [u8; JOINED], package: &str, object: &str) -> Option<&'a [u8]> {
+    let len = package.len().checked_add(1)?.checked_add(object.len())?;
+    let path = buffer.get_mut(..len)?;
+    let (head, tail) = path.split_at_mut_checked(package.len())?;
+    let (nul, tail) = tail.split_first_mut()?;
+    head.copy_from_slice(package.as_bytes());
+    *nul = 0;
+    tail.copy_from_slice(object.as_bytes());
+    Some(path)
 }
 
 impl fmt::Display for ObjectId {
