@@ -196,7 +196,7 @@ fn field(layout: &[(&str, usize)], name: &str) -> (usize, usize) {
 fn put(bytes: &mut [u8], base: usize, layout: &[(&str, usize)], name: &str, value: u64) {
     let (offset, size) = field(layout, name);
     let start = base + offset;
-    bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
+    bytes[start..start + size].copy_from_slice(&u128::from(value).to_le_bytes()[..size]);
 }
 
 /// Offset of an export's entry.

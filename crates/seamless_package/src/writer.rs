@@ -286,12 +286,12 @@ impl PackageWriter {
 
     /// Adds an object of this package; its name and id are new.
     fn push_own(&mut self, export: WrittenExport) -> Result<ObjectRef, WriteError> {
+        let path = object_path(&self.parts.package, &export.name);
+        self.check_new(export.object_id, &export.name, &path)?;
         if self.parts.exports.last().is_some_and(|last| last.forced.is_some()) {
             let object = export.name;
             return Err(WriteError::AfterForced { object });
         }
-        let path = object_path(&self.parts.package, &export.name);
-        self.check_new(export.object_id, &export.name, &path)?;
         self.push(export)
     }
 

@@ -127,24 +127,33 @@ fn frames_that_claim_much_cost_nothing() {
     }
 }
 
+/// One compressed block: as many sequences of one literal and a match of at least 65 539 bytes, for two bytes of the file each.
+fn long_matches(sequences: u32) -> Vec<u8> {
+    // The literals: one byte, repeated.
+    let literals = (1 | 3 << 2 | sequences << 4).to_le_bytes();
+    let mut block = [&literals[..3], b"x"].concat();
+    block.extend([128 + (sequences >> 8) as u8, sequences as u8]);
+    // All three tables hold one symbol: one literal, the offset before, the longest match.
+    block.extend([0b0101_0100, 1, 0, 52]);
+    // The extra length of each match, and the bit that ends them.
+    block.resize(block.len() + 2 * sequences as usize, 0);
+    block.push(1);
+    let header = (1 | 2 << 1 | (block.len() as u32) << 3).to_le_bytes();
+    [&header[..3], &block[..]].concat()
+}
+
 #[test]
-fn a_block_that_decodes_to_gigabytes_is_stopped() {
-    // One literal, then sequences of 0 literals and a match of 65 539 bytes and more: 2 bytes of the file each.
-    let mut block = vec![0b0000_1000, b'x', 0xff, 0x80, 0x00];
-    // All three tables hold one symbol: no literals, the first offset code, the longest match.
-    block.extend([0b0101_0100, 0, 0, 52]);
-    block.resize(900, 0xff);
-    let size = block.len() as u32;
-    let header = (1 | 2 << 1 | size << 3).to_le_bytes();
-    let rest = [&header[..3], &block[..]].concat();
-    let raw_size = 900 * 32_768;
-    for window in [None, Some(14 << 3)] {
-        let file = framed(&frame(raw_size, window, &rest), raw_size);
-        let package = Package::parse(&file, &Limits::default()).unwrap();
-        assert!(package.export_data(1, &file, 0).is_err());
-        let cost = cost(&file);
-        assert!(cost < LITTLE, "{window:?}: {cost}");
-    }
+fn a_block_that_decodes_to_megabytes_is_stopped() {
+    let file = |sequences, raw_size| framed(&frame(raw_size, Some(7 << 3), &long_matches(sequences)), raw_size);
+    let small = file(1, 65_540);
+    let package = Package::parse(&small, &Limits::default()).unwrap();
+    assert_eq!(*package.export_data(1, &small, 0).unwrap(), [b'x'; 65_540]);
+    // 440 of them would be 29 MB out of one block, which may have 128 KiB.
+    let large = file(440, 440 * 65_540);
+    let package = Package::parse(&large, &Limits::default()).unwrap();
+    let error = package.export_data(1, &large, 0).unwrap_err();
+    assert!(matches!(error, PackageError::Decompress { .. }), "{error}");
+    assert!(cost(&large) < LITTLE);
 }
 
 #[test]
