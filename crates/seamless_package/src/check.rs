@@ -2,11 +2,12 @@
 
 use crate::codec::{Codec, check_sizes};
 use crate::error::{PackageError, Place};
-use crate::id::{ObjectId, ObjectRef, RefTarget};
+use crate::id::{ObjectId, ObjectRef, PackageSeed, RefTarget};
 use crate::limits::Limits;
 use crate::names::Names;
 use crate::summary::Summary;
-use crate::tables::{Bulk, Export, Import, NameIndex, Origin};
+use crate::tables::{Bulk, Export, Import, Origin};
+use std::iter;
 
 /// The tables of a package, read but not yet believed.
 pub(crate) struct Tables<'a> {
@@ -30,6 +31,8 @@ struct Progress {
     total_raw: u64,
     /// Length of each export's chain of outers, itself included.
     depths: Vec<u32>,
+    /// Of this package, then of each origin.
+    seeds: Vec<PackageSeed>,
     /// Origin and index there of every forced export so far.
     forced: Vec<(u32, u32)>,
 }
@@ -49,6 +52,8 @@ impl Tables<'_> {
         }
         self.check_origins()?;
         let summary = self.summary;
+        let origins = self.origins.iter().map(|origin| origin.package);
+        let packages = iter::once(summary.package_name).chain(origins);
         let mut progress = Progress {
             next_ref: 0,
             next_bulk: 0,
@@ -57,6 +62,7 @@ impl Tables<'_> {
             bulk_end: summary.bulk_offset,
             total_raw: 0,
             depths: Vec::with_capacity(self.exports.len()),
+            seeds: packages.map(|name| PackageSeed::new(self.names.known(name))).collect(),
             forced: Vec::new(),
         };
         for (index, export) in self.exports.iter().enumerate() {
@@ -126,28 +132,20 @@ impl Tables<'_> {
 
     /// Own objects first, forced exports behind them, each under the id that it has where it is from.
     fn check_identity(&self, export: &Export, progress: &mut Progress) -> Rule {
-        let package = if export.is_forced() {
+        if export.is_forced() {
             progress.forced.push((export.origin, export.origin_index));
-            self.origin(export.origin)
-                .ok_or("the origin is not in the origin table")?
         } else {
             rule(progress.forced.is_empty(), "an own object follows a forced export")?;
             rule(export.origin_index == 0, "an own object has an index elsewhere")?;
-            self.summary.package_name
-        };
-        let package = self.names.known(package);
+        }
+        let seed = progress.seeds.get(export.origin as usize);
+        let seed = seed.ok_or("the origin is not in the origin table")?;
         let missing = "the name is not in the name table";
         let name = self.names.get(export.name).ok_or(missing)?;
         rule(
-            export.object_id == ObjectId::new(package, name),
+            export.object_id == seed.id(name),
             "the object id is not that of the path",
         )
-    }
-
-    /// Path of the origin with this number, counted from 1.
-    fn origin(&self, number: u32) -> Option<NameIndex> {
-        let origin = self.origins.get(number.checked_sub(1)? as usize)?;
-        Some(origin.package)
     }
 
     /// Class before instance and outer before inner; a class stands alone.

@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::ops::BitOr;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Identity of an object: the xxh3-64 hash of its package's path, a NUL byte and its name.
+/// Identity of an object: the xxh3-64 hash of its name, seeded with that of its package's path.
 ///
 /// Identity everywhere is this id. An index into a table is only an accelerator, valid together with the package's
 /// [`content_hash`](crate::Summary::content_hash), because every edit of the content shifts indices. The writer refuses
@@ -15,30 +15,23 @@ pub struct ObjectId(pub u64);
 impl ObjectId {
     /// The id of `object` in `package`.
     pub fn new(package: &str, object: &str) -> Self {
-        // Hashing in one go is several times cheaper than in parts, and opening a package hashes every path.
-        if let Some(path) = join(&mut [0; JOINED], package, object) {
-            return Self(xxh3_64(path));
-        }
-        let mut hash = Xxh3::new();
-        hash.update(package.as_bytes());
-        hash.update(&[0]);
-        hash.update(object.as_bytes());
-        Self(hash.digest())
+        PackageSeed::new(package).id(object)
     }
 }
 
-/// Bytes of the paths that are joined without an allocation; nearly all are shorter.
-const JOINED: usize = 240;
+/// What all ids of a package have in common. Opening a package checks the id of every object, so its path is hashed once,
+/// and nothing is copied together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PackageSeed(u64);
 
-fn join<'a>(buffer: &'a mut [u8; JOINED], package: &str, object: &str) -> Option<&'a [u8]> {
-    let len = package.len().checked_add(1)?.checked_add(object.len())?;
-    let path = buffer.get_mut(..len)?;
-    let (head, tail) = path.split_at_mut_checked(package.len())?;
-    let (nul, tail) = tail.split_first_mut()?;
-    head.copy_from_slice(package.as_bytes());
-    *nul = 0;
-    tail.copy_from_slice(object.as_bytes());
-    Some(path)
+impl PackageSeed {
+    pub(crate) fn new(package: &str) -> Self {
+        Self(xxh3_64(package.as_bytes()))
+    }
+
+    pub(crate) fn id(self, object: &str) -> ObjectId {
+        ObjectId(xxh3_64_with_seed(object.as_bytes(), self.0))
+    }
 }
 
 impl fmt::Display for ObjectId {

@@ -8,7 +8,7 @@ use crate::versions::VersionId;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// A name is empty or holds a NUL character, which separates package and object in an id.
+    /// A name is empty or holds a NUL character.
     #[error("{what} {name:?} is empty or holds a NUL character; give it another name")]
     BadName {
         /// What is named.
