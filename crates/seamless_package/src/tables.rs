@@ -48,8 +48,8 @@ macro_rules! record {
             ) -> Result<Self, $crate::cursor::CursorError> {
                 // One length check for the whole record: the compiler then drops those of the fields.
                 let offset = cursor.offset();
-                let bytes: [u8; <$name as $crate::tables::Wire>::SIZE] = cursor.array()?;
-                let mut fields = $crate::cursor::Cursor::at(&bytes, offset);
+                let bytes = cursor.chunk::<{ <$name as $crate::tables::Wire>::SIZE }>()?;
+                let mut fields = $crate::cursor::Cursor::at(bytes, offset);
                 Ok(Self { $($field: <$type as $crate::tables::Wire>::read(&mut fields)?,)+ })
             }
 
