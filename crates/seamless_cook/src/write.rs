@@ -8,7 +8,9 @@ use std::time::Instant;
 use seamless_asset::codec::{Encoding, schema};
 use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
 use seamless_level::{LevelEntry, MANIFEST_FORMAT, VolumeEntry, WorldManifest};
-use seamless_package::{ClassIndex, Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
+use seamless_package::{
+    ClassIndex, Codec, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError,
+};
 
 use crate::assets::{AssetKey, AssetStore, EncodedObject};
 use crate::bounds;
@@ -323,7 +325,7 @@ impl<'a> Writer<'a> {
             role: asset.role,
             data: asset.data,
             refs,
-            bulk: asset.bulk,
+            bulk: asset.bulk.into_iter().map(NewBulk::Inline).collect(),
             codec: Codec::Lz4,
         };
         let reference = self.writer.export(export)?;

@@ -1,42 +1,13 @@
 //! Turning collected objects into the bytes of a package.
 
+use crate::codec::Packed;
 use crate::cursor::ByteWriter;
 use crate::id::{ObjectId, ObjectRef, Role};
 use crate::summary::{CHECKSUM_RANGE, FORMAT_VERSION, MAGIC, SUMMARY_SIZE, Summary, checksum};
-use crate::tables::{Bulk, Codec, Export, Import, NameIndex, Wire, Zero};
+use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire, Zero};
+use crate::versions::{VersionList, VersionRecord};
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
-
-/// The most bytes that one LZ4 block may hold.
-const LZ4_MAX_INPUT: usize = 0x7E00_0000;
-
-/// Bytes as they will be stored.
-#[derive(Debug, Clone)]
-pub(crate) struct Packed {
-    pub stored: Vec<u8>,
-    pub raw_size: u64,
-    pub codec: Codec,
-}
-
-/// Compresses if that is allowed and saves more than a tenth.
-pub(crate) fn pack(raw: Vec<u8>, codec: Codec) -> Packed {
-    let raw_size = raw.len() as u64;
-    if codec == Codec::Lz4 && raw.len() <= LZ4_MAX_INPUT {
-        let stored = lz4_flex::block::compress(&raw);
-        if (stored.len() as u64).saturating_mul(10) < raw_size.saturating_mul(9) {
-            return Packed {
-                stored,
-                raw_size,
-                codec,
-            };
-        }
-    }
-    Packed {
-        stored: raw,
-        raw_size,
-        codec: Codec::None,
-    }
-}
 
 /// An export that was added to the writer.
 #[derive(Debug, Clone)]
@@ -48,7 +19,34 @@ pub(crate) struct WrittenExport {
     pub role: Role,
     pub data: Packed,
     pub refs: Vec<ObjectRef>,
-    pub bulk: Vec<Packed>,
+    pub bulk: Vec<WrittenBulk>,
+    /// Which of the origins it was copied from, and its index there; none for an own object.
+    pub forced: Option<(usize, u32)>,
+}
+
+/// A payload that was added to the writer.
+#[derive(Debug, Clone)]
+pub(crate) enum WrittenBulk {
+    Inline(Packed),
+    /// Lies in the file of its object's origin.
+    External(Bulk),
+}
+
+impl WrittenBulk {
+    /// The bytes that it adds to this file.
+    fn stored(&self) -> &[u8] {
+        match self {
+            Self::Inline(packed) => &packed.stored,
+            Self::External(_) => &[],
+        }
+    }
+}
+
+/// A package whose objects were added to the writer.
+#[derive(Debug, Clone)]
+pub(crate) struct WrittenOrigin {
+    pub package: String,
+    pub content_hash: u64,
 }
 
 /// An import that was added to the writer.
@@ -69,7 +67,9 @@ pub(crate) struct WrittenImport {
 pub(crate) struct Parts {
     pub package: String,
     pub imports: Vec<WrittenImport>,
+    pub origins: Vec<WrittenOrigin>,
     pub exports: Vec<WrittenExport>,
+    pub versions: Vec<VersionList>,
 }
 
 /// A section under its checksum.
@@ -111,26 +111,53 @@ impl Parts {
         Self {
             package: package.to_owned(),
             imports: Vec::new(),
+            origins: Vec::new(),
             exports: Vec::new(),
+            versions: Vec::new(),
         }
     }
 
     /// The bytes of the package.
-    pub(crate) fn assemble(self) -> Vec<u8> {
+    pub(crate) fn assemble(mut self) -> Vec<u8> {
+        self.sort();
         let name_set = self.names();
         let name_list: Vec<&str> = name_set.into_iter().collect();
         let regions = self.regions();
         let names = Section::new(write_names(&name_list), SUMMARY_SIZE as u64);
         let imports = Section::new(self.write_imports(&name_list), names.end());
-        let data_offset = imports.end().saturating_add(self.exports_size());
-        let exports = self.write_exports(&name_list, data_offset, regions);
-        let exports = Section::new(exports, imports.end());
-        let summary = self.summary(&name_list, [&names, &imports, &exports], regions);
+        let origins = Section::new(self.write_origins(&name_list), imports.end());
+        let versions = self.write_versions(&name_list);
+        let versions_offset = origins.end().saturating_add(self.exports_size());
+        let versions = Section::new(versions, versions_offset);
+        let exports = self.write_exports(&name_list, versions.end(), regions);
+        let exports = Section::new(exports, origins.end());
+        let sections = [names, imports, origins, exports, versions];
+        let summary = self.summary(&name_list, &sections, regions);
         let mut file = write_summary(&summary);
         file.reserve_exact(usize::try_from(summary.file_len).unwrap_or(0));
-        for section in [names, imports, exports] {
+        for section in sections {
             file.extend_from_slice(&section.bytes);
         }
+        self.write_data(&mut file);
+        file
+    }
+
+    /// Puts origins and version lists into the order that the format asks for.
+    fn sort(&mut self) {
+        let mut order: Vec<usize> = (0..self.origins.len()).collect();
+        let path = |origin: &usize| self.origins.get(*origin).map(|origin| &origin.package);
+        order.sort_by(|a, b| path(a).cmp(&path(b)));
+        let position = |old: usize| order.iter().position(|origin| *origin == old).unwrap_or(old);
+        let positions: Vec<usize> = (0..order.len()).map(position).collect();
+        for (origin, _) in self.exports.iter_mut().filter_map(|export| export.forced.as_mut()) {
+            *origin = positions.get(*origin).copied().unwrap_or(*origin);
+        }
+        self.origins.sort_by(|a, b| a.package.cmp(&b.package));
+        self.versions.sort_by_key(VersionList::id);
+    }
+
+    /// First the classes, then the other objects, then the payloads.
+    fn write_data(&self, file: &mut Vec<u8>) {
         for export in self.exports.iter().filter(|export| export.class.is_none()) {
             file.extend_from_slice(&export.data.stored);
         }
@@ -138,9 +165,8 @@ impl Parts {
             file.extend_from_slice(&export.data.stored);
         }
         for bulk in self.exports.iter().flat_map(|export| &export.bulk) {
-            file.extend_from_slice(&bulk.stored);
+            file.extend_from_slice(bulk.stored());
         }
-        file
     }
 
     fn names(&self) -> BTreeSet<&str> {
@@ -148,6 +174,11 @@ impl Parts {
         names.extend(self.exports.iter().map(|export| export.name.as_str()));
         for import in &self.imports {
             names.extend([&import.package, &import.object, &import.type_path].map(String::as_str));
+        }
+        names.extend(self.origins.iter().map(|origin| origin.package.as_str()));
+        for list in &self.versions {
+            names.insert(list.label());
+            names.extend(list.entries().iter().map(String::as_str));
         }
         names
     }
@@ -159,7 +190,7 @@ impl Parts {
         Regions {
             class_data: classes.map(|export| size(&export.data)).sum(),
             data: self.exports.iter().map(|export| size(&export.data)).sum(),
-            bulk: bulk.map(size).sum(),
+            bulk: bulk.map(|bulk| bulk.stored().len() as u64).sum(),
         }
     }
 
@@ -194,6 +225,40 @@ impl Parts {
         writer.into_bytes()
     }
 
+    fn write_origins(&self, names: &[&str]) -> Vec<u8> {
+        let mut writer = ByteWriter::new();
+        for origin in &self.origins {
+            Origin {
+                package: name_index(names, &origin.package),
+                content_hash: origin.content_hash,
+            }
+            .write(&mut writer);
+        }
+        writer.into_bytes()
+    }
+
+    fn write_versions(&self, names: &[&str]) -> Vec<u8> {
+        let mut lists = ByteWriter::new();
+        let mut entries = ByteWriter::new();
+        let mut first_entry = 0_u32;
+        for list in &self.versions {
+            let record = VersionRecord {
+                id: list.id().0,
+                label: name_index(names, list.label()),
+                first_entry,
+                entry_count: fit(list.number()),
+                hash: list.hash(),
+            };
+            first_entry = first_entry.saturating_add(record.entry_count);
+            record.write(&mut lists);
+            for entry in list.entries() {
+                name_index(names, entry).write(&mut entries);
+            }
+        }
+        lists.bytes(entries.as_slice());
+        lists.into_bytes()
+    }
+
     fn write_exports(&self, names: &[&str], data_offset: u64, regions: Regions) -> Vec<u8> {
         let mut exports = ByteWriter::new();
         let mut refs = ByteWriter::new();
@@ -207,6 +272,10 @@ impl Parts {
                 &mut class_end
             } else {
                 &mut data_end
+            };
+            let (origin, origin_index) = match export.forced {
+                None => (0, 0),
+                Some((origin, index)) => (fit(origin.saturating_add(1)), index),
             };
             let record = Export {
                 object_id: export.object_id,
@@ -224,6 +293,8 @@ impl Parts {
                 ref_count: fit(export.refs.len()),
                 first_bulk,
                 bulk_count: fit(export.bulk.len()),
+                origin,
+                origin_index,
             };
             *end = end.saturating_add(record.stored_size);
             first_ref = first_ref.saturating_add(record.ref_count);
@@ -233,7 +304,8 @@ impl Parts {
                 reference.write(&mut refs);
             }
             for payload in &export.bulk {
-                bulk_end = write_bulk(payload, bulk_end, &mut bulk);
+                bulk_record(payload, bulk_end, origin).write(&mut bulk);
+                bulk_end = bulk_end.saturating_add(payload.stored().len() as u64);
             }
         }
         exports.bytes(refs.as_slice());
@@ -241,9 +313,10 @@ impl Parts {
         exports.into_bytes()
     }
 
-    fn summary(&self, names: &[&str], sections: [&Section; 3], regions: Regions) -> Summary {
-        let [name_table, imports, exports] = sections;
-        let bulk_offset = exports.end().saturating_add(regions.data);
+    fn summary(&self, names: &[&str], sections: &[Section; 5], regions: Regions) -> Summary {
+        let [name_table, imports, origins, exports, versions] = sections;
+        let data_offset = versions.end();
+        let bulk_offset = data_offset.saturating_add(regions.data);
         let mut summary = Summary {
             magic: MAGIC,
             format_version: FORMAT_VERSION,
@@ -254,19 +327,28 @@ impl Parts {
             package_name: name_index(names, &self.package),
             name_count: fit(names.len()),
             import_count: fit(self.imports.len()),
+            origin_count: fit(self.origins.len()),
             export_count: fit(self.exports.len()),
             ref_count: fit(self.ref_count()),
             bulk_count: fit(self.bulk_count()),
+            version_list_count: fit(self.versions.len()),
+            version_entry_count: fit(self.versions.iter().map(VersionList::number).sum()),
             names_offset: name_table.offset,
             names_size: name_table.size(),
             names_checksum: name_table.checksum,
             imports_offset: imports.offset,
             imports_size: imports.size(),
             imports_checksum: imports.checksum,
+            origins_offset: origins.offset,
+            origins_size: origins.size(),
+            origins_checksum: origins.checksum,
             exports_offset: exports.offset,
             exports_size: exports.size(),
             exports_checksum: exports.checksum,
-            data_offset: exports.end(),
+            versions_offset: versions.offset,
+            versions_size: versions.size(),
+            versions_checksum: versions.checksum,
+            data_offset,
             class_data_size: regions.class_data,
             data_size: regions.data,
             bulk_offset,
@@ -299,18 +381,19 @@ fn write_names(names: &[&str]) -> Vec<u8> {
     writer.into_bytes()
 }
 
-fn write_bulk(payload: &Packed, offset: u64, writer: &mut ByteWriter) -> u64 {
-    let stored_size = payload.stored.len() as u64;
-    Bulk {
-        offset,
-        stored_size,
-        raw_size: payload.raw_size,
-        checksum: xxh3_64(&payload.stored),
-        codec: payload.codec,
-        reserved: Zero,
+fn bulk_record(payload: &WrittenBulk, offset: u64, origin: u32) -> Bulk {
+    match payload {
+        WrittenBulk::Inline(packed) => Bulk {
+            offset,
+            stored_size: packed.stored.len() as u64,
+            raw_size: packed.raw_size,
+            checksum: xxh3_64(&packed.stored),
+            codec: packed.codec,
+            reserved: Zero,
+            origin: 0,
+        },
+        WrittenBulk::External(bulk) => Bulk { origin, ..bulk.clone() },
     }
-    .write(writer);
-    offset.saturating_add(stored_size)
 }
 
 /// The summary with its checksum in place.

@@ -1,16 +1,20 @@
 //! The rules between the tables, checked once when a package is opened, so that nothing later has to doubt them.
 
+use crate::codec::{Codec, check_sizes};
 use crate::error::{PackageError, Place};
-use crate::id::{ObjectId, ObjectRef, RefTarget};
+use crate::id::{ObjectId, ObjectRef, PackageSeed, RefTarget};
 use crate::limits::Limits;
+use crate::names::Names;
 use crate::summary::Summary;
-use crate::tables::{Bulk, Codec, Export, Import, Names};
+use crate::tables::{Bulk, Export, Import, Origin};
+use std::iter;
 
 /// The tables of a package, read but not yet believed.
 pub(crate) struct Tables<'a> {
     pub summary: &'a Summary,
     pub names: &'a Names,
     pub imports: &'a [Import],
+    pub origins: &'a [Origin],
     pub exports: &'a [Export],
     pub refs: &'a [ObjectRef],
     pub bulk: &'a [Bulk],
@@ -27,6 +31,10 @@ struct Progress {
     total_raw: u64,
     /// Length of each export's chain of outers, itself included.
     depths: Vec<u32>,
+    /// Of this package, then of each origin.
+    seeds: Vec<PackageSeed>,
+    /// Origin and index there of every forced export so far.
+    forced: Vec<(u32, u32)>,
 }
 
 type Rule = Result<(), &'static str>;
@@ -42,7 +50,10 @@ impl Tables<'_> {
             self.check_import(import)
                 .map_err(|what| PackageError::malformed(Place::Import { index }, what))?;
         }
+        self.check_origins()?;
         let summary = self.summary;
+        let origins = self.origins.iter().map(|origin| origin.package);
+        let packages = iter::once(summary.package_name).chain(origins);
         let mut progress = Progress {
             next_ref: 0,
             next_bulk: 0,
@@ -51,10 +62,12 @@ impl Tables<'_> {
             bulk_end: summary.bulk_offset,
             total_raw: 0,
             depths: Vec::with_capacity(self.exports.len()),
+            seeds: packages.map(|name| PackageSeed::new(self.names.known(name))).collect(),
+            forced: Vec::new(),
         };
         for (index, export) in self.exports.iter().enumerate() {
             let malformed = |what| PackageError::malformed(self.place(index), what);
-            self.check_identity(export).map_err(malformed)?;
+            self.check_identity(export, &mut progress).map_err(malformed)?;
             self.check_order(index, export).map_err(malformed)?;
             self.check_depth(index, export, &mut progress)?;
             self.check_refs(index, export, &mut progress).map_err(malformed)?;
@@ -62,7 +75,36 @@ impl Tables<'_> {
             self.check_bulk(index, export, &mut progress)?;
         }
         self.check_end(&progress)
+            .and_then(|()| self.check_forced(progress.forced))
             .map_err(|what| PackageError::malformed(Place::Exports, what))
+    }
+
+    /// Ascending by path: one origin is there once.
+    fn check_origins(&self) -> Result<(), PackageError> {
+        let mut previous = None;
+        for (index, origin) in self.origins.iter().enumerate() {
+            let malformed = |what| PackageError::malformed(Place::Origin { index }, what);
+            if self.names.get(origin.package).is_none() {
+                return Err(malformed("a name is not in the name table"));
+            }
+            if origin.package == self.summary.package_name {
+                return Err(malformed("the package is its own origin"));
+            }
+            if previous >= Some(origin.package) {
+                return Err(malformed("the origins are not in ascending order of their paths"));
+            }
+            previous = Some(origin.package);
+        }
+        Ok(())
+    }
+
+    /// Every origin has forced exports, each of another index there.
+    fn check_forced(&self, mut forced: Vec<(u32, u32)>) -> Rule {
+        forced.sort_unstable();
+        let twice = forced.windows(2).any(|pair| pair.first() == pair.last());
+        rule(!twice, "two forced exports are copied from one export")?;
+        forced.dedup_by_key(|(origin, _)| *origin);
+        rule(forced.len() == self.origins.len(), "nothing is copied from an origin")
     }
 
     fn place(&self, index: usize) -> Place {
@@ -88,12 +130,20 @@ impl Tables<'_> {
         )
     }
 
-    fn check_identity(&self, export: &Export) -> Rule {
-        let package = self.names.known(self.summary.package_name);
+    /// Own objects first, forced exports behind them, each under the id that it has where it is from.
+    fn check_identity(&self, export: &Export, progress: &mut Progress) -> Rule {
+        if export.is_forced() {
+            progress.forced.push((export.origin, export.origin_index));
+        } else {
+            rule(progress.forced.is_empty(), "an own object follows a forced export")?;
+            rule(export.origin_index == 0, "an own object has an index elsewhere")?;
+        }
+        let seed = progress.seeds.get(export.origin as usize);
+        let seed = seed.ok_or("the origin is not in the origin table")?;
         let missing = "the name is not in the name table";
         let name = self.names.get(export.name).ok_or(missing)?;
         rule(
-            export.object_id == ObjectId::new(package, name),
+            export.object_id == seed.id(name),
             "the object id is not that of the path",
         )
     }
@@ -105,6 +155,7 @@ impl Tables<'_> {
             _ => None,
         };
         if export.is_class() {
+            rule(!export.is_forced(), "a class is a forced export")?;
             rule(export.outer.is_none(), "a class has an outer")?;
             rule(export.ref_count == 0, "a class has references")?;
             rule(export.bulk_count == 0, "a class has bulk data")?;
@@ -116,7 +167,11 @@ impl Tables<'_> {
             return Ok(());
         }
         let outer = earlier(export.outer).ok_or("the outer is no export before this one")?;
-        rule(!outer.is_class(), "the outer is a class")
+        rule(!outer.is_class(), "the outer is a class")?;
+        rule(
+            outer.origin == export.origin,
+            "the outer is an object of another package",
+        )
     }
 
     fn check_depth(&self, index: usize, export: &Export, progress: &mut Progress) -> Result<(), PackageError> {
@@ -152,6 +207,9 @@ impl Tables<'_> {
                 RefTarget::Export(target) if target >= index => {
                     return Err("a reference is to no export before this one");
                 }
+                RefTarget::Export(target) if export.is_forced() && !self.may_force(target) => {
+                    return Err("a forced export refers to an own object of the package");
+                }
                 RefTarget::Import(target) if target >= self.imports.len() => {
                     return Err("a reference is to an import that is not there");
                 }
@@ -159,6 +217,12 @@ impl Tables<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a forced export may refer to this export: a forced one stays with it, a class is everyone's.
+    fn may_force(&self, target: usize) -> bool {
+        let target = self.exports.get(target);
+        target.is_some_and(|target| target.is_forced() || target.is_class())
     }
 
     fn check_data(&self, index: usize, export: &Export, progress: &mut Progress) -> Result<(), PackageError> {
@@ -192,13 +256,29 @@ impl Tables<'_> {
                 name: self.names.known(export.name).into(),
                 payload,
             };
-            let end = &mut progress.bulk_end;
-            advance(end, self.summary.file_len, bulk.offset, bulk.stored_size)
+            self.check_bulk_range(export, bulk, &mut progress.bulk_end)
                 .and_then(|()| check_sizes(bulk.codec, bulk.stored_size, bulk.raw_size))
                 .map_err(|what| PackageError::malformed(place(), what))?;
+            let (limit, end) = (self.limits.file_bytes, bulk.offset.saturating_add(bulk.stored_size));
+            if end > limit {
+                PackageError::check_limit(place(), "file_bytes", limit, end)?;
+            }
             self.check_raw(bulk.raw_size, progress, place)?;
         }
         Ok(())
+    }
+
+    /// A payload follows the one before, or lies in the file that its object is from.
+    fn check_bulk_range(&self, export: &Export, bulk: &Bulk, end: &mut u64) -> Rule {
+        if bulk.origin == 0 {
+            return advance(end, self.summary.file_len, bulk.offset, bulk.stored_size);
+        }
+        rule(
+            bulk.origin == export.origin,
+            "the payload lies in a package that the object is not from",
+        )?;
+        let fits = bulk.offset.checked_add(bulk.stored_size).is_some();
+        rule(fits, "the payload ends outside of every file")
     }
 
     fn check_raw(&self, raw_size: u64, progress: &mut Progress, place: impl Fn() -> Place) -> Result<(), PackageError> {
@@ -244,20 +324,6 @@ fn advance(end: &mut u64, region_end: u64, offset: u64, size: u64) -> Rule {
     rule(offset == *end, "the data does not follow that of the entry before")?;
     *end = offset.saturating_add(size);
     rule(*end <= region_end, "the data ends outside of its region")
-}
-
-/// The sizes are possible for the codec, so that a raw size never asks for more than 255 times the stored bytes.
-fn check_sizes(codec: Codec, stored: u64, raw: u64) -> Rule {
-    match codec {
-        Codec::None => rule(stored == raw, "plain data has two different sizes"),
-        Codec::Lz4 => {
-            rule(stored < raw, "compressed data is not smaller")?;
-            rule(
-                raw <= stored.saturating_mul(255),
-                "the raw size is more than LZ4 can hold",
-            )
-        }
-    }
 }
 
 /// Ids with the index of their entry, in order of the ids, to find them by.

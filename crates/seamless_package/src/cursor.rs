@@ -88,7 +88,14 @@ impl<'a> Cursor<'a> {
         Self { bytes, offset: 0 }
     }
 
+    /// Starts at the first of `bytes`, which is byte `offset` of what errors speak of.
+    #[inline]
+    pub(crate) fn at(bytes: &'a [u8], offset: usize) -> Self {
+        Self { bytes, offset }
+    }
+
     /// Bytes read so far.
+    #[inline]
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -119,12 +126,18 @@ impl<'a> Cursor<'a> {
     /// [`CursorError::End`] if fewer are left.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], CursorError> {
+        self.chunk().copied()
+    }
+
+    /// The next `N` bytes where they are: to copy a record before its fields are read costs more than the reading.
+    #[inline]
+    pub(crate) fn chunk<const N: usize>(&mut self) -> Result<&'a [u8; N], CursorError> {
         let Some((head, tail)) = self.bytes.split_first_chunk::<N>() else {
             return Err(self.end(N as u64));
         };
         self.bytes = tail;
         self.offset = self.offset.saturating_add(N);
-        Ok(*head)
+        Ok(head)
     }
 
     read_number! {

@@ -1,8 +1,6 @@
 //! Everything that can be wrong with a package, sorted by whose fault it is; each text says how to mend it.
 
 use crate::cursor::CursorError;
-#[cfg(feature = "write")]
-use crate::id::{ObjectId, ObjectRef};
 use std::fmt;
 
 /// The part of a package that an error speaks of.
@@ -17,11 +15,25 @@ pub enum Place {
     Names,
     /// The import table.
     Imports,
+    /// The origin table.
+    Origins,
     /// The export table, with the references and bulk entries behind it.
     Exports,
+    /// The version table.
+    Versions,
     /// One entry of the import table.
     Import {
         /// Position in the import table.
+        index: usize,
+    },
+    /// One entry of the origin table.
+    Origin {
+        /// Position in the origin table.
+        index: usize,
+    },
+    /// One version list.
+    VersionList {
+        /// Position in the version table.
         index: usize,
     },
     /// One export: its table entry or its data.
@@ -51,8 +63,12 @@ impl fmt::Display for Place {
             Self::Summary => f.write_str("summary"),
             Self::Names => f.write_str("name table"),
             Self::Imports => f.write_str("import table"),
+            Self::Origins => f.write_str("origin table"),
             Self::Exports => f.write_str("export table"),
+            Self::Versions => f.write_str("version table"),
             Self::Import { index } => write!(f, "import {index}"),
+            Self::Origin { index } => write!(f, "origin {index}"),
+            Self::VersionList { index } => write!(f, "version list {index}"),
             Self::Export { index, name } => write!(f, "export {index} `{name}`"),
             Self::Bulk { index, name, payload } => write!(f, "bulk payload {payload} of export {index} `{name}`"),
             Self::Schema => f.write_str("schema record"),
@@ -67,6 +83,8 @@ pub enum Fault {
     File,
     /// The file was written for another version of the format. Cook it with this version, or update the game.
     Version,
+    /// The file refers into another package, which has changed since. Cook both again, together.
+    Stale,
     /// The bytes are as they were written, but break the format's rules: the tool that wrote them is wrong.
     Writer,
     /// The file may be well, but is larger than the reader's [`Limits`](crate::Limits) or memory allow.
@@ -131,6 +149,20 @@ pub enum PackageError {
     UnsupportedFlags {
         /// The unknown flags.
         found: u32,
+    },
+
+    // Another package.
+    /// A payload that lies in another package's file is not there any more as it was when it was referred to.
+    #[error("{place}: `{package}` refers into `{origin}`, {what}; cook both again, together")]
+    StaleBulk {
+        /// The payload.
+        place: Place,
+        /// Path of the package that refers to it.
+        package: String,
+        /// Path of the package that it lies in.
+        origin: String,
+        /// What has changed there.
+        what: &'static str,
     },
 
     // The writer.
@@ -204,6 +236,24 @@ pub enum PackageError {
         /// Offset in the file of the first byte given.
         have_start: u64,
     },
+    /// The payload lies in another file than this package's.
+    #[error("{place}: lies in `{origin}`; read it from there, where `Package::bulk_location` says")]
+    ExternalBulk {
+        /// What was asked for.
+        place: Place,
+        /// Path of the package that it lies in.
+        origin: String,
+    },
+    /// The other package is not the one that a payload lies in.
+    #[error("{place}: lies in `{origin}`, not in `{found}`; give that package")]
+    WrongOrigin {
+        /// What was asked for.
+        place: Place,
+        /// Path of the package that it lies in.
+        origin: String,
+        /// Path of the package that was given.
+        found: String,
+    },
 }
 
 impl PackageError {
@@ -213,9 +263,11 @@ impl PackageError {
             Self::BadMagic { .. } | Self::Truncated { .. } => Fault::File,
             Self::TrailingData { .. } | Self::Checksum { .. } => Fault::File,
             Self::UnsupportedVersion { .. } | Self::UnsupportedFlags { .. } => Fault::Version,
+            Self::StaleBulk { .. } => Fault::Stale,
             Self::Malformed { .. } | Self::Record { .. } | Self::Decompress { .. } => Fault::Writer,
             Self::Limit { .. } | Self::OutOfMemory { .. } => Fault::Limits,
             Self::NoSuchEntry { .. } | Self::OutsideBytes { .. } => Fault::Caller,
+            Self::ExternalBulk { .. } | Self::WrongOrigin { .. } => Fault::Caller,
         }
     }
 
@@ -235,82 +287,4 @@ impl PackageError {
         }
         Ok(())
     }
-}
-
-/// Why a package could not be written.
-#[cfg(feature = "write")]
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WriteError {
-    /// A name is empty or holds a NUL character, which separates package and object in an id.
-    #[error("{what} {name:?} is empty or holds a NUL character; give it another name")]
-    BadName {
-        /// What is named.
-        what: &'static str,
-        /// The name.
-        name: String,
-    },
-    /// Two objects of the package have the same name.
-    #[error("two objects are named `{name}`; give each its own name")]
-    DuplicateObject {
-        /// The name.
-        name: String,
-    },
-    /// Two different objects have the same id.
-    #[error("`{first}` and `{second}` have the same object id {id}; rename one of them")]
-    IdCollision {
-        /// The id.
-        id: ObjectId,
-        /// Path of the object that had it first.
-        first: String,
-        /// Path of the other one.
-        second: String,
-    },
-    /// One type was registered with two schemas.
-    #[error("type `{type_path}` has two different schemas in one package; register each type once")]
-    SchemaConflict {
-        /// The type.
-        type_path: String,
-    },
-    /// One object was imported with two types.
-    #[error("`{path}` is imported as `{first}` and as `{second}`; an object has one type")]
-    ImportConflict {
-        /// Path of the object.
-        path: String,
-        /// The type given first.
-        first: String,
-        /// The other type.
-        second: String,
-    },
-    /// The package imports one of its own objects.
-    #[error("`{path}` is imported from its own package; refer to the export instead")]
-    SelfImport {
-        /// Path of the object.
-        path: String,
-    },
-    /// An object has no class of this package.
-    #[error("`{object}` has a class that is not of this writer; call `PackageWriter::class` first")]
-    BadClass {
-        /// The object.
-        object: String,
-    },
-    /// A reference or an outer does not name an object that was added before.
-    #[error("`{object}` refers to {reference}, {what}; add objects in dependency order")]
-    BadReference {
-        /// The object.
-        object: String,
-        /// What it refers to.
-        reference: ObjectRef,
-        /// What is wrong with that.
-        what: &'static str,
-    },
-    /// Nobody needs the object.
-    #[error("`{object}` has no role; give it one, or leave it out")]
-    EmptyRole {
-        /// The object.
-        object: String,
-    },
-    /// The package would not be readable, usually because it is larger than the limits.
-    #[error("the package would not be readable: {0}")]
-    Unreadable(#[from] PackageError),
 }

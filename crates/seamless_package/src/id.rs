@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::ops::BitOr;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Identity of an object: the xxh3-64 hash of its package's path, a NUL byte and its name.
+/// Identity of an object: the xxh3-64 hash of its name, seeded with that of its package's path.
 ///
 /// Identity everywhere is this id. An index into a table is only an accelerator, valid together with the package's
 /// [`content_hash`](crate::Summary::content_hash), because every edit of the content shifts indices. The writer refuses
@@ -15,11 +15,22 @@ pub struct ObjectId(pub u64);
 impl ObjectId {
     /// The id of `object` in `package`.
     pub fn new(package: &str, object: &str) -> Self {
-        let mut hash = Xxh3::new();
-        hash.update(package.as_bytes());
-        hash.update(&[0]);
-        hash.update(object.as_bytes());
-        Self(hash.digest())
+        PackageSeed::new(package).id(object)
+    }
+}
+
+/// What all ids of a package have in common. Opening a package checks the id of every object, so its path is hashed once,
+/// and nothing is copied together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PackageSeed(u64);
+
+impl PackageSeed {
+    pub(crate) fn new(package: &str) -> Self {
+        Self(xxh3_64(package.as_bytes()))
+    }
+
+    pub(crate) fn id(self, object: &str) -> ObjectId {
+        ObjectId(xxh3_64_with_seed(object.as_bytes(), self.0))
     }
 }
 

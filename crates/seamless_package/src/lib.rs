@@ -9,6 +9,16 @@
 //! An object is its [`ObjectId`], the hash of its package's path and its name. Indices into the tables only
 //! accelerate: every edit of the content shifts them. Two objects with one id are refused when the package is written.
 //!
+//! # Copies of other packages' objects
+//! A package may hold copies of other packages' objects, its *forced exports*, each under the id that it has at home. They
+//! stand behind the package's own objects, which refer to them by imports as if the copies were not there. A package that
+//! holds a copy of all it imports is [seek-free](Package::is_seek_free): loading it opens no other file. The large
+//! payloads of a copy may stay where they are; [`Package::bulk_location`] says in which file, and where.
+//!
+//! # Versions
+//! A package names the changes of code that it has seen, list by list ([`VersionList`]). [`check_all`] says which ones are
+//! still to be run on its objects, or why the package does not fit this build.
+//!
 //! # One forward pass
 //! The type of an object, its *class*, is an export as well: its data is a [`Schema`], stored once per package, so
 //! that an object can be decoded even after its type has changed. A class stands before its instances, an outer before
@@ -34,6 +44,7 @@
 //! let class = writer.class(&Schema {
 //!     type_path: "game::Tree".into(),
 //!     encoding: 1,
+//!     immutable: false,
 //!     version: 1,
 //!     hash: 0x5eed,
 //!     description: "height: f32".into(),
@@ -46,7 +57,7 @@
 //!     role: Role::ALL,
 //!     data: 12.5_f32.to_le_bytes().to_vec(),
 //!     refs: vec![bark],
-//!     bulk: vec![vec![0; 4096]],
+//!     bulk: vec![vec![0; 4096].into()],
 //!     codec: Codec::Lz4,
 //! })?;
 //! let file = writer.finish()?;
@@ -78,30 +89,37 @@
 #[cfg(feature = "write")]
 mod assemble;
 mod check;
+mod codec;
 mod cursor;
 mod error;
 mod id;
 mod limits;
+mod names;
 mod reader;
 mod schema;
 mod summary;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod versions;
+#[cfg(feature = "write")]
+mod write_error;
 #[cfg(feature = "write")]
 mod writer;
 
+pub use codec::Codec;
 #[cfg(feature = "write")]
 pub use cursor::ByteWriter;
 pub use cursor::{Cursor, CursorError};
-#[cfg(feature = "write")]
-pub use error::WriteError;
 pub use error::{Fault, PackageError, Place};
 pub use id::{ObjectId, ObjectRef, RefTarget, Role};
 pub use limits::Limits;
-pub use reader::Package;
+pub use reader::{BulkLocation, OriginOf, Package};
 pub use schema::Schema;
 pub use summary::{FORMAT_VERSION, MAGIC, SUMMARY_SIZE, Summary};
-pub use tables::{Bulk, Codec, Export, Import, NameIndex};
+pub use tables::{Bulk, Export, Import, NameIndex, Origin};
+pub use versions::{StoredVersions, VersionId, VersionList, VersionListError, VersionMismatch, check_all, pending};
 #[cfg(feature = "write")]
-pub use writer::{ClassIndex, NewExport, PackageWriter};
+pub use write_error::WriteError;
+#[cfg(feature = "write")]
+pub use writer::{ClassIndex, ForcedOrigin, NewBulk, NewExport, PackageWriter};

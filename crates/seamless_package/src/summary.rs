@@ -2,8 +2,11 @@
 
 use crate::cursor::Cursor;
 use crate::error::{PackageError, Place};
+use crate::id::ObjectRef;
 use crate::limits::Limits;
-use crate::tables::{Bulk, Export, Import, NAME_ENTRY_SIZE, NameIndex, Wire, record};
+use crate::names::NAME_ENTRY_SIZE;
+use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire, record};
+use crate::versions::VersionRecord;
 use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -11,8 +14,9 @@ use xxhash_rust::xxh3::Xxh3;
 /// character that ends a text, so that whatever takes the file for text and mends it is noticed.
 pub const MAGIC: [u8; 8] = *b"\x89SPK\r\n\x1a\n";
 
-/// The one version of the format that this crate reads and writes. Every change of the format raises it.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the format that this crate writes, and the only one so far that it reads: version 1 was never released.
+/// Every change of the format raises it, and the versions from 2 on stay readable.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Size of the summary in bytes.
 pub const SUMMARY_SIZE: usize = Summary::SIZE;
@@ -39,12 +43,18 @@ record! {
         pub name_count: u32,
         /// Entries of the import table.
         pub import_count: u32,
+        /// Entries of the origin table.
+        pub origin_count: u32,
         /// Entries of the export table.
         pub export_count: u32,
         /// References of all exports together.
         pub ref_count: u32,
         /// Bulk payloads of all exports together.
         pub bulk_count: u32,
+        /// Version lists.
+        pub version_list_count: u32,
+        /// Entries of all version lists together.
+        pub version_entry_count: u32,
         /// Offset of the name table.
         pub names_offset: u64,
         /// Size in bytes of the name table.
@@ -57,12 +67,24 @@ record! {
         pub imports_size: u64,
         /// xxh3-64 of the import table.
         pub imports_checksum: u64,
+        /// Offset of the origin table.
+        pub origins_offset: u64,
+        /// Size in bytes of the origin table.
+        pub origins_size: u64,
+        /// xxh3-64 of the origin table.
+        pub origins_checksum: u64,
         /// Offset of the export table.
         pub exports_offset: u64,
         /// Size in bytes of the export table, with the references and the bulk table behind it.
         pub exports_size: u64,
         /// xxh3-64 of the export table, with the references and the bulk table behind it.
         pub exports_checksum: u64,
+        /// Offset of the version table.
+        pub versions_offset: u64,
+        /// Size in bytes of the version table.
+        pub versions_size: u64,
+        /// xxh3-64 of the version table.
+        pub versions_checksum: u64,
         /// Offset of the export data; the data of the classes comes first.
         pub data_offset: u64,
         /// Size in bytes of the data of the classes.
@@ -105,7 +127,8 @@ impl Summary {
         Ok(summary)
     }
 
-    /// Length in bytes of what [`Package::parse`](crate::Package::parse) needs: summary, tables and class data.
+    /// Length in bytes of what [`Package::parse`](crate::Package::parse) needs: summary, tables and class data. Reading
+    /// the first [`SUMMARY_SIZE`] bytes of a file is enough to know it.
     pub fn header_len(&self) -> u64 {
         self.data_offset.saturating_add(self.class_data_size)
     }
@@ -121,9 +144,20 @@ impl Summary {
             ("header_bytes", limits.header_bytes, self.header_len()),
             ("names", limits.names.into(), self.name_count.into()),
             ("imports", limits.imports.into(), self.import_count.into()),
+            ("origins", limits.origins.into(), self.origin_count.into()),
             ("exports", limits.exports.into(), self.export_count.into()),
             ("refs", limits.refs.into(), self.ref_count.into()),
             ("bulk", limits.bulk.into(), self.bulk_count.into()),
+            (
+                "version_lists",
+                limits.version_lists.into(),
+                self.version_list_count.into(),
+            ),
+            (
+                "version_entries",
+                limits.version_entries.into(),
+                self.version_entry_count.into(),
+            ),
         ];
         for (field, limit, found) in pairs {
             PackageError::check_limit(Place::Summary, field, limit, found)?;
@@ -133,31 +167,54 @@ impl Summary {
 
     /// The sections follow each other without gaps and are as long as their counts say.
     fn check_layout(&self) -> Result<(), PackageError> {
+        let broken = [
+            self.broken_order(),
+            self.broken_size(),
+            (self.package_name.0 >= self.name_count).then_some("the package has no name"),
+            (self.content_hash != self.expected_content_hash())
+                .then_some("the content hash is not that of the checksums"),
+        ];
+        match broken.into_iter().flatten().next() {
+            None => Ok(()),
+            Some(what) => Err(PackageError::malformed(Place::Summary, what)),
+        }
+    }
+
+    /// The first part that is not where it should be.
+    fn broken_order(&self) -> Option<&'static str> {
+        let parts = [
+            (self.names_offset, "the names do not follow the summary"),
+            (self.imports_offset, "the imports do not follow the names"),
+            (self.origins_offset, "the origins do not follow the imports"),
+            (self.exports_offset, "the exports do not follow the origins"),
+            (self.versions_offset, "the versions do not follow the exports"),
+            (self.data_offset, "the data does not follow the versions"),
+            (self.bulk_offset, "the bulk data does not follow the data"),
+            (self.file_len, "the file does not end with the bulk data"),
+        ];
+        let sizes = [
+            SUMMARY_SIZE as u64,
+            self.names_size,
+            self.imports_size,
+            self.origins_size,
+            self.exports_size,
+            self.versions_size,
+            self.data_size,
+            self.bulk_size,
+        ];
+        let mut end = Some(0_u64);
+        for ((offset, what), size_before) in parts.into_iter().zip(sizes) {
+            end = end.and_then(|end| end.checked_add(size_before));
+            if end != Some(offset) {
+                return Some(what);
+            }
+        }
+        None
+    }
+
+    /// The first part that is not as long as its counts say.
+    fn broken_size(&self) -> Option<&'static str> {
         let rules = [
-            (
-                self.names_offset == SUMMARY_SIZE as u64,
-                "the names do not follow the summary",
-            ),
-            (
-                follows(self.names_offset, self.names_size, self.imports_offset),
-                "the imports do not follow the names",
-            ),
-            (
-                follows(self.imports_offset, self.imports_size, self.exports_offset),
-                "the exports do not follow the imports",
-            ),
-            (
-                follows(self.exports_offset, self.exports_size, self.data_offset),
-                "the data does not follow the exports",
-            ),
-            (
-                follows(self.data_offset, self.data_size, self.bulk_offset),
-                "the bulk data does not follow the data",
-            ),
-            (
-                follows(self.bulk_offset, self.bulk_size, self.file_len),
-                "the file does not end with the bulk data",
-            ),
             (
                 self.class_data_size <= self.data_size,
                 "the classes have more data than all exports",
@@ -171,32 +228,44 @@ impl Summary {
                 "the import table is not as long as its count says",
             ),
             (
+                self.origins_size == sized(self.origin_count, Origin::SIZE),
+                "the origin table is not as long as its count says",
+            ),
+            (
                 self.exports_size == self.expected_exports_size(),
                 "the export table is not as long as its counts say",
             ),
-            (self.package_name.0 < self.name_count, "the package has no name"),
             (
-                self.content_hash == self.expected_content_hash(),
-                "the content hash is not that of the checksums",
+                self.versions_size == self.expected_versions_size(),
+                "the version table is not as long as its counts say",
             ),
         ];
-        match rules.into_iter().find(|(holds, _)| !holds) {
-            None => Ok(()),
-            Some((_, what)) => Err(PackageError::malformed(Place::Summary, what)),
-        }
+        let broken = rules.into_iter().find(|(holds, _)| !holds);
+        broken.map(|(_, what)| what)
     }
 
     pub(crate) fn expected_exports_size(&self) -> u64 {
         sized(self.export_count, Export::SIZE)
-            .saturating_add(sized(self.ref_count, 4))
+            .saturating_add(sized(self.ref_count, ObjectRef::SIZE))
             .saturating_add(sized(self.bulk_count, Bulk::SIZE))
+    }
+
+    fn expected_versions_size(&self) -> u64 {
+        sized(self.version_list_count, VersionRecord::SIZE)
+            .saturating_add(sized(self.version_entry_count, NameIndex::SIZE))
     }
 
     pub(crate) fn expected_content_hash(&self) -> u64 {
         let mut hash = Xxh3::new();
-        hash.update(&self.names_checksum.to_le_bytes());
-        hash.update(&self.imports_checksum.to_le_bytes());
-        hash.update(&self.exports_checksum.to_le_bytes());
+        for checksum in [
+            self.names_checksum,
+            self.imports_checksum,
+            self.origins_checksum,
+            self.exports_checksum,
+            self.versions_checksum,
+        ] {
+            hash.update(&checksum.to_le_bytes());
+        }
         hash.digest()
     }
 }
@@ -233,10 +302,6 @@ pub(crate) fn checksum(summary: &[u8]) -> u64 {
     hash.update(&[0; 8]);
     hash.update(after);
     hash.digest()
-}
-
-fn follows(offset: u64, size: u64, next: u64) -> bool {
-    offset.checked_add(size) == Some(next)
 }
 
 /// Size in bytes of `count` entries.

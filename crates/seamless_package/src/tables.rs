@@ -1,5 +1,6 @@
-//! The fixed-size records of the tables, and the name table.
+//! The fixed-size records of the tables.
 
+use crate::codec::Codec;
 use crate::cursor::{Cursor, CursorError};
 use crate::error::{PackageError, Place};
 use crate::id::{ObjectId, ObjectRef, Role};
@@ -41,10 +42,15 @@ macro_rules! record {
         impl $crate::tables::Wire for $name {
             const SIZE: usize = 0 $(+ <$type as $crate::tables::Wire>::SIZE)+;
 
+            #[inline]
             fn read(
                 cursor: &mut $crate::cursor::Cursor<'_>,
             ) -> Result<Self, $crate::cursor::CursorError> {
-                Ok(Self { $($field: <$type as $crate::tables::Wire>::read(cursor)?,)+ })
+                // One length check for the whole record: the compiler then drops those of the fields.
+                let offset = cursor.offset();
+                let bytes = cursor.chunk::<{ <$name as $crate::tables::Wire>::SIZE }>()?;
+                let mut fields = $crate::cursor::Cursor::at(bytes, offset);
+                Ok(Self { $($field: <$type as $crate::tables::Wire>::read(&mut fields)?,)+ })
             }
 
             #[cfg(feature = "write")]
@@ -61,6 +67,7 @@ macro_rules! wire_number {
         impl Wire for $name {
             const SIZE: usize = size_of::<$name>();
 
+            #[inline]
             fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
                 cursor.$name()
             }
@@ -74,9 +81,10 @@ macro_rules! wire_number {
 }
 wire_number! { u32 u64 }
 
-impl Wire for [u8; 8] {
-    const SIZE: usize = 8;
+impl<const N: usize> Wire for [u8; N] {
+    const SIZE: usize = N;
 
+    #[inline]
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
         cursor.array()
     }
@@ -94,6 +102,7 @@ pub(crate) struct Zero<const N: usize>;
 impl<const N: usize> Wire for Zero<N> {
     const SIZE: usize = N;
 
+    #[inline]
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
         let offset = cursor.offset();
         let bytes: [u8; N] = cursor.array()?;
@@ -116,6 +125,7 @@ impl<const N: usize> Wire for Zero<N> {
 impl Wire for ObjectId {
     const SIZE: usize = 8;
 
+    #[inline]
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
         Ok(Self(cursor.u64()?))
     }
@@ -129,6 +139,7 @@ impl Wire for ObjectId {
 impl Wire for ObjectRef {
     const SIZE: usize = 4;
 
+    #[inline]
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
         Ok(Self::from_raw(cursor.i32()?))
     }
@@ -142,6 +153,7 @@ impl Wire for ObjectRef {
 impl Wire for Role {
     const SIZE: usize = 1;
 
+    #[inline]
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
         let offset = cursor.offset();
         let bits = cursor.u8()?;
@@ -161,41 +173,6 @@ impl Wire for Role {
     }
 }
 
-/// How bytes are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Codec {
-    /// As they are.
-    #[default]
-    None,
-    /// As one LZ4 block without a size in front.
-    Lz4,
-}
-
-impl Wire for Codec {
-    const SIZE: usize = 1;
-
-    fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
-        let offset = cursor.offset();
-        match cursor.u8()? {
-            0 => Ok(Self::None),
-            1 => Ok(Self::Lz4),
-            found => Err(CursorError::Value {
-                what: "codec",
-                offset,
-                found: found.into(),
-            }),
-        }
-    }
-
-    #[cfg(feature = "write")]
-    fn write(&self, writer: &mut ByteWriter) {
-        writer.u8(match self {
-            Self::None => 0,
-            Self::Lz4 => 1,
-        });
-    }
-}
-
 /// Index into the name table; [`Package::name_of`](crate::Package::name_of) gives the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameIndex(pub u32);
@@ -203,6 +180,7 @@ pub struct NameIndex(pub u32);
 impl Wire for NameIndex {
     const SIZE: usize = 4;
 
+    #[inline]
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
         Ok(Self(cursor.u32()?))
     }
@@ -231,7 +209,17 @@ record! {
 }
 
 record! {
-    /// An entry of the export table: an object stored in this package.
+    /// An entry of the origin table: a package whose objects are copied into this one.
+    pub struct Origin {
+        /// Path of the package.
+        pub package: NameIndex,
+        /// The [`content_hash`](crate::Summary::content_hash) that it had; its indices and offsets are valid with it.
+        pub content_hash: u64,
+    }
+}
+
+record! {
+    /// An entry of the export table: an object stored in this package, its own or a copy of another package's.
     pub struct Export {
         /// Identity of the object.
         pub object_id: ObjectId,
@@ -262,6 +250,12 @@ record! {
         pub first_bulk: u32,
         /// How many bulk payloads the object has.
         pub bulk_count: u32,
+        /// Whose object it is: 0 for this package's own, `n` for origin `n - 1`; see [`Package::origins`].
+        ///
+        /// [`Package::origins`]: crate::Package::origins
+        pub origin: u32,
+        /// Index of the export in the package that it was copied from; 0 for an object of this package.
+        pub origin_index: u32,
     }
 }
 
@@ -270,12 +264,17 @@ impl Export {
     pub fn is_class(&self) -> bool {
         self.class.is_none()
     }
+
+    /// Whether this is a forced export: a copy of another package's object, with its identity.
+    pub fn is_forced(&self) -> bool {
+        self.origin != 0
+    }
 }
 
 record! {
     /// An entry of the bulk table: a large payload, read on demand.
     pub struct Bulk {
-        /// Offset of the payload in the file.
+        /// Offset of the payload in the file that it lies in.
         pub offset: u64,
         /// Size in bytes of the payload in the file.
         pub stored_size: u64,
@@ -285,88 +284,21 @@ record! {
         pub checksum: u64,
         /// How the payload is stored.
         pub codec: Codec,
-        pub(crate) reserved: Zero<7>,
+        pub(crate) reserved: Zero<3>,
+        /// Which file it lies in: 0 for this one, `n` for that of origin `n - 1`.
+        pub origin: u32,
     }
 }
 
-/// Size in bytes of one entry of the name table, without its text.
-pub(crate) const NAME_ENTRY_SIZE: usize = 4;
-
-/// The name table: distinct texts in ascending byte order, in one allocation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Names {
-    text: Box<str>,
-    /// Where each name ends; it starts where the one before ends.
-    ends: Vec<u32>,
-}
-
-impl Names {
-    /// Reads the whole section. The caller has compared `count` with the limits.
-    pub(crate) fn parse(section: &[u8], count: u32) -> Result<Self, PackageError> {
-        let fail = |what| PackageError::malformed(Place::Names, what);
-        let record = |source| PackageError::Record {
-            place: Place::Names,
-            source,
-        };
-        let mut cursor = Cursor::new(section);
-        let table_size = u64::from(count).saturating_mul(NAME_ENTRY_SIZE as u64);
-        if table_size > section.len() as u64 {
-            return Err(fail("the section is too short for its names"));
-        }
-        let mut ends = Vec::with_capacity(count as usize);
-        for _ in 0..count {
-            ends.push(cursor.u32().map_err(record)?);
-        }
-        let offset = cursor.offset();
-        let bytes = cursor.bytes(cursor.remaining()).map_err(record)?;
-        let text = std::str::from_utf8(bytes)
-            .map_err(|_| record(CursorError::Utf8 { offset }))?
-            .into();
-        let names = Self { text, ends };
-        names.check().map_err(fail)?;
-        Ok(names)
-    }
-
-    fn check(&self) -> Result<(), &'static str> {
-        let mut previous = "";
-        for index in 0..self.ends.len() {
-            let name = self.at(index).ok_or("a name lies outside of the text")?;
-            // The first name is compared with the empty text, so an empty name is refused too.
-            if name <= previous {
-                return Err("the names are not in ascending order, or one is empty");
-            }
-            if name.contains('\0') {
-                return Err("a name holds a NUL character");
-            }
-            previous = name;
-        }
-        let end = self.ends.last().copied().unwrap_or(0);
-        if end as usize != self.text.len() {
-            return Err("the text does not end with the last name");
-        }
-        Ok(())
-    }
-
-    fn at(&self, index: usize) -> Option<&str> {
-        let end = *self.ends.get(index)?;
-        let start = match index.checked_sub(1) {
-            Some(previous) => *self.ends.get(previous)?,
-            None => 0,
-        };
-        self.text.get(start as usize..end as usize)
-    }
-
-    pub(crate) fn get(&self, index: NameIndex) -> Option<&str> {
-        self.at(index.0 as usize)
-    }
-
-    /// Name of an index that was checked when the package was parsed.
-    pub(crate) fn known(&self, index: NameIndex) -> &str {
-        self.get(index).unwrap_or_default()
+impl Bulk {
+    /// Whether both are the same bytes at the same place of a file.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        let place = |bulk: &Self| (bulk.offset, bulk.stored_size, bulk.raw_size, bulk.checksum, bulk.codec);
+        place(self) == place(other)
     }
 }
 
-/// Reads `count` records that fill all of `section`. The caller has compared both.
+/// Reads `count` records. The caller has compared the count with the bytes that are there.
 pub(crate) fn read_records<T: Wire>(
     cursor: &mut Cursor<'_>,
     count: u32,

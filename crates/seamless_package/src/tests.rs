@@ -1,21 +1,30 @@
 //! Tests of the format: a small golden package, and the means to damage and to forge it.
 
+mod codec;
+mod copies;
 mod damage;
+mod errors;
+mod forced;
 mod forged;
 mod format_doc;
+mod golden;
 mod limits;
+mod memory;
 mod round_trip;
+mod versions;
 mod writing;
 
 use super::*;
 use crate::summary::{CHECKSUM_RANGE, checksum};
 use crate::tables::Wire;
+use crate::versions::VersionRecord;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn schema(type_path: &str) -> Schema {
     Schema {
         type_path: type_path.to_owned(),
         encoding: 1,
+        immutable: type_path == "game::Tree",
         version: 3,
         hash: 0x1234_5678_9abc_def0,
         description: "x: f32".to_owned(),
@@ -35,15 +44,71 @@ fn plain<'a>(name: &'a str, class: ClassIndex, data: &[u8]) -> NewExport<'a> {
     }
 }
 
-/// Indices of the golden package's exports: a class, two objects with an object of another class between.
+/// Indices of the golden package's exports: a class, two objects with an object of another class between, then a class and
+/// an object in Zstandard frames, and two copies of objects of [`trees`].
 const POINT: usize = 0;
 const A: usize = 1;
 const OTHER: usize = 2;
 const B: usize = 3;
 const C: usize = 4;
+const TREE_CLASS: usize = 5;
+const D: usize = 6;
+const TREE: usize = 7;
+const LEAF: usize = 8;
+
+/// Indices of the golden package's bulk table: two of A, one each of C and D, two of the tree. The one that is external, and
+/// the last.
+const EXTERNAL: usize = 4;
+const LAST_BULK: usize = 5;
+
+/// Which codecs the golden package asks for, in place of LZ4 and Zstandard.
+#[derive(Clone, Copy)]
+struct Codecs(Codec, Codec);
+
+const COMPRESSED: Codecs = Codecs(Codec::Lz4, Codec::Zstd);
+const PLAIN: Codecs = Codecs(Codec::None, Codec::None);
+
+/// The package that the golden one copies from.
+fn trees(codecs: Codecs) -> Vec<u8> {
+    let mut writer = PackageWriter::new("shared/trees.pkg");
+    let class = writer.class(&schema("game::Tree")).unwrap();
+    let tree = NewExport {
+        bulk: vec![vec![9; 500].into(), b"bark".to_vec().into()],
+        codec: codecs.1,
+        ..plain("Tree", class, b"oak")
+    };
+    let tree = writer.export(tree).unwrap();
+    let leaf = NewExport {
+        outer: tree,
+        refs: vec![tree],
+        ..plain("Leaf", class, b"green")
+    };
+    writer.export(leaf).unwrap();
+    writer.finish().unwrap()
+}
+
+fn versions(id: VersionId, label: &str, entries: &[&str]) -> VersionList {
+    VersionList::new(id, label, entries.iter().copied()).unwrap()
+}
+
+/// A list that belongs to neither engine nor game.
+const WEATHER: VersionId = VersionId(*b"weather weather!");
+
+fn golden_versions() -> [VersionList; 3] {
+    [
+        versions(WEATHER, "weather", &[]),
+        versions(VersionId::GAME, "game", &["doors have keys", "keys have colors"]),
+        versions(VersionId::ENGINE, "engine", &["packages"]),
+    ]
+}
 
 /// A package with at least one of everything.
 fn golden_writer() -> PackageWriter {
+    golden_writer_with(COMPRESSED)
+}
+
+fn golden_writer_with(codecs: Codecs) -> PackageWriter {
+    let Codecs(lz4, zstd) = codecs;
     let mut writer = PackageWriter::new("levels/golden.pkg");
     let point = writer.class(&schema("game::Point")).unwrap();
     let tree = writer
@@ -54,7 +119,8 @@ fn golden_writer() -> PackageWriter {
         .unwrap();
     let a = NewExport {
         refs: vec![tree, rock],
-        bulk: vec![vec![7; 300], b"noise".to_vec()],
+        bulk: vec![vec![7; 300].into(), b"noise".to_vec().into()],
+        codec: lz4,
         ..plain("A", point, &[5; 200])
     };
     let a = writer.export(a).unwrap();
@@ -68,12 +134,42 @@ fn golden_writer() -> PackageWriter {
     let b = writer.export(b).unwrap();
     let c = NewExport {
         outer: b,
-        bulk: vec![b"c".to_vec()],
+        bulk: vec![b"c".to_vec().into()],
         codec: Codec::None,
         ..plain("C", point, b"")
     };
     writer.export(c).unwrap();
+    let class = writer.class(&schema("game::Tree")).unwrap();
+    let d = NewExport {
+        bulk: vec![vec![3; 400].into()],
+        codec: zstd,
+        ..plain("D", point, &[4; 100])
+    };
+    writer.export(d).unwrap();
+    force_trees(&mut writer, class, rock, codecs);
+    writer.versions(&golden_versions()).unwrap();
     writer
+}
+
+fn force_trees(writer: &mut PackageWriter, class: ClassIndex, rock: ObjectRef, codecs: Codecs) {
+    let trees = verify(&trees(codecs)).unwrap();
+    let from = |index| ForcedOrigin {
+        package: "shared/trees.pkg",
+        content_hash: trees.summary().content_hash,
+        index,
+    };
+    let tree = NewExport {
+        refs: vec![rock, ObjectRef::export(TREE_CLASS).unwrap()],
+        bulk: vec![NewBulk::External(trees.bulk(1)[0].clone()), b"bark".to_vec().into()],
+        ..plain("Tree", class, b"oak")
+    };
+    let tree = writer.forced(from(1), tree).unwrap();
+    let leaf = NewExport {
+        outer: tree,
+        refs: vec![tree],
+        ..plain("Leaf", class, b"green")
+    };
+    writer.forced(from(2), leaf).unwrap();
 }
 
 fn golden() -> Vec<u8> {
@@ -100,7 +196,7 @@ fn field(layout: &[(&str, usize)], name: &str) -> (usize, usize) {
 fn put(bytes: &mut [u8], base: usize, layout: &[(&str, usize)], name: &str, value: u64) {
     let (offset, size) = field(layout, name);
     let start = base + offset;
-    bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
+    bytes[start..start + size].copy_from_slice(&u128::from(value).to_le_bytes()[..size]);
 }
 
 /// Offset of an export's entry.
@@ -111,6 +207,16 @@ fn export_at(bytes: &[u8], index: usize) -> usize {
 /// Offset of an import's entry.
 fn import_at(bytes: &[u8], index: usize) -> usize {
     summary_of(bytes).imports_offset as usize + index * Import::SIZE
+}
+
+/// Offset of an entry of the origin table.
+fn origin_at(bytes: &[u8], index: usize) -> usize {
+    summary_of(bytes).origins_offset as usize + index * Origin::SIZE
+}
+
+/// Offset of an entry of the version table.
+fn version_at(bytes: &[u8], index: usize) -> usize {
+    summary_of(bytes).versions_offset as usize + index * VersionRecord::SIZE
 }
 
 /// Offset of an entry of the bulk table.
@@ -136,8 +242,16 @@ fn reseal_tables(bytes: &mut [u8], summary: &Summary) {
             section(summary.imports_offset, summary.imports_size),
         ),
         (
+            "origins_checksum",
+            section(summary.origins_offset, summary.origins_size),
+        ),
+        (
             "exports_checksum",
             section(summary.exports_offset, summary.exports_size),
+        ),
+        (
+            "versions_checksum",
+            section(summary.versions_offset, summary.versions_size),
         ),
     ];
     let mut all = Vec::new();
@@ -164,17 +278,30 @@ fn the_golden_package_reads_back() {
     let package = verify(&bytes).unwrap();
     assert_eq!(package.name(), "levels/golden.pkg");
     assert_eq!(package.summary().file_len(), bytes.len() as u64);
-    let names: Vec<_> = (0..5).map(|at| package.export_name(at).unwrap()).collect();
-    let expected = ["class:game::Point", "A", "class:game::Other", "B/ü", "C"];
+    let names: Vec<_> = (0..9).map(|at| package.export_name(at).unwrap()).collect();
+    let expected = [
+        "class:game::Point",
+        "A",
+        "class:game::Other",
+        "B/ü",
+        "C",
+        "class:game::Tree",
+        "D",
+        "Tree",
+        "Leaf",
+    ];
     assert_eq!(names, expected);
     assert_eq!(package.class_of(B), Some(&schema("game::Other")));
     assert_eq!(package.class_of(C), Some(&schema("game::Point")));
     assert_eq!(package.class_of(POINT), None);
     assert_eq!(package.schema(POINT), Some(&schema("game::Point")));
     assert_eq!(package.schema(A), None);
-    assert_eq!(package.schemas().len(), 2);
+    assert_eq!(package.schemas().len(), 3);
+    assert!(package.class_of(TREE).unwrap().immutable && !package.class_of(A).unwrap().immutable);
     assert_eq!(package.exports()[A].codec, Codec::Lz4);
     assert_eq!(package.exports()[B].codec, Codec::None);
+    assert_eq!(package.exports()[D].codec, Codec::Zstd);
+    assert_eq!(package.bulk(D)[0].codec, Codec::Zstd);
     assert_eq!(package.exports()[C].outer, ObjectRef::export(B).unwrap());
     assert_eq!(package.exports()[B].role, Role::SERVER | Role::EDITOR);
     assert_eq!(*package.export_data(A, &bytes, 0).unwrap(), [5; 200]);
@@ -183,6 +310,10 @@ fn the_golden_package_reads_back() {
     assert_eq!(*package.bulk_data(A, 0, &bytes, 0).unwrap(), [7; 300]);
     assert_eq!(*package.bulk_data(A, 1, &bytes, 0).unwrap(), *b"noise");
     assert_eq!(*package.bulk_data(C, 0, &bytes, 0).unwrap(), *b"c");
+    assert_eq!(*package.export_data(D, &bytes, 0).unwrap(), [4; 100]);
+    assert_eq!(*package.bulk_data(D, 0, &bytes, 0).unwrap(), [3; 400]);
+    assert_eq!(*package.export_data(TREE, &bytes, 0).unwrap(), *b"oak");
+    assert_eq!(*package.bulk_data(TREE, 1, &bytes, 0).unwrap(), *b"bark");
     let tree = ObjectRef::import(0).unwrap();
     assert_eq!(package.refs(B), [ObjectRef::export(A).unwrap(), tree]);
     assert_eq!(package.import_name(1), Some("Rock"));
@@ -196,8 +327,10 @@ fn objects_are_found_by_id_and_by_name() {
     for (index, export) in package.exports().iter().enumerate() {
         assert_eq!(package.find(export.object_id), Some(index));
         let name = package.export_name(index).unwrap();
-        assert_eq!(package.find_name(name), Some(index));
-        assert_eq!(ObjectId::new(package.name(), name), export.object_id);
+        let origin = package.origin_of(index).map(|origin| origin.package);
+        let home = origin.unwrap_or(package.name());
+        assert_eq!(ObjectId::new(home, name), export.object_id);
+        assert_eq!(package.find_name(name), origin.is_none().then_some(index));
     }
     let rock = ObjectId::new("shared/rocks.pkg", "Rock");
     assert_eq!(package.find_import(rock), Some(1));
@@ -217,7 +350,7 @@ fn the_header_is_enough_to_open_and_the_tail_is_enough_to_read() {
     let class = package.export_data(OTHER, tail, header).unwrap_err();
     assert!(matches!(class, PackageError::OutsideBytes { .. }));
     let short = &tail[..tail.len() - 1];
-    let last = package.bulk_data(C, 0, short, header).unwrap_err();
+    let last = package.bulk_data(TREE, 1, short, header).unwrap_err();
     assert!(matches!(last, PackageError::Truncated { .. }));
 }
 
@@ -226,18 +359,22 @@ fn the_caller_may_ask_for_what_is_not_there() {
     let bytes = golden();
     let package = verify(&bytes).unwrap();
     let errors = [
-        package.export_data(5, &bytes, 0).unwrap_err(),
-        package.bulk_data(5, 0, &bytes, 0).unwrap_err(),
+        package.export_data(9, &bytes, 0).unwrap_err(),
+        package.bulk_data(9, 0, &bytes, 0).unwrap_err(),
+        package.check_origin(9, 0, &package).unwrap_err(),
+        package.bulk_data(TREE, 0, &bytes, 0).unwrap_err(),
         package.bulk_data(A, 2, &bytes, 0).unwrap_err(),
         package.export_data(A, &bytes, u64::MAX).unwrap_err(),
     ];
     for error in errors {
         assert_eq!(error.fault(), Fault::Caller, "{error}");
     }
-    assert_eq!(package.export_range(5), None);
-    assert_eq!(package.bulk_range(A, 2), None);
+    assert_eq!(package.export_range(9), None);
+    assert_eq!(package.bulk_location(A, 2), None);
+    assert_eq!(package.origin_of(9), None);
+    assert_eq!(package.forced_for_import(2), None);
     assert_eq!(package.name_of(NameIndex(1000)), None);
-    assert!(package.refs(5).is_empty() && package.bulk(5).is_empty());
+    assert!(package.refs(9).is_empty() && package.bulk(9).is_empty());
 }
 
 #[test]

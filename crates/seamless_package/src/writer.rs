@@ -1,12 +1,18 @@
 //! Writing packages: objects go in one after the other, in dependency order, and come out as the same bytes every time.
 
-use crate::assemble::{Packed, Parts, WrittenExport, WrittenImport, pack};
-use crate::error::{PackageError, Place, WriteError};
-use crate::id::{ObjectId, ObjectRef, RefTarget, Role};
+mod checks;
+
+use crate::assemble::{Parts, WrittenBulk, WrittenExport, WrittenImport, WrittenOrigin};
+use crate::codec::{Codec, pack};
+use crate::error::{PackageError, Place};
+use crate::id::{ObjectId, ObjectRef, Role};
 use crate::limits::Limits;
 use crate::reader::Package;
 use crate::schema::Schema;
-use crate::tables::Codec;
+use crate::tables::Bulk;
+use crate::versions::VersionList;
+use crate::write_error::WriteError;
+use checks::check_name;
 use std::collections::BTreeMap;
 
 /// A class that was added to a [`PackageWriter`]: the index of its export.
@@ -29,9 +35,36 @@ pub struct NewExport<'a> {
     /// The exports and imports that must be there before it is decoded. Order and repetitions are kept.
     pub refs: Vec<ObjectRef>,
     /// Its bulk payloads.
-    pub bulk: Vec<Vec<u8>>,
+    pub bulk: Vec<NewBulk>,
     /// How data and payloads may be stored; each is compressed only if that saves more than a tenth.
     pub codec: Codec,
+}
+
+/// A payload of a [`NewExport`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewBulk {
+    /// These bytes, stored in the package.
+    Inline(Vec<u8>),
+    /// A payload that stays in the file of the package that the object is copied from: its entry there, see
+    /// [`Package::bulk`]. Only for forced exports, and at the same position as there.
+    External(Bulk),
+}
+
+impl From<Vec<u8>> for NewBulk {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Inline(bytes)
+    }
+}
+
+/// Where an object for [`PackageWriter::forced`] is copied from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForcedOrigin<'a> {
+    /// Path of the package.
+    pub package: &'a str,
+    /// Its content hash.
+    pub content_hash: u64,
+    /// Index of the export there.
+    pub index: u32,
 }
 
 /// Writes one package.
@@ -44,8 +77,12 @@ pub struct PackageWriter {
     hash: fn(&str, &str) -> ObjectId,
     /// Index of the export of each class, with its schema, by type path.
     classes: BTreeMap<String, (ClassIndex, Schema)>,
-    /// Whose an id is.
-    owners: BTreeMap<ObjectId, ObjectRef>,
+    /// Which import an id is.
+    import_ids: BTreeMap<ObjectId, usize>,
+    /// Which export an id is; a forced export may be an import as well.
+    export_ids: BTreeMap<ObjectId, usize>,
+    /// Which export was copied from an origin's index.
+    origin_indices: BTreeMap<(usize, u32), usize>,
 }
 
 impl PackageWriter {
@@ -62,7 +99,9 @@ impl PackageWriter {
             limits,
             hash: ObjectId::new,
             classes: BTreeMap::new(),
-            owners: BTreeMap::new(),
+            import_ids: BTreeMap::new(),
+            export_ids: BTreeMap::new(),
+            origin_indices: BTreeMap::new(),
         }
     }
 
@@ -84,7 +123,8 @@ impl PackageWriter {
     ///
     /// # Errors
     /// [`WriteError::SchemaConflict`] if the type has another schema, [`WriteError::BadName`] if its path is empty,
-    /// [`WriteError::DuplicateObject`] and [`WriteError::IdCollision`] if an object stands in the way.
+    /// [`WriteError::AfterForced`] if a forced export was added before, [`WriteError::DuplicateObject`] and
+    /// [`WriteError::IdCollision`] if an object stands in the way.
     pub fn class(&mut self, schema: &Schema) -> Result<ClassIndex, WriteError> {
         let type_path = &schema.type_path;
         if let Some((class, known)) = self.classes.get(type_path) {
@@ -97,7 +137,7 @@ impl PackageWriter {
         check_name("type path", type_path)?;
         let name = Schema::object_name(type_path);
         let class = ClassIndex(self.parts.exports.len());
-        self.push(WrittenExport {
+        self.push_own(WrittenExport {
             object_id: (self.hash)(&self.parts.package, &name),
             name,
             class: ObjectRef::NONE,
@@ -106,6 +146,7 @@ impl PackageWriter {
             data: pack(schema.encode(), Codec::None),
             refs: Vec::new(),
             bulk: Vec::new(),
+            forced: None,
         })?;
         self.classes.insert(type_path.clone(), (class, schema.clone()));
         Ok(class)
@@ -114,7 +155,7 @@ impl PackageWriter {
     /// Adds an import, or gives the one that was added for the same object; roles are united.
     ///
     /// # Errors
-    /// [`WriteError::ImportConflict`] if the object was imported with another type, [`WriteError::SelfImport`],
+    /// [`WriteError::ImportConflict`] if the object was imported or copied with another type, [`WriteError::SelfImport`],
     /// [`WriteError::EmptyRole`], [`WriteError::BadName`] and [`WriteError::IdCollision`].
     pub fn import(
         &mut self,
@@ -134,63 +175,100 @@ impl PackageWriter {
             return Err(WriteError::EmptyRole { object: path });
         }
         let object_id = (self.hash)(package, object);
-        let Some(&owner) = self.owners.get(&object_id) else {
-            let index = self.parts.imports.len();
-            let new = numbered(ObjectRef::import(index), Place::Imports, "imports", index)?;
-            self.owners.insert(object_id, new);
-            self.parts.imports.push(WrittenImport {
-                package: package.to_owned(),
-                object: object.to_owned(),
-                type_path: type_path.to_owned(),
-                object_id,
-                role,
-            });
-            return Ok(new);
+        self.check_owner(object_id, &path)?;
+        self.check_type(object_id, type_path, &path)?;
+        let index = match self.import_ids.get(&object_id) {
+            Some(index) => *index,
+            None => self.parts.imports.len(),
         };
-        let first = self.path_of(owner);
-        let known = match owner.target() {
-            RefTarget::Import(index) => self.parts.imports.get_mut(index),
-            RefTarget::Export(_) | RefTarget::None => None,
-        };
-        let same = known.filter(|known| known.package == package && known.object == object);
-        let Some(known) = same else {
-            return Err(WriteError::IdCollision {
-                id: object_id,
-                first,
-                second: path,
-            });
-        };
-        if known.type_path != type_path {
-            return Err(WriteError::ImportConflict {
-                path,
-                first: known.type_path.clone(),
-                second: type_path.to_owned(),
-            });
+        let reference = numbered(ObjectRef::import(index), Place::Imports, "imports", index)?;
+        if let Some(known) = self.parts.imports.get_mut(index) {
+            known.role = known.role | role;
+            return Ok(reference);
         }
-        known.role = known.role | role;
-        Ok(owner)
+        self.import_ids.insert(object_id, index);
+        self.parts.imports.push(WrittenImport {
+            package: package.to_owned(),
+            object: object.to_owned(),
+            type_path: type_path.to_owned(),
+            object_id,
+            role,
+        });
+        Ok(reference)
     }
 
     /// Adds an object. Its class, its outer and what it refers to were added before.
     ///
     /// # Errors
-    /// [`WriteError::BadName`], [`WriteError::DuplicateObject`], [`WriteError::IdCollision`],
-    /// [`WriteError::BadClass`], [`WriteError::BadReference`] and [`WriteError::EmptyRole`]; the writer is as before.
+    /// [`WriteError::BadName`], [`WriteError::DuplicateObject`], [`WriteError::IdCollision`], [`WriteError::BadClass`],
+    /// [`WriteError::BadReference`], [`WriteError::BadBulk`], [`WriteError::EmptyRole`] and [`WriteError::AfterForced`]; the
+    /// writer is as before.
     pub fn export(&mut self, object: NewExport<'_>) -> Result<ObjectRef, WriteError> {
         check_name("object", object.name)?;
-        self.check_object(&object)?;
-        let codec = object.codec;
-        let bulk = object.bulk.into_iter().map(|raw| pack(raw, codec));
-        self.push(WrittenExport {
-            object_id: (self.hash)(&self.parts.package, object.name),
-            name: object.name.to_owned(),
-            class: class_ref(object.class),
-            outer: object.outer,
-            role: object.role,
-            data: pack(object.data, codec),
-            refs: object.refs,
-            bulk: bulk.collect::<Vec<Packed>>(),
-        })
+        self.check_object(&object, None)?;
+        let object_id = (self.hash)(&self.parts.package, object.name);
+        self.push_own(written(object, object_id, None))
+    }
+
+    /// Adds a copy of an object of another package, with its identity. All classes and the package's own objects were
+    /// added before. They refer to it by an [`import`](Self::import), which may come before or after. Its class is a class of
+    /// this package; its outer is a forced export from the same package, or none; it refers to forced exports, to
+    /// imports, and to classes.
+    ///
+    /// # Errors
+    /// As [`export`](Self::export), and [`WriteError::SelfOrigin`], [`WriteError::OriginConflict`],
+    /// [`WriteError::OriginIndexTwice`], and [`WriteError::ImportConflict`] if the object was imported with another type;
+    /// the writer is as before.
+    pub fn forced(&mut self, from: ForcedOrigin<'_>, object: NewExport<'_>) -> Result<ObjectRef, WriteError> {
+        check_name("package", from.package)?;
+        check_name("object", object.name)?;
+        let path = object_path(from.package, object.name);
+        if from.package == self.parts.package {
+            return Err(WriteError::SelfOrigin { path });
+        }
+        let origin = self.origin(from)?;
+        self.check_object(&object, Some(origin))?;
+        let object_id = (self.hash)(from.package, object.name);
+        self.check_new(object_id, object.name, &path)?;
+        let type_path = self.class_path(object.class).unwrap_or_default();
+        self.check_type(object_id, type_path, &path)?;
+        let forced = (origin, from.index);
+        if let Some(first) = self.origin_indices.get(&forced) {
+            return Err(WriteError::OriginIndexTwice {
+                package: from.package.to_owned(),
+                index: from.index,
+                first: self.export_name(*first),
+                second: object.name.to_owned(),
+            });
+        }
+        let index = self.parts.exports.len();
+        let pushed = self.push(written(object, object_id, Some(forced)))?;
+        if origin == self.parts.origins.len() {
+            self.parts.origins.push(WrittenOrigin {
+                package: from.package.to_owned(),
+                content_hash: from.content_hash,
+            });
+        }
+        self.origin_indices.insert(forced, index);
+        Ok(pushed)
+    }
+
+    /// Adds version lists: what the package has seen, usually all that the build knows.
+    ///
+    /// # Errors
+    /// [`WriteError::DuplicateVersions`] if a list with the same id was added before; the writer is as before.
+    pub fn versions(&mut self, lists: &[VersionList]) -> Result<(), WriteError> {
+        let before = self.parts.versions.len();
+        for list in lists {
+            let known = self.parts.versions.iter().find(|known| known.id() == list.id());
+            if let Some(known) = known {
+                let (id, first, second) = (list.id(), known.label().to_owned(), list.label().to_owned());
+                self.parts.versions.truncate(before);
+                return Err(WriteError::DuplicateVersions { id, first, second });
+            }
+            self.parts.versions.push(list.clone());
+        }
+        Ok(())
     }
 
     /// The bytes of the package.
@@ -206,83 +284,23 @@ impl PackageWriter {
         Ok(bytes)
     }
 
-    fn check_object(&self, object: &NewExport<'_>) -> Result<(), WriteError> {
-        let name = || object.name.to_owned();
-        if object.role.is_empty() {
-            return Err(WriteError::EmptyRole { object: name() });
+    /// Adds an object of this package; its name and id are new.
+    fn push_own(&mut self, export: WrittenExport) -> Result<ObjectRef, WriteError> {
+        let path = object_path(&self.parts.package, &export.name);
+        self.check_new(export.object_id, &export.name, &path)?;
+        if self.parts.exports.last().is_some_and(|last| last.forced.is_some()) {
+            let object = export.name;
+            return Err(WriteError::AfterForced { object });
         }
-        let class = self.parts.exports.get(object.class.0);
-        if !class.is_some_and(|class| class.class.is_none()) {
-            return Err(WriteError::BadClass { object: name() });
-        }
-        let bad = |reference: ObjectRef, what| WriteError::BadReference {
-            object: name(),
-            reference,
-            what,
-        };
-        match object.outer.target() {
-            RefTarget::None => {}
-            RefTarget::Import(_) => {
-                let what = "but an outer is an export";
-                return Err(bad(object.outer, what));
-            }
-            RefTarget::Export(outer) => match self.parts.exports.get(outer) {
-                None => return Err(bad(object.outer, "which was not added before")),
-                Some(outer) if outer.class.is_none() => {
-                    return Err(bad(object.outer, "but a class has no parts"));
-                }
-                Some(_) => {}
-            },
-        }
-        for &reference in &object.refs {
-            let known = match reference.target() {
-                RefTarget::None => false,
-                RefTarget::Export(index) => index < self.parts.exports.len(),
-                RefTarget::Import(index) => index < self.parts.imports.len(),
-            };
-            if !known {
-                return Err(bad(reference, "which was not added before"));
-            }
-        }
-        Ok(())
+        self.push(export)
     }
 
-    /// Adds an export whose name and id nobody has yet.
     fn push(&mut self, export: WrittenExport) -> Result<ObjectRef, WriteError> {
-        if let Some(&owner) = self.owners.get(&export.object_id) {
-            let first = self.path_of(owner);
-            let second = object_path(&self.parts.package, &export.name);
-            if first == second {
-                let name = export.name;
-                return Err(WriteError::DuplicateObject { name });
-            }
-            return Err(WriteError::IdCollision {
-                id: export.object_id,
-                first,
-                second,
-            });
-        }
         let index = self.parts.exports.len();
         let new = numbered(ObjectRef::export(index), Place::Exports, "exports", index)?;
-        self.owners.insert(export.object_id, new);
+        self.export_ids.insert(export.object_id, index);
         self.parts.exports.push(export);
         Ok(new)
-    }
-
-    fn path_of(&self, owner: ObjectRef) -> String {
-        let parts = &self.parts;
-        let path = match owner.target() {
-            RefTarget::Export(index) => parts
-                .exports
-                .get(index)
-                .map(|export| object_path(&parts.package, &export.name)),
-            RefTarget::Import(index) => parts
-                .imports
-                .get(index)
-                .map(|import| object_path(&import.package, &import.object)),
-            RefTarget::None => None,
-        };
-        path.unwrap_or_default()
     }
 }
 
@@ -293,21 +311,28 @@ impl ClassIndex {
     }
 }
 
-/// The writer made the index from a reference, so it always has one.
-fn class_ref(class: ClassIndex) -> ObjectRef {
-    ObjectRef::export(class.0).unwrap_or(ObjectRef::NONE)
+fn written(object: NewExport<'_>, object_id: ObjectId, forced: Option<(usize, u32)>) -> WrittenExport {
+    let codec = object.codec;
+    let bulk = object.bulk.into_iter().map(|bulk| match bulk {
+        NewBulk::Inline(raw) => WrittenBulk::Inline(pack(raw, codec)),
+        NewBulk::External(bulk) => WrittenBulk::External(bulk),
+    });
+    WrittenExport {
+        object_id,
+        name: object.name.to_owned(),
+        // The writer made the index from a reference, so it always has one.
+        class: ObjectRef::export(object.class.0).unwrap_or(ObjectRef::NONE),
+        outer: object.outer,
+        role: object.role,
+        data: pack(object.data, codec),
+        refs: object.refs,
+        bulk: bulk.collect(),
+        forced,
+    }
 }
 
 fn object_path(package: &str, object: &str) -> String {
     format!("{package}#{object}")
-}
-
-fn check_name(what: &'static str, name: &str) -> Result<(), WriteError> {
-    if name.is_empty() || name.contains('\0') {
-        let name = name.to_owned();
-        return Err(WriteError::BadName { what, name });
-    }
-    Ok(())
 }
 
 /// A reference has 31 bits for the index.

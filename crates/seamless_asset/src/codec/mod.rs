@@ -100,6 +100,7 @@ pub fn schema(type_path: &str, encoding: Encoding, version: u32, description: &s
     Schema {
         type_path: type_path.to_owned(),
         encoding: encoding as u8,
+        immutable: false,
         version,
         hash: xxhash_rust::xxh3::xxh3_64(description.as_bytes()),
         description: description.to_owned(),

@@ -10,7 +10,7 @@ use bevy_mesh::Mesh;
 use bevy_world_serialization::WorldAsset;
 use seamless_asset::{
     codec::{Codecs, EncodeContext, EntityRows},
-    package::{Codec, NewExport, ObjectRef, PackageWriter},
+    package::{Codec, NewBulk, NewExport, ObjectRef, PackageWriter},
 };
 
 use super::path::{CELL, GRID};
@@ -104,7 +104,7 @@ fn export(app: &App, writer: &mut PackageWriter, name: &str, handle: &UntypedHan
         role: codec.role,
         data: encoded.data,
         refs: Vec::new(),
-        bulk: encoded.bulk,
+        bulk: encoded.bulk.into_iter().map(NewBulk::Inline).collect(),
         codec: Codec::Lz4,
     };
     writer.export(export).expect("a new object")

@@ -1,7 +1,9 @@
 //! `docs/FORMAT.md` and the code say the same.
 
 use super::*;
+use crate::codec::CODECS;
 use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 fn document() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMAT.md");
@@ -35,8 +37,10 @@ fn the_records_are_as_documented() {
     let records = [
         ("Summary", Summary::LAYOUT, SUMMARY_SIZE),
         ("Import entry", Import::LAYOUT, Import::SIZE),
+        ("Origin entry", Origin::LAYOUT, Origin::SIZE),
         ("Export entry", Export::LAYOUT, Export::SIZE),
         ("Bulk entry", Bulk::LAYOUT, Bulk::SIZE),
+        ("Version list", VersionRecord::LAYOUT, VersionRecord::SIZE),
     ];
     for (heading, layout, total) in records {
         let text = chapter(&document, heading);
@@ -73,7 +77,11 @@ fn the_constants_are_as_documented() {
         let codec = Codec::read(&mut Cursor::new(&[number])).unwrap();
         assert_eq!(format!("{codec:?}").to_lowercase(), row[1]);
     }
-    assert_eq!(rows(chapter(&document, "Codec")).len(), 2);
+    assert_eq!(rows(chapter(&document, "Codec")).len(), CODECS.len());
+    let lists = chapter(&document, "Version list");
+    for id in [VersionId::ENGINE, VersionId::GAME] {
+        assert!(lists.contains(&format!("`{id}`")), "{id}");
+    }
     let example = Schema::object_name("game::Tree");
     assert!(chapter(&document, "Schema record").contains(&format!("`{example}`")));
 }
@@ -88,6 +96,7 @@ fn the_schema_record_is_as_documented() {
         match row[1].as_str() {
             "type_path" => text(&mut expected, &schema.type_path),
             "encoding" => expected.push(schema.encoding),
+            "flags" => expected.push(schema.immutable.into()),
             "version" => expected.extend(schema.version.to_le_bytes()),
             "hash" => expected.extend(schema.hash.to_le_bytes()),
             "description" => text(&mut expected, &schema.description),
@@ -119,14 +128,14 @@ fn a_reader_made_from_the_document_finds_an_object() {
     let bytes = golden();
     let summary = chapter(&document, "Summary");
     let entry = chapter(&document, "Export entry");
-    let of_summary = |name| documented(&bytes, summary, 0, name);
+    let of_summary = |name: &str| documented(&bytes, summary, 0, name);
     let base = of_summary("exports_offset") as usize + B * Export::SIZE;
     let of_entry = |name| documented(&bytes, entry, base, name);
     let start = of_entry("data_offset") as usize;
     let end = start + of_entry("stored_size") as usize;
     assert_eq!(&bytes[start..end], b"hello");
     assert_eq!(of_entry("checksum"), xxh3_64(b"hello"));
-    let id = xxh3_64("levels/golden.pkg\0B/ü".as_bytes());
+    let id = xxh3_64_with_seed("B/ü".as_bytes(), xxh3_64(b"levels/golden.pkg"));
     assert_eq!(of_entry("object_id"), id);
     assert_eq!(of_entry("class") as u32, OTHER as u32 + 1);
     // The name: the text between the ends of the entry before and of this one.
@@ -142,10 +151,24 @@ fn a_reader_made_from_the_document_finds_an_object() {
     let mut sealed = bytes[..SUMMARY_SIZE].to_vec();
     sealed[16..24].fill(0);
     assert_eq!(of_summary("summary_checksum"), xxh3_64(&sealed));
-    let sums = ["names_checksum", "imports_checksum", "exports_checksum"];
+    let sums = ["names", "imports", "origins", "exports", "versions"];
     let sums: Vec<u8> = sums
         .into_iter()
-        .flat_map(|name| of_summary(name).to_le_bytes())
+        .map(|name| format!("{name}_checksum"))
+        .flat_map(|name| of_summary(&name).to_le_bytes())
         .collect();
     assert_eq!(of_summary("content_hash"), xxh3_64(&sums));
+}
+
+/// The version that the document describes, and the document's hash.
+const DOCUMENTED: (u32, u64) = (2, 3_423_630_772_707_768_945);
+
+#[test]
+fn neither_document_nor_version_changes_unnoticed() {
+    let found = (FORMAT_VERSION, xxh3_64(document().as_bytes()));
+    assert_eq!(
+        found, DOCUMENTED,
+        "docs/FORMAT.md or FORMAT_VERSION has changed. If the bytes of packages change, both do, and there is a new golden \
+         file; if only the words do, put the left values here."
+    );
 }

@@ -16,9 +16,12 @@ fn exact() -> Limits {
         header_bytes: summary.header_len(),
         names: summary.name_count,
         imports: summary.import_count,
+        origins: summary.origin_count,
         exports: summary.export_count,
         refs: summary.ref_count,
         bulk: summary.bulk_count,
+        version_lists: summary.version_list_count,
+        version_entries: summary.version_entry_count,
         raw_bytes_per_object: *sizes.iter().max().unwrap(),
         total_raw_bytes: sizes.iter().sum(),
         depth: 3,
@@ -30,14 +33,17 @@ fn every_limit_is_kept_and_named() {
     let bytes = golden();
     let exact = exact();
     Package::verify_whole(&bytes, &exact).unwrap();
-    let lower: [(&str, fn(&mut Limits)); 10] = [
+    let lower: [(&str, fn(&mut Limits)); 13] = [
         ("file_bytes", |limits| limits.file_bytes -= 1),
         ("header_bytes", |limits| limits.header_bytes -= 1),
         ("names", |limits| limits.names -= 1),
         ("imports", |limits| limits.imports -= 1),
+        ("origins", |limits| limits.origins -= 1),
         ("exports", |limits| limits.exports -= 1),
         ("refs", |limits| limits.refs -= 1),
         ("bulk", |limits| limits.bulk -= 1),
+        ("version_lists", |limits| limits.version_lists -= 1),
+        ("version_entries", |limits| limits.version_entries -= 1),
         ("raw_bytes_per_object", |limits| {
             limits.raw_bytes_per_object -= 1;
         }),
@@ -70,9 +76,12 @@ fn no_memory_is_taken_for_what_is_only_claimed() {
         header_bytes: u64::MAX,
         names: u32::MAX,
         imports: u32::MAX,
+        origins: u32::MAX,
         exports: u32::MAX,
         refs: u32::MAX,
         bulk: u32::MAX,
+        version_lists: u32::MAX,
+        version_entries: u32::MAX,
         raw_bytes_per_object: u64::MAX,
         total_raw_bytes: u64::MAX,
         depth: u32::MAX,
@@ -108,6 +117,27 @@ fn a_bomb_is_refused_before_it_goes_off() {
     };
     let error = Package::parse(&bytes, &limits).unwrap_err();
     assert_eq!(error.fault(), Fault::Limits);
+}
+
+#[test]
+fn an_external_payload_ends_within_a_file() {
+    let mut bytes = golden();
+    let summary = summary_of(&bytes);
+    let at = bulk_at(&bytes, EXTERNAL);
+    put(&mut bytes, at, Bulk::LAYOUT, "offset", 1 << 40);
+    reseal_tables(&mut bytes, &summary);
+    let error = verify(&bytes).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            PackageError::Limit {
+                field: "file_bytes",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(error.to_string().contains("`Tree`"), "{error}");
 }
 
 #[test]

@@ -24,15 +24,14 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+fn codec() -> impl Strategy<Value = Codec> {
+    proptest::sample::select(std::vec![Codec::None, Codec::Lz4, Codec::Zstd])
+}
+
 fn object() -> impl Strategy<Value = Object> {
     let head = ("[^\\x00]{0,12}", 0..3_usize, any::<Option<Index>>(), 1..8_u8);
-    let tail = (
-        vec(any::<(bool, Index)>(), 0..4),
-        bytes(),
-        vec(bytes(), 0..3),
-        any::<bool>(),
-    );
-    (head, tail).prop_map(|((name, class, outer, role), (refs, data, bulk, packed))| Object {
+    let tail = (vec(any::<(bool, Index)>(), 0..4), bytes(), vec(bytes(), 0..3), codec());
+    (head, tail).prop_map(|((name, class, outer, role), (refs, data, bulk, codec))| Object {
         name,
         class,
         outer,
@@ -40,7 +39,7 @@ fn object() -> impl Strategy<Value = Object> {
         refs,
         data,
         bulk,
-        codec: if packed { Codec::Lz4 } else { Codec::None },
+        codec,
     })
 }
 
@@ -82,7 +81,7 @@ fn write(objects: &[Object], imports: usize) -> (Vec<u8>, Vec<Expected>) {
             role: Role::from_bits(object.role).unwrap(),
             data: object.data.clone(),
             refs: refs.clone(),
-            bulk: object.bulk.clone(),
+            bulk: object.bulk.iter().cloned().map(NewBulk::Inline).collect(),
             codec: object.codec,
         };
         let reference = writer.export(new).unwrap();
@@ -99,6 +98,11 @@ fn write(objects: &[Object], imports: usize) -> (Vec<u8>, Vec<Expected>) {
         });
     }
     (writer.finish().unwrap(), expected)
+}
+
+/// Length of the type path of a schema record.
+fn schema_path_len(record: &[u8]) -> usize {
+    Cursor::new(record).u32().unwrap() as usize
 }
 
 /// Only the bytes of `range`, as a reader with offset and size gets them.
@@ -128,7 +132,7 @@ proptest! {
             prop_assert_eq!(&*data, &object.data[..]);
             prop_assert_eq!(export.bulk_count as usize, object.bulk.len());
             for (payload, raw) in object.bulk.iter().enumerate() {
-                let (tail, offset) = part(&bytes, package.bulk_range(index, payload).unwrap());
+                let (tail, offset) = part(&bytes, package.bulk_location(index, payload).unwrap().range);
                 let data = package.bulk_data(index, payload, tail, offset).unwrap();
                 prop_assert_eq!(&*data, &raw[..]);
             }
@@ -137,13 +141,19 @@ proptest! {
 
     #[test]
     fn schemas_are_read_back(
-        type_path in ".{1,20}", encoding: u8, version: u32, hash: u64, description in ".{0,40}",
+        type_path in ".{1,20}", encoding: u8, immutable: bool, version: u32, hash: u64, description in ".{0,40}",
     ) {
-        let schema = Schema { type_path, encoding, version, hash, description };
+        let schema = Schema { type_path, encoding, immutable, version, hash, description };
         let bytes = schema.encode();
         prop_assert_eq!(Schema::decode(&bytes, &Limits::default()), Ok(schema));
         for len in 0..bytes.len() {
             prop_assert!(Schema::decode(&bytes[..len], &Limits::default()).is_err());
+        }
+        let flags = 4 + schema_path_len(&bytes) + 1;
+        for bit in 1..8 {
+            let mut unknown = bytes.clone();
+            unknown[flags] |= 1 << bit;
+            prop_assert!(Schema::decode(&unknown, &Limits::default()).is_err());
         }
     }
 

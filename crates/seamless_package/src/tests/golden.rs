@@ -1,0 +1,107 @@
+//! Packages of every released format version, kept for ever: they stay readable, and say what they said.
+
+use super::*;
+use std::path::PathBuf;
+
+fn path(name: &str) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests/golden");
+    PathBuf::from(folder).join(name)
+}
+
+fn kept(name: &str) -> Vec<u8> {
+    std::fs::read(path(name)).unwrap_or_else(|error| panic!("the golden file {name} is kept: {error}"))
+}
+
+/// The package as this version writes it, without compression and with it, and the one that it copies from.
+fn files() -> [(&'static str, Vec<u8>); 4] {
+    let golden = |codecs| golden_writer_with(codecs).finish().unwrap();
+    [
+        ("format-2.pkg", golden(PLAIN)),
+        ("format-2-trees.pkg", trees(PLAIN)),
+        ("format-2-compressed.pkg", golden(COMPRESSED)),
+        ("format-2-compressed-trees.pkg", trees(COMPRESSED)),
+    ]
+}
+
+/// Once per format version: `cargo test -p seamless_package write_golden -- --ignored`. It replaces nothing.
+#[test]
+#[ignore = "writes the golden files of a new format version"]
+fn write_golden_files() {
+    std::fs::create_dir_all(path("")).unwrap();
+    for (name, bytes) in files() {
+        if !path(name).exists() {
+            std::fs::write(path(name), bytes).unwrap();
+        }
+    }
+}
+
+/// What is in the golden package of format version 2, in words that do not come from the writer.
+fn check_format_2(bytes: &[u8], trees: &[u8]) {
+    let package = verify(bytes).unwrap();
+    assert_eq!(package.summary().format_version, 2);
+    assert_eq!(package.name(), "levels/golden.pkg");
+    let data = |name: &str| {
+        let index = package.find_name(name).unwrap_or_else(|| panic!("there is no {name}"));
+        package.export_data(index, bytes, 0).unwrap().into_owned()
+    };
+    assert_eq!(data("A"), [5; 200]);
+    assert_eq!(data("B/ü"), b"hello");
+    assert_eq!(data("C"), b"");
+    assert_eq!(data("D"), [4; 100]);
+    assert_eq!(*package.bulk_data(A, 0, bytes, 0).unwrap(), [7; 300]);
+    assert_eq!(*package.bulk_data(D, 0, bytes, 0).unwrap(), [3; 400]);
+    let a = ObjectRef::export(A).unwrap();
+    let tree = ObjectRef::import(0).unwrap();
+    assert_eq!(package.refs(B), [a, tree]);
+    assert_eq!(package.exports()[B].outer, a);
+    assert_eq!(package.exports()[B].role, Role::SERVER | Role::EDITOR);
+    let class = package.class_of(TREE).unwrap();
+    assert_eq!((class.type_path.as_str(), class.immutable), ("game::Tree", true));
+    assert_eq!(
+        (class.encoding, class.version, class.hash),
+        (1, 3, 0x1234_5678_9abc_def0)
+    );
+    assert!(!package.class_of(A).unwrap().immutable);
+    assert_eq!(package.forced_for_import(0), Some(TREE));
+    assert_eq!(package.forced_for_import(1), None);
+    let leaf = package.find(ObjectId::new("shared/trees.pkg", "Leaf")).unwrap();
+    let origin = package.origin_of(leaf).unwrap();
+    assert_eq!((origin.package, origin.index), ("shared/trees.pkg", 2));
+    let lists: Vec<_> = package
+        .version_lists()
+        .map(|list| (list.label(), list.entries().collect::<Vec<_>>()))
+        .collect();
+    let expected = [
+        ("engine", vec!["packages"]),
+        ("game", vec!["doors have keys", "keys have colors"]),
+        ("weather", vec![]),
+    ];
+    assert_eq!(lists, expected);
+    let other = verify(trees).unwrap();
+    package.check_origin(TREE, 0, &other).unwrap();
+    let location = package.bulk_location(TREE, 0).unwrap();
+    let stored = &trees[location.range.start as usize..location.range.end as usize];
+    assert_eq!(*location.unpack(stored).unwrap(), [9; 500]);
+}
+
+#[test]
+fn format_2_stays_readable() {
+    check_format_2(&kept("format-2.pkg"), &kept("format-2-trees.pkg"));
+    let compressed = kept("format-2-compressed.pkg");
+    check_format_2(&compressed, &kept("format-2-compressed-trees.pkg"));
+    let package = verify(&compressed).unwrap();
+    assert_eq!(package.exports()[A].codec, Codec::Lz4);
+    assert_eq!(package.exports()[D].codec, Codec::Zstd);
+}
+
+/// Compressed bytes change with the compressors' versions, the format does not; so only the plain files are compared.
+#[test]
+fn the_writer_still_writes_the_same_bytes() {
+    for (name, bytes) in &files()[..2] {
+        assert!(
+            *bytes == kept(name),
+            "The bytes of {name} have changed. If that was meant: raise FORMAT_VERSION, keep the old golden files and their \
+             test, add new ones, and bring docs/FORMAT.md up to date."
+        );
+    }
+}
