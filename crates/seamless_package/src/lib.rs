@@ -82,6 +82,7 @@ mod cursor;
 mod error;
 mod id;
 mod limits;
+pub mod package_map;
 mod reader;
 mod schema;
 mod summary;
