@@ -113,7 +113,10 @@ impl RefDecoder {
         // Cannot saturate: `learn` keeps it within `UNACKNOWLEDGED`.
         varint::write(out, u32::try_from(above.len().div_ceil(8)).unwrap_or(u32::MAX));
         for eight in above.chunks(8) {
-            let bits = eight.iter().rev().fold(0, |bits, object| bits << 1 | u8::from(object.is_some()));
+            let bits = eight
+                .iter()
+                .rev()
+                .fold(0, |bits, object| bits << 1 | u8::from(object.is_some()));
             out.push(bits);
         }
         true

@@ -23,7 +23,9 @@ pub enum MapError {
         path: Arc<str>,
     },
     /// There is more than the map may hold.
-    #[error("{found} is more than MapLimits::{field} = {limit}; raise MapLimits::{field}, on both sides where it matters")]
+    #[error(
+        "{found} is more than MapLimits::{field} = {limit}; raise MapLimits::{field}, on both sides where it matters"
+    )]
     Limit {
         /// Name of the field of [`MapLimits`](super::MapLimits).
         field: &'static str,
@@ -119,7 +121,9 @@ pub enum Mismatch {
         content_hash: u64,
     },
     /// Both sides list both packages, but in another order.
-    #[error("package {position} of the list is `{here}` here and `{there}` at the peer; list them in one order, such as by path")]
+    #[error(
+        "package {position} of the list is `{here}` here and `{there}` at the peer; list them in one order, such as by path"
+    )]
     Order {
         /// Position of the first difference.
         position: u32,
@@ -138,7 +142,9 @@ pub enum HandshakeError {
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
     /// The message is longer than accepted.
-    #[error("a handshake message of {found} bytes, at most {limit} are accepted; raise MapLimits::message_bytes, or disconnect")]
+    #[error(
+        "a handshake message of {found} bytes, at most {limit} are accepted; raise MapLimits::message_bytes, or disconnect"
+    )]
     TooLong {
         /// Its length in bytes.
         found: u64,
@@ -149,7 +155,9 @@ pub enum HandshakeError {
     #[error("not a handshake message: {0}; disconnect, the peer is damaged or hostile")]
     Record(#[from] CursorError),
     /// The peer speaks another version of the protocol.
-    #[error("the peer speaks version {found} of the package map's protocol, this is {supported}; run the same build on both sides")]
+    #[error(
+        "the peer speaks version {found} of the package map's protocol, this is {supported}; run the same build on both sides"
+    )]
     Version {
         /// The peer's version.
         found: u32,
@@ -175,7 +183,9 @@ pub enum HandshakeError {
         count: u32,
     },
     /// The peer accepts a list that was never offered.
-    #[error("the peer accepts {count} packages with digest {digest:016x}, which is not the list here; disconnect, the peer is damaged or hostile")]
+    #[error(
+        "the peer accepts {count} packages with digest {digest:016x}, which is not the list here; disconnect, the peer is damaged or hostile"
+    )]
     FalseAccept {
         /// Packages that it accepts.
         count: u32,
@@ -183,7 +193,9 @@ pub enum HandshakeError {
         digest: u64,
     },
     /// The digest of the peer's list differs, its packages do not.
-    #[error("the peer's digest differs within the first {end} packages, but its list does not; disconnect, the peer is damaged or hostile")]
+    #[error(
+        "the peer's digest differs within the first {end} packages, but its list does not; disconnect, the peer is damaged or hostile"
+    )]
     Contradiction {
         /// Number of packages that have another digest.
         end: u32,
@@ -297,7 +309,9 @@ pub enum AckError {
 #[non_exhaustive]
 pub enum PendingError {
     /// More would wait than may.
-    #[error("{found} is more than PendingLimits::{field} = {limit}; disconnect the peer, or raise PendingLimits::{field}")]
+    #[error(
+        "{found} is more than PendingLimits::{field} = {limit}; disconnect the peer, or raise PendingLimits::{field}"
+    )]
     Limit {
         /// Name of the field of [`PendingLimits`](super::PendingLimits).
         field: &'static str,
@@ -307,7 +321,9 @@ pub enum PendingError {
         found: u64,
     },
     /// The reference leads into no package of the map.
-    #[error("{object} does not exist, the list has {packages} packages; resolve with the map that the reference was decoded with")]
+    #[error(
+        "{object} does not exist, the list has {packages} packages; resolve with the map that the reference was decoded with"
+    )]
     UnknownPackage {
         /// The reference.
         object: ObjectIndex,

@@ -57,8 +57,8 @@ pub struct PendingLimits {
     pub values: u32,
     /// Bytes of the values that wait, as their [`Incoming::bytes`](super::Incoming::bytes) say. Default: 4 MiB.
     pub bytes: u64,
-    /// References of one value. Default: 256.
-    pub refs_per_value: u32,
+    /// References of the values that wait. Default: 16 384.
+    pub refs: u32,
     /// Objects that are wanted at one time. Default: 1 024.
     pub objects: u32,
     /// How long a value waits for its references at most. Default: 10 s.
@@ -70,7 +70,7 @@ impl Default for PendingLimits {
         Self {
             values: 1 << 12,
             bytes: 4 << 20,
-            refs_per_value: 1 << 8,
+            refs: 1 << 14,
             objects: 1 << 10,
             age: Duration::from_secs(10),
         }

@@ -88,6 +88,7 @@ pub struct PendingRefs<T> {
     now: Duration,
     next: u64,
     bytes: u64,
+    refs: u64,
     channels: BTreeMap<u32, VecDeque<Queued<T>>>,
     /// The channels of all values that wait, oldest value first.
     order: BTreeMap<Ticket, u32>,
@@ -98,6 +99,9 @@ pub struct PendingRefs<T> {
 struct Queued<T> {
     ticket: Ticket,
     deadline: Duration,
+    /// The reference that it waits for, or that has failed; those before it were live when they were looked at. So each
+    /// is looked at a few times in all, however many there are and in whatever order they are loaded.
+    at: usize,
     incoming: Incoming<T>,
 }
 
@@ -108,14 +112,6 @@ struct Wanted {
     failed: Option<Arc<str>>,
 }
 
-/// What can be said of a value's references.
-enum Verdict {
-    Live(Vec<Option<ObjectId>>),
-    Failed(RefError),
-    /// This object is not loaded yet.
-    Waiting(ObjectIndex),
-}
-
 impl<T> PendingRefs<T> {
     /// Nothing waits yet.
     pub fn new(limits: PendingLimits) -> Self {
@@ -124,6 +120,7 @@ impl<T> PendingRefs<T> {
             now: Duration::ZERO,
             next: 0,
             bytes: 0,
+            refs: 0,
             channels: BTreeMap::new(),
             order: BTreeMap::new(),
             wanted: BTreeMap::new(),
@@ -143,11 +140,9 @@ impl<T> PendingRefs<T> {
         actions: &mut Vec<Action<T>>,
     ) -> Result<Resolution, PendingError> {
         self.now = self.now.max(now);
-        let refs = incoming.refs.len() as u64;
-        check("refs_per_value", self.limits.refs_per_value.into(), refs)?;
         let ticket = Ticket(self.next);
         if !self.channels.contains_key(&incoming.channel)
-            && let Verdict::Live(ids) = self.judge(objects, &incoming.refs)
+            && let Ok(ids) = live_ids(objects, &incoming.refs)
         {
             self.next = self.next.saturating_add(1);
             actions.push(deliver(ticket, incoming, Ok(ids)));
@@ -179,6 +174,8 @@ impl<T> PendingRefs<T> {
         check("values", self.limits.values.into(), values)?;
         let bytes = self.bytes.saturating_add(incoming.bytes);
         check("bytes", self.limits.bytes, bytes)?;
+        let refs = self.refs.saturating_add(incoming.refs.len() as u64);
+        check("refs", self.limits.refs.into(), refs)?;
         let mut new = BTreeMap::new();
         for object in incoming.refs.iter().flatten().copied() {
             if self.wanted.contains_key(&object) {
@@ -211,12 +208,16 @@ impl<T> PendingRefs<T> {
                 wanted.waiters.insert(ticket);
             }
         }
+        let failed = |object: &Option<ObjectIndex>| object.is_some_and(|object| self.has_failed(object));
+        let at = incoming.refs.iter().position(failed).unwrap_or(0);
         self.bytes = self.bytes.saturating_add(incoming.bytes);
+        self.refs = self.refs.saturating_add(incoming.refs.len() as u64);
         self.order.insert(ticket, incoming.channel);
         let queue = self.channels.entry(incoming.channel).or_default();
         queue.push_back(Queued {
             ticket,
             deadline: self.now.saturating_add(self.limits.age),
+            at,
             incoming,
         });
     }
@@ -228,7 +229,11 @@ impl<T> PendingRefs<T> {
         };
         if let Some(wanted) = self.wanted.get_mut(&index) {
             wanted.failed = None;
-            self.advance_waiters(objects, index, actions);
+        }
+        for channel in self.channels_of(index) {
+            if self.waits_for(channel) == Some(index) {
+                self.advance(objects, channel, actions);
+            }
         }
     }
 
@@ -241,9 +246,24 @@ impl<T> PendingRefs<T> {
         why: impl Into<Arc<str>>,
         actions: &mut Vec<Action<T>>,
     ) {
-        if let Some(wanted) = self.wanted.get_mut(&object) {
-            wanted.failed = Some(why.into());
-            self.advance_waiters(objects, object, actions);
+        let Some(wanted) = self.wanted.get_mut(&object) else {
+            return;
+        };
+        wanted.failed = Some(why.into());
+        for ticket in &wanted.waiters {
+            let queue = self
+                .order
+                .get(ticket)
+                .and_then(|channel| self.channels.get_mut(channel));
+            let Some(queue) = queue else { continue };
+            let place = queue.binary_search_by_key(ticket, |queued| queued.ticket);
+            let queued = place.ok().and_then(|place| queue.get_mut(place));
+            let Some(queued) = queued else { continue };
+            let at = queued.incoming.refs.iter().position(|other| *other == Some(object));
+            queued.at = at.unwrap_or(queued.at);
+        }
+        for channel in self.channels_of(object) {
+            self.advance(objects, channel, actions);
         }
     }
 
@@ -298,46 +318,42 @@ impl<T> PendingRefs<T> {
         self.bytes
     }
 
-    fn advance_waiters(&mut self, objects: &Objects<'_>, object: ObjectIndex, actions: &mut Vec<Action<T>>) {
+    /// The channels in which a value refers to `object`.
+    fn channels_of(&self, object: ObjectIndex) -> BTreeSet<u32> {
         let waiters = self.wanted.get(&object).map(|wanted| wanted.waiters.iter());
-        let channels = waiters.into_iter().flatten().filter_map(|ticket| self.order.get(ticket));
-        let channels: BTreeSet<u32> = channels.copied().collect();
-        for channel in channels {
-            self.advance(objects, channel, actions);
-        }
+        let channels = waiters
+            .into_iter()
+            .flatten()
+            .filter_map(|ticket| self.order.get(ticket));
+        channels.copied().collect()
+    }
+
+    /// The object that a channel waits for.
+    fn waits_for(&self, channel: u32) -> Option<ObjectIndex> {
+        let first = self.channels.get(&channel)?.front()?;
+        first.incoming.refs.get(first.at).copied().flatten()
+    }
+
+    fn has_failed(&self, object: ObjectIndex) -> bool {
+        self.wanted.get(&object).is_some_and(|wanted| wanted.failed.is_some())
     }
 
     /// Delivers from the front of a channel what need not wait any longer.
     fn advance(&mut self, objects: &Objects<'_>, channel: u32, actions: &mut Vec<Action<T>>) {
-        while let Some(first) = self.channels.get(&channel).and_then(VecDeque::front) {
-            let refs = match self.judge(objects, &first.incoming.refs) {
-                Verdict::Live(ids) => Ok(ids),
-                Verdict::Failed(error) => Err(error),
-                Verdict::Waiting(object) if first.deadline <= self.now => Err(self.timed_out(object)),
-                Verdict::Waiting(_) => return,
+        while let Some(first) = self.channels.get_mut(&channel).and_then(VecDeque::front_mut) {
+            let refs = match first.judge(objects) {
+                Ok(ids) => Ok(ids),
+                Err(object) => {
+                    let overdue = first.deadline <= self.now;
+                    match self.load_error(object) {
+                        Some(error) => Err(error),
+                        None if overdue => Err(self.timed_out(object)),
+                        None => return,
+                    }
+                }
             };
             self.deliver_first(channel, refs, actions);
         }
-    }
-
-    fn judge(&self, objects: &Objects<'_>, refs: &[Option<ObjectIndex>]) -> Verdict {
-        let mut ids = Vec::with_capacity(refs.len());
-        let mut waiting = None;
-        for object in refs {
-            let Some(object) = object else {
-                ids.push(None);
-                continue;
-            };
-            let id = objects.map.object_at(*object).filter(|id| (objects.live)(*id));
-            if id.is_some() {
-                ids.push(id);
-            } else if let Some(error) = self.load_error(*object) {
-                return Verdict::Failed(error);
-            } else {
-                waiting = waiting.or(Some(*object));
-            }
-        }
-        waiting.map_or(Verdict::Live(ids), Verdict::Waiting)
     }
 
     fn load_error(&self, object: ObjectIndex) -> Option<RefError> {
@@ -376,6 +392,7 @@ impl<T> PendingRefs<T> {
         }
         self.order.remove(&ticket);
         self.bytes = self.bytes.saturating_sub(incoming.bytes);
+        self.refs = self.refs.saturating_sub(incoming.refs.len() as u64);
         let objects: BTreeSet<ObjectIndex> = incoming.refs.iter().flatten().copied().collect();
         actions.push(deliver(ticket, incoming, refs));
         for object in objects {
@@ -394,6 +411,42 @@ impl<T> PendingRefs<T> {
             actions.push(Action::Release { object });
         }
     }
+}
+
+impl<T> Queued<T> {
+    /// The ids of all references if all are live, else one that is not.
+    fn judge(&mut self, objects: &Objects<'_>) -> Result<Vec<Option<ObjectId>>, ObjectIndex> {
+        let refs = &self.incoming.refs;
+        let rest = refs.iter().enumerate().skip(self.at);
+        let missing = rest.filter_map(|(at, object)| Some((at, (*object)?)));
+        let missing = missing
+            .into_iter()
+            .find(|(_, object)| live_id(objects, *object).is_none());
+        let judged = missing.map_or_else(|| live_ids(objects, refs), Err);
+        judged.map_err(|(at, object)| {
+            self.at = at;
+            object
+        })
+    }
+}
+
+fn live_id(objects: &Objects<'_>, object: ObjectIndex) -> Option<ObjectId> {
+    objects.map.object_at(object).filter(|id| (objects.live)(*id))
+}
+
+/// The ids of all `refs`, or position and place of the first that is not live.
+fn live_ids(
+    objects: &Objects<'_>,
+    refs: &[Option<ObjectIndex>],
+) -> Result<Vec<Option<ObjectId>>, (usize, ObjectIndex)> {
+    let mut ids = Vec::with_capacity(refs.len());
+    for (at, object) in refs.iter().enumerate() {
+        ids.push(match *object {
+            Some(object) => Some(live_id(objects, object).ok_or((at, object))?),
+            None => None,
+        });
+    }
+    Ok(ids)
 }
 
 fn deliver<T>(ticket: Ticket, incoming: Incoming<T>, refs: Result<Vec<Option<ObjectId>>, RefError>) -> Action<T> {
