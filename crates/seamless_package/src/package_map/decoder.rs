@@ -33,7 +33,6 @@ impl RefDecoder {
     ///
     /// # Errors
     /// [`DecodeError`]; an honest peer causes none, and nothing has changed then.
-    #[inline]
     pub fn decode(
         &mut self,
         map: &PackageMap,
@@ -56,6 +55,7 @@ impl RefDecoder {
         Ok(object)
     }
 
+    #[inline]
     fn known(&self, number: u32) -> Result<ObjectIndex, DecodeError> {
         let object = self.objects.get(number as usize).copied().flatten();
         object.ok_or(DecodeError::UnknownNumber { number })

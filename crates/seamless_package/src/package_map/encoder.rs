@@ -43,7 +43,6 @@ impl RefEncoder {
     ///
     /// # Errors
     /// [`EncodeError::UnknownObject`], [`EncodeError::NotAccepted`]; nothing is appended then.
-    #[inline]
     pub fn encode(
         &mut self,
         map: &PackageMap,
@@ -55,13 +54,10 @@ impl RefEncoder {
             out.push(wire::NOTHING);
             return Ok(());
         };
-        let Some(exported) = self.exports.get(&object).copied() else {
-            return self.export(map, handshake, object, out);
-        };
-        if self.is_acknowledged(exported.number) {
-            varint::write(out, wire::short(exported.number));
-        } else {
-            wire::write_full(out, Some(exported.number), exported.index);
+        match self.exports.get(&object) {
+            Some(known) if self.is_acknowledged(known.number) => varint::write(out, wire::short(known.number)),
+            Some(known) => wire::write_full(out, Some(known.number), known.index),
+            None => return self.export(map, handshake, object, out),
         }
         Ok(())
     }
@@ -106,6 +102,7 @@ impl RefEncoder {
         Some(number)
     }
 
+    #[inline]
     fn is_acknowledged(&self, number: u32) -> bool {
         let Some(at) = number.checked_sub(self.low) else {
             return true;

@@ -5,8 +5,12 @@ use crate::cursor::{Cursor, CursorError};
 /// Appends `value`, one to five bytes.
 #[inline]
 pub(super) fn write(out: &mut Vec<u8>, mut value: u32) {
+    // The casts cut off what other bytes carry.
+    if let 0x80..0x4000 = value {
+        // What most references are, in one go.
+        return out.extend_from_slice(&[value as u8 | 0x80, (value >> 7) as u8]);
+    }
     while value >= 0x80 {
-        // The cast cuts off what later bytes carry.
         out.push(value as u8 | 0x80);
         value >>= 7;
     }

@@ -39,6 +39,7 @@ pub(super) fn write_full(out: &mut Vec<u8>, number: Option<u32>, index: ObjectIn
     varint::write(out, index.export);
 }
 
+#[inline]
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<WireRef, CursorError> {
     let head = varint::read(cursor)?;
     if head & 1 == 1 {
