@@ -60,8 +60,7 @@ impl Comparison {
     }
 
     fn look_at(&mut self, map: &PackageMap, there: &PackageInfo) -> Result<(), HandshakeError> {
-        let here = map.package(self.next).filter(|_| self.next < self.end);
-        let Some(here) = here else {
+        let Some(here) = map.package(self.next) else {
             return Err(HandshakeError::Contradiction { end: self.end });
         };
         if here.path == there.path {

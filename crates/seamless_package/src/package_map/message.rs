@@ -1,4 +1,13 @@
 //! The messages of the handshake, to bytes and back.
+//!
+//! | message | bytes: a kind, then |
+//! |---|---|
+//! | offer | 1, version, count, digest |
+//! | accept | 2, count, digest |
+//! | ask | 3, from, room |
+//! | list | 4, from, digest of those before, total, then to the end: length of the path, path, content hash, export count |
+//!
+//! Digests and hashes are eight bytes, little-endian; a kind is one byte; all other numbers are as in `varint.rs`.
 
 use super::error::HandshakeError;
 use super::limits::MapLimits;

@@ -179,6 +179,9 @@ fn numbers_run_out_and_references_still_arrive() {
     }
     assert_eq!(link.encoder.exported(), NUMBERS);
     assert_eq!(last, numbers_bytes(&[2, packages - 1, EXPORTS - 1]));
+    let (number, end) = (NUMBERS, NUMBERS);
+    let error = link.refused(&[2 * number + 4, packages - 1, EXPORTS - 1]);
+    assert_eq!(error, DecodeError::NumberTooHigh { number, end });
     let last_number = object((NUMBERS - 1) / EXPORTS, (NUMBERS - 1) % EXPORTS);
     assert_eq!(link.encode(Some(last_number)), numbers_bytes(&[2 * NUMBERS - 1]));
 }
