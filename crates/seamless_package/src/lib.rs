@@ -95,6 +95,7 @@ mod error;
 mod id;
 mod limits;
 mod names;
+pub mod package_map;
 mod reader;
 mod schema;
 mod summary;
