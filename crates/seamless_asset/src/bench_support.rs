@@ -69,7 +69,9 @@ impl Services {
         };
         let reach = Reach::of(&package, &job.wanted, self.0.role);
         let reach = reach.map_err(|(object, kind)| Box::new(LoadError::object(file.as_str(), object, kind)))?;
-        let linker = Arc::new(Linker::new(path.clone(), package));
+        let linker = Linker::open(path.clone(), package, &self.0.codecs);
+        let linker = linker.map_err(|kind| Box::new(LoadError::package(file.as_str(), kind)))?;
+        let linker = Arc::new(linker);
         let mut package = decode(&self.0, &job, linker, &reach, tail).map_err(|stop| match stop {
             Stop::Failed(error) => error,
             Stop::Cancelled => Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)),

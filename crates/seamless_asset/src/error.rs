@@ -1,6 +1,6 @@
 //! Why a package could not be loaded. See [`LoadError`].
 
-use seamless_package::PackageError;
+use seamless_package::{PackageError, VersionMismatch};
 
 use crate::{codec::DecodeError, linker::AmbiguousName};
 
@@ -26,6 +26,21 @@ pub enum LoadErrorKind {
     /// The file's bytes are wrong.
     #[error(transparent)]
     Package(#[from] PackageError),
+    /// The package and this build have different histories, or the package is newer.
+    #[error(transparent)]
+    Version(#[from] VersionMismatch),
+    /// The package is older than this build, which has no migrations.
+    #[error(
+        "version list `{list}`: the package has seen {package} of {build} entries, and this build cannot migrate (its feature `migrations` is off); cook the package again"
+    )]
+    NotLatest {
+        /// The list's label.
+        list: String,
+        /// How many of its entries the package has.
+        package: usize,
+        /// How many there are.
+        build: usize,
+    },
     /// A codec panicked while it decoded.
     #[error("a codec panicked: {0}; mend it to return an error, or cook the package again")]
     Panicked(String),

@@ -6,6 +6,12 @@ use bevy_asset::{AssetPath, io::AssetSourceId};
 use bevy_platform::collections::HashMap;
 use seamless_package::{ObjectId, Package};
 
+use crate::{
+    codec::Codecs,
+    error::LoadErrorKind,
+    load::{PendingEntries, pending_entries},
+};
+
 /// The ending of package files, which names may leave away.
 pub const PACKAGE_EXTENSION: &str = "pkg";
 
@@ -17,11 +23,20 @@ pub const PACKAGE_EXTENSION: &str = "pkg";
 pub struct Linker {
     path: AssetPath<'static>,
     package: Package,
+    pending: PendingEntries,
 }
 
 impl Linker {
-    pub(crate) fn new(path: AssetPath<'static>, package: Package) -> Self {
-        Self { path, package }
+    /// Opens a package whose header was read, if this build may read the rest.
+    pub(crate) fn open(path: AssetPath<'static>, package: Package, codecs: &Codecs) -> Result<Self, LoadErrorKind> {
+        let pending = pending_entries(&package, codecs)?;
+        Ok(Self { path, package, pending })
+    }
+
+    /// The migrations that its objects have not seen.
+    #[cfg(feature = "migrations")]
+    pub(crate) fn pending(&self) -> &PendingEntries {
+        &self.pending
     }
 
     /// Where the package was opened.
@@ -49,7 +64,7 @@ impl Linker {
         AssetPath::from(format!("{folder}{name}")).with_source(self.path.source().clone_owned())
     }
 
-    /// The type path of the export with this id; `None` when there is none, or it is a class.
+    /// The type path, as it was cooked, of the export with this id; `None` when there is none, or it is a class.
     #[must_use]
     pub fn type_of(&self, id: ObjectId) -> Option<&str> {
         let class = self.package.class_of(self.package.find(id)?)?;

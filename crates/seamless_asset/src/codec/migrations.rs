@@ -4,21 +4,11 @@
 use std::sync::Arc;
 
 use bevy_reflect::Reflect;
+use seamless_package::{VersionId, VersionList, VersionListError};
 
 use super::Fields;
 #[cfg(feature = "migrations")]
 use super::migrate::{Op, Step};
-
-/// Names the owner of a list of versions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct VersionId(pub [u8; 16]);
-
-impl VersionId {
-    /// The list of bevy_seamless itself.
-    pub const ENGINE: Self = Self(*b"seamless  engine");
-    /// The list of the game.
-    pub const GAME: Self = Self(*b"seamless    game");
-}
 
 /// One owner's history: entries in the order in which they were made, each with what it does to objects that were cooked
 /// before it.
@@ -70,25 +60,9 @@ struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MigrationsError {
-    /// Two entries of a list have one name.
-    #[error("the migrations of `{list}` have two entries `{entry}`; every entry needs a name of its own")]
-    DuplicateEntry {
-        /// Whose list.
-        list: String,
-        /// The name.
-        entry: String,
-    },
-    /// An entry has no name.
-    #[error("entry {index} of the migrations of `{list}` has no name, or one with a NUL; say in it what changed")]
-    UnnamedEntry {
-        /// Whose list.
-        list: String,
-        /// Which entry, counted from zero.
-        index: usize,
-    },
-    /// A list has no label.
-    #[error("a list of migrations has no label, or one with a NUL; name its owner")]
-    UnnamedList,
+    /// A name is empty or twice there.
+    #[error(transparent)]
+    List(#[from] VersionListError),
     /// An owner has two lists.
     #[error(
         "the migrations of `{list}` have the id of those of `{other}`, which are there already; add each list once, and give each plugin's list a UUID of its own"
@@ -123,12 +97,11 @@ macro_rules! with {
 
 impl Migrations {
     fn new(id: VersionId, label: &str) -> Self {
-        let is_named = !label.is_empty() && !label.contains('\0');
         Self {
             id,
             label: label.to_owned(),
             entries: Vec::new(),
-            error: (!is_named).then_some(MigrationsError::UnnamedList),
+            error: None,
         }
     }
 
@@ -152,15 +125,6 @@ impl Migrations {
     /// Begins the next entry; the operations that follow belong to it.
     #[must_use]
     pub fn entry(mut self, name: &str) -> Self {
-        let list = self.label.clone();
-        if name.is_empty() || name.contains('\0') {
-            let index = self.entries.len();
-            self.error.get_or_insert(MigrationsError::UnnamedEntry { list, index });
-        } else if self.entries.iter().any(|entry| entry.name == name) {
-            let entry = name.to_owned();
-            self.error
-                .get_or_insert(MigrationsError::DuplicateEntry { list, entry });
-        }
         self.entries.push(Entry {
             name: name.to_owned(),
             #[cfg(feature = "migrations")]
@@ -276,7 +240,11 @@ impl Migrations {
 
 /// All lists of an app, in the order in which they run.
 #[derive(Default)]
-pub struct MigrationLists(Vec<Migrations>);
+pub struct MigrationLists {
+    lists: Vec<Migrations>,
+    /// Their names, as packages keep them.
+    versions: Vec<VersionList>,
+}
 
 impl MigrationLists {
     /// Adds a list.
@@ -287,15 +255,17 @@ impl MigrationLists {
         if let Some(error) = list.error {
             return Err(error);
         }
-        if let Some(other) = self.0.iter().find(|other| other.id == list.id) {
+        let versions = VersionList::new(list.id, list.label.as_str(), list.names())?;
+        if let Some(other) = self.lists.iter().find(|other| other.id == list.id) {
             return Err(MigrationsError::DuplicateList {
                 list: list.label,
                 other: other.label.clone(),
             });
         }
-        self.0.push(list);
+        self.versions.push(versions);
+        self.lists.push(list);
         // The engine's first: the others were written against what it makes.
-        self.0.sort_by_key(|list| {
+        self.lists.sort_by_key(|list| {
             let rank = match list.id {
                 VersionId::ENGINE => 0,
                 VersionId::GAME => 2,
@@ -308,6 +278,12 @@ impl MigrationLists {
 
     /// The lists, in the order in which they run.
     pub fn iter(&self) -> core::slice::Iter<'_, Migrations> {
-        self.0.iter()
+        self.lists.iter()
+    }
+
+    /// The names of all lists: what packages are saved with, and compared with.
+    #[must_use]
+    pub fn versions(&self) -> &[VersionList] {
+        &self.versions
     }
 }

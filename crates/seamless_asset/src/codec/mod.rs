@@ -37,7 +37,7 @@ pub use handle::HandleCodec;
 pub(crate) use migrate::{Fate, Migrator, Plan};
 #[cfg(feature = "migrations")]
 pub use migrate::{Field, Fields, MigrateError};
-pub use migrations::{MigrationLists, Migrations, MigrationsError, VersionId};
+pub use migrations::{MigrationLists, Migrations, MigrationsError};
 #[cfg(not(feature = "migrations"))]
 pub use no_migrations::{Field, Fields};
 pub use record::{Record, RecordCodec};

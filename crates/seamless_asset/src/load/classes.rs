@@ -1,18 +1,20 @@
 //! What the classes of a package stand for in this app, and how their objects are read. See [`ClassLinker`].
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use bevy_reflect::{Reflect, TypeRegistry};
 use seamless_package::Schema;
 
+use super::type_names::TypeNames;
 #[cfg(feature = "migrations")]
-use crate::codec::{Fate, MigrateError, MigrationLists, Migrator, Plan, VersionId};
+use crate::codec::{Fate, MigrateError, Migrator};
 use crate::{
     codec::{
         Codecs, ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec,
         decode_reflected_whole, first_difference, resource_schema,
     },
     level_data::LEVEL_VERSION,
+    linker::Linker,
     spawn::Column,
 };
 
@@ -128,42 +130,16 @@ impl ResourceClass {
 pub(super) struct ClassLinker<'a> {
     codecs: &'a Codecs,
     registry: &'a TypeRegistry,
-    #[cfg(feature = "migrations")]
-    plan: Plan,
+    pub names: TypeNames,
 }
 
 impl<'a> ClassLinker<'a> {
-    pub fn new(codecs: &'a Codecs, registry: &'a TypeRegistry) -> Self {
+    pub fn new(linker: &Linker, codecs: &'a Codecs, registry: &'a TypeRegistry) -> Self {
         Self {
             codecs,
             registry,
-            #[cfg(feature = "migrations")]
-            plan: {
-                let codecs = codecs.read();
-                Plan::new(codecs.migrations(), &pending(codecs.migrations()))
-            },
+            names: TypeNames::of(linker, codecs),
         }
-    }
-
-    /// What a type of the package is called today; `None` when its objects are left out.
-    #[cfg(feature = "migrations")]
-    pub fn today<'p>(&self, type_path: &'p str) -> Option<Cow<'p, str>> {
-        match self.plan.fate(type_path) {
-            Fate::Dropped => None,
-            Fate::Is(today) => Some(Cow::Owned(today)),
-            Fate::Split => Some(self.plan.renamed(type_path)),
-        }
-    }
-
-    /// What a type of the package is called today.
-    #[cfg(not(feature = "migrations"))]
-    #[expect(
-        clippy::unused_self,
-        clippy::unnecessary_wraps,
-        reason = "with migrations types can be renamed and dropped"
-    )]
-    pub fn today<'p>(&self, type_path: &'p str) -> Option<Cow<'p, str>> {
-        Some(Cow::Borrowed(type_path))
     }
 
     /// What a class stands for.
@@ -184,7 +160,7 @@ impl<'a> ClassLinker<'a> {
         if let Some(class) = self.fate(stored, encoding) {
             return class;
         }
-        let path = self.today(&stored.type_path).unwrap_or_default();
+        let path = self.names.today(&stored.type_path).unwrap_or_default();
         match encoding {
             Encoding::Resource => self.resource(stored, &path).map(Class::Resource),
             Encoding::Asset => self.asset(stored, &path).map(Class::Asset),
@@ -239,7 +215,7 @@ impl ClassLinker<'_> {
 impl ClassLinker<'_> {
     /// What becomes of a class that is one of today's no more; `None` when it is.
     fn fate(&self, stored: &Schema, encoding: Encoding) -> Option<Result<Class, DecodeError>> {
-        match self.plan.fate(&stored.type_path) {
+        match self.names.plan.fate(&stored.type_path) {
             Fate::Is(_) => None,
             Fate::Dropped => Some(Ok(Class::Dropped)),
             Fate::Split => Some(match encoding {
@@ -257,7 +233,7 @@ impl ClassLinker<'_> {
     }
 
     fn migrator(&self, stored: &Schema, is_current: bool) -> Result<Option<Migrator>, DecodeError> {
-        Migrator::for_class(stored, is_current, &self.plan, self.registry)
+        Migrator::for_class(stored, is_current, &self.names.plan, self.registry)
     }
 
     fn asset(&self, stored: &Schema, path: &str) -> Result<AssetClass, DecodeError> {
@@ -289,18 +265,20 @@ impl ClassLinker<'_> {
         }
         // What a handle is of may be called otherwise.
         let was = Schema {
-            description: self.plan.renamed(&stored.description).into_owned(),
+            description: self.names.plan.renamed(&stored.description).into_owned(),
             ..stored.clone()
         };
         let is_of_version = is.encoding == stored.encoding && is.version == stored.version;
         if is.encoding != stored.encoding || (is_of_version && was.description != is.description) {
             return Err(changed(stored, &is));
         }
-        Ok(match Migrator::for_codec(stored, &codec, &self.plan, self.registry) {
-            Some(migrator) => ComponentRoad::Migrate(migrator),
-            None if is_of_version => ComponentRoad::Fast(codec),
-            None => ComponentRoad::Version(codec, stored.version),
-        })
+        Ok(
+            match Migrator::for_codec(stored, &codec, &self.names.plan, self.registry) {
+                Some(migrator) => ComponentRoad::Migrate(migrator),
+                None if is_of_version => ComponentRoad::Fast(codec),
+                None => ComponentRoad::Version(codec, stored.version),
+            },
+        )
     }
 
     fn resource(&self, stored: &Schema, path: &str) -> Result<ResourceClass, DecodeError> {
@@ -312,12 +290,6 @@ impl ClassLinker<'_> {
             migrator: self.migrator(stored, has_layout(stored, &is))?,
         })
     }
-}
-
-/// Packages do not say how far in each list they have come: all of it is new to them.
-#[cfg(feature = "migrations")]
-fn pending(lists: &MigrationLists) -> Vec<(VersionId, core::ops::Range<usize>)> {
-    lists.iter().map(|list| (list.id(), 0..list.names().len())).collect()
 }
 
 fn has_layout(stored: &Schema, is: &Schema) -> bool {

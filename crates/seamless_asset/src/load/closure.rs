@@ -74,18 +74,19 @@ impl Reach {
             for reference in package.refs(index) {
                 match reference.target() {
                     RefTarget::Export(index) => open.push(index),
-                    RefTarget::Import(index) => self.import(package, index, role),
+                    RefTarget::Import(index) => open.extend(self.import(package, index, role)),
                     RefTarget::None => {}
                 }
             }
         }
     }
 
-    fn import(&mut self, package: &Package, index: usize, role: Role) {
-        let import = package.imports().get(index);
-        if let (Some(reached), Some(import)) = (self.imports.get_mut(index), import) {
-            *reached = import.role.intersects(role);
-        }
+    /// Marks an import; gives the copy of its object in this package, if there is one.
+    fn import(&mut self, package: &Package, index: usize, role: Role) -> Option<usize> {
+        let import = package.imports().get(index)?;
+        let is_needed = import.role.intersects(role);
+        *self.imports.get_mut(index)? = is_needed;
+        package.forced_for_import(index).filter(|_| is_needed)
     }
 
     /// Where the last export or payload that is needed ends.
@@ -93,8 +94,9 @@ impl Reach {
         let reached = self.exports.iter().enumerate().filter(|(_, reached)| **reached);
         let ends = reached.flat_map(|(index, _)| {
             let payloads = 0..package.bulk(index).len();
-            let payloads = payloads.filter_map(move |payload| package.bulk_range(index, payload));
-            package.export_range(index).into_iter().chain(payloads)
+            let payloads = payloads.filter_map(move |payload| package.bulk_location(index, payload));
+            let own = payloads.filter(|payload| payload.origin.is_none());
+            package.export_range(index).into_iter().chain(own.map(|payload| payload.range))
         });
         ends.map(|range| range.end).max().unwrap_or(0)
     }
@@ -104,7 +106,7 @@ impl Reach {
         let package = linker.package();
         let mut needs: Vec<Need> = Vec::new();
         let mut known: Vec<&str> = Vec::new();
-        for index in self.imported() {
+        for index in self.foreign(package) {
             let (Some(from), Some(object)) = (package.import_package(index), package.import_name(index)) else {
                 continue;
             };
@@ -121,6 +123,12 @@ impl Reach {
             }
         }
         needs
+    }
+
+    /// The imports that are needed from other packages: this one has no copy of them.
+    pub fn foreign(&self, package: &Package) -> impl Iterator<Item = usize> {
+        let is_foreign = |index: &usize| package.forced_for_import(*index).is_none();
+        self.imported().filter(is_foreign)
     }
 
     /// The imports that are needed.

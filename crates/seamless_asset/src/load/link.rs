@@ -94,7 +94,7 @@ pub(super) fn decode(
 ) -> Result<LoadedPackage, Stop> {
     let registry = services.registry.read();
     let package = linker.package();
-    let class_linker = ClassLinker::new(&services.codecs, &registry);
+    let class_linker = ClassLinker::new(&linker, &services.codecs, &registry);
     let class = |index| Some(class_linker.class(package.schema(index)?));
     let classes = (0..package.exports().len()).map(class).collect();
     let mut decoder = Decoder {
@@ -127,12 +127,14 @@ pub(super) fn decode(
     let requested = post_load.assets(&mut assets)?;
     unverified.extend(requested.unverified);
     let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
+    let own = exports.into_iter().zip(package.exports()).filter(|(_, export)| !export.is_forced());
+    let own = own.filter_map(|(handle, _)| handle);
     let mut needs = reach.needs(&linker);
     needs.extend(requested.needs);
     Ok(LoadedPackage {
         needs,
         unverified,
-        handles: exports.into_iter().flatten().chain(requested.handles).collect(),
+        handles: own.chain(requested.handles).collect(),
         wanted,
         rendered: rendered.map(|asset| asset.asset).collect(),
         assets: assets.into(),
@@ -155,7 +157,7 @@ impl Decoder<'_> {
             };
             let object = self.package.name_of(import.object).unwrap_or_default();
             let type_path = self.package.name_of(import.type_path).unwrap_or_default();
-            let Some(type_path) = self.class_linker.today(type_path) else {
+            let Some(type_path) = self.class_linker.names.today(type_path) else {
                 continue;
             };
             let unknown = || self.error(object, DecodeError::UnknownType(type_path.clone().into_owned()));
@@ -163,7 +165,7 @@ impl Decoder<'_> {
             let codec = codec.ok_or_else(unknown)?;
             let acquired = self.services.objects.acquire_slot(import.object_id, codec.type_id);
             let (handle, slot) = acquired.ok_or_else(unknown)?;
-            if self.job.verify == Verify::Deferred {
+            if self.job.verify == Verify::Deferred && self.package.forced_for_import(index).is_none() {
                 self.unverified
                     .push(Unverified::new(slot, self.file, self.package, index, &type_path));
             }
@@ -191,7 +193,8 @@ impl Decoder<'_> {
             };
             let codec = &class.codec;
             let unknown = || self.error(name, DecodeError::UnknownType(codec.type_path.to_owned()));
-            if self.job.wanted == (Wanted::Level { assets: false }) {
+            // Copies of others' objects may have gone meanwhile: nothing of this package keeps them alive.
+            if self.job.wanted == (Wanted::Level { assets: false }) && !export.is_forced() {
                 let handle = self.services.objects.acquire(export.object_id, codec.type_id);
                 let handle = handle.ok_or_else(unknown)?;
                 self.set_export(index, handle);

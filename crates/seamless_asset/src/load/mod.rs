@@ -28,6 +28,7 @@ mod task;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod type_names;
 mod verify;
 
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -49,6 +50,7 @@ pub use pump::BlockingLoads;
 pub(crate) use pump::{Pipeline, pump, roll_frame};
 pub use streamer::Streamer;
 pub(crate) use task::LoadServices;
+pub(crate) use type_names::{PendingEntries, pending_entries};
 
 /// Names one placement of a level from request to leave; never reused in an app's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Reflect)]

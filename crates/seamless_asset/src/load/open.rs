@@ -42,7 +42,9 @@ pub(super) async fn open<'s>(
         _ => {
             header.extend_from_slice(&rest.map_err(|error| io_error(path, &error))?);
             let package = Package::parse(&header, &services.limits).map_err(bad)?;
-            services.linkers.add(Linker::new(path.clone(), package))
+            let linker = Linker::open(path.clone(), package, &services.codecs);
+            let linker = linker.map_err(|kind| LoadError::package(path.to_string(), kind))?;
+            services.linkers.add(linker)
         }
     };
     Ok(Opened { linker, reader, path })

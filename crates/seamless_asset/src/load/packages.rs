@@ -65,6 +65,16 @@ impl PackageEntry {
         matches!(&self.status, PackageStatus::Loading(own) if Arc::ptr_eq(own, progress))
     }
 
+    /// Values that came after the first load. While that goes on there is nothing to do: it provides the same.
+    pub fn insert_more(&mut self, assets: VecDeque<LoadedAsset>) {
+        match &mut self.status {
+            _ if assets.is_empty() => {}
+            PackageStatus::Inserting(queue) => queue.extend(assets),
+            PackageStatus::Gated { .. } | PackageStatus::Ready => self.status = PackageStatus::Inserting(assets),
+            PackageStatus::Loading(_) | PackageStatus::Failed => {}
+        }
+    }
+
     pub fn is_ready(&self) -> bool {
         matches!(self.status, PackageStatus::Ready)
     }

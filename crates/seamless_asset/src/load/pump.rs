@@ -353,13 +353,19 @@ impl Pipeline {
         path: &AssetPath<'static>,
         progress: &Arc<Progress>,
         read: Read,
-        loaded: LoadedPackage,
+        mut loaded: LoadedPackage,
     ) -> bool {
         let entry = self.packages.get_mut(path);
-        let Some(entry) = entry.filter(|entry| entry.is_loaded_by(progress)) else {
+        let Some(entry) = entry else {
             self.tasks.drop_later(loaded);
             return false;
         };
+        if !entry.is_loaded_by(progress) {
+            // Copies of other packages' objects that had gone since the first load.
+            entry.insert_more(core::mem::take(&mut loaded.assets));
+            self.tasks.drop_later(loaded);
+            return false;
+        }
         entry.needs = loaded.needs.into_iter().map(|need| need.path).collect();
         entry.unverified = loaded.unverified;
         entry.handles = loaded.handles;

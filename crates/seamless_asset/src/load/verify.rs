@@ -9,6 +9,7 @@ use super::{
     closure::Reach,
     open::open,
     task::{LoadServices, Read},
+    type_names::TypeNames,
 };
 use crate::{
     error::{LoadError, LoadErrorKind},
@@ -93,26 +94,31 @@ pub(super) async fn verify(
 ) -> Result<(), Box<LoadError>> {
     let package = linker.package();
     let file = linker.path().to_string();
-    let mut opened: HashMap<&str, Arc<Linker>> = HashMap::default();
-    for index in reach.imported() {
+    let names = TypeNames::of(linker, &services.codecs);
+    let mut opened: HashMap<&str, (Arc<Linker>, TypeNames)> = HashMap::default();
+    for index in reach.foreign(package) {
         let (Some(from), Some(object)) = (package.import_package(index), package.import_name(index)) else {
             continue;
         };
-        let source = match opened.get(from) {
+        // Types are compared by their names of today: both packages may be old, and not equally.
+        let Some(wanted) = names.today(package.import_type(index).unwrap_or_default()) else {
+            continue;
+        };
+        let (source, source_names) = match opened.get(from) {
             Some(source) => source,
             None => {
                 let source = source_of(services, linker, from, read).await?;
-                opened.entry(from).or_insert(source)
+                let names = TypeNames::of(&source, &services.codecs);
+                opened.entry(from).or_insert((source, names))
             }
         };
-        let wanted = package.import_type(index).unwrap_or_default();
         let id = package.imports().get(index).map(|import| import.object_id);
         let kind = match id.and_then(|id| source.type_of(id)) {
-            Some(found) if found == wanted => continue,
+            Some(found) if source_names.today(found).is_none_or(|found| found == wanted) => continue,
             Some(found) => LoadErrorKind::ImportType {
                 package: from.to_owned(),
                 object: object.to_owned(),
-                wanted: wanted.to_owned(),
+                wanted: wanted.into_owned(),
                 found: found.to_owned(),
             },
             None => LoadErrorKind::MissingImport {

@@ -3,8 +3,10 @@
 use core::ops::Range;
 use std::{borrow::Cow, sync::Arc};
 
+use seamless_package::VersionId;
+
 use super::ops::{Op, Step, rename_in};
-use crate::codec::{MigrationLists, VersionId};
+use crate::codec::MigrationLists;
 
 /// What the entries that a package has not seen do, oldest first.
 #[derive(Default)]
