@@ -93,7 +93,9 @@ pub trait AssetCodec: Send + Sync + 'static {
 fn into_asset<A: Asset + TypePath>(value: Box<dyn Reflect>) -> Result<A, DecodeError> {
     let found = value.reflect_type_path().to_owned();
     let asset = value.into_any().downcast::<A>();
-    asset.map(|asset| *asset).map_err(|_| DecodeError::UnknownType(format!("{found}` (as a `{}`)", A::type_path())))
+    asset
+        .map(|asset| *asset)
+        .map_err(|_| DecodeError::UnknownType(format!("{found}` (as a `{}`)", A::type_path())))
 }
 
 /// An asset that is decoded, and waits to be moved into its [`Assets`].

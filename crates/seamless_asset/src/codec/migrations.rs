@@ -158,7 +158,8 @@ impl Migrations {
             self.error.get_or_insert(MigrationsError::UnnamedEntry { list, index });
         } else if self.entries.iter().any(|entry| entry.name == name) {
             let entry = name.to_owned();
-            self.error.get_or_insert(MigrationsError::DuplicateEntry { list, entry });
+            self.error
+                .get_or_insert(MigrationsError::DuplicateEntry { list, entry });
         }
         self.entries.push(Entry {
             name: name.to_owned(),

@@ -33,9 +33,9 @@ pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
 pub use encode::{EncodeContext, EncodeError, EntityRows};
 pub use handle::HandleCodec;
 #[cfg(feature = "migrations")]
-pub use migrate::{Field, Fields, MigrateError};
-#[cfg(feature = "migrations")]
 pub(crate) use migrate::{Fate, Migrator, Plan};
+#[cfg(feature = "migrations")]
+pub use migrate::{Field, Fields, MigrateError};
 pub use migrations::{MigrationLists, Migrations, MigrationsError, VersionId};
 #[cfg(not(feature = "migrations"))]
 pub use no_migrations::{Field, Fields};

@@ -16,8 +16,8 @@ use bevy_transform::components::Transform;
 use seamless_package::Role;
 
 use super::{
-    AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, MigrationLists, Migrations, MigrationsError,
-    Record, RecordCodec, ReflectCodec, RelationshipCodec, RelationshipTargetCodec,
+    AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, MigrationLists, Migrations,
+    MigrationsError, Record, RecordCodec, ReflectCodec, RelationshipCodec, RelationshipTargetCodec,
 };
 use crate::{
     placed_row,

@@ -157,7 +157,11 @@ impl<'a> ClassLinker<'a> {
 
     /// What a type of the package is called today.
     #[cfg(not(feature = "migrations"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "with migrations types can be renamed and dropped")]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "with migrations types can be renamed and dropped"
+    )]
     pub fn today<'p>(&self, type_path: &'p str) -> Option<Cow<'p, str>> {
         Some(Cow::Borrowed(type_path))
     }
@@ -292,13 +296,11 @@ impl ClassLinker<'_> {
         if is.encoding != stored.encoding || (is_of_version && was.description != is.description) {
             return Err(changed(stored, &is));
         }
-        Ok(
-            match Migrator::for_codec(stored, &codec, &self.plan, self.registry) {
-                Some(migrator) => ComponentRoad::Migrate(migrator),
-                None if is_of_version => ComponentRoad::Fast(codec),
-                None => ComponentRoad::Version(codec, stored.version),
-            },
-        )
+        Ok(match Migrator::for_codec(stored, &codec, &self.plan, self.registry) {
+            Some(migrator) => ComponentRoad::Migrate(migrator),
+            None if is_of_version => ComponentRoad::Fast(codec),
+            None => ComponentRoad::Version(codec, stored.version),
+        })
     }
 
     fn resource(&self, stored: &Schema, path: &str) -> Result<ResourceClass, DecodeError> {

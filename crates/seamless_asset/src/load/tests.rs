@@ -3,6 +3,7 @@
 mod errors;
 mod gates;
 mod imports;
+mod older;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};
@@ -34,6 +35,11 @@ use crate::{
 struct Likes(#[entities] Entity);
 
 fn app(dir: &Dir) -> App {
+    app_with(dir, |_| {})
+}
+
+/// An app with what `add` adds before it is finished.
+fn app_with(dir: &Dir, add: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
     let reader = dir.clone();
     app.register_asset_source(
@@ -47,6 +53,7 @@ fn app(dir: &Dir) -> App {
         SeamlessAssetPlugin::default(),
     ))
     .register_type::<Likes>();
+    add(&mut app);
     app.finish();
     app.cleanup();
     app

@@ -195,7 +195,10 @@ impl<'a> Parts<'a> {
             return Ok(None);
         };
         let (_, value) = self.fields.swap_remove(at);
-        let place = Place { field: name, ..self.place };
+        let place = Place {
+            field: name,
+            ..self.place
+        };
         convert(value, registered(ty, self.context)?, &place, self.context).map(Some)
     }
 

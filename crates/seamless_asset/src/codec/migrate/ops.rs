@@ -21,10 +21,21 @@ type Split = dyn Fn(Fields) -> Result<Vec<(String, Fields)>, String> + Send + Sy
 /// What is done.
 pub(in crate::codec) enum Op {
     /// To all values of a type, except to their place.
-    Change { type_path: String, change: Change },
-    RenameType { old: String, new: String },
-    DropType { type_path: String },
-    Split { type_path: String, split: Box<Split> },
+    Change {
+        type_path: String,
+        change: Change,
+    },
+    RenameType {
+        old: String,
+        new: String,
+    },
+    DropType {
+        type_path: String,
+    },
+    Split {
+        type_path: String,
+        split: Box<Split>,
+    },
 }
 
 /// What is done to a value's fields.
@@ -73,10 +84,7 @@ impl Op {
         Self::DropType { type_path }
     }
 
-    pub fn patch(
-        type_path: &str,
-        patch: impl Fn(&mut Fields) -> Result<(), String> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn patch(type_path: &str, patch: impl Fn(&mut Fields) -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self::change(type_path, Change::Patch(Box::new(patch)))
     }
 
@@ -178,9 +186,7 @@ impl Op {
             Value::Leaf(..) | Value::Handle(_) => {}
             Value::Fields(fields) => retain(&mut fields.fields, |(_, part)| self.part(part))?,
             Value::Items(_, items) => retain(items, |item| self.part(item))?,
-            Value::Map(entries) => retain(entries, |(key, value)| {
-                Ok(self.part(key)? && self.part(value)?)
-            })?,
+            Value::Map(entries) => retain(entries, |(key, value)| Ok(self.part(key)? && self.part(value)?))?,
         }
         self.whole(value)
     }

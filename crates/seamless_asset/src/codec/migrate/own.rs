@@ -5,7 +5,11 @@ use bevy_reflect::{
     Reflect, ReflectDeserialize, ReflectSerialize, TypeRegistration, TypeRegistry, std_traits::ReflectDefault,
 };
 
-use super::{Plan, convert::convert_whole, read::{Decoder, Reader}};
+use super::{
+    Plan,
+    convert::convert_whole,
+    read::{Decoder, Reader},
+};
 use crate::codec::{
     DecodeContext,
     reflect::{SchemaField, SchemaShape, SchemaTree},
@@ -127,6 +131,9 @@ fn write(registration: &TypeRegistration, value: &dyn Reflect) -> Option<Vec<u8>
 
 fn read(registration: &TypeRegistration, bytes: &[u8]) -> Option<Box<dyn Reflect>> {
     let mut bytes = postcard::Deserializer::from_bytes(bytes);
-    let value = registration.data::<ReflectDeserialize>()?.deserialize(&mut bytes).ok()?;
+    let value = registration
+        .data::<ReflectDeserialize>()?
+        .deserialize(&mut bytes)
+        .ok()?;
     bytes.finalize().ok()?.is_empty().then_some(value)
 }

@@ -47,7 +47,10 @@ fn blocks(text: &str) -> Result<Vec<Block<'_>>, String> {
         if let Some(part) = line.strip_prefix('.') {
             let part = part.split_once(' ').ok_or_else(|| format!("`{line}` has no type"))?;
             let block = blocks.last_mut().ok_or_else(of_nothing)?;
-            let parts = block.variants.last_mut().map_or(&mut block.parts, |variant| &mut variant.1);
+            let parts = block
+                .variants
+                .last_mut()
+                .map_or(&mut block.parts, |variant| &mut variant.1);
             parts.push(part);
         } else if let Some(variant) = line.strip_prefix('|') {
             let block = blocks.last_mut().ok_or_else(of_nothing)?;
@@ -154,5 +157,8 @@ fn fields(parts: &[(&str, &str)], paths: &Paths) -> Result<Vec<SchemaField>, Str
 }
 
 fn node_of(path: &str, paths: &Paths) -> Result<usize, String> {
-    paths.get(path).copied().ok_or_else(|| format!("type `{path}` is not described"))
+    paths
+        .get(path)
+        .copied()
+        .ok_or_else(|| format!("type `{path}` is not described"))
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use bevy_ecs::entity::Entity;
 use bevy_math::{Quat, Vec2, Vec3, Vec4};
 use bevy_platform::collections::HashMap;
-use bevy_reflect::{PartialReflect, Reflect, ReflectDeserialize, TypePath, TypeRegistration, TypeRegistry};
 use bevy_reflect::serde::ReflectDeserializeWithRegistry;
+use bevy_reflect::{PartialReflect, Reflect, ReflectDeserialize, TypePath, TypeRegistration, TypeRegistry};
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -88,7 +88,9 @@ fn read_parts(shape: &SchemaShape) -> Read {
             Read::Fields(names(fields))
         }
         SchemaShape::Enum(variants) => {
-            let variants = variants.iter().map(|(name, fields)| (name.as_ref().into(), names(fields)));
+            let variants = variants
+                .iter()
+                .map(|(name, fields)| (name.as_ref().into(), names(fields)));
             Read::Variants(variants.collect())
         }
         SchemaShape::Option(at) => Read::Option(*at),
@@ -136,8 +138,8 @@ fn plain(path: &str) -> Option<ReadPlain> {
     }
     let known = KNOWN.get_or_init(|| {
         of![
-            bool, char, f32, f64, u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, String, Vec2, Vec3, Vec4,
-            Quat, Entity
+            bool, char, f32, f64, u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, String, Vec2, Vec3,
+            Vec4, Quat, Entity
         ]
     });
     known.get(path).copied()
@@ -192,7 +194,9 @@ impl<'a, 'd> Reader<'a, 'd> {
                 self.data = rest;
                 Value::Leaf(path.clone(), value)
             }
-            Read::Own(own) => self.own(path, |bytes| own.deserialize(bytes).map(<dyn Reflect>::into_partial_reflect))?,
+            Read::Own(own) => self.own(path, |bytes| {
+                own.deserialize(bytes).map(<dyn Reflect>::into_partial_reflect)
+            })?,
             Read::OwnWithRegistry(own) => {
                 let registry = self.context.registry;
                 self.own(path, |bytes| own.deserialize(bytes, registry))?

@@ -13,8 +13,8 @@ use seamless_package::Schema;
 
 use super::{Migrator, Plan};
 use crate::codec::{
-    DecodeContext, DecodeError, EncodeContext, Encoding, EntityRows, MigrateError, MigrationLists, Migrations, VersionId,
-    description_of, encode_reflected, schema,
+    DecodeContext, DecodeError, EncodeContext, Encoding, EntityRows, MigrateError, MigrationLists, Migrations,
+    VersionId, description_of, encode_reflected, schema,
 };
 
 #[derive(Asset, TypePath, Default)]
@@ -42,7 +42,12 @@ fn cook<T: GetTypeRegistration + Typed + Reflect>(value: &T) -> Cooked {
     let mut data = Vec::new();
     encode_reflected(value, &mut context, &mut data).expect("it can be written");
     Cooked {
-        schema: schema(T::type_path(), Encoding::Reflect, 1, &description_of(T::type_info(), &registry)),
+        schema: schema(
+            T::type_path(),
+            Encoding::Reflect,
+            1,
+            &description_of(T::type_info(), &registry),
+        ),
         data,
         handles: context.into_references().into_iter().map(Some).collect(),
     }
@@ -78,12 +83,16 @@ impl Cooked {
             mesh_attributes: &[],
         };
         let migrator = Migrator::for_class(&self.schema, false, plan, registry)?;
-        migrator.expect("an older layout takes the slow road").object(&self.data, &context)
+        migrator
+            .expect("an older layout takes the slow road")
+            .object(&self.data, &context)
     }
 }
 
 /// What an old object becomes without any migration.
-fn load<T: GetTypeRegistration + Reflect>(old: &(impl GetTypeRegistration + Typed + Reflect)) -> Result<T, DecodeError> {
+fn load<T: GetTypeRegistration + Reflect>(
+    old: &(impl GetTypeRegistration + Typed + Reflect),
+) -> Result<T, DecodeError> {
     cook(old).load(&Plan::default())
 }
 

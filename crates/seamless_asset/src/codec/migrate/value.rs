@@ -149,13 +149,19 @@ fn parts_of(path: &Arc<str>, value: &dyn PartialReflect) -> Option<Value> {
     let numbered = |(index, field): (usize, &dyn PartialReflect)| Some((index.to_string().into(), copied(field)?));
     Some(match value.reflect_ref() {
         ReflectRef::Struct(value) => {
-            let parts = value.iter_fields().map(|(name, part)| Some((name.into(), copied(part)?)));
+            let parts = value
+                .iter_fields()
+                .map(|(name, part)| Some((name.into(), copied(part)?)));
             fields(None, parts.collect::<Option<_>>()?)
         }
-        ReflectRef::TupleStruct(value) => {
-            fields(None, value.iter_fields().enumerate().map(numbered).collect::<Option<_>>()?)
-        }
-        ReflectRef::Tuple(value) => fields(None, value.iter_fields().enumerate().map(numbered).collect::<Option<_>>()?),
+        ReflectRef::TupleStruct(value) => fields(
+            None,
+            value.iter_fields().enumerate().map(numbered).collect::<Option<_>>()?,
+        ),
+        ReflectRef::Tuple(value) => fields(
+            None,
+            value.iter_fields().enumerate().map(numbered).collect::<Option<_>>()?,
+        ),
         ReflectRef::Enum(value) => {
             let parts = value.iter_fields().enumerate().map(|(index, part)| {
                 let name = part.name().map_or_else(|| index.to_string().into(), Arc::from);
@@ -245,7 +251,11 @@ impl Fields {
     /// When there is no such field, or it has no fields of its own.
     pub fn inner(&mut self, name: &str) -> Result<&mut Self, String> {
         let lacks = self.lacks(name);
-        let (_, value) = self.fields.iter_mut().find(|(known, _)| **known == *name).ok_or(lacks)?;
+        let (_, value) = self
+            .fields
+            .iter_mut()
+            .find(|(known, _)| **known == *name)
+            .ok_or(lacks)?;
         let opened = core::mem::replace(value, Value::Map(Vec::new())).open();
         *value = opened;
         match value {
@@ -283,7 +293,10 @@ impl Fields {
     }
 
     fn copy(&self) -> Option<Self> {
-        let fields = self.fields.iter().map(|(name, value)| Some((name.clone(), value.copy()?)));
+        let fields = self
+            .fields
+            .iter()
+            .map(|(name, value)| Some((name.clone(), value.copy()?)));
         Some(Self {
             type_path: self.type_path.clone(),
             variant: self.variant.clone(),

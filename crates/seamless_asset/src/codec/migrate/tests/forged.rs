@@ -65,7 +65,10 @@ fn texts_that_make_no_sense_are_refused() {
         ("|Value", "belongs to no type"),
         ("struct game::Coin\n.value", "has no type"),
         ("struct game::Coin\n.value u32", "type `u32` is not described"),
-        ("struct game::Coin\n.value u32\n.value u32\nleaf u32", "field `value` is there twice"),
+        (
+            "struct game::Coin\n.value u32\n.value u32\nleaf u32",
+            "field `value` is there twice",
+        ),
         ("struct game::Coin\nleaf u32\nleaf u32", "`u32` is there twice"),
         ("struct game::Coin\n|A", "is no enum"),
         ("enum game::Coin\n|A\n|A", "variant `A` is there twice"),
@@ -104,7 +107,9 @@ fn types_without_an_end_are_refused() {
     assert!(refuse(&(doubling + "struct t100\n"), vec![]).contains("more parts than bytes"));
     assert!(refuse("list game::Coin\n.item n\nstruct n", vec![0xff, 0xff, 0xff, 0xff, 0x0f]).contains("more parts"));
     assert!(refuse("array 4000000000000 game::Coin\n.item n\nstruct n", vec![]).contains("more parts"));
-    assert!(refuse("list game::Coin\n.item u8\nleaf u8", vec![0xff, 0xff, 0xff, 0xff, 0x0f]).contains("cannot be read"));
+    assert!(
+        refuse("list game::Coin\n.item u8\nleaf u8", vec![0xff, 0xff, 0xff, 0xff, 0x0f]).contains("cannot be read")
+    );
     assert!(start.elapsed().as_secs() < 20, "it took {:?}", start.elapsed());
 }
 
@@ -134,11 +139,14 @@ fn keys_without_a_hash_do_not_panic() {
     struct Key(u8);
     #[derive(Reflect, Default, Debug)]
     #[type_path = "game"]
-    struct Table(std::collections::BTreeMap<Key, u8>);
+    struct Table(std::collections::BTreeMap<Key, u8>, Key);
     let mut cooked = cook(&Table::default());
-    cooked.data = vec![1, 2, 3];
+    cooked.data = vec![1, 2, 3, 4];
     let error = error_of(cooked.load::<Table>(&Plan::default()));
-    assert!(matches!(&error, MigrateError::FieldChanged { field, .. } if field == "0"), "{error}");
+    assert!(
+        matches!(&error, MigrateError::FieldChanged { field, .. } if field == "0"),
+        "{error}"
+    );
 }
 
 /// References that the object does not have.
@@ -149,6 +157,9 @@ fn handles_that_lead_nowhere_are_refused() {
     struct Plays(Handle<Sound>);
     let mut cooked = cook(&Plays::default());
     cooked.data = vec![0, 7];
-    let error = cooked.load::<Plays>(&Plan::default()).expect_err("it is refused").to_string();
+    let error = cooked
+        .load::<Plays>(&Plan::default())
+        .expect_err("it is refused")
+        .to_string();
     assert!(error.contains("reference 7 of 0"), "{error}");
 }

@@ -322,12 +322,24 @@ fn another_struct_in_the_same_place_is_no_match() {
         }
     }
     let error = error_of(load::<is::Purse>(&was::Purse::default()));
-    assert!(error.to_string().contains("`coin` of `game::Purse` was game::Penny and is game::Pound"), "{error}");
-    let plan = game(Migrations::game().entry("pounds").rename_type("game::Penny", "game::Pound"));
+    assert!(
+        error
+            .to_string()
+            .contains("`coin` of `game::Purse` was game::Penny and is game::Pound"),
+        "{error}"
+    );
+    let plan = game(
+        Migrations::game()
+            .entry("pounds")
+            .rename_type("game::Penny", "game::Pound"),
+    );
     let old = was::Purse {
         coin: was::Penny { value: 3 },
     };
-    assert_eq!(cook(&old).load::<is::Purse>(&plan).expect("it can be read").coin.value, 3);
+    assert_eq!(
+        cook(&old).load::<is::Purse>(&plan).expect("it can be read").coin.value,
+        3
+    );
 }
 
 /// All of its fields would be defaults.
@@ -340,7 +352,11 @@ fn a_struct_that_became_a_tuple_is_no_match() {
     }
     let error = error_of(load::<is::Coin>(&was::Coin { value: 1 }));
     assert!(matches!(error, MigrateError::MissingField { field, .. } if field == "0"));
-    let plan = game(Migrations::game().entry("no name").rename_field("game::Coin", "value", "0"));
+    let plan = game(
+        Migrations::game()
+            .entry("no name")
+            .rename_field("game::Coin", "value", "0"),
+    );
     let read: is::Coin = cook(&was::Coin { value: 1 }).load(&plan).expect("it can be read");
     assert_eq!(read, is::Coin(1));
 }
@@ -386,5 +402,8 @@ fn a_variant_that_is_gone_is_named() {
     };
     assert_eq!(error, expected);
     assert!(error.to_string().contains("rename_variant"), "{error}");
-    assert_eq!(load::<is::Coin>(&was::Coin::Tail).expect("it can be read"), is::Coin::Tail);
+    assert_eq!(
+        load::<is::Coin>(&was::Coin::Tail).expect("it can be read"),
+        is::Coin::Tail
+    );
 }

@@ -152,7 +152,10 @@ fn a_class_is_found_under_its_new_name() {
     let plan = game(history());
     assert_eq!(plan.renamed("game::Binding"), "game::Link");
     assert_eq!(plan.renamed("game::Slot<game::Binding>"), "game::Slot<game::Link>");
-    assert_eq!(plan.renamed("(game::Binding, my::game::Binding, game::BindingTwo)"), "(game::Link, my::game::Binding, game::BindingTwo)");
+    assert_eq!(
+        plan.renamed("(game::Binding, my::game::Binding, game::BindingTwo)"),
+        "(game::Link, my::game::Binding, game::BindingTwo)"
+    );
     let old = was::Binding {
         property: "x".into(),
         percent: 5.0,
@@ -188,8 +191,17 @@ fn fields_are_dropped_and_get_their_default() {
         .entry("notes again")
         .default_field("game::Coin", "note", "none".to_owned())
         .default_field("game::Coin", "value", 99_u8);
-    assert_eq!(migrate(&coin(7), list).expect("it can be read"), Coin { note: "none".into(), ..coin(7) });
-    let error = error_of(migrate(&coin(7), Migrations::game().entry("no notes").drop_field("game::Coin", "note")));
+    assert_eq!(
+        migrate(&coin(7), list).expect("it can be read"),
+        Coin {
+            note: "none".into(),
+            ..coin(7)
+        }
+    );
+    let error = error_of(migrate(
+        &coin(7),
+        Migrations::game().entry("no notes").drop_field("game::Coin", "note"),
+    ));
     assert!(matches!(error, MigrateError::MissingField { field, .. } if field == "note"));
 }
 
@@ -218,33 +230,49 @@ fn values_of_a_dropped_type_are_left_out() {
         ..Purse::default()
     };
     assert_eq!(read, expected);
-    let left = cook(&coin(1)).load_with(&plan, &registry::<Coin>()).expect("it can be read");
+    let left = cook(&coin(1))
+        .load_with(&plan, &registry::<Coin>())
+        .expect("it can be read");
     assert!(left.is_none());
     // After it is renamed, or before.
-    let plan = game(Migrations::game().entry("a").rename_type("game::Coin", "game::Penny").entry("b").drop_type("game::Penny"));
+    let plan = game(
+        Migrations::game()
+            .entry("a")
+            .rename_type("game::Coin", "game::Penny")
+            .entry("b")
+            .drop_type("game::Penny"),
+    );
     assert!(matches!(plan.fate("game::Coin"), super::super::Fate::Dropped));
-    let plan = game(Migrations::game().entry("a").drop_type("game::Penny").entry("b").rename_type("game::Coin", "game::Penny"));
+    let plan = game(
+        Migrations::game()
+            .entry("a")
+            .drop_type("game::Penny")
+            .entry("b")
+            .rename_type("game::Coin", "game::Penny"),
+    );
     assert!(matches!(plan.fate("game::Coin"), super::super::Fate::Is(path) if path == "game::Penny"));
 }
 
 #[test]
 fn a_patch_reads_writes_and_moves() {
-    let list = Migrations::game().entry("all that a patch can do").patch("game::Purse", |purse| {
-        assert_eq!((purse.type_path(), purse.variant()), ("game::Purse", None));
-        assert_eq!(purse.names().collect::<Vec<_>>(), ["coins", "by_name", "best", "name"]);
-        let coins: Vec<Coin> = purse.get("coins")?;
-        let value = coins.iter().map(|coin| coin.value).sum::<u8>();
-        let best = purse.inner("best")?;
-        best.set("value", value);
-        let note = best.take("note")?;
-        purse.put("name", note);
-        purse.inner("best")?.set("note", "moved".to_owned());
-        // A value of today may be set whole.
-        purse.set("coins", vec![coins[0].clone()]);
-        let by_name: HashMap<String, Coin> = purse.get("by_name")?;
-        purse.set("by_name", by_name);
-        Ok(())
-    });
+    let list = Migrations::game()
+        .entry("all that a patch can do")
+        .patch("game::Purse", |purse| {
+            assert_eq!((purse.type_path(), purse.variant()), ("game::Purse", None));
+            assert_eq!(purse.names().collect::<Vec<_>>(), ["coins", "by_name", "best", "name"]);
+            let coins: Vec<Coin> = purse.get("coins")?;
+            let value = coins.iter().map(|coin| coin.value).sum::<u8>();
+            let best = purse.inner("best")?;
+            best.set("value", value);
+            let note = best.take("note")?;
+            purse.put("name", note);
+            purse.inner("best")?.set("note", "moved".to_owned());
+            // A value of today may be set whole.
+            purse.set("coins", vec![coins[0].clone()]);
+            let by_name: HashMap<String, Coin> = purse.get("by_name")?;
+            purse.set("by_name", by_name);
+            Ok(())
+        });
     let purse = Purse {
         coins: vec![coin(1), coin(2)],
         by_name: [("a".to_owned(), coin(3))].into_iter().collect(),
@@ -269,20 +297,31 @@ fn a_patch_that_fails_is_named() {
     type Patch = fn(&mut Fields) -> Result<(), String>;
     let cases: [(Patch, &str); 6] = [
         (|_| Err("no".into()), "no"),
-        (|coin| coin.get::<u8>("worth").map(drop), "no field `worth`, only `value`, `note`"),
+        (
+            |coin| coin.get::<u8>("worth").map(drop),
+            "no field `worth`, only `value`, `note`",
+        ),
         (|coin| coin.get::<u16>("value").map(drop), "`value` is u8, not `u16`"),
         (|coin| coin.take("worth").map(drop), "no field `worth`"),
         (|coin| coin.inner("worth").map(drop), "no field `worth`"),
         (|coin| coin.inner("value").map(drop), "`value` is u8 and has no fields"),
     ];
     for (patch, message) in cases {
-        let error = error_of(migrate(&coin(1), Migrations::game().entry("broken").patch("game::Coin", patch)));
+        let error = error_of(migrate(
+            &coin(1),
+            Migrations::game().entry("broken").patch("game::Coin", patch),
+        ));
         assert!(matches!(&error, MigrateError::Failed { entry, list, .. } if entry == "broken" && list == "game"));
         assert!(error.to_string().contains(message), "{error}");
     }
-    let twice = Migrations::game().entry("both").rename_field("game::Coin", "value", "note");
+    let twice = Migrations::game()
+        .entry("both")
+        .rename_field("game::Coin", "value", "note");
     let error = error_of(migrate(&coin(1), twice));
-    assert!(error.to_string().contains("a field `value` and a field `note`"), "{error}");
+    assert!(
+        error.to_string().contains("a field `value` and a field `note`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -298,7 +337,13 @@ fn handles_are_moved_and_not_read() {
         sound: sound.clone(),
         ..was::Widget::default()
     };
-    assert_eq!(cook(&old).load::<was::Widget>(&game(list)).expect("it can be read").sound, sound);
+    assert_eq!(
+        cook(&old)
+            .load::<was::Widget>(&game(list))
+            .expect("it can be read")
+            .sound,
+        sound
+    );
 }
 
 #[test]
@@ -339,5 +384,8 @@ fn only_components_are_split() {
         coin.take("worth")?;
         Ok(Vec::new())
     });
-    assert!(matches!(error_of(migrate(&coin(1), missing)), MigrateError::Failed { .. }));
+    assert!(matches!(
+        error_of(migrate(&coin(1), missing)),
+        MigrateError::Failed { .. }
+    ));
 }

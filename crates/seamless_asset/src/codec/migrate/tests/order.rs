@@ -45,7 +45,9 @@ fn entries_run_oldest_first_list_by_list() {
     ] {
         lists.add(noting(list, names(0..2), &log)).expect("no mistake");
     }
-    cook(&Coin::default()).load::<Coin>(&all(&lists)).expect("it can be read");
+    cook(&Coin::default())
+        .load::<Coin>(&all(&lists))
+        .expect("it can be read");
     let ran = log.lock().expect("nobody panicked");
     let expected = [
         "engine 0", "engine 1", "first 0", "first 1", "second 0", "second 1", "game 0", "game 1",
@@ -58,12 +60,21 @@ fn entries_run_oldest_first_list_by_list() {
 fn only_pending_entries_run_and_each_once() {
     let log = Log::default();
     let mut lists = MigrationLists::default();
-    lists.add(noting(Migrations::game(), names(0..260), &log)).expect("no mistake");
+    lists
+        .add(noting(Migrations::game(), names(0..260), &log))
+        .expect("no mistake");
     let plan = Plan::new(&lists, &[(VersionId::GAME, 257..260)]);
     cook(&Coin::default()).load::<Coin>(&plan).expect("it can be read");
-    assert_eq!(*log.lock().expect("nobody panicked"), ["game 257", "game 258", "game 259"]);
+    assert_eq!(
+        *log.lock().expect("nobody panicked"),
+        ["game 257", "game 258", "game 259"]
+    );
     // A list that is not named has nothing pending, nor has one beyond its end.
-    for pending in [vec![], vec![(VersionId::ENGINE, 0..260)], vec![(VersionId::GAME, 260..300)]] {
+    for pending in [
+        vec![],
+        vec![(VersionId::ENGINE, 0..260)],
+        vec![(VersionId::GAME, 260..300)],
+    ] {
         assert!(Plan::new(&lists, &pending).steps.is_empty());
     }
 }
@@ -78,7 +89,11 @@ fn the_slow_road_is_for_what_needs_it() {
         migrator.expect("the schema can be read").is_some()
     };
     let quiet = || Migrations::game().entry("initial");
-    let elsewhere = || quiet().patch("game::Purse", |_| Ok(())).rename_type("game::Purse", "game::Bag");
+    let elsewhere = || {
+        quiet()
+            .patch("game::Purse", |_| Ok(()))
+            .rename_type("game::Purse", "game::Bag")
+    };
     assert!(!road(quiet(), true));
     assert!(!road(elsewhere(), true));
     assert!(road(elsewhere(), false), "another layout");
@@ -133,6 +148,8 @@ fn a_deprecated_property_hands_its_value_on() {
         lamp.set("lumens", watts * 15.0);
         Ok(())
     });
-    let read: is::Lamp = cook(&was::Lamp { watts: 2.0 }).load(&game(list)).expect("it can be read");
+    let read: is::Lamp = cook(&was::Lamp { watts: 2.0 })
+        .load(&game(list))
+        .expect("it can be read");
     assert_eq!(read.lumens, 30.0);
 }

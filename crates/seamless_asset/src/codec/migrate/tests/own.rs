@@ -55,7 +55,10 @@ fn a_type_that_did_not_change_reads_itself() {
         behind: 2,
     };
     let read: is::Purse = load(&old).expect("it can be read");
-    assert_eq!((read.before, read.coin, read.behind), (1, is::Coin { value: 70, turn }, 2));
+    assert_eq!(
+        (read.before, read.coin, read.behind),
+        (1, is::Coin { value: 70, turn }, 2)
+    );
     // A patch sees its fields.
     let plan = game(Migrations::game().entry("double").patch("game::Coin", |coin| {
         let value: u32 = coin.get("value")?;
@@ -197,9 +200,16 @@ fn a_sealed_type_that_is_gone_is_named_unless_it_is_renamed() {
     // As long as it is registered, its bytes can be skipped.
     let mut known = registry::<without::Box>();
     known.register::<Sealed>();
-    let read = cook(&old).load_with(&Plan::default(), &known).expect("it can be read").expect("it is there");
+    let read = cook(&old)
+        .load_with(&Plan::default(), &known)
+        .expect("it can be read")
+        .expect("it is there");
     assert_eq!(read.downcast_ref::<without::Box>().expect("a box").behind, 5);
-    let plan = game(Migrations::game().entry("closed").rename_type("game::Sealed", "game::Closed"));
+    let plan = game(
+        Migrations::game()
+            .entry("closed")
+            .rename_type("game::Sealed", "game::Closed"),
+    );
     let read: renamed::Box = cook(&old).load(&plan).expect("it can be read");
     assert_eq!((read.behind, read.sealed), (5, renamed::Closed(4, "four".into())));
 }

@@ -106,7 +106,11 @@ impl From<was::Actor> for is::Actor {
             speed: old.speed.into(),
             mood: old.mood.into(),
             added: Vec::new(),
-            counts: old.counts.into_iter().map(|(key, value)| (key.into(), value.into())).collect(),
+            counts: old
+                .counts
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
             items: old.items.into_iter().map(Into::into).collect(),
             health: old.health.into(),
         }
