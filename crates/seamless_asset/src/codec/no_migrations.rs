@@ -9,7 +9,7 @@ use bevy_reflect::{FromReflect, Reflect, TypePath};
 pub struct Fields(Infallible);
 
 /// The value of one field. Without the feature `migrations` there is no such value.
-pub struct Field(#[expect(dead_code, reason = "it says that there is no value")] Infallible);
+pub struct Field(Infallible);
 
 impl Default for Fields {
     fn default() -> Self {

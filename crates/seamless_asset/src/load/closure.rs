@@ -96,7 +96,10 @@ impl Reach {
             let payloads = 0..package.bulk(index).len();
             let payloads = payloads.filter_map(move |payload| package.bulk_location(index, payload));
             let own = payloads.filter(|payload| payload.origin.is_none());
-            package.export_range(index).into_iter().chain(own.map(|payload| payload.range))
+            package
+                .export_range(index)
+                .into_iter()
+                .chain(own.map(|payload| payload.range))
         });
         ends.map(|range| range.end).max().unwrap_or(0)
     }

@@ -127,7 +127,10 @@ pub(super) fn decode(
     let requested = post_load.assets(&mut assets)?;
     unverified.extend(requested.unverified);
     let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
-    let own = exports.into_iter().zip(package.exports()).filter(|(_, export)| !export.is_forced());
+    let own = exports
+        .into_iter()
+        .zip(package.exports())
+        .filter(|(_, export)| !export.is_forced());
     let own = own.filter_map(|(handle, _)| handle);
     let mut needs = reach.needs(&linker);
     needs.extend(requested.needs);

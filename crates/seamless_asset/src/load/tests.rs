@@ -6,6 +6,7 @@ mod gates;
 mod imports;
 mod linkers;
 mod objects;
+mod older;
 mod post_load;
 
 use core::time::Duration;
@@ -45,14 +46,14 @@ struct Recipe {
 }
 
 fn app(dir: &Dir) -> App {
-    app_with(dir, SeamlessAssetPlugin::default())
-}
-
-fn app_with(dir: &Dir, plugin: SeamlessAssetPlugin) -> App {
-    app_after(dir, plugin, |_| {})
+    app_with(dir, |_| {})
 }
 
 /// With what a game's own plugins add.
+fn app_with(dir: &Dir, game: impl FnOnce(&mut App)) -> App {
+    app_after(dir, SeamlessAssetPlugin::default(), game)
+}
+
 fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
     let reader = dir.clone();
@@ -70,6 +71,14 @@ fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnce(&mut App)
     app
 }
 
+/// An empty package, saved at the latest versions of `app`.
+fn new_package(app: &App, name: &str) -> PackageWriter {
+    let mut writer = PackageWriter::new(name);
+    let codecs = app.world().resource::<Codecs>().read();
+    writer.versions(codecs.migrations().versions()).unwrap();
+    writer
+}
+
 /// A chain of `count` entities, each the child of the one before, each liking the next, with a mesh of the package.
 fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
     let mut source = World::new();
@@ -78,7 +87,7 @@ fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
     let registry = app.world().resource::<AppTypeRegistry>().read();
     let codecs = app.world().resource::<Codecs>().read();
     let mut context = EncodeContext::new(&registry, &rows);
-    let mut writer = PackageWriter::new(name);
+    let mut writer = new_package(app, name);
     let mesh = mesh_object(&mut writer, app, shared);
     let mut columns = Vec::new();
     let handle = app.world().resource::<Assets<Mesh>>().reserve_handle();
@@ -186,7 +195,7 @@ fn mesh_object(writer: &mut PackageWriter, app: &App, shared: Option<&str>) -> O
 }
 
 fn shared_package(app: &App, name: &str) -> Vec<u8> {
-    let mut writer = PackageWriter::new(name);
+    let mut writer = new_package(app, name);
     mesh_object(&mut writer, app, None);
     writer.finish().unwrap()
 }

@@ -429,9 +429,9 @@ fn a_description_tells_of_changes_in_every_part() {
         Option<Vec<Old>> | Option<Vec<New>>,
         HashMap<u8, Old> | HashMap<u8, New>
     );
-    assert!(describe::<Vec<Old>>().contains("value:u8"));
+    assert!(describe::<Vec<Old>>().contains(".value u8"));
     assert!(
-        describe::<Tree>().contains("leaves:u16"),
+        describe::<Tree>().contains(".leaves u16"),
         "a type that contains itself has an end"
     );
 }

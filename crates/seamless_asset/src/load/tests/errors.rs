@@ -15,7 +15,7 @@ fn errors_name_what_is_wrong_and_leave_nothing_behind() {
     put(&dir, "no_level.pkg", shared_package(&app, "no_level.pkg"));
     put(&dir, "orphan.pkg", chain(&app, "orphan.pkg", 2, Some("elsewhere.pkg")));
     put(&dir, "stale.pkg", chain(&app, "stale.pkg", 2, Some("empty.pkg")));
-    put(&dir, "empty.pkg", PackageWriter::new("empty.pkg").finish().unwrap());
+    put(&dir, "empty.pkg", new_package(&app, "empty.pkg").finish().unwrap());
     let spawned = app.world().entities().count_spawned();
     type Check = fn(&LoadErrorKind) -> bool;
     let cases: [(&str, &[&str], Check); 7] = [

@@ -7,7 +7,7 @@ use super::*;
 
 /// A package with a mesh of its own that also imports `Mesh` of `from`, as an object of type `type_path`.
 fn importing(app: &App, name: &str, from: &str, type_path: &str) -> Vec<u8> {
-    let mut writer = PackageWriter::new(name);
+    let mut writer = new_package(app, name);
     mesh_object(&mut writer, app, None);
     writer.import(from, "Mesh", type_path, Role::ALL).unwrap();
     writer.finish().unwrap()
@@ -26,7 +26,7 @@ fn fails_with(shared: impl Fn(&App) -> Vec<u8>, verify: Verify) -> String {
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
     put(&dir, "s.pkg", shared(&app));
     put(&dir, "t.pkg", shared_package(&app, "t.pkg"));
-    put(&dir, "empty.pkg", PackageWriter::new("empty.pkg").finish().unwrap());
+    put(&dir, "empty.pkg", new_package(&app, "empty.pkg").finish().unwrap());
     let spawned = app.world().entities().count_spawned();
     let request = InstanceRequest {
         verify,
@@ -116,7 +116,7 @@ fn the_strictest_request_wins() {
     let mut app = app(&dir);
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
     put(&dir, "s.pkg", importing(&app, "s.pkg", "empty.pkg", Mesh::type_path()));
-    put(&dir, "empty.pkg", PackageWriter::new("empty.pkg").finish().unwrap());
+    put(&dir, "empty.pkg", new_package(&app, "empty.pkg").finish().unwrap());
     let ids = [Verify::Deferred, Verify::Now].map(|verify| {
         let request = InstanceRequest {
             verify,

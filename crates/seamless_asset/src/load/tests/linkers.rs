@@ -77,13 +77,11 @@ fn imports_are_found_beside_their_importer() {
 #[test]
 fn linkers_can_be_dropped_after_the_load() {
     let dir = Dir::default();
-    let mut app = app_with(
-        &dir,
-        SeamlessAssetPlugin {
-            keep_linkers: false,
-            ..SeamlessAssetPlugin::default()
-        },
-    );
+    let plugin = SeamlessAssetPlugin {
+        keep_linkers: false,
+        ..SeamlessAssetPlugin::default()
+    };
+    let mut app = app_after(&dir, plugin, |_| {});
     put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
     let id = load(&mut app, "a.pkg", &["s.pkg"]);

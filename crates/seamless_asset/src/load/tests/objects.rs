@@ -11,7 +11,7 @@ pub(super) fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> 
     let registry = app.world().resource::<AppTypeRegistry>().read();
     let codecs = app.world().resource::<Codecs>().read();
     let codec = codecs.asset(core::any::TypeId::of::<Recipe>()).unwrap();
-    let mut writer = PackageWriter::new(package);
+    let mut writer = new_package(app, package);
     let class = writer.class(&codec.schema(&registry)).unwrap();
     let mut refs = bevy_platform::collections::HashMap::<String, ObjectRef>::default();
     for (name, before) in recipes {

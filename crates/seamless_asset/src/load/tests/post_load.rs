@@ -8,7 +8,7 @@ use crate::{BlockingLoads, ObjectRequest};
 
 fn kitchen_with(hooks: impl FnOnce(&mut App)) -> (Dir, App) {
     let dir = Dir::default();
-    let app = app_after(&dir, SeamlessAssetPlugin::default(), hooks);
+    let app = app_with(&dir, hooks);
     kitchen(dir, app)
 }
 
@@ -70,7 +70,7 @@ fn garnished(app: &mut App) {
 #[test]
 fn a_level_is_revealed_with_what_its_post_loads_made() {
     let dir = Dir::default();
-    let mut app = app_after(&dir, SeamlessAssetPlugin::default(), |app| {
+    let mut app = app_with(&dir, |app| {
         app.add_component_post_load::<Likes>(|likes, context| {
             assert!(!likes.is_empty());
             let menu = Recipe {
