@@ -23,6 +23,7 @@ pub const PACKAGE_EXTENSION: &str = "pkg";
 pub struct Linker {
     path: AssetPath<'static>,
     package: Package,
+    #[cfg_attr(not(feature = "migrations"), expect(dead_code, reason = "there is nothing to run"))]
     pending: PendingEntries,
 }
 

@@ -124,6 +124,7 @@ fn all<C: Component + Clone + PartialOrd>(app: &mut App) -> Vec<C> {
 }
 
 /// A type under the name that both apps give it.
+#[cfg(feature = "migrations")]
 fn type_path<T: Typed>() -> &'static str {
     T::type_path()
 }

@@ -117,7 +117,7 @@ fn a_resource_is_patched_or_left_out_and_not_split() {
 }
 
 /// A package with a sheet as the older app cooked it.
-fn sheet(name: &str, version: u32) -> Vec<u8> {
+fn sheet(app: &App, name: &str, version: u32) -> Vec<u8> {
     let (types, data) = encoded(&was::Sheet {
         gone: vec!["x".into()],
         size: 200,
@@ -158,7 +158,7 @@ fn an_asset_that_changed_comes_under_its_new_name() {
         app.init_asset::<is::Page>().cook_by_reflection::<is::Page>();
         app.add_migrations(pages());
     });
-    put(&dir, "s.pkg", sheet("s.pkg", 1));
+    put(&dir, "s.pkg", sheet(&app, "s.pkg", 1));
     put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
     come(&mut app, "a.pkg", &["s.pkg"]);
     let pages = app.world().resource::<Assets<is::Page>>();
@@ -176,7 +176,7 @@ fn an_asset_that_is_dropped_is_not_there() {
         app.init_asset::<is::Page>().cook_by_reflection::<is::Page>();
         app.add_migrations(pages().entry("no pages").drop_type("game::Page"));
     });
-    put(&dir, "s.pkg", sheet("s.pkg", 1));
+    put(&dir, "s.pkg", sheet(&app, "s.pkg", 1));
     put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
     come(&mut app, "a.pkg", &["s.pkg"]);
     assert!(app.world().resource::<Assets<is::Page>>().is_empty());
@@ -224,12 +224,12 @@ fn an_asset_codec_reads_its_older_version() {
                 .rename_type("game::Sheet", "game::Page"),
         );
     });
-    put(&dir, "s.pkg", sheet("s.pkg", 1));
+    put(&dir, "s.pkg", sheet(&app, "s.pkg", 1));
     put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
     come(&mut app, "a.pkg", &["s.pkg"]);
     let pages = app.world().resource::<Assets<is::Page>>();
     assert!(pages.iter().all(|(_, page)| page.title == "of version 1") && pages.len() == 1);
-    put(&dir, "t.pkg", sheet("t.pkg", 3));
+    put(&dir, "t.pkg", sheet(&app, "t.pkg", 3));
     put(&dir, "b.pkg", showing(&app, "b.pkg", "t.pkg"));
     let id = load(&mut app, "b.pkg", &["t.pkg"]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
@@ -295,7 +295,7 @@ fn a_codec_with_another_layout_is_refused() {
                 .rename_type("game::Sheet", "game::Page"),
         );
     });
-    put(&dir, "s.pkg", sheet("s.pkg", 2));
+    put(&dir, "s.pkg", sheet(&app, "s.pkg", 2));
     put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
     let id = load(&mut app, "a.pkg", &["s.pkg"]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
