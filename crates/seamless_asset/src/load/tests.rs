@@ -328,7 +328,6 @@ fn two_instances_of_one_package_have_their_own_entities_and_one_mesh() {
     assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
 }
 
-/// A frame with new assets is long already, for Bevy looks at every entity in it.
 #[test]
 fn assets_and_levels_take_turns() {
     let dir = Dir::default();
