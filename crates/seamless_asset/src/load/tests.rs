@@ -38,7 +38,6 @@ fn app(dir: &Dir) -> App {
     app_with(dir, |_| {})
 }
 
-/// An app with what `add` adds before it is finished.
 fn app_with(dir: &Dir, add: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
     let reader = dir.clone();
@@ -328,6 +327,7 @@ fn two_instances_of_one_package_have_their_own_entities_and_one_mesh() {
     assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
 }
 
+/// A frame with new assets is long already, for Bevy looks at every entity in it.
 #[test]
 fn assets_and_levels_take_turns() {
     let dir = Dir::default();
