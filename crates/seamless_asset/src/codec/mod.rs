@@ -267,7 +267,8 @@ pub trait ComponentCodec: Send + Sync + 'static {
         Err(DecodeError::version(self.type_path(), version, is))
     }
 
-    /// Reads a column, of the latest or an older version, as single values, for [`Migrations`] that look into them.
+    /// Reads a column, of the latest or an older version, as single values of today's type, with entities and handles as
+    /// [`decode`](Self::decode) gives them, for [`Migrations`] that look into them.
     ///
     /// # Errors
     /// As [`decode`](Self::decode); by default [`DecodeError::NoValues`].

@@ -100,12 +100,7 @@ impl Op {
     pub fn touches(&self, types: &mut HashSet<String>) -> bool {
         match self {
             Self::RenameType { old, new } => {
-                let renamed: Vec<_> = types
-                    .iter()
-                    .map(|path| rename_in(path, old, new))
-                    .filter(|path| matches!(path, Cow::Owned(_)))
-                    .map(Cow::into_owned)
-                    .collect();
+                let renamed: Vec<_> = types.iter().filter_map(|path| renamed(path, old, new)).collect();
                 let is_any = !renamed.is_empty();
                 types.extend(renamed);
                 is_any
@@ -121,6 +116,15 @@ impl Op {
             }
             Self::DropType { type_path } | Self::Split { type_path, .. } => types.contains(type_path),
         }
+    }
+}
+
+/// The new name of a type or of an enum's variant, if it has one.
+fn renamed(path: &str, old: &str, new: &str) -> Option<String> {
+    match (rename_in(path, old, new), path.strip_prefix(old)) {
+        (Cow::Owned(renamed), _) => Some(renamed),
+        (_, Some(variant)) if variant.starts_with("::") => Some(format!("{new}{variant}")),
+        _ => None,
     }
 }
 

@@ -90,9 +90,7 @@ impl Cooked {
 }
 
 /// What an old object becomes without any migration.
-fn load<T: GetTypeRegistration + Reflect>(
-    old: &(impl GetTypeRegistration + Typed + Reflect),
-) -> Result<T, DecodeError> {
+fn load<T: GetTypeRegistration + Reflect>(old: &(impl GetTypeRegistration + Typed)) -> Result<T, DecodeError> {
     cook(old).load(&Plan::default())
 }
 

@@ -8,7 +8,7 @@ mod refused;
 mod versions;
 
 use bevy_asset::UntypedHandle;
-use bevy_reflect::{GetTypeRegistration, TypeRegistry, Typed};
+use bevy_reflect::{GetTypeRegistration, TypeRegistry};
 use seamless_package::Schema;
 
 use super::*;
@@ -89,6 +89,7 @@ fn level_in(writer: &mut PackageWriter, app: &App, name: &str, count: u32, colum
 }
 
 /// Loads a level, and waits until it is there.
+#[cfg(feature = "migrations")]
 fn come(app: &mut App, package: &str, dependencies: &[&str]) {
     let id = load(app, package, dependencies);
     run_until(app, |world| {
@@ -116,15 +117,10 @@ fn refusal(app: &mut App, package: &str) -> (LoadErrorKind, String) {
 }
 
 /// What the components of a type are, by value.
+#[cfg(feature = "migrations")]
 fn all<C: Component + Clone + PartialOrd>(app: &mut App) -> Vec<C> {
     let world = app.world_mut();
     let mut found: Vec<C> = world.query::<&C>().iter(world).cloned().collect();
     found.sort_by(|a, b| a.partial_cmp(b).unwrap());
     found
-}
-
-/// A type under the name that both apps give it.
-#[cfg(feature = "migrations")]
-fn type_path<T: Typed>() -> &'static str {
-    T::type_path()
 }

@@ -359,6 +359,29 @@ fn a_variant_is_changed_by_a_patch() {
     assert_eq!(read, was::Shape::Ball { radius: 0.5 });
 }
 
+/// Of an enum that was renamed before, in a layout that is today's but for that.
+#[test]
+fn a_variant_is_found_under_its_enums_new_name() {
+    #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[type_path = "game"]
+    enum Form {
+        Ball { radius: f32 },
+    }
+    let list = Migrations::game()
+        .entry("forms")
+        .rename_type("game::Shape", "game::Form")
+        .entry("larger")
+        .patch("game::Form::Ball", |ball| {
+            let radius: f32 = ball.get("radius")?;
+            ball.set("radius", radius + 1.0);
+            Ok(())
+        });
+    let read: Form = cook(&was::Shape::Ball { radius: 1.0 })
+        .load(&game(list))
+        .expect("it can be read");
+    assert_eq!(read, Form::Ball { radius: 2.0 });
+}
+
 fn halves(mut coin: Fields) -> Result<Vec<(String, Fields)>, String> {
     let mut half = Fields::new();
     half.put("value", coin.take("value")?);

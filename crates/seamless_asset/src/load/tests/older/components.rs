@@ -317,6 +317,27 @@ fn records_are_patched_in_every_version() {
     assert_eq!(all::<Points>(&mut app), expected);
 }
 
+#[test]
+fn a_record_is_split() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.add_record::<Points>()
+        .register_type::<Points>()
+        .register_type::<is::Score>();
+    app.add_migrations(Migrations::game().entry("scores").split("game::Points", |mut points| {
+        let mut score = Fields::new();
+        score.put("0", points.take("value")?);
+        Ok(vec![("game::Score".into(), score)])
+    }));
+    put(
+        &dir,
+        "a.pkg",
+        level(&app, "a.pkg", 2, &[points(2, &[1, 0, 0, 0, 2, 0, 0, 0])]),
+    );
+    come(&mut app, "a.pkg", &[]);
+    assert_eq!(all::<is::Score>(&mut app), [is::Score(1), is::Score(2)]);
+}
+
 /// A component with an older codec of its own whose type reflection reads today is refused, and the other way round is read.
 #[test]
 fn a_record_that_is_none_any_more_is_refused() {

@@ -2,7 +2,7 @@
 
 use bevy_asset::{Asset, Handle};
 use bevy_ecs::reflect::{ReflectComponent, ReflectResource};
-use bevy_reflect::TypePath;
+use bevy_reflect::{TypePath, Typed};
 
 use super::*;
 use crate::codec::{
@@ -64,9 +64,7 @@ fn weather(app: &App, name: &str) -> Vec<u8> {
     let class = writer
         .class(&resource_schema(<was::Weather as Typed>::type_info(), &types))
         .unwrap();
-    writer
-        .export(new_export(type_path::<was::Weather>(), class, data, vec![]))
-        .unwrap();
+    writer.export(new_export("game::Weather", class, data, vec![])).unwrap();
     level_in(&mut writer, app, name, 1, &[]);
     writer.finish().unwrap()
 }
