@@ -6,13 +6,16 @@
 //!
 //! * A **component** is stored in columns, one column for all entities that share the same set of components
 //!   ([`ComponentCodec`]). Any component that is registered for reflection can be cooked ([`ReflectCodec`]); the
-//!   common ones of Bevy have codecs of their own, because they are on almost every entity.
+//!   common ones of Bevy have codecs of their own, because they are on almost every entity. Where a component is nothing
+//!   but numbers ([`PlainType`]), its columns are the memory of its values, and are read by one copy.
 //! * An **asset** needs an [`AssetCodec`], or an explicit
 //!   [`cook_by_reflection`](crate::SeamlessAssetApp::cook_by_reflection): reflection loses ignored fields in silence.
 
 mod asset;
+mod attribute;
 mod builtin;
 mod handle;
+mod plain;
 mod record;
 mod reflect;
 mod registry;
@@ -24,9 +27,13 @@ mod encode;
 #[cfg(feature = "write")]
 pub use asset::EncodedAsset;
 pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
+pub use attribute::{CookByField, Immutable, is_immutable, layout_text};
 #[cfg(feature = "write")]
 pub use encode::{EncodeContext, EncodeError, EntityRows};
 pub use handle::HandleCodec;
+pub use plain::{
+    Leaf, LayoutError, MAX_ALIGN, MAX_DESCRIPTION, MAX_LEAVES, MAX_ROW, Number, NumberKind, PlainLayout, PlainType,
+};
 pub use record::{Record, RecordCodec};
 #[cfg(feature = "write")]
 pub use reflect::encode_reflected;
@@ -61,6 +68,8 @@ pub enum Encoding {
     Asset = 6,
     /// A resource of a scene, kept for ever (world file: `resources: Persistent`).
     Resource = 7,
+    /// Components that are nothing but numbers: the memory of their values. See [`PlainType`].
+    Plain = 8,
 }
 
 impl Encoding {
@@ -75,6 +84,7 @@ impl Encoding {
             5 => Self::Relation,
             6 => Self::Asset,
             7 => Self::Resource,
+            8 => Self::Plain,
             _ => return None,
         })
     }
@@ -89,6 +99,31 @@ pub fn schema(type_path: &str, encoding: Encoding, version: u32, description: &s
         version,
         hash: xxhash_rust::xxh3::xxh3_64(description.as_bytes()),
         description: description.to_owned(),
+    }
+}
+
+/// Whether values of the schema `stored` can be read by a codec of the schema `is`.
+///
+/// # Errors
+/// When their layouts are not the same.
+pub fn check_layout(stored: &Schema, is: &Schema) -> Result<(), DecodeError> {
+    if is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash {
+        Ok(())
+    } else {
+        Err(changed(stored, is))
+    }
+}
+
+/// The error about two layouts that are not the same.
+fn changed(stored: &Schema, is: &Schema) -> DecodeError {
+    let type_path = stored.type_path.clone();
+    let layout = |schema: &Schema| format!("version {}, {}", schema.version, layout_text(schema));
+    let (was, is_immutable) = (layout(stored), is_immutable(stored) || is_immutable(is));
+    let is = layout(is);
+    if is_immutable {
+        DecodeError::ImmutableChanged { type_path, was, is }
+    } else {
+        DecodeError::SchemaChanged { type_path, was, is }
     }
 }
 
@@ -126,6 +161,37 @@ pub enum DecodeError {
         was: String,
         /// Its layout in this app.
         is: String,
+    },
+    /// A type that was declared immutable is another one than when the package was cooked.
+    #[error(
+        "`{type_path}` is declared immutable, but is not laid out as when the package was cooked (was: {was}; is: {is}); \
+         give the type its old fields back and a new layout a type of its own, or cook the package again"
+    )]
+    ImmutableChanged {
+        /// Which type.
+        type_path: String,
+        /// Its layout in the package.
+        was: String,
+        /// Its layout in this app.
+        is: String,
+    },
+    /// The layout of a column of plain rows is not one.
+    #[error("the layout of `{type_path}` is wrong: {error}; cook the package again")]
+    Layout {
+        /// Which type.
+        type_path: String,
+        /// What is wrong.
+        error: LayoutError,
+    },
+    /// A column of plain rows has not the size that it must have.
+    #[error("{rows} rows of {row} bytes cannot be {bytes} bytes; cook the package again")]
+    ColumnSize {
+        /// How many rows there are.
+        rows: usize,
+        /// Bytes of one.
+        row: usize,
+        /// Bytes of the column.
+        bytes: usize,
     },
     /// A handle of the wrong asset type.
     #[error("reference {index} is not a `{expected}`; cook the package again")]

@@ -13,11 +13,11 @@ use bevy_mesh::{Mesh, Mesh3d};
 use bevy_platform::collections::HashMap;
 use bevy_reflect::TypeRegistry;
 use bevy_transform::components::Transform;
-use seamless_package::Role;
+use seamless_package::{Role, Schema};
 
 use super::{
     AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, Record, RecordCodec, ReflectCodec,
-    RelationshipCodec, RelationshipTargetCodec,
+    RelationshipCodec, RelationshipTargetCodec, check_layout, plain::PlainTypes,
 };
 use crate::{
     placed_row,
@@ -55,6 +55,7 @@ pub struct CodecRegistry {
     assets: HashMap<TypeId, Arc<ErasedAssetCodec>>,
     asset_paths: HashMap<&'static str, TypeId>,
     rows: RowSets,
+    plain: PlainTypes,
 }
 
 impl CodecRegistry {
@@ -119,29 +120,30 @@ impl CodecRegistry {
             .get(type_id)
             .ok_or_else(|| DecodeError::UnknownType(format!("{type_id:?}")))?;
         let role = default_role(registration.type_info().type_path());
-        Ok(Arc::new(ReflectCodec::new(registration, role)?))
+        let plain = self.plain.of(registration, registry);
+        Ok(Arc::new(ReflectCodec::new(registration, role, plain)?))
     }
 
-    /// The codec of the component with this type path.
+    /// The codec that reads columns of the schema `stored`.
     ///
     /// # Errors
-    /// When the app does not know the type.
-    pub fn component_by_path(
+    /// When the app does not know the type, or has it in another layout.
+    pub fn component_reader(
         &self,
-        type_path: &str,
+        stored: &Schema,
         registry: &TypeRegistry,
     ) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
-        let type_id = self
-            .component_paths
-            .get(type_path)
-            .copied()
-            .or_else(|| {
-                registry
-                    .get_with_type_path(type_path)
-                    .map(bevy_reflect::TypeRegistration::type_id)
-            })
-            .ok_or_else(|| DecodeError::UnknownType(type_path.to_owned()))?;
-        self.component(type_id, registry)
+        let own = self.component_paths.get(&stored.type_path);
+        if let Some(codec) = own.and_then(|type_id| self.components.get(type_id)) {
+            check_layout(stored, &codec.schema(registry))?;
+            return Ok(codec.clone());
+        }
+        let registration = registry
+            .get_with_type_path(&stored.type_path)
+            .ok_or_else(|| DecodeError::UnknownType(stored.type_path.clone()))?;
+        let role = default_role(&stored.type_path);
+        let reader = ReflectCodec::reading(stored, registration, registry, role, &self.plain)?;
+        Ok(Arc::new(reader))
     }
 
     /// The codec of an asset type, if it has one.

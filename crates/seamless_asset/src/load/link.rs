@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     codec::{
-        ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, decode_reflected_whole,
-        resource_schema,
+        ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, check_layout,
+        decode_reflected_whole, resource_schema,
     },
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
@@ -161,23 +161,17 @@ impl Linker<'_> {
                 codec.map(|codec| (codec.schema(self.registry), Class::Asset(codec)))
             }
             Some(_) => {
-                let codec = codecs.component_by_path(path, self.registry);
-                codec.map(|codec| (codec.schema(self.registry), Class::Component(codec)))
+                let codec = codecs.component_reader(stored, self.registry);
+                return codec.map_or_else(Class::Unknown, Class::Component);
             }
             None => {
                 let message = format!("encoding {} is unknown", stored.encoding);
                 Err(DecodeError::Malformed(message))
             }
         };
-        match known {
-            Ok((is, class)) if has_layout(stored, &is) => class,
-            Ok((is, _)) => Class::Unknown(DecodeError::SchemaChanged {
-                type_path: path.to_owned(),
-                was: format!("version {}, {}", stored.version, stored.description),
-                is: format!("version {}, {}", is.version, is.description),
-            }),
-            Err(error) => Class::Unknown(error),
-        }
+        known
+            .and_then(|(is, class)| check_layout(stored, &is).map(|()| class))
+            .unwrap_or_else(Class::Unknown)
     }
 
     fn link_imports(&mut self) -> Result<(), Stop> {
@@ -435,10 +429,6 @@ impl Linker<'_> {
     }
 }
 
-fn has_layout(stored: &Schema, is: &Schema) -> bool {
-    is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash
-}
-
 /// A class's error is reported for the first object that needs the class, and the class may have many.
 fn copy_error(error: &DecodeError) -> DecodeError {
     match error {
@@ -447,6 +437,15 @@ fn copy_error(error: &DecodeError) -> DecodeError {
             type_path: type_path.clone(),
             was: was.clone(),
             is: is.clone(),
+        },
+        DecodeError::ImmutableChanged { type_path, was, is } => DecodeError::ImmutableChanged {
+            type_path: type_path.clone(),
+            was: was.clone(),
+            is: is.clone(),
+        },
+        DecodeError::Layout { type_path, error } => DecodeError::Layout {
+            type_path: type_path.clone(),
+            error: error.clone(),
         },
         other => DecodeError::Malformed(other.to_string()),
     }

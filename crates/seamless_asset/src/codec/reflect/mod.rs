@@ -1,4 +1,5 @@
-//! Any reflected component or resource, positional, through `postcard`. See [`ReflectCodec`].
+//! Any reflected component or resource: its memory where it is nothing but numbers, else positional, through `postcard`. See
+//! [`ReflectCodec`].
 
 mod describe;
 mod rows;
@@ -9,6 +10,7 @@ mod tests;
 use core::any::TypeId;
 #[cfg(feature = "write")]
 use core::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use bevy_asset::{ReflectHandle, UntypedHandle};
 use bevy_ecs::{
@@ -28,27 +30,52 @@ use serde::{Deserialize, Serialize, de::DeserializeSeed};
 
 pub use self::describe::description_of;
 use self::rows::RowDecoder;
-use super::{ComponentCodec, DecodeContext, DecodeError, Encoding, schema};
+use super::{
+    ComponentCodec, DecodeContext, DecodeError, Encoding, PlainLayout, PlainType,
+    attribute::with_promise,
+    changed, check_layout, is_immutable, layout_text,
+    plain::{Plan, PlainTypes, gather},
+    schema,
+};
 #[cfg(feature = "write")]
 use super::{EncodeContext, EncodeError, encode::RowMapper};
-use crate::spawn::{Column, reflected_column};
+use crate::spawn::{Column, plain_column, reflected_column};
 
 /// The [`ComponentCodec`] of any component registered with `#[reflect(Component)]`.
 ///
 /// Entities are mapped by the component's own `MapEntities`, as Bevy's scenes do; handles become references to
-/// objects wherever they are in the value.
+/// objects wherever they are in the value. A component that is nothing but numbers has neither: its columns are copied.
 pub struct ReflectCodec {
     registration: TypeRegistration,
     component: ReflectComponent,
     role: Role,
+    form: Form,
+}
+
+/// How a column is stored.
+enum Form {
+    /// Value by value, field by field.
+    ByField,
+    /// As the memory of all values, which may be laid out otherwise than here.
+    Plain(Arc<PlainType>, Plan),
 }
 
 impl ReflectCodec {
-    /// The codec of a registered type.
+    /// The codec of a registered type, field by field even if it is plain: for types that cannot carry
+    /// [`CookByField`](super::CookByField). Its columns are for apps with one of `role`'s bits.
     ///
     /// # Errors
     /// When the type does not reflect [`Component`](bevy_ecs::component::Component).
-    pub fn new(registration: &TypeRegistration, role: Role) -> Result<Self, DecodeError> {
+    pub fn by_field(registration: &TypeRegistration, role: Role) -> Result<Self, DecodeError> {
+        Self::new(registration, role, None)
+    }
+
+    /// The codec of a registered type that may be plain.
+    pub(super) fn new(
+        registration: &TypeRegistration,
+        role: Role,
+        plain: Option<Arc<PlainType>>,
+    ) -> Result<Self, DecodeError> {
         let type_path = registration.type_info().type_path();
         let component = registration
             .data::<ReflectComponent>()
@@ -57,8 +84,43 @@ impl ReflectCodec {
             component: component.clone(),
             registration: registration.clone(),
             role,
+            form: plain.map_or(Form::ByField, |plain| Form::Plain(plain, Plan::Copy)),
         })
     }
+
+    /// The codec of a registered type for columns of the schema `stored`. Whether the type is plain matters only if these are.
+    pub(super) fn reading(
+        stored: &Schema,
+        registration: &TypeRegistration,
+        registry: &TypeRegistry,
+        role: Role,
+        plain_types: &PlainTypes,
+    ) -> Result<Self, DecodeError> {
+        let is_plain = Encoding::from_u8(stored.encoding) == Some(Encoding::Plain);
+        let plain = is_plain.then(|| plain_types.of(registration, registry)).flatten();
+        let mut codec = Self::new(registration, role, plain)?;
+        let is = codec.schema(registry);
+        if let Form::Plain(plain, plan) = &mut codec.form
+            && stored.version == is.version
+        {
+            *plan = plan_for(stored, plain)?.ok_or_else(|| changed(stored, &is))?;
+        } else {
+            check_layout(stored, &is)?;
+        }
+        Ok(codec)
+    }
+}
+
+/// How rows of the schema `stored` become rows of the type; `None` when it has other fields now. An immutable type has them in
+/// the same order.
+fn plan_for(stored: &Schema, plain: &PlainType) -> Result<Option<Plan>, DecodeError> {
+    let layout = PlainLayout::parse(layout_text(stored)).map_err(|error| DecodeError::Layout {
+        type_path: stored.type_path.clone(),
+        error,
+    })?;
+    let has_order = !is_immutable(stored) || layout.has_order_of(plain.layout());
+    let plan = plain.layout().plan(&layout, cfg!(target_endian = "big"));
+    Ok(plan.filter(|_| has_order))
 }
 
 impl ComponentCodec for ReflectCodec {
@@ -71,8 +133,12 @@ impl ComponentCodec for ReflectCodec {
     }
 
     fn schema(&self, registry: &TypeRegistry) -> Schema {
-        let description = description_of(self.registration.type_info(), registry);
-        schema(self.type_path(), Encoding::Reflect, 1, &description)
+        let info = self.registration.type_info();
+        let schema = match &self.form {
+            Form::ByField => schema(self.type_path(), Encoding::Reflect, 1, &description_of(info, registry)),
+            Form::Plain(plain, _) => schema(self.type_path(), Encoding::Plain, 1, &plain.layout().to_string()),
+        };
+        with_promise(schema, Some(info))
     }
 
     fn role(&self) -> Role {
@@ -98,6 +164,15 @@ impl ComponentCodec for ReflectCodec {
                 used: false,
             };
             self.component.map_entities(&mut *value, &mut mapper);
+            if let Form::Plain(plain, _) = &self.form {
+                if mapper.used {
+                    return Err(EncodeError::MapsEntities(self.type_path().to_owned()));
+                }
+                if !plain.write(&mut *value, out) {
+                    return Err(EncodeError::Other(format!("is not a `{}`", self.type_path())));
+                }
+                continue;
+            }
             if let Some(outside) = mapper.outside {
                 return Err(EncodeError::OutsideEntity(outside));
             }
@@ -107,6 +182,9 @@ impl ComponentCodec for ReflectCodec {
     }
 
     fn decode(&self, data: &[u8], rows: usize, context: &DecodeContext) -> Result<Box<dyn Column>, DecodeError> {
+        if let Form::Plain(plain, plan) = &self.form {
+            return decode_plain(plain, plan, data, rows);
+        }
         let mut values = Vec::with_capacity(rows);
         let mut rest = data;
         let mut decoder = RowDecoder::new(&self.registration, context);
@@ -125,6 +203,20 @@ impl ComponentCodec for ReflectCodec {
         check_end(rest)?;
         reflected_column(values, self.type_id())
     }
+}
+
+/// One copy, or two where leaves go to other places. What is allocated is as large as what is there.
+fn decode_plain(plain: &PlainType, plan: &Plan, data: &[u8], rows: usize) -> Result<Box<dyn Column>, DecodeError> {
+    let row = plain.row().size();
+    let column = match plan {
+        Plan::Copy => plain_column(plain, data, rows),
+        Plan::Gather(moves) => plain_column(plain, &gather(data, row, moves), rows),
+    };
+    column.ok_or(DecodeError::ColumnSize {
+        rows,
+        row,
+        bytes: data.len(),
+    })
 }
 
 /// Maps entities whose index is a row to the level's entities.
@@ -400,5 +492,6 @@ fn clone_value(value: &dyn Reflect, registration: &TypeRegistration) -> Result<B
 /// The schema of a level's resource of this type.
 #[must_use]
 pub fn resource_schema(info: &TypeInfo, registry: &TypeRegistry) -> Schema {
-    schema(info.type_path(), Encoding::Resource, 1, &description_of(info, registry))
+    let schema = schema(info.type_path(), Encoding::Resource, 1, &description_of(info, registry));
+    with_promise(schema, Some(info))
 }
