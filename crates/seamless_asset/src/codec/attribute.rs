@@ -70,5 +70,8 @@ pub fn is_immutable(schema: &Schema) -> bool {
 /// The layout in `schema`, in the syntax of its encoding.
 #[must_use]
 pub fn layout_text(schema: &Schema) -> &str {
-    schema.description.strip_prefix(IMMUTABLE).unwrap_or(&schema.description)
+    schema
+        .description
+        .strip_prefix(IMMUTABLE)
+        .unwrap_or(&schema.description)
 }

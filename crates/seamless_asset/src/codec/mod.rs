@@ -32,7 +32,7 @@ pub use attribute::{CookByField, Immutable, is_immutable, layout_text};
 pub use encode::{EncodeContext, EncodeError, EntityRows};
 pub use handle::HandleCodec;
 pub use plain::{
-    Leaf, LayoutError, MAX_ALIGN, MAX_DESCRIPTION, MAX_LEAVES, MAX_ROW, Number, NumberKind, PlainLayout, PlainType,
+    LayoutError, Leaf, MAX_ALIGN, MAX_DESCRIPTION, MAX_LEAVES, MAX_ROW, Number, NumberKind, PlainLayout, PlainType,
 };
 pub use record::{Record, RecordCodec};
 #[cfg(feature = "write")]

@@ -3,6 +3,7 @@
 mod errors;
 mod gates;
 mod imports;
+mod plain;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};

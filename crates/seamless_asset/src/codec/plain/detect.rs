@@ -211,7 +211,10 @@ fn probe(
         let mut mapper = Touched(false);
         component.map_entities(&mut **value, &mut mapper);
         let (layout, is) = observe(&mut **value, registration.type_id(), row)?;
-        let is_as_given = is.iter().map(|number| bits(*number)).eq(numbers.iter().map(|number| bits(*number)));
+        let is_as_given = is
+            .iter()
+            .map(|number| bits(*number))
+            .eq(numbers.iter().map(|number| bits(*number)));
         if mapper.0 || !is_as_given || found.as_ref().is_some_and(|found| *found != layout) {
             return None;
         }
@@ -299,7 +302,12 @@ impl PlainTypes {
     /// As [`PlainType::of`], once for each type. No lock is held meanwhile.
     pub fn of(&self, registration: &TypeRegistration, registry: &TypeRegistry) -> Option<Arc<PlainType>> {
         let type_id = registration.type_id();
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&type_id).cloned();
+        let known = self
+            .0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&type_id)
+            .cloned();
         known.unwrap_or_else(|| {
             let found = PlainType::of(registration, registry).map(Arc::new);
             let mut types = self.0.write().unwrap_or_else(PoisonError::into_inner);

@@ -114,7 +114,7 @@ impl PlainLayout {
     /// When the leaves do not cover the row exactly.
     pub fn new(size: usize, align: usize, leaves: Vec<Leaf>) -> Result<Self, LayoutError> {
         let is_row = (1..=MAX_ROW).contains(&size) && align.is_power_of_two() && align <= MAX_ALIGN;
-        if !is_row || size % align != 0 {
+        if !is_row || !size.is_multiple_of(align) {
             return Err(LayoutError::Row { size, align });
         }
         if leaves.len() > MAX_LEAVES {
@@ -157,7 +157,10 @@ impl PlainLayout {
         leaves.iter().map(|leaf| {
             let bytes = &row[leaf.offset..leaf.offset + leaf.size()];
             let numbers = bytes.chunks_exact(leaf.kind.size());
-            (leaf, numbers.filter_map(|bytes| Number::from_le(leaf.kind, bytes)).collect())
+            (
+                leaf,
+                numbers.filter_map(|bytes| Number::from_le(leaf.kind, bytes)).collect(),
+            )
         })
     }
 
@@ -211,7 +214,11 @@ fn check_cover(leaves: &[Leaf], size: usize) -> Result<(), LayoutError> {
             .filter(|end| *end <= size)
             .ok_or_else(|| LayoutError::Outside(leaf.path.clone()))?;
     }
-    if covered < size { Err(LayoutError::Hole(covered)) } else { Ok(()) }
+    if covered < size {
+        Err(LayoutError::Hole(covered))
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether a field's name can be part of a path, and of a description.

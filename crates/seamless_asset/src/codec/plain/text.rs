@@ -2,7 +2,7 @@
 
 use core::{fmt, str::FromStr};
 
-use super::{Leaf, LayoutError, MAX_DESCRIPTION, MAX_LEAVES, NumberKind, PlainLayout, is_name};
+use super::{LayoutError, Leaf, MAX_DESCRIPTION, MAX_LEAVES, NumberKind, PlainLayout, is_name};
 
 impl fmt::Display for PlainLayout {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -33,14 +33,14 @@ impl PlainLayout {
         };
         reader.expect("size ", "`size`")?;
         let size = reader.number()?;
-        reader.expect(" align ", "`align`")?;
+        reader.expect(" align ", "` align `")?;
         let align = reader.number()?;
         let mut leaves = Vec::new();
         while !reader.rest.is_empty() {
             if leaves.len() == MAX_LEAVES {
                 return Err(LayoutError::TooManyLeaves);
             }
-            reader.expect("; ", "`;`")?;
+            reader.expect("; ", "`; `")?;
             leaves.push(reader.leaf()?);
         }
         Self::new(size, align, leaves)

@@ -34,7 +34,7 @@ use super::{
     ComponentCodec, DecodeContext, DecodeError, Encoding, PlainLayout, PlainType,
     attribute::with_promise,
     changed, check_layout, is_immutable, layout_text,
-    plain::{Plan, PlainTypes, gather},
+    plain::{PlainTypes, Plan, gather},
     schema,
 };
 #[cfg(feature = "write")]
@@ -156,7 +156,11 @@ impl ComponentCodec for ReflectCodec {
         context: &mut EncodeContext,
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
+        let foreign = || EncodeError::Other(format!("is not a `{}`", self.type_path()));
         for value in values {
+            if value.as_any().type_id() != self.type_id() {
+                return Err(foreign());
+            }
             let mut value = clone_value(*value, &self.registration)?;
             let mut mapper = RowMapper {
                 rows: context.entities,
@@ -168,9 +172,7 @@ impl ComponentCodec for ReflectCodec {
                 if mapper.used {
                     return Err(EncodeError::MapsEntities(self.type_path().to_owned()));
                 }
-                if !plain.write(&mut *value, out) {
-                    return Err(EncodeError::Other(format!("is not a `{}`", self.type_path())));
-                }
+                plain.write(&mut *value, out).then_some(()).ok_or_else(foreign)?;
                 continue;
             }
             if let Some(outside) = mapper.outside {
