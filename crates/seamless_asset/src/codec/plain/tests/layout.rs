@@ -30,6 +30,14 @@ fn a_layout_is_written_and_read() {
 }
 
 #[test]
+fn the_example_of_the_documentation_is_one() {
+    let page = include_str!("../../../../../../docs/FORMAT.md");
+    let mut examples = page.lines().filter_map(|line| line.strip_prefix("    size "));
+    let example = format!("size {}", examples.next().unwrap());
+    assert_eq!(PlainLayout::parse(&example).unwrap().to_string(), example);
+}
+
+#[test]
 fn syntax_errors_name_the_place() {
     assert_eq!(syntax(""), (0, "`size`"));
     assert_eq!(syntax("size x"), (5, "a number"));
