@@ -49,7 +49,7 @@ pub struct PlainType {
 }
 
 impl PlainType {
-    /// Finds out whether the registered type is plain. Takes some ten microseconds: keep the answer.
+    /// Finds out whether the registered type is plain. Takes up to some hundred microseconds: keep the answer.
     #[must_use]
     pub fn of(registration: &TypeRegistration, registry: &TypeRegistry) -> Option<Self> {
         if has_attribute::<CookByField>(registration.type_info()) {

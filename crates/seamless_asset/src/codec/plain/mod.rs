@@ -4,14 +4,14 @@
 //! the memory of a row looks like is stored with the column ([`Encoding::Plain`](super::Encoding::Plain)), so that a
 //! compiler which orders fields otherwise finds each by its name.
 
+mod column;
 mod detect;
 mod number;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use bevy_platform::collections::HashMap;
-
+pub(super) use column::{Plan, decode_plain, plan_for};
 pub use detect::PlainType;
 pub(super) use detect::PlainTypes;
 pub use number::{Number, NumberKind};
@@ -166,29 +166,8 @@ impl PlainLayout {
 
     /// Whether `other` has the same leaves in the same order of declaration; their offsets may differ.
     pub(super) fn has_order_of(&self, other: &Self) -> bool {
-        let paths = |layout: &Self| layout.leaves.iter().map(|leaf| leaf.path.clone()).collect::<Vec<_>>();
-        paths(self) == paths(other)
-    }
-
-    /// How rows of the layout `stored` become rows of this one; `None` when the leaves are not the same. `swap`: the bytes of
-    /// a number have the other order here.
-    pub(super) fn plan(&self, stored: &Self, swap: bool) -> Option<Plan> {
-        if stored.leaves.len() != self.leaves.len() {
-            return None;
-        }
-        let by_path: HashMap<&str, &Leaf> = stored.leaves.iter().map(|leaf| (leaf.path.as_str(), leaf)).collect();
-        let moves = self.leaves.iter().map(|to| {
-            let from = by_path.get(to.path.as_str())?;
-            ((from.kind, from.count) == (to.kind, to.count)).then(|| Move {
-                from: from.offset,
-                to: to.offset,
-                length: to.size(),
-                swapped: if swap { to.kind.size() } else { 1 },
-            })
-        });
-        let moves = moves.collect::<Option<Vec<_>>>()?;
-        let is_same = moves.iter().all(|part| part.from == part.to && part.swapped == 1);
-        Some(if is_same { Plan::Copy } else { Plan::Gather(moves) })
+        let paths = self.leaves.iter().map(|leaf| &leaf.path);
+        paths.eq(other.leaves.iter().map(|leaf| &leaf.path))
     }
 }
 
@@ -224,38 +203,4 @@ fn check_cover(leaves: &[Leaf], size: usize) -> Result<(), LayoutError> {
 /// Whether a field's name can be part of a path, and of a description.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control() || ".;@".contains(c))
-}
-
-/// How stored rows become rows in memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Plan {
-    /// They are the same.
-    Copy,
-    /// Each leaf goes to its place.
-    Gather(Vec<Move>),
-}
-
-/// A leaf that goes from one place to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Move {
-    from: usize,
-    to: usize,
-    length: usize,
-    /// So many bytes at a time change their order; 1: they keep it.
-    swapped: usize,
-}
-
-/// Rows of `size` bytes with each leaf at its new place.
-pub(super) fn gather(data: &[u8], size: usize, moves: &[Move]) -> Vec<u8> {
-    let mut out = vec![0; data.len()];
-    for (from, to) in data.chunks_exact(size).zip(out.chunks_exact_mut(size)) {
-        for part in moves {
-            let leaf = &mut to[part.to..part.to + part.length];
-            leaf.copy_from_slice(&from[part.from..part.from + part.length]);
-            if part.swapped > 1 {
-                leaf.chunks_exact_mut(part.swapped).for_each(<[u8]>::reverse);
-            }
-        }
-    }
-    out
 }

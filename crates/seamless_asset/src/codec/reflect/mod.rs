@@ -31,15 +31,15 @@ use serde::{Deserialize, Serialize, de::DeserializeSeed};
 pub use self::describe::description_of;
 use self::rows::RowDecoder;
 use super::{
-    ComponentCodec, DecodeContext, DecodeError, Encoding, PlainLayout, PlainType,
+    ComponentCodec, DecodeContext, DecodeError, Encoding, PlainType,
     attribute::with_promise,
-    changed, check_layout, is_immutable, layout_text,
-    plain::{PlainTypes, Plan, gather},
+    changed, check_layout,
+    plain::{PlainTypes, Plan, decode_plain, plan_for},
     schema,
 };
 #[cfg(feature = "write")]
 use super::{EncodeContext, EncodeError, encode::RowMapper};
-use crate::spawn::{Column, plain_column, reflected_column};
+use crate::spawn::{Column, reflected_column};
 
 /// The [`ComponentCodec`] of any component registered with `#[reflect(Component)]`.
 ///
@@ -109,18 +109,6 @@ impl ReflectCodec {
         }
         Ok(codec)
     }
-}
-
-/// How rows of the schema `stored` become rows of the type; `None` when it has other fields now. An immutable type has them in
-/// the same order.
-fn plan_for(stored: &Schema, plain: &PlainType) -> Result<Option<Plan>, DecodeError> {
-    let layout = PlainLayout::parse(layout_text(stored)).map_err(|error| DecodeError::Layout {
-        type_path: stored.type_path.clone(),
-        error,
-    })?;
-    let has_order = !is_immutable(stored) || layout.has_order_of(plain.layout());
-    let plan = plain.layout().plan(&layout, cfg!(target_endian = "big"));
-    Ok(plan.filter(|_| has_order))
 }
 
 impl ComponentCodec for ReflectCodec {
@@ -205,20 +193,6 @@ impl ComponentCodec for ReflectCodec {
         check_end(rest)?;
         reflected_column(values, self.type_id())
     }
-}
-
-/// One copy, or two where leaves go to other places. What is allocated is as large as what is there.
-fn decode_plain(plain: &PlainType, plan: &Plan, data: &[u8], rows: usize) -> Result<Box<dyn Column>, DecodeError> {
-    let row = plain.row().size();
-    let column = match plan {
-        Plan::Copy => plain_column(plain, data, rows),
-        Plan::Gather(moves) => plain_column(plain, &gather(data, row, moves), rows),
-    };
-    column.ok_or(DecodeError::ColumnSize {
-        rows,
-        row,
-        bytes: data.len(),
-    })
 }
 
 /// Maps entities whose index is a row to the level's entities.

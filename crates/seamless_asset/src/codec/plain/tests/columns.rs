@@ -4,6 +4,7 @@ use bevy_ecs::entity::{EntityMapper, MapEntities};
 use proptest::{array, collection::vec, prelude::*, test_runner::TestRunner};
 
 use super::*;
+use crate::codec::plain::column::gather;
 
 const PATH: &str = "game::Thing";
 
