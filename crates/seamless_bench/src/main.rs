@@ -14,6 +14,7 @@ mod bed;
 mod commit;
 mod flight;
 mod load_cpu;
+mod read_bulk;
 mod row;
 mod scene;
 mod unload;
@@ -41,7 +42,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 9] = [
+const BENCHES: [Bench; 10] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -66,6 +67,7 @@ const BENCHES: [Bench; 9] = [
     ("level_unload/2000_oldest_of_8", |samples| {
         unload::run("level_unload/2000_oldest_of_8", 2000, 8, samples)
     }),
+    ("package_read_bulk", read_bulk::run),
     ("flight_hitch", flight::run),
 ];
 

@@ -30,7 +30,7 @@ pub struct Row {
     pub samples: usize,
     /// (90th − 10th percentile) ÷ median of our samples.
     pub spread: f64,
-    /// Least and wanted ratio of peer to ours, and the largest ratio of ours to the limit.
+    /// How many times better than the peer, and how near to the limit.
     #[serde(skip)]
     pub targets: Targets,
     /// More to print below the table.
@@ -41,11 +41,11 @@ pub struct Row {
 /// What a row is to reach.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Targets {
-    /// peer ÷ ours, at least.
+    /// peer ÷ ours, at least; ours ÷ peer where higher is better.
     pub first: f64,
-    /// peer ÷ ours, wanted.
+    /// The same, wanted.
     pub aim: f64,
-    /// ours ÷ limit, at most.
+    /// ours ÷ limit, at most; at least where higher is better.
     pub of_limit: Option<f64>,
 }
 
@@ -86,6 +86,38 @@ impl Samples {
     }
 }
 
+impl Row {
+    /// The same row, of samples of which a larger one is the better one.
+    pub fn higher_is_better(self) -> Self {
+        Self {
+            higher_is_better: true,
+            ..self
+        }
+    }
+
+    /// How many times better than the peer.
+    fn gain(&self) -> Option<f64> {
+        let peer = self.peer?;
+        Some(if self.higher_is_better {
+            self.ours / peer
+        } else {
+            peer / self.ours
+        })
+    }
+
+    /// The ratio to the limit, and what it is to be where it is not.
+    fn near(&self) -> String {
+        let Some(is) = self.limit.map(|limit| self.ours / limit) else {
+            return "-".to_owned();
+        };
+        match self.targets.of_limit {
+            Some(least) if self.higher_is_better && is < least => format!("{is:.2} < {least}"),
+            Some(most) if !self.higher_is_better && is > most => format!("{is:.2} > {most}"),
+            _ => format!("{is:.2}"),
+        }
+    }
+}
+
 /// The value below which the part `part` of `values` lies: the nearest one.
 pub fn quantile(values: &mut [f64], part: f64) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
@@ -97,12 +129,11 @@ pub fn quantile(values: &mut [f64], part: f64) -> f64 {
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
         "{:<33} {:<12} {:>10} {:>11} {:>10} {:>9}  {:<16} {:>11} {:>7} {:>7}\n",
-        "row", "unit", "ours", "peer", "limit", "peer÷ours", "first / aim", "ours÷limit", "spread", "samples"
+        "row", "unit", "ours", "peer", "limit", "gain", "first / aim", "ours÷limit", "spread", "samples"
     );
     for row in rows {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-        let ratio = row.peer.map(|peer| peer / row.ours);
-        let of_limit = row.limit.map(|limit| row.ours / limit);
+        let ratio = row.gain();
         let targets = row.targets;
         let verdict = ratio.map_or("", |ratio| match ratio {
             _ if ratio >= targets.aim => "aim",
@@ -110,11 +141,7 @@ pub fn table(rows: &[Row]) -> String {
             _ => "below",
         });
         let goal = format!("{}× / {}× {verdict}", targets.first, targets.aim);
-        let near = match (of_limit, targets.of_limit) {
-            (Some(is), Some(most)) if is > most => format!("{is:.2} > {most}"),
-            (Some(is), _) => format!("{is:.2}"),
-            _ => "-".to_owned(),
-        };
+        let near = row.near();
         let _ = writeln!(
             text,
             "{:<33} {:<12} {:>10.2} {:>11} {:>10} {:>9}  {goal:<16} {near:>11} {:>7.2} {:>7}",

@@ -7,7 +7,9 @@ use bevy_ecs::world::World;
 use bevy_reflect::{FromReflect, GetTypeRegistration, Reflect, TypePath, TypeRegistry};
 use seamless_package::{Role, Schema};
 
-use super::{DecodeContext, DecodeError, Encoding, decode_reflected_whole, description_of, schema};
+use super::{
+    DecodeContext, DecodeError, Encoding, attribute::with_promise, decode_reflected_whole, description_of, schema,
+};
 #[cfg(feature = "write")]
 use super::{EncodeContext, EncodeError, encode_reflected};
 
@@ -183,7 +185,10 @@ impl ErasedAssetCodec {
             type_id: TypeId::of::<C::Asset>(),
             type_path: C::Asset::type_path(),
             role: C::ROLE,
-            schema: |registry| schema(C::Asset::type_path(), Encoding::Asset, C::VERSION, &C::layout(registry)),
+            schema: |registry| {
+                let schema = schema(C::Asset::type_path(), Encoding::Asset, C::VERSION, &C::layout(registry));
+                with_promise(schema, registry.get_type_info(TypeId::of::<C::Asset>()))
+            },
             decode: |data, bulk, context| Ok(decoded::<C>(C::decode(data, bulk, context)?)),
             #[cfg(feature = "migrations")]
             decode_version: |version, data, bulk, context| {

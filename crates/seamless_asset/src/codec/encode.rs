@@ -25,6 +25,12 @@ pub enum EncodeError {
         /// What the serialiser said.
         message: String,
     },
+    /// A component whose rows are copied as they are maps entities, which are then not mapped.
+    #[error(
+        "`{0}` maps entities that it keeps as plain numbers; add `#[reflect(@CookByField)]` to it, \
+         or `app.add_component_codec(ReflectCodec::by_field(…)?)`, so that it is cooked by field"
+    )]
+    MapsEntities(String),
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),

@@ -6,11 +6,13 @@
 //!
 //! * A **component** is stored in columns, one column for all entities that share the same set of components
 //!   ([`ComponentCodec`]). Any component that is registered for reflection can be cooked ([`ReflectCodec`]); the
-//!   common ones of Bevy have codecs of their own, because they are on almost every entity.
+//!   common ones of Bevy have codecs of their own, because they are on almost every entity. Where a component is nothing
+//!   but numbers ([`PlainType`]), its columns are the memory of its values, and are read by one copy.
 //! * An **asset** needs an [`AssetCodec`], or an explicit
 //!   [`cook_by_reflection`](crate::SeamlessAssetApp::cook_by_reflection): reflection loses ignored fields in silence.
 
 mod asset;
+mod attribute;
 mod builtin;
 mod handle;
 #[cfg(feature = "migrations")]
@@ -18,6 +20,7 @@ mod migrate;
 mod migrations;
 #[cfg(not(feature = "migrations"))]
 mod no_migrations;
+mod plain;
 mod record;
 mod reflect;
 mod registry;
@@ -30,6 +33,7 @@ mod encode;
 pub use asset::EncodedAsset;
 pub(crate) use asset::created;
 pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
+pub use attribute::{CookByField, Immutable};
 #[cfg(feature = "write")]
 pub use encode::{EncodeContext, EncodeError, EntityRows};
 pub use handle::HandleCodec;
@@ -40,10 +44,12 @@ pub use migrate::{Field, Fields, MigrateError};
 pub use migrations::{MigrationLists, Migrations, MigrationsError};
 #[cfg(not(feature = "migrations"))]
 pub use no_migrations::{Field, Fields};
+pub use plain::{
+    LayoutError, Leaf, MAX_ALIGN, MAX_DESCRIPTION, MAX_LEAVES, MAX_ROW, Number, NumberKind, PlainLayout, PlainType,
+};
 pub use record::{Record, RecordCodec};
 #[cfg(feature = "write")]
 pub use reflect::encode_reflected;
-pub(crate) use reflect::first_difference;
 pub use reflect::{ReflectCodec, decode_reflected, decode_reflected_whole, description_of, resource_schema};
 pub use registry::{CodecRegistry, Codecs};
 pub use relation::{RelationshipCodec, RelationshipTargetCodec};
@@ -55,6 +61,7 @@ use bevy_ecs::{component::ComponentId, entity::Entity, world::World};
 use bevy_reflect::TypeRegistry;
 use seamless_package::{CursorError, Role, Schema};
 
+use self::reflect::first_difference;
 use crate::spawn::Column;
 
 /// How the values of a class are encoded; stored in [`Schema::encoding`].
@@ -75,6 +82,8 @@ pub enum Encoding {
     Asset = 6,
     /// A resource of a scene, kept for ever (world file: `resources: Persistent`).
     Resource = 7,
+    /// Components that are nothing but numbers: the memory of their values. See [`PlainType`].
+    Plain = 8,
 }
 
 impl Encoding {
@@ -89,6 +98,7 @@ impl Encoding {
             5 => Self::Relation,
             6 => Self::Asset,
             7 => Self::Resource,
+            8 => Self::Plain,
             _ => return None,
         })
     }
@@ -104,6 +114,41 @@ pub fn schema(type_path: &str, encoding: Encoding, version: u32, description: &s
         version,
         hash: xxhash_rust::xxh3::xxh3_64(description.as_bytes()),
         description: description.to_owned(),
+    }
+}
+
+/// Whether values of the schema `stored` lie as those of the schema `is`.
+#[must_use]
+pub fn has_layout(stored: &Schema, is: &Schema) -> bool {
+    is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash
+}
+
+/// Whether values of the schema `stored` can be read by a codec of the schema `is`.
+///
+/// # Errors
+/// When their layouts are not the same.
+pub fn check_layout(stored: &Schema, is: &Schema) -> Result<(), DecodeError> {
+    if has_layout(stored, is) {
+        Ok(())
+    } else {
+        Err(changed(stored, is))
+    }
+}
+
+/// The error about two layouts that are not the same.
+pub(crate) fn changed(stored: &Schema, is: &Schema) -> DecodeError {
+    let in_words = |schema: &Schema, layout: String| {
+        let encoding = Encoding::from_u8(schema.encoding).map_or_else(String::new, |encoding| format!("{encoding:?}"));
+        format!("{encoding} version {}, {layout}", schema.version)
+    };
+    let type_path = stored.type_path.clone();
+    let is_immutable = stored.immutable || is.immutable;
+    let (was, now) = first_difference(&stored.description, &is.description);
+    let (was, is) = (in_words(stored, was), in_words(is, now));
+    if is_immutable {
+        DecodeError::ImmutableChanged { type_path, was, is }
+    } else {
+        DecodeError::SchemaChanged { type_path, was, is }
     }
 }
 
@@ -154,6 +199,37 @@ pub enum DecodeError {
     NoValues {
         /// Which type.
         type_path: String,
+    },
+    /// A type that was declared immutable is another one than when the package was cooked.
+    #[error(
+        "`{type_path}` is declared immutable, but is not laid out as when the package was cooked (was: {was}; is: {is}); \
+         give the type its old fields back and a new layout a type of its own, or cook the package again"
+    )]
+    ImmutableChanged {
+        /// Which type.
+        type_path: String,
+        /// Its layout in the package.
+        was: String,
+        /// Its layout in this app.
+        is: String,
+    },
+    /// The layout of a column of plain rows is not one.
+    #[error("the layout of `{type_path}` is wrong: {error}; cook the package again")]
+    Layout {
+        /// Which type.
+        type_path: String,
+        /// What is wrong.
+        error: LayoutError,
+    },
+    /// A column of plain rows has not the size that it must have.
+    #[error("{rows} rows of {row} bytes cannot be {bytes} bytes; cook the package again")]
+    ColumnSize {
+        /// How many rows there are.
+        rows: usize,
+        /// Bytes of one.
+        row: usize,
+        /// Bytes of the column.
+        bytes: usize,
     },
     /// A handle of the wrong asset type.
     #[error("reference {index} is not a `{expected}`; cook the package again")]

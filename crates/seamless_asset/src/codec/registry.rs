@@ -13,11 +13,12 @@ use bevy_mesh::{Mesh, Mesh3d};
 use bevy_platform::collections::HashMap;
 use bevy_reflect::TypeRegistry;
 use bevy_transform::components::Transform;
-use seamless_package::Role;
+use seamless_package::{Role, Schema};
 
 use super::{
     AssetCodec, ComponentCodec, DecodeError, ErasedAssetCodec, HandleCodec, MigrationLists, Migrations,
-    MigrationsError, Record, RecordCodec, ReflectCodec, RelationshipCodec, RelationshipTargetCodec,
+    MigrationsError, Record, RecordCodec, ReflectCodec, RelationshipCodec, RelationshipTargetCodec, check_layout,
+    plain::PlainTypes,
 };
 use crate::{
     placed_row,
@@ -56,6 +57,7 @@ pub struct CodecRegistry {
     asset_paths: HashMap<&'static str, TypeId>,
     rows: RowSets,
     migrations: MigrationLists,
+    plain: PlainTypes,
 }
 
 impl CodecRegistry {
@@ -123,29 +125,47 @@ impl CodecRegistry {
             .get(type_id)
             .ok_or_else(|| DecodeError::UnknownType(format!("{type_id:?}")))?;
         let role = default_role(registration.type_info().type_path());
-        Ok(Arc::new(ReflectCodec::new(registration, role)?))
+        let plain = self.plain.of(registration, registry);
+        Ok(Arc::new(ReflectCodec::new(registration, role, plain)?))
     }
 
     /// The codec of the component with this type path.
     ///
     /// # Errors
     /// When the app does not know the type.
-    pub fn component_by_path(
+    #[cfg(feature = "migrations")]
+    pub(crate) fn component_by_path(
         &self,
         type_path: &str,
         registry: &TypeRegistry,
     ) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
-        let type_id = self
-            .component_paths
-            .get(type_path)
-            .copied()
-            .or_else(|| {
-                registry
-                    .get_with_type_path(type_path)
-                    .map(bevy_reflect::TypeRegistration::type_id)
-            })
-            .ok_or_else(|| DecodeError::UnknownType(type_path.to_owned()))?;
+        let own = self.component_paths.get(type_path).copied();
+        let registered = || Some(registry.get_with_type_path(type_path)?.type_id());
+        let type_id = own.or_else(registered);
+        let type_id = type_id.ok_or_else(|| DecodeError::UnknownType(type_path.to_owned()))?;
         self.component(type_id, registry)
+    }
+
+    /// The codec that reads columns of the schema `stored`.
+    ///
+    /// # Errors
+    /// When the app does not know the type, or has it in another layout.
+    pub fn component_reader(
+        &self,
+        stored: &Schema,
+        registry: &TypeRegistry,
+    ) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
+        let own = self.component_paths.get(&stored.type_path);
+        if let Some(codec) = own.and_then(|type_id| self.components.get(type_id)) {
+            check_layout(stored, &codec.schema(registry))?;
+            return Ok(codec.clone());
+        }
+        let registration = registry
+            .get_with_type_path(&stored.type_path)
+            .ok_or_else(|| DecodeError::UnknownType(stored.type_path.clone()))?;
+        let role = default_role(&stored.type_path);
+        let reader = ReflectCodec::reading(stored, registration, registry, role, &self.plain)?;
+        Ok(Arc::new(reader))
     }
 
     /// The codec of an asset type, if it has one.

@@ -7,11 +7,11 @@ use seamless_package::Schema;
 
 use super::type_names::TypeNames;
 #[cfg(feature = "migrations")]
-use crate::codec::{Fate, MigrateError, Migrator};
+use crate::codec::{Fate, MigrateError, Migrator, changed, has_layout};
 use crate::{
     codec::{
-        Codecs, ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec,
-        decode_reflected_whole, first_difference, resource_schema,
+        Codecs, ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, check_layout,
+        decode_reflected_whole, resource_schema,
     },
     level_data::LEVEL_VERSION,
     linker::Linker,
@@ -165,8 +165,7 @@ impl<'a> ClassLinker<'a> {
             Encoding::Resource => self.resource(stored, &path).map(Class::Resource),
             Encoding::Asset => self.asset(stored, &path).map(Class::Asset),
             _ => {
-                let codec = self.codecs.read().component_by_path(&path, self.registry)?;
-                let road = self.component(stored, encoding, codec)?;
+                let road = self.component(stored, encoding, &path)?;
                 Ok(component(stored, road))
             }
         }
@@ -186,25 +185,20 @@ impl ClassLinker<'_> {
     fn asset(&self, stored: &Schema, path: &str) -> Result<AssetClass, DecodeError> {
         let codec = self.codecs.read().asset_by_path(path);
         let codec = codec.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
-        same_layout(stored, &codec.schema(self.registry))?;
+        check_layout(stored, &codec.schema(self.registry))?;
         let road = AssetRoad::Fast;
         Ok(AssetClass { codec, road })
     }
 
-    fn component(
-        &self,
-        stored: &Schema,
-        _: Encoding,
-        codec: Arc<dyn ComponentCodec>,
-    ) -> Result<ComponentRoad, DecodeError> {
-        same_layout(stored, &codec.schema(self.registry))?;
-        Ok(ComponentRoad::Fast(codec))
+    fn component(&self, stored: &Schema, _: Encoding, _: &str) -> Result<ComponentRoad, DecodeError> {
+        let reader = self.codecs.read().component_reader(stored, self.registry)?;
+        Ok(ComponentRoad::Fast(reader))
     }
 
     fn resource(&self, stored: &Schema, path: &str) -> Result<ResourceClass, DecodeError> {
         let known = self.registry.get_with_type_path(path);
         let known = known.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
-        same_layout(stored, &resource_schema(known.type_info(), self.registry))?;
+        check_layout(stored, &resource_schema(known.type_info(), self.registry))?;
         let type_path = path.to_owned();
         Ok(ResourceClass { type_path })
     }
@@ -219,7 +213,7 @@ impl ClassLinker<'_> {
             Fate::Is(_) => None,
             Fate::Dropped => Some(Ok(Class::Dropped)),
             Fate::Split => Some(match encoding {
-                Encoding::Reflect => self.migrator(stored, false).and_then(|migrator| {
+                Encoding::Reflect | Encoding::Plain => self.migrator(stored, false).and_then(|migrator| {
                     let migrator = migrator.ok_or_else(|| DecodeError::UnknownType(stored.type_path.clone()))?;
                     Ok(component(stored, ComponentRoad::Migrate(migrator)))
                 }),
@@ -236,6 +230,14 @@ impl ClassLinker<'_> {
         Migrator::for_class(stored, is_current, &self.names.plan, self.registry)
     }
 
+    /// The migrator of what was cooked by reflection and would be cooked as `is` today. What is immutable has none.
+    fn migrator_to(&self, stored: &Schema, is: &Schema) -> Result<Option<Migrator>, DecodeError> {
+        if stored.immutable || is.immutable {
+            return check_layout(stored, is).map(|()| None);
+        }
+        self.migrator(stored, has_layout(stored, is))
+    }
+
     fn asset(&self, stored: &Schema, path: &str) -> Result<AssetClass, DecodeError> {
         let codec = self.codecs.read().asset_by_path(path);
         let codec = codec.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
@@ -243,26 +245,21 @@ impl ClassLinker<'_> {
         let road = if stored.version != is.version {
             AssetRoad::Version(stored.version)
         } else if codec.is_reflected() {
-            let migrator = self.migrator(stored, has_layout(stored, &is))?;
+            let migrator = self.migrator_to(stored, &is)?;
             migrator.map_or(AssetRoad::Fast, AssetRoad::Migrate)
         } else {
-            same_layout(stored, &is)?;
+            check_layout(stored, &is)?;
             AssetRoad::Fast
         };
         Ok(AssetClass { codec, road })
     }
 
-    fn component(
-        &self,
-        stored: &Schema,
-        encoding: Encoding,
-        codec: Arc<dyn ComponentCodec>,
-    ) -> Result<ComponentRoad, DecodeError> {
-        let is = codec.schema(self.registry);
-        if encoding == Encoding::Reflect {
-            let migrator = self.migrator(stored, has_layout(stored, &is))?;
-            return Ok(migrator.map_or_else(|| ComponentRoad::Fast(codec), ComponentRoad::Migrate));
+    fn component(&self, stored: &Schema, encoding: Encoding, path: &str) -> Result<ComponentRoad, DecodeError> {
+        if matches!(encoding, Encoding::Reflect | Encoding::Plain) {
+            return self.reflected(stored, path);
         }
+        let codec = self.codecs.read().component_by_path(path, self.registry)?;
+        let is = codec.schema(self.registry);
         // What a handle is of may be called otherwise.
         let was = Schema {
             description: self.names.plan.renamed(&stored.description).into_owned(),
@@ -281,38 +278,32 @@ impl ClassLinker<'_> {
         )
     }
 
+    /// Components that were cooked by reflection, field by field or as rows of numbers.
+    fn reflected(&self, stored: &Schema, path: &str) -> Result<ComponentRoad, DecodeError> {
+        let today = Schema {
+            type_path: path.to_owned(),
+            ..stored.clone()
+        };
+        let reader = self.codecs.read().component_reader(&today, self.registry);
+        let is_current = match &reader {
+            Ok(_) if stored.immutable => return reader.map(ComponentRoad::Fast),
+            Ok(_) => true,
+            Err(DecodeError::SchemaChanged { .. }) => false,
+            Err(error) => return Err(error.clone()),
+        };
+        match self.migrator(stored, is_current)? {
+            Some(migrator) => Ok(ComponentRoad::Migrate(migrator)),
+            None => reader.map(ComponentRoad::Fast),
+        }
+    }
+
     fn resource(&self, stored: &Schema, path: &str) -> Result<ResourceClass, DecodeError> {
         let known = self.registry.get_with_type_path(path);
         let known = known.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
         let is = resource_schema(known.type_info(), self.registry);
         Ok(ResourceClass {
             type_path: path.to_owned(),
-            migrator: self.migrator(stored, has_layout(stored, &is))?,
+            migrator: self.migrator_to(stored, &is)?,
         })
-    }
-}
-
-fn has_layout(stored: &Schema, is: &Schema) -> bool {
-    is.encoding == stored.encoding && is.version == stored.version && is.hash == stored.hash
-}
-
-fn same_layout(stored: &Schema, is: &Schema) -> Result<(), DecodeError> {
-    if has_layout(stored, is) {
-        Ok(())
-    } else {
-        Err(changed(stored, is))
-    }
-}
-
-fn changed(stored: &Schema, is: &Schema) -> DecodeError {
-    let in_words = |schema: &Schema, layout: String| {
-        let encoding = Encoding::from_u8(schema.encoding).map_or_else(String::new, |encoding| format!("{encoding:?}"));
-        format!("{encoding} version {}, {layout}", schema.version)
-    };
-    let (was, now) = first_difference(&stored.description, &is.description);
-    DecodeError::SchemaChanged {
-        type_path: stored.type_path.clone(),
-        was: in_words(stored, was),
-        is: in_words(is, now),
     }
 }

@@ -1,7 +1,7 @@
 //! Spawns entities from columns, or from rows where their set of components is a known one: the only file of the
 //! workspace with `unsafe`.
 //!
-//! A [`Column`] holds the values of one component for a run of entities, fully decoded, in a `Vec`. At the reveal each
+//! A [`Column`] holds the values of one component for a run of entities, fully decoded, one after the other. At the reveal each
 //! value is *moved* into the world through Bevy's [`BundleWriter`], all components of an entity in one archetype move and
 //! without relationship hooks, since both ends of every relationship inside a level are columns of it. [`SpawnRow`] is the faster road for known sets.
 #![expect(
@@ -17,7 +17,7 @@ mod tests;
 pub use rows::placed;
 pub use rows::{RowSets, SpawnRow, TypedRows};
 
-use core::{alloc::Layout, any::TypeId, ptr::NonNull};
+use core::{alloc::Layout, any::TypeId, mem::ManuallyDrop, ptr::NonNull};
 
 use bevy_ecs::{
     bundle::{BundleScratch, BundleWriter},
@@ -29,13 +29,13 @@ use bevy_ecs::{
 use bevy_ptr::OwningPtr;
 use bevy_reflect::Reflect;
 
-use crate::codec::DecodeError;
+use crate::codec::{DecodeError, PlainType};
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// The values of one component for a run of entities, in order. Made by [`typed_column`] and [`reflected_column`].
+/// The values of one component for a run of entities, in order. Made by [`typed_column`], [`plain_column`] and [`reflected_column`].
 pub trait Column: sealed::Sealed + Send + Sync {
     /// The component's type.
     fn type_id(&self) -> TypeId;
@@ -57,20 +57,23 @@ pub trait Column: sealed::Sealed + Send + Sync {
     /// Drops the next value, for a row whose entity is gone.
     fn drop_next(&mut self);
 
-    /// What is left: a `Vec` of the component, or of boxed reflected values.
+    /// What is left: a `Vec` of the component, a column of plain rows, or a `Vec` of boxed reflected values.
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any>;
 }
 
 /// The values of a column of `C`s; `None` when it is of another type.
 pub(crate) fn values<C: Component>(column: Box<dyn Column>) -> Option<Vec<C>> {
-    match column.into_any().downcast::<Vec<C>>() {
-        Ok(values) => Some(*values),
-        Err(other) => {
-            let boxed = *other.downcast::<Vec<Box<dyn Reflect>>>().ok()?;
-            let values = boxed.into_iter().map(|value| value.into_any().downcast::<C>());
-            values.map(|value| Some(*value.ok()?)).collect()
-        }
-    }
+    let other = match column.into_any().downcast::<Vec<C>>() {
+        Ok(values) => return Some(*values),
+        Err(other) => other,
+    };
+    let other = match other.downcast::<PlainColumn>() {
+        Ok(plain) => return plain.into_values(),
+        Err(other) => other,
+    };
+    let boxed = *other.downcast::<Vec<Box<dyn Reflect>>>().ok()?;
+    let values = boxed.into_iter().map(|value| value.into_any().downcast::<C>());
+    values.map(|value| Some(*value.ok()?)).collect()
 }
 
 struct TypedColumn<C>(std::vec::IntoIter<C>);
@@ -101,6 +104,109 @@ impl<C: Component> Column for TypedColumn<C> {
 
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any> {
         Box::new(self.0.collect::<Vec<C>>())
+    }
+}
+
+/// Values whose type is plain, as they lie in memory. None of them has anything to drop.
+struct PlainColumn {
+    /// All rows, initialised; allocated with `layout` by the global allocator, unless that is of no bytes.
+    memory: NonNull<u8>,
+    layout: Layout,
+    row: Layout,
+    rows: usize,
+    /// Rows that have moved out.
+    next: usize,
+    type_id: TypeId,
+}
+
+// SAFETY: it owns its memory alone, and the values in it are of a component type, which is `Send` and `Sync`.
+unsafe impl Send for PlainColumn {}
+// SAFETY: as above.
+unsafe impl Sync for PlainColumn {}
+
+impl PlainColumn {
+    /// The rows in `data`; `None` when it is not exactly so many.
+    fn new(plain: &PlainType, data: &[u8], rows: usize) -> Option<Self> {
+        let row = plain.row();
+        if row.size().checked_mul(rows) != Some(data.len()) {
+            return None;
+        }
+        let layout = Layout::from_size_align(data.len(), row.align()).ok()?;
+        let memory = if data.is_empty() {
+            // Aligned as a row is: an empty `Vec` may be made of it.
+            NonNull::without_provenance(core::num::NonZero::new(row.align())?)
+        } else {
+            // SAFETY: the layout is not of no bytes.
+            let memory = unsafe { std::alloc::alloc(layout) };
+            NonNull::new(memory).unwrap_or_else(|| std::alloc::handle_alloc_error(layout))
+        };
+        // SAFETY: `memory` has room for `data.len()` bytes, and is new, so that it does not overlap with `data`.
+        unsafe { core::ptr::copy_nonoverlapping(data.as_ptr(), memory.as_ptr(), data.len()) };
+        Some(Self {
+            memory,
+            layout,
+            row,
+            rows,
+            next: 0,
+            type_id: plain.type_id(),
+        })
+    }
+
+    /// The values that are left, in the same memory.
+    fn into_values<C: Component>(self) -> Option<Vec<C>> {
+        if self.type_id != TypeId::of::<C>() || self.row != Layout::new::<C>() {
+            return None;
+        }
+        // The memory goes over to the `Vec`.
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the memory holds `rows` rows of `C`'s layout, and was allocated by the global allocator with the layout of an
+        // array of them, or is aligned and of no bytes. A `PlainType` proves that any bytes are a `C`, and that nothing is
+        // dropped: rows that moved out before are copies that may be forgotten.
+        let mut values = unsafe { Vec::from_raw_parts(this.memory.cast::<C>().as_ptr(), this.rows, this.rows) };
+        values.drain(..this.next);
+        Some(values)
+    }
+}
+
+impl Drop for PlainColumn {
+    fn drop(&mut self) {
+        if self.layout.size() != 0 {
+            // SAFETY: it was allocated with this layout, and nothing in it has to be dropped.
+            unsafe { std::alloc::dealloc(self.memory.as_ptr(), self.layout) };
+        }
+    }
+}
+
+impl sealed::Sealed for PlainColumn {}
+
+impl Column for PlainColumn {
+    fn type_id(&self) -> TypeId {
+        self.type_id
+    }
+
+    fn len(&self) -> usize {
+        self.rows - self.next
+    }
+
+    unsafe fn push_next(&mut self, id: ComponentId, writer: &mut BundleWriter) {
+        if self.is_empty() {
+            return;
+        }
+        // SAFETY: `next < rows`, so the row is inside of the memory.
+        let pointer = unsafe { self.memory.add(self.next * self.row.size()) };
+        self.next += 1;
+        // SAFETY: `pointer` is to a value of type `self.type_id` and of layout `self.row`: a `PlainType` proves that the bytes are
+        // one, and that it may be copied; rows follow each other without a gap, so it is aligned. The caller promises that `id`
+        // belongs to that type.
+        unsafe { writer.push_component_by_id(id, OwningPtr::new(pointer), self.row) };
+    }
+
+    fn drop_next(&mut self) {
+        self.next = self.rows.min(self.next + 1);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn core::any::Any> {
+        self
     }
 }
 
@@ -150,6 +256,13 @@ impl Column for ReflectedColumn {
 #[must_use]
 pub fn typed_column<C: Component>(values: Vec<C>) -> Box<dyn Column> {
     Box::new(TypedColumn(values.into_iter()))
+}
+
+/// A column of `rows` values of a plain type, whose memory is `data`; `None` when that is not exactly so many. They are copied, all
+/// at once, to memory that is aligned as the type is.
+#[must_use]
+pub fn plain_column(plain: &PlainType, data: &[u8], rows: usize) -> Option<Box<dyn Column>> {
+    Some(Box::new(PlainColumn::new(plain, data, rows)?))
 }
 
 /// A column of reflected values, all of the component type `type_id`.

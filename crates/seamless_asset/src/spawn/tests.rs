@@ -204,3 +204,136 @@ fn a_taken_id_is_left_alone() {
         assert_eq!((next.0, next.1), (Some(Label("label 5".into())), Some(Weight(5.0))));
     }
 }
+
+/// Nothing but numbers, aligned to 16 bytes.
+#[derive(Component, Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Component)]
+struct Wide {
+    id: u128,
+    speed: f64,
+    place: [u32; 2],
+}
+
+fn wides(count: usize) -> Vec<Wide> {
+    let wide = |row| Wide {
+        id: u128::MAX - row as u128,
+        speed: row as f64 / 2.0,
+        place: [row as u32, 7],
+    };
+    (0..count).map(wide).collect()
+}
+
+fn wide_type() -> PlainType {
+    let mut registry = bevy_reflect::TypeRegistry::default();
+    registry.register::<Wide>();
+    PlainType::of(registry.get(TypeId::of::<Wide>()).unwrap(), &registry).unwrap()
+}
+
+/// The memory of `values`, at an address that is not aligned.
+fn memory(values: &[Wide], plain: &PlainType) -> (Vec<u8>, usize) {
+    let mut data = vec![0; size_of_val(values) + 17];
+    let start = 1 + data.as_ptr().addr().wrapping_neg() % 16;
+    let rows = data[start..].chunks_exact_mut(size_of::<Wide>());
+    for (value, row) in values.iter().zip(rows) {
+        for leaf in plain.layout().leaves() {
+            let bytes = match leaf.path.as_str() {
+                "id" => value.id.to_le_bytes().to_vec(),
+                "speed" => value.speed.to_le_bytes().to_vec(),
+                _ => value.place.iter().flat_map(|number| number.to_le_bytes()).collect(),
+            };
+            row[leaf.offset..leaf.offset + bytes.len()].copy_from_slice(&bytes);
+        }
+    }
+    (data, start)
+}
+
+fn wide_column(count: usize) -> Box<dyn Column> {
+    let plain = wide_type();
+    let (data, start) = memory(&wides(count), &plain);
+    let data = &data[start..start + count * size_of::<Wide>()];
+    assert_ne!(data.as_ptr().addr() % 16, 0);
+    plain_column(&plain, data, count).unwrap()
+}
+
+/// With others or alone, in rows or in columns, in the first pass or the second.
+#[test]
+fn plain_columns_are_spawned_like_others() {
+    let mut sets = RowSets::default();
+    sets.add::<(Label, Wide)>();
+    let late = [vec![], vec![TypeId::of::<Wide>()], vec![TypeId::of::<Label>()]];
+    for (late, is_zipped) in late.into_iter().flat_map(|late| [(late.clone(), false), (late, true)]) {
+        let (mut world, entities) = world();
+        world.register_component::<Wide>();
+        world.insert_resource(Seen(0));
+        world.add_observer(|_: On<Add, Wide>, mut seen: ResMut<Seen>| seen.0 += 1);
+        let columns = vec![wide_column(10), typed_column(labels(10))];
+        let sets = if is_zipped { &sets } else { &RowSets::default() };
+        let values = Values::new(columns, sets).unwrap();
+        assert_eq!(matches!(values, Values::Rows(_)), is_zipped);
+        let group = Group {
+            entities: entities.clone(),
+            values,
+        };
+        spawn(&mut world, vec![group], &Late(late));
+        assert_eq!(world.resource::<Seen>().0, 10);
+        for ((entity, wide), label) in entities.iter().zip(wides(10)).zip(labels(10)) {
+            let entity = world.entity(*entity);
+            assert_eq!(
+                (entity.get::<Wide>(), entity.get::<Label>()),
+                (Some(&wide), Some(&label))
+            );
+            assert!(entity.get_ref::<Wide>().unwrap().is_added());
+            assert_eq!(core::ptr::from_ref(entity.get::<Wide>().unwrap()).addr() % 16, 0);
+        }
+    }
+}
+
+/// A typed row takes the memory of the column as it is.
+#[test]
+fn the_values_of_a_plain_column_are_not_copied_again() {
+    let column = PlainColumn::new(&wide_type(), &[7; 640], 20).unwrap();
+    let memory = column.memory.as_ptr().addr();
+    let values = values::<Wide>(Box::new(column)).unwrap();
+    assert_eq!(
+        (values.as_ptr().addr(), values.len(), values.capacity()),
+        (memory, 20, 20)
+    );
+    assert_eq!(memory % align_of::<Wide>(), 0);
+    assert_eq!(values[19].id, u128::from_le_bytes([7; 16]));
+    let mut column = wide_column(4);
+    column.drop_next();
+    assert_eq!(super::values::<Wide>(column).unwrap(), wides(4)[1..]);
+    assert_eq!(super::values::<Wide>(wide_column(0)).unwrap(), []);
+    assert!(super::values::<Weight>(wide_column(3)).is_none(), "they are no weights");
+}
+
+#[test]
+fn a_plain_column_is_as_long_as_its_bytes() {
+    let plain = wide_type();
+    for (bytes, rows) in [(0, 1), (31, 1), (32, 0), (33, 1), (64, 1), (32, usize::MAX)] {
+        assert!(plain_column(&plain, &vec![0; bytes], rows).is_none(), "{bytes} {rows}");
+    }
+    let mut column = plain_column(&plain, &[0; 64], 2).unwrap();
+    assert_eq!((column.len(), (*column).type_id()), (2, TypeId::of::<Wide>()));
+    (0..5).for_each(|_| column.drop_next());
+    assert!(column.is_empty());
+}
+
+/// Rows of entities that are gone are left out, rows without an entity stay where they are.
+#[test]
+fn plain_rows_meet_their_own_entity() {
+    let (mut world, entities) = world();
+    world.register_component::<Wide>();
+    world.spawn_empty_at(entities[4]).unwrap();
+    let group = Group {
+        entities: entities[..8].to_vec(),
+        values: Values::Columns(vec![wide_column(10)]),
+    };
+    drop(spawn(&mut world, vec![group], &Late(Vec::new())));
+    let spawned: Vec<_> = (0..8).map(|row| world.get::<Wide>(entities[row]).copied()).collect();
+    let expected = wides(8)
+        .into_iter()
+        .enumerate()
+        .map(|(row, wide)| (row != 4).then_some(wide));
+    assert_eq!(spawned, expected.collect::<Vec<_>>());
+}

@@ -51,3 +51,27 @@ fn a_row_has_medians_and_nulls() {
     assert!(json["limit"].is_null() && json["limit_name"].is_null());
     assert!(table(&[row]).contains("first"));
 }
+
+#[test]
+fn of_a_rate_the_larger_is_the_better() {
+    let row = |ours| {
+        let samples = Samples {
+            ours: vec![ours],
+            peer: vec![2.0],
+            limit: vec![10.0],
+        };
+        let targets = Targets {
+            first: 2.0,
+            aim: 4.0,
+            of_limit: Some(0.5),
+        };
+        samples
+            .row("a", "GB/s", "Bevy", Some("memcpy"), targets)
+            .higher_is_better()
+    };
+    assert!(row(6.0).higher_is_better);
+    assert_eq!((row(6.0).gain(), row(6.0).near()), (Some(3.0), "0.60".to_owned()));
+    assert_eq!(row(4.0).near(), "0.40 < 0.5");
+    assert!(table(&[row(6.0)]).contains("first") && table(&[row(8.0)]).contains("aim"));
+    assert!(table(&[row(1.0)]).contains("below"));
+}

@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     codec::{
-        ComponentCodec, DecodeContext, DecodeError,
+        ComponentCodec, DecodeContext, DecodeError, Encoding, PlainLayout,
+        plain::parts_of,
         reflect::{SchemaTree, check_end, map_rows},
     },
     spawn::{Column, reflected_column},
@@ -33,8 +34,8 @@ pub(crate) struct Migrator {
 
 /// Where values come from.
 enum Source {
-    /// The stored schema.
-    Schema(Decoder),
+    /// The stored schema, and how rows of nothing but numbers lie.
+    Schema(Decoder, Option<PlainLayout>),
     /// A codec that knows this older or latest version.
     Codec(Arc<dyn ComponentCodec>, u32),
 }
@@ -53,7 +54,18 @@ impl Migrator {
         if is_current && plan.steps.is_empty() {
             return Ok(None);
         }
-        let tree = parse(&stored.description).map_err(|message| MigrateError::Schema {
+        let is_plain = Encoding::from_u8(stored.encoding) == Some(Encoding::Plain);
+        let layout = is_plain.then(|| PlainLayout::of(stored)).transpose()?;
+        let text = match layout {
+            Some(_) => parts_of(&stored.description).1,
+            None => stored.description.as_str(),
+        };
+        let is_own = |tree: &SchemaTree| tree.nodes.first().is_some_and(|root| *root.path == *stored.type_path);
+        let tree = parse(text).and_then(|tree| {
+            let fits = is_own(&tree).then_some(tree);
+            fits.ok_or_else(|| "it describes another type".to_owned())
+        });
+        let tree = tree.map_err(|message| MigrateError::Schema {
             type_path: stored.type_path.clone(),
             message,
         })?;
@@ -63,7 +75,7 @@ impl Migrator {
         }
         Ok(Some(Self {
             type_path: stored.type_path.as_str().into(),
-            source: Source::Schema(Decoder::new(&tree, plan, registry)),
+            source: Source::Schema(Decoder::new(&tree, plan, registry), layout),
             steps,
         }))
     }
@@ -103,8 +115,12 @@ impl Migrator {
     ) -> Result<Vec<Box<dyn Column>>, DecodeError> {
         let mut made = Vec::new();
         match &self.source {
-            Source::Schema(decoder) => {
-                let mut reader = Reader::new(decoder, context, data, rows);
+            Source::Schema(decoder, layout) => {
+                let plain = layout
+                    .as_ref()
+                    .map(|layout| layout.to_postcard(data, rows))
+                    .transpose()?;
+                let mut reader = Reader::new(decoder, context, plain.as_deref().unwrap_or(data), rows);
                 for row in 0..rows {
                     let values = self.migrate(reader.next()?)?;
                     self.add_row(row, values, &mut made, context, true)?;
@@ -129,7 +145,7 @@ impl Migrator {
     /// # Errors
     /// As [`columns`](Self::columns).
     pub fn object(&self, data: &[u8], context: &DecodeContext) -> Result<Option<Box<dyn Reflect>>, DecodeError> {
-        let Source::Schema(decoder) = &self.source else {
+        let Source::Schema(decoder, _) = &self.source else {
             return Err(DecodeError::UnknownType(self.type_path.to_string()));
         };
         let mut reader = Reader::new(decoder, context, data, 1);

@@ -1,4 +1,5 @@
-//! Any reflected component or resource, positional, through `postcard`. See [`ReflectCodec`].
+//! Any reflected component or resource: its memory where it is nothing but numbers, else positional, through `postcard`. See
+//! [`ReflectCodec`].
 
 mod describe;
 mod rows;
@@ -9,6 +10,7 @@ mod tests;
 use core::any::TypeId;
 #[cfg(feature = "write")]
 use core::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use bevy_asset::{ReflectHandle, UntypedHandle};
 use bevy_ecs::{
@@ -31,7 +33,13 @@ pub(crate) use self::describe::first_difference;
 #[cfg(feature = "migrations")]
 pub(super) use self::describe::{SchemaField, SchemaNode, SchemaShape, SchemaTree, is_option};
 use self::rows::RowDecoder;
-use super::{ComponentCodec, DecodeContext, DecodeError, Encoding, schema};
+use super::{
+    ComponentCodec, DecodeContext, DecodeError, Encoding, PlainType,
+    attribute::with_promise,
+    changed, check_layout,
+    plain::{self, PlainTypes, Plan, decode_plain, plan_for},
+    schema,
+};
 #[cfg(feature = "write")]
 use super::{EncodeContext, EncodeError, encode::RowMapper};
 use crate::spawn::{Column, reflected_column};
@@ -39,19 +47,38 @@ use crate::spawn::{Column, reflected_column};
 /// The [`ComponentCodec`] of any component registered with `#[reflect(Component)]`.
 ///
 /// Entities are mapped by the component's own `MapEntities`, as Bevy's scenes do; handles become references to
-/// objects wherever they are in the value.
+/// objects wherever they are in the value. A component that is nothing but numbers has neither: its columns are copied.
 pub struct ReflectCodec {
     registration: TypeRegistration,
     component: ReflectComponent,
     role: Role,
+    form: Form,
+}
+
+/// How a column is stored.
+enum Form {
+    /// Value by value, field by field.
+    ByField,
+    /// As the memory of all values, which may be laid out otherwise than here.
+    Plain(Arc<PlainType>, Plan),
 }
 
 impl ReflectCodec {
-    /// The codec of a registered type.
+    /// The codec of a registered type, field by field even if it is plain: for types that cannot carry
+    /// [`CookByField`](super::CookByField). Its columns are for apps with one of `role`'s bits.
     ///
     /// # Errors
     /// When the type does not reflect [`Component`](bevy_ecs::component::Component).
-    pub fn new(registration: &TypeRegistration, role: Role) -> Result<Self, DecodeError> {
+    pub fn by_field(registration: &TypeRegistration, role: Role) -> Result<Self, DecodeError> {
+        Self::new(registration, role, None)
+    }
+
+    /// The codec of a registered type that may be plain.
+    pub(super) fn new(
+        registration: &TypeRegistration,
+        role: Role,
+        plain: Option<Arc<PlainType>>,
+    ) -> Result<Self, DecodeError> {
         let type_path = registration.type_info().type_path();
         let component = registration
             .data::<ReflectComponent>()
@@ -60,7 +87,30 @@ impl ReflectCodec {
             component: component.clone(),
             registration: registration.clone(),
             role,
+            form: plain.map_or(Form::ByField, |plain| Form::Plain(plain, Plan::Copy)),
         })
+    }
+
+    /// The codec of a registered type for columns of the schema `stored`. Whether the type is plain matters only if these are.
+    pub(super) fn reading(
+        stored: &Schema,
+        registration: &TypeRegistration,
+        registry: &TypeRegistry,
+        role: Role,
+        plain_types: &PlainTypes,
+    ) -> Result<Self, DecodeError> {
+        let is_plain = Encoding::from_u8(stored.encoding) == Some(Encoding::Plain);
+        let plain = is_plain.then(|| plain_types.of(registration, registry)).flatten();
+        let mut codec = Self::new(registration, role, plain)?;
+        let is = codec.schema(registry);
+        if let Form::Plain(plain, plan) = &mut codec.form
+            && stored.version == is.version
+        {
+            *plan = plan_for(stored, plain)?.ok_or_else(|| changed(stored, &is))?;
+        } else {
+            check_layout(stored, &is)?;
+        }
+        Ok(codec)
     }
 }
 
@@ -74,8 +124,15 @@ impl ComponentCodec for ReflectCodec {
     }
 
     fn schema(&self, registry: &TypeRegistry) -> Schema {
-        let description = description_of(self.registration.type_info(), registry);
-        schema(self.type_path(), Encoding::Reflect, 1, &description)
+        let info = self.registration.type_info();
+        let schema = match &self.form {
+            Form::ByField => schema(self.type_path(), Encoding::Reflect, 1, &description_of(info, registry)),
+            Form::Plain(plain, _) => {
+                let description = plain::description(plain.layout(), &description_of(info, registry));
+                schema(self.type_path(), Encoding::Plain, 1, &description)
+            }
+        };
+        with_promise(schema, Some(info))
     }
 
     fn role(&self) -> Role {
@@ -93,7 +150,11 @@ impl ComponentCodec for ReflectCodec {
         context: &mut EncodeContext,
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
+        let foreign = || EncodeError::Other(format!("is not a `{}`", self.type_path()));
         for value in values {
+            if value.as_any().type_id() != self.type_id() {
+                return Err(foreign());
+            }
             let mut value = clone_value(*value, &self.registration)?;
             let mut mapper = RowMapper {
                 rows: context.entities,
@@ -101,6 +162,13 @@ impl ComponentCodec for ReflectCodec {
                 used: false,
             };
             self.component.map_entities(&mut *value, &mut mapper);
+            if let Form::Plain(plain, _) = &self.form {
+                if mapper.used {
+                    return Err(EncodeError::MapsEntities(self.type_path().to_owned()));
+                }
+                plain.write(&mut *value, out).then_some(()).ok_or_else(foreign)?;
+                continue;
+            }
             if let Some(outside) = mapper.outside {
                 return Err(EncodeError::OutsideEntity(outside));
             }
@@ -110,6 +178,9 @@ impl ComponentCodec for ReflectCodec {
     }
 
     fn decode(&self, data: &[u8], rows: usize, context: &DecodeContext) -> Result<Box<dyn Column>, DecodeError> {
+        if let Form::Plain(plain, plan) = &self.form {
+            return decode_plain(plain, plan, data, rows);
+        }
         let mut values = Vec::with_capacity(rows);
         let mut rest = data;
         let mut decoder = RowDecoder::new(&self.registration, context);
@@ -413,5 +484,6 @@ fn clone_value(value: &dyn Reflect, registration: &TypeRegistration) -> Result<B
 /// The schema of a level's resource of this type.
 #[must_use]
 pub fn resource_schema(info: &'static TypeInfo, registry: &TypeRegistry) -> Schema {
-    schema(info.type_path(), Encoding::Resource, 1, &description_of(info, registry))
+    let schema = schema(info.type_path(), Encoding::Resource, 1, &description_of(info, registry));
+    with_promise(schema, Some(info))
 }

@@ -12,7 +12,7 @@ use bevy_reflect::{GetTypeRegistration, TypeRegistry};
 use seamless_package::Schema;
 
 use super::*;
-use crate::codec::{ComponentCodec, Migrations, ReflectCodec};
+use crate::codec::{CodecRegistry, ComponentCodec, Migrations};
 
 /// A column as an older app cooked it.
 struct OldColumn {
@@ -51,15 +51,25 @@ fn column<C: Component + GetTypeRegistration + Reflect>(values: &[C], rows: &Ent
     types.register::<C>();
     types.register::<bevy_asset::Handle<Mesh>>();
     types.register_type_data::<bevy_asset::Handle<Mesh>, bevy_asset::ReflectHandle>();
-    let registration = types.get(core::any::TypeId::of::<C>()).unwrap();
-    let codec = ReflectCodec::new(registration, Role::ALL).unwrap();
+    let codec = CodecRegistry::default()
+        .component(core::any::TypeId::of::<C>(), &types)
+        .unwrap();
     let values: Vec<&dyn Reflect> = values.iter().map(|value| value as &dyn Reflect).collect();
-    column_of(&codec, &values, rows, &types)
+    column_of(&*codec, &values, rows, &types)
+}
+
+/// An empty package, as an app without any migrations saved it.
+fn old_package(name: &str) -> PackageWriter {
+    let mut writer = PackageWriter::new(name);
+    writer
+        .versions(Codecs::default().read().migrations().versions())
+        .unwrap();
+    writer
 }
 
 /// A package with a level of these columns, each on all `count` entities, whose references all lead to a mesh of its own.
 fn level(app: &App, name: &str, count: u32, columns: &[OldColumn]) -> Vec<u8> {
-    let mut writer = new_package(app, name);
+    let mut writer = old_package(name);
     level_in(&mut writer, app, name, count, columns);
     writer.finish().unwrap()
 }

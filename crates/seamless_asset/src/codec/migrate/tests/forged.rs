@@ -76,6 +76,7 @@ fn texts_that_make_no_sense_are_refused() {
         ("array 3", "is no type"),
         ("map game::Coin\n.key u8\nleaf u8", "a map has a key and a value"),
         ("list game::Coin", "more or less than its `item`"),
+        ("struct game::Purse", "it describes another type"),
     ];
     for (text, message) in cases {
         let error = error_of(forged(text, vec![]).load::<Coin>(&Plan::default()));
@@ -104,7 +105,8 @@ fn types_without_an_end_are_refused() {
         .map(|number| format!("struct t{number}\n.a t{0}\n.b t{0}\n", number + 1))
         .collect();
     let start = Instant::now();
-    assert!(refuse(&(doubling + "struct t100\n"), vec![]).contains("more parts than bytes"));
+    let doubling = format!("struct game::Coin\n.a t0\n{doubling}struct t100\n");
+    assert!(refuse(&doubling, vec![]).contains("more parts than bytes"));
     assert!(refuse("list game::Coin\n.item n\nstruct n", vec![0xff, 0xff, 0xff, 0xff, 0x0f]).contains("more parts"));
     assert!(refuse("array 4000000000000 game::Coin\n.item n\nstruct n", vec![]).contains("more parts"));
     assert!(

@@ -348,7 +348,7 @@ fn a_record_that_is_none_any_more_is_refused() {
     let (kind, error) = refusal(&mut app, "a.pkg");
     assert!(matches!(kind, LoadErrorKind::Decode(DecodeError::SchemaChanged { .. })));
     assert!(
-        error.contains("was: Record version 1") && error.contains("is: Reflect version 1"),
+        error.contains("was: Record version 1") && error.contains("is: Plain version 1"),
         "{error}"
     );
 

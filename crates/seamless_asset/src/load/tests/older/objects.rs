@@ -60,7 +60,7 @@ fn encoded<T: GetTypeRegistration + Typed + Reflect>(value: &T) -> (TypeRegistry
 
 fn weather(app: &App, name: &str) -> Vec<u8> {
     let (types, data) = encoded(&was::Weather { gone: 1, rain: 70 });
-    let mut writer = new_package(app, name);
+    let mut writer = old_package(name);
     let class = writer
         .class(&resource_schema(<was::Weather as Typed>::type_info(), &types))
         .unwrap();
@@ -115,13 +115,13 @@ fn a_resource_is_patched_or_left_out_and_not_split() {
 }
 
 /// A package with a sheet as the older app cooked it.
-fn sheet(app: &App, name: &str, version: u32) -> Vec<u8> {
+fn sheet(name: &str, version: u32) -> Vec<u8> {
     let (types, data) = encoded(&was::Sheet {
         gone: vec!["x".into()],
         size: 200,
     });
     let layout = description_of(<was::Sheet as Typed>::type_info(), &types);
-    let mut writer = new_package(app, name);
+    let mut writer = old_package(name);
     let class = writer
         .class(&schema("game::Sheet", Encoding::Asset, version, &layout))
         .unwrap();
@@ -131,7 +131,7 @@ fn sheet(app: &App, name: &str, version: u32) -> Vec<u8> {
 
 /// A level that imports the sheet of another package, and shows it.
 fn showing(app: &App, name: &str, from: &str) -> Vec<u8> {
-    let mut writer = new_package(app, name);
+    let mut writer = old_package(name);
     writer.import(from, "Sheet", "game::Sheet", Role::ALL).unwrap();
     level_in(&mut writer, app, name, 1, &[]);
     writer.finish().unwrap()
@@ -156,7 +156,7 @@ fn an_asset_that_changed_comes_under_its_new_name() {
         app.init_asset::<is::Page>().cook_by_reflection::<is::Page>();
         app.add_migrations(pages());
     });
-    put(&dir, "s.pkg", sheet(&app, "s.pkg", 1));
+    put(&dir, "s.pkg", sheet("s.pkg", 1));
     put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
     come(&mut app, "a.pkg", &["s.pkg"]);
     let pages = app.world().resource::<Assets<is::Page>>();
@@ -174,7 +174,7 @@ fn an_asset_that_is_dropped_is_not_there() {
         app.init_asset::<is::Page>().cook_by_reflection::<is::Page>();
         app.add_migrations(pages().entry("no pages").drop_type("game::Page"));
     });
-    put(&dir, "s.pkg", sheet(&app, "s.pkg", 1));
+    put(&dir, "s.pkg", sheet("s.pkg", 1));
     put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
     come(&mut app, "a.pkg", &["s.pkg"]);
     assert!(app.world().resource::<Assets<is::Page>>().is_empty());
@@ -222,12 +222,12 @@ fn an_asset_codec_reads_its_older_version() {
                 .rename_type("game::Sheet", "game::Page"),
         );
     });
-    put(&dir, "s.pkg", sheet(&app, "s.pkg", 1));
+    put(&dir, "s.pkg", sheet("s.pkg", 1));
     put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
     come(&mut app, "a.pkg", &["s.pkg"]);
     let pages = app.world().resource::<Assets<is::Page>>();
     assert!(pages.iter().all(|(_, page)| page.title == "of version 1") && pages.len() == 1);
-    put(&dir, "t.pkg", sheet(&app, "t.pkg", 3));
+    put(&dir, "t.pkg", sheet("t.pkg", 3));
     put(&dir, "b.pkg", showing(&app, "b.pkg", "t.pkg"));
     let id = load(&mut app, "b.pkg", &["t.pkg"]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
@@ -293,7 +293,7 @@ fn a_codec_with_another_layout_is_refused() {
                 .rename_type("game::Sheet", "game::Page"),
         );
     });
-    put(&dir, "s.pkg", sheet(&app, "s.pkg", 2));
+    put(&dir, "s.pkg", sheet("s.pkg", 2));
     put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
     let id = load(&mut app, "a.pkg", &["s.pkg"]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
@@ -336,7 +336,9 @@ fn a_handle_in_a_component_follows_its_assets_name() {
     types.register::<old::Reads>();
     types.register::<Handle<old::Sheet>>();
     types.register_type_data::<Handle<old::Sheet>, bevy_asset::ReflectHandle>();
-    let codec = ReflectCodec::new(types.get(core::any::TypeId::of::<old::Reads>()).unwrap(), Role::ALL).unwrap();
+    let codec =
+        crate::codec::ReflectCodec::by_field(types.get(core::any::TypeId::of::<old::Reads>()).unwrap(), Role::ALL)
+            .unwrap();
     let reads = old::Reads(Some(Handle::Uuid(uuid, core::marker::PhantomData)));
     let column = column_of(&codec, &[&reads], &EntityRows::default(), &types);
     put(&dir, "a.pkg", level(&app, "a.pkg", 1, &[column]));
