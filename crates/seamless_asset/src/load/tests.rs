@@ -28,7 +28,7 @@ use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
 use seamless_package::{Codec, Cursor, NewExport, ObjectId, ObjectRef, PackageWriter, Role};
 
-use build::{chain, mesh_object, new_export, new_package, shared_package};
+use build::{chain, mesh_object, new_export, new_package, old_package, shared_package};
 
 use super::{InstanceEvent, InstanceId, InstanceRequest, LoadState, Streamer, Verify};
 use crate::{

@@ -15,7 +15,9 @@ pub(super) use column::{Plan, decode_plain, plan_for};
 pub use detect::PlainType;
 pub(super) use detect::PlainTypes;
 pub use number::{Number, NumberKind};
-pub(super) use text::{description, parts_of};
+pub(super) use text::description;
+#[cfg(feature = "migrations")]
+pub(super) use text::parts_of;
 
 #[cfg(feature = "migrations")]
 use super::DecodeError;

@@ -10,6 +10,15 @@ pub(super) fn new_package(app: &App, name: &str) -> PackageWriter {
     writer
 }
 
+/// An empty package, as an app without any migrations saved it.
+pub(super) fn old_package(name: &str) -> PackageWriter {
+    let mut writer = PackageWriter::new(name);
+    writer
+        .versions(Codecs::default().read().migrations().versions())
+        .unwrap();
+    writer
+}
+
 /// A chain of `count` entities, each the child of the one before, each liking the next, with a mesh of the package.
 pub(super) fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
     let mut source = World::new();

@@ -58,15 +58,6 @@ fn column<C: Component + GetTypeRegistration + Reflect>(values: &[C], rows: &Ent
     column_of(&*codec, &values, rows, &types)
 }
 
-/// An empty package, as an app without any migrations saved it.
-fn old_package(name: &str) -> PackageWriter {
-    let mut writer = PackageWriter::new(name);
-    writer
-        .versions(Codecs::default().read().migrations().versions())
-        .unwrap();
-    writer
-}
-
 /// A package with a level of these columns, each on all `count` entities, whose references all lead to a mesh of its own.
 fn level(app: &App, name: &str, count: u32, columns: &[OldColumn]) -> Vec<u8> {
     let mut writer = old_package(name);
@@ -99,7 +90,6 @@ fn level_in(writer: &mut PackageWriter, app: &App, name: &str, count: u32, colum
 }
 
 /// Loads a level, and waits until it is there.
-#[cfg(feature = "migrations")]
 fn come(app: &mut App, package: &str, dependencies: &[&str]) {
     let id = load(app, package, dependencies);
     run_until(app, |world| {
@@ -127,7 +117,6 @@ fn refusal(app: &mut App, package: &str) -> (LoadErrorKind, String) {
 }
 
 /// What the components of a type are, by value.
-#[cfg(feature = "migrations")]
 fn all<C: Component + Clone + PartialOrd>(app: &mut App) -> Vec<C> {
     let world = app.world_mut();
     let mut found: Vec<C> = world.query::<&C>().iter(world).cloned().collect();

@@ -89,7 +89,7 @@ fn column<C: Component + Reflect>(app: &App, count: u32, make: fn(u32) -> C) -> 
 
 /// A level of `count` entities with these columns.
 fn level(name: &str, count: u32, columns: &[(Schema, Vec<u8>)]) -> Vec<u8> {
-    let mut writer = PackageWriter::new(name);
+    let mut writer = old_package(name);
     let columns: Vec<_> = columns
         .iter()
         .map(|(schema, data)| (writer.class(schema).unwrap().index() as u32, Role::ALL, data.as_slice()))
