@@ -60,7 +60,11 @@ pub mod prelude {
     pub use crate::SeamlessMinimalPlugins;
     #[cfg(feature = "render")]
     pub use crate::SeamlessPlugins;
-    pub use seamless_asset::{SeamlessAssetApp, StreamingSettings, StreamingStats, placed_row};
+    pub use seamless_asset::codec::Migrations;
+    pub use seamless_asset::{
+        BlockingLoads, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, SeamlessAssetApp, Streamer, StreamingSettings,
+        StreamingStats, placed_row,
+    };
     pub use seamless_level::*;
     #[cfg(feature = "render")]
     pub use seamless_render::SeamlessRenderApp;

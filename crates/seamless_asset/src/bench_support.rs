@@ -14,6 +14,9 @@ use super::{
 };
 use crate::{EntityPool, Linker, Linkers, LiveObjectsResource, LoadError, LoadErrorKind, codec::Codecs, reveal};
 
+/// Whether this build can migrate. A bench cannot tell by a feature of its own what others turn on.
+pub const HAS_MIGRATIONS: bool = cfg!(feature = "migrations");
+
 /// What the pipeline's tasks share with the app.
 pub struct Services(LoadServices);
 

@@ -8,6 +8,7 @@ use bevy_asset::{
     Asset, AssetApp, AssetPath, AssetPlugin, Assets, Handle, LoadFromPath, RenderAssetUsages, UntypedHandle,
 };
 use bevy_camera::CameraPlugin;
+use bevy_ecs::world::World;
 use bevy_mesh::{Indices, Mesh, MeshPlugin, PrimitiveTopology};
 use bevy_pbr::{MeshMaterial3d, StandardMaterial};
 use bevy_reflect::TypePath;
@@ -16,6 +17,7 @@ use bevy_world_serialization::WorldSerializationPlugin;
 use cpu_time::ThreadTime;
 use seamless_asset::{
     LiveObjectsResource, SeamlessAssetPlugin,
+    codec::Codecs,
     package::{ObjectId, ObjectRef, PackageWriter, Role, WriteError},
 };
 use seamless_render::SeamlessRenderPlugin;
@@ -81,6 +83,16 @@ fn register_types(app: &mut App) {
         .register_type::<ChildOf>()
         .register_type::<Children>()
         .register_type::<Crate>();
+}
+
+/// An empty package, at the latest versions of the app's types.
+pub fn writer(world: &World, package: &str) -> PackageWriter {
+    let mut writer = PackageWriter::new(package);
+    let codecs = world.resource::<Codecs>().read();
+    writer
+        .versions(codecs.migrations().versions())
+        .expect("an app's lists have different ids");
+    writer
 }
 
 /// The shared assets: live, with one handle each.

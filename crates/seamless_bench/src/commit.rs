@@ -37,7 +37,7 @@ pub fn run(name: &'static str, entities: usize, plugins: Plugins, samples: Optio
     result.row(
         name,
         "ns/entity",
-        "DynamicWorld::write_to_world",
+        Some("DynamicWorld::write_to_world"),
         Some("spawn_empty_at + typed insert"),
         targets,
     )

@@ -45,5 +45,5 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Row {
         aim: 60.0,
         of_limit: None,
     };
-    result.row(name, "ns/entity", "DynamicWorld from RON", None, targets)
+    result.row(name, "ns/entity", Some("DynamicWorld from RON"), None, targets)
 }

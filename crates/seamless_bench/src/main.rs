@@ -1,22 +1,28 @@
 //! `seamless_bench`: bevy_seamless, what a Bevy user would pick instead, and the engine's limit, side by side.
 //!
 //! ```text
-//! cargo run --release -p seamless_bench -- [--filter NAME] [--json FILE]
+//! cargo run --release -p seamless_bench -- [--filter NAME] [--json FILE] [--limit-from FILE]
 //! ```
 //!
 //! Every row measures the same data in the same run. Samples are interleaved (ours, peer, limit, ours, …), a row holds
 //! their medians, and `spread` is the distance between the 10th and the 90th percentile of our samples, divided by their
 //! median. Times per entity are CPU time of the measuring thread, so that other programs on the machine do not count;
-//! [`flight`] measures wall time, because a hitch is one.
+//! [`flight`] measures wall time, because a hitch is one, and [`package_link`] does, because Bevy loads on many threads.
 
 mod app;
 mod bed;
 mod commit;
 mod flight;
+mod level;
 mod load_cpu;
+mod migrate_latest;
+mod netref;
+mod package_link;
+mod package_open;
 mod read_bulk;
 mod row;
 mod scene;
+mod stones;
 mod unload;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -34,6 +40,9 @@ struct Options {
     /// Writes the rows to this file, as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Takes the limit of `migrate_latest` from this file: the `--json` of a build with `--no-default-features`.
+    #[arg(long)]
+    limit_from: Option<PathBuf>,
     /// Repetitions of each measurement; the default of each row if left out.
     #[arg(long)]
     samples: Option<usize>,
@@ -42,7 +51,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 10] = [
+const BENCHES: [Bench; 16] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -67,7 +76,17 @@ const BENCHES: [Bench; 10] = [
     ("level_unload/2000_oldest_of_8", |samples| {
         unload::run("level_unload/2000_oldest_of_8", 2000, 8, samples)
     }),
+    ("package_open", package_open::run),
     ("package_read_bulk", read_bulk::run),
+    ("package_link", |samples| {
+        package_link::run(package_link::Peer::Labels, samples)
+    }),
+    ("package_link/whole_files", |samples| {
+        package_link::run(package_link::Peer::WholeFiles, samples)
+    }),
+    (migrate_latest::NAME, migrate_latest::run),
+    ("netref_encode/bytes", netref::bytes),
+    ("netref_encode/ns", netref::ns),
     ("flight_hitch", flight::run),
 ];
 
@@ -83,6 +102,12 @@ fn main() -> ExitCode {
             eprintln!("measuring {name} …");
             rows.push(bench(options.samples));
         }
+    }
+    if let Some(path) = options.limit_from
+        && let Err(error) = migrate_latest::take_limit(&mut rows, &path)
+    {
+        eprintln!("error: {}: {error}", path.display());
+        return ExitCode::FAILURE;
     }
     println!("{}", table(&rows));
     let Some(path) = options.json else {

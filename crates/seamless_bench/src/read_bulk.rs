@@ -11,16 +11,12 @@ use bevy_world_serialization::{
     DynamicWorld, DynamicWorldBuilder,
     serde::{DynamicWorldSerializer, WorldDeserializer},
 };
-use seamless_asset::{
-    bench_support::Services,
-    codec::{Codecs, EncodeContext, Encoding, EntityRows, schema},
-    level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder},
-    package::{Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role},
-};
+use seamless_asset::{bench_support::Services, codec::Encoding};
 use serde::de::DeserializeSeed;
 
 use crate::{
-    app::{Plugins, app, cpu_ns},
+    app::{Plugins, app, cpu_ns, writer},
+    level::level,
     row::{Row, Samples, Targets},
 };
 
@@ -51,7 +47,7 @@ struct Track {
 /// What physics knows of a thing.
 #[derive(Component, Reflect, Clone)]
 #[reflect(Component)]
-struct Body {
+pub struct Body {
     rotation: Quat,
     position: Vec3,
     mass: f32,
@@ -71,28 +67,39 @@ struct Samples32 {
 
 type Thing = (Pose, Track, Body, Samples32);
 
+fn number(row: usize, index: usize) -> f32 {
+    (row * 31 + index) as f32 * 0.25
+}
+
+fn vector(row: usize, index: usize) -> Vec3 {
+    Vec3::new(number(row, index), number(row, index + 1), number(row, index + 2))
+}
+
+/// A body that differs from those of other rows.
+pub fn body(row: usize) -> Body {
+    Body {
+        rotation: Quat::from_rotation_y(number(row, 0)),
+        position: vector(row, 1),
+        mass: number(row, 4),
+        velocity: vector(row, 5),
+        drag: number(row, 8),
+        spin: vector(row, 9),
+        age: number(row, 12),
+    }
+}
+
 fn thing(row: usize) -> Thing {
-    let number = |index: usize| (row * 31 + index) as f32 * 0.25;
-    let vector = |index: usize| Vec3::new(number(index), number(index + 1), number(index + 2));
     (
         Pose {
-            bones: core::array::from_fn(|bone| Mat4::from_translation(vector(bone))),
+            bones: core::array::from_fn(|bone| Mat4::from_translation(vector(row, bone))),
         },
         Track {
-            points: core::array::from_fn(|point| vector(point).extend(1.0)),
+            points: core::array::from_fn(|point| vector(row, point).extend(1.0)),
         },
-        Body {
-            rotation: Quat::from_rotation_y(number(0)),
-            position: vector(1),
-            mass: number(4),
-            velocity: vector(5),
-            drag: number(8),
-            spin: vector(9),
-            age: number(12),
-        },
+        body(row),
         Samples32 {
             ids: core::array::from_fn(|index| (row * 16 + index) as u64),
-            values: core::array::from_fn(number),
+            values: core::array::from_fn(|index| number(row, index)),
         },
     )
 }
@@ -139,7 +146,7 @@ pub fn run(samples: Option<usize>) -> Row {
     let row = result.row(
         "package_read_bulk",
         "GB/s",
-        "DynamicWorld from postcard",
+        Some("DynamicWorld from postcard"),
         Some("memcpy into fresh memory"),
         targets,
     );
@@ -148,55 +155,21 @@ pub fn run(samples: Option<usize>) -> Row {
 
 /// A level of things, and nothing else; not compressed.
 fn package(app: &App) -> Vec<u8> {
-    let registry = app.world().resource::<AppTypeRegistry>().read();
-    let codecs = app.world().resource::<Codecs>().read();
     let things: Vec<Thing> = (0..ENTITIES).map(thing).collect();
-    let mut writer = PackageWriter::new(LEVEL);
-    let rows = EntityRows::default();
-    let mut context = EncodeContext::new(&registry, &rows);
-    let mut column = |values: Vec<&dyn Reflect>| {
-        let codec = codecs
-            .component(values[0].as_any().type_id(), &registry)
-            .expect("the type is registered");
-        let schema = codec.schema(&registry);
-        assert_eq!(schema.encoding, Encoding::Plain as u8, "{}", schema.type_path);
-        let class = writer.class(&schema).expect("one schema for a type").index() as u32;
-        let mut data = Vec::new();
-        codec
-            .encode(&values, &mut context, &mut data)
-            .expect("they are numbers");
-        (class, data)
-    };
-    let columns = [
-        column(things.iter().map(|thing| &thing.0 as &dyn Reflect).collect()),
-        column(things.iter().map(|thing| &thing.1 as &dyn Reflect).collect()),
-        column(things.iter().map(|thing| &thing.2 as &dyn Reflect).collect()),
-        column(things.iter().map(|thing| &thing.3 as &dyn Reflect).collect()),
-    ];
-    let sizes = columns.each_ref().map(|(_, data)| data.len());
-    assert_eq!(sizes, COLUMNS, "what is counted is what is there");
-    let ids = (0..ENTITIES)
-        .map(|row| ObjectId::new(LEVEL, &row.to_string()))
-        .collect();
-    let mut level = LevelBuilder::new(ids, (0..ENTITIES as u32).collect());
-    level.group(
-        ENTITIES as u32,
-        columns.iter().map(|(class, data)| (*class, Role::ALL, data.as_slice())),
+    let mut writer = writer(app.world(), LEVEL);
+    let columns = level(
+        &mut writer,
+        app.world(),
+        LEVEL,
+        &[
+            things.iter().map(|thing| &thing.0 as &dyn Reflect).collect(),
+            things.iter().map(|thing| &thing.1 as &dyn Reflect).collect(),
+            things.iter().map(|thing| &thing.2 as &dyn Reflect).collect(),
+            things.iter().map(|thing| &thing.3 as &dyn Reflect).collect(),
+        ],
     );
-    let class = writer
-        .class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table"))
-        .expect("a new class");
-    let export = NewExport {
-        name: LEVEL_EXPORT,
-        class,
-        outer: ObjectRef::NONE,
-        role: Role::ALL,
-        data: level.finish(),
-        refs: Vec::new(),
-        bulk: Vec::new(),
-        codec: Codec::None,
-    };
-    writer.export(export).expect("a new object");
+    let expected = COLUMNS.map(|size| (Encoding::Plain as u8, size));
+    assert_eq!(columns, expected, "what is counted is what is there");
     writer.finish().expect("the package is within the limits")
 }
 

@@ -63,7 +63,7 @@ impl Samples {
         mut self,
         name: &'static str,
         unit: &'static str,
-        peer_name: &'static str,
+        peer_name: Option<&'static str>,
         limit_name: Option<&'static str>,
         targets: Targets,
     ) -> Row {
@@ -74,7 +74,7 @@ impl Samples {
             unit,
             higher_is_better: false,
             ours,
-            peer_name: Some(peer_name),
+            peer_name,
             peer: (!self.peer.is_empty()).then(|| quantile(&mut self.peer, 0.5)),
             limit_name,
             limit: (!self.limit.is_empty()).then(|| quantile(&mut self.limit, 0.5)),
@@ -140,7 +140,10 @@ pub fn table(rows: &[Row]) -> String {
             _ if ratio >= targets.first => "first",
             _ => "below",
         });
-        let goal = format!("{}× / {}× {verdict}", targets.first, targets.aim);
+        let goal = match row.peer_name {
+            Some(_) => format!("{}× / {}× {verdict}", targets.first, targets.aim),
+            None => "-".to_owned(),
+        };
         let near = row.near();
         let _ = writeln!(
             text,

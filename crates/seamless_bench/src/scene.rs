@@ -23,7 +23,7 @@ use seamless_asset::{
     package::{Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role},
 };
 
-use crate::app::{Kit, MATERIALS, MESHES};
+use crate::app::{Kit, MATERIALS, MESHES, writer};
 
 /// A game's own component, without a codec: it goes through reflection.
 #[derive(Component, Reflect, Clone, Debug, PartialEq)]
@@ -128,7 +128,8 @@ impl Scene {
     }
 }
 
-fn crate_number(row: usize, next: Entity) -> Crate {
+/// A crate that differs from those of other rows.
+pub fn crate_number(row: usize, next: Entity) -> Crate {
     let lock = if row.is_multiple_of(3) {
         Lock::Open
     } else {
@@ -335,7 +336,7 @@ impl SourceWorld {
 pub fn package(world: &World, scene: &Scene, kit: &Kit, name: &str) -> Vec<u8> {
     let registry = world.resource::<AppTypeRegistry>().read();
     let codecs = world.resource::<seamless_asset::codec::Codecs>().read();
-    let mut writer = PackageWriter::new(name);
+    let mut writer = writer(world, name);
     SourceWorld::new(scene, kit).level(&registry, &codecs, &mut writer, name, &mut |writer, handle| {
         kit.import(writer, handle)
             .expect("a new import")

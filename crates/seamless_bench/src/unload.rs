@@ -40,5 +40,5 @@ pub fn run(name: &'static str, entities: usize, live: usize, samples: Option<usi
         aim: 1.5,
         of_limit: None,
     };
-    result.row(name, "ns/entity", "despawn of the root", None, targets)
+    result.row(name, "ns/entity", Some("despawn of the root"), None, targets)
 }

@@ -123,8 +123,19 @@ impl CookApp {
             Err(errors) => return Err(failed(report, errors, start)),
         };
         let world_path = world_file.display().to_string();
-        write::write_world(&plan, &world_path, levels, store, &packages, out, progress, &mut report)
-            .map_err(|error| error.into_cook_error(&mut report, start))?;
+        let versions = app.world().resource::<Codecs>().read().migrations().versions().to_vec();
+        write::write_world(
+            &plan,
+            &world_path,
+            levels,
+            store,
+            &packages,
+            &versions,
+            out,
+            progress,
+            &mut report,
+        )
+        .map_err(|error| error.into_cook_error(&mut report, start))?;
         report.seconds = start.elapsed().as_secs_f64();
         Ok(report)
     }

@@ -38,6 +38,7 @@ impl AssetKey {
 }
 
 /// An asset as bytes.
+#[derive(Clone)]
 pub(crate) struct EncodedObject {
     pub schema: Schema,
     pub role: Role,

@@ -235,6 +235,14 @@ fn print_package(info: &PackageInfo, text: &mut String) {
         info.content_hash,
         info.names,
     );
+    for list in &info.versions {
+        let last = list.entries.last().map_or("none", String::as_str);
+        *text += &format!(
+            "versions: {} at {}, the last is `{last}`\n",
+            list.label,
+            list.entries.len()
+        );
+    }
     *text += &format!("\nimports: {}\n", info.imports.len());
     for import in &info.imports {
         *text += &format!(
@@ -255,6 +263,9 @@ fn print_package(info: &PackageInfo, text: &mut String) {
         );
         for bulk in &export.bulk_bytes {
             *text += &format!(", bulk {}", size(*bulk));
+        }
+        if let Some(origin) = &export.copied_from {
+            *text += &format!(", a copy from {origin}");
         }
         text.push('\n');
         for reference in &export.refs {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use seamless_asset::codec::DecodeError;
 use seamless_asset::level_data::{LEVEL_CLASS, LevelTable};
 use seamless_level::{ManifestError, ManifestLimits, WorldManifest};
-use seamless_package::{Limits, Package, PackageError, RefTarget};
+use seamless_package::{Limits, Package, PackageError, RefTarget, StoredVersions};
 use serde::Serialize;
 
 use crate::write::MANIFEST_EXTENSION;
@@ -66,12 +66,25 @@ pub struct PackageInfo {
     pub names: u32,
     /// Bytes of the summary and the tables, which are read to open it.
     pub header_bytes: u64,
+    /// The versions that it was saved with, by list.
+    pub versions: Vec<VersionInfo>,
     /// The objects of other packages that it refers to.
     pub imports: Vec<ImportInfo>,
     /// Its objects, classes included.
     pub exports: Vec<ExportInfo>,
     /// Its level table, if it is a level's package.
     pub level: Option<LevelInfo>,
+}
+
+/// A list of versions.
+#[derive(Debug, Serialize)]
+pub struct VersionInfo {
+    /// Whose list it is.
+    pub label: String,
+    /// The list's UUID.
+    pub id: String,
+    /// The names of its entries when the package was saved, oldest first.
+    pub entries: Vec<String>,
 }
 
 /// One entry of the import table.
@@ -92,6 +105,8 @@ pub struct ImportInfo {
 pub struct ExportInfo {
     /// The object's name.
     pub name: String,
+    /// The package that it is a copy from, if it is one.
+    pub copied_from: Option<String>,
     /// Its type; `class` if it is a class itself.
     pub class: String,
     /// Its id.
@@ -162,6 +177,7 @@ pub fn inspect(path: &Path) -> Result<PackageInfo, InspectError> {
         content_hash: format!("{:016x}", summary.content_hash),
         names: summary.name_count,
         header_bytes: summary.header_len(),
+        versions: package.version_lists().map(|list| version_info(&list)).collect(),
         imports: (0..package.imports().len())
             .map(|index| import_info(&package, index))
             .collect(),
@@ -170,6 +186,14 @@ pub fn inspect(path: &Path) -> Result<PackageInfo, InspectError> {
             .collect(),
         level: level_info(&package, &bytes, path)?,
     })
+}
+
+fn version_info(list: &StoredVersions) -> VersionInfo {
+    VersionInfo {
+        label: list.label().to_owned(),
+        id: list.id().to_string(),
+        entries: list.entries().map(str::to_owned).collect(),
+    }
 }
 
 fn import_info(package: &Package, index: usize) -> ImportInfo {
@@ -201,6 +225,7 @@ fn export_info(package: &Package, index: usize) -> ExportInfo {
     });
     ExportInfo {
         name: package.export_name(index).unwrap_or_default().to_owned(),
+        copied_from: package.origin_of(index).map(|origin| origin.package.to_owned()),
         class: class.to_owned(),
         id: export.map(|export| export.object_id.to_string()).unwrap_or_default(),
         role: export.map(|export| export.role.to_string()).unwrap_or_default(),

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use seamless_level::{ManifestLimits, WorldManifest};
+use seamless_package::{Limits, Package, PackageError, VersionList, VersionMismatch, check_all};
 
 use crate::plan::WorldPlan;
 use crate::report::CookError;
@@ -101,6 +102,26 @@ pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &P
                 world: other.name,
             }));
         }
+    }
+    Ok(())
+}
+
+/// Refuses to overwrite packages that a newer build saved: what it added to them would be lost.
+pub(crate) fn refuse_newer(packages: &[PackagePlan], versions: &[VersionList], out: &Path) -> Result<(), Stop> {
+    for package in packages {
+        let path = out.join(&package.file);
+        let Ok(bytes) = fs::read(&path) else { continue };
+        let why = match Package::parse(&bytes, &Limits::default()) {
+            Err(error @ PackageError::UnsupportedVersion { found, supported }) if found > supported => {
+                error.to_string()
+            }
+            Ok(old) => match check_all(&old, versions) {
+                Err(error @ VersionMismatch::Newer { .. }) => error.to_string(),
+                _ => continue,
+            },
+            Err(_) => continue,
+        };
+        return Err(Stop::Cook(CookError::NewerPackage { path, why }));
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ pub(crate) struct PlannedLevel {
     pub rotation: [f32; 4],
     pub scale: [f32; 3],
     pub always_loaded: bool,
+    pub seek_free: bool,
 }
 
 /// A world that can be cooked.
@@ -179,6 +180,7 @@ impl Checker<'_> {
             rotation: unit(level.rotation),
             scale: level.scale,
             always_loaded: level.always_loaded,
+            seek_free: level.seek_free,
         };
         Some((level, path))
     }

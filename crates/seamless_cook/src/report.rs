@@ -108,6 +108,14 @@ pub enum CookError {
         /// The other world.
         world: String,
     },
+    /// The output directory holds a package that a newer build saved.
+    #[error("{} was saved by a newer build and is not overwritten: {why}; or cook into another directory", path.display())]
+    NewerPackage {
+        /// The package's file.
+        path: PathBuf,
+        /// What is newer in it.
+        why: String,
+    },
 }
 
 impl CookError {

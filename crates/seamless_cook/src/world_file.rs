@@ -43,6 +43,10 @@ pub struct LevelSource {
     /// Whether it is loaded wherever the streaming sources are.
     #[serde(default)]
     pub always_loaded: bool,
+    /// Whether the level's package holds copies of all shared assets that the level needs, so that it is read from one file without
+    /// a seek. It takes more room on the disk, and none in memory: what is live already is not loaded again.
+    #[serde(default)]
+    pub seek_free: bool,
 }
 
 fn identity() -> [f32; 4] {

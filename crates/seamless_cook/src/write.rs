@@ -1,5 +1,7 @@
 //! Writes packages and manifest: aside first, then all renamed, the manifest last. See [`write_world`].
 
+mod seek_free;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -9,16 +11,21 @@ use seamless_asset::codec::{Encoding, schema};
 use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
 use seamless_level::{LevelEntry, MANIFEST_FORMAT, VolumeEntry, WorldManifest};
 use seamless_package::{
-    ClassIndex, Codec, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError,
+    ClassIndex, Codec, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, VersionList, WriteError,
 };
 
 use crate::assets::{AssetKey, AssetStore, EncodedObject};
 use crate::bounds;
 use crate::level::EncodedLevel;
-use crate::output::{Pending, failed, refuse_foreign, stale_packages};
+use crate::output::{Pending, failed, refuse_foreign, refuse_newer, stale_packages};
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
 use crate::share::PackagePlan;
+
+use self::seek_free::Copies;
+
+/// How data is stored where it saves enough.
+const CODEC: Codec = Codec::Lz4;
 
 /// The ending of manifests.
 pub(crate) const MANIFEST_EXTENSION: &str = "seamless";
@@ -55,6 +62,7 @@ struct Layout<'a> {
     names: Names,
     /// Type path and role of each asset; stays when its bytes are gone.
     types: BTreeMap<AssetKey, (String, Role)>,
+    versions: &'a [VersionList],
 }
 
 /// Writes the world into `out`, and completes the report.
@@ -64,12 +72,14 @@ pub(crate) fn write_world(
     levels: Vec<EncodedLevel>,
     mut store: AssetStore,
     packages: &[PackagePlan],
+    versions: &[VersionList],
     out: &Path,
     progress: &dyn Progress,
     report: &mut CookReport,
 ) -> Result<(), Stop> {
     fs::create_dir_all(out).map_err(|source| failed(out, source))?;
     refuse_foreign(plan, packages, out)?;
+    refuse_newer(packages, versions, out)?;
     let manifest_path = out.join(format!("{}.{MANIFEST_EXTENSION}", plan.name));
     let stale = stale_packages(&manifest_path, packages);
     let layout = Layout {
@@ -80,7 +90,10 @@ pub(crate) fn write_world(
             .iter()
             .map(|(key, object)| (key.clone(), (object.schema.type_path.clone(), object.role)))
             .collect(),
+        versions,
     };
+    let takes_copies = plan.levels.iter().any(|level| level.seek_free);
+    let mut copies = Copies::default();
     progress.begin(Stage::Write, packages.len() as u64 + 1);
     let mut pending = Pending::default();
     let mut entries = Vec::new();
@@ -99,9 +112,14 @@ pub(crate) fn write_world(
                 error.to_string(),
             ))
         };
+        let kept = (takes_copies && package.level.is_none()).then(|| Copies::of(package, &store));
+        let copies_for = level.as_ref().filter(|(level, _)| level.seek_free).map(|_| &copies);
         let bytes = writer
-            .build(package, level.as_ref().map(|(_, level)| level), &mut store)
+            .build(package, level.as_ref().map(|(_, level)| level), &mut store, copies_for)
             .map_err(content)?;
+        if let Some(kept) = kept {
+            copies.add(kept, &bytes, &layout.names).map_err(content)?;
+        }
         pending.write(out.join(&package.file), &bytes)?;
         report.packages.push(PackageReport {
             file: package.file.clone(),
@@ -268,7 +286,9 @@ impl<'a> Writer<'a> {
         package: &PackagePlan,
         level: Option<&EncodedLevel>,
         store: &mut AssetStore,
+        copies: Option<&Copies>,
     ) -> Result<Vec<u8>, WriteError> {
+        self.writer.versions(self.layout.versions)?;
         let schema = schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level");
         let assets: Vec<(&AssetKey, EncodedObject)> = package
             .assets
@@ -279,6 +299,13 @@ impl<'a> Writer<'a> {
             .iter()
             .map(|(_, asset)| (asset.schema.type_path.as_str(), &asset.schema))
             .collect();
+        let copied = copies
+            .zip(level)
+            .map(|(copies, level)| (copies, copies.needed(level, &assets)));
+        if let Some((copies, keys)) = &copied {
+            let of_copies = keys.iter().filter_map(|key| copies.schema(key));
+            schemas.extend(of_copies.map(|schema| (schema.type_path.as_str(), schema)));
+        }
         if let Some(level) = level {
             let columns = level.groups.iter().flat_map(|group| &group.columns);
             schemas.extend(columns.map(|column| (column.schema.type_path.as_str(), &*column.schema)));
@@ -298,6 +325,9 @@ impl<'a> Writer<'a> {
         }
         if let Some(level) = level {
             self.level(level, &package.file)?;
+        }
+        if let Some((copies, keys)) = copied {
+            self.copy(copies, &keys)?;
         }
         core::mem::replace(&mut self.writer, PackageWriter::new("")).finish()
     }
@@ -326,7 +356,7 @@ impl<'a> Writer<'a> {
             data: asset.data,
             refs,
             bulk: asset.bulk.into_iter().map(NewBulk::Inline).collect(),
-            codec: Codec::Lz4,
+            codec: CODEC,
         };
         let reference = self.writer.export(export)?;
         self.exported.insert(key.clone(), reference);
@@ -365,7 +395,7 @@ impl<'a> Writer<'a> {
                 data: resource.data.clone(),
                 refs,
                 bulk: Vec::new(),
-                codec: Codec::Lz4,
+                codec: CODEC,
             })?;
         }
         let ids = entity_ids(level, file)?;
@@ -387,7 +417,7 @@ impl<'a> Writer<'a> {
             data: builder.finish(),
             refs,
             bulk: Vec::new(),
-            codec: Codec::Lz4,
+            codec: CODEC,
         })?;
         Ok(())
     }

@@ -82,7 +82,13 @@ pub fn run(samples: Option<usize>) -> Row {
         aim: 15.0,
         of_limit: None,
     };
-    let mut row = result.row("flight_hitch", "ms", "WorldAssetRoot, levels in memory", None, targets);
+    let mut row = result.row(
+        "flight_hitch",
+        "ms",
+        Some("WorldAssetRoot, levels in memory"),
+        None,
+        targets,
+    );
     row.note = note;
     row
 }

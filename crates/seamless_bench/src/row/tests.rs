@@ -21,7 +21,7 @@ fn a_row_has_medians_and_nulls() {
     let row = samples.row(
         "a/b",
         "ns/entity",
-        "Bevy",
+        Some("Bevy"),
         None,
         Targets {
             first: 2.0,
@@ -66,7 +66,7 @@ fn of_a_rate_the_larger_is_the_better() {
             of_limit: Some(0.5),
         };
         samples
-            .row("a", "GB/s", "Bevy", Some("memcpy"), targets)
+            .row("a", "GB/s", Some("Bevy"), Some("memcpy"), targets)
             .higher_is_better()
     };
     assert!(row(6.0).higher_is_better);

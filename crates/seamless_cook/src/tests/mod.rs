@@ -4,7 +4,9 @@ mod cook;
 mod hierarchy;
 mod own_types;
 mod plan;
+mod seek_free;
 mod share;
+mod versions;
 
 use std::path::{Path, PathBuf};
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::*;
 
 #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+#[reflect(no_auto_register)]
 #[type_path = "game"]
 struct Coin {
     value: u32,
@@ -27,6 +28,7 @@ fn refuse(description: &str, data: Vec<u8>) -> String {
 #[test]
 fn a_description_is_text_that_is_read_back() {
     #[derive(Reflect, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     struct Every {
         a: (u8, Option<Coin>),
@@ -37,6 +39,7 @@ fn a_description_is_text_that_is_read_back() {
         f: bevy_math::Vec3,
     }
     #[derive(Reflect, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     enum Tree {
         #[default]
@@ -137,9 +140,11 @@ fn bytes_that_are_left_over_or_missing_are_refused() {
 #[test]
 fn keys_without_a_hash_do_not_panic() {
     #[derive(Reflect, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     struct Key(u8);
     #[derive(Reflect, Default, Debug)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     struct Table(std::collections::BTreeMap<Key, u8>, Key);
     let mut cooked = cook(&Table::default());
@@ -155,6 +160,7 @@ fn keys_without_a_hash_do_not_panic() {
 #[test]
 fn handles_that_lead_nowhere_are_refused() {
     #[derive(Reflect, Default, Debug)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     struct Plays(Handle<Sound>);
     let mut cooked = cook(&Plays::default());

@@ -11,6 +11,7 @@ mod was {
     use super::*;
 
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Widget {
         pub gone: String,
@@ -29,16 +30,19 @@ mod was {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Gone {
         pub a: Vec<(u32, String)>,
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Part(pub u16, pub f32);
 
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub enum State {
         Idle,
@@ -53,6 +57,7 @@ mod is {
     /// Fields in another order, one gone, two new ones.
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
     #[reflect(Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Widget {
         pub sound: Handle<Sound>,
@@ -71,6 +76,7 @@ mod is {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Limit(pub u32);
 
@@ -81,10 +87,12 @@ mod is {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Part(pub u32, pub f64);
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub enum State {
         Says {
@@ -167,6 +175,7 @@ macro_rules! coins {
             #[allow(unused_imports, reason = "not every coin needs all")]
             use super::*;
             #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+            #[reflect(no_auto_register)]
             #[type_path = "game"]
             $was
         }
@@ -174,6 +183,7 @@ macro_rules! coins {
             #[allow(unused_imports, reason = "not every coin needs all")]
             use super::*;
             #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+            #[reflect(no_auto_register)]
             #[type_path = "game"]
             $is
         }
@@ -297,11 +307,13 @@ fn another_struct_in_the_same_place_is_no_match() {
     mod was {
         use super::*;
         #[derive(Reflect, Default)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Purse {
             pub coin: Penny,
         }
         #[derive(Reflect, Default)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Penny {
             pub value: u8,
@@ -310,12 +322,14 @@ fn another_struct_in_the_same_place_is_no_match() {
     mod is {
         use super::*;
         #[derive(Reflect, Default, Debug)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Purse {
             pub coin: Pound,
         }
         #[derive(Reflect, Default, Debug)]
         #[reflect(Default)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Pound {
             pub value: u8,
@@ -376,12 +390,14 @@ fn tuples_gain_and_lose_their_last() {
     mod pair {
         use super::*;
         #[derive(Reflect, Default)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Pair(pub (u8,));
     }
     mod triple {
         use super::*;
         #[derive(Reflect, Default, Debug)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Pair(pub (u8, u8));
     }

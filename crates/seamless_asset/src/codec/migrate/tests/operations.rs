@@ -9,6 +9,7 @@ mod was {
     use super::*;
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Widget {
         pub visiblity: u8,
@@ -20,6 +21,7 @@ mod was {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Binding {
         pub property: String,
@@ -27,10 +29,12 @@ mod was {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Slot<T>(pub T);
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub enum Shape {
         #[default]
@@ -45,6 +49,7 @@ mod is {
     use super::*;
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Widget {
         pub visibility: u8,
@@ -57,6 +62,7 @@ mod is {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Link {
         pub property: String,
@@ -64,10 +70,12 @@ mod is {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Slot<T>(pub T);
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub enum Shape {
         #[default]
@@ -165,6 +173,7 @@ fn a_class_is_found_under_its_new_name() {
 }
 
 #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+#[reflect(no_auto_register)]
 #[type_path = "game"]
 struct Coin {
     value: u8,
@@ -206,6 +215,7 @@ fn fields_are_dropped_and_get_their_default() {
 }
 
 #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+#[reflect(no_auto_register)]
 #[type_path = "game"]
 struct Purse {
     coins: Vec<Coin>,
@@ -363,6 +373,7 @@ fn a_variant_is_changed_by_a_patch() {
 #[test]
 fn a_variant_is_found_under_its_enums_new_name() {
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     enum Form {
         Ball { radius: f32 },

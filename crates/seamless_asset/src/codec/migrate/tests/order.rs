@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::*;
 
 #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+#[reflect(no_auto_register)]
 #[type_path = "game"]
 struct Coin {
     value: u32,
@@ -129,6 +130,7 @@ fn a_deprecated_property_hands_its_value_on() {
     mod was {
         use super::*;
         #[derive(Reflect, Default)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Lamp {
             pub watts: f32,
@@ -137,6 +139,7 @@ fn a_deprecated_property_hands_its_value_on() {
     mod is {
         use super::*;
         #[derive(Reflect, Default, Debug)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Lamp {
             pub lumens: f32,

@@ -12,9 +12,11 @@ macro_rules! type_pair {
             use super::*;
             #[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
             $(#[$own])*
+            #[reflect(no_auto_register)]
             #[type_path = "game"]
             pub struct Coin { $($was)* }
             #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+            #[reflect(no_auto_register)]
             #[type_path = "game"]
             pub struct Purse { pub before: u8, pub coin: Coin, pub behind: u8 }
         }
@@ -22,9 +24,11 @@ macro_rules! type_pair {
             use super::*;
             #[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
             $(#[$own])*
+            #[reflect(no_auto_register)]
             #[type_path = "game"]
             pub struct Coin { $($is)* }
             #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+            #[reflect(no_auto_register)]
             #[type_path = "game"]
             pub struct Purse { pub before: u16, pub coin: Coin, pub behind: u8 }
         }
@@ -114,6 +118,7 @@ fn a_form_that_merely_looks_like_the_fields_is_refused() {
         use super::*;
         #[derive(Reflect, Clone, Default, Serialize, Deserialize)]
         #[reflect(Serialize, Deserialize, Default)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Coin {
             pub a: u8,
@@ -125,6 +130,7 @@ fn a_form_that_merely_looks_like_the_fields_is_refused() {
         #[derive(Reflect, Clone, Default, Debug, Serialize, Deserialize)]
         #[serde(from = "(u8, u8, u8)", into = "(u8, u8, u8)")]
         #[reflect(Serialize, Deserialize, Default)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Coin {
             pub a: u8,
@@ -149,6 +155,7 @@ fn a_form_that_merely_looks_like_the_fields_is_refused() {
 #[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[reflect(opaque)]
 #[reflect(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[reflect(no_auto_register)]
 #[type_path = "game"]
 struct Sealed(u8, String);
 
@@ -157,6 +164,7 @@ fn a_sealed_type_that_is_gone_is_named_unless_it_is_renamed() {
     mod was {
         use super::*;
         #[derive(Reflect, Clone, Default)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Box {
             pub plain: [u8; 3],
@@ -167,6 +175,7 @@ fn a_sealed_type_that_is_gone_is_named_unless_it_is_renamed() {
     mod without {
         use super::*;
         #[derive(Reflect, Clone, Default, Debug)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Box {
             pub behind: u8,
@@ -177,9 +186,11 @@ fn a_sealed_type_that_is_gone_is_named_unless_it_is_renamed() {
         #[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
         #[reflect(opaque)]
         #[reflect(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Closed(pub u8, pub String);
         #[derive(Reflect, Clone, Default, Debug)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Box {
             pub behind: u8,

@@ -10,6 +10,7 @@ mod was {
     use super::*;
 
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Actor {
         pub health: u16,
@@ -22,6 +23,7 @@ mod was {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Item {
         pub weight: f32,
@@ -30,6 +32,7 @@ mod was {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub enum Mood {
         Calm,
@@ -42,6 +45,7 @@ mod is {
     use super::*;
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Actor {
         pub name: String,
@@ -55,6 +59,7 @@ mod is {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Item {
         pub label: Option<String>,
@@ -64,6 +69,7 @@ mod is {
     }
 
     #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub enum Mood {
         At {

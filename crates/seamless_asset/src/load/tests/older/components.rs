@@ -11,6 +11,7 @@ mod was {
 
     #[derive(Component, Reflect)]
     #[reflect(Component)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Ally {
         pub gone: String,
@@ -22,6 +23,7 @@ mod was {
 
     #[derive(Component, Reflect)]
     #[reflect(Component)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Body {
         pub health: u16,
@@ -30,6 +32,7 @@ mod was {
 
     #[derive(Component, Reflect)]
     #[reflect(Component)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Score(pub u32);
 }
@@ -39,6 +42,7 @@ mod is {
 
     #[derive(Component, Reflect, Default)]
     #[reflect(Component, Default)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Ally {
         pub rank: u32,
@@ -50,6 +54,7 @@ mod is {
 
     #[derive(Component, Reflect, Clone, Debug, PartialEq, PartialOrd)]
     #[reflect(Component)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Health {
         pub value: u32,
@@ -57,6 +62,7 @@ mod is {
 
     #[derive(Component, Reflect, Clone, Debug, PartialEq, PartialOrd)]
     #[reflect(Component)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Speed {
         pub value: f32,
@@ -64,6 +70,7 @@ mod is {
 
     #[derive(Component, Reflect, Clone, Debug, PartialEq, PartialOrd)]
     #[reflect(Component)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Score(pub u32);
 }
@@ -239,6 +246,7 @@ fn values_are_patched_though_the_layout_is_the_same() {
 /// A record whose second version is wider.
 #[derive(Component, Reflect, Clone, Debug, PartialEq, PartialOrd)]
 #[reflect(Component)]
+#[reflect(no_auto_register)]
 #[type_path = "game"]
 struct Points {
     value: u32,
@@ -365,6 +373,7 @@ fn a_record_that_is_none_any_more_is_refused() {
 
 #[derive(Component, Reflect, Clone)]
 #[reflect(Component)]
+#[reflect(no_auto_register)]
 #[type_path = "game"]
 struct Shown(Handle<Mesh>);
 

@@ -14,6 +14,7 @@ mod was {
 
     #[derive(Resource, Reflect)]
     #[reflect(Resource)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Weather {
         pub gone: u8,
@@ -21,6 +22,7 @@ mod was {
     }
 
     #[derive(Asset, Reflect)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Sheet {
         pub gone: Vec<String>,
@@ -33,6 +35,7 @@ mod is {
 
     #[derive(Resource, Reflect, Debug, PartialEq)]
     #[reflect(Resource)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Weather {
         #[reflect(default)]
@@ -41,6 +44,7 @@ mod is {
     }
 
     #[derive(Asset, Reflect, Debug, PartialEq)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Page {
         pub size: u16,
@@ -311,10 +315,12 @@ fn a_handle_in_a_component_follows_its_assets_name() {
     mod old {
         use super::*;
         #[derive(Asset, TypePath)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Sheet;
         #[derive(Component, Reflect)]
         #[reflect(Component)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Reads(pub Option<Handle<Sheet>>);
     }
@@ -322,6 +328,7 @@ fn a_handle_in_a_component_follows_its_assets_name() {
         use super::*;
         #[derive(Component, Reflect)]
         #[reflect(Component)]
+        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Reads(pub Option<Handle<is::Page>>);
     }

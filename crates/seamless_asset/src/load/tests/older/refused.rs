@@ -11,6 +11,7 @@ mod was {
     use super::*;
     #[derive(Component, Reflect)]
     #[reflect(Component)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Coin {
         pub value: u32,
@@ -22,6 +23,7 @@ mod is {
     use super::*;
     #[derive(Component, Reflect)]
     #[reflect(Component)]
+    #[reflect(no_auto_register)]
     #[type_path = "game"]
     pub struct Coin {
         pub value: u32,

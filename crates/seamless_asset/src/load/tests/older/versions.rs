@@ -6,6 +6,7 @@ use super::*;
 
 #[derive(Component, Reflect, Clone, Debug, PartialEq, PartialOrd)]
 #[reflect(Component)]
+#[reflect(no_auto_register)]
 #[type_path = "game"]
 struct Coin {
     value: u32,

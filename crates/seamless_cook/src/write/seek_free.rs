@@ -1,0 +1,117 @@
+//! Levels that are read without a seek: copies of the shared assets that they need lie in their own package. See [`Copies`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, Schema, WriteError};
+
+use super::Writer;
+use crate::assets::{AssetKey, AssetStore, EncodedObject};
+use crate::level::EncodedLevel;
+use crate::share::PackagePlan;
+
+/// The shared assets, kept for the levels that take copies of them, each after those that it refers to.
+#[derive(Default)]
+pub(super) struct Copies {
+    objects: BTreeMap<AssetKey, Shared>,
+    order: Vec<AssetKey>,
+}
+
+/// A shared asset and where it is at home.
+struct Shared {
+    object: EncodedObject,
+    package: String,
+    content_hash: u64,
+    index: u32,
+}
+
+impl Copies {
+    /// Keeps the assets of a shared package that is about to be written.
+    pub fn of(package: &PackagePlan, store: &AssetStore) -> Vec<(AssetKey, EncodedObject)> {
+        let object = |key: &AssetKey| Some((key.clone(), store.objects.get(key)?.clone()));
+        package.assets.iter().filter_map(object).collect()
+    }
+
+    /// The package was written: its assets have their places now.
+    pub fn add(
+        &mut self,
+        kept: Vec<(AssetKey, EncodedObject)>,
+        bytes: &[u8],
+        names: &super::Names,
+    ) -> Result<(), WriteError> {
+        let package = Package::parse(bytes, &Limits::default())?;
+        for (key, object) in kept {
+            let index = names.get(&key).and_then(|(_, name)| package.find_name(name));
+            let Some(index) = index.and_then(|index| u32::try_from(index).ok()) else {
+                continue;
+            };
+            let shared = Shared {
+                object,
+                package: package.name().to_owned(),
+                content_hash: package.summary().content_hash,
+                index,
+            };
+            self.order.push(key.clone());
+            self.objects.insert(key, shared);
+        }
+        Ok(())
+    }
+
+    /// All shared assets that a level and its own assets lead to, in order.
+    pub fn needed<'a>(&'a self, level: &EncodedLevel, own: &[(&AssetKey, EncodedObject)]) -> Vec<&'a AssetKey> {
+        let resources = level.resources.iter().flat_map(|resource| &resource.references);
+        let own = own.iter().flat_map(|(_, object)| &object.references);
+        let mut open: Vec<&AssetKey> = level.references.iter().chain(resources).chain(own).collect();
+        let mut needed = BTreeSet::new();
+        while let Some(key) = open.pop() {
+            if let Some(shared) = self.objects.get(key)
+                && needed.insert(key.clone())
+            {
+                open.extend(&shared.object.references);
+            }
+        }
+        self.order.iter().filter(|key| needed.contains(*key)).collect()
+    }
+
+    pub fn schema(&self, key: &AssetKey) -> Option<&Schema> {
+        Some(&self.objects.get(key)?.object.schema)
+    }
+}
+
+impl Writer<'_> {
+    /// Copies the assets into the package, behind everything that is its own.
+    pub(super) fn copy(&mut self, copies: &Copies, keys: &[&AssetKey]) -> Result<(), WriteError> {
+        let mut copied: BTreeMap<&AssetKey, ObjectRef> = BTreeMap::new();
+        for key in keys {
+            let (Some(shared), Some((_, name))) = (copies.objects.get(*key), self.layout.names.get(*key)) else {
+                continue;
+            };
+            let object = &shared.object;
+            let refs = object.references.iter().map(|key| {
+                copied.get(key).copied().ok_or_else(|| WriteError::BadReference {
+                    object: key.path(),
+                    reference: ObjectRef::NONE,
+                    what: "which is no shared asset",
+                })
+            });
+            let export = NewExport {
+                name,
+                class: self.class(&object.schema.type_path)?,
+                outer: ObjectRef::NONE,
+                role: object.role,
+                data: object.data.clone(),
+                refs: refs.collect::<Result<_, _>>()?,
+                bulk: object.bulk.iter().cloned().map(NewBulk::Inline).collect(),
+                codec: super::CODEC,
+            };
+            let origin = ForcedOrigin {
+                package: &shared.package,
+                content_hash: shared.content_hash,
+                index: shared.index,
+            };
+            copied.insert(key, self.writer.forced(origin, export)?);
+        }
+        // All that it imports lies in it.
+        self.used.clear();
+        Ok(())
+    }
+}
