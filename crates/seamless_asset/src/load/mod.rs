@@ -184,7 +184,7 @@ impl Progress {
     }
 
     /// Stops a load that nobody wants any more.
-    pub fn check(&self) -> Result<(), Stop> {
+    fn check(&self) -> Result<(), Stop> {
         if self.is_cancelled() {
             Err(Stop::Cancelled)
         } else {
