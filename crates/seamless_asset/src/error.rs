@@ -1,5 +1,7 @@
 //! Why a package could not be loaded. See [`LoadError`].
 
+use core::ops::Range;
+
 use seamless_package::{PackageError, VersionMismatch};
 
 use crate::{codec::DecodeError, linker::AmbiguousName};
@@ -72,6 +74,41 @@ pub enum LoadErrorKind {
     /// The package has no object of that name, or it is no asset.
     #[error("there is no such object to load; correct its name, or load the level that it is an entity of")]
     NoSuchObject,
+    /// The path of a request that is about one object names a package only.
+    #[error("names no object; write `file.pkg#Object`")]
+    NoObjectNamed,
+    /// The object has no payload of that number.
+    #[error("has {count} bulk payloads and none of number {payload}, counted from 0; ask for one of those")]
+    NoSuchPayload {
+        /// What was asked for.
+        payload: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A payload is shorter than what was asked for, or the range ends before it starts.
+    #[error(
+        "bytes {range:?} are no part of bulk payload {payload}, which has {size} bytes; ask for a range within those"
+    )]
+    BulkRange {
+        /// Which payload.
+        payload: usize,
+        /// The bytes that were asked for.
+        range: Range<u64>,
+        /// The size in bytes of the payload, decompressed.
+        size: u64,
+    },
+    /// A payload that the asset is decoded with was left in another package's file.
+    #[error(
+        "bulk payload {payload} lies in `{origin}`, but a `{type_path}` is decoded with its payloads; cook the package again with a copy of them, or let the codec take them `BulkUse::OnDemand`"
+    )]
+    ExternalBulk {
+        /// Which payload.
+        payload: usize,
+        /// The package that it lies in.
+        origin: String,
+        /// The asset's type.
+        type_path: &'static str,
+    },
     /// An object is not live, and the request forbids to load it.
     #[error("is not loaded, and the request says `LoadPolicy::LiveOnly`; load it first")]
     NotLive,

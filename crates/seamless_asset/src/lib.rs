@@ -37,8 +37,8 @@ pub use linker::{AmbiguousName, Linker, Linkers, PACKAGE_EXTENSION};
 #[doc(hidden)]
 pub use load::bench_support;
 pub use load::{
-    BlockingLoads, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy, LoadState, ObjectLoad,
-    ObjectRequest, PostLoad, Streamer, Verify,
+    BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy,
+    LoadState, ObjectLoad, ObjectRequest, PostLoad, Streamer, Verify,
 };
 pub use objects::{Claim, LiveObjects};
 pub use seamless_package as package;

@@ -23,6 +23,17 @@ pub struct EncodedAsset {
     pub bulk: Vec<Vec<u8>>,
 }
 
+/// When the bulk payloads of an asset are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum BulkUse {
+    /// With the asset: its codec decodes them. They always lie in the package that the asset is in.
+    #[default]
+    Load,
+    /// By themselves, by whoever asks for them with [`Streamer::load_bulk`](crate::Streamer::load_bulk). The codec decodes the asset
+    /// without them, and those of a copy may stay in the package that it was copied from.
+    OnDemand,
+}
+
 /// Encodes and decodes one asset type. Decoding runs on a task, never on the main thread.
 pub trait AssetCodec: Send + Sync + 'static {
     /// The asset.
@@ -38,6 +49,9 @@ pub trait AssetCodec: Send + Sync + 'static {
 
     /// Who needs assets of this type.
     const ROLE: Role = Role::ALL;
+
+    /// When the asset's bulk payloads are read. On demand, decoding gets none of them.
+    const BULK: BulkUse = BulkUse::Load;
 
     /// Whether a renderer will prepare this asset, so that a [`RevealGate`](crate::RevealGate) has something to wait for.
     fn is_rendered(_: &Self::Asset) -> bool {
@@ -166,6 +180,8 @@ pub struct ErasedAssetCodec {
     pub type_path: &'static str,
     /// Who needs it.
     pub role: Role,
+    /// When its bulk payloads are read.
+    pub bulk: BulkUse,
     schema: fn(&TypeRegistry) -> Schema,
     decode: fn(&[u8], Vec<Vec<u8>>, &DecodeContext) -> Result<Box<dyn DecodedAsset>, DecodeError>,
     #[cfg(feature = "migrations")]
@@ -185,6 +201,7 @@ impl ErasedAssetCodec {
             type_id: TypeId::of::<C::Asset>(),
             type_path: C::Asset::type_path(),
             role: C::ROLE,
+            bulk: C::BULK,
             schema: |registry| {
                 let schema = schema(C::Asset::type_path(), Encoding::Asset, C::VERSION, &C::layout(registry));
                 with_promise(schema, registry.get_type_info(TypeId::of::<C::Asset>()))

@@ -32,7 +32,7 @@ mod encode;
 #[cfg(feature = "write")]
 pub use asset::EncodedAsset;
 pub(crate) use asset::created;
-pub use asset::{AssetCodec, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
+pub use asset::{AssetCodec, BulkUse, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
 pub use attribute::{CookByField, Immutable};
 #[cfg(feature = "write")]
 pub use encode::{EncodeContext, EncodeError, EntityRows};

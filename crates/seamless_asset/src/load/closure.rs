@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use bevy_asset::AssetPath;
-use seamless_package::{ObjectId, Package, RefTarget, Role};
+use bevy_platform::collections::HashSet;
+use seamless_package::{Package, RefTarget, Role};
 
-use super::task::Wanted;
-use crate::{error::LoadErrorKind, linker::Linker};
+use super::{task::Wanted, type_names::TypeNames};
+use crate::{
+    codec::{BulkUse, Codecs},
+    error::LoadErrorKind,
+    linker::Linker,
+};
 
 /// Objects of another package that a load needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,11 +33,16 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// What `wanted` needs of `package` in an app of this role.
+    /// What `wanted` needs of `package` in an app of this role; no payloads of objects whose class is in `on_demand`.
     ///
     /// # Errors
     /// When an object is wanted that the package does not have, with its name.
-    pub fn of(package: &Package, wanted: &Wanted, role: Role) -> Result<Self, (String, LoadErrorKind)> {
+    pub fn of(
+        package: &Package,
+        wanted: &Wanted,
+        role: Role,
+        on_demand: &HashSet<usize>,
+    ) -> Result<Self, (String, LoadErrorKind)> {
         let mut reach = Self {
             exports: vec![false; package.exports().len()],
             imports: vec![false; package.imports().len()],
@@ -42,12 +52,13 @@ impl Reach {
             Wanted::Level { .. } | Wanted::Assets => reach.everything(package, role),
             Wanted::Objects(names) => {
                 for name in names {
-                    let index = object(package, name)?;
+                    let no_such = || (name.to_string(), LoadErrorKind::NoSuchObject);
+                    let index = object(package, name).ok_or_else(no_such)?;
                     reach.follow(package, index, role);
                 }
             }
         }
-        reach.end = reach.last_byte(package);
+        reach.end = reach.last_byte(package, on_demand);
         Ok(reach)
     }
 
@@ -90,11 +101,18 @@ impl Reach {
     }
 
     /// Where the last export or payload that is needed ends.
-    fn last_byte(&self, package: &Package) -> u64 {
+    fn last_byte(&self, package: &Package, on_demand: &HashSet<usize>) -> u64 {
+        let is_on_demand = |index: usize| match package.exports().get(index)?.class.target() {
+            RefTarget::Export(class) => Some(on_demand.contains(&class)),
+            _ => None,
+        };
         let reached = self.exports.iter().enumerate().filter(|(_, reached)| **reached);
         let ends = reached.flat_map(|(index, _)| {
-            let payloads = 0..package.bulk(index).len();
-            let payloads = payloads.filter_map(move |payload| package.bulk_location(index, payload));
+            let count = match is_on_demand(index) {
+                Some(true) => 0,
+                _ => package.bulk(index).len(),
+            };
+            let payloads = (0..count).filter_map(move |payload| package.bulk_location(index, payload));
             let own = payloads.filter(|payload| payload.origin.is_none());
             package
                 .export_range(index)
@@ -144,11 +162,25 @@ impl Reach {
     }
 }
 
+/// The classes of a package whose objects are loaded without their payloads, by index in the export table.
+pub(super) fn on_demand(linker: &Linker, codecs: &Codecs) -> HashSet<usize> {
+    let package = linker.package();
+    if package.summary().bulk_count == 0 {
+        return HashSet::default();
+    }
+    let names = TypeNames::of(linker, codecs);
+    let codecs = codecs.read();
+    let is_on_demand = |type_path| {
+        let codec = codecs.asset_by_path(&names.today(type_path)?)?;
+        Some(codec.bulk == BulkUse::OnDemand)
+    };
+    let classes = package.schemas();
+    let on_demand = classes.filter(|(_, schema)| is_on_demand(&schema.type_path) == Some(true));
+    on_demand.map(|(class, _)| class).collect()
+}
+
 /// The index of an object that can be loaded by its name.
-fn object(package: &Package, name: &str) -> Result<usize, (String, LoadErrorKind)> {
-    let index = package.find(ObjectId::new(package.name(), name));
-    let is_object = |index: &usize| package.export_name(*index) == Some(name) && package.class_of(*index).is_some();
-    index
-        .filter(is_object)
-        .ok_or_else(|| (name.to_owned(), LoadErrorKind::NoSuchObject))
+pub(super) fn object(package: &Package, name: &str) -> Option<usize> {
+    let index = package.find_name(name)?;
+    package.class_of(index).is_some().then_some(index)
 }

@@ -19,7 +19,7 @@ use super::{
     verify::Unverified,
 };
 use crate::{
-    codec::{DecodeContext, DecodeError, DecodedAsset},
+    codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset, ErasedAssetCodec},
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
     level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
@@ -184,7 +184,7 @@ impl Decoder<'_> {
     fn decode_assets(&mut self) -> Result<Vec<LoadedAsset>, Stop> {
         let mut assets = Vec::new();
         for (index, export) in self.package.exports().iter().enumerate() {
-            self.job.check()?;
+            self.job.progress.check()?;
             if export.is_class() || !self.reach.exports.get(index).is_some_and(|reached| *reached) {
                 continue;
             }
@@ -207,12 +207,12 @@ impl Decoder<'_> {
             let claim = claim.ok_or_else(unknown)?;
             let (handle, slot) = claim.into_parts();
             if let Some(slot) = slot {
-                let value = self.decode_asset(index, export, name, class)?;
+                let value = self.decode_asset(index, name, class)?;
                 assets.push(LoadedAsset {
                     slot,
                     asset: handle.id(),
                     name: name.to_owned(),
-                    bytes: export.raw_size + self.bulk_bytes(index),
+                    bytes: export.raw_size + self.bulk_bytes(index, &class.codec),
                     value,
                 });
             }
@@ -251,32 +251,48 @@ impl Decoder<'_> {
         }
     }
 
-    fn bulk_bytes(&self, index: usize) -> u64 {
-        self.package.bulk(index).iter().map(|bulk| bulk.raw_size).sum()
+    fn bulk_bytes(&self, index: usize, codec: &ErasedAssetCodec) -> u64 {
+        match codec.bulk {
+            BulkUse::Load => self.package.bulk(index).iter().map(|bulk| bulk.raw_size).sum(),
+            BulkUse::OnDemand => 0,
+        }
     }
 
-    fn decode_asset(
-        &self,
-        index: usize,
-        export: &Export,
-        name: &str,
-        class: &AssetClass,
-    ) -> Result<Box<dyn DecodedAsset>, Stop> {
+    fn decode_asset(&self, index: usize, name: &str, class: &AssetClass) -> Result<Box<dyn DecodedAsset>, Stop> {
         let bad = |error| self.error(name, LoadErrorKind::Package(error));
         let data = self
             .package
             .export_data(index, self.tail, self.tail_offset())
             .map_err(bad)?;
-        let mut bulk = Vec::new();
-        for payload in 0..export.bulk_count as usize {
-            let bytes = self.package.bulk_data(index, payload, self.tail, self.tail_offset());
-            bulk.push(bytes.map_err(bad)?.into_owned());
-        }
+        let bulk = match class.codec.bulk {
+            BulkUse::Load => self.payloads(index, name, &class.codec)?,
+            BulkUse::OnDemand => Vec::new(),
+        };
         let handles = self.references(index);
         let context = self.context(&[], &handles);
         class
             .decode(&data, bulk, &context)
             .map_err(|error| self.error(name, error))
+    }
+
+    /// The payloads that an asset is decoded with.
+    fn payloads(&self, index: usize, name: &str, codec: &ErasedAssetCodec) -> Result<Vec<Vec<u8>>, Stop> {
+        let payload = |payload| {
+            let location = self.package.bulk_location(index, payload);
+            if let Some((origin, _)) = location.and_then(|location| location.origin) {
+                return Err(self.error(
+                    name,
+                    LoadErrorKind::ExternalBulk {
+                        payload,
+                        origin: origin.to_owned(),
+                        type_path: codec.type_path,
+                    },
+                ));
+            }
+            let bytes = self.package.bulk_data(index, payload, self.tail, self.tail_offset());
+            Ok(bytes.map_err(|error| self.error(name, error))?.into_owned())
+        };
+        (0..self.package.bulk(index).len()).map(payload).collect()
     }
 
     /// What follows the header of the file.
@@ -355,9 +371,7 @@ impl Decoder<'_> {
         let mut groups = Vec::with_capacity(table.groups.len());
         let mut rest = entities;
         for group in &table.groups {
-            if self.job.progress.is_cancelled() {
-                return Err(Stop::Cancelled);
-            }
+            self.job.progress.check()?;
             let (rows, left) = rest.split_at_checked(group.rows as usize).unwrap_or((rest, &[]));
             rest = left;
             groups.push(self.decode_group(name, group, rows, root, &context, post_load)?);

@@ -13,6 +13,7 @@
 #[path = "../bench_support.rs"]
 pub mod bench_support;
 mod budget;
+mod bulk;
 mod classes;
 mod closure;
 mod instance;
@@ -41,6 +42,7 @@ use bevy_transform::components::Transform;
 
 use crate::error::LoadError;
 
+pub use bulk::{BulkLoad, BulkRequest};
 pub use instance::LevelInstance;
 pub(crate) use link::LoadedLevel;
 pub use objects::{LoadPolicy, ObjectLoad, ObjectRequest};
@@ -50,6 +52,7 @@ pub use pump::BlockingLoads;
 pub(crate) use pump::{Pipeline, pump, roll_frame};
 pub use streamer::Streamer;
 pub(crate) use task::LoadServices;
+use task::Stop;
 pub(crate) use type_names::{PendingEntries, pending_entries};
 
 /// Names one placement of a level from request to leave; never reused in an app's life.
@@ -178,5 +181,14 @@ impl Progress {
 
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Stops a load that nobody wants any more.
+    fn check(&self) -> Result<(), Stop> {
+        if self.is_cancelled() {
+            Err(Stop::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }

@@ -52,15 +52,23 @@ impl ObjectRequest {
 ///
 /// It keeps the objects alive; so does any handle taken from it. Dropping it before the end cancels the load.
 #[derive(Clone)]
-pub struct ObjectLoad(pub(super) Arc<Outcome>);
+pub struct ObjectLoad(pub(super) Arc<Outcome<Vec<UntypedHandle>>>);
 
+/// What a request waits for, shared with the pipeline, which forgets it when nobody waits any more.
 #[derive(Default)]
-pub(super) struct Outcome {
-    pub result: OnceLock<Result<Vec<UntypedHandle>, Arc<LoadError>>>,
+pub(super) struct Outcome<T> {
+    pub result: OnceLock<Result<T, Arc<LoadError>>>,
     pub progress: Arc<Progress>,
 }
 
-impl Drop for Outcome {
+impl<T> Outcome<T> {
+    /// Ends the request, once.
+    pub fn finish(&self, result: Result<T, Box<LoadError>>) {
+        let _ = self.result.set(result.map_err(Arc::from));
+    }
+}
+
+impl<T> Drop for Outcome<T> {
     fn drop(&mut self) {
         self.progress.cancel();
     }

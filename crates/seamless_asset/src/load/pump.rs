@@ -1,6 +1,7 @@
 //! The main thread's part of the pipeline, once a frame and within the budget. See [`pump`].
 
 mod blocking;
+mod bulk;
 mod objects;
 mod start;
 mod turns;
@@ -14,7 +15,7 @@ use bevy_platform::{collections::HashMap, time::Instant};
 use bevy_tasks::TaskPool;
 
 pub use self::blocking::BlockingLoads;
-pub(super) use self::objects::Objects;
+use self::{bulk::Bulk, objects::Objects};
 
 use super::{
     InstanceEvent, InstanceId, InstanceRequest, Progress, Streamer,
@@ -24,8 +25,8 @@ use super::{
     packages::{PackageEntry, PackageStatus},
     room::Room,
     streamer::Command,
-    task::{Job, LoadServices, Read, Stop},
-    tasks::{Finished, JobOwner, Tasks},
+    task::{LoadServices, Read, Stop},
+    tasks::{Finished, FinishedPackage, JobOwner, Task, Tasks},
 };
 use crate::{
     error::{LoadError, LoadErrorKind},
@@ -48,8 +49,9 @@ pub(crate) struct Pipeline {
     instances: BTreeMap<InstanceId, Instance>,
     packages: HashMap<AssetPath<'static>, PackageEntry>,
     objects: BTreeMap<u64, Objects>,
-    /// Jobs that a blocking load does itself; there only while one is under way.
-    blocking: Option<Vec<(Job, JobOwner)>>,
+    bulk: BTreeMap<u64, Bulk>,
+    /// What a blocking load does itself; there only while one is under way.
+    blocking: Option<Vec<Task>>,
     tasks: Tasks,
     in_flight: usize,
     estimates: Estimates,
@@ -72,6 +74,7 @@ impl Pipeline {
             instances: BTreeMap::new(),
             packages: HashMap::default(),
             objects: BTreeMap::new(),
+            bulk: BTreeMap::new(),
             blocking: None,
             in_flight: 0,
             estimates: Estimates::default(),
@@ -100,6 +103,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.start_tasks(&settings);
         let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);
+        pipeline.drop_unwanted_bulk(world);
         pipeline.check_gates(world, &settings);
         pipeline.find_lost_roots(world);
         if has_inserted {
@@ -184,6 +188,7 @@ impl Pipeline {
             match command {
                 Command::Load(id, request) => self.take_request(world, id, *request),
                 Command::Objects(id, request, outcome) => self.take_objects(id, &request, &outcome),
+                Command::Bulk(id, request, outcome) => self.take_bulk(id, request, &outcome),
                 Command::Priority(id, priority) => {
                     if let Some(instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
@@ -307,12 +312,19 @@ impl Pipeline {
     }
 
     fn take_finished(&mut self, world: &mut World, finished: Finished) {
+        match finished {
+            Finished::Package(finished) => self.take_package(world, finished),
+            Finished::Bulk(finished) => self.take_finished_bulk(world, finished),
+        }
+    }
+
+    fn take_package(&mut self, world: &mut World, finished: FinishedPackage) {
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.bytes_read += finished.read.bytes;
         if finished.result.is_err() {
             stats.bytes_wasted += finished.read.bytes;
         }
-        let Finished {
+        let FinishedPackage {
             path,
             wanted,
             owner,

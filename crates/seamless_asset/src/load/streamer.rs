@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, Weak};
 
+use bevy_asset::UntypedHandle;
 use bevy_ecs::resource::Resource;
 use bevy_platform::collections::HashMap;
 
 use super::{
     InstanceId, InstanceRequest, LoadState,
+    bulk::{BulkLoad, BulkRequest},
     objects::{ObjectLoad, ObjectRequest, Outcome},
 };
 
-/// The queue of level instances and objects. Every call returns at once; the pipeline acts on it in
+/// The queue of level instances, objects and bulk payloads. Every call returns at once; the pipeline acts on it in
 /// [`StreamingSystems::Reveal`](crate::StreamingSystems) of the same frame.
 #[derive(Resource, Default)]
 pub struct Streamer {
@@ -21,7 +23,8 @@ pub struct Streamer {
 
 pub(super) enum Command {
     Load(InstanceId, Box<InstanceRequest>),
-    Objects(u64, ObjectRequest, Weak<Outcome>),
+    Objects(u64, ObjectRequest, Weak<Outcome<Vec<UntypedHandle>>>),
+    Bulk(u64, BulkRequest, Weak<Outcome<Vec<u8>>>),
     Priority(InstanceId, f32),
     Unload(InstanceId),
     Expect(usize),
@@ -44,16 +47,24 @@ impl Streamer {
 
     /// Asks for objects. They are live when the [`ObjectLoad`] has a result, and as long as somebody holds that or their handles.
     pub fn load_objects(&mut self, request: ObjectRequest) -> ObjectLoad {
-        let (load, id, request, outcome) = self.next_objects(request);
-        self.commands.push(Command::Objects(id, request, outcome));
-        load
+        let (id, outcome) = self.next_outcome();
+        let command = Command::Objects(id, request, Arc::downgrade(&outcome));
+        self.commands.push(command);
+        ObjectLoad(outcome)
     }
 
-    pub(super) fn next_objects(&mut self, request: ObjectRequest) -> (ObjectLoad, u64, ObjectRequest, Weak<Outcome>) {
-        let outcome = Arc::<Outcome>::default();
-        let (id, weak) = (self.next, Arc::downgrade(&outcome));
+    /// Asks for a bulk payload of an object, or for a part of it. The object itself is not loaded.
+    pub fn load_bulk(&mut self, request: BulkRequest) -> BulkLoad {
+        let (id, outcome) = self.next_outcome();
+        let command = Command::Bulk(id, request, Arc::downgrade(&outcome));
+        self.commands.push(command);
+        BulkLoad(outcome)
+    }
+
+    pub(super) fn next_outcome<T: Default>(&mut self) -> (u64, Arc<Outcome<T>>) {
+        let id = self.next;
         self.next += 1;
-        (ObjectLoad(outcome), id, request, weak)
+        (id, Arc::default())
     }
 
     /// Changes the priority of a level that is not live yet.

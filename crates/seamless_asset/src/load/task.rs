@@ -9,7 +9,7 @@ use seamless_package::{Limits, Role};
 
 use super::{
     LoadState, PostLoads, Progress, Verify,
-    closure::Reach,
+    closure::{Reach, on_demand},
     link::{LoadedPackage, decode},
     open::open,
     verify::verify,
@@ -77,30 +77,20 @@ pub(super) struct Read {
 
 /// Loads one package: reads it in one forward pass, links and decodes it.
 pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut Read) -> Result<LoadedPackage, Stop> {
-    job.check()?;
+    job.progress.check()?;
     job.progress.set(LoadState::Opening);
     let opened = open(services, &job.path, read).await?;
-    job.check()?;
+    job.progress.check()?;
     let package = opened.linker.package();
-    let reach = Reach::of(package, &job.wanted, services.role)
+    let on_demand = on_demand(&opened.linker, &services.codecs);
+    let reach = Reach::of(package, &job.wanted, services.role, &on_demand)
         .map_err(|(object, kind)| LoadError::object(job.path.to_string(), object, kind))?;
     if job.verify == Verify::Now {
         verify(services, &opened.linker, &reach, read).await?;
-        job.check()?;
+        job.progress.check()?;
     }
     job.progress.set(LoadState::Reading);
     let (linker, data) = opened.data(reach.end, read).await?;
-    job.check()?;
+    job.progress.check()?;
     decode(services, &job, linker, &reach, &data)
-}
-
-impl Job {
-    /// Stops a load that nobody wants any more.
-    pub fn check(&self) -> Result<(), Stop> {
-        if self.progress.is_cancelled() {
-            Err(Stop::Cancelled)
-        } else {
-            Ok(())
-        }
-    }
 }

@@ -14,6 +14,7 @@ use futures_lite::{FutureExt, future::yield_now};
 
 use super::{
     InstanceId, Progress,
+    bulk::{BulkJob, load_bulk},
     link::LoadedPackage,
     task::{Job, LoadServices, Read, Stop, Wanted, load_package},
 };
@@ -28,10 +29,31 @@ pub(super) enum JobOwner {
     Instance(InstanceId),
     /// A request for objects.
     Objects(u64),
+    /// A request for a bulk payload.
+    Bulk(u64),
+}
+
+/// What a task does.
+pub(super) enum Task {
+    Package(Job, JobOwner),
+    Bulk(u64, BulkJob),
 }
 
 /// The end of a task.
-pub(super) struct Finished {
+pub(super) enum Finished {
+    Package(FinishedPackage),
+    Bulk(FinishedBulk),
+}
+
+/// The bytes of a request for a bulk payload.
+pub(super) struct FinishedBulk {
+    pub id: u64,
+    pub read: Read,
+    pub result: Result<Vec<u8>, Stop>,
+}
+
+/// A package, for whom it was loaded.
+pub(super) struct FinishedPackage {
     pub path: AssetPath<'static>,
     pub wanted: Wanted,
     pub owner: JobOwner,
@@ -53,7 +75,7 @@ pub(super) struct Tasks {
     is_over: Arc<AtomicBool>,
     /// Its threads end when it is dropped; that waits for what they do at the moment.
     _pool: TaskPool,
-    jobs: Sender<(Job, JobOwner)>,
+    queue: Sender<Task>,
     finished: Receiver<Finished>,
     waste: Waste,
     carrier: Sender<Waste>,
@@ -62,7 +84,7 @@ pub(super) struct Tasks {
 impl Tasks {
     pub fn new(services: LoadServices, pool: TaskPool) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
-        let (jobs, queue) = unbounded();
+        let (sender, queue) = unbounded();
         let (results, finished) = unbounded();
         for _ in 0..MAX_LOADS {
             let work = work(services.clone(), queue.clone(), results.clone(), is_over.clone());
@@ -79,7 +101,7 @@ impl Tasks {
         Self {
             is_over,
             _pool: pool,
-            jobs,
+            queue: sender,
             finished,
             waste: Vec::new(),
             carrier,
@@ -87,9 +109,9 @@ impl Tasks {
     }
 
     /// Starts a load.
-    pub fn start(&self, job: Job, owner: JobOwner) {
+    pub fn start(&self, task: Task) {
         // The other end lives as long as this one.
-        let _ = self.jobs.try_send((job, owner));
+        let _ = self.queue.try_send(task);
     }
 
     /// The next load that came to its end.
@@ -127,31 +149,41 @@ fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
 }
 
 /// Does one job after the other; ends with the app.
-async fn work(
-    services: LoadServices,
-    queue: Receiver<(Job, JobOwner)>,
-    results: Sender<Finished>,
-    is_over: Arc<AtomicBool>,
-) {
-    while let Ok((job, owner)) = queue.recv().await {
+async fn work(services: LoadServices, queue: Receiver<Task>, results: Sender<Finished>, is_over: Arc<AtomicBool>) {
+    while let Ok(task) = queue.recv().await {
         // A reader that never waits must not keep the thread from its other tasks.
         yield_now().await;
         if is_over.load(Ordering::Relaxed) {
             return;
         }
-        let finished = run(&services, job, owner).await;
+        let finished = run(&services, task).await;
         let _ = results.try_send(finished);
     }
 }
 
-/// Does one job to its end.
-pub(super) async fn run(services: &LoadServices, job: Job, owner: JobOwner) -> Finished {
+/// Does one task to its end.
+pub(super) async fn run(services: &LoadServices, task: Task) -> Finished {
+    match task {
+        Task::Package(job, owner) => Finished::Package(run_package(services, job, owner).await),
+        Task::Bulk(id, job) => Finished::Bulk(run_bulk(services, id, job).await),
+    }
+}
+
+async fn run_bulk(services: &LoadServices, id: u64, job: BulkJob) -> FinishedBulk {
+    let mut read = Read::default();
+    // The asset source may be the game's own.
+    let loading = AssertUnwindSafe(load_bulk(services, &job, &mut read)).catch_unwind();
+    let result = loading.await.unwrap_or_else(|panic| Err(panicked(&job.path, &*panic)));
+    FinishedBulk { id, read, result }
+}
+
+async fn run_package(services: &LoadServices, job: Job, owner: JobOwner) -> FinishedPackage {
     let (path, wanted, progress) = (job.path.clone(), job.wanted.clone(), job.progress.clone());
     let mut read = Read::default();
     // It is cancelled by a flag, so that what it holds always comes back.
     let loading = AssertUnwindSafe(load_package(services, job, &mut read)).catch_unwind();
     let result = loading.await.unwrap_or_else(|panic| Err(panicked(&path, &*panic)));
-    Finished {
+    FinishedPackage {
         path,
         wanted,
         owner,

@@ -2,6 +2,8 @@
 
 mod blocking;
 mod build;
+mod bulk;
+mod counting;
 mod errors;
 mod gates;
 mod imports;
@@ -10,6 +12,7 @@ mod objects;
 mod older;
 mod plain;
 mod post_load;
+mod seek_free;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};
@@ -18,7 +21,7 @@ use bevy_app::{App, TaskPoolPlugin};
 use bevy_asset::{
     Asset, AssetApp, AssetPath, AssetPlugin, Assets, Handle, RenderAssetUsages, UntypedAssetId,
     io::{
-        AssetSourceBuilder, AssetSourceId,
+        AssetReader, AssetSourceBuilder, AssetSourceId,
         memory::{Dir, MemoryAssetReader},
     },
 };
@@ -59,11 +62,20 @@ fn app_with(dir: &Dir, game: impl FnOnce(&mut App)) -> App {
 }
 
 fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnce(&mut App)) -> App {
+    let root = dir.clone();
+    app_reading(move || MemoryAssetReader { root: root.clone() }, plugin, game)
+}
+
+/// With a source of its own.
+fn app_reading<R: AssetReader>(
+    reader: impl Fn() -> R + Send + Sync + 'static,
+    plugin: SeamlessAssetPlugin,
+    game: impl FnOnce(&mut App),
+) -> App {
     let mut app = App::new();
-    let reader = dir.clone();
     app.register_asset_source(
         AssetSourceId::Default,
-        AssetSourceBuilder::new(move || Box::new(MemoryAssetReader { root: reader.clone() })),
+        AssetSourceBuilder::new(move || Box::new(reader())),
     )
     .add_plugins((TaskPoolPlugin::default(), AssetPlugin::default(), MeshPlugin, plugin))
     .register_type::<Likes>()

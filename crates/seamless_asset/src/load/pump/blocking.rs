@@ -14,7 +14,8 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     gate::RevealGates,
     load::{
-        InstanceEvent, InstanceId, InstanceRequest, ObjectLoad, ObjectRequest, Progress, Streamer,
+        BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, ObjectLoad, ObjectRequest, Progress,
+        Streamer,
         budget::FrameBudget,
         packages::PackageStatus,
         task::{Job, Wanted},
@@ -44,6 +45,13 @@ pub trait BlockingLoads {
     /// As [`ObjectLoad::result`]; [`LoadErrorKind::Busy`] inside of the pipeline's own work.
     #[track_caller]
     fn load_objects_blocking(&mut self, request: ObjectRequest) -> Result<ObjectLoad, Arc<LoadError>>;
+
+    /// Loads a bulk payload; the result has one.
+    ///
+    /// # Errors
+    /// As [`BulkLoad::result`]; [`LoadErrorKind::Busy`] inside of the pipeline's own work.
+    #[track_caller]
+    fn load_bulk_blocking(&mut self, request: BulkRequest) -> Result<BulkLoad, Arc<LoadError>>;
 }
 
 impl BlockingLoads for World {
@@ -64,9 +72,27 @@ impl BlockingLoads for World {
         let caller = Location::caller();
         let name = request.paths.join(", ");
         blocking(self, caller, &name, &name, |pipeline, world| {
-            let (load, id, request, outcome) = world.resource_mut::<Streamer>().next_objects(request);
-            pipeline.take_objects(id, &request, &outcome);
+            let (id, outcome) = world.resource_mut::<Streamer>().next_outcome();
+            pipeline.take_objects(id, &request, &Arc::downgrade(&outcome));
             pipeline.load_objects_now(world, id);
+            let load = ObjectLoad(outcome);
+            match load.result() {
+                Some(Err(error)) => Err(error.clone()),
+                _ => Ok(load),
+            }
+        })
+    }
+
+    #[track_caller]
+    fn load_bulk_blocking(&mut self, request: BulkRequest) -> Result<BulkLoad, Arc<LoadError>> {
+        let caller = Location::caller();
+        let name = request.path.clone();
+        blocking(self, caller, &name, &name, |pipeline, world| {
+            let (id, outcome) = world.resource_mut::<Streamer>().next_outcome();
+            pipeline.take_bulk(id, request, &Arc::downgrade(&outcome));
+            pipeline.start_bulk(id);
+            pipeline.do_jobs(world);
+            let load = BulkLoad(outcome);
             match load.result() {
                 Some(Err(error)) => Err(error.clone()),
                 _ => Ok(load),
@@ -181,8 +207,8 @@ impl Pipeline {
 
     /// Does the jobs of the blocking load, and those that come of them.
     fn do_jobs(&mut self, world: &mut World) {
-        while let Some((job, owner)) = self.blocking.as_mut().and_then(Vec::pop) {
-            let finished = block_on(run(&self.services, job, owner));
+        while let Some(task) = self.blocking.as_mut().and_then(Vec::pop) {
+            let finished = block_on(run(&self.services, task));
             self.take_finished(world, finished);
         }
     }

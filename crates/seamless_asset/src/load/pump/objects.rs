@@ -32,7 +32,7 @@ pub(in crate::load) struct Objects {
     verify: Verify,
     pub priority: f32,
     is_queued: bool,
-    outcome: Weak<Outcome>,
+    outcome: Weak<Outcome<Vec<UntypedHandle>>>,
     progress: Arc<Progress>,
     /// What was asked for, and what came of it; empty until it comes.
     answers: HashMap<ObjectPath, Vec<UntypedHandle>>,
@@ -49,7 +49,7 @@ pub(in crate::load) struct Objects {
 }
 
 impl Objects {
-    fn new(paths: Vec<ObjectPath>, request: &ObjectRequest, outcome: &Arc<Outcome>) -> Self {
+    fn new(paths: Vec<ObjectPath>, request: &ObjectRequest, outcome: &Arc<Outcome<Vec<UntypedHandle>>>) -> Self {
         Self {
             paths,
             verify: request.verify,
@@ -160,18 +160,15 @@ fn live(services: &LoadServices, path: &ObjectPath) -> Option<UntypedHandle> {
     services.objects.get(ObjectId::new(&name, path.object.as_deref()?))
 }
 
-/// Takes a request's paths apart.
-fn parse(services: &LoadServices, request: &ObjectRequest) -> Result<Vec<ObjectPath>, Box<LoadError>> {
-    let parse = |path: &String| {
-        let (package, object) = match path.split_once('#') {
-            Some((package, object)) => (package, Some(Arc::from(object))),
-            None => (path.as_str(), None),
-        };
-        let package = services.linkers.resolve(package);
-        let package = package.map_err(|error| Box::new(LoadError::package(path.as_str(), error)))?;
-        Ok(ObjectPath { package, object })
+/// Takes the path of a request apart.
+pub(super) fn parse(services: &LoadServices, path: &str) -> Result<ObjectPath, Box<LoadError>> {
+    let (package, object) = match path.split_once('#') {
+        Some((package, object)) => (package, Some(Arc::from(object))),
+        None => (path, None),
     };
-    request.paths.iter().map(parse).collect()
+    let package = services.linkers.resolve(package);
+    let package = package.map_err(|error| LoadError::package(path, error))?;
+    Ok(ObjectPath { package, object })
 }
 
 /// The objects of a request that may load nothing.
@@ -191,14 +188,20 @@ fn all_live(services: &LoadServices, paths: &[ObjectPath]) -> Result<Vec<Untyped
 
 impl Pipeline {
     /// Takes a request in; what can be answered at once, is.
-    pub(super) fn take_objects(&mut self, id: u64, request: &ObjectRequest, outcome: &Weak<Outcome>) {
+    pub(super) fn take_objects(
+        &mut self,
+        id: u64,
+        request: &ObjectRequest,
+        outcome: &Weak<Outcome<Vec<UntypedHandle>>>,
+    ) {
         let Some(outcome) = outcome.upgrade() else { return };
-        let paths = match parse(&self.services, request) {
+        let paths = request.paths.iter().map(|path| parse(&self.services, path));
+        let paths = match paths.collect::<Result<Vec<_>, _>>() {
             Ok(paths) => paths,
-            Err(error) => return finish(&outcome, Err(error)),
+            Err(error) => return outcome.finish(Err(error)),
         };
         match request.policy {
-            LoadPolicy::LiveOnly => finish(&outcome, all_live(&self.services, &paths)),
+            LoadPolicy::LiveOnly => outcome.finish(all_live(&self.services, &paths)),
             LoadPolicy::Load => {
                 self.objects.insert(id, Objects::new(paths, request, &outcome));
             }
@@ -275,7 +278,7 @@ impl Pipeline {
             _ => None,
         };
         if let Some(outcome) = objects.outcome.upgrade() {
-            finish(&outcome, Err(fault.unwrap_or(error).into()));
+            outcome.finish(Err(fault.unwrap_or(error).into()));
         }
         self.tasks.drop_later(objects);
     }
@@ -297,7 +300,7 @@ impl Pipeline {
                         stats.failed += 1;
                         stats.bytes_wasted += objects.bytes;
                     }
-                    finish(&outcome, result);
+                    outcome.finish(result);
                 }
                 None => {
                     stats.cancelled += 1;
@@ -314,9 +317,4 @@ impl Objects {
     fn missing(&self, object: Option<&str>) -> Option<LoadError> {
         self.unverified.iter().find_map(|import| import.missing(object?))
     }
-}
-
-fn finish(outcome: &Outcome, result: Result<Vec<UntypedHandle>, Box<LoadError>>) {
-    // It ends once.
-    let _ = outcome.result.set(result.map_err(Arc::from));
 }

@@ -11,7 +11,7 @@ use crate::{
         instance::{Phase, by_priority},
         packages::PackageEntry,
         task::{Job, Wanted},
-        tasks::{JobOwner, MAX_LOADS},
+        tasks::{JobOwner, MAX_LOADS, Task},
     },
     settings::StreamingSettings,
 };
@@ -27,7 +27,7 @@ impl Pipeline {
         let waiting = waiting.filter(|(_, instance)| matches!(instance.phase, Phase::Queued));
         let levels = waiting.map(|(id, instance)| (instance.request.priority, JobOwner::Instance(*id)));
         let objects = self.waiting_objects();
-        let mut queued: Vec<_> = levels.chain(objects).collect();
+        let mut queued: Vec<_> = levels.chain(objects).chain(self.waiting_bulk()).collect();
         queued.sort_unstable_by(|a, b| match settings.load_order_seed {
             Some(seed) => shuffled(seed, a.1).cmp(&shuffled(seed, b.1)),
             None => by_priority(*a, *b),
@@ -39,6 +39,7 @@ impl Pipeline {
             match owner {
                 JobOwner::Instance(id) => self.start(id),
                 JobOwner::Objects(id) => self.start_objects(id),
+                JobOwner::Bulk(id) => self.start_bulk(id),
                 JobOwner::Package => {}
             }
         }
@@ -46,10 +47,14 @@ impl Pipeline {
 
     /// Starts a job, or keeps it for the blocking load that is under way.
     pub(super) fn start_job(&mut self, job: Job, owner: JobOwner) {
+        self.start_task(Task::Package(job, owner));
+    }
+
+    pub(super) fn start_task(&mut self, task: Task) {
         match &mut self.blocking {
-            Some(jobs) => jobs.push((job, owner)),
+            Some(tasks) => tasks.push(task),
             None => {
-                self.tasks.start(job, owner);
+                self.tasks.start(task);
                 self.in_flight += 1;
             }
         }
@@ -117,7 +122,7 @@ impl Pipeline {
 fn shuffled(seed: u64, owner: JobOwner) -> u64 {
     let number = match owner {
         JobOwner::Instance(InstanceId(id)) => id * 2,
-        JobOwner::Objects(id) => id * 2 + 1,
+        JobOwner::Objects(id) | JobOwner::Bulk(id) => id * 2 + 1,
         JobOwner::Package => 0,
     };
     let mut z = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));

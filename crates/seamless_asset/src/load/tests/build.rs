@@ -1,5 +1,7 @@
 //! The packages that tests load.
 
+use seamless_package::{ForcedOrigin, Limits, NewBulk, Package, Schema};
+
 use super::*;
 
 /// An empty package, saved at the latest versions of `app`.
@@ -21,6 +23,18 @@ pub(super) fn old_package(name: &str) -> PackageWriter {
 
 /// A chain of `count` entities, each the child of the one before, each liking the next, with a mesh of the package.
 pub(super) fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
+    chain_writer(app, name, count, shared).finish().unwrap()
+}
+
+/// The same with a copy of the package that has the mesh, which is `original`: no other file is needed.
+pub(super) fn seek_free_chain(app: &App, name: &str, count: u32, original: &[u8]) -> Vec<u8> {
+    let package = Package::parse(original, &Limits::default()).unwrap();
+    let mut writer = chain_writer(app, name, count, Some(package.name()));
+    copy_object(&mut writer, original, "Mesh", false);
+    writer.finish().unwrap()
+}
+
+fn chain_writer(app: &App, name: &str, count: u32, shared: Option<&str>) -> PackageWriter {
     let mut source = World::new();
     let ids: Vec<Entity> = (0..count).map(|_| source.spawn_empty().id()).collect();
     let rows: EntityRows = ids.iter().copied().zip(0..).collect();
@@ -91,7 +105,42 @@ pub(super) fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> 
     writer
         .export(new_export(LEVEL_EXPORT, class, level.finish(), vec![mesh]))
         .unwrap();
-    writer.finish().unwrap()
+    if shared.is_some() {
+        // For copies; classes come before them.
+        writer.class(&mesh_schema(app)).unwrap();
+    }
+    writer
+}
+
+fn mesh_schema(app: &App) -> Schema {
+    let registry = app.world().resource::<AppTypeRegistry>().read();
+    let codecs = app.world().resource::<Codecs>().read();
+    codecs.asset(core::any::TypeId::of::<Mesh>()).unwrap().schema(&registry)
+}
+
+/// Copies an object without references out of the package in `original`. Its payloads come along, or stay there.
+pub(super) fn copy_object(writer: &mut PackageWriter, original: &[u8], object: &str, payloads_stay: bool) {
+    let package = Package::parse(original, &Limits::default()).unwrap();
+    let index = package.find_name(object).unwrap();
+    let class = writer.class(package.class_of(index).unwrap()).unwrap();
+    let bulk = package.bulk(index).iter().enumerate().map(|(payload, bulk)| {
+        if payloads_stay {
+            return NewBulk::External(bulk.clone());
+        }
+        let bytes = package.bulk_data(index, payload, original, 0).unwrap();
+        bytes.into_owned().into()
+    });
+    let from = ForcedOrigin {
+        package: package.name(),
+        content_hash: package.summary().content_hash,
+        index: index as u32,
+    };
+    let data = package.export_data(index, original, 0).unwrap().into_owned();
+    let copy = NewExport {
+        bulk: bulk.collect(),
+        ..new_export(object, class, data, vec![])
+    };
+    writer.forced(from, copy).unwrap();
 }
 
 pub(super) fn new_export(
