@@ -3,9 +3,7 @@
 use core::any::TypeId;
 
 use bevy_pbr::StandardMaterial;
-#[cfg(feature = "write")]
-use bevy_reflect::Reflect;
-use bevy_reflect::TypeRegistry;
+use bevy_reflect::{Reflect, TypeRegistry};
 #[cfg(feature = "write")]
 use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset, encode_reflected};
 use seamless_asset::{
@@ -21,6 +19,7 @@ impl AssetCodec for StandardMaterialCodec {
     type Asset = StandardMaterial;
     const VERSION: u32 = 1;
     const ROLE: Role = Role::CLIENT;
+    const IS_REFLECTED: bool = true;
 
     fn layout(registry: &TypeRegistry) -> String {
         registry
@@ -41,20 +40,37 @@ impl AssetCodec for StandardMaterialCodec {
     }
 
     fn decode(data: &[u8], _: Vec<Vec<u8>>, context: &DecodeContext) -> Result<StandardMaterial, DecodeError> {
-        let (cull_mode, rest) = match data.split_first() {
-            Some((0, rest)) => (None, rest),
-            Some((1, rest)) => (Some(Face::Front), rest),
-            Some((2, rest)) => (Some(Face::Back), rest),
-            _ => return Err(DecodeError::Malformed("unknown cull mode".into())),
-        };
-        let unknown = || DecodeError::UnknownType("bevy_pbr::StandardMaterial".into());
-        let registration = context
-            .registry
-            .get(TypeId::of::<StandardMaterial>())
-            .ok_or_else(unknown)?;
-        let value = decode_reflected_whole(registration, rest, context)?;
-        let mut material = *value.downcast::<StandardMaterial>().map_err(|_| unknown())?;
-        material.cull_mode = cull_mode;
-        Ok(material)
+        let (cull_mode, rest) = split_cull_mode(data)?;
+        let registration = context.registry.get(TypeId::of::<StandardMaterial>());
+        let value = decode_reflected_whole(registration.ok_or_else(unknown)?, rest, context)?;
+        with_cull_mode(value, cull_mode)
     }
+
+    fn decode_layout(
+        data: &[u8],
+        _: Vec<Vec<u8>>,
+        read: &dyn Fn(&[u8]) -> Result<Box<dyn Reflect>, DecodeError>,
+    ) -> Result<StandardMaterial, DecodeError> {
+        let (cull_mode, rest) = split_cull_mode(data)?;
+        with_cull_mode(read(rest)?, cull_mode)
+    }
+}
+
+fn unknown() -> DecodeError {
+    DecodeError::UnknownType("bevy_pbr::StandardMaterial".into())
+}
+
+fn split_cull_mode(data: &[u8]) -> Result<(Option<Face>, &[u8]), DecodeError> {
+    match data.split_first() {
+        Some((0, rest)) => Ok((None, rest)),
+        Some((1, rest)) => Ok((Some(Face::Front), rest)),
+        Some((2, rest)) => Ok((Some(Face::Back), rest)),
+        _ => Err(DecodeError::Malformed("unknown cull mode".into())),
+    }
+}
+
+fn with_cull_mode(value: Box<dyn Reflect>, cull_mode: Option<Face>) -> Result<StandardMaterial, DecodeError> {
+    let mut material = *value.downcast::<StandardMaterial>().map_err(|_| unknown())?;
+    material.cull_mode = cull_mode;
+    Ok(material)
 }

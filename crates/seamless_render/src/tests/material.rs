@@ -205,3 +205,27 @@ fn wrong_bytes_are_errors() {
         );
     }
 }
+
+/// A material whose fields were others is read by its stored layout; the byte in front of them is the codec's own.
+#[test]
+fn an_older_layout_keeps_its_cull_mode() {
+    let bed = Bed::new();
+    let material = StandardMaterial {
+        cull_mode: Some(Face::Front),
+        metallic: 0.25,
+        ..StandardMaterial::default()
+    };
+    let (data, _) = bed.encode(&material);
+    let read = |rest: &[u8]| {
+        assert_eq!(rest.len(), data.len() - 1);
+        let today = StandardMaterial {
+            metallic: 0.75,
+            ..StandardMaterial::default()
+        };
+        Ok(Box::new(today) as Box<dyn Reflect>)
+    };
+    let read = StandardMaterialCodec::decode_layout(&data, Vec::new(), &read).expect("it is decoded");
+    assert_eq!((read.cull_mode, read.metallic), (Some(Face::Front), 0.75));
+    let other = |_: &[u8]| Ok(Box::new(0_u8) as Box<dyn Reflect>);
+    assert!(StandardMaterialCodec::decode_layout(&data, Vec::new(), &other).is_err());
+}
