@@ -51,7 +51,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 16] = [
+const BENCHES: [Bench; 17] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -76,7 +76,12 @@ const BENCHES: [Bench; 16] = [
     ("level_unload/2000_oldest_of_8", |samples| {
         unload::run("level_unload/2000_oldest_of_8", 2000, 8, samples)
     }),
-    ("package_open", package_open::run),
+    ("package_open", |samples| {
+        package_open::run(package_open::Memory::Used, samples)
+    }),
+    ("package_open/fresh_memory", |samples| {
+        package_open::run(package_open::Memory::Fresh, samples)
+    }),
     ("package_read_bulk", read_bulk::run),
     ("package_link", |samples| {
         package_link::run(package_link::Peer::Labels, samples)

@@ -6,6 +6,9 @@
 //!
 //! * Ours: `std::fs::read` of that file, then `Package::parse` with the default limits: every checksum and every rule is checked.
 //! * Limit: `std::fs::read` of the same file.
+//!
+//! In `package_open` the memory of the sample before is used again, by both. In `package_open/fresh_memory` nothing is freed before
+//! the end, so that all memory is new, as it is where a level is loaded that was never there.
 
 use std::hint::black_box;
 
@@ -29,19 +32,36 @@ const CLASSES: [&str; 6] = [
 ];
 const IMPORTS: usize = 64;
 
+/// What both sides write to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// What was freed a moment ago.
+    Used,
+    /// Pages that the system has to give.
+    Fresh,
+}
+
 /// Measures opening.
-pub fn run(samples: Option<usize>) -> Row {
+pub fn run(memory: Memory, samples: Option<usize>) -> Row {
     let dir = tempfile::tempdir().expect("a folder for temporary files");
     let path = dir.path().join("cell_3_7.pkg");
     std::fs::write(&path, header()).expect("the folder can be written to");
     let read = || std::fs::read(&path).expect("the file can be read");
     let limits = Limits::default();
     let mut result = Samples::default();
+    let mut kept = Vec::new();
     for round in 0..samples.unwrap_or(401) + 20 {
-        let (ours, package) = cpu_ns(|| Package::parse(&read(), &limits).expect("the package is sound"));
+        let (ours, opened) = cpu_ns(|| {
+            let bytes = read();
+            let package = Package::parse(&bytes, &limits).expect("the package is sound");
+            (bytes, package)
+        });
+        let (_, package) = &opened;
         assert_eq!((package.exports().len(), package.imports().len()), (EXPORTS, IMPORTS));
-        drop(package);
-        let (limit, _) = cpu_ns(|| black_box(read()));
+        let opened = (memory == Memory::Fresh).then_some(opened);
+        let (limit, bytes) = cpu_ns(|| black_box(read()));
+        let bytes = (memory == Memory::Fresh).then_some(bytes);
+        kept.extend(opened.zip(bytes));
         // The first rounds warm caches and allocator.
         if round >= 20 {
             result.ours.push(ours * 1e-3);
@@ -52,7 +72,11 @@ pub fn run(samples: Option<usize>) -> Row {
         of_limit: Some(3.0),
         ..Targets::default()
     };
-    let mut row = result.row("package_open", "µs", None, Some("one read of the bytes"), targets);
+    let name = match memory {
+        Memory::Used => "package_open",
+        Memory::Fresh => "package_open/fresh_memory",
+    };
+    let mut row = result.row(name, "µs", None, Some("one read of the bytes"), targets);
     row.note = format!("{EXPORTS} exports, {} bytes", read().len());
     row
 }

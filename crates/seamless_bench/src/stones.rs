@@ -24,10 +24,9 @@ use crate::app::writer;
 /// Stones in a file, or in a package.
 pub const PER_FILE: usize = 100;
 
-/// A small asset.
+/// An asset as small as can be: what is measured is how it is found, not how it is decoded.
 #[derive(Asset, Reflect, Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub struct Stone {
-    color: [f32; 4],
     weight: f32,
     kind: u32,
 }
@@ -43,10 +42,8 @@ pub const BASKET: &str = "Basket";
 
 /// The stone with this number, of all files together.
 pub fn stone(number: usize) -> Stone {
-    let part = number as f32 * 0.125;
     Stone {
-        color: [part, part + 1.0, part + 2.0, 1.0],
-        weight: part * 3.0,
+        weight: number as f32 * 0.125,
         kind: number as u32 % 7,
     }
 }

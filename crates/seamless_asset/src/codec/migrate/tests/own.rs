@@ -12,7 +12,6 @@ macro_rules! type_pair {
             use super::*;
             #[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
             $(#[$own])*
-            #[reflect(no_auto_register)]
             #[type_path = "game"]
             pub struct Coin { $($was)* }
             #[derive(Reflect, Clone, Debug, PartialEq, Default)]
@@ -24,7 +23,6 @@ macro_rules! type_pair {
             use super::*;
             #[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
             $(#[$own])*
-            #[reflect(no_auto_register)]
             #[type_path = "game"]
             pub struct Coin { $($is)* }
             #[derive(Reflect, Clone, Debug, PartialEq, Default)]

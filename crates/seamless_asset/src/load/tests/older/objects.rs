@@ -315,7 +315,6 @@ fn a_handle_in_a_component_follows_its_assets_name() {
     mod old {
         use super::*;
         #[derive(Asset, TypePath)]
-        #[reflect(no_auto_register)]
         #[type_path = "game"]
         pub struct Sheet;
         #[derive(Component, Reflect)]
