@@ -24,6 +24,10 @@ fn what_the_fuzz_targets_kept_is_harmless() {
             assert!(run.is_ok(), "{} breaks a promise; the reason is above", path.display());
             count += 1;
         }
-        assert!(count > 0, "{} is empty; fuzz/README.md says how to fill it", folder.display());
+        assert!(
+            count > 0,
+            "{} is empty; fuzz/README.md says how to fill it",
+            folder.display()
+        );
     }
 }

@@ -51,7 +51,11 @@ pub fn change(u: &mut Unstructured<'_>, bytes: &mut [u8], section: Range<usize>)
             1 => 4,
             _ => 8,
         };
-        let at = if len == 1 { field + u.int_in_range(0..=3)? } else { field };
+        let at = if len == 1 {
+            field + u.int_in_range(0..=3)?
+        } else {
+            field
+        };
         let value = number(u)?.to_le_bytes();
         let end = section.end.min(at + len);
         for (byte, new) in bytes[at.min(end)..end].iter_mut().zip(value) {

@@ -66,7 +66,9 @@ pub fn object(name: &str, class: ClassIndex, codec: Codec) -> NewExport<'_> {
 /// A writer that so far has one class.
 pub fn writer() -> (PackageWriter, ClassIndex) {
     let mut writer = PackageWriter::new(PACKAGES[2]);
-    let class = writer.class(&schema(TYPES[0], "x: f32".into())).expect("the first class");
+    let class = writer
+        .class(&schema(TYPES[0], "x: f32".into()))
+        .expect("the first class");
     (writer, class)
 }
 
@@ -121,7 +123,8 @@ impl Maker {
 
     fn import(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let (package, name, type_path) = (u.choose(&PACKAGES)?, u.choose(&NAMES)?, u.choose(&TYPES)?);
-        self.refs.extend(self.writer.import(package, name, type_path, role(u)?).ok());
+        self.refs
+            .extend(self.writer.import(package, name, type_path, role(u)?).ok());
         Ok(())
     }
 
@@ -138,7 +141,11 @@ impl Maker {
         }
         for _ in 0..u.int_in_range(0..=2)? {
             let external = forced.is_some() && u.arbitrary()?;
-            new.bulk.push(if external { NewBulk::External(EXTERNAL.clone()) } else { chunk(u)?.into() });
+            new.bulk.push(if external {
+                NewBulk::External(EXTERNAL.clone())
+            } else {
+                chunk(u)?.into()
+            });
         }
         let (data, bulk) = (new.data.clone(), new.bulk.clone());
         let added = match forced {

@@ -83,7 +83,10 @@ impl Network {
                 // Lists differ, or one side accepts fewer packages; nobody is called a liar.
                 let known = matches!(
                     received,
-                    Ok(_) | Err(HandshakeError::Mismatch(_) | HandshakeError::Limit { .. } | HandshakeError::TooLong { .. })
+                    Ok(_)
+                        | Err(HandshakeError::Mismatch(_)
+                            | HandshakeError::Limit { .. }
+                            | HandshakeError::TooLong { .. })
                 );
                 assert!(known, "{received:?}");
             }

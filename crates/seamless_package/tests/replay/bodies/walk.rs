@@ -14,10 +14,19 @@ pub fn tables(package: &Package) {
         assert_eq!(package.schema(index).is_some(), export.is_class());
         assert_eq!(package.class_of(index).is_some(), !export.is_class());
         assert_eq!(package.origin_of(index).is_some(), export.is_forced());
-        assert!(package.export_range(index).is_some_and(|range| range.end <= summary.file_len()));
+        assert!(
+            package
+                .export_range(index)
+                .is_some_and(|range| range.end <= summary.file_len())
+        );
         assert!(before(package, export.outer, index) && before(package, export.class, index));
         assert_eq!(package.refs(index).len(), export.ref_count as usize);
-        assert!(package.refs(index).iter().all(|target| !target.is_none() && before(package, *target, index)));
+        assert!(
+            package
+                .refs(index)
+                .iter()
+                .all(|target| !target.is_none() && before(package, *target, index))
+        );
         payloads(package, index);
     }
     for (index, import) in package.imports().iter().enumerate() {
@@ -49,7 +58,9 @@ fn payloads(package: &Package, index: usize) {
         assert_eq!(location.range, bulk.offset..bulk.offset + bulk.stored_size);
         if location.origin.is_none() {
             assert!(location.range.end <= package.summary().file_len());
-            package.check_origin(index, payload, package).expect("lies in its own file");
+            package
+                .check_origin(index, payload, package)
+                .expect("lies in its own file");
         } else {
             assert!(package.check_origin(index, payload, package).is_err());
         }

@@ -161,7 +161,9 @@ impl Peer {
     pub fn load(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let place = (u.int_in_range(0..=4)?, u.int_in_range(0..=EXPORTS)?);
         let wanted = self.wanted.iter().next().copied();
-        let place = wanted.filter(|_| place.1 % 2 == 0).map_or(place, |index| (index.package, index.export));
+        let place = wanted
+            .filter(|_| place.1 % 2 == 0)
+            .map_or(place, |index| (index.package, index.export));
         let (package, export) = place;
         match (u.int_in_range(0..=3)?, self.object_at(place)) {
             (0, Some(id)) => {
@@ -221,7 +223,9 @@ impl Peer {
         let mut actions = Vec::new();
         self.pending.close(&mut actions);
         for action in actions {
-            let Action::Release { object } = action else { panic!("only releases") };
+            let Action::Release { object } = action else {
+                panic!("only releases")
+            };
             assert!(self.wanted.remove(&object), "{object} was not wanted");
         }
         assert!(self.wanted.is_empty());
