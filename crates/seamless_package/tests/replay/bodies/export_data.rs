@@ -1,6 +1,6 @@
 //! Data of exports and their payloads, under a right header: as it was written, and changed behind its back.
 
-use super::forge::{change, header_sections, number, reseal_data};
+use super::forge::{change, exports_section, number, reseal_data};
 use super::made::{self, Made};
 use super::walk;
 use arbitrary::{Result, Unstructured};
@@ -25,8 +25,7 @@ fn changed(u: &mut Unstructured<'_>) -> Result<()> {
     walk::data(&package, tail, number(u)?);
     // The same with right checksums, and maybe with other sizes and codecs.
     if u.ratio(1, 2)? {
-        let [_, _, _, _, exports, ..] = header_sections(package.summary());
-        change(u, &mut file, exports)?;
+        change(u, &mut file, exports_section(package.summary()))?;
     }
     reseal_data(&mut file, &package);
     if let Ok(package) = Package::parse(&file, &Limits::default()) {

@@ -130,14 +130,18 @@ impl Maker {
 
     /// An object of the package, or a copy.
     fn export(&mut self, u: &mut Unstructured<'_>, forced: Option<ForcedOrigin<'_>>) -> Result<()> {
-        let mut new = object(u.choose(&NAMES)?, *u.choose(&self.classes)?, *u.choose(&CODECS)?);
+        let name = name(u)?;
+        let mut new = object(&name, *u.choose(&self.classes)?, *u.choose(&CODECS)?);
         new.role = role(u)?;
         new.data = chunk(u)?;
-        if u.arbitrary()? {
-            new.outer = self.any_ref(u)?;
+        if u.ratio(1, 4)? && !self.objects.is_empty() {
+            let outer = u.choose(&self.objects)?.index;
+            new.outer = ObjectRef::export(outer).expect("a small index");
         }
-        for _ in 0..u.int_in_range(0..=2)? {
-            new.refs.push(self.any_ref(u)?);
+        if !self.refs.is_empty() {
+            for _ in 0..u.int_in_range(0..=2)? {
+                new.refs.push(*u.choose(&self.refs)?);
+            }
         }
         for _ in 0..u.int_in_range(0..=2)? {
             let external = forced.is_some() && u.arbitrary()?;
@@ -164,13 +168,6 @@ impl Maker {
         self.objects.push(Object { index, data, bulk });
     }
 
-    fn any_ref(&self, u: &mut Unstructured<'_>) -> Result<ObjectRef> {
-        if self.refs.is_empty() {
-            return Ok(ObjectRef::NONE);
-        }
-        Ok(*u.choose(&self.refs)?)
-    }
-
     fn versions(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let id = *u.choose(&[VersionId::ENGINE, VersionId::GAME, VersionId(*b"weather weather!")])?;
         let entries: Vec<&str> = NAMES.into_iter().take(u.int_in_range(0..=5)?).collect();
@@ -180,6 +177,17 @@ impl Maker {
         }
         Ok(())
     }
+}
+
+/// Seldom the same twice in a package.
+fn name(u: &mut Unstructured<'_>) -> Result<String> {
+    let name = *u.choose(&NAMES)?;
+    let number = u.int_in_range(0..=7)?;
+    Ok(if number == 0 {
+        name.to_owned()
+    } else {
+        format!("{name}{number}")
+    })
 }
 
 fn role(u: &mut Unstructured<'_>) -> Result<Role> {

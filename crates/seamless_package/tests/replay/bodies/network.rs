@@ -2,6 +2,7 @@
 
 mod peer;
 
+use super::forge::number;
 use arbitrary::{Result, Unstructured};
 use peer::{EXPORTS, Peer, object};
 use seamless_package::package_map::{HandshakeError, UNACKNOWLEDGED};
@@ -144,27 +145,47 @@ impl Network {
         Ok(())
     }
 
-    /// A message to `to` that nobody has sent.
+    /// A message to `to` that nobody has sent. What it answers arrives.
     fn make_up(&mut self, u: &mut Unstructured<'_>, to: usize) -> Result<()> {
         self.honest = false;
-        let len = u.int_in_range(0..=40)?;
-        let message = u.bytes(len.min(u.len()))?;
-        let peer = &mut self.peers[to];
         match u.int_in_range(0..=2)? {
             0 => {
-                peer.receive(message).ok();
+                // Offers, acceptances, questions and lists start with these.
+                let mut message = vec![u.int_in_range(1..=4)?];
+                message.extend(made_up(u)?);
+                let reply = self.peers[to].receive(&message).unwrap_or_default();
+                self.peers[1 - to].receive(&reply).ok();
             }
             1 => {
-                peer.acknowledged(message);
+                self.peers[to].acknowledged(&made_up(u)?);
             }
             _ => {
-                if let Ok(index) = peer.decode(message) {
-                    peer.wait_for(u, index)?;
+                if let Ok(index) = self.peers[to].decode(&made_up(u)?) {
+                    self.peers[to].wait_for(u, index)?;
                 }
             }
         }
         Ok(())
     }
+}
+
+/// A few numbers as the protocol writes them, mostly small ones, and maybe any bytes behind.
+fn made_up(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let mut message = Vec::new();
+    for _ in 0..u.int_in_range(0..=4)? {
+        let mut value = match u.ratio(3, 4)? {
+            true => u.int_in_range(0..=9)?,
+            false => number(u)? as u32,
+        };
+        while value >= 0x80 {
+            message.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        message.push(value as u8);
+    }
+    let len = u.int_in_range(0..=40)?;
+    message.extend(u.bytes(len.min(u.len()))?);
+    Ok(message)
 }
 
 /// The objects that the peers know, by package and export.

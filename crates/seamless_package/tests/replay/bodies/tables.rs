@@ -1,6 +1,6 @@
 //! Opening: any bytes, and packages with changed tables under right checksums.
 
-use super::forge::{change, header_sections, reseal_data};
+use super::forge::{EXPORT_SIZE, change, export_at, header_sections, reseal_data};
 use super::{made, walk};
 use arbitrary::{Result, Unstructured};
 use seamless_package::{Limits, Package};
@@ -17,9 +17,14 @@ fn changed(u: &mut Unstructured<'_>) -> Result<()> {
     let package = Package::verify_whole(&file, &Limits::default()).expect("as it was written");
     walk::tables(&package);
     let seal: bool = u.ratio(7, 8)?;
-    for _ in 0..u.int_in_range(1..=3)? {
-        let section = u.choose(&header_sections(package.summary()))?.clone();
+    for _ in 0..u.int_in_range(1..=2)? {
+        let sections = header_sections(package.summary());
+        let section = u.choose(&sections)?.clone();
         change(u, &mut file, section)?;
+        if u.ratio(1, 4)? {
+            let entry = export_at(package.summary(), u.choose_index(package.exports().len())?);
+            change(u, &mut file, entry..entry + EXPORT_SIZE)?;
+        }
     }
     if seal {
         reseal_data(&mut file, &package);

@@ -6,7 +6,7 @@ use seamless_package::package_map::{
     Action, DecodeError, Handshake, HandshakeError, Incoming, MapLimits, ObjectIndex, Objects, PackageInfo, PackageMap,
     PendingLimits, PendingRefs, RefDecoder, RefEncoder,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Objects of every package.
@@ -21,6 +21,8 @@ pub struct Peer {
     pub handshake: Handshake,
     pub encoder: RefEncoder,
     pub decoder: RefDecoder,
+    /// What references have meant so far.
+    meanings: BTreeMap<Vec<u8>, Option<ObjectIndex>>,
     /// Which packages are in the map, in its order.
     packages: Vec<u32>,
     longest_message: usize,
@@ -66,6 +68,7 @@ impl Peer {
             handshake: Handshake::new(),
             encoder: RefEncoder::new(),
             decoder: RefDecoder::new(),
+            meanings: BTreeMap::new(),
             packages: Vec::new(),
             longest_message: longest as usize,
             pending: PendingRefs::new(pending),
@@ -115,7 +118,7 @@ impl Peer {
         received.map(|_| reply)
     }
 
-    /// Takes a reference from the front of a message. An error changes nothing.
+    /// Takes a reference from the front of a message. An error changes nothing, and no reference changes its meaning.
     pub fn decode(&mut self, message: &[u8]) -> std::result::Result<Option<ObjectIndex>, DecodeError> {
         let mut rest = message;
         let decoded = self.decoder.decode(&self.map, &self.handshake, &mut rest);
@@ -124,6 +127,8 @@ impl Peer {
                 assert!(rest.len() < message.len());
                 let agreed = |index: &ObjectIndex| index.package < self.handshake.verified() && index.export < EXPORTS;
                 assert!(index.iter().all(agreed));
+                let reference = message[..message.len() - rest.len()].to_vec();
+                assert_eq!(self.meanings.entry(reference).or_insert(*index), index);
             }
             Err(_) => assert_eq!(rest.len(), message.len()),
         }
@@ -216,6 +221,7 @@ impl Peer {
         assert_eq!(self.wanted.len(), self.pending.wanted_len());
         assert_eq!(self.pending.is_empty(), self.wanted.is_empty());
         assert_eq!(self.pending.is_empty(), self.pending.next_deadline().is_none());
+        assert!(self.pending.bytes() == 0 || !self.pending.is_empty());
     }
 
     /// The connection ends: what is wanted is released.
