@@ -4,7 +4,7 @@ mod peer;
 
 use super::forge::number;
 use arbitrary::{Result, Unstructured};
-use peer::{EXPORTS, Peer, object};
+use peer::{EXPORTS, LAST_PACKAGE, Peer};
 use seamless_package::package_map::{HandshakeError, UNACKNOWLEDGED};
 
 /// Lets two peers do what `bytes` say.
@@ -24,7 +24,7 @@ fn talk(u: &mut Unstructured<'_>) -> Result<()> {
     let mut network = Network { peers, honest: true };
     // The lists are the same, or not.
     for _ in 0..u.int_in_range(0..=4)? {
-        let package = u.int_in_range(0..=7)?;
+        let package = u.int_in_range(0..=LAST_PACKAGE)?;
         network.peers[0].list(package, u.ratio(1, 16)?);
         network.peers[1].list(package, u.ratio(1, 16)?);
     }
@@ -35,7 +35,7 @@ fn talk(u: &mut Unstructured<'_>) -> Result<()> {
             1 | 2 => network.mention(u, from)?,
             3 => network.acknowledge(u, from)?,
             4 => network.crowd(u, from)?,
-            5 => network.peers[from].list(u.int_in_range(0..=7)?, false),
+            5 => network.peers[from].list(u.int_in_range(0..=LAST_PACKAGE)?, false),
             6 => network.peers[from].learn(u.int_in_range(0..=4)?),
             7 => network.peers[from].load(u)?,
             _ => network.make_up(u, from)?,
@@ -186,10 +186,4 @@ fn made_up(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let len = u.int_in_range(0..=40)?;
     message.extend(u.bytes(len.min(u.len()))?);
     Ok(message)
-}
-
-/// The objects that the peers know, by package and export.
-fn known(place: (u32, u32), packages: &[u32]) -> Option<seamless_package::ObjectId> {
-    let package = packages.get(place.0 as usize)?;
-    (place.1 < EXPORTS).then(|| object(*package, place.1))
 }

@@ -7,10 +7,12 @@ use seamless_package::package_map::{
     PendingLimits, PendingRefs, RefDecoder, RefEncoder,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Objects of every package.
 pub const EXPORTS: u32 = 400;
+pub const LAST_PACKAGE: u32 = 7;
 const VALUES: u32 = 4;
 const REFS: u32 = 6;
 const WANTED: u32 = 3;
@@ -34,8 +36,15 @@ pub struct Peer {
     now: Duration,
 }
 
-pub fn object(package: u32, export: u32) -> ObjectId {
-    ObjectId::new(&path(package), &format!("Node{export}"))
+/// The ids of all objects of a few packages: made once, because there are many.
+static OBJECTS: LazyLock<Vec<Vec<ObjectId>>> = LazyLock::new(|| {
+    let id = |package, export| ObjectId::new(&path(package), &format!("Node{export}"));
+    let of_package = |package| (0..EXPORTS).map(|export| id(package, export)).collect();
+    (0..=LAST_PACKAGE).map(of_package).collect()
+});
+
+fn object(package: u32, export: u32) -> Option<ObjectId> {
+    OBJECTS.get(package as usize)?.get(export as usize).copied()
 }
 
 fn path(package: u32) -> String {
@@ -92,14 +101,14 @@ impl Peer {
     /// Learns the objects of the package at a position of its list, as far as its limits let it.
     pub fn learn(&mut self, at: u32) {
         if let Some(&package) = self.packages.get(at as usize) {
-            let objects = (0..EXPORTS).map(|export| (export, object(package, export)));
+            let objects = (0..EXPORTS).filter_map(|export| Some((export, object(package, export)?)));
             self.map.add_objects(at, objects).ok();
         }
     }
 
     /// The object at a place of its list, known to the map or not.
     pub fn object_at(&self, place: (u32, u32)) -> Option<ObjectId> {
-        super::known(place, &self.packages)
+        object(*self.packages.get(place.0 as usize)?, place.1)
     }
 
     /// Whether a reference was written. If not, nothing was.
