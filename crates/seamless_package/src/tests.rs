@@ -11,13 +11,16 @@ mod golden;
 mod limits;
 mod memory;
 mod round_trip;
+#[path = "../tests/replay/bodies/seal.rs"]
+mod seal;
 mod versions;
 mod writing;
 
 use super::*;
-use crate::summary::{CHECKSUM_RANGE, checksum};
+use crate::summary::CHECKSUM_RANGE;
 use crate::tables::Wire;
 use crate::versions::VersionRecord;
+use seal::{reseal_summary, reseal_tables};
 use xxhash_rust::xxh3::xxh3_64;
 
 fn schema(type_path: &str) -> Schema {
@@ -224,44 +227,6 @@ fn bulk_at(bytes: &[u8], index: usize) -> usize {
     let summary = summary_of(bytes);
     let refs = export_at(bytes, summary.export_count as usize);
     refs + summary.ref_count as usize * 4 + index * Bulk::SIZE
-}
-
-/// Makes the summary's own checksum right again, as a forger would.
-fn reseal_summary(bytes: &mut [u8]) {
-    let sum = checksum(&bytes[..SUMMARY_SIZE]);
-    bytes[CHECKSUM_RANGE].copy_from_slice(&sum.to_le_bytes());
-}
-
-/// Makes the checksums of all tables right again; `summary` says where they are.
-fn reseal_tables(bytes: &mut [u8], summary: &Summary) {
-    let section = |offset: u64, size: u64| offset as usize..(offset + size) as usize;
-    let sums = [
-        ("names_checksum", section(summary.names_offset, summary.names_size)),
-        (
-            "imports_checksum",
-            section(summary.imports_offset, summary.imports_size),
-        ),
-        (
-            "origins_checksum",
-            section(summary.origins_offset, summary.origins_size),
-        ),
-        (
-            "exports_checksum",
-            section(summary.exports_offset, summary.exports_size),
-        ),
-        (
-            "versions_checksum",
-            section(summary.versions_offset, summary.versions_size),
-        ),
-    ];
-    let mut all = Vec::new();
-    for (name, range) in sums {
-        let sum = xxh3_64(&bytes[range]);
-        all.extend(sum.to_le_bytes());
-        put(bytes, 0, Summary::LAYOUT, name, sum);
-    }
-    put(bytes, 0, Summary::LAYOUT, "content_hash", xxh3_64(&all));
-    reseal_summary(bytes);
 }
 
 #[test]

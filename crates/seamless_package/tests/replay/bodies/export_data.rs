@@ -1,0 +1,61 @@
+//! Data of exports and their payloads, under a right header: as it was written, and changed behind its back.
+
+use super::forge::{change, exports_section, number, reseal_data};
+use super::made::{self, Made};
+use super::walk;
+use arbitrary::{Result, Unstructured};
+use seamless_package::{Limits, NewBulk, Package};
+
+/// Makes the package that `bytes` describe, and takes its data out of a changed file.
+pub fn export_data(bytes: &[u8]) {
+    // Too few bytes are no fault.
+    changed(&mut Unstructured::new(bytes)).ok();
+}
+
+fn changed(u: &mut Unstructured<'_>) -> Result<()> {
+    let made = made::package(u)?;
+    let package = Package::verify_whole(&made.file, &Limits::default()).expect("as it was written");
+    reads_back(&made, &package);
+    let mut file = made.file;
+    let header = package.summary().header_len() as usize;
+    let end = file.len();
+    change(u, &mut file, header..end)?;
+    let tail = part(u, &file, header)?;
+    walk::data(&package, tail, header as u64);
+    walk::data(&package, tail, number(u)?);
+    // The same with right checksums, and maybe with other sizes and codecs.
+    if u.ratio(1, 2)? {
+        change(u, &mut file, exports_section(package.summary()))?;
+    }
+    reseal_data(&mut file, &package);
+    if let Ok(package) = Package::parse(&file, &Limits::default()) {
+        let all = walk::data(&package, &file, 0);
+        let whole = Package::verify_whole(&file, &Limits::default());
+        assert_eq!(whole.is_ok(), all);
+        walk::data(&package, part(u, &file, header)?, header as u64);
+    }
+    Ok(())
+}
+
+/// What a read brought of the file's bytes from `start` on.
+fn part<'a>(u: &mut Unstructured<'_>, file: &'a [u8], start: usize) -> Result<&'a [u8]> {
+    let end = match u.ratio(1, 4)? {
+        true => u.int_in_range(start..=file.len())?,
+        false => file.len(),
+    };
+    Ok(&file[start..end])
+}
+
+fn reads_back(made: &Made, package: &Package) {
+    for object in &made.objects {
+        let data = package.export_data(object.index, &made.file, 0);
+        assert_eq!(data.expect("as it was written"), object.data);
+        for (payload, bulk) in object.bulk.iter().enumerate() {
+            let found = package.bulk_data(object.index, payload, &made.file, 0);
+            match bulk {
+                NewBulk::Inline(bytes) => assert_eq!(&*found.expect("as it was written"), &bytes[..]),
+                NewBulk::External(_) => assert!(found.is_err(), "lies in another file"),
+            }
+        }
+    }
+}

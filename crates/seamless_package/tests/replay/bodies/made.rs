@@ -1,0 +1,205 @@
+//! Packages as a cooker makes them, out of a fuzzer's bytes.
+
+use arbitrary::{Result, Unstructured};
+use seamless_package::{
+    Bulk, ClassIndex, Codec, ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, PackageWriter, Role, Schema,
+    VersionId, VersionList, WriteError,
+};
+use std::sync::LazyLock;
+
+/// A package, and what went into it.
+pub struct Made {
+    pub file: Vec<u8>,
+    pub objects: Vec<Object>,
+}
+
+pub struct Object {
+    /// Index of its export.
+    pub index: usize,
+    pub data: Vec<u8>,
+    pub bulk: Vec<NewBulk>,
+}
+
+const TYPES: [&str; 3] = ["game::Point", "game::Tree", "ü"];
+const NAMES: [&str; 6] = ["A", "B", "Oak", "B/ü~2", "class:game::Tree", ""];
+const PACKAGES: [&str; 3] = ["shared/trees.pkg", "shared/rocks.pkg", "levels/made.pkg"];
+const CODECS: [Codec; 3] = [Codec::None, Codec::Lz4, Codec::Zstd];
+
+/// A payload in another file, for copies.
+static EXTERNAL: LazyLock<Bulk> = LazyLock::new(|| {
+    let mut writer = PackageWriter::new(PACKAGES[0]);
+    let class = writer.class(&schema(TYPES[1], String::new())).expect("the first class");
+    let export = NewExport {
+        bulk: vec![vec![9; 500].into()],
+        ..object("Tree", class, Codec::Lz4)
+    };
+    writer.export(export).expect("the only object");
+    let file = writer.finish().expect("a small package");
+    let package = Package::parse(&file, &Limits::default()).expect("as it was written");
+    package.bulk(1)[0].clone()
+});
+
+fn schema(type_path: &str, description: String) -> Schema {
+    Schema {
+        type_path: type_path.to_owned(),
+        encoding: 1,
+        immutable: description.len() % 2 == 1,
+        version: 3,
+        hash: 0x5eed,
+        description,
+    }
+}
+
+pub fn object(name: &str, class: ClassIndex, codec: Codec) -> NewExport<'_> {
+    NewExport {
+        name,
+        class,
+        outer: ObjectRef::NONE,
+        role: Role::ALL,
+        data: Vec::new(),
+        refs: Vec::new(),
+        bulk: Vec::new(),
+        codec,
+    }
+}
+
+/// A writer that so far has one class.
+pub fn writer() -> (PackageWriter, ClassIndex) {
+    let mut writer = PackageWriter::new(PACKAGES[2]);
+    let class = writer
+        .class(&schema(TYPES[0], "x: f32".into()))
+        .expect("the first class");
+    (writer, class)
+}
+
+struct Maker {
+    writer: PackageWriter,
+    classes: Vec<ClassIndex>,
+    refs: Vec<ObjectRef>,
+    objects: Vec<Object>,
+}
+
+/// A package with a few of everything.
+pub fn package(u: &mut Unstructured<'_>) -> Result<Made> {
+    let (writer, class) = writer();
+    let mut maker = Maker {
+        writer,
+        classes: vec![class],
+        refs: Vec::new(),
+        objects: Vec::new(),
+    };
+    for _ in 0..u.int_in_range(0..=8)? {
+        match u.int_in_range(0..=3)? {
+            0 => maker.class(u)?,
+            1 => maker.import(u)?,
+            _ => maker.export(u, None)?,
+        }
+    }
+    for _ in 0..u.int_in_range(0..=3)? {
+        let from = ForcedOrigin {
+            package: u.choose(&PACKAGES)?,
+            content_hash: u.int_in_range(0..=1)?,
+            index: u.int_in_range(0..=3)?,
+        };
+        maker.export(u, Some(from))?;
+    }
+    for _ in 0..u.int_in_range(0..=2)? {
+        maker.versions(u)?;
+    }
+    let file = maker.writer.finish().expect("what the writer took, the reader takes");
+    let objects = maker.objects;
+    Ok(Made { file, objects })
+}
+
+impl Maker {
+    fn class(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        let description = "x".repeat(u.int_in_range(0..=20)?);
+        if let Ok(class) = self.writer.class(&schema(u.choose(&TYPES)?, description)) {
+            self.classes.push(class);
+            self.refs.push(ObjectRef::export(class.index()).expect("a small index"));
+        }
+        Ok(())
+    }
+
+    fn import(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        let (package, name, type_path) = (u.choose(&PACKAGES)?, u.choose(&NAMES)?, u.choose(&TYPES)?);
+        self.refs
+            .extend(self.writer.import(package, name, type_path, role(u)?).ok());
+        Ok(())
+    }
+
+    /// An object of the package, or a copy.
+    fn export(&mut self, u: &mut Unstructured<'_>, forced: Option<ForcedOrigin<'_>>) -> Result<()> {
+        let name = name(u)?;
+        let mut new = object(&name, *u.choose(&self.classes)?, *u.choose(&CODECS)?);
+        new.role = role(u)?;
+        new.data = chunk(u)?;
+        if u.ratio(1, 4)? && !self.objects.is_empty() {
+            let outer = u.choose(&self.objects)?.index;
+            new.outer = ObjectRef::export(outer).expect("a small index");
+        }
+        if !self.refs.is_empty() {
+            for _ in 0..u.int_in_range(0..=2)? {
+                new.refs.push(*u.choose(&self.refs)?);
+            }
+        }
+        for _ in 0..u.int_in_range(0..=2)? {
+            let external = forced.is_some() && u.arbitrary()?;
+            new.bulk.push(if external {
+                NewBulk::External(EXTERNAL.clone())
+            } else {
+                chunk(u)?.into()
+            });
+        }
+        let (data, bulk) = (new.data.clone(), new.bulk.clone());
+        let added = match forced {
+            None => self.writer.export(new),
+            Some(from) => self.writer.forced(from, new),
+        };
+        self.added(added, data, bulk);
+        Ok(())
+    }
+
+    fn added(&mut self, added: std::result::Result<ObjectRef, WriteError>, data: Vec<u8>, bulk: Vec<NewBulk>) {
+        let Ok(added) = added else { return };
+        self.refs.push(added);
+        // Counted from one.
+        let index = added.raw() as usize - 1;
+        self.objects.push(Object { index, data, bulk });
+    }
+
+    fn versions(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        let id = *u.choose(&[VersionId::ENGINE, VersionId::GAME, VersionId(*b"weather weather!")])?;
+        let entries: Vec<&str> = NAMES.into_iter().take(u.int_in_range(0..=5)?).collect();
+        if let Ok(list) = VersionList::new(id, "list", entries) {
+            // Refused if it is there already.
+            self.writer.versions(&[list]).ok();
+        }
+        Ok(())
+    }
+}
+
+/// Seldom the same twice in a package.
+fn name(u: &mut Unstructured<'_>) -> Result<String> {
+    let name = *u.choose(&NAMES)?;
+    let number = u.int_in_range(0..=7)?;
+    Ok(if number == 0 {
+        name.to_owned()
+    } else {
+        format!("{name}{number}")
+    })
+}
+
+fn role(u: &mut Unstructured<'_>) -> Result<Role> {
+    Ok(Role::from_bits(u.int_in_range(1..=7)?).unwrap_or(Role::ALL))
+}
+
+/// Bytes that compress well, or not.
+pub fn chunk(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let len = u.int_in_range(0..=40)?;
+    let pattern = u.bytes(len.min(u.len()))?;
+    Ok(match u.int_in_range(0..=2)? {
+        0 => pattern.to_vec(),
+        times => pattern.repeat(usize::from(u.arbitrary::<u8>()?) * times),
+    })
+}
