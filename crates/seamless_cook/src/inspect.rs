@@ -29,7 +29,7 @@ pub enum InspectError {
         /// Which file.
         path: PathBuf,
         /// What is wrong with it.
-        source: PackageError,
+        source: Box<PackageError>,
     },
     /// Its level table is not sound.
     #[error("{}#{object}: {source}", path.display())]
@@ -39,7 +39,7 @@ pub enum InspectError {
         /// Which export.
         object: String,
         /// What is wrong with it.
-        source: DecodeError,
+        source: Box<DecodeError>,
     },
     /// It is no sound manifest.
     #[error("{}: {source}", path.display())]
@@ -165,7 +165,7 @@ pub fn inspect(path: &Path) -> Result<PackageInfo, InspectError> {
     };
     let broken = |source| InspectError::Package {
         path: path.to_owned(),
-        source,
+        source: Box::new(source),
     };
     let bytes = fs::read(path).map_err(io)?;
     let package = Package::verify_whole(&bytes, &Limits::default()).map_err(broken)?;
@@ -249,12 +249,12 @@ fn level_info(package: &Package, bytes: &[u8], path: &Path) -> Result<Option<Lev
         .export_data(index, bytes, 0)
         .map_err(|source| InspectError::Package {
             path: path.to_owned(),
-            source,
+            source: Box::new(source),
         })?;
     let table = LevelTable::parse(&data, u32::MAX).map_err(|source| InspectError::Level {
         path: path.to_owned(),
         object: package.export_name(index).unwrap_or_default().to_owned(),
-        source,
+        source: Box::new(source),
     })?;
     let class_name = |class: u32| {
         package

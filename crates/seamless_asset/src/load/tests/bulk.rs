@@ -251,9 +251,13 @@ fn wrong_requests_name_the_object_and_the_mend() {
         ("c.pkg#Ran", 0, Some(0..5_001), "which has 5000 bytes", |kind| {
             matches!(kind, LoadErrorKind::BulkRange { size: 5_000, .. })
         }),
-        ("c.pkg#Ran", 0, Some(9..8), "bytes 9..8 are no part", |kind| {
-            matches!(kind, LoadErrorKind::BulkRange { payload: 0, .. })
-        }),
+        (
+            "c.pkg#Ran",
+            0,
+            Some(Range { start: 9, end: 8 }),
+            "bytes 9..8 are no part",
+            |kind| matches!(kind, LoadErrorKind::BulkRange { payload: 0, .. }),
+        ),
         ("c.pkg#Ran", 0, Some(5_001..u64::MAX), "within those", |kind| {
             matches!(kind, LoadErrorKind::BulkRange { .. })
         }),
