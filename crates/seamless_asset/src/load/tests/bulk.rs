@@ -13,7 +13,7 @@ use super::{
     *,
 };
 use crate::{
-    BlockingLoads, BulkLoad, BulkRequest, LinkersResource, LoadError, ObjectRequest,
+    BlockingLoads, BulkLoad, BulkRequest, Linker, LinkersResource, LoadError, ObjectRequest,
     codec::{AssetCodec, BulkUse, DecodeContext, EncodeError, EncodedAsset, ErasedAssetCodec},
 };
 
@@ -157,24 +157,11 @@ fn the_tables_of_an_open_package_are_not_read_again() {
     let (mut app, log) = film_app(&dir, true, true);
     let file = cinema(&app, "world/c.pkg", Codec::None, &TITLES);
     let place = place(&file, "Heat", 0);
+    let package = parsed(&file);
+    let codecs = app.world().resource::<Codecs>().clone();
+    let linker = Linker::open(AssetPath::from("world/c.pkg"), package, &codecs).unwrap();
+    let _open = app.world().resource::<LinkersResource>().0.add(linker);
     put(&dir, "world/c.pkg", file);
-    let linkers = app.world().resource::<LinkersResource>().0.clone();
-    let linker = {
-        let first = wait(&mut app, BulkRequest::new("world/c.pkg#Heat", 0));
-        assert_eq!(bytes(&first), frames(0, 5_000));
-        let open = ask(&mut app, ObjectRequest::new(["world/c.pkg#Heat"]));
-        let mut linker = None;
-        run_until(&mut app, |_| {
-            linker = linker.take().or_else(|| linkers.find(&AssetPath::from("world/c.pkg")));
-            open.is_finished()
-        });
-        linker
-    };
-    let Some(_linker) = linker else {
-        // The task was over between two frames; nothing was open.
-        return;
-    };
-    log.clear();
     let load = wait(&mut app, BulkRequest::new("c#Heat", 0));
     assert_eq!(bytes(&load), frames(0, 5_000));
     let summary = 0..SUMMARY_SIZE as u64;
