@@ -9,7 +9,6 @@ use seamless_package::{Package, RefTarget, Role};
 use super::{task::Wanted, type_names::TypeNames};
 use crate::{
     codec::{BulkUse, Codecs},
-    error::LoadErrorKind,
     linker::Linker,
 };
 
@@ -36,13 +35,8 @@ impl Reach {
     /// What `wanted` needs of `package` in an app of this role; no payloads of objects whose class is in `on_demand`.
     ///
     /// # Errors
-    /// When an object is wanted that the package does not have, with its name.
-    pub fn of(
-        package: &Package,
-        wanted: &Wanted,
-        role: Role,
-        on_demand: &HashSet<usize>,
-    ) -> Result<Self, (String, LoadErrorKind)> {
+    /// The name of an object that is wanted and that the package does not have.
+    pub fn of(package: &Package, wanted: &Wanted, role: Role, on_demand: &HashSet<usize>) -> Result<Self, Arc<str>> {
         let mut reach = Self {
             exports: vec![false; package.exports().len()],
             imports: vec![false; package.imports().len()],
@@ -52,8 +46,7 @@ impl Reach {
             Wanted::Level { .. } | Wanted::Assets => reach.everything(package, role),
             Wanted::Objects(names) => {
                 for name in names {
-                    let no_such = || (name.to_string(), LoadErrorKind::NoSuchObject);
-                    let index = object(package, name).ok_or_else(no_such)?;
+                    let index = object(package, name).ok_or_else(|| name.clone())?;
                     reach.follow(package, index, role);
                 }
             }

@@ -313,7 +313,7 @@ impl Pipeline {
 
     fn take_finished(&mut self, world: &mut World, finished: Finished) {
         match finished {
-            Finished::Package(finished) => self.take_package(world, finished),
+            Finished::Package(finished) => self.take_package(world, *finished),
             Finished::Bulk(finished) => self.take_finished_bulk(world, finished),
         }
     }

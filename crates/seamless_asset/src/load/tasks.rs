@@ -41,7 +41,7 @@ pub(super) enum Task {
 
 /// The end of a task.
 pub(super) enum Finished {
-    Package(FinishedPackage),
+    Package(Box<FinishedPackage>),
     Bulk(FinishedBulk),
 }
 
@@ -164,7 +164,7 @@ async fn work(services: LoadServices, queue: Receiver<Task>, results: Sender<Fin
 /// Does one task to its end.
 pub(super) async fn run(services: &LoadServices, task: Task) -> Finished {
     match task {
-        Task::Package(job, owner) => Finished::Package(run_package(services, job, owner).await),
+        Task::Package(job, owner) => Finished::Package(Box::new(run_package(services, job, owner).await)),
         Task::Bulk(id, job) => Finished::Bulk(run_bulk(services, id, job).await),
     }
 }
