@@ -8,7 +8,7 @@ use seamless_package::{Limits, Package, Role, SUMMARY_SIZE, Summary};
 
 use super::{
     InstanceRequest, LoadServices, Progress, Verify,
-    closure::Reach,
+    closure::{Reach, on_demand},
     link::{LoadedLevel, LoadedPackage, decode},
     task::{Job, Stop, Wanted},
 };
@@ -67,11 +67,13 @@ impl Services {
             verify: Verify::Deferred,
             progress: Arc::new(Progress::default()),
         };
-        let reach = Reach::of(&package, &job.wanted, self.0.role);
-        let reach = reach.map_err(|(object, kind)| Box::new(LoadError::object(file.as_str(), object, kind)))?;
         let linker = Linker::open(path.clone(), package, &self.0.codecs);
         let linker = linker.map_err(|kind| Box::new(LoadError::package(file.as_str(), kind)))?;
         let linker = Arc::new(linker);
+        let on_demand = on_demand(&linker, &self.0.codecs);
+        let reach = Reach::of(linker.package(), &job.wanted, self.0.role, &on_demand);
+        let no_such = |object: Arc<str>| LoadError::object(file.as_str(), &*object, LoadErrorKind::NoSuchObject);
+        let reach = reach.map_err(|object| Box::new(no_such(object)))?;
         let mut package = decode(&self.0, &job, linker, &reach, tail).map_err(|stop| match stop {
             Stop::Failed(error) => error,
             Stop::Cancelled => Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)),
