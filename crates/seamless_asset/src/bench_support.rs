@@ -75,9 +75,8 @@ impl Services {
         let linker = Arc::new(linker);
         let on_demand = on_demand(&linker, &self.0.codecs);
         let reach = Reach::of(linker.package(), &job.wanted, self.0.role, &on_demand);
-        let missing =
-            |object: Arc<str>| Box::new(LoadError::object(file.as_str(), &*object, LoadErrorKind::NoSuchObject));
-        let reach = reach.map_err(missing)?;
+        let no_such = |object: Arc<str>| LoadError::object(file.as_str(), &*object, LoadErrorKind::NoSuchObject);
+        let reach = reach.map_err(|object| Box::new(no_such(object)))?;
         let mut package = decode(&self.0, &job, linker, &reach, tail).map_err(|stop| match stop {
             Stop::Failed(error) => error,
             Stop::Cancelled => Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)),

@@ -35,7 +35,7 @@ impl Reach {
     /// What `wanted` needs of `package` in an app of this role; no payloads of objects whose class is in `on_demand`.
     ///
     /// # Errors
-    /// When an object is wanted that the package does not have, with its name.
+    /// The name of an object that is wanted and that the package does not have.
     pub fn of(package: &Package, wanted: &Wanted, role: Role, on_demand: &HashSet<usize>) -> Result<Self, Arc<str>> {
         let mut reach = Self {
             exports: vec![false; package.exports().len()],

@@ -89,8 +89,9 @@ pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut R
     job.progress.check()?;
     let package = opened.linker.package();
     let on_demand = on_demand(&opened.linker, &services.codecs);
-    let reach = Reach::of(package, &job.wanted, services.role, &on_demand)
-        .map_err(|object| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject))?;
+    let reach = Reach::of(package, &job.wanted, services.role, &on_demand);
+    let no_such = |object: Arc<str>| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject);
+    let reach = reach.map_err(no_such)?;
     if job.verify == Verify::Now {
         verify(services, &opened.linker, &reach, read).await?;
         job.progress.check()?;

@@ -1,19 +1,21 @@
 //! Bulk payloads, alone and with their objects: what is read for them, and what may be wrong with them.
 
+mod copies;
+
 use core::ops::Range;
 
-use bevy_asset::UntypedHandle;
 use bevy_reflect::TypePath;
-use seamless_package::{Fault, ForcedOrigin, Limits, NewBulk, Package, PackageError, SUMMARY_SIZE};
+use seamless_package::{Fault, Limits, Package, PackageError, SUMMARY_SIZE};
+
+use copies::{festival, jaws};
 
 use super::{
-    build::copy_object,
     counting::{FileRead, ReadLog, counting_app},
     objects::{ask, finish},
     *,
 };
 use crate::{
-    BlockingLoads, BulkLoad, BulkRequest, LinkersResource, LoadError, ObjectRequest,
+    BlockingLoads, BulkLoad, BulkRequest, Linker, LinkersResource, LoadError, ObjectRequest,
     codec::{AssetCodec, BulkUse, DecodeContext, EncodeError, EncodedAsset, ErasedAssetCodec},
 };
 
@@ -157,24 +159,11 @@ fn the_tables_of_an_open_package_are_not_read_again() {
     let (mut app, log) = film_app(&dir, true, true);
     let file = cinema(&app, "world/c.pkg", Codec::None, &TITLES);
     let place = place(&file, "Heat", 0);
+    let package = parsed(&file);
+    let codecs = app.world().resource::<Codecs>().clone();
+    let linker = Linker::open(AssetPath::from("world/c.pkg"), package, &codecs).unwrap();
+    let _open = app.world().resource::<LinkersResource>().0.add(linker);
     put(&dir, "world/c.pkg", file);
-    let linkers = app.world().resource::<LinkersResource>().0.clone();
-    let linker = {
-        let first = wait(&mut app, BulkRequest::new("world/c.pkg#Heat", 0));
-        assert_eq!(bytes(&first), frames(0, 5_000));
-        let open = ask(&mut app, ObjectRequest::new(["world/c.pkg#Heat"]));
-        let mut linker = None;
-        run_until(&mut app, |_| {
-            linker = linker.take().or_else(|| linkers.find(&AssetPath::from("world/c.pkg")));
-            open.is_finished()
-        });
-        linker
-    };
-    let Some(_linker) = linker else {
-        // The task was over between two frames; nothing was open.
-        return;
-    };
-    log.clear();
     let load = wait(&mut app, BulkRequest::new("c#Heat", 0));
     assert_eq!(bytes(&load), frames(0, 5_000));
     let summary = 0..SUMMARY_SIZE as u64;
@@ -223,6 +212,10 @@ fn ranges_of_payloads_in_every_codec() {
     }
 }
 
+fn between(start: u64, end: u64) -> Range<u64> {
+    start..end
+}
+
 #[test]
 fn wrong_requests_name_the_object_and_the_mend() {
     let dir = Dir::default();
@@ -251,13 +244,9 @@ fn wrong_requests_name_the_object_and_the_mend() {
         ("c.pkg#Ran", 0, Some(0..5_001), "which has 5000 bytes", |kind| {
             matches!(kind, LoadErrorKind::BulkRange { size: 5_000, .. })
         }),
-        (
-            "c.pkg#Ran",
-            0,
-            Some(Range { start: 9, end: 8 }),
-            "bytes 9..8 are no part",
-            |kind| matches!(kind, LoadErrorKind::BulkRange { payload: 0, .. }),
-        ),
+        ("c.pkg#Ran", 0, Some(between(9, 8)), "bytes 9..8 are no part", |kind| {
+            matches!(kind, LoadErrorKind::BulkRange { payload: 0, .. })
+        }),
         ("c.pkg#Ran", 0, Some(5_001..u64::MAX), "within those", |kind| {
             matches!(kind, LoadErrorKind::BulkRange { .. })
         }),
@@ -336,128 +325,6 @@ fn damaged_payloads() {
     }
 }
 
-/// `festival.pkg` with copies of films of `c.pkg`, whose payloads stay there.
-fn festival(app: &App, original: &[u8], films: &[&str]) -> Vec<u8> {
-    let mut writer = new_package(app, "festival.pkg");
-    film_class(app, &mut writer);
-    for film in films {
-        copy_object(&mut writer, original, film, true);
-    }
-    writer.finish().unwrap()
-}
-
-#[test]
-fn a_payload_that_stayed_in_another_package_is_read_there() {
-    for codec in [Codec::None, Codec::Zstd] {
-        let dir = Dir::default();
-        let (mut app, log) = film_app(&dir, true, true);
-        let original = cinema(&app, "c.pkg", codec, &TITLES);
-        let copies = festival(&app, &original, &["Ran", "Jaws"]);
-        let headers = [&copies, &original].map(|file| parsed(file).summary().header_len());
-        let place = place(&original, "Jaws", 1);
-        put(&dir, "world/festival.pkg", copies);
-        put(&dir, "world/c.pkg", original);
-        let request = BulkRequest::new("world/festival.pkg#c.pkg#Jaws", 1);
-        let load = wait(&mut app, request.clone());
-        assert_eq!(bytes(&load), frames(102, 200_000));
-        let expected = [
-            read("world/festival.pkg", 0..headers[0]),
-            read("world/c.pkg", 0..headers[1]),
-            read("world/c.pkg", place),
-        ];
-        assert_eq!(log.reads(), expected);
-        let range = Some(10..300);
-        let part = wait(&mut app, BulkRequest { range, ..request });
-        assert_eq!(bytes(&part), &frames(102, 200_000)[10..300]);
-    }
-}
-
-/// A request for a payload that is not in `festival.pkg`.
-fn jaws() -> BulkRequest {
-    BulkRequest::new("festival.pkg#c.pkg#Jaws", 1)
-}
-
-#[track_caller]
-fn is_stale(error: &LoadError) {
-    let text = error.to_string();
-    let LoadErrorKind::Package(error @ PackageError::StaleBulk { package, origin, .. }) = &error.kind else {
-        panic!("{text}")
-    };
-    assert_eq!((package.as_str(), origin.as_str()), ("festival.pkg", "c.pkg"));
-    assert_eq!(error.fault(), Fault::Stale);
-    assert!(text.starts_with("festival.pkg#c.pkg#Jaws"), "{text}");
-    assert!(text.contains("cook both again, together"), "{text}");
-}
-
-#[test]
-fn a_stale_reference_into_another_package_is_told() {
-    let dir = Dir::default();
-    let (mut app, _) = film_app(&dir, true, true);
-    let original = cinema(&app, "c.pkg", Codec::None, &TITLES);
-    put(&dir, "festival.pkg", festival(&app, &original, &["Jaws"]));
-    let error = failure(&mut app, jaws());
-    assert!(
-        matches!(&error.kind, LoadErrorKind::Dependency { package, .. } if package == "c.pkg"),
-        "{error}"
-    );
-    // Written anew, with the payload elsewhere; without the object; with other bytes at the same place.
-    let moved = cinema(&app, "c.pkg", Codec::None, &["Jaws", "Heat"]);
-    let gone = cinema(&app, "c.pkg", Codec::None, &["Heat", "Ran"]);
-    let changed = cinema(&app, "c.pkg", Codec::None, &["Heat", "Jaws", "Tron"]);
-    for other in [moved, gone, changed] {
-        put(&dir, "c.pkg", other);
-        is_stale(&failure(&mut app, jaws()));
-    }
-    // The tables say what they said, and the bytes are others.
-    let mut damaged = original.clone();
-    damaged[place(&original, "Jaws", 1).start as usize] ^= 1;
-    put(&dir, "c.pkg", damaged);
-    is_stale(&failure(&mut app, jaws()));
-    // Another package, and the payload is where it was.
-    put(
-        &dir,
-        "c.pkg",
-        cinema(&app, "c.pkg", Codec::None, &["Hers", "Ran", "Jaws"]),
-    );
-    let load = wait(&mut app, jaws());
-    assert_eq!(bytes(&load), frames(102, 200_000));
-    put(&dir, "c.pkg", cinema(&app, "x.pkg", Codec::None, &TITLES));
-    let error = failure(&mut app, jaws());
-    assert!(matches!(
-        &error.kind,
-        LoadErrorKind::Package(PackageError::WrongOrigin { .. })
-    ));
-}
-
-/// A forged copy, whose payload would be the other package's tables.
-#[test]
-fn a_payload_never_lies_in_tables() {
-    let dir = Dir::default();
-    let (mut app, _) = film_app(&dir, true, true);
-    let original = cinema(&app, "c.pkg", Codec::None, &TITLES);
-    let package = parsed(&original);
-    let index = package.find_name("Jaws").unwrap();
-    let mut bulk = package.bulk(index).to_vec();
-    bulk[1].offset = 0;
-    let mut writer = new_package(&app, "festival.pkg");
-    let class = film_class(&app, &mut writer);
-    let from = ForcedOrigin {
-        package: "c.pkg",
-        content_hash: package.summary().content_hash,
-        index: index as u32,
-    };
-    let copy = NewExport {
-        bulk: bulk.into_iter().map(NewBulk::External).collect(),
-        ..new_export("Jaws", class, vec![], vec![])
-    };
-    writer.forced(from, copy).unwrap();
-    put(&dir, "festival.pkg", writer.finish().unwrap());
-    put(&dir, "c.pkg", original);
-    for range in [None, Some(0..100)] {
-        is_stale(&failure(&mut app, BulkRequest { range, ..jaws() }));
-    }
-}
-
 fn films(app: &App) -> Vec<Film> {
     let films = app.world().resource::<Assets<Film>>();
     let mut films: Vec<_> = films.iter().map(|(_, film)| film.clone()).collect();
@@ -491,43 +358,6 @@ fn a_codec_gets_the_payloads_that_it_asks_for() {
         let codec = app.world().resource::<Codecs>().read();
         let codec = codec.asset(core::any::TypeId::of::<Film>()).unwrap();
         assert_eq!(codec.bulk == BulkUse::OnDemand, on_demand, "the cooker knows it too");
-    }
-}
-
-#[test]
-fn copies_are_loaded_without_the_payloads_that_stayed_behind() {
-    let dir = Dir::default();
-    let (mut app, log) = film_app(&dir, true, true);
-    let original = cinema(&app, "c.pkg", Codec::Lz4, &TITLES);
-    put(&dir, "festival.pkg", festival(&app, &original, &["Ran"]));
-    put(&dir, "c.pkg", original);
-    let copy = ask(&mut app, ObjectRequest::new(["festival.pkg"]));
-    finish(&mut app, &copy);
-    assert_eq!(log.opened(), ["festival.pkg"]);
-    assert_eq!(films(&app).len(), 1);
-    let handle = |load: &crate::ObjectLoad| -> Vec<UntypedHandle> { load.result().unwrap().unwrap().to_vec() };
-    let original = ask(&mut app, ObjectRequest::new(["c.pkg#Ran"]));
-    finish(&mut app, &original);
-    assert_eq!(handle(&copy), handle(&original));
-    assert_eq!(films(&app).len(), 1);
-}
-
-#[test]
-fn an_asset_that_needs_its_payloads_must_have_them_in_its_package() {
-    let dir = Dir::default();
-    let (mut app, _) = film_app(&dir, false, true);
-    let original = cinema(&app, "c.pkg", Codec::Lz4, &TITLES);
-    put(&dir, "festival.pkg", festival(&app, &original, &["Ran"]));
-    put(&dir, "c.pkg", original);
-    let load = ask(&mut app, ObjectRequest::new(["festival.pkg"]));
-    finish(&mut app, &load);
-    let error = load.result().unwrap().unwrap_err();
-    assert!(
-        matches!(&error.kind, LoadErrorKind::ExternalBulk { payload: 0, origin, .. } if origin == "c.pkg"),
-        "{error}"
-    );
-    for part in ["festival.pkg#Ran", Film::type_path(), "`c.pkg`", "OnDemand"] {
-        assert!(error.to_string().contains(part), "{error}");
     }
 }
 
