@@ -5,6 +5,8 @@
 //! handles; the main thread only moves what is ready into the world, a level at a time, within a budget.
 //!
 //! * [`Streamer`] takes requests for level instances, [`InstanceEvent`] tells what became of them.
+//! * [`ObjectRequest`] asks for single objects, [`BulkRequest`] for a payload alone, [`BlockingLoads`] does not come back before it is done.
+//! * [`Linkers`] holds the packages that are open: their tables, each read once.
 //! * [`codec`] turns components and assets into bytes and back; a game adds its own through [`SeamlessAssetApp`].
 //! * [`LiveObjects`] knows every object that is live: an object is in memory once, whoever asks.
 //! * [`RevealGate`] lets others hold a reveal back, until the GPU has its meshes for instance.

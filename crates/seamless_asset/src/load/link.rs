@@ -32,6 +32,8 @@ use crate::{
 /// A package whose values are decoded.
 pub(super) struct LoadedPackage {
     pub linker: Arc<Linker>,
+    /// Packages that it imports from, open until they are loaded too.
+    pub sources: Vec<Arc<Linker>>,
     /// What it needs of other packages.
     pub needs: Vec<Need>,
     /// The imports that still are to be compared with the exports of their packages.
@@ -143,6 +145,7 @@ pub(super) fn decode(
         assets: assets.into(),
         level,
         linker,
+        sources: Vec::new(),
     })
 }
 

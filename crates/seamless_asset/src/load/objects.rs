@@ -14,7 +14,7 @@ pub enum LoadPolicy {
     /// Read it, unless it is live.
     #[default]
     Load,
-    /// Give it if it is live. Never touches the disk.
+    /// Give it if it is live. Never touches the disk. For single objects: what a whole package holds is not known without its file.
     LiveOnly,
 }
 
@@ -22,7 +22,7 @@ pub enum LoadPolicy {
 ///
 /// ```
 /// # use seamless_asset::{LoadPolicy, ObjectRequest};
-/// let rock = ObjectRequest::new(["world/shared_0.pkg#rock.glb#Mesh0/Primitive0"]);
+/// let rock = ObjectRequest::new(["world/shared_0.pkg#rock.glb/Mesh0/Primitive0"]);
 /// let if_there = ObjectRequest { policy: LoadPolicy::LiveOnly, ..rock };
 /// ```
 #[derive(Debug, Clone, Default)]

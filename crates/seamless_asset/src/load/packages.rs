@@ -31,6 +31,8 @@ pub(super) struct PackageEntry {
     pub status: PackageStatus,
     /// Its tables, once they are read and as long as they are kept.
     pub linker: Option<Arc<Linker>>,
+    /// Packages that it imports from, open until its own values are in.
+    pub sources: Vec<Arc<Linker>>,
     /// The packages that it imports from.
     pub needs: Vec<AssetPath<'static>>,
     /// The imports that still are to be compared with the exports of their packages.
@@ -51,6 +53,7 @@ impl PackageEntry {
             users: HashSet::default(),
             status: PackageStatus::Loading(progress),
             linker: None,
+            sources: Vec::new(),
             needs: Vec::new(),
             unverified: Vec::new(),
             handles: Vec::new(),
@@ -73,6 +76,12 @@ impl PackageEntry {
             PackageStatus::Gated { .. } | PackageStatus::Ready => self.status = PackageStatus::Inserting(assets),
             PackageStatus::Loading(_) | PackageStatus::Failed => {}
         }
+    }
+
+    /// Levels that need it may be revealed.
+    pub fn make_ready(&mut self) {
+        self.status = PackageStatus::Ready;
+        self.sources.clear();
     }
 
     pub fn is_ready(&self) -> bool {

@@ -379,6 +379,7 @@ impl Pipeline {
             return false;
         }
         entry.needs = loaded.needs.into_iter().map(|need| need.path).collect();
+        entry.sources = loaded.sources;
         entry.unverified = loaded.unverified;
         entry.handles = loaded.handles;
         entry.assets = loaded.rendered;

@@ -92,12 +92,14 @@ pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut R
     let reach = Reach::of(package, &job.wanted, services.role, &on_demand);
     let no_such = |object: Arc<str>| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject);
     let reach = reach.map_err(no_such)?;
-    if job.verify == Verify::Now {
-        verify(services, &opened.linker, &reach, read).await?;
-        job.progress.check()?;
-    }
+    let sources = match job.verify {
+        Verify::Now => verify(services, &opened.linker, &reach, read).await?,
+        Verify::Deferred => Vec::new(),
+    };
+    job.progress.check()?;
     job.progress.set(LoadState::Reading);
     let (linker, data) = opened.data(reach.end, read).await?;
     job.progress.check()?;
-    decode(services, &job, linker, &reach, &data)
+    let loaded = decode(services, &job, linker, &reach, &data)?;
+    Ok(LoadedPackage { sources, ..loaded })
 }

@@ -82,7 +82,7 @@ impl Unverified {
 }
 
 /// Compares every import that is needed with the exports of its package, whose tables are opened for it if they are not
-/// open.
+/// open. Gives the linkers of these packages: whoever holds them spares the load of each that it reads its tables again.
 ///
 /// # Errors
 /// The first import that is not there, or is something else.
@@ -91,7 +91,7 @@ pub(super) async fn verify(
     linker: &Linker,
     reach: &Reach,
     read: &mut Read,
-) -> Result<(), Box<LoadError>> {
+) -> Result<Vec<Arc<Linker>>, Box<LoadError>> {
     let package = linker.package();
     let file = linker.path().to_string();
     let names = TypeNames::of(linker, &services.codecs);
@@ -128,7 +128,7 @@ pub(super) async fn verify(
         };
         return Err(LoadError::object(file, object, kind).into());
     }
-    Ok(())
+    Ok(opened.into_values().map(|(source, _)| source).collect())
 }
 
 /// The linker of a package that `linker` imports from.

@@ -194,7 +194,7 @@ impl Pipeline {
         };
         if matches!(entry.status, PackageStatus::Inserting(_) | PackageStatus::Gated { .. }) {
             world.resource::<RevealGates>().forget(&entry.assets);
-            entry.status = PackageStatus::Ready;
+            entry.make_ready();
         }
     }
 

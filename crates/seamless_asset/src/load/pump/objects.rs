@@ -133,6 +133,7 @@ impl Objects {
         self.unverified.extend(loaded.unverified);
         self.handles.extend(loaded.handles);
         self.linkers.push(loaded.linker);
+        self.linkers.extend(loaded.sources);
     }
 
     /// Whether everything that it needs is in its `Assets`.

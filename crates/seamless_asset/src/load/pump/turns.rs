@@ -159,7 +159,7 @@ impl Pipeline {
             }
             if open || late {
                 gates.forget(&entry.assets);
-                entry.status = PackageStatus::Ready;
+                entry.make_ready();
             }
         }
         world.resource_mut::<StreamingStats>().gate_deadlines += deadlines;

@@ -141,3 +141,33 @@ fn not_inside_of_a_reveal() {
     let told = app.world().resource::<Told>().0.clone().expect("it was refused");
     assert!(told.contains("in a system of your own"), "{told}");
 }
+
+/// Whatever starts first: the same entities, and each shared object once.
+#[test]
+fn any_order_of_levels_gives_the_same_world() {
+    let sizes = [3, 5, 8];
+    let world_of = |seed| {
+        let dir = Dir::default();
+        let mut app = shared_level(&dir);
+        let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
+        settings.load_order_seed = seed;
+        settings.max_loads_in_flight = 1;
+        let ids = sizes.map(|size| {
+            let name = format!("{size}.pkg");
+            put(&dir, &name, chain(&app, &name, size, Some("s.pkg")));
+            load(&mut app, &name, &[])
+        });
+        run_until(&mut app, |world| {
+            ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+        });
+        assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
+        let mut rows: Vec<_> = picture(&mut app).iter().map(|row| format!("{row:?}")).collect();
+        rows.sort();
+        (rows, app.world().entities().count_spawned())
+    };
+    let expected = world_of(None);
+    assert_eq!(expected.0.len(), sizes.iter().sum::<u32>() as usize);
+    for seed in 0..12 {
+        assert_eq!(world_of(Some(seed)), expected, "seed {seed}");
+    }
+}
