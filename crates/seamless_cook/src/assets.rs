@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use bevy::asset::{LoadState, UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
-use seamless_asset::codec::{CodecRegistry, EncodeContext, EntityRows};
+use seamless_asset::codec::{BulkUse, CodecRegistry, EncodeContext, EntityRows};
 use seamless_package::{Role, Schema};
 
 use crate::report::ContentError;
@@ -44,6 +44,7 @@ pub(crate) struct EncodedObject {
     pub role: Role,
     pub data: Vec<u8>,
     pub bulk: Vec<Vec<u8>>,
+    pub bulk_use: BulkUse,
     pub references: Vec<AssetKey>,
 }
 
@@ -223,6 +224,7 @@ fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(EncodedObject, Ve
                 role: codec.role,
                 data: encoded.data,
                 bulk: encoded.bulk,
+                bulk_use: codec.bulk,
                 references: Vec::new(),
             },
             context.into_references(),

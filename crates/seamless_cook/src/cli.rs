@@ -266,6 +266,9 @@ fn print_package(info: &PackageInfo, text: &mut String) {
         }
         if let Some(origin) = &export.copied_from {
             *text += &format!(", a copy from {origin}");
+            if export.external_bulk > 0 {
+                *text += ", where its bulk stayed";
+            }
         }
         text.push('\n');
         for reference in &export.refs {

@@ -121,6 +121,8 @@ pub struct ExportInfo {
     pub refs: Vec<String>,
     /// Bytes of each bulk payload once decompressed.
     pub bulk_bytes: Vec<u64>,
+    /// How many of them stayed in the package that it is a copy from.
+    pub external_bulk: usize,
 }
 
 /// A level table.
@@ -233,6 +235,7 @@ fn export_info(package: &Package, index: usize) -> ExportInfo {
         raw_bytes: export.map_or(0, |export| export.raw_size),
         refs: refs.collect(),
         bulk_bytes: package.bulk(index).iter().map(|bulk| bulk.raw_size).collect(),
+        external_bulk: package.bulk(index).iter().filter(|bulk| bulk.origin != 0).count(),
     }
 }
 

@@ -44,7 +44,8 @@ pub struct LevelSource {
     #[serde(default)]
     pub always_loaded: bool,
     /// Whether the level's package holds copies of all shared assets that the level needs, so that it is read from one file without
-    /// a seek. It takes more room on the disk, and none in memory: what is live already is not loaded again.
+    /// a seek. It takes more room on the disk, and none in memory: what is live already is not loaded again. Payloads that are read on
+    /// demand (`BulkUse::OnDemand`) are not copied.
     #[serde(default)]
     pub seek_free: bool,
 }

@@ -90,6 +90,22 @@ fn gltf(names: &[&str], image: &str) -> String {
     )
 }
 
+/// The number of the entity with this index, as it is written in a scene file.
+fn number(index: u32) -> u64 {
+    bevy::prelude::Entity::from_raw_u32(index)
+        .expect("a small number")
+        .to_bits()
+}
+
+/// A scene of entities with one component each, given by type path and value; the first has the index 1.
+fn scene(components: &[(&str, &str)]) -> String {
+    let entities: Vec<String> = (1..)
+        .zip(components)
+        .map(|(index, (type_path, value))| format!("{}: (components: {{\"{type_path}\": {value}}})", number(index)))
+        .collect();
+    format!("(resources: {{}}, entities: {{{}}})", entities.join(", "))
+}
+
 fn triangle() -> Vec<u8> {
     [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0]
         .iter()

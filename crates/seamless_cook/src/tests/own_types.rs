@@ -13,20 +13,6 @@ use crate::inspect;
 
 const WORLD: &str = r#"(levels: [(source: "a.scn.ron")])"#;
 
-/// The number of the entity with this index, as it is written in a scene file.
-fn number(index: u32) -> u64 {
-    Entity::from_raw_u32(index).expect("a small number").to_bits()
-}
-
-/// A scene of entities with one component each, given by type path and value; the first has the index 1.
-fn scene(components: &[(&str, &str)]) -> String {
-    let entities: Vec<String> = (1..)
-        .zip(components)
-        .map(|(index, (type_path, value))| format!("{}: (components: {{\"{type_path}\": {value}}})", number(index)))
-        .collect();
-    format!("(resources: {{}}, entities: {{{}}})", entities.join(", "))
-}
-
 /// Bevy registers every reflected type by itself, unless it is told not to.
 #[derive(Component, Reflect)]
 #[reflect(Component, no_auto_register)]

@@ -1,7 +1,13 @@
 //! Levels that are read from one file: copies of what they share, with the identity of the originals.
 
+use bevy::asset::{AssetLoader, LoadContext, io::Reader};
+use bevy::prelude::*;
+use seamless_asset::SeamlessAssetApp;
+use seamless_asset::codec::{
+    AssetCodec, BulkUse, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset,
+};
 use seamless_level::{ManifestLimits, WorldManifest};
-use seamless_package::{Limits, Package};
+use seamless_package::{Limits, ObjectId, Package, PackageError};
 
 use super::*;
 use crate::inspect;
@@ -50,4 +56,90 @@ fn other_packages_are_as_they_would_be() {
         let [a, b] = [&with, &without].map(|fixture| std::fs::read(fixture.out().join(file)).unwrap());
         assert_eq!(a, b, "{file}");
     }
+}
+
+/// A film, whose frames are read when it is played.
+#[derive(Asset, TypePath)]
+struct Film(Vec<u8>);
+
+#[derive(Component, Reflect)]
+#[reflect(Component)]
+struct Plays(Handle<Film>);
+
+struct FilmCodec;
+
+impl AssetCodec for FilmCodec {
+    type Asset = Film;
+    const VERSION: u32 = 1;
+    const BULK: BulkUse = BulkUse::OnDemand;
+
+    fn encode(film: &Film, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        let (data, bulk) = (Vec::new(), vec![film.0.clone()]);
+        Ok(EncodedAsset { data, bulk })
+    }
+
+    fn decode(_: &[u8], _: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Film, DecodeError> {
+        Ok(Film(Vec::new()))
+    }
+}
+
+#[derive(TypePath)]
+struct FilmLoader;
+
+impl AssetLoader for FilmLoader {
+    type Asset = Film;
+    type Settings = ();
+    type Error = std::io::Error;
+
+    async fn load(&self, reader: &mut dyn Reader, _: &(), _: &mut LoadContext<'_>) -> Result<Film, std::io::Error> {
+        let mut frames = Vec::new();
+        reader.read_to_end(&mut frames).await?;
+        Ok(Film(frames))
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &["film"]
+    }
+}
+
+#[test]
+fn payloads_that_are_read_on_demand_are_not_copied() {
+    let app = CookApp::new().with(|app| {
+        app.init_asset::<Film>()
+            .register_asset_loader(FilmLoader)
+            .register_type::<Plays>()
+            .add_asset_codec::<FilmCodec>();
+    });
+    let fixture = Fixture::new();
+    let scene = scene(&[(Plays::type_path(), r#"(Path("heat.film"))"#)]);
+    let frames: Vec<u8> = (0..100_000_u32).map(|at| (at / 64) as u8).collect();
+    fixture
+        .write("a.scn.ron", &scene)
+        .write("b.scn.ron", &scene)
+        .write("heat.film", &frames);
+    let world = r#"(levels: [(source: "a.scn.ron"), (source: "b.scn.ron", seek_free: true)])"#;
+    fixture.cook_with(&app, world, &CookOptions::default()).unwrap();
+
+    let (shared, level) = (package(&fixture, "shared_0.pkg"), package(&fixture, "b.pkg"));
+    let film = level.find(ObjectId::new("shared_0.pkg", "heat.film")).expect("a copy");
+    let location = level.bulk_location(film, 0).expect("it has its payload");
+    assert_eq!(location.origin, Some(("shared_0.pkg", shared.summary().content_hash)));
+    let file = std::fs::read(fixture.out().join("shared_0.pkg")).unwrap();
+    let stored = &file[location.range.start as usize..location.range.end as usize];
+    assert_eq!(location.unpack(stored).unwrap(), frames);
+    level.check_origin(film, 0, &shared).unwrap();
+
+    let info = inspect(&fixture.out().join("b.pkg")).unwrap();
+    assert_eq!(
+        (&info.exports[film].bulk_bytes[..], info.exports[film].external_bulk),
+        (&[100_000][..], 1)
+    );
+
+    // Another film under the same name: the reference is stale as soon as one of both is not cooked again.
+    fixture.write("heat.film", &frames[..50_000]);
+    fixture.cook_with(&app, world, &CookOptions::default()).unwrap();
+    let error = level
+        .check_origin(film, 0, &package(&fixture, "shared_0.pkg"))
+        .expect_err("it is stale");
+    assert!(matches!(error, PackageError::StaleBulk { .. }), "{error}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use seamless_asset::codec::BulkUse;
 use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, Schema, WriteError};
 
 use super::Writer;
@@ -19,6 +20,8 @@ pub(super) struct Copies {
 /// A shared asset and where it is at home.
 struct Shared {
     object: EncodedObject,
+    /// Its payloads, which the object has no more.
+    bulk: Vec<NewBulk>,
     package: String,
     content_hash: u64,
     index: u32,
@@ -31,7 +34,7 @@ impl Copies {
         package.assets.iter().filter_map(object).collect()
     }
 
-    /// The package was written: its assets have their places now.
+    /// The package was written: its assets have their places now. Payloads that are read on demand stay there, copies refer to them.
     pub fn add(
         &mut self,
         kept: Vec<(AssetKey, EncodedObject)>,
@@ -39,16 +42,21 @@ impl Copies {
         names: &super::Names,
     ) -> Result<(), WriteError> {
         let package = Package::parse(bytes, &Limits::default())?;
-        for (key, object) in kept {
-            let index = names.get(&key).and_then(|(_, name)| package.find_name(name));
-            let Some(index) = index.and_then(|index| u32::try_from(index).ok()) else {
+        for (key, mut object) in kept {
+            let Some(index) = names.get(&key).and_then(|(_, name)| package.find_name(name)) else {
                 continue;
+            };
+            let payloads = core::mem::take(&mut object.bulk);
+            let bulk = match object.bulk_use {
+                BulkUse::Load => payloads.into_iter().map(NewBulk::Inline).collect(),
+                BulkUse::OnDemand => package.bulk(index).iter().cloned().map(NewBulk::External).collect(),
             };
             let shared = Shared {
                 object,
+                bulk,
                 package: package.name().to_owned(),
                 content_hash: package.summary().content_hash,
-                index,
+                index: index as u32,
             };
             self.order.push(key.clone());
             self.objects.insert(key, shared);
@@ -100,7 +108,7 @@ impl Writer<'_> {
                 role: object.role,
                 data: object.data.clone(),
                 refs: refs.collect::<Result<_, _>>()?,
-                bulk: object.bulk.iter().cloned().map(NewBulk::Inline).collect(),
+                bulk: shared.bulk.clone(),
                 codec: super::CODEC,
             };
             let origin = ForcedOrigin {
