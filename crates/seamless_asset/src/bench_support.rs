@@ -82,7 +82,7 @@ impl Services {
             Stop::Cancelled => Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)),
         })?;
         let level = package.level.take();
-        let level = level.ok_or_else(|| Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)))?;
+        let level = level.ok_or_else(|| Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)))??;
         Ok(Decoded {
             level,
             _package: package,

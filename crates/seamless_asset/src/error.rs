@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use seamless_package::{PackageError, VersionMismatch};
 
-use crate::{codec::DecodeError, linker::AmbiguousName};
+use crate::{codec::DecodeError, linker::NameError};
 
 /// A load that failed: which file, which object of it, why, and what mends it.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +114,7 @@ pub enum LoadErrorKind {
     NotLive,
     /// A partly qualified name fits several packages.
     #[error(transparent)]
-    Ambiguous(#[from] AmbiguousName),
+    Name(#[from] NameError),
     /// A package that this one needs could not be loaded.
     #[error("needs `{package}`, which failed: {message}")]
     Dependency {

@@ -34,7 +34,7 @@ mod threads;
 pub use entities::{EntityPool, ReservedEntities};
 pub use error::{LoadError, LoadErrorKind};
 pub use gate::{RevealGate, RevealGates};
-pub use linker::{AmbiguousName, Linker, Linkers, PACKAGE_EXTENSION};
+pub use linker::{Linker, Linkers, NameError, PACKAGE_EXTENSION};
 #[cfg(feature = "bench")]
 #[doc(hidden)]
 pub use load::bench_support;
@@ -42,7 +42,7 @@ pub use load::{
     BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy,
     LoadState, ObjectLoad, ObjectRequest, PostLoad, Streamer, Verify,
 };
-pub use objects::{Claim, LiveObjects};
+pub use objects::LiveObjects;
 pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
 

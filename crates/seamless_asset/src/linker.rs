@@ -1,6 +1,9 @@
 //! Open packages: the tables of each, read at once and shared by all loads. See [`Linkers`].
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
 
 use bevy_asset::{AssetPath, io::AssetSourceId};
 use bevy_platform::collections::HashMap;
@@ -62,7 +65,8 @@ impl Linker {
         let folder = own.strip_suffix(self.package.name()).map(str::to_owned);
         // Renamed on the way: its neighbours are in the same folder.
         let folder = folder.unwrap_or_else(|| own.rfind('/').map_or_else(String::new, |end| own[..=end].to_owned()));
-        AssetPath::from(format!("{folder}{name}")).with_source(self.path.source().clone_owned())
+        // A path as it stands: names come from files, and are not taken apart.
+        AssetPath::from(PathBuf::from(format!("{folder}{name}"))).with_source(self.path.source().clone_owned())
     }
 
     /// The type path, as it was cooked, of the export with this id; `None` when there is none, or it is a class.
@@ -84,18 +88,31 @@ pub struct Linkers(Arc<Mutex<Tables>>);
 #[derive(Default)]
 struct Tables {
     open: HashMap<AssetPath<'static>, Weak<Linker>>,
-    /// The names of all packages that were ever opened, for identities of live objects whose linker is closed.
+    /// The names of all packages that were ever opened, and of those that these have copies from, for identities of live objects
+    /// whose linker is closed.
     names: HashMap<AssetPath<'static>, Arc<str>>,
 }
 
 /// Why a name does not lead to one package.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` may be {}; write more of its path", candidates.join(" or "))]
-pub struct AmbiguousName {
-    /// The name.
-    pub name: String,
-    /// All open packages that it may mean.
-    pub candidates: Vec<String>,
+#[non_exhaustive]
+pub enum NameError {
+    /// It is partly qualified, and fits several packages.
+    #[error("`{name}` may be {}; write more of its path, or the whole with its ending", candidates.join(" or "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// All open packages that it may mean.
+        candidates: Vec<String>,
+    },
+    /// It is no path.
+    #[error("`{name}` names no package ({reason}); write `dir/file.pkg`, or `source://dir/file.pkg`")]
+    Malformed {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 impl Linkers {
@@ -105,20 +122,26 @@ impl Linkers {
         self.lock().open.get(&path.clone_owned()).and_then(Weak::upgrade)
     }
 
-    /// The path that a partly qualified name means: `meadow` is `world/meadow.pkg` if a package of that path is open. A name
-    /// that fits no open package is taken as a path, with [`PACKAGE_EXTENSION`] where it has no ending.
+    /// The path that a name means. With an ending it is the path itself. Without one it may be partly qualified: `meadow` is
+    /// `world/meadow.pkg` if a package of that path is open, or `meadow.pkg` ([`PACKAGE_EXTENSION`]) if none is that fits.
     ///
     /// # Errors
-    /// When several open packages fit and none of them exactly.
-    pub fn resolve(&self, name: &str) -> Result<AssetPath<'static>, AmbiguousName> {
-        let path = AssetPath::parse(name).into_owned().without_label().into_owned();
-        let path = match path.path().extension() {
-            Some(_) => path,
-            None => {
-                let file = path.path().with_extension(PACKAGE_EXTENSION);
-                AssetPath::from(file).with_source(path.source().clone_owned())
-            }
+    /// When several open packages fit and none of them exactly, and when the name is no path.
+    pub fn resolve(&self, name: &str) -> Result<AssetPath<'static>, NameError> {
+        let malformed = |reason: String| NameError::Malformed {
+            name: name.to_owned(),
+            reason,
         };
+        let path = AssetPath::try_parse(name).map_err(|error| malformed(error.to_string()))?;
+        let path = path.into_owned().without_label().into_owned();
+        if path.path().file_name().is_none() {
+            return Err(malformed("there is no file name in it".into()));
+        }
+        if path.path().extension().is_some() {
+            return Ok(path);
+        }
+        let file = path.path().with_extension(PACKAGE_EXTENSION);
+        let path = AssetPath::from(file).with_source(path.source().clone_owned());
         let open = &self.lock().open;
         let is_open = |linker: &Weak<Linker>| linker.strong_count() > 0;
         if open.get(&path).is_some_and(is_open) {
@@ -137,7 +160,7 @@ impl Linkers {
                 let mut candidates: Vec<_> = found.iter().map(|path| format!("`{path}`")).collect();
                 candidates.sort_unstable();
                 let name = name.to_owned();
-                Err(AmbiguousName { name, candidates })
+                Err(NameError::Ambiguous { name, candidates })
             }
         }
     }
@@ -161,7 +184,7 @@ impl Linkers {
         self.lock().open.remove(&path.clone_owned());
     }
 
-    /// The name that the package at `path` was cooked under, if it was ever opened.
+    /// The name that the package at `path` was cooked under, if it or a package with copies from it was ever opened.
     pub(crate) fn name_of(&self, path: &AssetPath<'static>) -> Option<Arc<str>> {
         self.lock().names.get(path).cloned()
     }
@@ -181,6 +204,10 @@ impl Linkers {
         }
         let path = linker.path.clone();
         names.insert(path.clone(), linker.package.name().into());
+        let origins = linker.package.origins().iter();
+        for name in origins.filter_map(|origin| linker.package.name_of(origin.package)) {
+            names.entry(linker.sibling(name)).or_insert_with(|| name.into());
+        }
         let linker = Arc::new(linker);
         open.insert(path, Arc::downgrade(&linker));
         linker

@@ -32,45 +32,54 @@ struct Entry {
 }
 
 impl Entry {
-    fn live(&self) -> Option<UntypedHandle> {
-        let handle = self.slot.is_live().then(|| self.handle.upgrade()).flatten();
-        handle.map(UntypedHandle::Strong)
+    fn handle(&self) -> Option<UntypedHandle> {
+        self.handle.upgrade().map(UntypedHandle::Strong)
     }
 }
 
-/// Whether a handle's value is in `Assets`. Shared by the map and by the loads that may provide the value, so that the main
-/// thread never waits for the map's lock, whose holder may have been put to sleep.
+/// What became of a handle's value. Shared by the map and by the loads that may provide the value, so that the main thread never
+/// waits for the map's lock, whose holder may have been put to sleep.
+///
+/// ```text
+/// reserved ─► live: the value is in `Assets` ─► complete: so is everything that it refers to
+/// ```
+/// Values of one closure become live one after the other, and a load that others' values are a part of may be cancelled in the
+/// middle. Whoever finds an object complete needs no load; whoever finds it live spares the decoding, and loads what it refers to.
 #[derive(Clone, Default)]
-pub(crate) struct Slot(Arc<AtomicBool>);
+pub(crate) struct Slot(Arc<SlotState>);
+
+#[derive(Default)]
+struct SlotState {
+    is_live: AtomicBool,
+    is_complete: AtomicBool,
+    is_rendered: AtomicBool,
+}
 
 impl Slot {
-    /// Whether the value is still to be provided; if so, the caller does it now.
-    pub fn provide(&self) -> bool {
-        !self.0.swap(true, Ordering::AcqRel)
+    /// Whether the value is still to be provided; if so, the caller does it now. A rendered one is something that gates wait for.
+    pub fn provide(&self, is_rendered: bool) -> bool {
+        let is_first = !self.0.is_live.swap(true, Ordering::AcqRel);
+        if is_first {
+            self.0.is_rendered.store(is_rendered, Ordering::Release);
+        }
+        is_first
     }
 
     pub fn is_live(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-/// A handle, and what its value needs.
-pub struct Claim {
-    /// The object's handle.
-    pub handle: UntypedHandle,
-    /// There when nobody else has provided the value yet.
-    slot: Option<Slot>,
-}
-
-impl Claim {
-    /// Whether the caller has to provide the value.
-    #[must_use]
-    pub fn is_missing(&self) -> bool {
-        self.slot.is_some()
+        self.0.is_live.load(Ordering::Acquire)
     }
 
-    pub(crate) fn into_parts(self) -> (UntypedHandle, Option<Slot>) {
-        (self.handle, self.slot)
+    pub fn is_rendered(&self) -> bool {
+        self.0.is_rendered.load(Ordering::Acquire)
+    }
+
+    /// Everything that the value refers to is live.
+    pub fn complete(&self) {
+        self.0.is_complete.store(true, Ordering::Release);
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.0.is_complete.load(Ordering::Acquire)
     }
 }
 
@@ -86,25 +95,27 @@ impl LiveObjects {
         self.with_entry(id, type_id, |handle, _| handle)
     }
 
-    /// As [`acquire`](Self::acquire), with what tells whether the value is there.
+    /// As [`acquire`](Self::acquire), with what tells whether the value is there. Two loads that race may both find that it is not
+    /// and decode it; the first to insert it wins.
     pub(crate) fn acquire_slot(&self, id: ObjectId, type_id: TypeId) -> Option<(UntypedHandle, Slot)> {
         self.with_entry(id, type_id, |handle, slot| (handle, slot.clone()))
     }
 
-    /// The handle of an object that the caller has the bytes of. Two loads that race may both be asked to provide the
-    /// value; the first to insert it wins.
-    #[must_use]
-    pub fn claim(&self, id: ObjectId, type_id: TypeId) -> Option<Claim> {
-        self.with_entry(id, type_id, |handle, slot| {
-            let slot = (!slot.is_live()).then(|| slot.clone());
-            Claim { handle, slot }
-        })
-    }
-
-    /// The handle of an object that is live, if it is.
+    /// The handle of an object that is live with all that it refers to, if it is.
     #[must_use]
     pub fn get(&self, id: ObjectId) -> Option<UntypedHandle> {
-        lock(&self.objects).get(&id)?.iter().find_map(Entry::live)
+        self.find(id, Slot::is_complete)
+    }
+
+    /// The handle of an object whose value is there, if it is.
+    pub(crate) fn provided(&self, id: ObjectId) -> Option<UntypedHandle> {
+        self.find(id, Slot::is_live)
+    }
+
+    fn find(&self, id: ObjectId, is_it: fn(&Slot) -> bool) -> Option<UntypedHandle> {
+        let objects = lock(&self.objects);
+        let mut found = objects.get(&id)?.iter().filter(|entry| is_it(&entry.slot));
+        found.find_map(Entry::handle)
     }
 
     /// How many objects have a handle.

@@ -84,9 +84,8 @@ impl FrameBudget {
         }
     }
 
-    /// The name of the largest unit.
-    pub fn largest(self) -> Option<String> {
+    /// The unit that took longest.
+    pub fn largest(self) -> Option<(Duration, String)> {
         self.largest
-            .map(|(took, name)| format!("{name}, {:.2} ms", took.as_secs_f64() * 1e3))
     }
 }

@@ -43,12 +43,16 @@ pub(super) struct LoadedPackage {
     pub handles: Vec<UntypedHandle>,
     /// The objects that were asked for, in that order.
     pub wanted: Vec<UntypedHandle>,
-    /// Values to move into `Assets`, in an order in which references come first.
+    /// Values to move into `Assets`. References come first, but for copies of other packages' objects.
     pub assets: VecDeque<LoadedAsset>,
-    /// The values that a renderer will prepare.
+    /// All objects that came up, to be called complete when all that they refer to is there.
+    pub slots: Vec<Slot>,
+    /// The values that a renderer will prepare, whoever provided them.
     pub rendered: Vec<UntypedAssetId>,
-    /// The level, when one was asked for.
-    pub level: Option<Box<LoadedLevel>>,
+    /// Whether it has provided all assets of the file that it read.
+    pub has_assets: bool,
+    /// The level, when one was asked for. What is wrong with it is nothing to those who need the assets only.
+    pub level: Option<Result<Box<LoadedLevel>, Box<LoadError>>>,
 }
 
 /// A decoded asset that this load provides.
@@ -69,6 +73,8 @@ pub(crate) struct LoadedLevel {
     pub resources: Vec<Box<dyn Reflect>>,
     /// Bytes read for this level alone, when its package's assets were there already.
     pub bytes: u64,
+    /// Content hash of the file that it is from.
+    pub content_hash: u64,
 }
 
 struct Decoder<'a> {
@@ -84,6 +90,9 @@ struct Decoder<'a> {
     imports: Vec<Option<UntypedHandle>>,
     unverified: Vec<Unverified>,
     exports: Vec<Option<UntypedHandle>>,
+    slots: Vec<Slot>,
+    /// What is live, and a renderer prepares.
+    rendered: Vec<UntypedAssetId>,
 }
 
 /// Links a package, decodes what the job reaches, and reserves the entities of its level.
@@ -112,23 +121,33 @@ pub(super) fn decode(
         imports: Vec::new(),
         unverified: Vec::new(),
         exports: vec![None; package.exports().len()],
+        slots: Vec::new(),
+        rendered: Vec::new(),
     };
     decoder.link_imports()?;
     let mut assets = decoder.decode_assets()?;
     let mut post_load = PostLoad::new(services, &linker);
     let level = match job.wanted {
-        Wanted::Level { .. } => Some(decoder.decode_level(&mut post_load)?),
+        Wanted::Level { .. } => match decoder.decode_level(&mut post_load) {
+            Err(Stop::Cancelled) => return Err(Stop::Cancelled),
+            Err(Stop::Failed(error)) => Some(Err(error)),
+            Ok(level) => Some(Ok(level)),
+        },
         _ => None,
     };
     let wanted = decoder.wanted()?;
     let Decoder {
         exports,
         mut unverified,
+        mut slots,
+        mut rendered,
         ..
     } = decoder;
     let requested = post_load.assets(&mut assets)?;
     unverified.extend(requested.unverified);
-    let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
+    slots.extend(assets.iter().map(|asset| asset.slot.clone()));
+    let new = assets.iter().filter(|asset| asset.value.is_rendered());
+    rendered.extend(new.map(|asset| asset.asset));
     let own = exports
         .into_iter()
         .zip(package.exports())
@@ -141,7 +160,9 @@ pub(super) fn decode(
         unverified,
         handles: own.chain(requested.handles).collect(),
         wanted,
-        rendered: rendered.map(|asset| asset.asset).collect(),
+        slots,
+        rendered,
+        has_assets: job.wanted != (Wanted::Level { assets: false }),
         assets: assets.into(),
         level,
         linker,
@@ -206,10 +227,14 @@ impl Decoder<'_> {
                 self.set_export(index, handle);
                 continue;
             }
-            let claim = self.services.objects.claim(export.object_id, codec.type_id);
-            let claim = claim.ok_or_else(unknown)?;
-            let (handle, slot) = claim.into_parts();
-            if let Some(slot) = slot {
+            let acquired = self.services.objects.acquire_slot(export.object_id, codec.type_id);
+            let (handle, slot) = acquired.ok_or_else(unknown)?;
+            if self.services.is_settled(&slot) {
+                if slot.is_rendered() {
+                    self.rendered.push(handle.id());
+                }
+                self.slots.push(slot);
+            } else {
                 let value = self.decode_asset(index, name, class)?;
                 assets.push(LoadedAsset {
                     slot,
@@ -402,6 +427,7 @@ impl Decoder<'_> {
             reserved,
             resources,
             bytes: 0,
+            content_hash: self.package.summary().content_hash,
         }))
     }
 

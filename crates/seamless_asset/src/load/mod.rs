@@ -77,8 +77,8 @@ pub struct InstanceRequest {
     pub priority: f32,
 }
 
-/// When the imports of a package are compared with the exports of the packages they are from. Of several requests for one package the
-/// strictest wins.
+/// When the imports of a package are compared with the exports of the packages they are from. Of several requests for a package that
+/// is on its way the strictest wins; what was linked before a stricter one came is compared before that one's reveal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Reflect)]
 pub enum Verify {
     /// When the package is linked: the tables of all packages that it imports from are opened, and nothing is decoded in
@@ -150,7 +150,7 @@ pub enum InstanceEvent {
         /// Which one.
         id: InstanceId,
     },
-    /// It could not be loaded; it was never in the world.
+    /// It could not be loaded; it was never in the world. [`Streamer::unload`] forgets it.
     Failed {
         /// Which one.
         id: InstanceId,
@@ -164,6 +164,8 @@ pub enum InstanceEvent {
 pub(crate) struct Progress {
     state: AtomicU8,
     cancelled: AtomicBool,
+    /// A request that wants [`Verify::Now`] has joined.
+    is_strict: AtomicBool,
 }
 
 impl Progress {
@@ -173,6 +175,20 @@ impl Progress {
 
     pub fn state(&self) -> LoadState {
         LoadState::from_u8(self.state.load(Ordering::Relaxed))
+    }
+
+    /// Another request has joined the load.
+    pub fn join(&self, verify: Verify) {
+        self.is_strict.fetch_or(verify == Verify::Now, Ordering::Relaxed);
+    }
+
+    /// The strictest of the load's own request and those that have joined.
+    pub fn strictest(&self, verify: Verify) -> Verify {
+        if self.is_strict.load(Ordering::Relaxed) {
+            Verify::Now
+        } else {
+            verify
+        }
     }
 
     pub fn cancel(&self) {

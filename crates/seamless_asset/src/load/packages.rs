@@ -7,8 +7,12 @@ use bevy_platform::collections::HashSet;
 
 use bevy_asset::AssetPath;
 
-use super::{InstanceId, Progress, link::LoadedAsset, verify::Unverified};
-use crate::linker::Linker;
+use super::{
+    InstanceId, Progress,
+    link::{LoadedAsset, LoadedPackage},
+    verify::Unverified,
+};
+use crate::{gate::RevealGates, linker::Linker, objects::Slot};
 
 /// Where a package is.
 pub(super) enum PackageStatus {
@@ -39,8 +43,16 @@ pub(super) struct PackageEntry {
     pub unverified: Vec<Unverified>,
     /// Keep the package's own objects alive.
     pub handles: Vec<UntypedHandle>,
-    /// The assets whose values came from here: what gates watch.
-    pub assets: Vec<UntypedAssetId>,
+    /// What gates are to wait for: its assets, and the copies of others' that it has.
+    assets: Vec<UntypedAssetId>,
+    /// What they are watching for it at the moment.
+    watched: Vec<UntypedAssetId>,
+    /// What is complete as soon as all packages of a user are there.
+    pub slots: Vec<Slot>,
+    /// Values that came from another load of the package than the first, which is not there yet.
+    early: VecDeque<LoadedAsset>,
+    /// The content hashes of the files whose assets are here: more than one when the file was written over meanwhile.
+    pub hashes: Vec<u64>,
     /// Bytes read from its file.
     pub bytes: u64,
     /// A level that uses it was revealed.
@@ -58,6 +70,10 @@ impl PackageEntry {
             unverified: Vec::new(),
             handles: Vec::new(),
             assets: Vec::new(),
+            watched: Vec::new(),
+            slots: Vec::new(),
+            early: VecDeque::new(),
+            hashes: Vec::new(),
             bytes: 0,
             is_shown: false,
         }
@@ -68,20 +84,73 @@ impl PackageEntry {
         matches!(&self.status, PackageStatus::Loading(own) if Arc::ptr_eq(own, progress))
     }
 
-    /// Values that came after the first load. While that goes on there is nothing to do: it provides the same.
-    pub fn insert_more(&mut self, assets: VecDeque<LoadedAsset>) {
+    /// Takes in what a load has found, the first one (`is_first`) or one that was for another instance of its level. Gives the packages
+    /// that its users need and did not know of.
+    pub fn add(&mut self, loaded: LoadedPackage, is_first: bool) -> Vec<AssetPath<'static>> {
+        if loaded.has_assets {
+            self.hashes.push(loaded.linker.package().summary().content_hash);
+        }
+        let known: HashSet<_> = self.assets.iter().copied().collect();
+        let count = self.assets.len();
+        let rendered = loaded.rendered.into_iter();
+        self.assets.extend(rendered.filter(|asset| !known.contains(asset)));
+        self.insert(loaded.assets, self.assets.len() > count, is_first);
+        let mut known: HashSet<_> = self.needs.iter().cloned().collect();
+        let needs = loaded.needs.into_iter().map(|need| need.path);
+        let new: Vec<_> = needs.filter(|need| known.insert(need.clone())).collect();
+        self.needs.extend(new.iter().cloned());
+        self.sources.extend(loaded.sources);
+        self.unverified.extend(loaded.unverified);
+        self.handles.extend(loaded.handles);
+        self.slots.extend(loaded.slots);
+        new
+    }
+
+    fn insert(&mut self, assets: VecDeque<LoadedAsset>, has_more_to_watch: bool, is_first: bool) {
         match &mut self.status {
-            _ if assets.is_empty() => {}
+            PackageStatus::Loading(_) if is_first => {
+                let mut queue = core::mem::take(&mut self.early);
+                queue.extend(assets);
+                self.status = PackageStatus::Inserting(queue);
+            }
+            PackageStatus::Loading(_) => self.early.extend(assets),
             PackageStatus::Inserting(queue) => queue.extend(assets),
-            PackageStatus::Gated { .. } | PackageStatus::Ready => self.status = PackageStatus::Inserting(assets),
-            PackageStatus::Loading(_) | PackageStatus::Failed => {}
+            PackageStatus::Gated { .. } | PackageStatus::Ready if !assets.is_empty() || has_more_to_watch => {
+                self.status = PackageStatus::Inserting(assets);
+            }
+            PackageStatus::Gated { .. } | PackageStatus::Ready | PackageStatus::Failed => {}
         }
     }
 
-    /// Levels that need it may be revealed.
-    pub fn make_ready(&mut self) {
+    /// All values are in: gates watch them from now on.
+    pub fn gate(&mut self, gates: &RevealGates, since: u64) {
+        self.unwatch(gates);
+        gates.watch(&self.assets);
+        self.watched.clone_from(&self.assets);
+        self.status = PackageStatus::Gated { since };
+    }
+
+    /// Gates need not watch anything for it any more.
+    pub fn unwatch(&mut self, gates: &RevealGates) {
+        gates.forget(&core::mem::take(&mut self.watched));
+    }
+
+    /// Whether the gates are open, and how many assets they watch.
+    pub fn is_open(&self, gates: &RevealGates) -> (bool, usize) {
+        (gates.is_open(&self.watched), self.watched.len())
+    }
+
+    /// Levels that need it may be revealed. Gives what is to be dropped where it costs no frame time.
+    pub fn make_ready(&mut self, gates: &RevealGates) -> Vec<Arc<Linker>> {
+        self.unwatch(gates);
         self.status = PackageStatus::Ready;
-        self.sources.clear();
+        core::mem::take(&mut self.sources)
+    }
+
+    /// A level that needs it is revealed, with all packages that it refers to.
+    pub fn show(&mut self) {
+        self.is_shown = true;
+        self.slots.drain(..).for_each(|slot| slot.complete());
     }
 
     pub fn is_ready(&self) -> bool {

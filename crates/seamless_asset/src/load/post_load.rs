@@ -23,8 +23,9 @@ const MAX_CREATED: usize = 1 << 16;
 /// What a post-load may do besides changing its value: create objects, and ask for more. Both join the load, and nothing of it is
 /// revealed before they are there.
 ///
-/// Post-loads run off the main thread, on staged values, once each time that a value is decoded: assets of a package in the
-/// order of its exports, then the level's components, then what was created. See
+/// Post-loads run off the main thread, on staged values, once each time that a value is decoded: the level's components, then assets
+/// of the package in the order of its exports, then what was created. They must not write to the `AppTypeRegistry`, which the load
+/// reads meanwhile: register types when the app is built. See
 /// [`SeamlessAssetApp::add_post_load`](crate::SeamlessAssetApp::add_post_load).
 pub struct PostLoad<'a> {
     services: &'a LoadServices,
@@ -76,9 +77,9 @@ impl<'a> PostLoad<'a> {
         if self.outcome.handles.len() >= MAX_CREATED {
             return Err(format!("more than {MAX_CREATED} objects were created; create fewer"));
         }
-        let claim = self.services.objects.claim(id, TypeId::of::<A>());
-        let (handle, slot) = claim.ok_or_else(no_codec::<A>)?.into_parts();
-        if let Some(slot) = slot {
+        let acquired = self.services.objects.acquire_slot(id, TypeId::of::<A>());
+        let (handle, slot) = acquired.ok_or_else(no_codec::<A>)?;
+        if !self.services.is_settled(&slot) {
             self.created.push(LoadedAsset {
                 slot,
                 asset: handle.id(),
@@ -177,6 +178,11 @@ pub(crate) struct PostLoads {
 }
 
 impl PostLoads {
+    /// Whether there are any for assets.
+    pub fn has_any(&self) -> bool {
+        !self.assets.is_empty()
+    }
+
     pub fn add_asset<A: Asset>(
         &mut self,
         hook: impl Fn(&mut A, &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,

@@ -6,6 +6,7 @@ mod objects;
 mod start;
 mod turns;
 
+use core::time::Duration;
 use std::{collections::BTreeMap, sync::Arc};
 
 use bevy_asset::AssetPath;
@@ -56,7 +57,8 @@ pub(crate) struct Pipeline {
     in_flight: usize,
     estimates: Estimates,
     events: Vec<InstanceEvent>,
-    largest: Option<String>,
+    /// The unit of this frame's work that took longest, and what it took.
+    largest: Option<(Duration, String)>,
     room: Room,
     frame: u64,
     inserted_in: Option<u64>,
@@ -111,7 +113,7 @@ pub(crate) fn pump(world: &mut World) {
         } else {
             pipeline.move_levels(world, &mut budget);
         }
-        pipeline.largest = budget.largest();
+        pipeline.largest = pipeline.largest.take().max(budget.largest());
         pipeline.publish(world);
         pipeline.tasks.carry_off();
     });
@@ -126,7 +128,7 @@ pub(crate) fn roll_frame(
     mut stats: ResMut<StreamingStats>,
 ) {
     let took = clock.restart();
-    let what = pipeline.largest.take();
+    let what = pipeline.largest.take().map(named);
     if took > settings.budget {
         stats.overrun_count += 1;
         if stats.overruns.len() < OVERRUNS_KEPT {
@@ -137,6 +139,11 @@ pub(crate) fn roll_frame(
     }
     stats.last_frame = took;
     stats.frame += 1;
+}
+
+/// A unit of work with what it took, in words.
+fn named((took, name): (Duration, String)) -> String {
+    format!("{name}, {:.2} ms", took.as_secs_f64() * 1e3)
 }
 
 impl Pipeline {
@@ -289,14 +296,13 @@ impl Pipeline {
             if !entry.users.is_empty() {
                 continue;
             }
-            let Some(entry) = self.packages.remove(&path) else {
+            let Some(mut entry) = self.packages.remove(&path) else {
                 continue;
             };
             if let PackageStatus::Loading(progress) = &entry.status {
                 progress.cancel();
-            } else {
-                world.resource::<RevealGates>().forget(&entry.assets);
             }
+            entry.unwatch(world.resource::<RevealGates>());
             if !entry.is_shown {
                 world.resource_mut::<StreamingStats>().bytes_wasted += entry.bytes;
             }
@@ -345,7 +351,8 @@ impl Pipeline {
                     read.bytes
                 };
                 match (owner, level) {
-                    (JobOwner::Instance(id), Some(level)) => self.take_level(world, id, level, bytes),
+                    (JobOwner::Instance(id), Some(Ok(level))) => self.take_level(world, id, level, bytes),
+                    (JobOwner::Instance(id), Some(Err(error))) => self.fail_loading(world, id, error),
                     _ => world.resource_mut::<StreamingStats>().bytes_wasted += bytes,
                 }
             }
@@ -365,33 +372,24 @@ impl Pipeline {
         path: &AssetPath<'static>,
         progress: &Arc<Progress>,
         read: Read,
-        mut loaded: LoadedPackage,
+        loaded: LoadedPackage,
     ) -> bool {
         let entry = self.packages.get_mut(path);
         let Some(entry) = entry else {
             self.tasks.drop_later(loaded);
             return false;
         };
-        if !entry.is_loaded_by(progress) {
-            // Copies of other packages' objects that had gone since the first load.
-            entry.insert_more(core::mem::take(&mut loaded.assets));
-            self.tasks.drop_later(loaded);
-            return false;
+        let is_first = entry.is_loaded_by(progress);
+        if is_first {
+            entry.bytes = read.bytes;
+            entry.linker = self.keep_linkers.then(|| loaded.linker.clone());
         }
-        entry.needs = loaded.needs.into_iter().map(|need| need.path).collect();
-        entry.sources = loaded.sources;
-        entry.unverified = loaded.unverified;
-        entry.handles = loaded.handles;
-        entry.assets = loaded.rendered;
-        entry.bytes = read.bytes;
-        entry.status = PackageStatus::Inserting(loaded.assets);
-        entry.linker = self.keep_linkers.then_some(loaded.linker);
+        let needs = entry.add(loaded, is_first);
         let users: Vec<_> = entry.users.iter().copied().collect();
-        let needs = entry.needs.clone();
         for (user, need) in users.iter().flat_map(|user| needs.iter().map(move |need| (user, need))) {
             self.join(*user, need.clone());
         }
-        true
+        is_first
     }
 
     fn take_level(&mut self, world: &mut World, id: InstanceId, mut level: Box<LoadedLevel>, bytes: u64) {
@@ -434,13 +432,16 @@ impl Pipeline {
                 );
             }
         }
-        if let Some(id) = instance
-            && self
-                .instances
-                .get(&id)
-                .is_some_and(|instance| matches!(instance.phase, Phase::Loading(_)))
-        {
-            self.fail(world, id, error);
+        if let Some(id) = instance {
+            self.fail_loading(world, id, error);
+        }
+    }
+
+    /// The job of an instance failed, if it was not given up meanwhile.
+    fn fail_loading(&mut self, world: &mut World, id: InstanceId, error: impl Into<Arc<LoadError>>) {
+        let instance = self.instances.get(&id);
+        if instance.is_some_and(|instance| matches!(instance.phase, Phase::Loading(_))) {
+            self.fail(world, id, error.into());
         }
     }
 }

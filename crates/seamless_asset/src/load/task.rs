@@ -19,7 +19,7 @@ use crate::{
     entities::EntityPool,
     error::{LoadError, LoadErrorKind},
     linker::Linkers,
-    objects::LiveObjects,
+    objects::{LiveObjects, Slot},
 };
 
 /// What tasks share with the app.
@@ -36,6 +36,14 @@ pub(crate) struct LoadServices {
     pub max_entities: u32,
     pub role: Role,
     pub mesh_attributes: Arc<[MeshVertexAttribute]>,
+}
+
+impl LoadServices {
+    /// Whether a load that comes by an object need not decode it. Post-loads may have asked for what no table tells, so where
+    /// the app has some, what is live and not complete is decoded once more, to hear them again.
+    pub fn is_settled(&self, slot: &Slot) -> bool {
+        slot.is_complete() || slot.is_live() && !self.post_loads.has_any()
+    }
 }
 
 /// What one task is to do.
@@ -82,7 +90,11 @@ pub(super) struct Read {
 }
 
 /// Loads one package: reads it in one forward pass, links and decodes it.
-pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut Read) -> Result<LoadedPackage, Stop> {
+pub(super) async fn load_package(
+    services: &LoadServices,
+    mut job: Job,
+    read: &mut Read,
+) -> Result<LoadedPackage, Stop> {
     job.progress.check()?;
     job.progress.set(LoadState::Opening);
     let opened = open(services, &job.path, read).await?;
@@ -92,6 +104,8 @@ pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut R
     let reach = Reach::of(package, &job.wanted, services.role, &on_demand);
     let no_such = |object: Arc<str>| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject);
     let reach = reach.map_err(no_such)?;
+    // From here on it is settled: what is not verified now is noted, to be verified later.
+    job.verify = job.progress.strictest(job.verify);
     let sources = match job.verify {
         Verify::Now => verify(services, &opened.linker, &reach, read).await?,
         Verify::Deferred => Vec::new(),

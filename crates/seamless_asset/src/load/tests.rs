@@ -3,6 +3,7 @@
 mod blocking;
 mod build;
 mod bulk;
+mod complete;
 mod counting;
 mod errors;
 mod gates;

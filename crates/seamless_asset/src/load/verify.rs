@@ -51,10 +51,10 @@ impl Unverified {
         if self.slot.is_live() {
             return None;
         }
-        let live = services.objects.get(ObjectId::new(&self.package, &self.object));
+        let live = services.objects.provided(ObjectId::new(&self.package, &self.object));
         let codec = live.and_then(|live| services.codecs.read().asset(live.type_id()));
         let Some(codec) = codec else {
-            return self.missing(&self.object);
+            return self.missing(&self.package, &self.object);
         };
         if codec.type_path == self.type_path {
             // Nobody here refers to it; it came with others.
@@ -70,8 +70,8 @@ impl Unverified {
     }
 
     /// The error of a package that does not have `object`, if that is what this imports.
-    pub fn missing(&self, object: &str) -> Option<LoadError> {
-        (self.object == object).then(|| {
+    pub fn missing(&self, package: &str, object: &str) -> Option<LoadError> {
+        (self.package == package && self.object == object).then(|| {
             let kind = LoadErrorKind::MissingImport {
                 package: self.package.clone(),
                 object: self.object.clone(),

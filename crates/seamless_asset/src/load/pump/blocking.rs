@@ -120,7 +120,8 @@ fn blocking<T>(
         "blocking load of `{name}` at {caller} took {:.1} ms; a request to the `Streamer` takes none",
         took.as_secs_f64() * 1e3
     );
-    pipeline.largest = Some(format!("blocking load of {name} at {caller}"));
+    let largest = (took, format!("blocking load of {name} at {caller}"));
+    pipeline.largest = pipeline.largest.take().max(Some(largest));
     world.insert_resource(pipeline);
     world.resource::<StreamingClock>().add(took);
     world.resource_mut::<StreamingStats>().blocking_loads += 1;
@@ -136,32 +137,39 @@ impl Pipeline {
     ) -> Result<(), Arc<LoadError>> {
         self.take_request(world, id, request);
         self.start(id);
+        let mut budget = FrameBudget::new(Duration::MAX, Duration::ZERO);
         loop {
             self.do_jobs(world);
-            if !self.take_over(id) {
+            if self.take_over(id) {
+                continue;
+            }
+            let packages = self.instances.get(&id).map(|instance| instance.packages.clone());
+            for path in packages.unwrap_or_default() {
+                self.insert_now(world, path);
+            }
+            self.reveal_level(world, id, &mut budget);
+            // It may have turned out that the level is to be read again.
+            if self.blocking.as_ref().is_none_or(Vec::is_empty) {
                 break;
             }
         }
-        let packages = self.instances.get(&id).map(|instance| instance.packages.clone());
-        for path in packages.unwrap_or_default() {
-            self.insert_now(world, path);
-        }
-        let mut budget = FrameBudget::new(Duration::MAX, Duration::ZERO);
-        self.reveal_level(world, id, &mut budget);
         let failure = self.events.iter().find_map(|event| match event {
             InstanceEvent::Failed { id: failed, error } if *failed == id => Some(error.clone()),
             _ => None,
         });
-        failure.map_or(Ok(()), Err)
+        match failure {
+            Some(error) => {
+                // The caller has no id to let go of it.
+                self.instances.remove(&id);
+                Err(error)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Packages that tasks are loading are not waited for, but loaded here too. Whether there were any.
     fn take_over(&mut self, id: InstanceId) -> bool {
-        let packages = self
-            .instances
-            .get(&id)
-            .map(|instance| (instance.packages.clone(), instance.request.verify));
-        let Some((packages, verify)) = packages else {
+        let Some(packages) = self.instances.get(&id).map(|instance| instance.packages.clone()) else {
             return false;
         };
         let mut has_any = false;
@@ -173,6 +181,8 @@ impl Pipeline {
                 continue;
             }
             has_any = true;
+            let users = entry.users.iter().filter_map(|user| self.instances.get(user));
+            let verify = users.map(|user| user.request.verify).min().unwrap_or_default();
             let progress = Arc::new(Progress::default());
             entry.status = PackageStatus::Loading(progress.clone());
             let job = Job {
@@ -186,15 +196,14 @@ impl Pipeline {
         has_any
     }
 
-    /// All values of a package into their `Assets`; nobody waits for its gates.
+    /// All values of a package into their `Assets`. Its gates are for others.
     fn insert_now(&mut self, world: &mut World, path: AssetPath<'static>) {
         self.insert_all(world, &AssetsOf::Package(path.clone()));
         let Some(entry) = self.packages.get_mut(&path) else {
             return;
         };
-        if matches!(entry.status, PackageStatus::Inserting(_) | PackageStatus::Gated { .. }) {
-            world.resource::<RevealGates>().forget(&entry.assets);
-            entry.make_ready();
+        if matches!(entry.status, PackageStatus::Inserting(_)) {
+            entry.gate(world.resource::<RevealGates>(), self.frame);
         }
     }
 

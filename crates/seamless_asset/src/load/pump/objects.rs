@@ -23,6 +23,7 @@ use crate::{
         tasks::JobOwner,
         verify::Unverified,
     },
+    objects::Slot,
     settings::StreamingStats,
 };
 
@@ -43,6 +44,8 @@ pub(in crate::load) struct Objects {
     unverified: Vec<Unverified>,
     /// Keep what is loaded alive until the end.
     handles: Vec<UntypedHandle>,
+    /// What is complete when the request is.
+    slots: Vec<Slot>,
     /// Open as long as the load goes on.
     linkers: Vec<Arc<Linker>>,
     bytes: u64,
@@ -62,12 +65,14 @@ impl Objects {
             queue: VecDeque::new(),
             unverified: Vec::new(),
             handles: Vec::new(),
+            slots: Vec::new(),
             linkers: Vec::new(),
             bytes: 0,
         }
     }
 
-    /// What is wanted of other packages or by the request, and was not asked for yet. What is live is not asked for at all.
+    /// What is wanted of other packages or by the request, and was not asked for yet. What is live with all that it refers to is not
+    /// asked for at all.
     fn ask(
         &mut self,
         services: &LoadServices,
@@ -132,6 +137,7 @@ impl Objects {
         self.queue.extend(loaded.assets);
         self.unverified.extend(loaded.unverified);
         self.handles.extend(loaded.handles);
+        self.slots.extend(loaded.slots);
         self.linkers.push(loaded.linker);
         self.linkers.extend(loaded.sources);
     }
@@ -155,7 +161,7 @@ impl Objects {
     }
 }
 
-/// The handle of an object that is live.
+/// The handle of an object that is live with all that it refers to.
 fn live(services: &LoadServices, path: &ObjectPath) -> Option<UntypedHandle> {
     let name = services.linkers.name_of(&path.package)?;
     services.objects.get(ObjectId::new(&name, path.object.as_deref()?))
@@ -275,7 +281,7 @@ impl Pipeline {
         stats.bytes_wasted += objects.bytes;
         // What is not there is told by the one who wants it.
         let fault = match &error.kind {
-            LoadErrorKind::NoSuchObject => objects.missing(error.object.as_deref()),
+            LoadErrorKind::NoSuchObject => objects.missing(&self.services, &error),
             _ => None,
         };
         if let Some(outcome) = objects.outcome.upgrade() {
@@ -294,6 +300,9 @@ impl Pipeline {
                 continue;
             };
             let result = objects.result(&self.services);
+            if result.is_ok() && objects.is_complete() {
+                objects.slots.iter().for_each(Slot::complete);
+            }
             let mut stats = world.resource_mut::<StreamingStats>();
             match objects.outcome.upgrade() {
                 Some(outcome) => {
@@ -314,8 +323,12 @@ impl Pipeline {
 }
 
 impl Objects {
-    /// The import that leads to an object which is not there.
-    fn missing(&self, object: Option<&str>) -> Option<LoadError> {
-        self.unverified.iter().find_map(|import| import.missing(object?))
+    /// The import that leads to an object which is not there, by the error of its package.
+    fn missing(&self, services: &LoadServices, error: &LoadError) -> Option<LoadError> {
+        let object = error.object.as_deref()?;
+        let package = AssetPath::try_parse(&error.package).ok()?.into_owned();
+        let package = services.linkers.name_of(&package)?;
+        let mut imports = self.unverified.iter();
+        imports.find_map(|import| import.missing(&package, object))
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     load::{
         InstanceId, Progress,
         instance::{Phase, by_priority},
-        packages::PackageEntry,
+        packages::{PackageEntry, PackageStatus},
         task::{Job, Wanted},
         tasks::{JobOwner, MAX_LOADS, Task},
     },
@@ -61,30 +61,41 @@ impl Pipeline {
     }
 
     pub(super) fn start(&mut self, id: InstanceId) {
-        let Some(instance) = self.instances.get_mut(&id) else {
+        let Some(instance) = self.instances.get(&id) else {
             return;
         };
-        let progress = Arc::new(Progress::default());
-        instance.phase = Phase::Loading(progress.clone());
+        if !matches!(instance.phase, Phase::Queued) {
+            return;
+        }
         let own = instance.request.package.clone();
         let others = instance.request.dependencies.clone();
-        let verify = instance.request.verify;
-        let job = Job {
-            path: own.clone(),
-            wanted: Wanted::Level {
-                assets: !self.packages.contains_key(&own),
-            },
-            verify,
-            progress: progress.clone(),
+        let is_first = !self.packages.contains_key(&own);
+        let Some(progress) = self.start_level(id, is_first) else {
+            return;
         };
-        self.packages
-            .entry(own.clone())
-            .or_insert_with(|| PackageEntry::loading(progress));
+        if is_first {
+            self.packages.insert(own.clone(), PackageEntry::loading(progress));
+        }
         self.join(id, own);
         for path in others {
             self.join(id, path);
         }
+    }
+
+    /// Starts the job that loads the level of an instance, with the assets of its package or without.
+    pub(super) fn start_level(&mut self, id: InstanceId, assets: bool) -> Option<Arc<Progress>> {
+        let instance = self.instances.get_mut(&id)?;
+        let progress = Arc::new(Progress::default());
+        let before = core::mem::replace(&mut instance.phase, Phase::Loading(progress.clone()));
+        let job = Job {
+            path: instance.request.package.clone(),
+            wanted: Wanted::Level { assets },
+            verify: instance.request.verify,
+            progress: progress.clone(),
+        };
+        self.tasks.drop_later(before);
         self.start_job(job, JobOwner::Instance(id));
+        Some(progress)
     }
 
     /// The instance needs the package, and what that imports from. What is not under way is loaded.
@@ -112,6 +123,9 @@ impl Pipeline {
             }
             if let Some(entry) = self.packages.get_mut(&path) {
                 entry.users.insert(id);
+                if let PackageStatus::Loading(progress) = &entry.status {
+                    progress.join(verify);
+                }
                 open.extend(entry.needs.iter().cloned());
             }
         }

@@ -66,8 +66,7 @@ impl Pipeline {
             }
             let AssetsOf::Package(path) = source else { continue };
             if let Some(entry) = self.packages.get_mut(&path) {
-                world.resource::<RevealGates>().watch(&entry.assets);
-                entry.status = PackageStatus::Gated { since: self.frame };
+                entry.gate(world.resource::<RevealGates>(), self.frame);
             }
         }
         inserting.has_inserted
@@ -129,7 +128,7 @@ impl Pipeline {
         };
         let start = Instant::now();
         let size = asset.bytes;
-        if asset.slot.provide() {
+        if asset.slot.provide(asset.value.is_rendered()) {
             inserting.has_inserted = true;
             asset.value.insert(world, asset.asset);
         }
@@ -147,19 +146,17 @@ impl Pipeline {
             let PackageStatus::Gated { since } = entry.status else {
                 continue;
             };
-            let open = gates.is_open(&entry.assets);
+            let (open, watched) = entry.is_open(gates);
             let late = self.frame.saturating_sub(since) >= u64::from(settings.gate_deadline_frames);
             if !open && late {
                 deadlines += 1;
                 warn!(
-                    "{path}: not all of its {} assets were ready within {} frames; its levels are revealed without them",
-                    entry.assets.len(),
+                    "{path}: not all of its {watched} assets were ready within {} frames; its levels are revealed without them",
                     settings.gate_deadline_frames
                 );
             }
             if open || late {
-                gates.forget(&entry.assets);
-                entry.make_ready();
+                self.tasks.drop_later(entry.make_ready(gates));
             }
         }
         world.resource_mut::<StreamingStats>().gate_deadlines += deadlines;
@@ -244,6 +241,10 @@ impl Pipeline {
             self.fail(world, id, Arc::new(error));
             return;
         }
+        if self.is_of_another_file(id) {
+            self.start_level(id, true);
+            return;
+        }
         let Some(instance) = self.instances.get_mut(&id) else {
             return;
         };
@@ -252,7 +253,7 @@ impl Pipeline {
         };
         for path in &instance.packages {
             if let Some(entry) = self.packages.get_mut(path) {
-                entry.is_shown = true;
+                entry.show();
             }
         }
         let start = Instant::now();
@@ -278,6 +279,18 @@ impl Pipeline {
         };
         self.tasks.drop_later((revealed.spent, level));
         world.resource_mut::<StreamingStats>().revealed += 1;
+    }
+
+    /// Whether the level was read from a file whose assets nobody has loaded: it was written over since the package came.
+    fn is_of_another_file(&self, id: InstanceId) -> bool {
+        let Some(instance) = self.instances.get(&id) else {
+            return false;
+        };
+        let Phase::Staged(level) = &instance.phase else {
+            return false;
+        };
+        let entry = self.packages.get(&instance.request.package);
+        entry.is_some_and(|entry| !entry.hashes.contains(&level.content_hash))
     }
 
     /// What is wrong with the imports that were not verified when they were linked; all packages are loaded by now.

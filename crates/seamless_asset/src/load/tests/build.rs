@@ -176,7 +176,7 @@ pub(super) fn mesh_object(writer: &mut PackageWriter, app: &App, shared: Option<
     let class = writer.class(&codec.schema(&registry)).unwrap();
     let mut world = World::new();
     world.init_resource::<Assets<Mesh>>();
-    let mesh = Mesh::new(PrimitiveTopology::PointList, RenderAssetUsages::MAIN_WORLD)
+    let mesh = Mesh::new(PrimitiveTopology::PointList, RenderAssetUsages::default())
         .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, vec![[0.0, 1.0, 2.0]]);
     let handle = world.resource_mut::<Assets<Mesh>>().add(mesh);
     let rows = EntityRows::default();

@@ -1,7 +1,7 @@
 //! Open packages: one linker each, found by name, dropped when nobody needs it.
 
 use super::*;
-use crate::{Linkers, LinkersResource};
+use crate::{Linkers, LinkersResource, NameError};
 
 fn linkers(app: &App) -> Linkers {
     app.world().resource::<LinkersResource>().0.clone()
@@ -49,11 +49,35 @@ fn partly_qualified_names() {
     assert_eq!(linkers.resolve("world/a.pkg"), Ok(path("world/a.pkg")));
     assert_eq!(linkers.resolve("old/a"), Ok(path("old/a.pkg")));
     assert_eq!(linkers.resolve("b"), Ok(path("world/b.pkg")));
-    assert_eq!(linkers.resolve("b.pkg#Mesh"), Ok(path("world/b.pkg")));
+    assert_eq!(linkers.resolve("b#Mesh"), Ok(path("world/b.pkg")));
+    // With its ending it is the whole path, whatever is open.
+    assert_eq!(linkers.resolve("b.pkg#Mesh"), Ok(path("b.pkg")));
+    assert_eq!(linkers.resolve("a.pkg"), Ok(path("a.pkg")));
     assert_eq!(linkers.resolve("new/c"), Ok(path("new/c.pkg")));
     let error = linkers.resolve("a").unwrap_err().to_string();
     for part in ["`a`", "`world/a.pkg`", "`old/a.pkg`", "write more of its path"] {
         assert!(error.contains(part), "{error}");
+    }
+    for name in ["", "#Mesh", "://x#Mesh", "world/.."] {
+        let error = linkers.resolve(name).unwrap_err();
+        assert!(matches!(error, NameError::Malformed { .. }), "{error}");
+        assert!(error.to_string().contains("dir/file.pkg"), "{error}");
+    }
+}
+
+/// Names come from files: whatever they are, they lead somewhere.
+#[test]
+fn names_of_siblings_are_paths_as_they_stand() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "world/a.pkg", chain(&app, "a.pkg", 1, None));
+    let id = load(&mut app, "world/a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let linker = linkers(&app).find(&path("world/a.pkg")).unwrap();
+    for name in ["s#1.pkg", "://x", "a://b.pkg"] {
+        let sibling = linker.sibling(name);
+        assert_eq!(sibling.path(), Path::new("world").join(name));
+        assert_eq!(sibling.label(), None);
     }
 }
 
