@@ -46,8 +46,8 @@ fn chain_writer(app: &App, name: &str, count: u32, shared: Option<&str>) -> Pack
     let mut columns = Vec::new();
     let handle = app.world().resource::<Assets<Mesh>>().reserve_handle();
     let values: [Vec<Box<dyn Reflect>>; 4] = [
-        ids.iter()
-            .map(|_| Box::new(Transform::from_xyz(1.0, 2.0, 3.0)) as Box<dyn Reflect>)
+        (0..count)
+            .map(|row| Box::new(Transform::from_xyz(row as f32, 2.0, 3.0)) as Box<dyn Reflect>)
             .collect(),
         ids.iter()
             .map(|_| Box::new(Mesh3d(handle.clone())) as Box<dyn Reflect>)
