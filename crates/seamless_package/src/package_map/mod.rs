@@ -108,7 +108,9 @@ mod wire;
 pub use connection::{Connection, Received};
 pub use decoder::RefDecoder;
 pub use encoder::RefEncoder;
-pub use error::{AckError, ConnectionError, DecodeError, EncodeError, HandshakeError, MapError, Mismatch, PendingError, RefError};
+pub use error::{
+    AckError, ConnectionError, DecodeError, EncodeError, HandshakeError, MapError, Mismatch, PendingError, RefError,
+};
 pub use handshake::{Handshake, HandshakeEvent};
 pub use limits::{MapLimits, NUMBERS, PendingLimits, UNACKNOWLEDGED};
 pub use map::{ObjectIndex, PackageInfo, PackageMap};
