@@ -35,6 +35,7 @@ struct Side {
     dir: Dir,
     connection: Entity,
     got: Vec<NetMessage>,
+    agreed: Vec<PackagesAgreed>,
 }
 
 impl Side {
@@ -53,6 +54,7 @@ impl Side {
             dir,
             connection,
             got: Vec::new(),
+            agreed: Vec::new(),
         }
     }
 
@@ -97,6 +99,8 @@ impl Side {
         self.app.update();
         let got = self.messages::<NetMessage>();
         self.got.extend(got);
+        let agreed = self.messages::<PackagesAgreed>();
+        self.agreed.extend(agreed);
     }
 
     fn messages<M: Message>(&mut self) -> Vec<M> {

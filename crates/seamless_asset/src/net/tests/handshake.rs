@@ -23,20 +23,16 @@ fn equal_lists_are_agreed_on() {
     pair.chain("a.pkg", 5);
     observe(&mut pair.client);
     pair.with_level_on_server("a.pkg");
-    let told = pair.server.messages::<PackagesAgreed>();
-    let told = told.last().expect("it was told");
-    assert_eq!((told.sendable, told.receivable), (1, 1));
+    let told = pair.server.agreed.last().expect("it was told");
+    assert_eq!(
+        (told.connection, told.sendable, told.receivable),
+        (pair.server.connection, 1, 1)
+    );
     assert_eq!(pair.client.app.world().resource::<Observed>().0, ["agreed", "agreed"]);
     // A package that both list later.
     pair.chain("b.pkg", 2);
     pair.agree();
-    assert_eq!(
-        pair.server
-            .messages::<PackagesAgreed>()
-            .last()
-            .map(|told| told.sendable),
-        Some(2)
-    );
+    assert_eq!(pair.server.agreed.last().map(|told| told.sendable), Some(2));
 }
 
 #[test]
