@@ -21,7 +21,7 @@ fn offer_packet(connection: &Connection, map: &PackageMap) -> Vec<u8> {
 }
 
 /// Two sides that have agreed: the sender and the receiver.
-fn connected(map: &PackageMap) -> (Connection, Connection) {
+pub(super) fn connected(map: &PackageMap) -> (Connection, Connection) {
     let (mut a, mut b) = (Connection::new(), Connection::new());
     let packet = offer_packet(&a, map);
     exchange((&mut a, map), (&mut b, map), packet);
