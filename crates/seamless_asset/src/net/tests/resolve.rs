@@ -26,9 +26,9 @@ fn a_level_s_entities_and_assets_are_the_same_objects_on_both_sides() {
     );
     assert_eq!(ids(&message), refs);
     let objects = message.refs.unwrap();
-    for at in 0..5 {
-        let entity = objects[at].as_ref().unwrap().entity();
-        assert_eq!(entity, pair.client.entity(row("a.pkg", at as u32)));
+    for (object, at) in objects.iter().zip(0..5) {
+        let entity = object.as_ref().unwrap().entity();
+        assert_eq!(entity, pair.client.entity(row("a.pkg", at)));
         assert!(entity.is_some());
     }
     let handle = objects[6].as_ref().unwrap().handle::<Mesh>().unwrap();
