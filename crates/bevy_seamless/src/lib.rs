@@ -61,6 +61,10 @@ pub mod prelude {
     #[cfg(feature = "render")]
     pub use crate::SeamlessPlugins;
     pub use seamless_asset::codec::Migrations;
+    pub use seamless_asset::net::{
+        ConnectionFailed, NetMessage, NetObject, NetObjects, NetPackages, PackageConnection, PackageMapPlugin,
+        PackageMapSystems, PackagesAgreed, PackagesRefused,
+    };
     pub use seamless_asset::{
         BlockingLoads, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, SeamlessAssetApp, Streamer, StreamingSettings,
         StreamingStats, placed_row,

@@ -136,8 +136,69 @@ pub struct DecodedLevel {
     pub parents: Vec<Entity>,
     /// Entities without a parent inside the level, in order; they become children of the instance's root.
     pub roots: Vec<Entity>,
-    /// The entities by object id.
-    pub objects: Arc<HashMap<u64, Entity>>,
+    /// The entities and their object ids.
+    pub objects: Arc<LevelObjects>,
+    /// Name that the level's package was cooked under.
+    pub package: Arc<str>,
+}
+
+/// The entities of a level instance with their object ids, as they were revealed, in the rows of the level table: an entity's row is the same
+/// wherever the same package is loaded.
+#[derive(Debug, Default)]
+pub struct LevelObjects {
+    /// Ascending by the entity's index: ids are reserved so.
+    rows: Vec<(ObjectId, Entity)>,
+    by_id: HashMap<u64, u32>,
+}
+
+impl LevelObjects {
+    /// The objects `ids`, row by row; `entities` are in order of their indices, as
+    /// [`EntityPool::reserve`](crate::EntityPool::reserve) gives them.
+    pub(crate) fn new(ids: &[ObjectId], entities: &[Entity]) -> Self {
+        Self {
+            rows: ids.iter().copied().zip(entities.iter().copied()).collect(),
+            by_id: ids.iter().map(|id| id.0).zip(0..).collect(),
+        }
+    }
+
+    /// The entity with this object id. It may have been despawned since the reveal.
+    #[must_use]
+    pub fn entity(&self, id: ObjectId) -> Option<Entity> {
+        let row = self.by_id.get(&id.0)?;
+        Some(self.rows.get(*row as usize)?.1)
+    }
+
+    /// The object id of an entity.
+    #[must_use]
+    pub fn object(&self, entity: Entity) -> Option<ObjectId> {
+        let row = self
+            .rows
+            .binary_search_by_key(&entity.index_u32(), |(_, entity)| entity.index_u32());
+        let (id, found) = self.rows.get(row.ok()?)?;
+        (*found == entity).then_some(*id)
+    }
+
+    /// The object ids, by row.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = ObjectId> {
+        self.rows.iter().map(|(id, _)| *id)
+    }
+
+    /// The entities, by row. Some may have been despawned since the reveal.
+    pub fn entities(&self) -> impl ExactSizeIterator<Item = Entity> {
+        self.rows.iter().map(|(_, entity)| *entity)
+    }
+
+    /// How many entities the level was revealed with.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
 }
 
 /// Checks what the spawner relies on: no component twice, and a value for every entity.

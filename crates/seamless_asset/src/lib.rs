@@ -6,6 +6,8 @@
 //!
 //! * [`Streamer`] takes requests for level instances, [`InstanceEvent`] tells what became of them.
 //! * [`ObjectRequest`] asks for single objects, [`BulkRequest`] for a payload alone, [`BlockingLoads`] does not come back before it is done.
+//! * [`OpenRequest`] opens the tables of a package without its objects.
+//! * [`net`] sends references to objects over a network, as small numbers.
 //! * [`Linkers`] holds the packages that are open: their tables, each read once.
 //! * [`codec`] turns components and assets into bytes and back; a game adds its own through [`SeamlessAssetApp`].
 //! * [`LiveObjects`] knows every object that is live: an object is in memory once, whoever asks.
@@ -25,6 +27,7 @@ mod gate;
 pub mod level_data;
 mod linker;
 mod load;
+pub mod net;
 mod objects;
 mod reveal;
 mod settings;
@@ -40,7 +43,7 @@ pub use linker::{Linker, Linkers, NameError, PACKAGE_EXTENSION};
 pub use load::bench_support;
 pub use load::{
     BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy,
-    LoadState, ObjectLoad, ObjectRequest, PostLoad, Streamer, Verify,
+    LoadState, ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, Streamer, Verify,
 };
 pub use objects::LiveObjects;
 pub use seamless_package as package;

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
+use async_channel::{Receiver, Sender, unbounded};
 use bevy_asset::{AssetPath, io::AssetSourceId};
 use bevy_platform::collections::HashMap;
 use seamless_package::{ObjectId, Package};
@@ -91,6 +92,7 @@ struct Tables {
     /// The names of all packages that were ever opened, and of those that these have copies from, for identities of live objects
     /// whose linker is closed.
     names: HashMap<AssetPath<'static>, Arc<str>>,
+    watchers: Vec<Sender<Arc<Linker>>>,
 }
 
 /// Why a name does not lead to one package.
@@ -189,10 +191,22 @@ impl Linkers {
         self.lock().names.get(path).cloned()
     }
 
+    /// Every linker that is opened from now on, once. Whoever watches takes them out in each frame: they stay open until then.
+    pub(crate) fn watch(&self) -> Receiver<Arc<Linker>> {
+        let (watcher, opened) = unbounded();
+        self.lock().watchers.push(watcher);
+        opened
+    }
+
+    /// All that are open.
+    pub(crate) fn all(&self) -> Vec<Arc<Linker>> {
+        self.lock().open.values().filter_map(Weak::upgrade).collect()
+    }
+
     /// Adds a linker that was just opened. If another load was faster with the same file, gives that one.
     pub(crate) fn add(&self, linker: Linker) -> Arc<Linker> {
         let mut tables = self.lock();
-        let Tables { open, names } = &mut *tables;
+        let Tables { open, names, .. } = &mut *tables;
         if let Some(known) = open.get(&linker.path).and_then(Weak::upgrade)
             && known.package.summary().content_hash == linker.package.summary().content_hash
         {
@@ -210,6 +224,9 @@ impl Linkers {
         }
         let linker = Arc::new(linker);
         open.insert(path, Arc::downgrade(&linker));
+        tables
+            .watchers
+            .retain(|watcher| watcher.try_send(linker.clone()).is_ok());
         linker
     }
 

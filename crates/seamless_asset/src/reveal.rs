@@ -1,7 +1,6 @@
 //! The one moment in which a level's entities enter the world, and the one in which they leave. See [`reveal`].
 
 use core::any::TypeId;
-use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_camera::visibility::Visibility;
@@ -15,7 +14,7 @@ use bevy_ecs::{
     resource::Resource,
     world::World,
 };
-use bevy_platform::collections::{HashMap, HashSet};
+use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, TypeRegistry};
 
 use crate::{
@@ -60,7 +59,11 @@ pub(crate) fn reveal(
         *root,
         core::mem::take(&mut level.roots),
         request,
-        level.objects.clone(),
+        LevelInstance {
+            name: request.name.clone(),
+            package: level.package.clone(),
+            objects: level.objects.clone(),
+        },
     ));
     groups.append(&mut level.groups);
     let codecs = services.codecs.clone();
@@ -77,16 +80,7 @@ pub(crate) fn reveal(
     }
 }
 
-fn root_group(
-    root: Entity,
-    children: Vec<Entity>,
-    request: &InstanceRequest,
-    objects: Arc<HashMap<u64, Entity>>,
-) -> Group {
-    let instance = LevelInstance {
-        name: request.name.clone(),
-        objects,
-    };
+fn root_group(root: Entity, children: Vec<Entity>, request: &InstanceRequest, instance: LevelInstance) -> Group {
     let mut columns = vec![
         typed_column(vec![instance]),
         typed_column(vec![request.placement]),

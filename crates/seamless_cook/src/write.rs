@@ -1,5 +1,6 @@
 //! Writes packages and manifest: aside first, then all renamed, the manifest last. See [`write_world`].
 
+mod manifest;
 mod seek_free;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,19 +10,19 @@ use std::time::Instant;
 
 use seamless_asset::codec::{Encoding, schema};
 use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
-use seamless_level::{LevelEntry, MANIFEST_FORMAT, VolumeEntry, WorldManifest};
+use seamless_level::LevelEntry;
 use seamless_package::{
     ClassIndex, Codec, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, VersionList, WriteError,
 };
 
 use crate::assets::{AssetKey, AssetStore, EncodedObject};
-use crate::bounds;
 use crate::level::EncodedLevel;
 use crate::output::{Pending, failed, refuse_foreign, refuse_newer, stale_packages};
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
 use crate::share::PackagePlan;
 
+use self::manifest::{listed_package, manifest};
 use self::seek_free::Copies;
 
 /// How data is stored where it saves enough.
@@ -97,6 +98,7 @@ pub(crate) fn write_world(
     progress.begin(Stage::Write, packages.len() as u64 + 1);
     let mut pending = Pending::default();
     let mut entries = Vec::new();
+    let mut listed = Vec::new();
     let mut imports: Vec<BTreeSet<usize>> = Vec::new();
     let mut levels: Vec<Option<EncodedLevel>> = levels.into_iter().map(Some).collect();
     for (index, package) in packages.iter().enumerate() {
@@ -121,6 +123,16 @@ pub(crate) fn write_world(
             copies.add(kept, &bytes, &layout.names).map_err(content)?;
         }
         pending.write(out.join(&package.file), &bytes)?;
+        listed.push(
+            listed_package(package, level.as_ref().map(|(_, level)| level), &bytes).map_err(|error| {
+                // Nothing that a source could mend.
+                Stop::Content(ContentError::new(
+                    world_file,
+                    format!("package `{}`", package.file),
+                    error.to_string(),
+                ))
+            })?,
+        );
         report.packages.push(PackageReport {
             file: package.file.clone(),
             bytes: bytes.len() as u64,
@@ -142,7 +154,8 @@ pub(crate) fn write_world(
         .collect();
     report.entities = entries.iter().map(|entry| u64::from(entry.entities)).sum();
     report.bytes = report.packages.iter().map(|package| package.bytes).sum();
-    let manifest = manifest(plan, entries);
+    listed.sort_unstable_by(|a, b| a.package.cmp(&b.package));
+    let manifest = manifest(plan, entries, listed);
     let text = manifest
         .to_ron()
         .map_err(|error| Stop::Content(ContentError::new(world_file, "", error.to_string())))?;
@@ -186,46 +199,6 @@ fn entry(
         bytes: bytes.len() as u64,
         bounds: encoded.bounds,
     }
-}
-
-fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>) -> WorldManifest {
-    let mut volumes: Vec<VolumeEntry> = plan
-        .volumes
-        .iter()
-        .map(|volume| VolumeEntry {
-            name: volume.name.clone().unwrap_or_default(),
-            unload_margin: volume
-                .unload_margin
-                .unwrap_or_else(|| volume.shape.default_unload_margin()),
-            shape: volume.shape.clone(),
-            levels: volume.levels.clone(),
-        })
-        .collect();
-    if volumes.is_empty() {
-        let streamed = plan
-            .levels
-            .iter()
-            .zip(&levels)
-            .filter(|(level, _)| !level.always_loaded);
-        volumes.extend(streamed.map(|(level, entry)| {
-            let shape = bounds::own_volume(level, entry.bounds);
-            VolumeEntry {
-                name: level.name.clone(),
-                unload_margin: shape.default_unload_margin(),
-                shape,
-                levels: vec![level.name.clone()],
-            }
-        }));
-    }
-    let mut manifest = WorldManifest {
-        format: MANIFEST_FORMAT,
-        name: plan.name.clone(),
-        levels,
-        volumes,
-        peak_entities: 0,
-    };
-    manifest.peak_entities = manifest.estimate_peak_entities();
-    manifest
 }
 
 /// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where

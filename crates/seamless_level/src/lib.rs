@@ -84,6 +84,9 @@
 //! | [`LevelSystems::Report`] | report levels | brings tables up to date, sends messages and events |
 //! | | write diagnostics | counts |
 //!
+//! With the [`PackageMapPlugin`](seamless_asset::net::PackageMapPlugin), a world's packages are listed for references over the network as soon
+//! as its manifest is there.
+//!
 //! In a frame in which nothing changes, selecting allocates nothing, and compares no names.
 
 #![forbid(unsafe_code)]
@@ -101,7 +104,8 @@ mod world;
 
 pub use events::{LevelFailed, LevelLeft, LevelRevealed, WorldFailed};
 pub use manifest::{
-    LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, VolumeEntry, WorldManifest, WorldManifestLoader,
+    LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, PackageEntry, VolumeEntry, WorldManifest,
+    WorldManifestLoader,
 };
 pub use plugin::{LevelSystems, SeamlessLevelPlugin};
 pub use requests::{Levels, RequestError};

@@ -3,8 +3,8 @@
 use bevy_app::{App, Plugin, SpawnScene};
 use bevy_asset::AssetApp;
 use bevy_diagnostic::{Diagnostic, RegisterDiagnostic};
-use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet};
-use seamless_asset::StreamingSystems;
+use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet, common_conditions::resource_exists};
+use seamless_asset::{StreamingSystems, net::NetPackages};
 
 use crate::{
     diagnostics::{FAILED, LIVE, LOADING, WANTED},
@@ -15,7 +15,8 @@ use crate::{
     source::StreamingSource,
     volume::StreamingVolume,
     world::{
-        InstanceIndex, SeamlessWorld, report_levels, resolve_manifests, select_levels, sync_volumes, write_diagnostics,
+        InstanceIndex, SeamlessWorld, list_packages, report_levels, resolve_manifests, select_levels, sync_volumes,
+        write_diagnostics,
     },
 };
 
@@ -95,7 +96,9 @@ fn add_systems(app: &mut App) {
     .add_systems(
         SpawnScene,
         (
-            resolve_manifests.in_set(LevelSystems::Manifest),
+            (resolve_manifests, list_packages.run_if(resource_exists::<NetPackages>))
+                .chain()
+                .in_set(LevelSystems::Manifest),
             (sync_volumes, select_levels).chain().in_set(LevelSystems::Select),
             (report_levels, write_diagnostics).chain().in_set(LevelSystems::Report),
         ),

@@ -17,7 +17,7 @@ impl Known {
         let mut ids = vec![root];
         let objects = ecs
             .get::<LevelInstance>(root)
-            .map(|instance| instance.objects.values().copied());
+            .map(|instance| instance.objects.entities());
         ids.extend(objects.into_iter().flatten());
         Self {
             world,
@@ -43,8 +43,8 @@ pub(super) fn find_tear(ecs: &World, root: Entity, entities: u32) -> Option<Stri
     };
     let objects = &instance.objects;
     let alive = objects
-        .values()
-        .filter(|id| ecs.entities().contains_spawned(**id))
+        .entities()
+        .filter(|id| ecs.entities().contains_spawned(*id))
         .count();
     if objects.len() != entities as usize || alive != objects.len() {
         return Some(format!(

@@ -68,7 +68,7 @@ fn is_whole(world: &World, entity: Entity) -> bool {
     let level = root.and_then(|root| world.get::<LevelInstance>(root));
     world.get::<Wire>(entity).is_some_and(|wire| is_there(wire.0))
         && level
-            .is_some_and(|level| level.objects.len() == RING && level.objects.values().all(|object| is_there(*object)))
+            .is_some_and(|level| level.objects.len() == RING && level.objects.entities().all(is_there))
 }
 
 /// The text of a scene whose entities all have a `C`.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
-use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_package::ObjectId;
 
 use super::{InstanceRequest, Progress, link::LoadedLevel};
-use crate::reveal::Members;
+use crate::{level_data::LevelObjects, reveal::Members};
 
 /// On the root entity of a live level instance. The level's own entities are its descendants.
 #[derive(Component, Reflect, Debug, Default, Clone)]
@@ -17,16 +16,19 @@ use crate::reveal::Members;
 pub struct LevelInstance {
     /// What the request called it.
     pub name: String,
-    /// Entities of the level by object id, as they were revealed.
+    /// Name that its package was cooked under.
     #[reflect(ignore)]
-    pub objects: Arc<HashMap<u64, Entity>>,
+    pub package: Arc<str>,
+    /// Entities of the level and their object ids, as they were revealed.
+    #[reflect(ignore)]
+    pub objects: Arc<LevelObjects>,
 }
 
 impl LevelInstance {
     /// The entity with this object id. It may have been despawned since the reveal.
     #[must_use]
     pub fn entity(&self, id: ObjectId) -> Option<Entity> {
-        self.objects.get(&id.0).copied()
+        self.objects.entity(id)
     }
 }
 

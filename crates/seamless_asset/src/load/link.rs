@@ -22,7 +22,7 @@ use crate::{
     codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset, ErasedAssetCodec},
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
-    level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
+    level_data::{DecodedLevel, GroupTable, LevelObjects, LevelTable, check_columns},
     linker::Linker,
     load::LoadState,
     objects::Slot,
@@ -419,7 +419,8 @@ impl Decoder<'_> {
             groups,
             entities: entities.to_vec(),
             roots,
-            objects: Arc::new(table.ids.iter().map(|id| id.0).zip(entities.iter().copied()).collect()),
+            objects: Arc::new(LevelObjects::new(&table.ids, entities)),
+            package: self.package.name().into(),
         };
         Ok(Box::new(LoadedLevel {
             level,

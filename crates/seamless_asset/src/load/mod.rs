@@ -28,7 +28,7 @@ mod streamer;
 mod task;
 mod tasks;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod type_names;
 mod verify;
 
@@ -46,6 +46,7 @@ pub use bulk::{BulkLoad, BulkRequest};
 pub use instance::LevelInstance;
 pub(crate) use link::LoadedLevel;
 pub use objects::{LoadPolicy, ObjectLoad, ObjectRequest};
+pub use open::{OpenRequest, PackageOpen};
 pub use post_load::PostLoad;
 pub(crate) use post_load::{PostLoads, RegisteredPostLoads};
 pub use pump::BlockingLoads;

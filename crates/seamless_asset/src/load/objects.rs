@@ -55,10 +55,18 @@ impl ObjectRequest {
 pub struct ObjectLoad(pub(super) Arc<Outcome<Vec<UntypedHandle>>>);
 
 /// What a request waits for, shared with the pipeline, which forgets it when nobody waits any more.
-#[derive(Default)]
 pub(super) struct Outcome<T> {
     pub result: OnceLock<Result<T, Arc<LoadError>>>,
     pub progress: Arc<Progress>,
+}
+
+impl<T> Default for Outcome<T> {
+    fn default() -> Self {
+        Self {
+            result: OnceLock::new(),
+            progress: Arc::default(),
+        }
+    }
 }
 
 impl<T> Outcome<T> {

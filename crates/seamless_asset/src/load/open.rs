@@ -1,17 +1,63 @@
 //! Opens packages: summary and tables into a linker, the data behind them into memory. See [`open`].
 
-use core::ops::Range;
+use core::{fmt, ops::Range};
 use std::{io::SeekFrom, sync::Arc};
 
 use bevy_asset::{AssetPath, io::Reader};
 use futures_lite::{AsyncReadExt, AsyncSeekExt};
 use seamless_package::{Package, SUMMARY_SIZE, Summary};
 
-use super::task::{LoadServices, Read};
+use super::{
+    Progress,
+    objects::Outcome,
+    task::{LoadServices, Read, Stop},
+};
 use crate::{
     error::{LoadError, LoadErrorKind},
     linker::Linker,
 };
+
+/// The tables of a package to open, without its objects.
+#[derive(Debug, Clone, Default)]
+pub struct OpenRequest {
+    /// The package.
+    pub package: AssetPath<'static>,
+    /// Larger goes first, among levels, objects and payloads alike.
+    pub priority: f32,
+}
+
+/// What became of an [`OpenRequest`].
+///
+/// It keeps the linker open. Dropping it before the end cancels the request.
+#[derive(Clone)]
+pub struct PackageOpen(pub(super) Arc<Outcome<Arc<Linker>>>);
+
+impl PackageOpen {
+    /// The open package, or what went wrong. `None` while it is under way.
+    #[must_use]
+    pub fn result(&self) -> Option<Result<&Arc<Linker>, &Arc<LoadError>>> {
+        Some(self.0.result.get()?.as_ref())
+    }
+}
+
+impl fmt::Debug for PackageOpen {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let path = self.result().map(|result| result.map(|linker| linker.path()));
+        f.debug_tuple("PackageOpen").field(&path).finish()
+    }
+}
+
+/// What a task is to do for an [`OpenRequest`].
+pub(super) struct OpenJob {
+    pub path: AssetPath<'static>,
+    pub progress: Arc<Progress>,
+}
+
+/// Opens the tables of one package.
+pub(super) async fn open_tables(services: &LoadServices, job: &OpenJob, read: &mut Read) -> Result<Arc<Linker>, Stop> {
+    job.progress.check()?;
+    Ok(open_for_part(services, &job.path, read).await?.linker)
+}
 
 /// A package whose tables are read, and the rest of its file.
 pub(super) struct Opened<'s> {

@@ -3,6 +3,7 @@
 mod blocking;
 mod bulk;
 mod objects;
+mod singles;
 mod start;
 mod turns;
 
@@ -16,13 +17,15 @@ use bevy_platform::{collections::HashMap, time::Instant};
 use bevy_tasks::TaskPool;
 
 pub use self::blocking::BlockingLoads;
-use self::{bulk::Bulk, objects::Objects};
+use self::{objects::Objects, singles::Singles};
 
 use super::{
     InstanceEvent, InstanceId, InstanceRequest, Progress, Streamer,
     budget::{Estimates, FrameBudget},
+    bulk::BulkJob,
     instance::{Instance, Phase},
     link::{LoadedLevel, LoadedPackage},
+    open::OpenJob,
     packages::{PackageEntry, PackageStatus},
     room::Room,
     streamer::Command,
@@ -32,6 +35,7 @@ use super::{
 use crate::{
     error::{LoadError, LoadErrorKind},
     gate::RevealGates,
+    linker::Linker,
     settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
 };
 
@@ -50,7 +54,8 @@ pub(crate) struct Pipeline {
     instances: BTreeMap<InstanceId, Instance>,
     packages: HashMap<AssetPath<'static>, PackageEntry>,
     objects: BTreeMap<u64, Objects>,
-    bulk: BTreeMap<u64, Bulk>,
+    bulk: Singles<BulkJob, Vec<u8>>,
+    opens: Singles<OpenJob, Arc<Linker>>,
     /// What a blocking load does itself; there only while one is under way.
     blocking: Option<Vec<Task>>,
     tasks: Tasks,
@@ -76,7 +81,8 @@ impl Pipeline {
             instances: BTreeMap::new(),
             packages: HashMap::default(),
             objects: BTreeMap::new(),
-            bulk: BTreeMap::new(),
+            bulk: Singles::default(),
+            opens: Singles::default(),
             blocking: None,
             in_flight: 0,
             estimates: Estimates::default(),
@@ -105,7 +111,8 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.start_tasks(&settings);
         let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);
-        pipeline.drop_unwanted_bulk(world);
+        pipeline.bulk.drop_unwanted(world);
+        pipeline.opens.drop_unwanted(world);
         pipeline.check_gates(world, &settings);
         pipeline.find_lost_roots(world);
         if has_inserted {
@@ -196,6 +203,7 @@ impl Pipeline {
                 Command::Load(id, request) => self.take_request(world, id, *request),
                 Command::Objects(id, request, outcome) => self.take_objects(id, &request, &outcome),
                 Command::Bulk(id, request, outcome) => self.take_bulk(id, request, &outcome),
+                Command::Open(id, request, outcome) => self.take_open(id, request, &outcome),
                 Command::Priority(id, priority) => {
                     if let Some(instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
@@ -321,6 +329,7 @@ impl Pipeline {
         match finished {
             Finished::Package(finished) => self.take_package(world, *finished),
             Finished::Bulk(finished) => self.take_finished_bulk(world, finished),
+            Finished::Open(finished) => self.take_finished_open(world, finished),
         }
     }
 

@@ -10,9 +10,11 @@ use super::{
     InstanceId, InstanceRequest, LoadState,
     bulk::{BulkLoad, BulkRequest},
     objects::{ObjectLoad, ObjectRequest, Outcome},
+    open::{OpenRequest, PackageOpen},
 };
+use crate::linker::Linker;
 
-/// The queue of level instances, objects and bulk payloads. Every call returns at once; the pipeline acts on it in
+/// The queue of level instances, objects, bulk payloads and tables. Every call returns at once; the pipeline acts on it in
 /// [`StreamingSystems::Reveal`](crate::StreamingSystems) of the same frame.
 #[derive(Resource, Default)]
 pub struct Streamer {
@@ -25,6 +27,7 @@ pub(super) enum Command {
     Load(InstanceId, Box<InstanceRequest>),
     Objects(u64, ObjectRequest, Weak<Outcome<Vec<UntypedHandle>>>),
     Bulk(u64, BulkRequest, Weak<Outcome<Vec<u8>>>),
+    Open(u64, OpenRequest, Weak<Outcome<Arc<Linker>>>),
     Priority(InstanceId, f32),
     Unload(InstanceId),
     Expect(usize),
@@ -61,7 +64,15 @@ impl Streamer {
         BulkLoad(outcome)
     }
 
-    pub(super) fn next_outcome<T: Default>(&mut self) -> (u64, Arc<Outcome<T>>) {
+    /// Asks for the tables of a package, and nothing else of it.
+    pub fn open(&mut self, request: OpenRequest) -> PackageOpen {
+        let (id, outcome) = self.next_outcome();
+        let command = Command::Open(id, request, Arc::downgrade(&outcome));
+        self.commands.push(command);
+        PackageOpen(outcome)
+    }
+
+    pub(super) fn next_outcome<T>(&mut self) -> (u64, Arc<Outcome<T>>) {
         let id = self.next;
         self.next += 1;
         (id, Arc::default())

@@ -16,9 +16,13 @@ use super::{
     InstanceId, Progress,
     bulk::{BulkJob, load_bulk},
     link::LoadedPackage,
+    open::{OpenJob, open_tables},
     task::{Job, LoadServices, Read, Stop, Wanted, load_package},
 };
-use crate::error::{LoadError, LoadErrorKind};
+use crate::{
+    error::{LoadError, LoadErrorKind},
+    linker::Linker,
+};
 
 /// Whom a job is done for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,25 +35,29 @@ pub(super) enum JobOwner {
     Objects(u64),
     /// A request for a bulk payload.
     Bulk(u64),
+    /// A request for the tables of a package.
+    Open(u64),
 }
 
 /// What a task does.
 pub(super) enum Task {
     Package(Job, JobOwner),
     Bulk(u64, BulkJob),
+    Open(u64, OpenJob),
 }
 
 /// The end of a task.
 pub(super) enum Finished {
     Package(Box<FinishedPackage>),
-    Bulk(FinishedBulk),
+    Bulk(FinishedSingle<Vec<u8>>),
+    Open(FinishedSingle<Arc<Linker>>),
 }
 
-/// The bytes of a request for a bulk payload.
-pub(super) struct FinishedBulk {
+/// The end of a request that one task answers.
+pub(super) struct FinishedSingle<T> {
     pub id: u64,
     pub read: Read,
-    pub result: Result<Vec<u8>, Stop>,
+    pub result: Result<T, Stop>,
 }
 
 /// A package, for whom it was loaded.
@@ -165,16 +173,25 @@ async fn work(services: LoadServices, queue: Receiver<Task>, results: Sender<Fin
 pub(super) async fn run(services: &LoadServices, task: Task) -> Finished {
     match task {
         Task::Package(job, owner) => Finished::Package(Box::new(run_package(services, job, owner).await)),
-        Task::Bulk(id, job) => Finished::Bulk(run_bulk(services, id, job).await),
+        Task::Bulk(id, job) => {
+            Finished::Bulk(run_single(id, &job.path, async |read| load_bulk(services, &job, read).await).await)
+        }
+        Task::Open(id, job) => {
+            Finished::Open(run_single(id, &job.path, async |read| open_tables(services, &job, read).await).await)
+        }
     }
 }
 
-async fn run_bulk(services: &LoadServices, id: u64, job: BulkJob) -> FinishedBulk {
+async fn run_single<T>(
+    id: u64,
+    path: &AssetPath<'static>,
+    load: impl AsyncFnOnce(&mut Read) -> Result<T, Stop>,
+) -> FinishedSingle<T> {
     let mut read = Read::default();
     // The asset source may be the game's own.
-    let loading = AssertUnwindSafe(load_bulk(services, &job, &mut read)).catch_unwind();
-    let result = loading.await.unwrap_or_else(|panic| Err(panicked(&job.path, &*panic)));
-    FinishedBulk { id, read, result }
+    let loading = AssertUnwindSafe(load(&mut read)).catch_unwind();
+    let result = loading.await.unwrap_or_else(|panic| Err(panicked(path, &*panic)));
+    FinishedSingle { id, read, result }
 }
 
 async fn run_package(services: &LoadServices, job: Job, owner: JobOwner) -> FinishedPackage {

@@ -1,7 +1,7 @@
 //! The pipeline on packages made here: reveal, leave, cancel, errors, and what is left behind.
 
 mod blocking;
-mod build;
+pub(crate) mod build;
 mod bulk;
 mod complete;
 mod counting;
@@ -58,7 +58,7 @@ fn app(dir: &Dir) -> App {
 }
 
 /// With what a game's own plugins add.
-fn app_with(dir: &Dir, game: impl FnOnce(&mut App)) -> App {
+pub(crate) fn app_with(dir: &Dir, game: impl FnOnce(&mut App)) -> App {
     app_after(dir, SeamlessAssetPlugin::default(), game)
 }
 
@@ -88,7 +88,7 @@ fn app_reading<R: AssetReader>(
     app
 }
 
-fn put(dir: &Dir, path: &str, bytes: Vec<u8>) {
+pub(crate) fn put(dir: &Dir, path: &str, bytes: Vec<u8>) {
     dir.insert_asset(Path::new(path), bytes);
 }
 
@@ -105,13 +105,13 @@ fn request(package: &str, dependencies: &[&str]) -> InstanceRequest {
     }
 }
 
-fn load(app: &mut App, package: &str, dependencies: &[&str]) -> InstanceId {
+pub(crate) fn load(app: &mut App, package: &str, dependencies: &[&str]) -> InstanceId {
     app.world_mut()
         .resource_mut::<Streamer>()
         .load(request(package, dependencies))
 }
 
-fn run_until(app: &mut App, mut done: impl FnMut(&mut World) -> bool) {
+pub(crate) fn run_until(app: &mut App, mut done: impl FnMut(&mut World) -> bool) {
     let start = Instant::now();
     // By the clock: on a busy machine the threads that load get little of it.
     while start.elapsed() < Duration::from_secs(60) {

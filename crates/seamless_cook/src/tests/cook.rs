@@ -6,6 +6,7 @@ use bevy::asset::{AssetLoader, LoadContext, io::Reader};
 use bevy::image::ImageLoaderSettings;
 use bevy::prelude::*;
 use seamless_level::{ManifestLimits, WorldManifest};
+use seamless_package::{Limits, Package};
 
 use super::*;
 use crate::{PackageInfo, inspect, list};
@@ -51,6 +52,25 @@ fn levels_share_what_both_use() {
     let worlds = list(&fixture.out()).unwrap();
     assert_eq!(worlds[0].levels.len(), 2);
     assert!(worlds[0].missing.is_empty());
+}
+
+/// What two apps compare before they speak of objects over a network is what is in the files.
+#[test]
+fn the_manifest_lists_every_package() {
+    let fixture = two_scenes();
+    fixture.cook(TWO_LEVELS).unwrap();
+    let manifest = manifest(&fixture);
+    let names: Vec<&str> = manifest.packages.iter().map(|entry| &*entry.package).collect();
+    assert_eq!(names, ["a.pkg", "b.pkg", "shared_0.pkg"]);
+    for entry in &manifest.packages {
+        let bytes = std::fs::read(fixture.out().join(&entry.package)).unwrap();
+        let package = Package::verify_whole(&bytes, &Limits::default()).unwrap();
+        assert_eq!(package.name(), entry.package);
+        assert_eq!(package.summary().content_hash, entry.content_hash);
+        assert_eq!(package.exports().len(), entry.exports as usize);
+    }
+    let entities: Vec<u32> = manifest.packages.iter().map(|entry| entry.entities).collect();
+    assert_eq!(entities, [9, 3, 0]);
 }
 
 #[test]

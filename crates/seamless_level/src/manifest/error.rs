@@ -38,21 +38,29 @@ pub enum ManifestError {
         /// The world's name.
         world: String,
     },
-    /// A level or volume without a name.
+    /// A level, a volume or a listed package without a name.
     #[error("{what} {index} has no name; give it one in the world file and cook it again")]
     Nameless {
-        /// `level` or `volume`.
+        /// `level`, `volume` or `package`.
         what: &'static str,
         /// Which, counted from zero.
         index: usize,
     },
-    /// Two levels or two volumes of the same name.
+    /// Two levels, two volumes or two listed packages of the same name.
     #[error("two {what}s are called `{name}`; rename one of them in the world file and cook it again")]
     DuplicateName {
-        /// `level` or `volume`.
+        /// `level`, `volume` or `package`.
         what: &'static str,
         /// The name.
         name: String,
+    },
+    /// The list of packages has a path that is absolute, or leads out of the manifest's directory.
+    #[error(
+        "listed package `{path}` must be relative, within the manifest's directory, without `..`, `\\`, `#` or `:`; cook the world again"
+    )]
+    ListedPath {
+        /// The path.
+        path: String,
     },
     /// A package path that is empty, absolute, or leads out of the manifest's directory.
     #[error(

@@ -19,15 +19,18 @@ pub struct ManifestLimits {
     pub levels: u64,
     /// Streaming volumes of the world.
     pub volumes: u64,
+    /// Packages of the world.
+    pub packages: u64,
 }
 
 impl Default for ManifestLimits {
-    /// 64 MiB, 65 536 levels, 65 536 volumes.
+    /// 64 MiB, 65 536 levels, 65 536 volumes, 131 072 packages.
     fn default() -> Self {
         Self {
             bytes: 64 << 20,
             levels: 1 << 16,
             volumes: 1 << 16,
+            packages: 1 << 17,
         }
     }
 }
@@ -81,6 +84,7 @@ pub(super) fn parse(bytes: &[u8], limits: &ManifestLimits) -> Result<WorldManife
     let manifest: WorldManifest = options.from_bytes(bytes).map_err(syntax)?;
     within("levels", manifest.levels.len(), limits.levels)?;
     within("volumes", manifest.volumes.len(), limits.volumes)?;
+    within("packages", manifest.packages.len(), limits.packages)?;
     manifest.validate()?;
     Ok(manifest)
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::volume::VolumeShape;
 
 /// The version of the manifest's format that this crate reads and writes.
-pub const MANIFEST_FORMAT: u32 = 1;
+pub const MANIFEST_FORMAT: u32 = 2;
 
 /// A cooked world: its levels, where they stand, and the volumes that ask for them.
 ///
@@ -36,6 +36,10 @@ pub struct WorldManifest {
     pub levels: Vec<LevelEntry>,
     /// The volumes.
     pub volumes: Vec<VolumeEntry>,
+    /// All packages of the cook, by path: the list that two apps compare before they speak of objects over a network. Only a manifest
+    /// that no cooker wrote has none.
+    #[serde(default)]
+    pub packages: Vec<PackageEntry>,
     /// How many entities are live at the same time at most, about, while one source moves through the volumes; room for them is
     /// made when the world comes. See [`estimate_peak_entities`](Self::estimate_peak_entities); zero when it is not known.
     #[serde(default)]
@@ -66,6 +70,20 @@ pub struct LevelEntry {
     pub bytes: u64,
     /// The world-space box (min, max) around what it renders, after placement, when known.
     pub bounds: Option<([f32; 3], [f32; 3])>,
+}
+
+/// One package of a [`WorldManifest`], as the cooker wrote it.
+#[derive(Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct PackageEntry {
+    /// Its path relative to the manifest's directory, which is the name it was cooked under.
+    pub package: String,
+    /// Its content hash: where it is equal, so are all objects and their order.
+    pub content_hash: u64,
+    /// How many exports it has.
+    pub exports: u32,
+    /// How many entities its level has.
+    pub entities: u32,
 }
 
 impl Default for LevelEntry {

@@ -2,7 +2,7 @@
 
 use bevy_math::{Vec3, vec3};
 
-use super::{LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, VolumeEntry, WorldManifest};
+use super::{LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, PackageEntry, VolumeEntry, WorldManifest};
 use crate::volume::{VolumeFault, VolumeShape};
 
 fn sample() -> WorldManifest {
@@ -42,8 +42,28 @@ fn sample() -> WorldManifest {
                 },
             ),
         ],
+        packages: ["a.pkg", "b.pkg", "shared_0.pkg", "sub/shared_1.pkg"]
+            .map(listed)
+            .into(),
         peak_entities: 24,
     }
+}
+
+fn listed(package: &str) -> PackageEntry {
+    PackageEntry {
+        package: package.into(),
+        content_hash: u64::MAX,
+        exports: 7,
+        entities: 12,
+    }
+}
+
+#[test]
+fn broken_lists_of_packages_are_named() {
+    let text = broken(|manifest| manifest.packages[2] = listed("../a.pkg"));
+    assert!(text.contains("`../a.pkg`") && text.contains("; cook"), "{text}");
+    assert!(broken(|manifest| manifest.packages.push(listed("a.pkg"))).contains("two packages"));
+    assert!(broken(|manifest| manifest.packages.push(listed(""))).contains("package 4 has no name"));
 }
 
 fn read(text: &str) -> Result<WorldManifest, ManifestError> {
@@ -138,7 +158,7 @@ fn broken_volumes_and_worlds_are_named() {
 fn what_is_no_manifest_is_refused() {
     let good = sample().to_ron().unwrap();
     assert!(matches!(read(""), Err(ManifestError::Syntax(_))));
-    assert!(matches!(read("(format: 1)"), Err(ManifestError::Syntax(_))));
+    assert!(matches!(read("(format: 2)"), Err(ManifestError::Syntax(_))));
     assert!(matches!(
         WorldManifest::from_ron(&[0xff, 0xfe, 0], &ManifestLimits::default()),
         Err(ManifestError::Syntax(_))
@@ -151,7 +171,7 @@ fn what_is_no_manifest_is_refused() {
         read("(format: 99, all: \"else\", differs: [1, 2])"),
         Err(ManifestError::Format { found: 99, .. })
     ));
-    let bomb = format!("(format: 1, name: {}", "[".repeat(100_000));
+    let bomb = format!("(format: 2, name: {}", "[".repeat(100_000));
     assert!(matches!(read(&bomb), Err(ManifestError::Syntax(_))));
     for length in 0..good.len() - 2 {
         assert!(
@@ -188,6 +208,13 @@ fn limits_hold() {
             ..Default::default()
         }),
         "volumes"
+    );
+    assert_eq!(
+        refused(ManifestLimits {
+            packages: 3,
+            ..Default::default()
+        }),
+        "packages"
     );
 }
 

@@ -23,6 +23,7 @@ pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
     let levels = unique("level", manifest.levels.iter().map(|level| level.name.as_str()))?;
     unique("volume", manifest.volumes.iter().map(|volume| volume.name.as_str()))?;
     manifest.levels.iter().try_for_each(level)?;
+    listed_packages(manifest)?;
     manifest.volumes.iter().try_for_each(|entry| volume(entry, &levels))
 }
 
@@ -96,6 +97,16 @@ fn packages(entry: &LevelEntry) -> Result<(), ManifestError> {
         }
     }
     Ok(())
+}
+
+fn listed_packages(manifest: &WorldManifest) -> Result<(), ManifestError> {
+    unique("package", manifest.packages.iter().map(|entry| entry.package.as_str()))?;
+    match manifest.packages.iter().find(|entry| !is_inner_path(&entry.package)) {
+        Some(entry) => Err(ManifestError::ListedPath {
+            path: entry.package.clone(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Whether a path stays within the directory it is relative to, on every platform and in every asset source.

@@ -2,6 +2,7 @@
 
 mod index;
 mod manifest;
+mod network;
 mod report;
 mod select;
 mod table;
@@ -11,6 +12,7 @@ mod volumes;
 
 pub(crate) use index::InstanceIndex;
 pub(crate) use manifest::resolve_manifests;
+pub(crate) use network::list_packages;
 pub(crate) use report::{report_levels, write_diagnostics};
 pub(crate) use select::{LevelSelection, select_levels};
 pub(crate) use volumes::sync_volumes;

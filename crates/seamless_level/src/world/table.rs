@@ -8,7 +8,7 @@ use bevy_reflect::Reflect;
 use seamless_asset::{InstanceId, InstanceRequest, LoadError, LoadState, Streamer};
 
 use super::InstanceIndex;
-use crate::manifest::{LevelEntry, WorldManifest};
+use crate::manifest::{LevelEntry, PackageEntry, WorldManifest};
 
 /// Where a level is.
 ///
@@ -176,6 +176,8 @@ pub struct LevelTable {
     pub(super) manifest: AssetId<WorldManifest>,
     pub(super) levels: Vec<Level>,
     pub(super) dropped: usize,
+    /// The manifest's packages, and where each is.
+    pub(super) packages: Vec<(PackageEntry, AssetPath<'static>)>,
     name: String,
     by_name: HashMap<String, usize>,
 }
@@ -187,12 +189,14 @@ impl LevelTable {
         let entries = manifest.levels.iter().cloned();
         let levels: Vec<Level> = entries.map(|entry| Level::new(entry, &resolve)).collect();
         let names = levels.iter().map(|level| level.entry.name.clone());
+        let packages = manifest.packages.iter();
         Self {
             manifest: id,
             name: manifest.name.clone(),
             by_name: names.zip(0..).collect(),
             levels,
             dropped: 0,
+            packages: packages.map(|entry| (entry.clone(), resolve(&entry.package))).collect(),
         }
     }
 

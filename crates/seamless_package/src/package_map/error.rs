@@ -304,6 +304,24 @@ pub enum AckError {
     },
 }
 
+/// Why a packet of a peer was refused. But for a [`Mismatch`], an honest peer causes none of these: disconnect it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// The bytes are no packet.
+    #[error("not a packet of the package map: {0}; disconnect, the peer is damaged or hostile")]
+    Record(#[from] CursorError),
+    /// A message of the handshake was refused.
+    #[error(transparent)]
+    Handshake(#[from] HandshakeError),
+    /// A reference was refused.
+    #[error(transparent)]
+    Reference(#[from] DecodeError),
+    /// An acknowledgement was refused.
+    #[error(transparent)]
+    Acknowledgement(#[from] AckError),
+}
+
 /// Why a value with references could not be taken. The value is dropped, nothing else has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

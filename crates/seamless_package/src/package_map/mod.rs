@@ -9,6 +9,7 @@
 //! * [`Handshake`]: do both sides have the same list? If not, which package differs first? One per connection.
 //! * [`RefEncoder`] and [`RefDecoder`]: references into and out of the game's own messages. One each per connection.
 //! * [`PendingRefs`]: values whose references lead to what is not loaded yet, in order. One per connection.
+//! * [`Connection`]: handshake, encoder and decoder together, and the packets that carry what they say.
 //!
 //! # The way of a reference
 //! ```text
@@ -90,6 +91,7 @@
 //! ```
 
 mod compare;
+mod connection;
 mod decoder;
 mod encoder;
 mod error;
@@ -103,9 +105,12 @@ mod tests;
 mod varint;
 mod wire;
 
+pub use connection::{Connection, Received};
 pub use decoder::RefDecoder;
 pub use encoder::RefEncoder;
-pub use error::{AckError, DecodeError, EncodeError, HandshakeError, MapError, Mismatch, PendingError, RefError};
+pub use error::{
+    AckError, ConnectionError, DecodeError, EncodeError, HandshakeError, MapError, Mismatch, PendingError, RefError,
+};
 pub use handshake::{Handshake, HandshakeEvent};
 pub use limits::{MapLimits, NUMBERS, PendingLimits, UNACKNOWLEDGED};
 pub use map::{ObjectIndex, PackageInfo, PackageMap};

@@ -1,5 +1,6 @@
 //! Tests of the package map, rule by rule, and against a model of a bad network.
 
+mod connection;
 mod garbage;
 mod handshake;
 mod lists;

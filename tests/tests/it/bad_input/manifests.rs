@@ -56,7 +56,7 @@ fn a_level_that_lists_itself() {
 
 #[test]
 fn an_empty_world() {
-    let empty = |_| br#"(format: 1, name: "void", levels: [], volumes: [])"#.to_vec();
+    let empty = |_| br#"(format: 2, name: "void", levels: [], volumes: [])"#.to_vec();
     assert_world_fails(&two_levels(), empty, &["world `void` has no levels", "cook it again"]);
 
     let cooked = two_levels();
@@ -95,13 +95,13 @@ fn garbage() {
         |text| text.into_bytes()[..100].to_vec(),
         &["not understood", "cook"],
     );
-    let deep = |_| format!("(format: 1, levels: {})", "[".repeat(100_000)).into_bytes();
+    let deep = |_| format!("(format: 2, levels: {})", "[".repeat(100_000)).into_bytes();
     assert_world_fails(&cooked, deep, &["not understood", "cook"]);
 }
 
 #[test]
 fn another_format() {
-    let change = |text: String| text.replacen("format: 1", "format: 999", 1).into_bytes();
+    let change = |text: String| text.replacen("format: 2", "format: 999", 1).into_bytes();
     assert_world_fails(&two_levels(), change, &["format 999", "cook the world again"]);
 }
 

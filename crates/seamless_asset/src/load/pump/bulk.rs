@@ -1,4 +1,4 @@
-//! Requests for bulk payloads, from the queue to the end. See [`Pipeline::start_bulk`].
+//! Requests for bulk payloads and for the tables of packages, from the queue to the end.
 
 use std::sync::{Arc, Weak};
 
@@ -7,25 +7,19 @@ use bevy_ecs::world::World;
 use super::{Pipeline, objects::parse};
 use crate::{
     error::{LoadError, LoadErrorKind},
+    linker::Linker,
     load::{
-        BulkRequest, Progress,
+        BulkRequest, OpenRequest, Progress,
         bulk::BulkJob,
         objects::Outcome,
-        task::{LoadServices, Stop},
-        tasks::{FinishedBulk, JobOwner, Task},
+        open::OpenJob,
+        task::LoadServices,
+        tasks::{FinishedSingle, JobOwner, Task},
     },
     settings::StreamingStats,
 };
 
-/// A request for a bulk payload that is under way.
-pub(in crate::load) struct Bulk {
-    priority: f32,
-    /// What is to be done, until it is begun.
-    queued: Option<BulkJob>,
-    outcome: Weak<Outcome<Vec<u8>>>,
-}
-
-fn job(services: &LoadServices, request: BulkRequest, progress: Arc<Progress>) -> Result<BulkJob, Box<LoadError>> {
+fn bulk_job(services: &LoadServices, request: BulkRequest, progress: Arc<Progress>) -> Result<BulkJob, Box<LoadError>> {
     let path = parse(services, &request.path)?;
     let no_object = || LoadError::package(path.package.to_string(), LoadErrorKind::NoObjectNamed);
     let object = path.object.clone().ok_or_else(no_object)?;
@@ -39,64 +33,48 @@ fn job(services: &LoadServices, request: BulkRequest, progress: Arc<Progress>) -
 }
 
 impl Pipeline {
-    /// Takes a request in.
+    /// Takes a request for a payload in.
     pub(super) fn take_bulk(&mut self, id: u64, request: BulkRequest, outcome: &Weak<Outcome<Vec<u8>>>) {
-        let Some(waiting) = outcome.upgrade() else { return };
-        let priority = request.priority;
-        match job(&self.services, request, waiting.progress.clone()) {
-            Ok(job) => {
-                let bulk = Bulk {
-                    priority,
-                    queued: Some(job),
-                    outcome: outcome.clone(),
-                };
-                self.bulk.insert(id, bulk);
-            }
-            Err(error) => waiting.finish(Err(error)),
-        }
+        let services = &self.services;
+        self.bulk.take(id, request.priority, outcome, |progress| {
+            bulk_job(services, request, progress)
+        });
+    }
+
+    /// Takes a request for tables in.
+    pub(super) fn take_open(&mut self, id: u64, request: OpenRequest, outcome: &Weak<Outcome<Arc<Linker>>>) {
+        let path = request.package;
+        self.opens
+            .take(id, request.priority, outcome, |progress| Ok(OpenJob { path, progress }));
     }
 
     /// The requests that have not started, with their priorities.
-    pub(super) fn waiting_bulk(&self) -> impl Iterator<Item = (f32, JobOwner)> {
-        let queued = self.bulk.iter().filter(|(_, bulk)| bulk.queued.is_some());
-        queued.map(|(id, bulk)| (bulk.priority, JobOwner::Bulk(*id)))
+    pub(super) fn waiting_singles(&self) -> impl Iterator<Item = (f32, JobOwner)> {
+        let bulk = self.bulk.waiting();
+        let bulk = bulk.map(|(priority, id)| (priority, JobOwner::Bulk(id)));
+        let opens = self.opens.waiting();
+        bulk.chain(opens.map(|(priority, id)| (priority, JobOwner::Open(id))))
     }
 
     pub(super) fn start_bulk(&mut self, id: u64) {
-        let job = self.bulk.get_mut(&id).and_then(|bulk| bulk.queued.take());
-        if let Some(job) = job {
+        if let Some(job) = self.bulk.start(id) {
             self.start_task(Task::Bulk(id, job));
         }
     }
 
-    pub(super) fn take_finished_bulk(&mut self, world: &mut World, finished: FinishedBulk) {
-        let FinishedBulk { id, read, result } = finished;
-        let bulk = self.bulk.remove(&id);
-        let outcome = bulk.as_ref().and_then(|bulk| bulk.outcome.upgrade());
-        let mut stats = world.resource_mut::<StreamingStats>();
-        stats.bytes_read += read.bytes;
-        if result.is_err() || outcome.is_none() {
-            stats.bytes_wasted += read.bytes;
-        }
-        if outcome.is_none() {
-            // It was counted when it was found that nobody waits, or it is now.
-            stats.cancelled += u64::from(bulk.is_some());
-        }
-        match (outcome, result) {
-            (Some(outcome), Ok(bytes)) => outcome.finish(Ok(bytes)),
-            (Some(outcome), Err(Stop::Failed(error))) => {
-                stats.failed += 1;
-                outcome.finish(Err(error));
-            }
-            (_, result) => self.tasks.drop_later(result.ok()),
+    pub(super) fn start_open(&mut self, id: u64) {
+        if let Some(job) = self.opens.start(id) {
+            self.start_task(Task::Open(id, job));
         }
     }
 
-    /// Ends the requests that nobody waits for any more.
-    pub(super) fn drop_unwanted_bulk(&mut self, world: &mut World) {
-        let before = self.bulk.len();
-        self.bulk.retain(|_, bulk| bulk.outcome.strong_count() > 0);
-        let dropped = before - self.bulk.len();
-        world.resource_mut::<StreamingStats>().cancelled += dropped as u64;
+    pub(super) fn take_finished_bulk(&mut self, world: &mut World, finished: FinishedSingle<Vec<u8>>) {
+        let unwanted = self.bulk.finish(finished, world.resource_mut::<StreamingStats>());
+        self.tasks.drop_later(unwanted);
+    }
+
+    pub(super) fn take_finished_open(&mut self, world: &mut World, finished: FinishedSingle<Arc<Linker>>) {
+        let unwanted = self.opens.finish(finished, world.resource_mut::<StreamingStats>());
+        self.tasks.drop_later(unwanted);
     }
 }

@@ -27,7 +27,7 @@ impl Pipeline {
         let waiting = waiting.filter(|(_, instance)| matches!(instance.phase, Phase::Queued));
         let levels = waiting.map(|(id, instance)| (instance.request.priority, JobOwner::Instance(*id)));
         let objects = self.waiting_objects();
-        let mut queued: Vec<_> = levels.chain(objects).chain(self.waiting_bulk()).collect();
+        let mut queued: Vec<_> = levels.chain(objects).chain(self.waiting_singles()).collect();
         queued.sort_unstable_by(|a, b| match settings.load_order_seed {
             Some(seed) => shuffled(seed, a.1).cmp(&shuffled(seed, b.1)),
             None => by_priority(*a, *b),
@@ -40,6 +40,7 @@ impl Pipeline {
                 JobOwner::Instance(id) => self.start(id),
                 JobOwner::Objects(id) => self.start_objects(id),
                 JobOwner::Bulk(id) => self.start_bulk(id),
+                JobOwner::Open(id) => self.start_open(id),
                 JobOwner::Package => {}
             }
         }
@@ -136,7 +137,7 @@ impl Pipeline {
 fn shuffled(seed: u64, owner: JobOwner) -> u64 {
     let number = match owner {
         JobOwner::Instance(InstanceId(id)) => id * 2,
-        JobOwner::Objects(id) | JobOwner::Bulk(id) => id * 2 + 1,
+        JobOwner::Objects(id) | JobOwner::Bulk(id) | JobOwner::Open(id) => id * 2 + 1,
         JobOwner::Package => 0,
     };
     let mut z = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));

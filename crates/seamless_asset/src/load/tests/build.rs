@@ -22,12 +22,12 @@ pub(super) fn old_package(name: &str) -> PackageWriter {
 }
 
 /// A chain of `count` entities, each the child of the one before, each liking the next, with a mesh of the package.
-pub(super) fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
+pub(crate) fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
     chain_writer(app, name, count, shared).finish().unwrap()
 }
 
 /// The same with a copy of the package that has the mesh, which is `original`: no other file is needed.
-pub(super) fn seek_free_chain(app: &App, name: &str, count: u32, original: &[u8]) -> Vec<u8> {
+pub(crate) fn seek_free_chain(app: &App, name: &str, count: u32, original: &[u8]) -> Vec<u8> {
     let package = Package::parse(original, &Limits::default()).unwrap();
     let mut writer = chain_writer(app, name, count, Some(package.name()));
     copy_object(&mut writer, original, "Mesh", false);
@@ -188,7 +188,7 @@ pub(super) fn mesh_object(writer: &mut PackageWriter, app: &App, shared: Option<
     writer.export(new_export("Mesh", class, encoded.data, vec![])).unwrap()
 }
 
-pub(super) fn shared_package(app: &App, name: &str) -> Vec<u8> {
+pub(crate) fn shared_package(app: &App, name: &str) -> Vec<u8> {
     let mut writer = new_package(app, name);
     mesh_object(&mut writer, app, None);
     writer.finish().unwrap()

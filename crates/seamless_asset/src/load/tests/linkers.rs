@@ -122,6 +122,36 @@ fn linkers_can_be_dropped_after_the_load() {
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
 }
 
+/// Tables alone: nothing of the package is decoded.
+#[test]
+fn a_package_can_be_opened_without_its_objects() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let open = |app: &mut App, name: &str| {
+        app.world_mut().resource_mut::<Streamer>().open(crate::OpenRequest {
+            package: path(name),
+            priority: 1.0,
+        })
+    };
+    let opens = [open(&mut app, "a.pkg"), open(&mut app, "none.pkg")];
+    let unwanted = open(&mut app, "a.pkg");
+    drop(unwanted);
+    run_until(&mut app, |_| opens.iter().all(|open| open.result().is_some()));
+    let linker = opens[0].result().unwrap().unwrap();
+    assert!(linker.package().find_name("Mesh").is_some());
+    assert!(app.world().resource::<LiveObjectsResource>().0.is_empty());
+    let error = opens[1].result().unwrap().unwrap_err();
+    assert!(
+        matches!(error.kind, LoadErrorKind::Io(_)) && error.package == "none.pkg",
+        "{error}"
+    );
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!((stats.cancelled, stats.failed), (1, 1));
+    drop(opens);
+    run_until(&mut app, |world| world.resource::<LinkersResource>().0.is_empty());
+}
+
 /// The file was written over: what is live stays, the next load reads the new one.
 #[test]
 fn a_reset_linker_is_opened_anew() {

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod lifecycle;
+mod network;
 mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};

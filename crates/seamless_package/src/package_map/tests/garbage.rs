@@ -40,6 +40,27 @@ proptest! {
     }
 
     #[test]
+    fn a_connection_takes_any_packets(packets in prop::collection::vec((0..5_u8, bytes()), 0..12)) {
+        let map = list(3);
+        let (_, mut side) = super::connection::connected(&map);
+        for (kind, rest) in packets {
+            let packet = [&[kind][..], &rest].concat();
+            let (mut reply, mut answer) = (Vec::new(), Vec::new());
+            match side.receive(&map, &packet, &mut reply) {
+                Ok(Received::Message { refs, body, .. }) => {
+                    prop_assert!(refs.len() + body.len() < packet.len());
+                    let known = |index: &ObjectIndex| index.package < 3 && index.export < EXPORTS;
+                    prop_assert!(refs.iter().flatten().all(known));
+                }
+                Ok(_) => {}
+                Err(_) => prop_assert!(reply.is_empty()),
+            }
+            side.acknowledge(&mut answer);
+            prop_assert!(reply.len() <= 8193 && answer.len() < 200);
+        }
+    }
+
+    #[test]
     fn changed_lists_are_refused_or_understood(
         from in 0..12_u32,
         change in any::<(prop::sample::Index, u8)>(),

@@ -1,0 +1,286 @@
+//! The packages that references over the network lead into, and which of their objects are known. See [`NetPackages`].
+
+use std::sync::Arc;
+
+use async_channel::Receiver;
+use bevy_asset::AssetPath;
+use bevy_ecs::{entity::Entity, message::MessageWriter, prelude::*};
+use bevy_log::error;
+use seamless_package::package_map::{MapError, MapLimits, ObjectIndex, PackageInfo, PackageMap};
+
+use super::events::PackageFault;
+use crate::{LinkersResource, linker::Linker, load::LevelInstance, settings::StreamingClock};
+
+/// A package that references may lead into, as its cook described it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetPackage {
+    /// The name that it was cooked under, the same for both sides: `levels/meadow.pkg`.
+    pub name: Arc<str>,
+    /// Where this app has it.
+    pub path: AssetPath<'static>,
+    /// Its [`content_hash`](seamless_package::Summary::content_hash).
+    pub content_hash: u64,
+    /// Its exports.
+    pub exports: u32,
+    /// The entities of its level. They are rows of one export, so their indices follow those of the exports: entity in
+    /// row `r` is object `exports + r`.
+    pub entities: u32,
+}
+
+/// Why the objects of a package cannot be referred to, although it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetPackageError {
+    /// The file is not the one that was listed, and so not the one that the peers agreed on.
+    #[error(
+        "`{path}` has content {found:016x}, it is listed with {listed:016x}; put the package there that was cooked with the manifest"
+    )]
+    Content {
+        /// Where the package is.
+        path: AssetPath<'static>,
+        /// The content hash it was listed with.
+        listed: u64,
+        /// The content hash it has.
+        found: u64,
+    },
+    /// It has another number of exports or of entities than was listed.
+    #[error("`{name}` has {found} {what}, it is listed with {listed}; list the counts of its cook")]
+    Count {
+        /// The package.
+        name: Arc<str>,
+        /// `exports` or `entities`.
+        what: &'static str,
+        /// How many it was listed with.
+        listed: u32,
+        /// How many it has.
+        found: u32,
+    },
+    /// A copy in a seek-free package was made of another version of its original.
+    #[error(
+        "`{path}` holds copies out of `{origin}` with content {found:016x}, that is listed with {listed:016x}; cook all packages together"
+    )]
+    Copy {
+        /// The package with the copies.
+        path: AssetPath<'static>,
+        /// The package that they were made of.
+        origin: Arc<str>,
+        /// The content hash the original was listed with.
+        listed: u64,
+        /// The content hash it had when it was copied.
+        found: u64,
+    },
+    /// The map refuses objects.
+    #[error(transparent)]
+    Map(#[from] MapError),
+}
+
+#[derive(Debug)]
+struct Listed {
+    path: AssetPath<'static>,
+    exports: u32,
+    entities: u32,
+    /// Whether its file was opened, and is what was listed.
+    is_verified: bool,
+    /// The roots of its live levels, in order of their reveal.
+    levels: Vec<Entity>,
+}
+
+/// The packages that references over the network may lead into: one list for all connections. Both sides list the same packages
+/// in the same order; a `SeamlessWorld` lists those of its manifest, by name.
+///
+/// List a package before it is loaded: its objects become known when its file is opened, or a file with copies of them.
+#[derive(Resource, Debug)]
+pub struct NetPackages {
+    map: PackageMap,
+    listed: Vec<Listed>,
+    /// Whether something was listed that may be open already.
+    is_new: bool,
+}
+
+impl NetPackages {
+    /// An empty list with these limits.
+    pub(super) fn new(limits: MapLimits) -> Self {
+        Self {
+            map: PackageMap::new(limits),
+            listed: Vec::new(),
+            is_new: false,
+        }
+    }
+
+    /// Adds a package to the end of the list, and gives its position. The list only grows; a package that is in it already, with the
+    /// same content, stays where it is.
+    ///
+    /// # Errors
+    /// [`MapError::PackageTwice`] for a package of the same name and other content, [`MapError::BadPath`], [`MapError::Limit`].
+    pub fn list(&mut self, package: NetPackage) -> Result<u32, MapError> {
+        let count = package.exports.saturating_add(package.entities);
+        let info = PackageInfo::new(package.name, package.content_hash, count);
+        if let Some(at) = self.map.position(&info.path)
+            && self.map.package(at) == Some(&info)
+        {
+            return Ok(at);
+        }
+        let at = self.map.add_package(info)?;
+        self.listed.push(Listed {
+            path: package.path,
+            exports: package.exports,
+            entities: package.entities,
+            is_verified: false,
+            levels: Vec::new(),
+        });
+        self.is_new = true;
+        Ok(at)
+    }
+
+    /// The list as the protocol sees it, and the objects that are known.
+    #[must_use]
+    pub fn map(&self) -> &PackageMap {
+        &self.map
+    }
+
+    /// Where a listed package is.
+    pub(super) fn path(&self, package: u32) -> Option<&AssetPath<'static>> {
+        Some(&self.listed.get(package as usize)?.path)
+    }
+
+    /// Whether the object is an entity of a level, and no export.
+    pub(super) fn is_entity(&self, object: ObjectIndex) -> bool {
+        let listed = self.listed.get(object.package as usize);
+        listed.is_some_and(|listed| object.export >= listed.exports)
+    }
+
+    /// The roots of the live levels of a package, the first revealed first.
+    pub(super) fn levels(&self, package: u32) -> &[Entity] {
+        let listed = self.listed.get(package as usize);
+        listed.map(|listed| listed.levels.as_slice()).unwrap_or_default()
+    }
+
+    /// A package was opened.
+    fn learn_linker(&mut self, linker: &Linker) -> Result<(), NetPackageError> {
+        self.learn_copies(linker)?;
+        let package = linker.package();
+        let Some(at) = self.map.position(package.name()) else {
+            return Ok(());
+        };
+        let Some((info, listed)) = self.map.package(at).zip(self.listed.get_mut(at as usize)) else {
+            return Ok(());
+        };
+        listed.is_verified = false;
+        let found = package.summary().content_hash;
+        if found != info.content_hash {
+            return Err(NetPackageError::Content {
+                path: linker.path().clone(),
+                listed: info.content_hash,
+                found,
+            });
+        }
+        check_count(&info.path, "exports", listed.exports, package.exports().len())?;
+        listed.is_verified = true;
+        let own = (0_u32..).zip(package.exports());
+        let own = own.filter(|(_, export)| !export.is_forced() && !export.is_class());
+        self.map
+            .add_objects(at, own.map(|(index, export)| (index, export.object_id)))?;
+        Ok(())
+    }
+
+    /// Copies of other packages' objects carry the places that these have at home.
+    fn learn_copies(&mut self, linker: &Linker) -> Result<(), NetPackageError> {
+        let package = linker.package();
+        for (index, export) in package.exports().iter().enumerate() {
+            let Some(origin) = package.origin_of(index) else {
+                continue;
+            };
+            let Some(at) = self.map.position(origin.package) else {
+                continue;
+            };
+            let listed = self.map.package(at).map(|info| info.content_hash);
+            if let Some(listed) = listed.filter(|listed| *listed != origin.content_hash) {
+                return Err(NetPackageError::Copy {
+                    path: linker.path().clone(),
+                    origin: origin.package.into(),
+                    listed,
+                    found: origin.content_hash,
+                });
+            }
+            self.map.add_objects(at, [(origin.index, export.object_id)])?;
+        }
+        Ok(())
+    }
+
+    /// A level was revealed.
+    fn learn_level(&mut self, root: Entity, level: &LevelInstance) -> Result<(), NetPackageError> {
+        let Some(at) = self.map.position(&level.package) else {
+            return Ok(());
+        };
+        // Of another file than the listed one, which was told when that was opened, rows may mean anything.
+        let Some(listed) = self.listed.get_mut(at as usize).filter(|listed| listed.is_verified) else {
+            return Ok(());
+        };
+        if listed.levels.contains(&root) {
+            return Ok(());
+        }
+        check_count(&level.package, "entities", listed.entities, level.objects.len())?;
+        listed.levels.push(root);
+        let first = listed.exports;
+        let rows = (0_u32..).zip(level.objects.ids());
+        self.map
+            .add_objects(at, rows.map(|(row, id)| (first.saturating_add(row), id)))?;
+        Ok(())
+    }
+
+    fn forget_level(&mut self, root: Entity) {
+        for listed in &mut self.listed {
+            listed.levels.retain(|known| *known != root);
+        }
+    }
+}
+
+fn check_count(name: &Arc<str>, what: &'static str, listed: u32, found: usize) -> Result<(), NetPackageError> {
+    // Saturated, it is none that could be listed.
+    let found = u32::try_from(found).unwrap_or(u32::MAX);
+    if found == listed {
+        return Ok(());
+    }
+    Err(NetPackageError::Count {
+        name: name.clone(),
+        what,
+        listed,
+        found,
+    })
+}
+
+/// What was opened since the last look.
+#[derive(Resource)]
+pub(super) struct OpenedLinkers(pub Receiver<Arc<Linker>>);
+
+/// Brings the list up to date: objects of packages that were opened, entities of levels that were revealed.
+pub(super) fn learn(
+    mut packages: ResMut<NetPackages>,
+    opened: Res<OpenedLinkers>,
+    linkers: Res<LinkersResource>,
+    levels: Query<(Entity, Ref<LevelInstance>)>,
+    mut left: RemovedComponents<LevelInstance>,
+    mut faults: MessageWriter<PackageFault>,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure();
+    let packages = packages.bypass_change_detection();
+    let is_new = core::mem::take(&mut packages.is_new);
+    let mut fault = |result: Result<(), NetPackageError>| {
+        if let Err(error) = result {
+            error!("references over the network: {error}");
+            faults.write(PackageFault { error: Arc::new(error) });
+        }
+    };
+    let known = if is_new { linkers.0.all() } else { Vec::new() };
+    let since = core::iter::from_fn(|| opened.0.try_recv().ok());
+    for linker in known.into_iter().chain(since) {
+        fault(packages.learn_linker(&linker));
+    }
+    for root in left.read() {
+        packages.forget_level(root);
+    }
+    for (root, level) in levels.iter().filter(|(_, level)| is_new || level.is_added()) {
+        fault(packages.learn_level(root, &level));
+    }
+}
