@@ -106,7 +106,7 @@ impl ReflectCodec {
         if let Form::Plain(plain, plan) = &mut codec.form
             && stored.version == is.version
         {
-            *plan = plan_for(stored, plain)?.ok_or_else(|| changed(stored, &is))?;
+            *plan = plan_for(stored, plain, &is)?.ok_or_else(|| changed(stored, &is))?;
         } else {
             check_layout(stored, &is)?;
         }
