@@ -353,6 +353,7 @@ fn world_info(directory: &Path, path: &Path) -> Result<WorldInfo, InspectError> 
         .levels
         .iter()
         .flat_map(|level| &level.dependencies)
+        .chain(&manifest.shared)
         .map(String::as_str)
         .collect();
     shared.sort_unstable();

@@ -60,6 +60,7 @@ fn files_of(manifest: &WorldManifest) -> BTreeSet<&str> {
     let levels = manifest.levels.iter();
     levels
         .flat_map(|level| level.dependencies.iter().chain([&level.package]))
+        .chain(&manifest.shared)
         .map(String::as_str)
         .collect()
 }
@@ -106,7 +107,7 @@ pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &P
     Ok(())
 }
 
-/// Refuses to overwrite packages that a newer build saved: what it added to them would be lost.
+/// Refuses to overwrite packages that a newer build saved, or one with more plugins: what it added to them would be lost.
 pub(crate) fn refuse_newer(packages: &[PackagePlan], versions: &[VersionList], out: &Path) -> Result<(), Stop> {
     for package in packages {
         let path = out.join(&package.file);
@@ -116,7 +117,7 @@ pub(crate) fn refuse_newer(packages: &[PackagePlan], versions: &[VersionList], o
                 error.to_string()
             }
             Ok(old) => match check_all(&old, versions) {
-                Err(error @ VersionMismatch::Newer { .. }) => error.to_string(),
+                Err(error @ (VersionMismatch::Newer { .. } | VersionMismatch::UnknownList { .. })) => error.to_string(),
                 _ => continue,
             },
             Err(_) => continue,

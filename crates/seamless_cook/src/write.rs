@@ -142,7 +142,8 @@ pub(crate) fn write_world(
         .collect();
     report.entities = entries.iter().map(|entry| u64::from(entry.entities)).sum();
     report.bytes = report.packages.iter().map(|package| package.bytes).sum();
-    let manifest = manifest(plan, entries);
+    let shared = packages.iter().filter(|package| package.level.is_none());
+    let manifest = manifest(plan, entries, shared.map(|package| package.file.clone()).collect());
     let text = manifest
         .to_ron()
         .map_err(|error| Stop::Content(ContentError::new(world_file, "", error.to_string())))?;
@@ -188,7 +189,7 @@ fn entry(
     }
 }
 
-fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>) -> WorldManifest {
+fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>, shared: Vec<String>) -> WorldManifest {
     let mut volumes: Vec<VolumeEntry> = plan
         .volumes
         .iter()
@@ -223,6 +224,7 @@ fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>) -> WorldManifest {
         levels,
         volumes,
         peak_entities: 0,
+        shared,
     };
     manifest.peak_entities = manifest.estimate_peak_entities();
     manifest
@@ -295,30 +297,24 @@ impl<'a> Writer<'a> {
             .iter()
             .filter_map(|key| Some((key, store.objects.remove(key)?)))
             .collect();
-        let mut schemas: BTreeMap<&str, &Schema> = assets
-            .iter()
-            .map(|(_, asset)| (asset.schema.type_path.as_str(), &asset.schema))
-            .collect();
+        let mut schemas: Vec<&Schema> = assets.iter().map(|(_, asset)| &asset.schema).collect();
         let copied = copies
             .zip(level)
             .map(|(copies, level)| (copies, copies.needed(level, &assets)));
         if let Some((copies, keys)) = &copied {
-            let of_copies = keys.iter().filter_map(|key| copies.schema(key));
-            schemas.extend(of_copies.map(|schema| (schema.type_path.as_str(), schema)));
+            schemas.extend(keys.iter().filter_map(|key| copies.schema(key)));
         }
         if let Some(level) = level {
             let columns = level.groups.iter().flat_map(|group| &group.columns);
-            schemas.extend(columns.map(|column| (column.schema.type_path.as_str(), &*column.schema)));
-            schemas.extend(
-                level
-                    .resources
-                    .iter()
-                    .map(|resource| (resource.type_path.as_str(), &resource.schema)),
-            );
-            schemas.insert(LEVEL_CLASS, &schema);
+            schemas.extend(columns.map(|column| &*column.schema));
+            schemas.extend(level.resources.iter().map(|resource| &resource.schema));
+            schemas.push(&schema);
         }
-        for (type_path, schema) in schemas {
-            self.classes.insert(type_path.to_owned(), self.writer.class(schema)?);
+        schemas.sort_by_key(|schema| &schema.type_path);
+        for schema in schemas {
+            // A type that is two things, say a resource and a component, is refused here.
+            let class = self.writer.class(schema)?;
+            self.classes.insert(schema.type_path.clone(), class);
         }
         for (key, asset) in assets {
             self.asset(key, asset)?;

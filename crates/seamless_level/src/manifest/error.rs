@@ -38,6 +38,14 @@ pub enum ManifestError {
         /// The world's name.
         world: String,
     },
+    /// A shared package elsewhere than beside the manifest.
+    #[error(
+        "shared package `{path}` must be a relative path within the manifest's directory, without `..`, `\\`, `#` or `:`; cook the world again"
+    )]
+    SharedPath {
+        /// The path.
+        path: String,
+    },
     /// A level or volume without a name.
     #[error("{what} {index} has no name; give it one in the world file and cook it again")]
     Nameless {

@@ -40,6 +40,10 @@ pub struct WorldManifest {
     /// made when the world comes. See [`estimate_peak_entities`](Self::estimate_peak_entities); zero when it is not known.
     #[serde(default)]
     pub peak_entities: u32,
+    /// All shared packages of the world, relative to the manifest's directory. No level may need one: copies of its objects
+    /// lie with the levels, and only payloads are read from it, on demand.
+    #[serde(default)]
+    pub shared: Vec<String>,
 }
 
 /// One level of a [`WorldManifest`].

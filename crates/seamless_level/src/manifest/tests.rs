@@ -43,6 +43,7 @@ fn sample() -> WorldManifest {
             ),
         ],
         peak_entities: 24,
+        shared: vec!["shared_0.pkg".into(), "sub/shared_1.pkg".into()],
     }
 }
 
@@ -236,4 +237,19 @@ fn the_peak_is_where_most_levels_are_wanted() {
     assert_eq!(endless.estimate_peak_entities(), u32::MAX);
     let of_thousands = row(3000).estimate_peak_entities();
     assert!((9_000..15_000).contains(&of_thousands), "sampled: {of_thousands}");
+}
+
+#[test]
+fn shared_packages_lie_beside_the_manifest_and_are_there_once() {
+    let with = |path: &str| {
+        let mut manifest = sample();
+        manifest.shared.push(path.into());
+        manifest.validate().unwrap_err().to_string()
+    };
+    for path in ["../a.pkg", "/a.pkg", "a#b.pkg", "c:a.pkg"] {
+        let error = with(path);
+        assert!(error.contains(path) && error.contains("within the manifest's directory"), "{error}");
+    }
+    assert!(with("shared_0.pkg").contains("two shared packages are called `shared_0.pkg`"));
+    assert!(with("").contains("shared package 2 has no name"));
 }

@@ -23,6 +23,11 @@ pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
     let levels = unique("level", manifest.levels.iter().map(|level| level.name.as_str()))?;
     unique("volume", manifest.volumes.iter().map(|volume| volume.name.as_str()))?;
     manifest.levels.iter().try_for_each(level)?;
+    unique("shared package", manifest.shared.iter().map(String::as_str))?;
+    if let Some(path) = manifest.shared.iter().find(|path| !is_inner_path(path)) {
+        let path = path.clone();
+        return Err(ManifestError::SharedPath { path });
+    }
     manifest.volumes.iter().try_for_each(|entry| volume(entry, &levels))
 }
 
