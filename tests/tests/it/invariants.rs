@@ -131,7 +131,14 @@ fn a_game_cannot_write_packages() {
 #[test]
 fn a_shipping_build_has_no_migrations() {
     let migrates = |features: &[&str]| {
-        let of = ["-e", "normal,features", "-p", "bevy_seamless", "--invert", "seamless_asset"];
+        let of = [
+            "-e",
+            "normal,features",
+            "-p",
+            "bevy_seamless",
+            "--invert",
+            "seamless_asset",
+        ];
         let lines = tree(&[&of[..], features].concat());
         assert!(has_package(&lines, "seamless_level"), "{lines:#?}");
         lines

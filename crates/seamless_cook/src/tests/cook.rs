@@ -243,7 +243,11 @@ fn resources_follow_the_policy() {
 fn a_type_that_is_a_resource_and_a_component_is_an_error() {
     let fixture = Fixture::new();
     let scene = scene(7).replace(
-        &format!("\"{}\": ({})", Target::type_path(), Entity::from_raw_u32(7).unwrap().to_bits()),
+        &format!(
+            "\"{}\": ({})",
+            Target::type_path(),
+            Entity::from_raw_u32(7).unwrap().to_bits()
+        ),
         &format!("\"{}\": (1.5)", Gravity::type_path()),
     );
     fixture.write("a.scn.ron", scene);

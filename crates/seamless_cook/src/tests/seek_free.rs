@@ -127,11 +127,16 @@ fn a_package_that_is_read_on_demand_only_belongs_to_its_world() {
     let before = std::fs::read(&shared).unwrap();
 
     // Another world of other levels, which would have a package of the same name.
-    fixture
-        .write("c.scn.ron", &scene)
-        .write("d.scn.ron", &scene)
-        .write("other.world.ron", world.replace("a.scn", "c.scn").replace("b.scn", "d.scn"));
-    let other = films().cook(&fixture.path("other.world.ron"), &fixture.out(), &CookOptions::default(), &());
+    fixture.write("c.scn.ron", &scene).write("d.scn.ron", &scene).write(
+        "other.world.ron",
+        world.replace("a.scn", "c.scn").replace("b.scn", "d.scn"),
+    );
+    let other = films().cook(
+        &fixture.path("other.world.ron"),
+        &fixture.out(),
+        &CookOptions::default(),
+        &(),
+    );
     assert!(
         matches!(&other, Err(CookError::ForeignPackage { file, .. }) if file == "shared_0.pkg"),
         "{other:?}"
@@ -143,7 +148,11 @@ fn a_package_that_is_read_on_demand_only_belongs_to_its_world() {
     assert_eq!(worlds[0].missing, ["shared_0.pkg"]);
     std::fs::write(&shared, before).unwrap();
     fixture
-        .cook_with(&films(), r#"(levels: [(source: "a.scn.ron", seek_free: true)])"#, &CookOptions::default())
+        .cook_with(
+            &films(),
+            r#"(levels: [(source: "a.scn.ron", seek_free: true)])"#,
+            &CookOptions::default(),
+        )
         .unwrap();
     assert!(!shared.exists(), "a package of an earlier cook goes");
 }

@@ -62,9 +62,13 @@ fn a_package_with_a_list_that_is_not_known_is_not_overwritten() {
     let fixture = two_scenes();
     let with_plugin = CookApp::new().with(|app| {
         let id = VersionId(*b"a plugin's UUID.");
-        app.add_migrations(Migrations::custom(bevy::asset::uuid::Uuid::from_bytes(id.0), "weather plugin").entry("rain"));
+        app.add_migrations(
+            Migrations::custom(bevy::asset::uuid::Uuid::from_bytes(id.0), "weather plugin").entry("rain"),
+        );
     });
-    fixture.cook_with(&with_plugin, TWO_LEVELS, &CookOptions::default()).unwrap();
+    fixture
+        .cook_with(&with_plugin, TWO_LEVELS, &CookOptions::default())
+        .unwrap();
     let before = std::fs::read(fixture.out().join("a.pkg")).unwrap();
     let error = fixture.cook(TWO_LEVELS).expect_err("it is refused");
     assert!(matches!(error, CookError::NewerPackage { .. }), "{error}");

@@ -248,7 +248,10 @@ fn shared_packages_lie_beside_the_manifest_and_are_there_once() {
     };
     for path in ["../a.pkg", "/a.pkg", "a#b.pkg", "c:a.pkg"] {
         let error = with(path);
-        assert!(error.contains(path) && error.contains("within the manifest's directory"), "{error}");
+        assert!(
+            error.contains(path) && error.contains("within the manifest's directory"),
+            "{error}"
+        );
     }
     assert!(with("shared_0.pkg").contains("two shared packages are called `shared_0.pkg`"));
     assert!(with("").contains("shared package 2 has no name"));

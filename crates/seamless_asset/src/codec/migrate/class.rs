@@ -233,7 +233,11 @@ fn steps_into(stored: &Schema, type_id: TypeId, plan: &Plan, registry: &TypeRegi
     let info = registry.get_type_info(type_id);
     let today = info.map_or_else(HashSet::default, |info| names_of(&SchemaTree::of(info, registry)));
     let steps = plan.touching([stored.type_path.clone()].into_iter().collect(), &today);
-    if steps.iter().any(is_more_than_a_name) { steps } else { Vec::new() }
+    if steps.iter().any(is_more_than_a_name) {
+        steps
+    } else {
+        Vec::new()
+    }
 }
 
 /// Whether a migration looks into values which a codec reads that has no parts to show.

@@ -64,7 +64,10 @@ pub(super) fn tuple(fields: Vec<(Arc<str>, Box<dyn PartialReflect>)>) -> Option<
 /// The same fields, of a type with a name.
 pub(super) fn tuple_struct(fields: DynamicTuple) -> DynamicTupleStruct {
     let mut made = DynamicTupleStruct::default();
-    Box::new(fields).drain().into_iter().for_each(|field| made.insert_boxed(field));
+    Box::new(fields)
+        .drain()
+        .into_iter()
+        .for_each(|field| made.insert_boxed(field));
     made
 }
 

@@ -79,7 +79,9 @@ fn may_be(value: &Value, type_id: TypeId, registry: &TypeRegistry) -> bool {
         Value::Leaf(_, leaf) => may_leaf_be(&**leaf, registration),
         Value::Handle(_) => registration.contains::<ReflectHandle>(),
         Value::Fields(fields) => match info {
-            TypeInfo::Enum(info) => fields.variant.is_some() && (is_option(info) || fields.type_path() == info.type_path()),
+            TypeInfo::Enum(info) => {
+                fields.variant.is_some() && (is_option(info) || fields.type_path() == info.type_path())
+            }
             TypeInfo::Tuple(_) => fields.variant.is_none(),
             _ => fields.type_path() == info.type_path(),
         },

@@ -75,9 +75,7 @@ impl Op {
         Self::Change(Change::Patch(Box::new(patch)))
     }
 
-    pub fn split(
-        split: impl Fn(Fields) -> Result<Vec<(String, Fields)>, String> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn split(split: impl Fn(Fields) -> Result<Vec<(String, Fields)>, String> + Send + Sync + 'static) -> Self {
         Self::Split(Box::new(split))
     }
 

@@ -85,10 +85,12 @@ impl PlannedStep {
 
 /// What the steps that rename make of `path`.
 fn rename_all(path: &str, steps: &[PlannedStep]) -> Arc<str> {
-    let renamed = steps.iter().fold(Cow::Borrowed(path), |path, step| match step.rename(&path) {
-        Some(renamed) => Cow::Owned(renamed),
-        None => path,
-    });
+    let renamed = steps
+        .iter()
+        .fold(Cow::Borrowed(path), |path, step| match step.rename(&path) {
+            Some(renamed) => Cow::Owned(renamed),
+            None => path,
+        });
     renamed.as_ref().into()
 }
 
@@ -105,7 +107,10 @@ impl Plan {
                 let at = rename_all(&step.type_path, &before);
                 let (step, today) = (step.clone(), at.clone());
                 let step = PlannedStep { step, at, today };
-                if matches!(step.op(), Op::RenameType { .. } | Op::Change(Change::RenameVariant { .. })) {
+                if matches!(
+                    step.op(),
+                    Op::RenameType { .. } | Op::Change(Change::RenameVariant { .. })
+                ) {
                     renames.push((steps.len(), step.clone()));
                 }
                 steps.push(step);

@@ -38,7 +38,9 @@ impl<'a> Samples<'a> {
                 samples.leaves[at] = leaf(at, decoder, context)?;
             }
             let choices = choices(&tree.nodes[at].shape).filter(|_| samples.has_parts(at));
-            samples.targets.extend((0..choices.unwrap_or(0)).map(|choice| (at, choice)));
+            samples
+                .targets
+                .extend((0..choices.unwrap_or(0)).map(|choice| (at, choice)));
         }
         (samples.targets.len() <= MAX_SAMPLES).then_some(samples)
     }
@@ -57,7 +59,11 @@ impl<'a> Samples<'a> {
     /// Whether a node is taken apart: the type that is tried, and what does not serialise itself.
     fn has_parts(&self, at: usize) -> bool {
         let node = &self.tree.nodes[at];
-        (at == 0 || !node.is_own) && !matches!(node.shape, SchemaShape::Leaf | SchemaShape::Opaque | SchemaShape::Handle)
+        (at == 0 || !node.is_own)
+            && !matches!(
+                node.shape,
+                SchemaShape::Leaf | SchemaShape::Opaque | SchemaShape::Handle
+            )
     }
 
     /// The node and all nodes that are parts of it.
@@ -97,7 +103,9 @@ impl<'a> Samples<'a> {
                 self.put_all(fields, target, open, out)?;
             }
             SchemaShape::Enum(variants) => {
-                let wanted = target.filter(|target| target.0 == at && !is_inside_itself).map(|target| target.1);
+                let wanted = target
+                    .filter(|target| target.0 == at && !is_inside_itself)
+                    .map(|target| target.1);
                 let leads = |(_, fields): &(_, Vec<SchemaField>)| {
                     !is_inside_itself && target.is_some_and(|(to, _)| to != at && self.leads_to(fields, to))
                 };
@@ -115,7 +123,9 @@ impl<'a> Samples<'a> {
                 let is_empty = is_inside_itself || target == Some((at, 0));
                 out.push(u8::from(!is_empty));
                 if !is_empty {
-                    parts_of(shape).into_iter().try_for_each(|part| self.put(part, target, open, out))?;
+                    parts_of(shape)
+                        .into_iter()
+                        .try_for_each(|part| self.put(part, target, open, out))?;
                 }
             }
         }
@@ -148,7 +158,11 @@ fn parts_of(shape: &SchemaShape) -> Vec<usize> {
         SchemaShape::Struct(fields) | SchemaShape::TupleStruct(fields) | SchemaShape::Tuple(fields) => {
             fields.iter().map(|(_, at)| *at).collect()
         }
-        SchemaShape::Enum(variants) => variants.iter().flat_map(|(_, fields)| fields).map(|(_, at)| *at).collect(),
+        SchemaShape::Enum(variants) => variants
+            .iter()
+            .flat_map(|(_, fields)| fields)
+            .map(|(_, at)| *at)
+            .collect(),
         SchemaShape::Option(at) | SchemaShape::List(at) | SchemaShape::Set(at) | SchemaShape::Array(at, _) => vec![*at],
         SchemaShape::Map(key, value) => vec![*key, *value],
         SchemaShape::Handle | SchemaShape::Leaf | SchemaShape::Opaque => Vec::new(),

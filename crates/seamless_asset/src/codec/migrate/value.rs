@@ -351,5 +351,7 @@ impl Fields {
 
 /// The number that a field without a name has for one.
 pub(super) fn number_of(name: &str) -> Option<usize> {
-    name.parse().ok().filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()))
+    name.parse()
+        .ok()
+        .filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -450,8 +450,7 @@ fn maps_are_written_in_the_order_of_their_keys() {
     registry.register::<Handle<Sound>>();
     registry.register_type_data::<Handle<Sound>, ReflectHandle>();
     let mut assets = Assets::<Sound>::default();
-    let songs: Vec<(String, Handle<Sound>)> =
-        (0..20).map(|at| (format!("song {at}"), assets.add(Sound))).collect();
+    let songs: Vec<(String, Handle<Sound>)> = (0..20).map(|at| (format!("song {at}"), assets.add(Sound))).collect();
     let rows = EntityRows::default();
     let write = || {
         let playlist = Playlist {

@@ -435,15 +435,21 @@ fn a_tuple_that_lost_one_of_its_like_is_refused_until_an_entry_says_which() {
     };
     assert_eq!(error, expected);
     assert!(error.to_string().contains("drop_field"), "{error}");
-    for (gone, left) in [("0", is::Coin(2.0, 3.0)), ("1", is::Coin(1.0, 3.0)), ("2", is::Coin(1.0, 2.0))] {
+    for (gone, left) in [
+        ("0", is::Coin(2.0, 3.0)),
+        ("1", is::Coin(1.0, 3.0)),
+        ("2", is::Coin(1.0, 2.0)),
+    ] {
         let plan = game(Migrations::game().entry("fewer").drop_field("game::Coin", gone));
         let read: is::Coin = cook(&was::Coin(1.0, 2.0, 3.0)).load(&plan).expect("it can be read");
         assert_eq!(read, left);
     }
     // A patch that takes a field leaves its place open.
-    let plan = game(Migrations::game().entry("fewer").patch("game::Coin", |coin| {
-        coin.take("1").map(drop)
-    }));
+    let plan = game(
+        Migrations::game()
+            .entry("fewer")
+            .patch("game::Coin", |coin| coin.take("1").map(drop)),
+    );
     let error = error_of(cook(&was::Coin(1.0, 2.0, 3.0)).load::<is::Coin>(&plan));
     assert!(matches!(error, MigrateError::FieldsByNumber { .. }), "{error}");
 }
@@ -456,8 +462,13 @@ fn a_tuple_that_gained_one_of_its_like_is_refused_until_an_entry_says_which() {
         pub struct Coin(pub f32, pub f32, pub f32);
     }
     let error = error_of(load::<is::Coin>(&was::Coin(1, 2)));
-    assert!(matches!(error, MigrateError::FieldsByNumber { was: 2, is: 3, .. }), "{error}");
-    let last = Migrations::game().entry("more").default_field("game::Coin", "2", 9.0_f32);
+    assert!(
+        matches!(error, MigrateError::FieldsByNumber { was: 2, is: 3, .. }),
+        "{error}"
+    );
+    let last = Migrations::game()
+        .entry("more")
+        .default_field("game::Coin", "2", 9.0_f32);
     let read: is::Coin = cook(&was::Coin(1, 2)).load(&game(last)).expect("it can be read");
     assert_eq!(read, is::Coin(1.0, 2.0, 9.0));
     let middle = Migrations::game()
@@ -484,7 +495,10 @@ fn a_variant_that_lost_one_of_its_like_is_refused() {
     assert_eq!(read, is::Coin::Some(2, 3));
     // All of its fields would be defaults.
     let error = error_of(load::<is::Coin>(&was::Coin::Named(7)));
-    assert!(matches!(&error, MigrateError::MissingField { field, .. } if field == "value"), "{error}");
+    assert!(
+        matches!(&error, MigrateError::MissingField { field, .. } if field == "value"),
+        "{error}"
+    );
 }
 
 /// A field that is not stored takes a place, and no value.

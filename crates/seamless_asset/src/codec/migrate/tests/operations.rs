@@ -546,18 +546,20 @@ fn a_patch_reads_tuples_and_what_holds_them() {
         part: Part(1, 2),
         inner: inner.clone(),
     };
-    let list = Migrations::game().entry("read and set").patch("game::Outer", move |outer| {
-        assert_eq!(outer.get::<Part>("part")?, Part(1, 2));
-        // Put back in another order, they are still told by their numbers.
-        let part = outer.inner("part")?;
-        let first = part.take("0")?;
-        part.put("0", first);
-        assert_eq!(outer.get::<Part>("part")?, Part(1, 2));
-        let read: Inner = outer.get("inner")?;
-        assert_eq!(read, inner);
-        outer.set("inner", read);
-        Ok(())
-    });
+    let list = Migrations::game()
+        .entry("read and set")
+        .patch("game::Outer", move |outer| {
+            assert_eq!(outer.get::<Part>("part")?, Part(1, 2));
+            // Put back in another order, they are still told by their numbers.
+            let part = outer.inner("part")?;
+            let first = part.take("0")?;
+            part.put("0", first);
+            assert_eq!(outer.get::<Part>("part")?, Part(1, 2));
+            let read: Inner = outer.get("inner")?;
+            assert_eq!(read, inner);
+            outer.set("inner", read);
+            Ok(())
+        });
     assert_eq!(cook(&old).load::<Outer>(&game(list)).expect("it can be read"), old);
 }
 

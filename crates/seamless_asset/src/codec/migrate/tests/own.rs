@@ -255,7 +255,10 @@ fn a_form_of_its_own_is_found_wherever_it_may_be() {
                 { pub before: u8, pub price: $field }
                 { pub before: u8, pub price: $field, pub more: u8 }
             }
-            let old = was::Coin { before: 1, price: $value };
+            let old = was::Coin {
+                before: 1,
+                price: $value,
+            };
             let error = error_of(load::<is::Coin>(&old));
             assert!(matches!(error, MigrateError::OwnForm { .. }), "{error}");
         }};

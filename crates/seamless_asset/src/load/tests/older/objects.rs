@@ -236,7 +236,10 @@ fn an_asset_codec_reads_its_older_version() {
     let LoadErrorKind::Dependency { message, .. } = error_of(&mut app, id) else {
         panic!("the other package is at fault");
     };
-    assert!(message.contains("in version 3") && message.contains("newer build"), "{message}");
+    assert!(
+        message.contains("in version 3") && message.contains("newer build"),
+        "{message}"
+    );
 }
 
 /// A codec with one version, that reads no other.
@@ -300,7 +303,9 @@ fn a_migration_of_what_a_codec_hides_is_refused() {
         error_of(&mut app, id).to_string()
     }
     let inside = || {
-        let list = Migrations::game().entry("pages").rename_type("game::Sheet", "game::Page");
+        let list = Migrations::game()
+            .entry("pages")
+            .rename_type("game::Sheet", "game::Page");
         list.entry("larger").patch("u16", |_| Ok(()))
     };
     for error in [
@@ -309,7 +314,11 @@ fn a_migration_of_what_a_codec_hides_is_refused() {
         failure::<Paged>(1, pages()),
         failure::<Paged>(1, inside()),
     ] {
-        for part in ["`game::Page`", "migrations cannot look into", "AssetCodec::decode_version"] {
+        for part in [
+            "`game::Page`",
+            "migrations cannot look into",
+            "AssetCodec::decode_version",
+        ] {
             assert!(error.contains(part), "{error}");
         }
     }

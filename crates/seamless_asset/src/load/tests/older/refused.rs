@@ -5,9 +5,9 @@ use bevy_ecs::reflect::ReflectComponent;
 use seamless_package::{VersionId, VersionList};
 
 use super::*;
-use crate::codec::MigrationsError;
 #[cfg(feature = "migrations")]
 use crate::codec::MigrateError;
+use crate::codec::MigrationsError;
 
 mod was {
     use super::*;
@@ -83,8 +83,16 @@ fn the_same_numbers_in_another_type_are_another_layout() {
             panic!("{error}");
         };
         assert_eq!((was.as_str(), is.as_str()), ("game::Linear", "game::Gamma"));
-        app.add_migrations(Migrations::game().entry("gamma").rename_type("game::Linear", "game::Gamma"));
-        put(&dir, "b.pkg", dir.get_asset(Path::new("a.pkg")).unwrap().value().to_vec());
+        app.add_migrations(
+            Migrations::game()
+                .entry("gamma")
+                .rename_type("game::Linear", "game::Gamma"),
+        );
+        put(
+            &dir,
+            "b.pkg",
+            dir.get_asset(Path::new("a.pkg")).unwrap().value().to_vec(),
+        );
         come(&mut app, "b.pkg", &[]);
         assert_eq!(
             all::<colours::is::Tint>(&mut app),
@@ -143,7 +151,10 @@ fn an_older_level_table_or_an_unknown_encoding_is_refused() {
     unknown.encoding = 99;
     put(&dir, "unknown.pkg", with_class("unknown.pkg", &unknown));
     let (_, error) = refusal(&mut app, "table.pkg");
-    assert!(error.contains("in version 77") && error.contains("newer build"), "{error}");
+    assert!(
+        error.contains("in version 77") && error.contains("newer build"),
+        "{error}"
+    );
     let (_, error) = refusal(&mut app, "unknown.pkg");
     assert!(error.contains("encoding 99 is unknown"), "{error}");
 }
