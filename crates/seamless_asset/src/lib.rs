@@ -278,7 +278,12 @@ pub trait SeamlessAssetApp {
     fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self;
 
     /// Adds the history of the game's types, or of a plugin's: what is done to objects that were cooked before they changed.
-    /// A list with a mistake in it is not added, and the log says why; [`CodecRegistry::add_migrations`] returns the error.
+    /// Do it in a plugin that the game and its cook program share: a package that was saved without a list counts as one from before
+    /// its first entry.
+    ///
+    /// # Panics
+    /// When the list has a mistake in it or is there already. Without it older objects would be taken for current ones, and
+    /// current ones be migrated once more later. [`CodecRegistry::add_migrations`] returns the error.
     ///
     /// [`CodecRegistry::add_migrations`]: codec::CodecRegistry::add_migrations
     fn add_migrations(&mut self, list: Migrations) -> &mut Self;
@@ -339,8 +344,9 @@ impl SeamlessAssetApp for App {
 
     fn add_migrations(&mut self, list: Migrations) -> &mut Self {
         let codecs = self.world_mut().get_resource_or_init::<Codecs>().clone();
-        if let Err(error) = codecs.write().add_migrations(list) {
-            bevy_log::error!("{error}");
+        let added = codecs.write().add_migrations(list);
+        if let Err(error) = added {
+            panic!("{error}");
         }
         self
     }

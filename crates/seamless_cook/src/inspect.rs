@@ -1,5 +1,6 @@
 //! Looks into cooked files. See [`inspect`] and [`list`].
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -349,14 +350,13 @@ fn world_info(directory: &Path, path: &Path) -> Result<WorldInfo, InspectError> 
             source,
         })?;
     let size = |file: &str| fs::metadata(directory.join(file)).ok().map(|metadata| metadata.len());
-    let mut shared: Vec<&str> = manifest
-        .levels
-        .iter()
-        .flat_map(|level| &level.dependencies)
+    let levels: BTreeSet<&str> = manifest.levels.iter().map(|level| level.package.as_str()).collect();
+    let dependencies = manifest.levels.iter().flat_map(|level| &level.dependencies);
+    let shared: BTreeSet<&str> = dependencies
+        .chain(manifest.packages.iter().map(|listed| &listed.package))
         .map(String::as_str)
+        .filter(|file| !levels.contains(file))
         .collect();
-    shared.sort_unstable();
-    shared.dedup();
     let packages = shared
         .iter()
         .copied()

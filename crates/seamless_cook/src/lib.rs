@@ -26,7 +26,9 @@
 //!
 //! Only `levels` with a `source` each is needed. [`CookApp::cook`] loads every source in a headless Bevy app, encodes
 //! entities and assets with the codecs of `seamless_asset`, puts assets that several levels use into shared packages,
-//! and writes one package per level and the world's manifest. The same sources give the same bytes.
+//! and writes one package per level and the world's manifest. The same sources give the same bytes, with the same compiler
+//! and target: the memory of components that are nothing but numbers is stored as it is. A type that serialises itself must
+//! write its hash maps in an order of its own.
 //!
 //! The program `seamless` is this library without a game's own types; see [`CookApp`] for a game's own cook program.
 

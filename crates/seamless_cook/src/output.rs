@@ -58,8 +58,10 @@ fn read_manifest(path: &Path) -> Option<WorldManifest> {
 
 fn files_of(manifest: &WorldManifest) -> BTreeSet<&str> {
     let levels = manifest.levels.iter();
+    let packages = manifest.packages.iter().map(|listed| &listed.package);
     levels
         .flat_map(|level| level.dependencies.iter().chain([&level.package]))
+        .chain(packages)
         .map(String::as_str)
         .collect()
 }
@@ -106,7 +108,7 @@ pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &P
     Ok(())
 }
 
-/// Refuses to overwrite packages that a newer build saved: what it added to them would be lost.
+/// Refuses to overwrite packages that a newer build saved, or one with more plugins: what it added to them would be lost.
 pub(crate) fn refuse_newer(packages: &[PackagePlan], versions: &[VersionList], out: &Path) -> Result<(), Stop> {
     for package in packages {
         let path = out.join(&package.file);
@@ -116,7 +118,7 @@ pub(crate) fn refuse_newer(packages: &[PackagePlan], versions: &[VersionList], o
                 error.to_string()
             }
             Ok(old) => match check_all(&old, versions) {
-                Err(error @ VersionMismatch::Newer { .. }) => error.to_string(),
+                Err(error @ (VersionMismatch::Newer { .. } | VersionMismatch::UnknownList { .. })) => error.to_string(),
                 _ => continue,
             },
             Err(_) => continue,

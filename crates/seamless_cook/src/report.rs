@@ -108,12 +108,12 @@ pub enum CookError {
         /// The other world.
         world: String,
     },
-    /// The output directory holds a package that a newer build saved.
-    #[error("{} was saved by a newer build and is not overwritten: {why}; or cook into another directory", path.display())]
+    /// The output directory holds a package that a newer build saved, or one with another plugin.
+    #[error("{} was saved by a newer build, or one with another plugin, and is not overwritten: {why}; or cook into another directory", path.display())]
     NewerPackage {
         /// The package's file.
         path: PathBuf,
-        /// What is newer in it.
+        /// What is in it that this build does not know.
         why: String,
     },
 }

@@ -268,30 +268,24 @@ impl<'a> Writer<'a> {
             .iter()
             .filter_map(|key| Some((key, store.objects.remove(key)?)))
             .collect();
-        let mut schemas: BTreeMap<&str, &Schema> = assets
-            .iter()
-            .map(|(_, asset)| (asset.schema.type_path.as_str(), &asset.schema))
-            .collect();
+        let mut schemas: Vec<&Schema> = assets.iter().map(|(_, asset)| &asset.schema).collect();
         let copied = copies
             .zip(level)
             .map(|(copies, level)| (copies, copies.needed(level, &assets)));
         if let Some((copies, keys)) = &copied {
-            let of_copies = keys.iter().filter_map(|key| copies.schema(key));
-            schemas.extend(of_copies.map(|schema| (schema.type_path.as_str(), schema)));
+            schemas.extend(keys.iter().filter_map(|key| copies.schema(key)));
         }
         if let Some(level) = level {
             let columns = level.groups.iter().flat_map(|group| &group.columns);
-            schemas.extend(columns.map(|column| (column.schema.type_path.as_str(), &*column.schema)));
-            schemas.extend(
-                level
-                    .resources
-                    .iter()
-                    .map(|resource| (resource.type_path.as_str(), &resource.schema)),
-            );
-            schemas.insert(LEVEL_CLASS, &schema);
+            schemas.extend(columns.map(|column| &*column.schema));
+            schemas.extend(level.resources.iter().map(|resource| &resource.schema));
+            schemas.push(&schema);
         }
-        for (type_path, schema) in schemas {
-            self.classes.insert(type_path.to_owned(), self.writer.class(schema)?);
+        schemas.sort_by_key(|schema| &schema.type_path);
+        for schema in schemas {
+            // A type that is two things, say a resource and a component, is refused here.
+            let class = self.writer.class(schema)?;
+            self.classes.insert(schema.type_path.clone(), class);
         }
         for (key, asset) in assets {
             self.asset(key, asset)?;

@@ -33,7 +33,9 @@ pub enum WriteError {
         second: String,
     },
     /// One type was registered with two schemas.
-    #[error("type `{type_path}` has two different schemas in one package; register each type once")]
+    #[error(
+        "type `{type_path}` has two different schemas in one package; register each type once, and use it as a component, a resource or an asset, not as two of them"
+    )]
     SchemaConflict {
         /// The type.
         type_path: String,

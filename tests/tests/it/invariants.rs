@@ -127,6 +127,29 @@ fn a_game_cannot_write_packages() {
     assert!(writes(&features("seamless_cook")), "{:#?}", features("seamless_cook"));
 }
 
+/// A game that turns the feature off must not get it back from one of our crates.
+#[test]
+fn a_shipping_build_has_no_migrations() {
+    let migrates = |features: &[&str]| {
+        let of = [
+            "-e",
+            "normal,features",
+            "-p",
+            "bevy_seamless",
+            "--invert",
+            "seamless_asset",
+        ];
+        let lines = tree(&[&of[..], features].concat());
+        assert!(has_package(&lines, "seamless_level"), "{lines:#?}");
+        lines
+            .iter()
+            .any(|line| line.starts_with("seamless_asset feature \"migrations\""))
+    };
+    assert!(migrates(&[]));
+    assert!(!migrates(&["--no-default-features"]));
+    assert!(!migrates(&["--no-default-features", "--features", "render,gltf"]));
+}
+
 /// All `.rs` files below `crates`, with their path from the workspace's root.
 fn sources() -> Vec<(String, String)> {
     let root = workspace();

@@ -7,8 +7,10 @@ use seamless_package::Schema;
 /// finished, such as a vector or a colour.
 ///
 /// The promise is stored with the type's schema. A package whose layout of the type is another one is refused by a
-/// [`DecodeError::ImmutableChanged`](super::DecodeError::ImmutableChanged), and never migrated. It counts for components, assets and
-/// resources of the type itself, not where it is a part of another one.
+/// [`DecodeError::ImmutableChanged`](super::DecodeError::ImmutableChanged), and one that a pending migration would change, beyond
+/// its name, by a `MigrateError::Immutable`; it can still be dropped. It counts for components, assets and
+/// resources of the type itself, not where it is a part of another one. Objects that were cooked before the promise was made are migrated
+/// like any others.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*; use bevy_reflect::prelude::*; use seamless_asset::codec::Immutable;

@@ -24,6 +24,13 @@ use super::migrate::{Op, Step};
 /// are called `0`, `1` and so on.
 ///
 /// A struct that merely gained or lost fields needs no entry: fields that are gone are left out, and new ones get their default.
+/// Fields without names are found by their numbers, so a tuple may gain and lose its last ones only; where the types leave it open which
+/// came or went it is refused, and entries must say it: `drop_field` with the number of one that went, and `rename_field` of
+/// those that moved up, the last first, with a `default_field` for one that came between them. Fields that merely
+/// changed places, with the same types, nobody can tell: that takes a `patch`.
+///
+/// A list that runs later may speak of a type by the name that it had before an earlier list renamed it. A name that was given
+/// up is not given to another type.
 ///
 /// ```
 /// # use bevy_app::App; use seamless_asset::{SeamlessAssetApp, codec::Migrations};
@@ -73,6 +80,12 @@ pub enum MigrationsError {
         /// The list that is there.
         other: String,
     },
+    /// A plugin's list says that it is that of the game, or of bevy_seamless.
+    #[error("the migrations of `{list}` have an id that is not a plugin's; give the list a UUID of its own")]
+    Reserved {
+        /// The list that is refused.
+        list: String,
+    },
     /// An operation belongs to no entry.
     #[error("the migrations of `{list}` begin with an operation; call `entry` before it")]
     NoEntry {
@@ -83,12 +96,12 @@ pub enum MigrationsError {
 
 /// Makes an operation and adds it; without the feature it is not even made.
 macro_rules! with {
-    ($self:ident, $op:ident($($argument:ident),*)) => {{
+    ($self:ident, $type_path:ident, $op:ident($($argument:ident),*)) => {{
         #[cfg(feature = "migrations")]
-        let list = $self.with(Op::$op($($argument),*));
+        let list = $self.with($type_path, Op::$op($($argument),*));
         #[cfg(not(feature = "migrations"))]
         let list = {
-            let _ = ($($argument,)*);
+            let _ = ($type_path, $($argument,)*);
             $self.checked()
         };
         list
@@ -119,7 +132,12 @@ impl Migrations {
     /// The history of a plugin's types; `id` is the plugin's for ever, `label` names it in messages.
     #[must_use]
     pub fn custom(id: uuid::Uuid, label: &str) -> Self {
-        Self::new(VersionId(id.into_bytes()), label)
+        let mut list = Self::new(VersionId(id.into_bytes()), label);
+        if [VersionId::ENGINE, VersionId::GAME].contains(&list.id) {
+            let list_label = label.to_owned();
+            list.error = Some(MigrationsError::Reserved { list: list_label });
+        }
+        list
     }
 
     /// Begins the next entry; the operations that follow belong to it.
@@ -135,12 +153,13 @@ impl Migrations {
 
     /// Adds an operation to the last entry.
     #[cfg(feature = "migrations")]
-    fn with(mut self, op: Op) -> Self {
+    fn with(mut self, type_path: &str, op: Op) -> Self {
         self = self.checked();
         if let Some(entry) = self.entries.last_mut() {
             entry.steps.push(Arc::new(Step {
                 list: self.label.clone(),
                 entry: entry.name.clone(),
+                type_path: type_path.to_owned(),
                 op,
             }));
         }
@@ -159,37 +178,37 @@ impl Migrations {
     /// The field `old` of a type is called `new`.
     #[must_use]
     pub fn rename_field(self, type_path: &str, old: &str, new: &str) -> Self {
-        with!(self, rename_field(type_path, old, new))
+        with!(self, type_path, rename_field(old, new))
     }
 
     /// A type is called otherwise, also where it is a parameter of another type.
     #[must_use]
     pub fn rename_type(self, old: &str, new: &str) -> Self {
-        with!(self, rename_type(old, new))
+        with!(self, old, rename_type(new))
     }
 
     /// The variant `old` of an enum is called `new`.
     #[must_use]
     pub fn rename_variant(self, type_path: &str, old: &str, new: &str) -> Self {
-        with!(self, rename_variant(type_path, old, new))
+        with!(self, type_path, rename_variant(old, new))
     }
 
     /// A field that older objects lack has this value in them.
     #[must_use]
     pub fn default_field(self, type_path: &str, field: &str, value: impl Reflect + Clone) -> Self {
-        with!(self, default_field(type_path, field, value))
+        with!(self, type_path, default_field(field, value))
     }
 
-    /// A field is left out, though a field of this name may be there again.
+    /// A field is left out, though a field of this name may be there again. Behind one without a name the others move up.
     #[must_use]
     pub fn drop_field(self, type_path: &str, field: &str) -> Self {
-        with!(self, drop_field(type_path, field))
+        with!(self, type_path, drop_field(field))
     }
 
     /// Values of this type are left out: components from their entities, fields from structs, items from lists.
     #[must_use]
     pub fn drop_type(self, type_path: &str) -> Self {
-        with!(self, drop_type(type_path))
+        with!(self, type_path, drop_type())
     }
 
     /// Changes the values of a type. What it returns as an error fails the load of the object.
@@ -199,7 +218,7 @@ impl Migrations {
         type_path: &str,
         patch: impl Fn(&mut Fields) -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
-        with!(self, patch(type_path, patch))
+        with!(self, type_path, patch(patch))
     }
 
     /// A component becomes several of the same entity, or others than it was: their type paths and fields. All objects must
@@ -210,7 +229,7 @@ impl Migrations {
         type_path: &str,
         split: impl Fn(Fields) -> Result<Vec<(String, Fields)>, String> + Send + Sync + 'static,
     ) -> Self {
-        with!(self, split(type_path, split))
+        with!(self, type_path, split(split))
     }
 
     /// Whose list it is.

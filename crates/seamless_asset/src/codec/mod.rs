@@ -38,7 +38,7 @@ pub use attribute::{CookByField, Immutable};
 pub use encode::{EncodeContext, EncodeError, EntityRows};
 pub use handle::HandleCodec;
 #[cfg(feature = "migrations")]
-pub(crate) use migrate::{Fate, Migrator, Plan};
+pub(crate) use migrate::{Fate, Migrator, Plan, check_immutable, looks_into};
 #[cfg(feature = "migrations")]
 pub use migrate::{Field, Fields, MigrateError};
 pub use migrations::{MigrationLists, Migrations, MigrationsError};
@@ -142,6 +142,9 @@ pub(crate) fn changed(stored: &Schema, is: &Schema) -> DecodeError {
         format!("{encoding} version {}, {layout}", schema.version)
     };
     let type_path = stored.type_path.clone();
+    if is.encoding == stored.encoding && stored.version > is.version {
+        return DecodeError::version(&type_path, stored.version, is.version);
+    }
     let is_immutable = stored.immutable || is.immutable;
     let (was, now) = first_difference(&stored.description, &is.description);
     let (was, is) = (in_words(stored, was), in_words(is, now));
@@ -188,13 +191,25 @@ pub enum DecodeError {
         /// Its layout in this app.
         is: String,
     },
+    /// The codec of the build that cooked the package is a newer one.
+    #[error(
+        "`{type_path}` was cooked in version {was} of its form, and this build knows it up to version {is}; run a newer build"
+    )]
+    NewerVersion {
+        /// Which type.
+        type_path: String,
+        /// The version in the package.
+        was: u32,
+        /// The latest version that this app has.
+        is: u32,
+    },
     /// An older object does not become one of today's types.
     #[cfg(feature = "migrations")]
     #[error(transparent)]
     Migrate(#[from] MigrateError),
-    /// A migration wants to look into components whose codec reads nothing but whole columns.
+    /// A migration wants to look into objects whose codec shows no parts of them.
     #[error(
-        "`{type_path}` is read by a codec of its own that migrations cannot look into; give the codec `ComponentCodec::decode_values`, or take the type out of the migration"
+        "`{type_path}` is read by a codec of its own that migrations cannot look into; give that of a component `ComponentCodec::decode_values`, raise the version of an asset's and do it in `AssetCodec::decode_version`, or take the type out of the migration"
     )]
     NoValues {
         /// Which type.
@@ -255,11 +270,15 @@ pub struct DecodeContext<'a> {
 }
 
 impl DecodeError {
-    /// What an older version was refused for by a codec that reads only its latest.
+    /// What another version was refused for by a codec that reads only its latest.
     #[must_use]
     pub fn version(type_path: &str, was: u32, is: u32) -> Self {
+        let type_path = type_path.to_owned();
+        if was > is {
+            return Self::NewerVersion { type_path, was, is };
+        }
         Self::SchemaChanged {
-            type_path: type_path.to_owned(),
+            type_path,
             was: format!("version {was}"),
             is: format!("version {is}"),
         }

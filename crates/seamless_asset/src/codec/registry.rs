@@ -63,9 +63,8 @@ pub struct CodecRegistry {
 impl CodecRegistry {
     fn with_builtin() -> Self {
         let mut this = Self::default();
-        if let Err(error) = this.migrations.add(Migrations::engine()) {
-            bevy_log::error!("{error}");
-        }
+        let added = this.migrations.add(Migrations::engine());
+        debug_assert_eq!(added, Ok(()), "the first list has no mistake");
         this.add_record::<Transform>(Role::ALL);
         this.add_record::<bevy_transform::components::GlobalTransform>(Role::ALL);
         this.add_record::<bevy_transform::components::TransformTreeChanged>(Role::ALL);

@@ -1,5 +1,7 @@
 //! What the classes of a package stand for in this app, and how their objects are read. See [`ClassLinker`].
 
+#[cfg(feature = "migrations")]
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bevy_reflect::{Reflect, TypeRegistry};
@@ -7,7 +9,7 @@ use seamless_package::Schema;
 
 use super::type_names::TypeNames;
 #[cfg(feature = "migrations")]
-use crate::codec::{Fate, MigrateError, Migrator, changed, has_layout};
+use crate::codec::{Fate, MigrateError, Migrator, changed, check_immutable, has_layout, looks_into, schema};
 use crate::{
     codec::{
         Codecs, ComponentCodec, DecodeContext, DecodeError, DecodedAsset, Encoding, ErasedAssetCodec, check_layout,
@@ -204,6 +206,15 @@ impl ClassLinker<'_> {
     }
 }
 
+/// A codec reads older versions of its own, and no newer ones.
+#[cfg(feature = "migrations")]
+fn check_older(stored: &Schema, is: &Schema) -> Result<(), DecodeError> {
+    if stored.version > is.version {
+        return Err(DecodeError::version(&stored.type_path, stored.version, is.version));
+    }
+    Ok(())
+}
+
 /// With migrations the fast road is for what is as it would be cooked today and no migration touches.
 #[cfg(feature = "migrations")]
 impl ClassLinker<'_> {
@@ -213,6 +224,7 @@ impl ClassLinker<'_> {
             Fate::Is(_) => None,
             Fate::Dropped => Some(Ok(Class::Dropped)),
             Fate::Split => Some(match encoding {
+                // What is immutable has no migrator but the error.
                 Encoding::Reflect | Encoding::Plain => self.migrator(stored, false).and_then(|migrator| {
                     let migrator = migrator.ok_or_else(|| DecodeError::UnknownType(stored.type_path.clone()))?;
                     Ok(component(stored, ComponentRoad::Migrate(migrator)))
@@ -227,29 +239,52 @@ impl ClassLinker<'_> {
     }
 
     fn migrator(&self, stored: &Schema, is_current: bool) -> Result<Option<Migrator>, DecodeError> {
+        if stored.immutable {
+            return check_immutable(stored, &self.names.plan).map(|()| None);
+        }
         Migrator::for_class(stored, is_current, &self.names.plan, self.registry)
     }
 
-    /// The migrator of what was cooked by reflection and would be cooked as `is` today. What is immutable has none.
-    fn migrator_to(&self, stored: &Schema, is: &Schema) -> Result<Option<Migrator>, DecodeError> {
-        if stored.immutable || is.immutable {
-            return check_layout(stored, is).map(|()| None);
+    /// The schema under the names of today.
+    fn renamed(&self, stored: &Schema, path: &str) -> Schema {
+        let mut renamed = stored.clone();
+        renamed.type_path = path.to_owned();
+        if let Cow::Owned(description) = self.names.plan.renamed(&stored.description) {
+            renamed.hash = schema(path, Encoding::Reflect, 1, &description).hash;
+            renamed.description = description;
         }
-        self.migrator(stored, has_layout(stored, is))
+        renamed
+    }
+
+    /// The migrator of what was cooked by reflection and would be cooked as `is` today. What was immutable has none.
+    fn migrator_to(&self, stored: &Schema, is: &Schema) -> Result<Option<Migrator>, DecodeError> {
+        let today = self.renamed(stored, &is.type_path);
+        if stored.version != is.version || stored.immutable || is.immutable {
+            check_layout(&today, is)?;
+        }
+        self.migrator(stored, has_layout(&today, is))
     }
 
     fn asset(&self, stored: &Schema, path: &str) -> Result<AssetClass, DecodeError> {
         let codec = self.codecs.read().asset_by_path(path);
         let codec = codec.ok_or_else(|| DecodeError::UnknownType(path.to_owned()))?;
         let is = codec.schema(self.registry);
-        let road = if stored.version != is.version {
-            AssetRoad::Version(stored.version)
-        } else if codec.is_reflected() {
-            let migrator = self.migrator_to(stored, &is)?;
-            migrator.map_or(AssetRoad::Fast, AssetRoad::Migrate)
-        } else {
+        let is_of_version = stored.version == is.version;
+        if is_of_version && codec.is_reflected() {
+            let road = self.migrator_to(stored, &is)?;
+            let road = road.map_or(AssetRoad::Fast, AssetRoad::Migrate);
+            return Ok(AssetClass { codec, road });
+        }
+        if looks_into(stored, codec.type_id, &self.names.plan, self.registry) {
+            let type_path = path.to_owned();
+            return Err(DecodeError::NoValues { type_path });
+        }
+        let road = if is_of_version {
             check_layout(stored, &is)?;
             AssetRoad::Fast
+        } else {
+            check_older(stored, &is)?;
+            AssetRoad::Version(stored.version)
         };
         Ok(AssetClass { codec, road })
     }
@@ -269,6 +304,7 @@ impl ClassLinker<'_> {
         if is.encoding != stored.encoding || (is_of_version && was.description != is.description) {
             return Err(changed(stored, &is));
         }
+        check_older(stored, &is)?;
         Ok(
             match Migrator::for_codec(stored, &codec, &self.names.plan, self.registry) {
                 Some(migrator) => ComponentRoad::Migrate(migrator),
@@ -280,13 +316,9 @@ impl ClassLinker<'_> {
 
     /// Components that were cooked by reflection, field by field or as rows of numbers.
     fn reflected(&self, stored: &Schema, path: &str) -> Result<ComponentRoad, DecodeError> {
-        let today = Schema {
-            type_path: path.to_owned(),
-            ..stored.clone()
-        };
+        let today = self.renamed(stored, path);
         let reader = self.codecs.read().component_reader(&today, self.registry);
         let is_current = match &reader {
-            Ok(_) if stored.immutable => return reader.map(ComponentRoad::Fast),
             Ok(_) => true,
             Err(DecodeError::SchemaChanged { .. }) => false,
             Err(error) => return Err(error.clone()),

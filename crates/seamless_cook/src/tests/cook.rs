@@ -90,6 +90,33 @@ fn the_same_sources_give_the_same_bytes() {
     }
 }
 
+/// A map of the standard library has another order in every run.
+#[derive(Component, Reflect)]
+#[reflect(Component)]
+struct Stock {
+    amounts: std::collections::HashMap<String, u32>,
+    names: std::collections::HashSet<String>,
+}
+
+#[test]
+fn maps_and_sets_have_the_same_bytes_in_every_cook() {
+    let amounts: Vec<String> = (0..30).map(|at| format!("\"item {at}\": {at}")).collect();
+    let names: Vec<String> = (0..30).map(|at| format!("\"item {at}\"")).collect();
+    let stock = format!("(amounts: {{{}}}, names: [{}])", amounts.join(", "), names.join(", "));
+    let cook = || {
+        let fixture = Fixture::new();
+        fixture.write("a.scn.ron", super::scene(&[(Stock::type_path(), &stock)]));
+        let app = CookApp::new().with(|app| {
+            app.register_type::<Stock>();
+        });
+        fixture
+            .cook_with(&app, r#"(levels: [(source: "a.scn.ron")])"#, &CookOptions::default())
+            .unwrap();
+        std::fs::read(fixture.out().join("a.pkg")).unwrap()
+    };
+    assert!(cook() == cook(), "the cooks differ");
+}
+
 #[test]
 fn packages_of_an_earlier_cook_go() {
     let fixture = two_scenes();
@@ -229,6 +256,26 @@ fn resources_follow_the_policy() {
     fixture.cook_with(&own_types(), keeping, &options).unwrap();
     let info = inspect(&fixture.out().join("a.pkg")).unwrap();
     assert_eq!(export(&info, &name).raw_bytes, 4);
+}
+
+/// A resource is a component too; a class is one of both.
+#[test]
+fn a_type_that_is_a_resource_and_a_component_is_an_error() {
+    let fixture = Fixture::new();
+    let scene = scene(7).replace(
+        &format!(
+            "\"{}\": ({})",
+            Target::type_path(),
+            Entity::from_raw_u32(7).unwrap().to_bits()
+        ),
+        &format!("\"{}\": (1.5)", Gravity::type_path()),
+    );
+    fixture.write("a.scn.ron", scene);
+    let world = r#"(levels: [(source: "a.scn.ron")], resources: Persistent)"#;
+    let errors = fixture.errors_with(&own_types(), world, &CookOptions::default());
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert_error(&errors, "a.scn.ron", "package `a.pkg`", Gravity::type_path());
+    assert_error(&errors, "a.scn.ron", "package `a.pkg`", "not as two of them");
 }
 
 #[test]

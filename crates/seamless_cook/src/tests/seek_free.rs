@@ -102,14 +102,64 @@ impl AssetLoader for FilmLoader {
     }
 }
 
-#[test]
-fn payloads_that_are_read_on_demand_are_not_copied() {
-    let app = CookApp::new().with(|app| {
+fn films() -> CookApp {
+    CookApp::new().with(|app| {
         app.init_asset::<Film>()
             .register_asset_loader(FilmLoader)
             .register_type::<Plays>()
             .add_asset_codec::<FilmCodec>();
-    });
+    })
+}
+
+/// No level needs the package of the film, but for its payload.
+#[test]
+fn a_package_that_is_read_on_demand_only_belongs_to_its_world() {
+    let fixture = Fixture::new();
+    let scene = scene(&[(Plays::type_path(), r#"(Path("heat.film"))"#)]);
+    fixture
+        .write("a.scn.ron", &scene)
+        .write("b.scn.ron", &scene)
+        .write("heat.film", [7; 1000]);
+    let world = r#"(levels: [(source: "a.scn.ron", seek_free: true), (source: "b.scn.ron", seek_free: true)])"#;
+    let report = fixture.cook_with(&films(), world, &CookOptions::default()).unwrap();
+    assert!(report.levels.iter().all(|level| level.dependencies.is_empty()));
+    let shared = fixture.out().join("shared_0.pkg");
+    let before = std::fs::read(&shared).unwrap();
+
+    // Another world of other levels, which would have a package of the same name.
+    fixture.write("c.scn.ron", &scene).write("d.scn.ron", &scene).write(
+        "other.world.ron",
+        world.replace("a.scn", "c.scn").replace("b.scn", "d.scn"),
+    );
+    let other = films().cook(
+        &fixture.path("other.world.ron"),
+        &fixture.out(),
+        &CookOptions::default(),
+        &(),
+    );
+    assert!(
+        matches!(&other, Err(CookError::ForeignPackage { file, .. }) if file == "shared_0.pkg"),
+        "{other:?}"
+    );
+    assert_eq!(std::fs::read(&shared).unwrap(), before);
+
+    std::fs::remove_file(&shared).unwrap();
+    let worlds = crate::list(&fixture.out()).unwrap();
+    assert_eq!(worlds[0].missing, ["shared_0.pkg"]);
+    std::fs::write(&shared, before).unwrap();
+    fixture
+        .cook_with(
+            &films(),
+            r#"(levels: [(source: "a.scn.ron", seek_free: true)])"#,
+            &CookOptions::default(),
+        )
+        .unwrap();
+    assert!(!shared.exists(), "a package of an earlier cook goes");
+}
+
+#[test]
+fn payloads_that_are_read_on_demand_are_not_copied() {
+    let app = films();
     let fixture = Fixture::new();
     let scene = scene(&[(Plays::type_path(), r#"(Path("heat.film"))"#)]);
     let frames: Vec<u8> = (0..100_000_u32).map(|at| (at / 64) as u8).collect();

@@ -55,3 +55,37 @@ fn a_newer_package_is_not_overwritten() {
     assert!(error.contains("a.pkg") && error.contains("99"), "{error}");
     assert_eq!(std::fs::read(fixture.out().join("a.pkg")).unwrap(), bytes);
 }
+
+/// A cooker that lacks a plugin would save values of today as if they were from before the plugin's first entry.
+#[test]
+fn a_package_with_a_list_that_is_not_known_is_not_overwritten() {
+    let fixture = two_scenes();
+    let with_plugin = CookApp::new().with(|app| {
+        let id = VersionId(*b"a plugin's UUID.");
+        app.add_migrations(
+            Migrations::custom(bevy::asset::uuid::Uuid::from_bytes(id.0), "weather plugin").entry("rain"),
+        );
+    });
+    fixture
+        .cook_with(&with_plugin, TWO_LEVELS, &CookOptions::default())
+        .unwrap();
+    let before = std::fs::read(fixture.out().join("a.pkg")).unwrap();
+    let error = fixture.cook(TWO_LEVELS).expect_err("it is refused");
+    assert!(matches!(error, CookError::NewerPackage { .. }), "{error}");
+    let error = error.to_string();
+    for part in [".pkg", "`weather plugin`", "add the plugin", "another directory"] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert_eq!(std::fs::read(fixture.out().join("a.pkg")).unwrap(), before);
+}
+
+/// Nothing else would tell: the program logs nothing, and the packages would be saved without the list.
+#[test]
+#[should_panic(expected = "the migrations of `game` have the id of those of `game`")]
+fn two_lists_of_one_owner_stop_the_cook() {
+    let app = cooker(&["initial"]).with(|app| {
+        app.add_migrations(Migrations::game().entry("of another plugin"));
+    });
+    let fixture = two_scenes();
+    let _ = fixture.cook_with(&app, TWO_LEVELS, &CookOptions::default());
+}

@@ -1,5 +1,6 @@
 //! Whole classes brought to the types of today. See [`Migrator`].
 
+use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_ecs::reflect::ReflectComponent;
@@ -10,10 +11,11 @@ use seamless_package::Schema;
 use super::{
     MigrateError, Plan,
     convert::convert_whole,
-    ops::{Op, Step, names_of, touching},
+    ops::{Op, names_of},
     parse::parse,
+    plan::PlannedStep,
     read::{Decoder, Reader},
-    value::Value,
+    value::{TypeName, Value},
 };
 use crate::{
     codec::{
@@ -29,7 +31,7 @@ pub(crate) struct Migrator {
     /// What the class was called.
     type_path: Arc<str>,
     source: Source,
-    steps: Vec<Arc<Step>>,
+    steps: Vec<PlannedStep>,
 }
 
 /// Where values come from.
@@ -54,22 +56,8 @@ impl Migrator {
         if is_current && plan.steps.is_empty() {
             return Ok(None);
         }
-        let is_plain = Encoding::from_u8(stored.encoding) == Some(Encoding::Plain);
-        let layout = is_plain.then(|| PlainLayout::of(stored)).transpose()?;
-        let text = match layout {
-            Some(_) => parts_of(&stored.description).1,
-            None => stored.description.as_str(),
-        };
-        let is_own = |tree: &SchemaTree| tree.nodes.first().is_some_and(|root| *root.path == *stored.type_path);
-        let tree = parse(text).and_then(|tree| {
-            let fits = is_own(&tree).then_some(tree);
-            fits.ok_or_else(|| "it describes another type".to_owned())
-        });
-        let tree = tree.map_err(|message| MigrateError::Schema {
-            type_path: stored.type_path.clone(),
-            message,
-        })?;
-        let steps = touching(&plan.steps, names_of(&tree));
+        let (tree, layout) = stored_tree(stored)?;
+        let steps = plan.touching(names_of(&tree), &HashSet::default());
         if is_current && steps.is_empty() {
             return Ok(None);
         }
@@ -87,16 +75,8 @@ impl Migrator {
         plan: &Plan,
         registry: &TypeRegistry,
     ) -> Option<Self> {
-        if plan.steps.is_empty() {
-            return None;
-        }
-        let info = registry.get_type_info(codec.type_id());
-        let mut names = info.map_or_else(HashSet::default, |info| names_of(&SchemaTree::of(info, registry)));
-        names.insert(stored.type_path.clone());
-        let steps = touching(&plan.steps, names);
-        // A new name alone is no reason to take values apart.
-        let is_needed = steps.iter().any(|step| !matches!(step.op, Op::RenameType { .. }));
-        is_needed.then(|| Self {
+        let steps = steps_into(stored, codec.type_id(), plan, registry);
+        (!steps.is_empty()).then(|| Self {
             type_path: stored.type_path.as_str().into(),
             source: Source::Codec(codec.clone(), stored.version),
             steps,
@@ -130,7 +110,8 @@ impl Migrator {
             Source::Codec(codec, version) => {
                 let values = codec.decode_values(*version, data, rows, context)?;
                 for (row, value) in values.into_iter().enumerate() {
-                    let value = Value::Leaf(self.type_path.clone(), value.into_partial_reflect());
+                    let name = TypeName::then(self.type_path.clone());
+                    let value = Value::Leaf(name, value.into_partial_reflect());
                     self.add_row(row, self.migrate(value)?, &mut made, context, false)?;
                 }
             }
@@ -166,8 +147,8 @@ impl Migrator {
         let mut values = vec![value];
         for step in &self.steps {
             step.run(&mut values).map_err(|message| MigrateError::Failed {
-                list: step.list.clone(),
-                entry: step.entry.clone(),
+                list: step.step.list.clone(),
+                entry: step.step.entry.clone(),
                 type_path: self.type_path.to_string(),
                 message,
             })?;
@@ -221,6 +202,68 @@ impl Migrator {
             }
         }
     }
+}
+
+/// What the stored schema says: the type with all its parts, and how rows of nothing but numbers lie.
+fn stored_tree(stored: &Schema) -> Result<(SchemaTree, Option<PlainLayout>), DecodeError> {
+    let is_plain = Encoding::from_u8(stored.encoding) == Some(Encoding::Plain);
+    let layout = is_plain.then(|| PlainLayout::of(stored)).transpose()?;
+    let text = match layout {
+        Some(_) => parts_of(&stored.description).1,
+        None => stored.description.as_str(),
+    };
+    let is_own = |tree: &SchemaTree| tree.nodes.first().is_some_and(|root| *root.path == *stored.type_path);
+    let tree = parse(text).and_then(|tree| {
+        let fits = is_own(&tree).then_some(tree);
+        fits.ok_or_else(|| "it describes another type".to_owned())
+    });
+    let tree = tree.map_err(|message| MigrateError::Schema {
+        type_path: stored.type_path.clone(),
+        message,
+    })?;
+    Ok((tree, layout))
+}
+
+/// The steps that look into values which a codec of their own reads, as the app's type `type_id`; none when a new name is all
+/// that they bring.
+fn steps_into(stored: &Schema, type_id: TypeId, plan: &Plan, registry: &TypeRegistry) -> Vec<PlannedStep> {
+    if plan.steps.is_empty() {
+        return Vec::new();
+    }
+    let info = registry.get_type_info(type_id);
+    let today = info.map_or_else(HashSet::default, |info| names_of(&SchemaTree::of(info, registry)));
+    let steps = plan.touching([stored.type_path.clone()].into_iter().collect(), &today);
+    if steps.iter().any(is_more_than_a_name) {
+        steps
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether a migration looks into values which a codec reads that has no parts to show.
+pub(crate) fn looks_into(stored: &Schema, type_id: TypeId, plan: &Plan, registry: &TypeRegistry) -> bool {
+    !steps_into(stored, type_id, plan, registry).is_empty()
+}
+
+/// Refuses migrations of a class that was declared immutable; its name may change.
+pub(crate) fn check_immutable(stored: &Schema, plan: &Plan) -> Result<(), DecodeError> {
+    if plan.steps.is_empty() {
+        return Ok(());
+    }
+    let (tree, _) = stored_tree(stored)?;
+    let steps = plan.touching(names_of(&tree), &HashSet::default());
+    match steps.iter().find(|step| is_more_than_a_name(step)) {
+        None => Ok(()),
+        Some(step) => Err(DecodeError::from(MigrateError::Immutable {
+            type_path: stored.type_path.clone(),
+            list: step.step.list.clone(),
+            entry: step.step.entry.clone(),
+        })),
+    }
+}
+
+fn is_more_than_a_name(step: &PlannedStep) -> bool {
+    !matches!(step.op(), Op::RenameType { .. })
 }
 
 /// A column in the making.

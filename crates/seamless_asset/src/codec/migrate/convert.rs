@@ -10,12 +10,13 @@ use bevy_reflect::{
     std_traits::ReflectDefault,
     structs::DynamicStruct,
     tuple::DynamicTuple,
-    tuple_struct::DynamicTupleStruct,
 };
 
 use super::{
     MigrateError,
-    value::{Fields, Items, Value, collection, map},
+    dynamic::{collection, map, tuple_struct},
+    numbered::{self, Numbered},
+    value::{Fields, Items, Value, number_of},
     widen::widen,
 };
 use crate::codec::{
@@ -78,7 +79,7 @@ fn convert(value: Value, registration: &TypeRegistration, place: &Place, context
     let is = info.type_path();
     // What a leaf is, it may become, or be taken apart for.
     let value = match value {
-        Value::Leaf(path, leaf) => {
+        Value::Leaf(name, leaf) => {
             let leaf_type = leaf.try_as_reflect().map(|leaf| leaf.as_any().type_id());
             if leaf_type == Some(registration.type_id()) {
                 return Ok(leaf);
@@ -86,8 +87,8 @@ fn convert(value: Value, registration: &TypeRegistration, place: &Place, context
             if let Some(wide) = widen(&*leaf, registration.type_id()) {
                 return Ok(wide);
             }
-            match Value::Leaf(path, leaf).open() {
-                Value::Leaf(path, _) => return Err(place.does_not_fit(&path, is)),
+            match Value::Leaf(name, leaf).open() {
+                Value::Leaf(name, _) => return Err(place.does_not_fit(name.path(), is)),
                 opened => opened,
             }
         }
@@ -121,13 +122,13 @@ fn convert(value: Value, registration: &TypeRegistration, place: &Place, context
             made(registration, map(keys.into_iter().zip(values).collect()), does_not_fit)
         }
         (Value::Fields(fields), TypeInfo::Enum(info)) if fields.variant.is_some() => {
-            if !is_option(info) && *fields.type_path != *is {
+            if !is_option(info) && fields.type_path() != is {
                 return Err(does_not_fit());
             }
             variant(fields, info, registration, place, context)
         }
         (Value::Fields(fields), TypeInfo::Struct(_) | TypeInfo::TupleStruct(_) | TypeInfo::Tuple(_))
-            if fields.variant.is_none() && (*fields.type_path == *is || matches!(info, TypeInfo::Tuple(_))) =>
+            if fields.variant.is_none() && (fields.type_path() == is || matches!(info, TypeInfo::Tuple(_))) =>
         {
             structure(fields, registration, context)
         }
@@ -223,43 +224,59 @@ impl<'a> Parts<'a> {
     /// Places cannot be left open: what comes behind a missing field is missing with it.
     fn numbered<'f>(
         &mut self,
-        fields: impl Iterator<Item = &'f UnnamedField>,
+        fields: impl ExactSizeIterator<Item = &'f UnnamedField> + Clone,
         skipped: Option<&SerializationData>,
-    ) -> Result<Vec<Box<dyn PartialReflect>>, DecodeError> {
-        let mut made = Vec::new();
+    ) -> Result<DynamicTuple, DecodeError> {
+        let is_skipped = |index| skipped.is_some_and(|skipped| skipped.is_field_skipped(index));
+        let today = fields.clone().enumerate().map(|(index, field)| Numbered {
+            type_id: field.type_id(),
+            is_skipped: is_skipped(index),
+        });
+        let today: Vec<_> = today.collect();
+        if !numbered::is_clear(&self.fields, &today, self.context.registry) {
+            return Err(DecodeError::from(MigrateError::FieldsByNumber {
+                type_path: self.place.type_path.to_owned(),
+                was: self.fields.len(),
+                is: today.len(),
+            }));
+        }
+        let mut made = DynamicTuple::default();
         for (index, field) in fields.enumerate() {
             let value = match skipped.and_then(|skipped| skipped.generate_default(index)) {
                 Some(default) => Some(default.into_partial_reflect()),
                 None => self.take(&index.to_string(), field.ty())?,
             };
             match value {
-                Some(value) if self.missing.is_empty() => made.push(value),
+                Some(value) if self.missing.is_empty() => made.insert_boxed(value),
                 Some(_) => return Err(self.place.missing(&self.missing[0].0)),
                 None => {}
             }
         }
         Ok(made)
     }
+
+    /// A struct that became a tuple, or the other way round, would be nothing but defaults.
+    fn check_kind(&self, stored: Option<&str>) -> Result<(), DecodeError> {
+        match (stored, self.missing.first()) {
+            (Some(was), Some((is, _))) if number_of(was).is_some() != number_of(is).is_some() => {
+                Err(self.place.missing(is))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A struct, tuple struct or tuple.
 fn structure(fields: Fields, registration: &TypeRegistration, context: &DecodeContext) -> Converted {
     let info = registration.type_info();
-    let stored: Vec<_> = fields.fields.iter().map(|(name, _)| name.clone()).collect();
+    let first = fields.fields.first().map(|(name, _)| name.clone());
     let mut parts = Parts::new(fields.fields, info.type_path(), context);
     let skipped = registration.data::<SerializationData>();
     let dynamic: Box<dyn PartialReflect> = match info {
         TypeInfo::Struct(info) => Box::new(parts.named(info.iter(), skipped)?),
-        TypeInfo::TupleStruct(info) => {
-            let mut made = DynamicTupleStruct::default();
-            let values = parts.numbered(info.iter(), skipped)?;
-            values.into_iter().for_each(|value| made.insert_boxed(value));
-            Box::new(made)
-        }
+        TypeInfo::TupleStruct(info) => Box::new(tuple_struct(parts.numbered(info.iter(), skipped)?)),
         TypeInfo::Tuple(info) => {
-            let mut made = DynamicTuple::default();
-            let values = parts.numbered(info.iter(), skipped)?;
-            values.into_iter().for_each(|value| made.insert_boxed(value));
+            let made = parts.numbered(info.iter(), skipped)?;
             if let Some((missing, _)) = parts.missing.first() {
                 return Err(parts.place.missing(missing));
             }
@@ -267,13 +284,7 @@ fn structure(fields: Fields, registration: &TypeRegistration, context: &DecodeCo
         }
         _ => return Err(parts.place.does_not_fit("a struct", info.type_path())),
     };
-    // A struct that became a tuple, or the other way round, would be nothing but defaults.
-    let is_tuple = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-    if let (Some(was), Some((is, _))) = (stored.first(), parts.missing.first())
-        && is_tuple(was) != is_tuple(is)
-    {
-        return Err(parts.place.missing(is));
-    }
+    parts.check_kind(first.as_deref())?;
     finish(dynamic, registration, &parts)
 }
 
@@ -338,18 +349,15 @@ fn variant(
         }));
     };
     let path = format!("{}::{name}", info.type_path());
+    let first = fields.first().map(|(name, _)| name.clone());
     // An item of an `Option` is said to be where the option is.
     let mut parts = Parts::new(fields, if is_option(info) { place.type_path } else { &path }, context);
     let made = match variant {
         VariantInfo::Unit(_) => DynamicVariant::Unit,
         VariantInfo::Struct(variant) => DynamicVariant::Struct(parts.named(variant.iter(), None)?),
-        VariantInfo::Tuple(variant) => {
-            let mut made = DynamicTuple::default();
-            let values = parts.numbered(variant.iter(), None)?;
-            values.into_iter().for_each(|value| made.insert_boxed(value));
-            DynamicVariant::Tuple(made)
-        }
+        VariantInfo::Tuple(variant) => DynamicVariant::Tuple(parts.numbered(variant.iter(), None)?),
     };
+    parts.check_kind(first.as_deref())?;
     finish(
         Box::new(DynamicEnum::new_with_index(index, name.to_string(), made)),
         registration,

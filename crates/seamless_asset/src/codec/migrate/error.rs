@@ -84,4 +84,28 @@ pub enum MigrateError {
         /// What is wrong.
         message: String,
     },
+    /// Fields that have no names, of which there were more or fewer.
+    #[error(
+        "`{type_path}` had {was} fields without names and has {is}; which of them came or went cannot be told, for a neighbour fits in the place as well: register `Migrations::drop_field` with the number of each that went, and `default_field` (behind a `rename_field` of those that moved) with that of each that came"
+    )]
+    FieldsByNumber {
+        /// The type of today.
+        type_path: String,
+        /// How many were stored.
+        was: usize,
+        /// How many there are.
+        is: usize,
+    },
+    /// A type that was declared immutable is the subject of a migration.
+    #[error(
+        "`{type_path}` was declared immutable when the package was cooked, but the migration `{entry}` of `{list}` changes it; give its new form a type of its own, or cook the package again"
+    )]
+    Immutable {
+        /// The stored type.
+        type_path: String,
+        /// Whose list.
+        list: String,
+        /// Which entry.
+        entry: String,
+    },
 }

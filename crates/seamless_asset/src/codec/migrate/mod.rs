@@ -9,18 +9,23 @@
 
 mod class;
 mod convert;
+mod dynamic;
 mod error;
+mod numbered;
 mod ops;
 mod own;
 mod parse;
 mod plan;
 mod read;
+mod run;
+mod sample;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod value;
 mod widen;
 
-pub(crate) use class::Migrator;
+pub(crate) use class::{Migrator, check_immutable, looks_into};
 pub use error::MigrateError;
 pub(in crate::codec) use ops::{Op, Step};
 pub(crate) use plan::{Fate, Plan};

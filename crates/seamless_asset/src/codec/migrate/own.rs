@@ -1,19 +1,9 @@
-//! Types that serialise themselves: whether their form is still the one that was stored. See [`same`] and [`lies_as_its_fields`].
+//! Types that serialise themselves: whether they are still the ones that were stored. See [`same`].
 
 use bevy_platform::collections::HashSet;
-use bevy_reflect::{
-    Reflect, ReflectDeserialize, ReflectSerialize, TypeRegistration, TypeRegistry, std_traits::ReflectDefault,
-};
 
-use super::{
-    Plan,
-    convert::convert_whole,
-    read::{Decoder, Reader},
-};
-use crate::codec::{
-    DecodeContext,
-    reflect::{SchemaField, SchemaShape, SchemaTree},
-};
+use super::Plan;
+use crate::codec::reflect::{SchemaField, SchemaShape, SchemaTree};
 
 /// Whether two types consist of the same parts, all the way down, when the first's are renamed as `plan` does.
 pub(super) fn same(was: (&SchemaTree, usize), is: (&SchemaTree, usize), plan: &Plan) -> bool {
@@ -83,57 +73,4 @@ fn shapes(was: &SchemaShape, is: &SchemaShape, open: &mut Vec<(usize, usize)>) -
 fn fields(was: &[SchemaField], is: &[SchemaField], open: &mut Vec<(usize, usize)>) -> bool {
     open.extend(was.iter().zip(is).map(|(was, is)| (was.1, is.1)));
     was.len() == is.len() && was.iter().zip(is).all(|(was, is)| was.0 == is.0)
-}
-
-/// How many bytes of the default value are changed to see what becomes of it.
-const MAX_TRIALS: usize = 64;
-
-/// Whether a type that serialises itself does so as if it were its fields, one after the other, as `derive(Serialize)`
-/// does where no attribute says otherwise. Then older values can be read by their stored fields.
-///
-/// It is tried: with its default value, and with that value's bytes changed one by one.
-pub(super) fn lies_as_its_fields(registration: &TypeRegistration, now: &SchemaTree, registry: &TypeRegistry) -> bool {
-    let Some(bytes) = registration
-        .data::<ReflectDefault>()
-        .and_then(|default| write(registration, &*default.default()))
-    else {
-        return false;
-    };
-    let decoder = Decoder::of_fields(now, registry);
-    let by_fields = |bytes: &[u8]| {
-        let context = DecodeContext {
-            registry,
-            entities: &[],
-            handles: &[],
-            mesh_attributes: &[],
-        };
-        let mut reader = Reader::new(&decoder, &context, bytes, 1);
-        let value = reader.next().ok().filter(|_| reader.data.is_empty())?;
-        write(registration, &*convert_whole(value, registration, &context).ok()?)
-    };
-    let agrees = |bytes: &[u8]| match read(registration, bytes) {
-        Some(own) => write(registration, &*own) == by_fields(bytes),
-        // What it does not take as its own says nothing.
-        None => true,
-    };
-    by_fields(&bytes).as_ref() == Some(&bytes)
-        && (0..bytes.len().min(MAX_TRIALS)).all(|at| {
-            let mut changed = bytes.clone();
-            changed[at] ^= 1;
-            agrees(&changed)
-        })
-}
-
-fn write(registration: &TypeRegistration, value: &dyn Reflect) -> Option<Vec<u8>> {
-    let serialize = registration.data::<ReflectSerialize>()?;
-    postcard::to_allocvec(&*serialize.get_serializable(value)).ok()
-}
-
-fn read(registration: &TypeRegistration, bytes: &[u8]) -> Option<Box<dyn Reflect>> {
-    let mut bytes = postcard::Deserializer::from_bytes(bytes);
-    let value = registration
-        .data::<ReflectDeserialize>()?
-        .deserialize(&mut bytes)
-        .ok()?;
-    bytes.finalize().ok()?.is_empty().then_some(value)
 }

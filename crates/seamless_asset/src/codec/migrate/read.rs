@@ -11,8 +11,9 @@ use serde::de::DeserializeOwned;
 
 use super::{
     MigrateError, Plan,
-    own::{lies_as_its_fields, same},
-    value::{Fields, Items, Value},
+    own::same,
+    trial::lies_as_its_fields,
+    value::{Fields, Items, TypeName, Value},
 };
 use crate::codec::{
     DecodeContext, DecodeError,
@@ -26,7 +27,7 @@ pub(super) struct Decoder {
 
 /// A stored type.
 struct Node {
-    path: Arc<str>,
+    name: TypeName,
     read: Read,
 }
 
@@ -62,8 +63,8 @@ impl Decoder {
             } else {
                 read_parts(&node.shape)
             };
-            let path = node.path.as_ref().into();
-            Node { path, read }
+            let name = TypeName::then(&*node.path);
+            Node { name, read }
         });
         Self { nodes: nodes.collect() }
     }
@@ -179,8 +180,14 @@ impl<'a, 'd> Reader<'a, 'd> {
         self.value(0, 0)
     }
 
+    /// The next value, of the type of node `at`.
+    pub fn part(&mut self, at: usize) -> Result<Value, DecodeError> {
+        self.value(at, 0)
+    }
+
     fn value(&mut self, at: usize, depth: usize) -> Result<Value, DecodeError> {
-        let Node { path, read } = &self.decoder.nodes[at];
+        let Node { name, read } = &self.decoder.nodes[at];
+        let path = name.path();
         if depth >= MAX_DEPTH {
             return Err(unreadable(path, TOO_DEEP));
         }
@@ -192,25 +199,25 @@ impl<'a, 'd> Reader<'a, 'd> {
             Read::Plain(read) => {
                 let (value, rest) = read(self.data).map_err(|error| unreadable(path, error))?;
                 self.data = rest;
-                Value::Leaf(path.clone(), value)
+                Value::Leaf(name.clone(), value)
             }
-            Read::Own(own) => self.own(path, |bytes| {
+            Read::Own(own) => self.own(name, |bytes| {
                 own.deserialize(bytes).map(<dyn Reflect>::into_partial_reflect)
             })?,
             Read::OwnWithRegistry(own) => {
                 let registry = self.context.registry;
-                self.own(path, |bytes| own.deserialize(bytes, registry))?
+                self.own(name, |bytes| own.deserialize(bytes, registry))?
             }
             Read::Handle => Value::Handle(self.take(path)?),
-            Read::Fields(parts) => self.fields(path, None, parts, depth)?,
+            Read::Fields(parts) => self.fields(name, None, parts, depth)?,
             Read::Variants(variants) => {
                 let index: u32 = self.take(path)?;
                 let variant = variants.get(index as usize);
-                let (name, parts) =
+                let (variant, parts) =
                     variant.ok_or_else(|| unreadable(path, format_args!("it has no variant {index}")))?;
-                self.fields(path, Some(name), parts, depth)?
+                self.fields(name, Some(variant), parts, depth)?
             }
-            Read::Option(at) => self.option(path, *at, depth)?,
+            Read::Option(at) => self.option(name, *at, depth)?,
             Read::Items(kind, at) => {
                 let len = self.len(path)?;
                 Value::Items(*kind, self.items(*at, len, depth)?)
@@ -225,21 +232,21 @@ impl<'a, 'd> Reader<'a, 'd> {
     }
 
     fn cannot(&self, path: &str, error: impl FnOnce(String, String) -> MigrateError) -> DecodeError {
-        let class = self.decoder.nodes.first().map_or("", |node| &node.path);
+        let class = self.decoder.nodes.first().map_or("", |node| node.name.path());
         error(class.to_owned(), path.to_owned()).into()
     }
 
     fn own(
         &mut self,
-        path: &Arc<str>,
+        name: &TypeName,
         read: impl FnOnce(
             &mut postcard::Deserializer<'d, postcard::de_flavors::Slice<'d>>,
         ) -> postcard::Result<Box<dyn PartialReflect>>,
     ) -> Result<Value, DecodeError> {
         let mut bytes = postcard::Deserializer::from_bytes(self.data);
-        let value = read(&mut bytes).map_err(|error| unreadable(path, error))?;
-        self.data = bytes.finalize().map_err(|error| unreadable(path, error))?;
-        Ok(Value::Leaf(path.clone(), value))
+        let value = read(&mut bytes).map_err(|error| unreadable(name.path(), error))?;
+        self.data = bytes.finalize().map_err(|error| unreadable(name.path(), error))?;
+        Ok(Value::Leaf(name.clone(), value))
     }
 
     fn take<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, DecodeError> {
@@ -254,7 +261,7 @@ impl<'a, 'd> Reader<'a, 'd> {
 
     fn fields(
         &mut self,
-        path: &Arc<str>,
+        name: &TypeName,
         variant: Option<&Arc<str>>,
         parts: &'a Parts,
         depth: usize,
@@ -264,21 +271,21 @@ impl<'a, 'd> Reader<'a, 'd> {
             .map(|(name, at)| Ok((name.clone(), self.value(*at, depth + 1)?)))
             .collect::<Result<_, DecodeError>>()?;
         Ok(Value::Fields(Fields {
-            type_path: path.clone(),
+            type_name: name.clone(),
             variant: variant.cloned(),
             fields,
         }))
     }
 
-    fn option(&mut self, path: &Arc<str>, at: usize, depth: usize) -> Result<Value, DecodeError> {
-        let is_some: bool = self.take(path)?;
+    fn option(&mut self, name: &TypeName, at: usize, depth: usize) -> Result<Value, DecodeError> {
+        let is_some: bool = self.take(name.path())?;
         let fields = if is_some {
             vec![("0".into(), self.value(at, depth + 1)?)]
         } else {
             Vec::new()
         };
         Ok(Value::Fields(Fields {
-            type_path: path.clone(),
+            type_name: name.clone(),
             variant: Some(if is_some { "Some" } else { "None" }.into()),
             fields,
         }))

@@ -4,21 +4,46 @@ use std::sync::Arc;
 
 use bevy_reflect::{
     FromReflect, PartialReflect, Reflect, ReflectRef, TypePath,
-    array::DynamicArray,
-    enums::{DynamicEnum, DynamicVariant, VariantType},
-    list::DynamicList,
-    map::{DynamicMap, Map},
-    set::{DynamicSet, Set},
+    enums::{DynamicEnum, DynamicVariant},
     structs::DynamicStruct,
-    tuple::DynamicTuple,
 };
 
+use super::dynamic::{collection, has_taken, map, tuple, tuple_struct};
 use crate::codec::reflect::StoredHandle;
+
+/// What the type of a value is called.
+#[derive(Clone, Default)]
+pub(super) struct TypeName {
+    path: Arc<str>,
+    is_today: bool,
+}
+
+impl TypeName {
+    /// At this point of its history: steps that rename the type change it.
+    pub fn then(path: impl Into<Arc<str>>) -> Self {
+        let (path, is_today) = (path.into(), false);
+        Self { path, is_today }
+    }
+
+    /// By the app, of whose types it is one already.
+    fn today(value: &dyn PartialReflect) -> Self {
+        let (path, is_today) = (value.reflect_type_path().into(), true);
+        Self { path, is_today }
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub fn is_today(&self) -> bool {
+        self.is_today
+    }
+}
 
 /// A value, part by part.
 pub(super) enum Value {
-    /// A value that is there as its type, with its type path as the package names it.
-    Leaf(Arc<str>, Box<dyn PartialReflect>),
+    /// A value that is there as its type.
+    Leaf(TypeName, Box<dyn PartialReflect>),
     Handle(StoredHandle),
     /// A struct, a tuple, or a variant of an enum.
     Fields(Fields),
@@ -37,15 +62,15 @@ pub(super) enum Items {
 impl Value {
     /// A value of a type that the app knows.
     pub fn leaf(value: Box<dyn PartialReflect>) -> Self {
-        Self::Leaf(value.reflect_type_path().into(), value)
+        Self::Leaf(TypeName::today(&*value), value)
     }
 
     /// Its type, or its kind where the type does not matter.
     pub fn describe(&self) -> &str {
         match self {
-            Self::Leaf(path, _) => path,
+            Self::Leaf(name, _) => name.path(),
             Self::Handle(_) => "an asset handle",
-            Self::Fields(fields) => &fields.type_path,
+            Self::Fields(fields) => fields.type_path(),
             Self::Items(Items::List, _) => "a list",
             Self::Items(Items::Array, _) => "an array",
             Self::Items(Items::Set, _) => "a set",
@@ -56,9 +81,9 @@ impl Value {
     /// Takes a leaf apart, as far as its type has parts that can be copied.
     pub fn open(self) -> Self {
         match self {
-            Self::Leaf(path, value) => match parts_of(&path, &*value) {
+            Self::Leaf(name, value) => match parts_of(&name, &*value) {
                 Some(parts) => parts,
-                None => Self::Leaf(path, value),
+                None => Self::Leaf(name, value),
             },
             other => other,
         }
@@ -85,7 +110,7 @@ impl Value {
 
     fn copy(&self) -> Option<Self> {
         Some(match self {
-            Self::Leaf(path, value) => Self::Leaf(path.clone(), copy(&**value)?),
+            Self::Leaf(name, value) => Self::Leaf(name.clone(), copy(&**value)?),
             Self::Handle(handle) => Self::Handle(*handle),
             Self::Fields(fields) => Self::Fields(fields.copy()?),
             Self::Items(kind, items) => Self::Items(*kind, items.iter().map(Self::copy).collect::<Option<_>>()?),
@@ -97,39 +122,6 @@ impl Value {
     }
 }
 
-/// A collection without its type. `None` when items of a set cannot be compared.
-pub(super) fn collection(kind: Items, items: Vec<Box<dyn PartialReflect>>) -> Option<Box<dyn PartialReflect>> {
-    Some(match kind {
-        Items::List => {
-            let mut list = DynamicList::default();
-            items.into_iter().for_each(|item| list.push_box(item));
-            Box::new(list)
-        }
-        Items::Array => Box::new(DynamicArray::new(items.into_boxed_slice())),
-        Items::Set => {
-            let mut set = DynamicSet::default();
-            for item in items {
-                set.insert_boxed(hashable(item)?);
-            }
-            Box::new(set)
-        }
-    })
-}
-
-/// A map without its type. `None` when its keys cannot be compared.
-pub(super) fn map(entries: Vec<(Box<dyn PartialReflect>, Box<dyn PartialReflect>)>) -> Option<Box<dyn PartialReflect>> {
-    let mut map = DynamicMap::default();
-    for (key, value) in entries {
-        map.insert_boxed(hashable(key)?, value);
-    }
-    Some(Box::new(map))
-}
-
-/// Bevy's dynamic maps and sets panic at other keys.
-fn hashable(key: Box<dyn PartialReflect>) -> Option<Box<dyn PartialReflect>> {
-    (key.reflect_hash().is_some() && key.reflect_partial_eq(&*key) == Some(true)).then_some(key)
-}
-
 fn copy(value: &dyn PartialReflect) -> Option<Box<dyn PartialReflect>> {
     value.reflect_clone().ok().map(<dyn Reflect>::into_partial_reflect)
 }
@@ -138,10 +130,10 @@ fn copied(value: &dyn PartialReflect) -> Option<Value> {
     Some(Value::leaf(copy(value)?))
 }
 
-fn parts_of(path: &Arc<str>, value: &dyn PartialReflect) -> Option<Value> {
+fn parts_of(name: &TypeName, value: &dyn PartialReflect) -> Option<Value> {
     let fields = |variant: Option<&str>, fields: Vec<(Arc<str>, Value)>| {
         Value::Fields(Fields {
-            type_path: path.clone(),
+            type_name: name.clone(),
             variant: variant.map(Arc::from),
             fields,
         })
@@ -185,7 +177,7 @@ fn parts_of(path: &Arc<str>, value: &dyn PartialReflect) -> Option<Value> {
 /// What was cooked has the names and types of its time. Whatever is there when all migrations have run must fit the type of today.
 #[derive(Default)]
 pub struct Fields {
-    pub(super) type_path: Arc<str>,
+    pub(super) type_name: TypeName,
     /// Of an enum.
     pub(super) variant: Option<Arc<str>>,
     pub(super) fields: Vec<(Arc<str>, Value)>,
@@ -204,7 +196,7 @@ impl Fields {
     /// The type path of the value at this point of its history; empty for a new one.
     #[must_use]
     pub fn type_path(&self) -> &str {
-        &self.type_path
+        self.type_name.path()
     }
 
     /// The variant that an enum's value is; `None` for a struct.
@@ -232,12 +224,22 @@ impl Fields {
     /// A copy of a field's value.
     ///
     /// # Errors
-    /// When there is no such field, or it is no `T`; the message says so. Handles cannot be read, only moved.
+    /// When there is no such field, or it is no `T` as it is today; the message says so. Handles cannot be read, only moved.
     pub fn get<T: FromReflect + TypePath>(&self, name: &str) -> Result<T, String> {
         let value = self.find(name).ok_or_else(|| self.lacks(name))?;
         let other = || format!("field `{name}` is {}, not `{}`", value.describe(), T::type_path());
         let dynamic = value.copy().and_then(Value::into_dynamic).ok_or_else(other)?;
-        T::from_reflect(&*dynamic).ok_or_else(other)
+        let made = T::from_reflect(&*dynamic).ok_or_else(other)?;
+        // A type with a default takes it for every field that does not fit, and does not say so.
+        if has_taken(&made, &*dynamic) {
+            Ok(made)
+        } else {
+            Err(format!(
+                "field `{name}` is a {}, which does not fit the fields that a `{}` has today; read them one by one, by `inner`",
+                value.describe(),
+                T::type_path()
+            ))
+        }
     }
 
     /// Sets a field, whether or not it was there. Numbers may be narrower than the field of today.
@@ -264,7 +266,7 @@ impl Fields {
         }
     }
 
-    /// Takes a field's value out, as it is.
+    /// Takes a field's value out, as it is. Other fields keep their numbers.
     ///
     /// # Errors
     /// When there is no such field.
@@ -279,6 +281,17 @@ impl Fields {
         match self.fields.iter_mut().find(|(known, _)| **known == *name) {
             Some((_, old)) => *old = value,
             None => self.fields.push((name.into(), value)),
+        }
+    }
+
+    /// Leaves a field out. Behind one without a name the others move up.
+    pub(super) fn drop_field(&mut self, name: &str) {
+        self.fields.retain(|(known, _)| **known != *name);
+        let Some(gone) = number_of(name) else { return };
+        for (known, _) in &mut self.fields {
+            if let Some(number) = number_of(known).filter(|number| *number > gone) {
+                *known = (number - 1).to_string().into();
+            }
         }
     }
 
@@ -298,41 +311,47 @@ impl Fields {
             .iter()
             .map(|(name, value)| Some((name.clone(), value.copy()?)));
         Some(Self {
-            type_path: self.type_path.clone(),
+            type_name: self.type_name.clone(),
             variant: self.variant.clone(),
             fields: fields.collect::<Option<_>>()?,
         })
     }
 
-    /// Whether the fields have numbers for names.
-    fn kind(&self) -> VariantType {
-        match self.fields.first() {
-            None => VariantType::Unit,
-            Some((name, _)) if name.bytes().all(|byte| byte.is_ascii_digit()) => VariantType::Tuple,
-            Some(_) => VariantType::Struct,
-        }
-    }
-
     fn into_dynamic(self) -> Option<Box<dyn PartialReflect>> {
-        let (kind, variant) = (self.kind(), self.variant);
-        let (mut named, mut numbered) = (DynamicStruct::default(), DynamicTuple::default());
-        for (name, value) in self.fields {
-            let value = value.into_dynamic()?;
-            match kind {
-                VariantType::Struct => named.insert_boxed(name.to_string(), value),
-                _ => numbered.insert_boxed(value),
-            }
-        }
-        Some(match (variant, kind) {
-            (Some(variant), VariantType::Struct) => {
-                Box::new(DynamicEnum::new(variant.to_string(), DynamicVariant::Struct(named)))
-            }
-            (Some(variant), VariantType::Tuple) => {
-                Box::new(DynamicEnum::new(variant.to_string(), DynamicVariant::Tuple(numbered)))
-            }
-            (Some(variant), VariantType::Unit) => Box::new(DynamicEnum::new(variant.to_string(), DynamicVariant::Unit)),
-            (None, VariantType::Tuple) => Box::new(numbered),
-            (None, _) => Box::new(named),
+        let Self {
+            type_name,
+            variant,
+            fields,
+        } = self;
+        let fields = fields
+            .into_iter()
+            .map(|(name, value)| Some((name, value.into_dynamic()?)));
+        let fields: Vec<_> = fields.collect::<Option<_>>()?;
+        let is_numbered = fields.first().is_some_and(|(name, _)| number_of(name).is_some());
+        let parts = match is_numbered {
+            true => DynamicVariant::Tuple(tuple(fields)?),
+            false if fields.is_empty() => DynamicVariant::Unit,
+            false => DynamicVariant::Struct(fields.into_iter().fold(
+                DynamicStruct::default(),
+                |mut named, (name, value)| {
+                    named.insert_boxed(name.to_string(), value);
+                    named
+                },
+            )),
+        };
+        Some(match (variant, parts) {
+            (Some(variant), parts) => Box::new(DynamicEnum::new(variant.to_string(), parts)),
+            (None, DynamicVariant::Tuple(parts)) if type_name.path().starts_with('(') => Box::new(parts),
+            (None, DynamicVariant::Tuple(parts)) => Box::new(tuple_struct(parts)),
+            (None, DynamicVariant::Struct(parts)) => Box::new(parts),
+            (None, DynamicVariant::Unit) => Box::new(DynamicStruct::default()),
         })
     }
+}
+
+/// The number that a field without a name has for one.
+pub(super) fn number_of(name: &str) -> Option<usize> {
+    name.parse()
+        .ok()
+        .filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -3,7 +3,7 @@
 use bevy_platform::collections::HashMap;
 use seamless_package::Schema;
 
-use super::{Leaf, PlainLayout, PlainType};
+use super::{Leaf, PlainLayout, PlainType, parts_of};
 use crate::{
     codec::DecodeError,
     spawn::{Column, plain_column},
@@ -28,13 +28,13 @@ pub(in crate::codec) struct Move {
     swapped: usize,
 }
 
-/// How rows of the schema `stored` become rows of the type; `None` when it has other fields now. An immutable type has them in
-/// the same order.
-pub(in crate::codec) fn plan_for(stored: &Schema, plain: &PlainType) -> Result<Option<Plan>, DecodeError> {
+/// How rows of the schema `stored` become rows of the type whose schema is `is`; `None` when it or a type in it has other
+/// fields now. The same numbers in another type may mean something else.
+pub(in crate::codec) fn plan_for(stored: &Schema, plain: &PlainType, is: &Schema) -> Result<Option<Plan>, DecodeError> {
     let layout = PlainLayout::of(stored)?;
-    let has_order = !stored.immutable || layout.has_order_of(plain.layout());
     let plan = plain.layout().plan(&layout, cfg!(target_endian = "big"));
-    Ok(plan.filter(|_| has_order))
+    let has_types = parts_of(&stored.description).1 == parts_of(&is.description).1;
+    Ok(plan.filter(|_| has_types))
 }
 
 impl PlainLayout {

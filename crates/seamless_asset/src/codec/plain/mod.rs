@@ -15,9 +15,7 @@ pub(super) use column::{Plan, decode_plain, plan_for};
 pub use detect::PlainType;
 pub(super) use detect::PlainTypes;
 pub use number::{Number, NumberKind};
-pub(super) use text::description;
-#[cfg(feature = "migrations")]
-pub(super) use text::parts_of;
+pub(super) use text::{description, parts_of};
 
 #[cfg(feature = "migrations")]
 use super::DecodeError;
@@ -189,12 +187,6 @@ impl PlainLayout {
             numbers.for_each(|number| number.write_postcard(&mut out));
         }
         Ok(out)
-    }
-
-    /// Whether `other` has the same leaves in the same order of declaration; their offsets may differ.
-    pub(super) fn has_order_of(&self, other: &Self) -> bool {
-        let paths = self.leaves.iter().map(|leaf| &leaf.path);
-        paths.eq(other.leaves.iter().map(|leaf| &leaf.path))
     }
 }
 

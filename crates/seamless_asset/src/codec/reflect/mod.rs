@@ -6,10 +6,10 @@ mod rows;
 mod shape;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "write")]
+mod write;
 
 use core::any::TypeId;
-#[cfg(feature = "write")]
-use core::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use bevy_asset::{ReflectHandle, UntypedHandle};
@@ -19,8 +19,6 @@ use bevy_ecs::{
     reflect::ReflectComponent,
     world::World,
 };
-#[cfg(feature = "write")]
-use bevy_reflect::serde::{ReflectSerializerProcessor, TypedReflectSerializer};
 use bevy_reflect::{
     PartialReflect, Reflect, ReflectFromReflect, TypeInfo, TypeRegistration, TypeRegistry,
     serde::{ReflectDeserializerProcessor, TypedReflectDeserializer},
@@ -33,6 +31,8 @@ pub(crate) use self::describe::first_difference;
 #[cfg(feature = "migrations")]
 pub(super) use self::describe::{SchemaField, SchemaNode, SchemaShape, SchemaTree, is_option};
 use self::rows::RowDecoder;
+#[cfg(feature = "write")]
+pub use self::write::encode_reflected;
 use super::{
     ComponentCodec, DecodeContext, DecodeError, Encoding, PlainType,
     attribute::with_promise,
@@ -106,7 +106,7 @@ impl ReflectCodec {
         if let Form::Plain(plain, plan) = &mut codec.form
             && stored.version == is.version
         {
-            *plan = plan_for(stored, plain)?.ok_or_else(|| changed(stored, &is))?;
+            *plan = plan_for(stored, plain, &is)?.ok_or_else(|| changed(stored, &is))?;
         } else {
             check_layout(stored, &is)?;
         }
@@ -390,83 +390,6 @@ fn decode_nested<'d>(
 
 fn from_reflect(registration: &TypeRegistration, value: &dyn PartialReflect) -> Option<Box<dyn Reflect>> {
     registration.data::<ReflectFromReflect>()?.from_reflect(value)
-}
-
-#[cfg(feature = "write")]
-struct HandleWriter<'a, 'b> {
-    context: RefCell<&'a mut EncodeContext<'b>>,
-    depth: Cell<usize>,
-    /// The value that comes next has been counted.
-    is_counted: Cell<bool>,
-}
-
-#[cfg(feature = "write")]
-impl ReflectSerializerProcessor for HandleWriter<'_, '_> {
-    fn try_serialize<S>(
-        &self,
-        value: &dyn PartialReflect,
-        registry: &TypeRegistry,
-        serializer: S,
-    ) -> Result<Result<S::Ok, S>, S::Error>
-    where
-        S: serde::Serializer,
-    {
-        let handle = value.try_as_reflect().and_then(|value| {
-            let reflect_handle = registry.get_type_data::<ReflectHandle>(value.as_any().type_id())?;
-            reflect_handle.downcast_handle_untyped(value.as_any())
-        });
-        let stored = match handle {
-            None if self.is_counted.take() => return Ok(Err(serializer)),
-            None => {
-                // As for reading: Bevy tells when a value begins, not when it ends.
-                let depth = self.depth.get();
-                if depth >= MAX_DEPTH {
-                    self.depth.set(usize::MAX);
-                    return Err(serde::ser::Error::custom(TOO_DEEP));
-                }
-                self.depth.set(depth + 1);
-                self.is_counted.set(true);
-                let written = TypedReflectSerializer::with_processor(value, registry, self).serialize(serializer)?;
-                self.depth.set(depth);
-                return Ok(Ok(written));
-            }
-            Some(UntypedHandle::Uuid { uuid, .. }) => StoredHandle::Uuid(uuid.into_bytes()),
-            Some(strong) => StoredHandle::Object(self.context.borrow_mut().reference(&strong)),
-        };
-        Ok(Ok(stored.serialize(serializer)?))
-    }
-}
-
-/// Appends `value`; its handles become references of the export.
-///
-/// # Errors
-/// When a type in it is not registered, or cannot be written.
-#[cfg(feature = "write")]
-pub fn encode_reflected(
-    value: &dyn Reflect,
-    context: &mut EncodeContext,
-    out: &mut Vec<u8>,
-) -> Result<(), EncodeError> {
-    let registry = context.registry;
-    let processor = HandleWriter {
-        context: RefCell::new(context),
-        depth: Cell::default(),
-        is_counted: Cell::default(),
-    };
-    let serializer = TypedReflectSerializer::with_processor(value.as_partial_reflect(), registry, &processor);
-    let bytes = postcard::to_allocvec(&serializer).map_err(|error| {
-        let is_too_deep = processor.depth.get() == usize::MAX;
-        EncodeError::Reflect {
-            type_path: value.reflect_type_path().to_owned(),
-            message: if is_too_deep {
-                TOO_DEEP.to_owned()
-            } else {
-                error.to_string()
-            },
-        }
-    })?;
-    out.extend_from_slice(&bytes);
-    Ok(())
 }
 
 #[cfg(feature = "write")]

@@ -435,3 +435,40 @@ fn a_description_tells_of_changes_in_every_part() {
         "a type that contains itself has an end"
     );
 }
+
+/// A map of the standard library has an order of its own each time; neither the bytes nor the references may.
+#[test]
+fn maps_are_written_in_the_order_of_their_keys() {
+    #[derive(Reflect, Clone, Default)]
+    struct Playlist {
+        songs: std::collections::HashMap<String, Handle<Sound>>,
+        tags: std::collections::HashSet<(u8, String)>,
+        deep: std::collections::HashMap<(u8, u8), std::collections::HashMap<u8, u8>>,
+    }
+    let mut registry = TypeRegistry::default();
+    registry.register::<Playlist>();
+    registry.register::<Handle<Sound>>();
+    registry.register_type_data::<Handle<Sound>, ReflectHandle>();
+    let mut assets = Assets::<Sound>::default();
+    let songs: Vec<(String, Handle<Sound>)> = (0..20).map(|at| (format!("song {at}"), assets.add(Sound))).collect();
+    let rows = EntityRows::default();
+    let write = || {
+        let playlist = Playlist {
+            songs: songs.iter().cloned().collect(),
+            tags: (0..20).map(|at| (at, at.to_string())).collect(),
+            deep: (0..20)
+                .map(|at| ((at, 9), (0..20).map(|inner| (inner, at)).collect()))
+                .collect(),
+        };
+        let mut context = EncodeContext::new(&registry, &rows);
+        let mut data = Vec::new();
+        encode_reflected(&playlist, &mut context, &mut data).unwrap();
+        let references = context.into_references();
+        (data, references.iter().map(UntypedHandle::id).collect::<Vec<_>>())
+    };
+    let (data, references) = write();
+    assert_eq!(references.len(), 20);
+    for _ in 0..5 {
+        assert_eq!(write(), (data.clone(), references.clone()));
+    }
+}

@@ -1,26 +1,21 @@
 //! Loads on the calling thread: the same worlds, and nobody else's work.
 
-use bevy_platform::collections::HashMap;
-
 use super::*;
 use crate::{BlockingLoads, LevelInstance, ObjectRequest};
 
 /// All of a world's levels that can be compared: each entity's object id, its values, the content of its mesh, and the object ids of
 /// those that it refers to. In the order of the ids.
-fn picture(app: &mut App) -> Vec<(u64, Transform, usize, u64, Option<u64>)> {
+fn picture(app: &mut App) -> Vec<(Option<ObjectId>, Transform, usize, Option<ObjectId>, Option<ObjectId>)> {
     let world = app.world_mut();
-    let mut instances = world.query::<&LevelInstance>();
-    let ids: HashMap<Entity, u64> = instances
-        .iter(world)
-        .flat_map(|instance| instance.objects.iter().map(|(id, entity)| (*entity, *id)))
-        .collect();
+    let instances: Vec<_> = world.query::<&LevelInstance>().iter(world).cloned().collect();
+    let id_of = |entity| instances.iter().find_map(|instance| instance.objects.object(entity));
     let mut query = world.query::<(Entity, &Transform, &Mesh3d, &Likes, &ChildOf)>();
     let meshes = world.resource::<Assets<Mesh>>();
     let rows = query.iter(world).map(|(entity, transform, mesh, likes, child_of)| {
         let vertices = meshes.get(&mesh.0).map_or(0, Mesh::count_vertices);
         // The first of each level hangs below the instance's root, which is no object.
-        let parent = ids.get(&child_of.parent()).copied();
-        (ids[&entity], *transform, vertices, ids[&likes.0], parent)
+        let parent = id_of(child_of.parent());
+        (id_of(entity), *transform, vertices, id_of(likes.0), parent)
     });
     let mut rows: Vec<_> = rows.collect();
     rows.sort_unstable_by_key(|row| row.0);

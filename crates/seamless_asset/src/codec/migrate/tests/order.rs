@@ -156,3 +156,87 @@ fn a_deprecated_property_hands_its_value_on() {
         .expect("it can be read");
     assert_eq!(read.lumens, 30.0);
 }
+
+/// A value that an entry brings in is there for the entries behind it, whether or not the type was known before.
+#[test]
+fn later_entries_see_what_earlier_ones_made() {
+    mod was {
+        use super::*;
+        #[derive(Reflect, Default)]
+        #[reflect(no_auto_register)]
+        #[type_path = "game"]
+        pub struct Unit {
+            pub rank: u8,
+        }
+    }
+    mod is {
+        use super::*;
+        #[derive(Reflect, Clone, Default, Debug, PartialEq)]
+        #[reflect(no_auto_register)]
+        #[type_path = "game"]
+        pub struct Unit {
+            pub rank: u8,
+            pub hp: Health,
+        }
+        #[derive(Reflect, Clone, Default, Debug, PartialEq)]
+        #[reflect(no_auto_register)]
+        #[type_path = "game"]
+        pub struct Health {
+            pub value: u32,
+        }
+    }
+    let health = |value| is::Health { value };
+    let tenfold = |list: Migrations| {
+        list.entry("tenfold").patch("game::Life", |hp| {
+            let value: u32 = hp.get("value")?;
+            hp.set("value", value * 10);
+            Ok(())
+        })
+    };
+    let named = |list: Migrations| list.entry("health").rename_type("game::Life", "game::Health");
+    let by_default = Migrations::game()
+        .entry("hp")
+        .default_field("game::Unit", "hp", health(10));
+    let by_patch = Migrations::game().entry("hp").patch("game::Unit", move |unit| {
+        unit.set("hp", health(10));
+        Ok(())
+    });
+    let rank = 3;
+    let expected = is::Unit { rank, hp: health(100) };
+    for list in [by_default, by_patch] {
+        let read: is::Unit = cook(&was::Unit { rank })
+            .load(&game(named(tenfold(list))))
+            .expect("it can be read");
+        assert_eq!(read, expected);
+    }
+    // Cooked between the two.
+    let after = game(named(tenfold(Migrations::game())));
+    let mut between = cook(&is::Unit { rank, hp: health(10) });
+    between.schema.description = between.schema.description.replace("game::Health", "game::Life");
+    assert_eq!(between.load::<is::Unit>(&after).expect("it can be read"), expected);
+}
+
+/// A plugin's list runs before the game's, which spoke of the type before the plugin renamed it.
+#[test]
+fn an_entry_finds_a_type_that_another_list_renamed_since() {
+    #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+    #[reflect(no_auto_register)]
+    #[type_path = "game"]
+    struct Penny {
+        value: u32,
+    }
+    let mut lists = MigrationLists::default();
+    let plugin = Migrations::custom(Uuid::from_u128(1), "plugin")
+        .entry("pennies")
+        .rename_type("game::Coin", "game::Penny");
+    let tenfold = Migrations::game().entry("tenfold").patch("game::Coin", |coin| {
+        let value: u32 = coin.get("value")?;
+        coin.set("value", value * 10);
+        Ok(())
+    });
+    for list in [plugin, tenfold] {
+        lists.add(list).expect("no mistake");
+    }
+    let read: Penny = cook(&Coin { value: 2 }).load(&all(&lists)).expect("it can be read");
+    assert_eq!(read.value, 20);
+}

@@ -1,6 +1,7 @@
 //! Types that serialise themselves.
 
 use bevy_math::{Quat, Vec2};
+use bevy_platform::collections::HashMap;
 use bevy_reflect::{ReflectDeserialize, ReflectSerialize, std_traits::ReflectDefault};
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,7 @@ use super::*;
 macro_rules! type_pair {
     ($(#[$own:meta])* { $($was:tt)* } { $($is:tt)* }) => {
         mod was {
+            #[allow(unused_imports, reason = "not every coin needs all")]
             use super::*;
             #[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
             $(#[$own])*
@@ -221,4 +223,86 @@ fn a_sealed_type_that_is_gone_is_named_unless_it_is_renamed() {
     );
     let read: renamed::Box = cook(&old).load(&plan).expect("it can be read");
     assert_eq!((read.behind, read.sealed), (5, renamed::Closed(4, "four".into())));
+}
+
+/// An item whose form is its own, though reflection sees nothing but its field.
+#[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[reflect(no_auto_register)]
+#[type_path = "game"]
+struct Price {
+    #[serde(with = "tenfold")]
+    value: u32,
+}
+
+#[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[reflect(no_auto_register)]
+#[type_path = "game"]
+enum State {
+    #[default]
+    None,
+    Few(u8),
+    Priced {
+        price: Price,
+    },
+}
+
+/// The default has none of it, so it tells nothing.
+#[test]
+fn a_form_of_its_own_is_found_wherever_it_may_be() {
+    macro_rules! refused {
+        ($field:ty, $value:expr) => {{
+            type_pair! { #[reflect(Serialize, Deserialize, Default)]
+                { pub before: u8, pub price: $field }
+                { pub before: u8, pub price: $field, pub more: u8 }
+            }
+            let old = was::Coin {
+                before: 1,
+                price: $value,
+            };
+            let error = error_of(load::<is::Coin>(&old));
+            assert!(matches!(error, MigrateError::OwnForm { .. }), "{error}");
+        }};
+    }
+    let price = || Price { value: 7 };
+    refused!(Option<Price>, Some(price()));
+    refused!(Vec<Price>, vec![price()]);
+    refused!(Vec<Option<(u8, Price)>>, vec![Some((1, price()))]);
+    refused!(HashMap<u8, Price>, [(1, price())].into_iter().collect());
+    refused!(State, State::Few(1));
+    refused!(State, State::Priced { price: price() });
+}
+
+#[derive(Reflect, Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[reflect(no_auto_register)]
+#[type_path = "game"]
+enum Tree {
+    #[default]
+    Leaf,
+    Few(u8, String),
+    Two {
+        left: Vec<Tree>,
+        turn: Option<Quat>,
+    },
+}
+
+/// The same with nothing but derives, and with a type that holds itself.
+#[test]
+fn a_plain_form_is_found_wherever_it_may_be() {
+    type_pair! { #[reflect(Serialize, Deserialize, Default)]
+        { pub tree: Tree, pub pairs: Vec<(u8, bool)>, pub gone: u8 }
+        { pub pairs: Vec<(u8, bool)>, pub tree: Tree, pub more: Option<String> }
+    }
+    let tree = Tree::Two {
+        left: vec![Tree::Leaf, Tree::Few(3, "x".into())],
+        turn: Some(Quat::IDENTITY),
+    };
+    let pairs = vec![(1, true), (2, false)];
+    let old = was::Coin {
+        tree: tree.clone(),
+        pairs: pairs.clone(),
+        gone: 9,
+    };
+    let read: is::Coin = load(&old).expect("it can be read");
+    let more = None;
+    assert_eq!(read, is::Coin { pairs, tree, more });
 }

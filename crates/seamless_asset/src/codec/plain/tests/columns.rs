@@ -4,7 +4,7 @@ use bevy_ecs::entity::{EntityMapper, MapEntities};
 use proptest::{array, collection::vec, prelude::*, test_runner::TestRunner};
 
 use super::*;
-use crate::codec::plain::column::gather;
+use crate::codec::{description_of, plain::column::gather};
 
 const PATH: &str = "game::Thing";
 
@@ -186,17 +186,34 @@ fn thing() -> Thing {
     }
 }
 
-/// The codec that reads `description`.
-fn reader<T: GetTypeRegistration>(description: &str) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
-    let (immutable, layout) = match description.strip_prefix("immutable ") {
+/// The codec that reads rows of the layout `layout` of the type that has it today.
+fn reader<T: GetTypeRegistration>(layout: &str) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
+    reader_of::<T>(layout, &tree::<T>())
+}
+
+fn tree<T: GetTypeRegistration>() -> String {
+    description_of(T::get_type_registration().type_info(), &registry::<T>())
+}
+
+/// The codec that reads rows of the layout `layout` of a type that consists of `tree`.
+fn reader_of<T: GetTypeRegistration>(layout: &str, tree: &str) -> Result<Arc<dyn ComponentCodec>, DecodeError> {
+    let (immutable, layout) = match layout.strip_prefix("immutable ") {
         Some(layout) => (true, layout),
-        None => (false, description),
+        None => (false, layout),
     };
     let stored = Schema {
         immutable,
-        ..schema(PATH, Encoding::Plain, 1, layout)
+        ..schema(PATH, Encoding::Plain, 1, &format!("{layout}\n{tree}"))
     };
     CodecRegistry::default().component_reader(&stored, &registry::<T>())
+}
+
+/// The tree with the first two fields in the other order.
+fn reordered<T: GetTypeRegistration>() -> String {
+    let tree = tree::<T>();
+    let mut lines: Vec<&str> = tree.lines().collect();
+    lines.swap(1, 2);
+    lines.join("\n") + "\n"
 }
 
 const SAME: &str = "size 24 align 4; weight f32@0; slots u16x4@4; place.x f32@12; place.y f32@16; place.z f32@20";
@@ -212,7 +229,6 @@ const OTHERS: [&str; 4] = [
 #[test]
 fn other_leaves_are_a_changed_schema() {
     assert!(reader::<Thing>(SAME).is_ok());
-    assert!(reader::<Thing>(REORDERED).is_ok());
     for description in OTHERS {
         let error = reader::<Thing>(description).err().expect(description);
         let DecodeError::SchemaChanged { type_path, was, is } = error else {
@@ -228,7 +244,21 @@ fn other_leaves_are_a_changed_schema() {
     let error = CodecRegistry::default()
         .component_reader(&old, &registry::<Thing>())
         .err();
-    assert!(matches!(error, Some(DecodeError::SchemaChanged { .. })));
+    assert!(matches!(error, Some(DecodeError::NewerVersion { was: 2, is: 1, .. })));
+}
+
+/// The same numbers under the same names, in another type or in another order of declaration.
+#[test]
+fn other_types_inside_are_a_changed_schema() {
+    let tree = tree::<Thing>();
+    let meant = tree.replace("glam::Vec3", "game::Place");
+    assert_ne!(meant, tree);
+    for (layout, tree) in [(SAME, meant), (REORDERED, reordered::<Thing>()), (SAME, String::new())] {
+        let error = reader_of::<Thing>(layout, &tree).err();
+        assert!(matches!(error, Some(DecodeError::SchemaChanged { .. })), "{tree}");
+        let error = reader_of::<Thing>(&format!("immutable {layout}"), &tree).err();
+        assert!(matches!(error, Some(DecodeError::ImmutableChanged { .. })), "{tree}");
+    }
 }
 
 #[test]
@@ -263,8 +293,9 @@ fn an_immutable_type_is_refused_when_it_changed() {
         );
         assert!(text.contains("declared immutable"), "{text}");
     };
+    let tree = reordered::<finished::Thing>();
     refused(
-        reader::<finished::Thing>(&format!("immutable {REORDERED}")).err(),
+        reader_of::<finished::Thing>(&format!("immutable {REORDERED}"), &tree).err(),
         REORDERED,
     );
     for other in OTHERS {

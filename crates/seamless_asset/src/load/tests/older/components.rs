@@ -263,13 +263,11 @@ impl Record for Points {
         Ok(Self { value: cursor.u32()? })
     }
 
-    fn read_version(version: u32, cursor: &mut Cursor) -> Result<Self, DecodeError> {
-        match version {
-            1 => Ok(Self {
-                value: cursor.u8()?.into(),
-            }),
-            _ => Err(DecodeError::version("game::Points", version, Self::VERSION)),
-        }
+    /// Of any other version, for it is asked for older ones only.
+    fn read_version(_: u32, cursor: &mut Cursor) -> Result<Self, DecodeError> {
+        Ok(Self {
+            value: cursor.u8()?.into(),
+        })
     }
 }
 
@@ -292,8 +290,72 @@ fn a_record_reads_its_older_version() {
     come(&mut app, "one.pkg", &[]);
     let expected = [1, 2, 3].map(|value| Points { value });
     assert_eq!(all::<Points>(&mut app), expected);
-    let (_, error) = refusal(&mut app, "three.pkg");
-    assert!(error.contains("was: version 3; is: version 2"), "{error}");
+    let (kind, error) = refusal(&mut app, "three.pkg");
+    assert!(
+        matches!(&kind, LoadErrorKind::Decode(DecodeError::NewerVersion { type_path, was: 3, is: 2 }) if type_path == "game::Points"),
+        "{error}"
+    );
+    assert!(error.contains("run a newer build"), "{error}");
+    // Nor do migrations look into it.
+    app.add_migrations(Migrations::game().entry("look").patch("game::Points", |_| Ok(())));
+    put(&dir, "four.pkg", level(&app, "four.pkg", 3, &[points(4, &[1, 2, 3])]));
+    let (kind, error) = refusal(&mut app, "four.pkg");
+    assert!(
+        matches!(kind, LoadErrorKind::Decode(DecodeError::NewerVersion { was: 4, .. })),
+        "{error}"
+    );
+}
+
+/// What a record holds is of a type that was renamed: the older entry speaks of it by its older name.
+#[test]
+fn a_record_is_patched_under_the_former_name_of_its_part() {
+    #[derive(Reflect, Clone, Debug, PartialEq, PartialOrd)]
+    #[reflect(no_auto_register)]
+    #[type_path = "game"]
+    struct Inner {
+        value: u8,
+    }
+    #[derive(Component, Reflect, Clone, Debug, PartialEq, PartialOrd)]
+    #[reflect(Component)]
+    #[reflect(no_auto_register)]
+    #[type_path = "game"]
+    struct Outer {
+        inner: Inner,
+    }
+    impl Record for Outer {
+        const VERSION: u32 = 1;
+        fn write(&self, out: &mut Vec<u8>) {
+            out.push(self.inner.value);
+        }
+        fn read(cursor: &mut Cursor) -> Result<Self, DecodeError> {
+            let value = cursor.u8()?;
+            Ok(Self { inner: Inner { value } })
+        }
+    }
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.add_record::<Outer>().register_type::<Outer>();
+    app.add_migrations(
+        Migrations::game()
+            .entry("tenfold")
+            .patch("game::OldInner", |inner| {
+                assert_eq!(inner.type_path(), "game::OldInner");
+                let value: u8 = inner.get("value")?;
+                inner.set("value", value * 10);
+                Ok(())
+            })
+            .entry("inner")
+            .rename_type("game::OldInner", "game::Inner"),
+    );
+    let stored = OldColumn {
+        schema: schema("game::Outer", Encoding::Record, 1, "record"),
+        data: vec![1, 2],
+        references: vec![],
+    };
+    put(&dir, "a.pkg", level(&app, "a.pkg", 2, &[stored]));
+    come(&mut app, "a.pkg", &[]);
+    let values: Vec<u8> = all::<Outer>(&mut app).iter().map(|outer| outer.inner.value).collect();
+    assert_eq!(values, [10, 20]);
 }
 
 #[test]
@@ -423,4 +485,53 @@ fn handle_columns_follow_names_and_are_not_looked_into() {
         "{error}"
     );
     assert!(error.contains("decode_values"), "{error}");
+}
+
+mod finished {
+    use super::*;
+
+    #[derive(Component, Reflect, Clone, Debug, PartialEq, PartialOrd)]
+    #[reflect(Component, @crate::codec::Immutable)]
+    #[reflect(no_auto_register)]
+    #[type_path = "game"]
+    pub struct Goal(pub u32);
+
+    #[derive(Component, Reflect, Clone, Debug, PartialEq, PartialOrd)]
+    #[reflect(Component, @crate::codec::Immutable)]
+    #[reflect(no_auto_register)]
+    #[type_path = "game"]
+    pub struct Target(pub u32);
+}
+
+/// An immutable component may get another name, and go; it is not changed.
+#[test]
+fn an_immutable_component_is_renamed_and_not_migrated() {
+    let renamed = || {
+        Migrations::game()
+            .entry("targets")
+            .rename_type("game::Goal", "game::Target")
+            .entry("more")
+    };
+    let come_with = |list: Migrations, is_refused: bool| {
+        let dir = Dir::default();
+        let mut app = app(&dir);
+        app.register_type::<finished::Target>().add_migrations(list);
+        let (_, rows) = rows(2);
+        let goals = column(&[finished::Goal(1), finished::Goal(2)], &rows);
+        put(&dir, "a.pkg", level(&app, "a.pkg", 2, &[goals]));
+        if is_refused {
+            let (kind, error) = refusal(&mut app, "a.pkg");
+            assert!(
+                matches!(&kind, LoadErrorKind::Decode(DecodeError::Migrate(MigrateError::Immutable { entry, .. })) if entry == "more"),
+                "{error}"
+            );
+        } else {
+            come(&mut app, "a.pkg", &[]);
+        }
+        all::<finished::Target>(&mut app)
+    };
+    assert_eq!(come_with(renamed(), false), [finished::Target(1), finished::Target(2)]);
+    assert_eq!(come_with(renamed().drop_type("game::Target"), false), []);
+    assert_eq!(come_with(renamed().patch("game::Target", |_| Ok(())), true), []);
+    assert_eq!(come_with(renamed().split("game::Target", |_| Ok(vec![])), true), []);
 }

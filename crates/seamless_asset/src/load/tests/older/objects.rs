@@ -205,13 +205,11 @@ impl AssetCodec for Paged {
     }
 
     fn decode_version(version: u32, data: &[u8], _: Vec<Vec<u8>>, _: &DecodeContext) -> Result<is::Page, DecodeError> {
-        match version {
-            1 => Ok(is::Page {
-                size: data.len() as u16,
-                title: "of version 1".into(),
-            }),
-            _ => Err(DecodeError::version("game::Page", version, Self::VERSION)),
-        }
+        // It is asked for older ones only.
+        Ok(is::Page {
+            size: data.len() as u16,
+            title: format!("of version {version}"),
+        })
     }
 }
 
@@ -238,7 +236,10 @@ fn an_asset_codec_reads_its_older_version() {
     let LoadErrorKind::Dependency { message, .. } = error_of(&mut app, id) else {
         panic!("the other package is at fault");
     };
-    assert!(message.contains("was: version 3; is: version 2"), "{message}");
+    assert!(
+        message.contains("in version 3") && message.contains("newer build"),
+        "{message}"
+    );
 }
 
 /// A codec with one version, that reads no other.
@@ -271,18 +272,110 @@ fn a_codec_without_older_versions_names_both() {
         error.contains("`game::Page`") && error.contains("was: version 1; is: version 2"),
         "{error}"
     );
-    let error = Likes::read_version(7, &mut Cursor::new(&[])).unwrap_err().to_string();
+    let error = Likes::read_version(0, &mut Cursor::new(&[])).unwrap_err().to_string();
     assert!(
-        error.contains(Likes::type_path()) && error.contains("was: version 7; is: version 1"),
+        error.contains(Likes::type_path()) && error.contains("was: version 0; is: version 1"),
         "{error}"
     );
     let codec = crate::codec::RelationshipCodec::<ChildOf>::default();
     let error = codec
-        .decode_version(9, &[], 0, &context)
+        .decode_version(0, &[], 0, &context)
         .map(drop)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("was: version 9; is: version 1"), "{error}");
+    assert!(error.contains("was: version 0; is: version 1"), "{error}");
+}
+
+/// Neither an older version of a codec nor the layout of one that does not reflect has parts that a migration could change.
+#[test]
+fn a_migration_of_what_a_codec_hides_is_refused() {
+    fn failure<C: AssetCodec<Asset = is::Page>>(version: u32, list: Migrations) -> String {
+        let dir = Dir::default();
+        let mut app = app_with(&dir, |app| {
+            app.init_asset::<is::Page>().add_asset_codec::<C>();
+            app.register_type::<is::Page>();
+            app.add_migrations(list);
+        });
+        put(&dir, "s.pkg", sheet("s.pkg", version));
+        put(&dir, "a.pkg", showing(&app, "a.pkg", "s.pkg"));
+        let id = load(&mut app, "a.pkg", &["s.pkg"]);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
+        error_of(&mut app, id).to_string()
+    }
+    let inside = || {
+        let list = Migrations::game()
+            .entry("pages")
+            .rename_type("game::Sheet", "game::Page");
+        list.entry("larger").patch("u16", |_| Ok(()))
+    };
+    for error in [
+        failure::<Fixed>(2, pages()),
+        failure::<Fixed>(1, pages()),
+        failure::<Paged>(1, pages()),
+        failure::<Paged>(1, inside()),
+    ] {
+        for part in [
+            "`game::Page`",
+            "migrations cannot look into",
+            "AssetCodec::decode_version",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}
+
+/// The promise, made later, changes nothing for what was cooked before; what was cooked under it is not changed.
+#[test]
+fn an_immutable_resource_is_patched_only_if_it_was_none() {
+    mod promised {
+        use super::*;
+        #[derive(Resource, Reflect, Debug, PartialEq)]
+        #[reflect(Resource, @crate::codec::Immutable)]
+        #[reflect(no_auto_register)]
+        #[type_path = "game"]
+        pub struct Weather {
+            pub gone: u8,
+            pub rain: u8,
+        }
+    }
+    let wet = || {
+        Migrations::game().entry("wet").patch("game::Weather", |weather| {
+            weather.set("rain", 100_u8);
+            Ok(())
+        })
+    };
+    let resource = |name: &str, app: &App, immutable: bool| {
+        let (types, data) = encoded(&was::Weather { gone: 1, rain: 70 });
+        let mut writer = old_package(name);
+        let schema = Schema {
+            immutable,
+            ..resource_schema(<was::Weather as Typed>::type_info(), &types)
+        };
+        let class = writer.class(&schema).unwrap();
+        writer.export(new_export("game::Weather", class, data, vec![])).unwrap();
+        level_in(&mut writer, app, name, 1, &[]);
+        writer.finish().unwrap()
+    };
+    let dir = Dir::default();
+    let mut quiet = app(&dir);
+    quiet.register_type::<promised::Weather>();
+    put(&dir, "promised.pkg", resource("promised.pkg", &quiet, true));
+    put(&dir, "before.pkg", resource("before.pkg", &quiet, false));
+    come(&mut quiet, "promised.pkg", &[]);
+    assert_eq!(quiet.world().resource::<promised::Weather>().rain, 70);
+
+    let mut app = app(&dir);
+    app.register_type::<promised::Weather>().add_migrations(wet());
+    come(&mut app, "before.pkg", &[]);
+    assert_eq!(app.world().resource::<promised::Weather>().rain, 100);
+
+    let id = load(&mut app, "promised.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
+    let kind = error_of(&mut app, id);
+    assert!(
+        matches!(&kind, LoadErrorKind::Decode(DecodeError::Migrate(MigrateError::Immutable { entry, .. })) if entry == "wet"),
+        "{kind}"
+    );
 }
 
 /// A layout in the words of a codec, which says nothing of types.
