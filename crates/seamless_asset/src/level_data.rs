@@ -9,6 +9,7 @@
 //! per column:  u32 class (export index)   u8 role   u32 bytes   …the codec's column
 //! ```
 
+use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
@@ -125,13 +126,25 @@ impl<'a> GroupTable<'a> {
     }
 }
 
+/// Rows of a level that have one set of components; a few dozen bytes for a whole run of entities, kept as long as the instance is
+/// live, so that a reload knows which components are the level's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// How many rows.
+    pub rows: u32,
+    /// Their components.
+    pub types: Vec<TypeId>,
+}
+
 /// A level that is decoded, with its final entity ids.
 #[derive(Default)]
 pub struct DecodedLevel {
     /// What to spawn.
     pub groups: Vec<Group>,
     /// All entities, by row.
-    pub entities: Vec<Entity>,
+    pub entities: Arc<[Entity]>,
+    /// The components of the rows, in the same order.
+    pub runs: Arc<[Run]>,
     /// Entities with children.
     pub parents: Vec<Entity>,
     /// Entities without a parent inside the level, in order; they become children of the instance's root.

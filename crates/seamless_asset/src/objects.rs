@@ -2,7 +2,7 @@
 
 use core::{
     any::TypeId,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -38,39 +38,39 @@ impl Entry {
     }
 }
 
-/// Whether a handle's value is in `Assets`. Shared by the map and by the loads that may provide the value, so that the main
-/// thread never waits for the map's lock, whose holder may have been put to sleep.
+/// Whether a handle's value is in `Assets`, and which version of the object it is. Shared by the map and by the loads that may
+/// provide the value, so that the main thread never waits for the map's lock, whose holder may have been put to sleep.
 #[derive(Clone, Default)]
-pub(crate) struct Slot(Arc<AtomicBool>);
+pub(crate) struct Slot(Arc<SlotState>);
+
+#[derive(Default)]
+struct SlotState {
+    is_live: AtomicBool,
+    fingerprint: AtomicU64,
+}
 
 impl Slot {
-    /// Whether the value is still to be provided; if so, the caller does it now.
-    pub fn provide(&self) -> bool {
-        !self.0.swap(true, Ordering::AcqRel)
+    /// Whether the value is still to be provided; if so, the caller does it now, with the one of this fingerprint.
+    pub fn provide(&self, fingerprint: u64) -> bool {
+        let is_first = !self.0.is_live.swap(true, Ordering::AcqRel);
+        if is_first {
+            self.replace(fingerprint);
+        }
+        is_first
+    }
+
+    /// The caller puts a value of this fingerprint over the one that is there.
+    pub fn replace(&self, fingerprint: u64) {
+        self.0.fingerprint.store(fingerprint, Ordering::Relaxed);
     }
 
     pub fn is_live(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-/// A handle, and what its value needs.
-pub struct Claim {
-    /// The object's handle.
-    pub handle: UntypedHandle,
-    /// There when nobody else has provided the value yet.
-    slot: Option<Slot>,
-}
-
-impl Claim {
-    /// Whether the caller has to provide the value.
-    #[must_use]
-    pub fn is_missing(&self) -> bool {
-        self.slot.is_some()
+        self.0.is_live.load(Ordering::Acquire)
     }
 
-    pub(crate) fn into_parts(self) -> (UntypedHandle, Option<Slot>) {
-        (self.handle, self.slot)
+    /// Whether its value is known to be of this fingerprint, which is 0 where nothing is known.
+    pub fn has(&self, fingerprint: u64) -> bool {
+        fingerprint != 0 && self.0.fingerprint.load(Ordering::Relaxed) == fingerprint
     }
 }
 
@@ -86,19 +86,10 @@ impl LiveObjects {
         self.with_entry(id, type_id, |handle, _| handle)
     }
 
-    /// As [`acquire`](Self::acquire), with what tells whether the value is there.
+    /// As [`acquire`](Self::acquire), with what tells whether the value is there. Two loads that race may both find that it is not
+    /// and decode it; the first to insert it wins.
     pub(crate) fn acquire_slot(&self, id: ObjectId, type_id: TypeId) -> Option<(UntypedHandle, Slot)> {
         self.with_entry(id, type_id, |handle, slot| (handle, slot.clone()))
-    }
-
-    /// The handle of an object that the caller has the bytes of. Two loads that race may both be asked to provide the
-    /// value; the first to insert it wins.
-    #[must_use]
-    pub fn claim(&self, id: ObjectId, type_id: TypeId) -> Option<Claim> {
-        self.with_entry(id, type_id, |handle, slot| {
-            let slot = (!slot.is_live()).then(|| slot.clone());
-            Claim { handle, slot }
-        })
     }
 
     /// The handle of an object that is live, if it is.

@@ -43,7 +43,7 @@ impl Reach {
             end: 0,
         };
         match wanted {
-            Wanted::Level { .. } | Wanted::Assets => reach.everything(package, role),
+            Wanted::Level { .. } | Wanted::Assets | Wanted::Reload(_) => reach.everything(package, role),
             Wanted::Objects(names) => {
                 for name in names {
                     let index = object(package, name).ok_or_else(|| name.clone())?;

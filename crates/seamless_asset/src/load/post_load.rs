@@ -29,6 +29,8 @@ const MAX_CREATED: usize = 1 << 16;
 pub struct PostLoad<'a> {
     services: &'a LoadServices,
     linker: &'a Linker,
+    /// Whether objects that are live are created anew.
+    is_reload: bool,
     /// Values of created objects that nobody had provided.
     created: Vec<LoadedAsset>,
     outcome: Requested,
@@ -44,10 +46,11 @@ pub(super) struct Requested {
 }
 
 impl<'a> PostLoad<'a> {
-    pub(super) fn new(services: &'a LoadServices, linker: &'a Linker) -> Self {
+    pub(super) fn new(services: &'a LoadServices, linker: &'a Linker, is_reload: bool) -> Self {
         Self {
             services,
             linker,
+            is_reload,
             created: Vec::new(),
             outcome: Requested::default(),
         }
@@ -60,7 +63,8 @@ impl<'a> PostLoad<'a> {
     }
 
     /// Makes an object of this package that is not in its file: identity and sharing are those of an export called `name`. If an
-    /// object of that identity is live, its handle is returned and `value` is dropped. It lives as long as the package is in use.
+    /// object of that identity is live, its handle is returned and `value` is dropped, or takes its place when the package is
+    /// reloaded. It lives as long as the package is in use.
     ///
     /// # Errors
     /// When the package has an export of that name, when the app has no codec for the type, or when there are too many.
@@ -76,10 +80,12 @@ impl<'a> PostLoad<'a> {
         if self.outcome.handles.len() >= MAX_CREATED {
             return Err(format!("more than {MAX_CREATED} objects were created; create fewer"));
         }
-        let claim = self.services.objects.claim(id, TypeId::of::<A>());
-        let (handle, slot) = claim.ok_or_else(no_codec::<A>)?.into_parts();
-        if let Some(slot) = slot {
+        let acquired = self.services.objects.acquire_slot(id, TypeId::of::<A>());
+        let (handle, slot) = acquired.ok_or_else(no_codec::<A>)?;
+        if !slot.is_live() || self.is_reload {
             self.created.push(LoadedAsset {
+                replaces: slot.is_live(),
+                fingerprint: 0,
                 slot,
                 asset: handle.id(),
                 name: name.to_owned(),

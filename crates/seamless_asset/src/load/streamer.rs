@@ -10,9 +10,10 @@ use super::{
     InstanceId, InstanceRequest, LoadState,
     bulk::{BulkLoad, BulkRequest},
     objects::{ObjectLoad, ObjectRequest, Outcome},
+    reload::{ReloadLoad, ReloadReport, ReloadRequest},
 };
 
-/// The queue of level instances, objects and bulk payloads. Every call returns at once; the pipeline acts on it in
+/// The queue of level instances, objects, bulk payloads and reloads. Every call returns at once; the pipeline acts on it in
 /// [`StreamingSystems::Reveal`](crate::StreamingSystems) of the same frame.
 #[derive(Resource, Default)]
 pub struct Streamer {
@@ -25,6 +26,7 @@ pub(super) enum Command {
     Load(InstanceId, Box<InstanceRequest>),
     Objects(u64, ObjectRequest, Weak<Outcome<Vec<UntypedHandle>>>),
     Bulk(u64, BulkRequest, Weak<Outcome<Vec<u8>>>),
+    Reload(InstanceId, ReloadRequest, Weak<Outcome<ReloadReport>>),
     Priority(InstanceId, f32),
     Unload(InstanceId),
     Expect(usize),
@@ -59,6 +61,15 @@ impl Streamer {
         let command = Command::Bulk(id, request, Arc::downgrade(&outcome));
         self.commands.push(command);
         BulkLoad(outcome)
+    }
+
+    /// Asks that what is live of a package becomes what is in its file now; see [`ReloadRequest`]. It is refused while the package
+    /// is loaded or reloaded; a load that comes while the reload is under way waits for its end.
+    pub fn reload(&mut self, request: ReloadRequest) -> ReloadLoad {
+        let (id, outcome) = self.next_outcome();
+        let command = Command::Reload(InstanceId(id), request, Arc::downgrade(&outcome));
+        self.commands.push(command);
+        ReloadLoad(outcome)
     }
 
     pub(super) fn next_outcome<T: Default>(&mut self) -> (u64, Arc<Outcome<T>>) {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bevy_asset::{AssetPath, AssetServer};
 use bevy_ecs::reflect::AppTypeRegistry;
 use bevy_mesh::MeshVertexAttribute;
-use seamless_package::{Limits, Role};
+use seamless_package::{Limits, Package, Role};
 
 use super::{
     LoadState, PostLoads, Progress, Verify,
     closure::{Reach, on_demand},
-    link::{LoadedPackage, decode},
+    link::{LoadedPackage, Reloading, decode},
     open::open,
     verify::verify,
 };
@@ -47,7 +47,7 @@ pub(super) struct Job {
 }
 
 /// What of a package is loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Wanted {
     /// Its level, for a new instance. The assets too (the first load of a package), or only their handles.
     Level { assets: bool },
@@ -55,6 +55,24 @@ pub(super) enum Wanted {
     Assets,
     /// These objects, by name, and what they refer to.
     Objects(Vec<Arc<str>>),
+    /// What is live of it, once more.
+    Reload(Arc<Reloading>),
+}
+
+impl Wanted {
+    /// What that is, among what is live now.
+    fn now(&self, services: &LoadServices, package: &Package) -> Self {
+        match self {
+            Self::Reload(reloading) if reloading.is_used => Self::Assets,
+            Self::Reload(_) => {
+                let exports = package.exports().iter();
+                let live = exports.filter(|export| services.objects.get(export.object_id).is_some());
+                let names = live.filter_map(|export| package.name_of(export.name));
+                Self::Objects(names.map(Into::into).collect())
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 /// How a task can end without a package.
@@ -89,7 +107,8 @@ pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut R
     job.progress.check()?;
     let package = opened.linker.package();
     let on_demand = on_demand(&opened.linker, &services.codecs);
-    let reach = Reach::of(package, &job.wanted, services.role, &on_demand);
+    let wanted = job.wanted.now(services, package);
+    let reach = Reach::of(package, &wanted, services.role, &on_demand);
     let no_such = |object: Arc<str>| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject);
     let reach = reach.map_err(no_such)?;
     let sources = match job.verify {

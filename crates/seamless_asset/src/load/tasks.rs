@@ -31,6 +31,8 @@ pub(super) enum JobOwner {
     Objects(u64),
     /// A request for a bulk payload.
     Bulk(u64),
+    /// A reload.
+    Reload(InstanceId),
 }
 
 /// What a task does.

@@ -1,0 +1,167 @@
+//! Assets get new values under their handles.
+
+use bevy_asset::{AssetEvent, AssetId};
+
+use super::*;
+use crate::{ObjectRequest, load::tests::objects};
+
+fn kitchen() -> Content {
+    let mut content = Content::labelled(2);
+    content.titles = vec!["soup".into(), "salad".into()];
+    content.thing(0).serves = Some(0);
+    content.thing(1).serves = Some(1);
+    content
+}
+
+fn dish(app: &App, root: Entity, number: u8) -> AssetId<Recipe> {
+    app.world().get::<Serves>(thing(app, root, number)).unwrap().0.id()
+}
+
+fn title(app: &App, id: AssetId<Recipe>) -> String {
+    app.world().resource::<Assets<Recipe>>().get(id).unwrap().title.clone()
+}
+
+fn modified(app: &mut App) -> Vec<AssetId<Recipe>> {
+    let events = app.world_mut().resource_mut::<Messages<AssetEvent<Recipe>>>().drain();
+    let modified = events.filter_map(|event| match event {
+        AssetEvent::Modified { id } => Some(id),
+        _ => None,
+    });
+    modified.collect()
+}
+
+#[test]
+fn what_differs_is_replaced_and_what_is_new_is_added() {
+    let dir = Dir::default();
+    let mut content = kitchen();
+    let (mut app, _, root) = live(&dir, &content);
+    let [soup, salad] = [0, 1].map(|number| dish(&app, root, number));
+    app.update();
+    modified(&mut app);
+    content.titles = vec!["soup".into(), "salad with cheese".into(), "cake".into()];
+    content.thing(5).serves = Some(2);
+    let report = reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    assert_eq!((report.assets_replaced, report.assets_added), (1, 1));
+    assert_eq!(report.components_written, 0, "handles are the same");
+    app.update();
+    assert_eq!(modified(&mut app), [salad]);
+    assert_eq!(
+        (title(&app, soup), title(&app, salad)),
+        ("soup".into(), "salad with cheese".into())
+    );
+    assert_eq!(title(&app, dish(&app, root, 5)), "cake");
+    // One that nobody serves any more goes.
+    content.titles.pop();
+    content.things.remove(&5);
+    reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    run_until(&mut app, |world| world.resource::<Assets<Recipe>>().len() == 2);
+}
+
+fn edit(app: &mut App, id: AssetId<Recipe>) {
+    let mut recipes = app.world_mut().resource_mut::<Assets<Recipe>>();
+    recipes.get_mut(id).unwrap().title = "of the game".into();
+    app.update();
+    app.update();
+}
+
+#[test]
+fn what_was_changed_follows_the_policy() {
+    let dir = Dir::default();
+    let mut content = kitchen();
+    let (mut app, _, root) = live(&dir, &content);
+    let [soup, salad] = [0, 1].map(|number| dish(&app, root, number));
+    edit(&mut app, soup);
+    content.titles[1] = "salad with cheese".into();
+    put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+    let refused = start(&mut app, ReloadPolicy::Refuse);
+    end(&mut app, &refused);
+    let LoadErrorKind::Edited { first, count } = super::error(&refused) else {
+        panic!("{refused:?}")
+    };
+    assert_eq!((first, count), (vec!["`dish0`".to_owned()], 1));
+    assert_eq!(title(&app, salad), "salad");
+    let report = reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    assert_eq!((report.assets_replaced, report.edits_kept), (1, 1));
+    assert_eq!(
+        (title(&app, soup), title(&app, salad)),
+        ("of the game".into(), "salad with cheese".into())
+    );
+    // Though the file has not changed; and what the reload replaced itself is nobody's change.
+    let report = reload(&mut app, &dir, &content, ReloadPolicy::Overwrite);
+    assert_eq!((report.assets_replaced, report.edits_overwritten), (1, 1));
+    assert_eq!(title(&app, soup), "soup");
+    app.update();
+    let report = reload(&mut app, &dir, &content, ReloadPolicy::Refuse);
+    assert_eq!(report.assets_replaced, 0);
+}
+
+/// It comes while the new file is read.
+#[test]
+fn a_change_during_the_reload_is_a_change() {
+    let dir = Dir::default();
+    let content = kitchen();
+    let (mut app, _, root) = live(&dir, &content);
+    let soup = dish(&app, root, 0);
+    let reload = start(&mut app, ReloadPolicy::Overwrite);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 1;
+    app.update();
+    edit(&mut app, soup);
+    end(&mut app, &reload);
+    app.update();
+    // It came before the reload changed anything, or after.
+    let overwritten = reload.result().unwrap().unwrap().edits_overwritten;
+    let expected = if overwritten == 1 { "soup" } else { "of the game" };
+    assert_eq!(title(&app, soup), expected);
+}
+
+/// No level uses the package: what is live of it is replaced, and nothing else is loaded.
+#[test]
+fn objects_that_were_loaded_alone() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    let dinner: [(&str, &[&str]); 2] = [("soup", &[]), ("salad", &[])];
+    put(&dir, "a.pkg", objects::recipes(&app, "a.pkg", &dinner));
+    let soup = objects::ask(&mut app, ObjectRequest::new(["a.pkg#soup"]));
+    objects::finish(&mut app, &soup);
+    let supper: [(&str, &[&str]); 3] = [("bread", &[]), ("soup", &["bread"]), ("salad", &[])];
+    put(&dir, "a.pkg", objects::recipes(&app, "a.pkg", &supper));
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    end(&mut app, &reload);
+    let report = reload.result().unwrap().unwrap();
+    assert_eq!((report.assets_replaced, report.assets_added), (1, 1));
+    assert_eq!(objects::titles(&app), ["bread", "soup"]);
+    drop((soup, reload));
+    run_until(&mut app, |world| world.resource::<Assets<Recipe>>().is_empty());
+    let again = start(&mut app, ReloadPolicy::KeepEdits);
+    end(&mut app, &again);
+    assert!(matches!(super::error(&again), LoadErrorKind::NotLoaded));
+}
+
+/// Values that a post-load makes are made anew.
+#[test]
+fn created_objects_are_replaced() {
+    let dir = Dir::default();
+    let mut content = kitchen();
+    let mut app = app_with(&dir, |app| {
+        game(app);
+        app.add_component_post_load(|labels: &mut [Label], context| {
+            let title = labels.iter().map(|label| label.0.as_str()).collect::<String>();
+            let made = context.create("made", Recipe { title, before: vec![] })?;
+            context.create(
+                "again",
+                Recipe {
+                    title: "again".into(),
+                    before: vec![made],
+                },
+            )?;
+            Ok(())
+        });
+    });
+    put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+    let id = load(&mut app, "a.pkg", &[]);
+    revealed(&mut app, id);
+    assert_eq!(objects::titles(&app), ["01", "again", "salad", "soup"]);
+    content.thing(1).label = Some("!".into());
+    reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    assert_eq!(objects::titles(&app), ["0!", "again", "salad", "soup"]);
+}
