@@ -2,7 +2,10 @@
 
 use bevy_app::{App, Last};
 use bevy_asset::{Asset, AssetEvent, UntypedAssetId};
-use bevy_ecs::{message::MessageReader, prelude::*};
+use bevy_ecs::{
+    message::{MessageReader, Messages},
+    prelude::*,
+};
 use bevy_platform::collections::HashSet;
 
 /// The assets that were changed since they were inserted. As many as are live, at most.
@@ -41,7 +44,7 @@ impl AssetEdits {
 /// From now on, changes to assets of type `A` are noted.
 pub(crate) fn watch<A: Asset>(app: &mut App) {
     // Bevy tells of changes in `PostUpdate`.
-    app.add_systems(Last, note_edits::<A>);
+    app.add_systems(Last, note_edits::<A>.run_if(resource_exists::<Messages<AssetEvent<A>>>));
 }
 
 fn note_edits<A: Asset>(mut events: MessageReader<AssetEvent<A>>, mut edits: ResMut<AssetEdits>) {

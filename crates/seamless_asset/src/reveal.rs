@@ -48,7 +48,7 @@ pub(crate) struct Members {
     /// All that changed later was changed by somebody else.
     pub since: Tick,
     /// What was changed by somebody else before that, and kept.
-    pub edits: HashSet<(Entity, ComponentId)>,
+    pub edits: HashMap<Entity, Vec<ComponentId>>,
 }
 
 /// Spawns a staged level whole: its root, and all its entities below. What is left in `loaded` is memory only.
@@ -88,7 +88,7 @@ pub(crate) fn reveal(
             runs: level.runs.clone(),
             objects: level.objects.clone(),
             since,
-            edits: HashSet::default(),
+            edits: HashMap::default(),
         },
         spent: (spent, reserved),
     }

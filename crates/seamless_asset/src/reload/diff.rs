@@ -28,7 +28,7 @@ pub(crate) struct LevelDiff {
     /// The parents that entities leave.
     pub(super) left: Vec<Entity>,
     /// Components that somebody else changed, and that stay so.
-    pub(super) kept_edits: HashSet<(Entity, ComponentId)>,
+    pub(super) kept_edits: HashMap<Entity, Vec<ComponentId>>,
     /// All that somebody else changed.
     pub edits: Vec<Edit>,
 }
@@ -127,15 +127,20 @@ impl<'w> Differ<'w> {
         }
         report.edits_kept += 1;
         if let Edit::Component(entity, id) = edit {
-            diff.kept_edits.insert((entity, id));
+            diff.kept_edits.entry(entity).or_default().push(id);
         }
         false
+    }
+
+    /// What an earlier reload left as somebody else had changed it.
+    fn kept_edits(&self, entity: Entity) -> &[ComponentId] {
+        self.members.edits.get(&entity).map_or(&[], Vec::as_slice)
     }
 
     fn is_edited(&self, entity: EntityRef, id: ComponentId) -> bool {
         let ticks = entity.get_change_ticks_by_id(id);
         let is_newer = ticks.is_some_and(|ticks| ticks.changed.is_newer_than(self.members.since, self.now));
-        is_newer || self.members.edits.contains(&(entity.id(), id))
+        is_newer || self.kept_edits(entity.id()).contains(&id)
     }
 
     fn group(
@@ -230,7 +235,11 @@ impl<'w> Differ<'w> {
 
     /// What entities that were of this run lose when they are of the group.
     fn before(&self, run: usize, level: &Prepared, looks: &[Look]) -> Before {
-        let types = level.staged.old_runs.get(run).map_or(&[][..], |run| &run.types);
+        let types = level
+            .staged
+            .old_runs
+            .get(run)
+            .map_or(&[][..], |run| run.types.as_slice());
         let components = self.world.components();
         let old: Vec<ComponentId> = types.iter().filter_map(|type_id| components.get_id(*type_id)).collect();
         // With what the file gave came what that requires.
@@ -267,45 +276,55 @@ impl<'w> Differ<'w> {
         report: &mut ReloadReport,
     ) {
         let entity = row.entity;
+        let is_files = |id: ComponentId| looks.iter().any(|look| look.id == id);
+        let kept = self.kept_edits(entity.id()).iter().copied().filter(|id| !is_files(*id));
+        let kept = kept.filter(|id| before.lost.iter().all(|(lost, _)| lost != id));
+        let kept = kept.map(|id| (id, Kind::of(self.world, id)));
         let mut going: Vec<ComponentId> = Vec::new();
-        for (id, kind) in before.lost.iter().filter(|(id, _)| entity.contains_id(*id)) {
-            let is_bevys = matches!(kind, Kind::Computed | Kind::Measured);
-            if is_bevys && looks.iter().any(|look| self.requires(look.id, *id)) {
-                continue;
-            }
-            let is_edit = !is_bevys && self.is_edited(entity, *id);
-            if !is_edit || self.edited(Edit::Component(entity.id(), *id), diff, report) {
-                going.push(*id);
+        for (id, kind) in before.lost.iter().copied().chain(kept) {
+            if entity.contains_id(id) && self.goes(entity, id, kind, looks, diff, report) {
+                going.push(id);
             }
         }
         if going.is_empty() {
             return;
         }
-        let is_files = |id: &ComponentId| looks.iter().any(|look| look.id == *id);
-        let others = entity.archetype().components().iter();
-        let others: Vec<_> = others.filter(|id| !going.contains(*id) && !is_files(id)).collect();
-        going.retain(|going| !others.iter().any(|other| self.requires(**other, *going)));
+        let others = entity.archetype().components().iter().copied();
+        let others: Vec<_> = others.filter(|id| !going.contains(id) && !is_files(*id)).collect();
+        going.retain(|going| !others.iter().any(|other| self.requires(*other, *going)));
+        let kept = diff.kept_edits.get(&entity.id()).map_or(&[][..], Vec::as_slice);
         going.retain(|going| {
-            let mut by = looks
-                .iter()
-                .enumerate()
-                .filter(|(_, look)| self.requires(look.id, *going))
-                .peekable();
-            if by.peek().is_none() {
-                return true;
-            }
+            let by = looks.iter().enumerate();
+            let mut by = by.filter(|(_, look)| self.requires(look.id, *going)).peekable();
+            let is_free = by.peek().is_none();
             // What somebody else changed is not written.
-            let by = by.find(|(_, look)| !diff.kept_edits.contains(&(entity.id(), look.id)));
-            if let Some((by, _)) = by {
-                wanted[by] = true;
+            let by = by.find(|(_, look)| !kept.contains(&look.id));
+            if let Some(wanted) = by.and_then(|(by, _)| wanted.get_mut(by)) {
+                *wanted = true;
             }
-            by.is_some()
+            is_free || by.is_some()
         });
         if !going.is_empty() {
             row.is_changed = true;
             report.components_removed += going.len();
             diff.removed.push((entity.id(), going));
         }
+    }
+
+    /// Whether a component that the file does not give goes, as far as it is up to itself.
+    fn goes(
+        &self,
+        entity: EntityRef,
+        id: ComponentId,
+        kind: Kind,
+        looks: &[Look],
+        diff: &mut LevelDiff,
+        report: &mut ReloadReport,
+    ) -> bool {
+        if matches!(kind, Kind::Computed | Kind::Measured) {
+            return !looks.iter().any(|look| self.requires(look.id, id));
+        }
+        !self.is_edited(entity, id) || self.edited(Edit::Component(entity.id(), id), diff, report)
     }
 
     /// An entity that goes is changed when one of its components is; there is no new value to compare with.
@@ -320,7 +339,11 @@ impl<'w> Differ<'w> {
         let Ok(entity) = self.world.get_entity(entity) else {
             return;
         };
-        let types = level.staged.old_runs.get(run).map_or(&[][..], |run| &run.types);
+        let types = level
+            .staged
+            .old_runs
+            .get(run)
+            .map_or(&[][..], |run| run.types.as_slice());
         let ids = types
             .iter()
             .filter_map(|type_id| self.world.components().get_id(*type_id));

@@ -52,7 +52,7 @@ struct Staged {
     of: Arc<Reloading>,
     loaded: LoadedPackage,
     /// Assets that are not live yet: they come ahead, since nobody refers to them.
-    pub queue: VecDeque<LoadedAsset>,
+    queue: VecDeque<LoadedAsset>,
     /// Of these, what gates watch.
     rendered: Vec<UntypedAssetId>,
     /// New values of assets that are live.

@@ -29,16 +29,17 @@ impl Pipeline {
         let mut ready: Vec<_> = ready.map(|id| (self.priority_of(*id), *id)).collect();
         ready.sort_unstable_by(|a, b| by_priority(*a, *b));
         for (_, id) in ready {
-            let Some(Step::Staged(staged)) = self.reloads.get(&id).map(|reload| &reload.step) else {
-                continue;
-            };
-            let count = staged.entities();
-            if !budget.allows(self.estimates.of(Work::Reveal, count)) {
+            let Some(reload) = self.reloads.get(&id) else { continue };
+            let Step::Staged(staged) = &reload.step else { continue };
+            let (count, path) = (staged.entities(), reload.path.clone());
+            if !budget.allows(self.estimates.of(Work::Reload, count)) {
                 return;
             }
             let start = Instant::now();
             self.apply_reload(world, id);
-            budget.book(start.elapsed(), || format!("reload ({count} entities)"));
+            let took = start.elapsed();
+            self.estimates.learn(Work::Reload, count, took);
+            budget.book(took, || format!("reload {path} ({count} entities)"));
         }
     }
 

@@ -103,7 +103,6 @@ fn a_change_during_the_reload_is_a_change() {
     let (mut app, _, root) = live(&dir, &content);
     let soup = dish(&app, root, 0);
     let reload = start(&mut app, ReloadPolicy::Overwrite);
-    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 1;
     app.update();
     edit(&mut app, soup);
     end(&mut app, &reload);

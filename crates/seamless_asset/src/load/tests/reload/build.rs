@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bevy_camera::visibility::Visibility;
-use bevy_ecs::entity::EntityHashMap;
+use bevy_ecs::{entity::EntityHashMap, relationship::RelationshipTarget};
+use bevy_transform::components::GlobalTransform;
 
 use super::*;
 use crate::level_data::LevelBuilder;
@@ -45,6 +46,8 @@ pub(super) struct Thing {
     pub serves: Option<u8>,
     pub is_shown: bool,
     pub is_hidden: Option<bool>,
+    /// The file has its global transform, as files of running worlds do.
+    pub is_placed: bool,
 }
 
 /// A package: a level, and a recipe for each title.
@@ -118,8 +121,13 @@ impl Content {
         };
         all.push(thing.is_hidden.map(|hidden| Box::new(visibility(hidden)) as _));
         all.push(id(thing.parent).map(|parent| Box::new(ChildOf(parent)) as _));
+        let place = || Box::new(GlobalTransform::from_xyz(f32::from(thing.place), 0.0, 0.0)) as _;
+        all.push(thing.is_placed.then(place));
         let children = list(self.children(Some(number)));
-        all.push((!children.is_empty()).then(|| Box::new(Children::from_iter_for_test(children)) as _));
+        all.push(
+            (!children.is_empty())
+                .then(|| Box::new(<Children as RelationshipTarget>::from_collection_risky(children)) as _),
+        );
         all.into_iter().flatten().collect()
     }
 
@@ -198,17 +206,6 @@ impl Content {
     }
 }
 
-/// A list of children as it is cooked.
-trait ForTest {
-    fn from_iter_for_test(children: Vec<Entity>) -> Self;
-}
-
-impl ForTest for Children {
-    fn from_iter_for_test(children: Vec<Entity>) -> Self {
-        bevy_ecs::relationship::RelationshipTarget::from_collection_risky(children)
-    }
-}
-
 /// The entity of a thing.
 pub(super) fn entity(world: &World, root: Entity, package: &str, number: u8) -> Option<Entity> {
     let instance = world.get::<crate::LevelInstance>(root)?;
@@ -217,7 +214,7 @@ pub(super) fn entity(world: &World, root: Entity, package: &str, number: u8) -> 
 
 /// Everything about a level instance that does not depend on ids: the things by number, with their components in words, and the
 /// children of the root under 255.
-pub(super) fn picture(world: &mut World, root: Entity, package: &str) -> BTreeMap<u8, Vec<String>> {
+pub(super) fn picture(world: &World, root: Entity, package: &str) -> BTreeMap<u8, Vec<String>> {
     let things = (0..=254).filter_map(|number| Some((number, entity(world, root, package, number)?)));
     let things: BTreeMap<u8, Entity> = things.filter(|(_, entity)| world.get_entity(*entity).is_ok()).collect();
     let number = |entity: Entity| match things.iter().find(|(_, other)| **other == entity) {

@@ -1,7 +1,7 @@
 //! Several instances, other packages, and what comes or goes while a reload is under way.
 
 use super::*;
-use crate::{Linkers, LinkersResource};
+use crate::LinkersResource;
 
 #[test]
 fn all_instances_change_in_one_frame() {
@@ -99,8 +99,8 @@ fn imported_packages_are_held_as_the_new_file_needs_them() {
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
     let id = load(&mut app, "a.pkg", &["s.pkg"]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
-    let open = |app: &App, name: &str| {
-        let linkers: Linkers = app.world().resource::<LinkersResource>().0.clone();
+    let open = |world: &World, name: &str| {
+        let linkers = &world.resource::<LinkersResource>().0;
         linkers.find(&AssetPath::parse(name)).is_some()
     };
     let mesh = |app: &mut App| {
@@ -118,14 +118,14 @@ fn imported_packages_are_held_as_the_new_file_needs_them() {
     let report = reload.result().unwrap().unwrap();
     assert_eq!((report.entities_kept, report.components_written), (3, 3));
     assert_ne!(mesh(&mut app), old);
-    run_until(&mut app, |_| true);
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().len() == 1);
     assert_eq!(
         app.world().resource::<Assets<Mesh>>().iter().next().unwrap().0,
         mesh(&mut app)
     );
     run_until(&mut app, |world| world.resource::<StreamingStats>().live_packages == 2);
-    assert!(open(&app, "t.pkg"));
+    assert!(open(app.world(), "t.pkg"));
+    run_until(&mut app, |world| !open(world, "s.pkg"));
     app.world_mut().resource_mut::<Streamer>().unload(id);
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
