@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bevy_asset::{AssetPath, AssetServer};
 use bevy_ecs::reflect::AppTypeRegistry;
 use bevy_mesh::MeshVertexAttribute;
-use seamless_package::{Limits, Package, Role};
+use seamless_package::{Limits, Role};
 
 use super::{
     LoadState, PostLoads, Progress, Verify,
@@ -59,22 +59,6 @@ pub(super) enum Wanted {
     Reload(Arc<Reloading>),
 }
 
-impl Wanted {
-    /// What that is, among what is live now.
-    fn now(&self, services: &LoadServices, package: &Package) -> Self {
-        match self {
-            Self::Reload(reloading) if reloading.is_used => Self::Assets,
-            Self::Reload(_) => {
-                let exports = package.exports().iter();
-                let live = exports.filter(|export| services.objects.get(export.object_id).is_some());
-                let names = live.filter_map(|export| package.name_of(export.name));
-                Self::Objects(names.map(Into::into).collect())
-            }
-            other => other.clone(),
-        }
-    }
-}
-
 /// How a task can end without a package.
 pub(super) enum Stop {
     Failed(Box<LoadError>),
@@ -107,8 +91,13 @@ pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut R
     job.progress.check()?;
     let package = opened.linker.package();
     let on_demand = on_demand(&opened.linker, &services.codecs);
-    let wanted = job.wanted.now(services, package);
-    let reach = Reach::of(package, &wanted, services.role, &on_demand);
+    let is_live = |id| services.objects.get(id).is_some();
+    let reach = match &job.wanted {
+        Wanted::Reload(reloading) if !reloading.is_used => {
+            Ok(Reach::of_live(package, is_live, services.role, &on_demand))
+        }
+        wanted => Reach::of(package, wanted, services.role, &on_demand),
+    };
     let no_such = |object: Arc<str>| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject);
     let reach = reach.map_err(no_such)?;
     let sources = match job.verify {

@@ -3,7 +3,10 @@
 use bevy_asset::{AssetEvent, AssetId};
 
 use super::*;
-use crate::{ObjectRequest, load::tests::objects};
+use crate::{
+    ObjectRequest,
+    load::tests::{build as build_package, objects},
+};
 
 fn kitchen() -> Content {
     let mut content = Content::labelled(2);
@@ -134,6 +137,43 @@ fn objects_that_were_loaded_alone() {
     let again = start(&mut app, ReloadPolicy::KeepEdits);
     end(&mut app, &again);
     assert!(matches!(super::error(&again), LoadErrorKind::NotLoaded));
+}
+
+/// A package with a copy of a recipe of `basics.pkg`, and that one.
+fn copied(app: &App, title: &str) -> (Vec<u8>, Vec<u8>) {
+    use bevy_reflect::TypePath;
+    let mut basics = Content::default();
+    basics.titles.push(title.into());
+    let original = basics.package(app, "basics.pkg");
+    let mut writer = new_package(app, "a.pkg");
+    writer
+        .import("basics.pkg", "dish0", Recipe::type_path(), Role::ALL)
+        .unwrap();
+    build_package::copy_object(&mut writer, &original, "dish0", false);
+    (original, writer.finish().unwrap())
+}
+
+#[test]
+fn copies_follow_their_own_package_where_that_is_in_use() {
+    let dir = Dir::default();
+    let mut app = app_with(&dir, game);
+    put(&dir, "a.pkg", copied(&app, "soup").1);
+    let copy = objects::ask(&mut app, ObjectRequest::new(["a.pkg"]));
+    objects::finish(&mut app, &copy);
+    assert_eq!(objects::titles(&app), ["soup"]);
+    let (original, newer) = copied(&app, "stew");
+    put(&dir, "a.pkg", newer);
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    end(&mut app, &reload);
+    assert_eq!(reload.result().unwrap().unwrap().assets_replaced, 1);
+    assert_eq!(objects::titles(&app), ["stew"]);
+    put(&dir, "basics.pkg", original);
+    let level = load(&mut app, "basics.pkg", &[]);
+    run_until(&mut app, |world| state(world, level) == Some(LoadState::Live));
+    put(&dir, "a.pkg", copied(&app, "pie").1);
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    end(&mut app, &reload);
+    assert_eq!(objects::titles(&app), ["stew"]);
 }
 
 /// Values that a post-load makes are made anew.
