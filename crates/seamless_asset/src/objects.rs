@@ -98,6 +98,13 @@ impl LiveObjects {
         lock(&self.objects).get(&id)?.iter().find_map(Entry::live)
     }
 
+    /// Whether the value of an object is known to be of this fingerprint.
+    pub(crate) fn has(&self, id: ObjectId, fingerprint: u64) -> bool {
+        let objects = lock(&self.objects);
+        let mut entries = objects.get(&id).into_iter().flatten();
+        entries.any(|entry| entry.slot.is_live() && entry.slot.has(fingerprint))
+    }
+
     /// How many objects have a handle.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -82,6 +82,8 @@ struct Decoder<'a> {
     imports: Vec<Option<UntypedHandle>>,
     unverified: Vec<Unverified>,
     exports: Vec<Option<UntypedHandle>>,
+    /// By index in the export table; of a reload only.
+    changed: Vec<bool>,
     renewed: Renewed,
 }
 
@@ -112,9 +114,11 @@ pub(super) fn decode(
         imports: Vec::new(),
         unverified: Vec::new(),
         exports: vec![None; package.exports().len()],
+        changed: Vec::new(),
         renewed: Renewed::default(),
     };
     decoder.link_imports()?;
+    decoder.changed = decoder.changed();
     let mut assets = decoder.decode_assets()?;
     let mut post_load = PostLoad::new(services, &linker, matches!(job.wanted, Wanted::Reload(_)));
     let mut level = None;
@@ -220,7 +224,7 @@ impl Decoder<'_> {
             let acquired = self.services.objects.acquire_slot(export.object_id, codec.type_id);
             let (handle, slot) = acquired.ok_or_else(unknown)?;
             let fingerprint = self.fingerprint(index, export);
-            if let Some((slot, replaces)) = self.claim(index, fingerprint, &handle, slot, &mut renewed) {
+            if let Some((slot, replaces)) = self.claim(index, &handle, slot, &mut renewed) {
                 let value = self.decode_asset(index, name, class)?;
                 assets.push(LoadedAsset {
                     slot,

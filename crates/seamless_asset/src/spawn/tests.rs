@@ -407,7 +407,7 @@ fn single_values_move_into_entities_that_are_there() {
     inserter.insert_next(&mut World::new(), entities[1], RelationshipHookMode::Skip, |_| true);
     inserter.insert_next(&mut world, entities[1], RelationshipHookMode::Skip, |_| false);
     inserter.insert_next(&mut world, entities[2], RelationshipHookMode::Skip, |_| true);
-    let look = |entity| {
+    let look = |entity: Entity| {
         let entity = world.entity(entity);
         (entity.get::<Label>().unwrap().0.clone(), entity.contains::<Weight>())
     };

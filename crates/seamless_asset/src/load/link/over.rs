@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bevy_asset::{AssetPath, UntypedAssetId, UntypedHandle};
 use bevy_platform::collections::HashSet;
-use seamless_package::{Export, RefTarget};
+use seamless_package::{Export, ObjectRef, RefTarget};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
@@ -43,14 +43,7 @@ pub(super) type Wanting = Option<(Slot, bool)>;
 
 impl Decoder<'_> {
     /// What the value of an asset that this package holds is needed for, if it is.
-    pub(super) fn claim(
-        &self,
-        index: usize,
-        fingerprint: u64,
-        handle: &UntypedHandle,
-        slot: Slot,
-        renewed: &mut Renewed,
-    ) -> Wanting {
+    pub(super) fn claim(&self, index: usize, handle: &UntypedHandle, slot: Slot, renewed: &mut Renewed) -> Wanting {
         if !slot.is_live() {
             return Some((slot, false));
         }
@@ -59,11 +52,48 @@ impl Decoder<'_> {
             .filter(|reloading| !self.is_copy_of(index, reloading))?;
         renewed.own.push(handle.id());
         if !reloading.edited.contains(&handle.id()) {
-            return (!slot.has(fingerprint)).then_some((slot, true));
+            let is_changed = self.changed.get(index).copied().unwrap_or_default();
+            return is_changed.then_some((slot, true));
         }
         let name = self.package.export_name(index).unwrap_or_default();
         renewed.edited.push(name.to_owned());
         (reloading.policy == ReloadPolicy::Overwrite).then_some((slot, true))
+    }
+
+    /// Which exports are other versions of their objects than those that are live, when this is a reload. One that refers to such an
+    /// object counts as one: a renderer that has put an image into a material does not look at the image again.
+    pub(super) fn changed(&self) -> Vec<bool> {
+        if self.reloading().is_none() {
+            return Vec::new();
+        }
+        let exports = self.package.exports().iter().enumerate();
+        let is_changed = |(index, export): (usize, &Export)| {
+            !export.is_class()
+                && !self
+                    .services
+                    .objects
+                    .has(export.object_id, self.fingerprint(index, export))
+        };
+        let mut changed: Vec<bool> = exports.map(is_changed).collect();
+        // Copies lie behind those that refer to them, so one round is not always enough.
+        loop {
+            let is_new = |index: &usize| !changed[*index] && self.targets(*index).any(|target| changed[target]);
+            let new: Vec<usize> = (0..changed.len()).filter(is_new).collect();
+            if new.is_empty() {
+                return changed;
+            }
+            new.into_iter().for_each(|index| changed[index] = true);
+        }
+    }
+
+    /// The exports that an export refers to, copies of others' objects among them.
+    fn targets(&self, index: usize) -> impl Iterator<Item = usize> {
+        let target = |reference: &ObjectRef| match reference.target() {
+            RefTarget::None => None,
+            RefTarget::Export(index) => Some(index),
+            RefTarget::Import(index) => self.package.forced_for_import(index),
+        };
+        self.package.refs(index).iter().filter_map(target)
     }
 
     fn reloading(&self) -> Option<&Arc<Reloading>> {

@@ -25,8 +25,8 @@ fn title(app: &App, id: AssetId<Recipe>) -> String {
 }
 
 fn modified(app: &mut App) -> Vec<AssetId<Recipe>> {
-    let events = app.world_mut().resource_mut::<Messages<AssetEvent<Recipe>>>().drain();
-    let modified = events.filter_map(|event| match event {
+    let mut events = app.world_mut().resource_mut::<Messages<AssetEvent<Recipe>>>();
+    let modified = events.drain().filter_map(|event| match event {
         AssetEvent::Modified { id } => Some(id),
         _ => None,
     });

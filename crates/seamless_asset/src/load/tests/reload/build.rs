@@ -159,7 +159,8 @@ impl Content {
                 .encode(&kitchen, dish.id().untyped(), &mut context)
                 .unwrap()
                 .unwrap();
-            let export = new_export(&format!("dish{number}"), class, encoded.data, vec![]);
+            let name = format!("dish{number}");
+            let export = new_export(&name, class, encoded.data, vec![]);
             refs.insert(dish.id().untyped(), writer.export(export).unwrap());
         }
         let mut source = World::new();

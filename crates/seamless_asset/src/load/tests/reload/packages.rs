@@ -18,8 +18,8 @@ fn all_instances_change_in_one_frame() {
     let reload = start(&mut app, ReloadPolicy::KeepEdits);
     let mut seen = Vec::new();
     run_until(&mut app, |world| {
-        let labels = world.query::<&Label>().iter(world);
-        seen.push(labels.filter(|label| label.0 == "new").count());
+        let mut labels = world.query::<&Label>();
+        seen.push(labels.iter(world).filter(|label| label.0 == "new").count());
         reload.is_finished()
     });
     assert!(seen.iter().all(|seen| [0, 6].contains(seen)), "{seen:?}");
@@ -119,10 +119,8 @@ fn imported_packages_are_held_as_the_new_file_needs_them() {
     assert_eq!((report.entities_kept, report.components_written), (3, 3));
     assert_ne!(mesh(&mut app), old);
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().len() == 1);
-    assert_eq!(
-        app.world().resource::<Assets<Mesh>>().iter().next().unwrap().0,
-        mesh(&mut app)
-    );
+    let used = mesh(&mut app);
+    assert!(app.world().resource::<Assets<Mesh>>().contains(used));
     run_until(&mut app, |world| world.resource::<StreamingStats>().live_packages == 2);
     assert!(open(app.world(), "t.pkg"));
     run_until(&mut app, |world| !open(world, "s.pkg"));
