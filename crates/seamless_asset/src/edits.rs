@@ -28,6 +28,11 @@ impl AssetEdits {
         self.own.insert(id);
     }
 
+    /// The pipeline has marked this asset as modified, without a change.
+    pub fn touched(&mut self, id: UntypedAssetId) {
+        self.own.insert(id);
+    }
+
     fn note(&mut self, id: UntypedAssetId) {
         if !self.own.remove(&id) {
             self.edited.insert(id);

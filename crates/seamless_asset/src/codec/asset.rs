@@ -192,6 +192,7 @@ pub struct ErasedAssetCodec {
     decode_layout: Option<DecodeLayout>,
     provider: fn(&World) -> Option<AssetHandleProvider>,
     watch_edits: fn(&mut App),
+    touch: fn(&mut World, UntypedAssetId) -> bool,
     #[cfg(feature = "write")]
     encode: fn(&World, UntypedAssetId, &mut EncodeContext) -> Result<Option<EncodedAsset>, EncodeError>,
 }
@@ -219,6 +220,13 @@ impl ErasedAssetCodec {
                 .then_some(|data, bulk, read| Ok(decoded::<C>(C::decode_layout(data, bulk, read)?))),
             provider: |world| Some(world.get_resource::<Assets<C::Asset>>()?.get_handle_provider()),
             watch_edits: edits::watch::<C::Asset>,
+            touch: |world, id| {
+                let (Ok(id), Some(mut assets)) = (id.try_typed(), world.get_resource_mut::<Assets<C::Asset>>()) else {
+                    return false;
+                };
+                // It is the mutable look that Bevy takes for a change.
+                assets.get_mut(id).as_deref_mut().is_some()
+            },
             #[cfg(feature = "write")]
             encode: |world, id, context| {
                 let asset = world
@@ -294,6 +302,11 @@ impl ErasedAssetCodec {
     /// From now on, [`AssetEdits`](edits::AssetEdits) knows which assets of this type were changed.
     pub(crate) fn watch_edits(&self, app: &mut App) {
         (self.watch_edits)(app);
+    }
+
+    /// Has Bevy tell that the asset `id` was modified. `false` when it is not there.
+    pub(crate) fn touch(&self, world: &mut World, id: UntypedAssetId) -> bool {
+        (self.touch)(world, id)
     }
 
     /// Encodes the asset `id` of `world`; `None` when there is none.

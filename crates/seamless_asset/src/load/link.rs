@@ -9,7 +9,7 @@ use std::{collections::VecDeque, sync::Arc};
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::entity::Entity;
 use bevy_reflect::TypeRegistry;
-use seamless_package::{Export, ObjectRef, Package, RefTarget};
+use seamless_package::{Export, ObjectId, ObjectRef, Package, RefTarget};
 
 use super::{
     PostLoad, Verify,
@@ -57,6 +57,7 @@ pub(super) struct LoadedPackage {
 /// A decoded asset that this load provides.
 pub(super) struct LoadedAsset {
     pub slot: Slot,
+    pub object: ObjectId,
     pub asset: UntypedAssetId,
     pub name: String,
     /// Its decoded size, about.
@@ -228,6 +229,7 @@ impl Decoder<'_> {
                 let value = self.decode_asset(index, name, class)?;
                 assets.push(LoadedAsset {
                     slot,
+                    object: export.object_id,
                     asset: handle.id(),
                     name: name.to_owned(),
                     bytes: export.raw_size + self.bulk_bytes(index, &class.codec),

@@ -84,6 +84,7 @@ impl<'a> PostLoad<'a> {
         let (handle, slot) = acquired.ok_or_else(no_codec::<A>)?;
         if !slot.is_live() || self.is_reload {
             self.created.push(LoadedAsset {
+                object: id,
                 replaces: slot.is_live(),
                 fingerprint: 0,
                 slot,

@@ -44,7 +44,7 @@ pub(crate) enum Edit {
 
 impl Edit {
     /// In words.
-    pub fn describe(self, world: &World) -> String {
+    pub fn describe(self, world: &World, registry: &TypeRegistry) -> String {
         let name = |entity| match world.get::<Name>(entity) {
             Some(name) => format!("`{name}` ({entity})"),
             None => format!("entity {entity}"),
@@ -52,9 +52,10 @@ impl Edit {
         match self {
             Self::Despawned(entity) => format!("{} was despawned", name(entity)),
             Self::Component(entity, id) => {
-                let component = world.components().get_name(id);
-                let component = component.map(|component| component.shortname().to_string());
-                format!("{} of {}", component.unwrap_or_default(), name(entity))
+                let type_id = world.components().get_info(id).and_then(|info| info.type_id());
+                let info = type_id.and_then(|type_id| registry.get_type_info(type_id));
+                let component = info.map_or("a component", |info| info.type_path_table().short_path());
+                format!("{component} of {}", name(entity))
             }
         }
     }

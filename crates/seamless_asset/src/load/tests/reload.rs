@@ -11,7 +11,7 @@ use bevy_ecs::hierarchy::ChildOf;
 
 use super::*;
 use crate::{ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded};
-use build::{Content, FollowedBy, Follows, Label, Serves, Thing, Weight, entity, picture};
+use build::{Content, FollowedBy, Follows, Label, Serves, Thing, Weight, entity, name_of, picture};
 
 fn game(app: &mut App) {
     app.register_type::<Label>()

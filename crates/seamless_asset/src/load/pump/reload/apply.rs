@@ -5,6 +5,8 @@ use std::sync::Arc;
 use bevy_asset::{AssetPath, UntypedAssetId};
 use bevy_ecs::{entity::Entity, message::Messages, world::World};
 use bevy_platform::{collections::HashSet, time::Instant};
+use bevy_reflect::TypeRegistry;
+use seamless_package::{ObjectId, ObjectRef, Package, RefTarget};
 
 use super::{Pipeline, Reload, Staged, Step};
 use crate::{
@@ -132,12 +134,14 @@ impl Pipeline {
         }
         let edited = staged.loaded.renewed.edited.len();
         match reload.policy {
-            ReloadPolicy::Refuse => refuse(world, reload, &staged, &levels)?,
+            ReloadPolicy::Refuse => refuse(world, &registry, reload, &staged, &levels)?,
             ReloadPolicy::Overwrite => report.edits_overwritten += edited,
             ReloadPolicy::KeepEdits => report.edits_kept += edited,
         }
         report.assets_added = staged.added;
-        report.assets_replaced = self.replace_assets(world, reload, core::mem::take(&mut staged.replacing));
+        let replaced = self.replace_assets(world, reload, core::mem::take(&mut staged.replacing));
+        report.assets_replaced = replaced.len();
+        self.touch_users(world, &reload.path, &replaced);
         for (level, diff) in levels {
             let instance = level.staged.instance;
             let Some(Phase::Live { members, .. }) = self.instances.get_mut(&instance).map(|live| &mut live.phase)
@@ -151,8 +155,8 @@ impl Pipeline {
         Ok(report)
     }
 
-    fn replace_assets(&mut self, world: &mut World, reload: &Reload, assets: Vec<LoadedAsset>) -> usize {
-        let mut replaced = 0;
+    fn replace_assets(&mut self, world: &mut World, reload: &Reload, assets: Vec<LoadedAsset>) -> HashSet<ObjectId> {
+        let mut replaced = HashSet::new();
         for mut asset in assets {
             let mut edits = world.resource_mut::<AssetEdits>();
             let stays = reload.policy != ReloadPolicy::Overwrite && edits.all().contains(&asset.asset);
@@ -160,7 +164,7 @@ impl Pipeline {
                 edits.replaced(asset.asset);
                 if asset.value.insert(world, asset.asset) {
                     asset.slot.replace(asset.fingerprint);
-                    replaced += 1;
+                    replaced.insert(asset.object);
                 } else {
                     world.resource_mut::<AssetEdits>().forget(asset.asset);
                 }
@@ -168,6 +172,28 @@ impl Pipeline {
             self.tasks.drop_later(asset);
         }
         replaced
+    }
+
+    /// Assets of other packages that refer to replaced ones are marked as modified: a renderer that has put an image into a material
+    /// does not look at the image again. Only packages whose linkers are kept can tell.
+    fn touch_users(&self, world: &mut World, path: &AssetPath<'static>, replaced: &HashSet<ObjectId>) {
+        if replaced.is_empty() {
+            return;
+        }
+        for entry in self.packages.values().filter(|entry| entry.needs.contains(path)) {
+            let Some(linker) = &entry.linker else { continue };
+            for id in referring(linker.package(), replaced) {
+                let Some(handle) = self.services.objects.get(id) else {
+                    continue;
+                };
+                let codec = self.services.codecs.read().asset(handle.type_id());
+                if let Some(codec) = codec
+                    && codec.touch(world, handle.id())
+                {
+                    world.resource_mut::<AssetEdits>().touched(handle.id());
+                }
+            }
+        }
     }
 
     /// The package is what the new file says; its users hold what that imports, and no more.
@@ -227,8 +253,28 @@ impl Pipeline {
     }
 }
 
+/// The objects of `package` that refer to one of these imports.
+fn referring(package: &Package, imported: &HashSet<ObjectId>) -> Vec<ObjectId> {
+    let is_imported = |reference: &ObjectRef| match reference.target() {
+        RefTarget::Import(index) => {
+            let import = package.imports().get(index);
+            import.is_some_and(|import| imported.contains(&import.object_id))
+        }
+        _ => false,
+    };
+    let exports = package.exports().iter().enumerate();
+    let referring = exports.filter(|(index, _)| package.refs(*index).iter().any(is_imported));
+    referring.map(|(_, export)| export.object_id).collect()
+}
+
 /// The error about what was changed at run time, if anything was.
-fn refuse(world: &World, reload: &Reload, staged: &Staged, levels: &[(Prepared, LevelDiff)]) -> Result<(), LoadError> {
+fn refuse(
+    world: &World,
+    registry: &TypeRegistry,
+    reload: &Reload,
+    staged: &Staged,
+    levels: &[(Prepared, LevelDiff)],
+) -> Result<(), LoadError> {
     let assets = staged.loaded.renewed.edited.iter();
     let edits = levels.iter().flat_map(|(_, diff)| &diff.edits);
     let count = assets.len() + edits.clone().count();
@@ -237,7 +283,7 @@ fn refuse(world: &World, reload: &Reload, staged: &Staged, levels: &[(Prepared, 
     }
     let named = assets
         .map(|name| format!("`{name}`"))
-        .chain(edits.map(|edit| edit.describe(world)));
+        .chain(edits.map(|edit| edit.describe(world, registry)));
     let first = named.take(EDITS_NAMED).collect();
     let kind = LoadErrorKind::Edited { first, count };
     Err(LoadError::package(reload.path.to_string(), kind))

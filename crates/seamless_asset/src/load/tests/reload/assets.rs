@@ -121,17 +121,23 @@ fn a_change_during_the_reload_is_a_change() {
 fn objects_that_were_loaded_alone() {
     let dir = Dir::default();
     let mut app = app(&dir);
-    let dinner: [(&str, &[&str]); 2] = [("soup", &[]), ("salad", &[])];
+    let dinner: [(&str, &[&str]); 3] = [("stock", &[]), ("soup", &["stock"]), ("salad", &[])];
     put(&dir, "a.pkg", objects::recipes(&app, "a.pkg", &dinner));
     let soup = objects::ask(&mut app, ObjectRequest::new(["a.pkg#soup"]));
     objects::finish(&mut app, &soup);
-    let supper: [(&str, &[&str]); 3] = [("bread", &[]), ("soup", &["bread"]), ("salad", &[])];
+    let supper: [(&str, &[&str]); 4] = [
+        ("bread", &[]),
+        ("stock", &["bread"]),
+        ("soup", &["stock"]),
+        ("salad", &[]),
+    ];
     put(&dir, "a.pkg", objects::recipes(&app, "a.pkg", &supper));
     let reload = start(&mut app, ReloadPolicy::KeepEdits);
     end(&mut app, &reload);
     let report = reload.result().unwrap().unwrap();
-    assert_eq!((report.assets_replaced, report.assets_added), (1, 1));
-    assert_eq!(objects::titles(&app), ["bread", "soup"]);
+    // The soup is as it was, but made of a stock that is not.
+    assert_eq!((report.assets_replaced, report.assets_added), (2, 1));
+    assert_eq!(objects::titles(&app), ["bread", "soup", "stock"]);
     drop((soup, reload));
     run_until(&mut app, |world| world.resource::<Assets<Recipe>>().is_empty());
     let again = start(&mut app, ReloadPolicy::KeepEdits);
@@ -174,6 +180,44 @@ fn copies_follow_their_own_package_where_that_is_in_use() {
     let reload = start(&mut app, ReloadPolicy::KeepEdits);
     end(&mut app, &reload);
     assert_eq!(objects::titles(&app), ["stew"]);
+}
+
+/// What refers to a replaced asset from another package is told of it, and that is nobody's change.
+#[test]
+fn users_in_other_packages_hear_of_it() {
+    let dir = Dir::default();
+    let mut app = app_with(&dir, game);
+    let mut basics = Content::default();
+    basics.titles.push("salt".into());
+    put(&dir, "a.pkg", basics.package(&app, "a.pkg"));
+    let dinner: [(&str, &[&str]); 2] = [("soup", &["a.pkg#dish0"]), ("cake", &[])];
+    put(&dir, "dinner.pkg", meal(&app, &dinner));
+    let id = load(&mut app, "dinner.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    app.update();
+    modified(&mut app);
+    basics.titles[0] = "sugar".into();
+    let report = reload(&mut app, &dir, &basics, ReloadPolicy::Refuse);
+    assert_eq!(report.assets_replaced, 1);
+    app.update();
+    let recipes = app.world().resource::<Assets<Recipe>>();
+    let find = |title: &str| recipes.iter().find(|(_, recipe)| recipe.title == title).unwrap().0;
+    let mut expected = [find("sugar"), find("how to soup")];
+    expected.sort_unstable();
+    let mut told = modified(&mut app);
+    told.sort_unstable();
+    assert_eq!(told, expected);
+    assert!(app.world().resource::<crate::edits::AssetEdits>().all().is_empty());
+}
+
+/// A level without entities, and recipes.
+fn meal(app: &App, recipes: &[(&str, &[&str])]) -> Vec<u8> {
+    let mut writer = objects::recipe_writer(app, "dinner.pkg", recipes);
+    let table = schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table");
+    let class = writer.class(&table).unwrap();
+    let level = crate::level_data::LevelBuilder::new(vec![], vec![]).finish();
+    writer.export(new_export(LEVEL_EXPORT, class, level, vec![])).unwrap();
+    writer.finish().unwrap()
 }
 
 /// Values that a post-load makes are made anew.

@@ -213,6 +213,14 @@ pub(super) fn entity(world: &World, root: Entity, package: &str, number: u8) -> 
     instance.entity(ObjectId::new(package, &number.to_string()))
 }
 
+/// The type path of a component.
+pub(super) fn name_of(world: &World, id: bevy_ecs::component::ComponentId) -> String {
+    let type_id = world.components().get_info(id).and_then(|info| info.type_id());
+    let registry = world.resource::<AppTypeRegistry>().read();
+    let info = type_id.and_then(|type_id| registry.get_type_info(type_id));
+    info.map_or_else(|| format!("{type_id:?}"), |info| info.type_path().to_owned())
+}
+
 /// Everything about a level instance that does not depend on ids: the things by number, with their components in words, and the
 /// children of the root under 255.
 pub(super) fn picture(world: &World, root: Entity, package: &str) -> BTreeMap<u8, Vec<String>> {
@@ -229,9 +237,7 @@ pub(super) fn picture(world: &World, root: Entity, package: &str) -> BTreeMap<u8
     let look = |entity: Entity| {
         let entity = world.entity(entity);
         let components = entity.archetype().components().iter();
-        let mut words: Vec<String> = components
-            .map(|id| world.components().get_name(*id).unwrap().to_string())
-            .collect();
+        let mut words: Vec<String> = components.map(|id| name_of(world, *id)).collect();
         words.push(format!("{:?}", entity.get::<Transform>()));
         words.push(format!("{:?}", entity.get::<Label>()));
         words.push(format!("{:?}", entity.get::<Weight>()));

@@ -83,7 +83,7 @@ fn ticks(world: &World, root: Entity) -> BTreeMap<(u8, String), (Entity, u32, u3
         };
         let entity = world.entity(id);
         for component in entity.archetype().components() {
-            let name = world.components().get_name(*component).unwrap().to_string();
+            let name = name_of(world, *component);
             let of = entity.get_change_ticks_by_id(*component).unwrap();
             ticks.insert((number, name), (id, of.added.get(), of.changed.get()));
         }
