@@ -351,6 +351,7 @@ impl Pipeline {
             result,
         } = finished;
         match (owner, result) {
+            (JobOwner::Reload(_), Err(Stop::Cancelled)) => self.settle_linker(&path),
             (_, Err(Stop::Cancelled)) => {}
             (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(id, &path, wanted, read, loaded),
             (JobOwner::Objects(id), Err(Stop::Failed(error))) => self.fail_objects(world, id, *error),

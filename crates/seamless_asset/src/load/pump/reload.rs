@@ -15,7 +15,6 @@ use crate::{
     edits::AssetEdits,
     error::{LoadError, LoadErrorKind},
     gate::RevealGates,
-    linker::Linker,
     load::{
         InstanceId, InstanceRequest, Progress, ReloadPolicy, ReloadReport, ReloadRequest,
         instance::{Instance, Phase},
@@ -36,8 +35,6 @@ pub(in crate::load) struct Reload {
     outcome: Weak<Outcome<ReloadReport>>,
     progress: Arc<Progress>,
     step: Step,
-    /// The open linker of the old file, to be found again if nothing comes of it.
-    before: Option<Arc<Linker>>,
     bytes: u64,
 }
 
@@ -142,7 +139,6 @@ impl Pipeline {
             outcome: outcome.clone(),
             progress: waiting.progress.clone(),
             step: Step::Queued,
-            before: None,
             bytes: 0,
         };
         self.reloads.insert(id, reload);
@@ -188,8 +184,6 @@ impl Pipeline {
             return;
         };
         let reloading = Arc::new(self.reloading(world, &reload));
-        let known = self.services.linkers.find(&reload.path);
-        reload.before = reload.before.or(known);
         self.services.linkers.reset(&reload.path);
         let verify = self.instances.get(&id).map(|instance| instance.request.verify);
         let job = Job {
@@ -241,8 +235,9 @@ impl Pipeline {
     /// The new file is decoded; what it imports comes next.
     pub(super) fn take_reloaded(&mut self, world: &mut World, id: InstanceId, read: Read, loaded: LoadedPackage) {
         let Some(reload) = self.reloads.get_mut(&id) else {
+            let path = loaded.linker.path().clone();
             self.tasks.drop_later(loaded);
-            return;
+            return self.settle_linker(&path);
         };
         reload.bytes += read.bytes;
         let Step::Loading(of) = core::mem::replace(&mut reload.step, Step::Queued) else {
@@ -290,15 +285,21 @@ impl Pipeline {
     fn drop_reload(&mut self, world: &mut World, id: InstanceId, reload: Reload) {
         reload.progress.cancel();
         world.resource_mut::<StreamingStats>().bytes_wasted += reload.bytes;
-        if let Some(linker) = &reload.before {
-            self.services.linkers.restore(linker);
-        }
         if let Step::Staged(staged) = &reload.step {
             world.resource::<RevealGates>().forget(&staged.rendered);
         }
         self.release(world, id);
         self.instances.remove(&id);
-        self.tasks.drop_later((reload.step, reload.before));
+        self.tasks.drop_later(reload.step);
+        self.settle_linker(&reload.path);
+    }
+
+    /// Nothing came of a reload: the tables of what is live are found again.
+    pub(super) fn settle_linker(&self, path: &AssetPath<'static>) {
+        let live = self.packages.get(path).and_then(|entry| entry.linker.as_ref());
+        if let Some(linker) = live.filter(|_| !self.is_reloading(path)) {
+            self.services.linkers.restore(linker);
+        }
     }
 
     /// Asks the gates for what is new.

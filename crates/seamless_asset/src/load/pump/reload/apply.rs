@@ -74,7 +74,6 @@ impl Pipeline {
                 world.resource_mut::<StreamingStats>().reloaded += 1;
                 self.release(world, id);
                 self.instances.remove(&id);
-                self.tasks.drop_later(reload.before);
             }
             Err(error) => {
                 self.reloads.insert(id, reload);

@@ -91,8 +91,63 @@ fn ticks(world: &World, root: Entity) -> BTreeMap<(u8, String), (Entity, u32, u3
     ticks
 }
 
+/// What game code may do to a thing.
+#[derive(Clone, Debug)]
+enum Change {
+    Relabel(u8),
+    Move(u8),
+    Unlabel(u8),
+    Unfollow(u8),
+    Despawn(u8),
+    /// Below one of a smaller number, so there are no circles.
+    Hang(u8, u8),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let number = || 0..THINGS;
+    prop_oneof![
+        number().prop_map(Change::Relabel),
+        number().prop_map(Change::Move),
+        number().prop_map(Change::Unlabel),
+        number().prop_map(Change::Unfollow),
+        number().prop_map(Change::Despawn),
+        (number(), number()).prop_map(|(a, b)| Change::Hang(a.max(b), a.min(b))),
+    ]
+}
+
+impl Change {
+    fn run(&self, world: &mut World, root: Entity) {
+        let find = |world: &World, number| {
+            entity(world, root, "a.pkg", number).filter(|entity| world.get_entity(*entity).is_ok())
+        };
+        let (Self::Relabel(number)
+        | Self::Move(number)
+        | Self::Unlabel(number)
+        | Self::Unfollow(number)
+        | Self::Despawn(number)
+        | Self::Hang(number, _)) = *self;
+        let Some(entity) = find(world, number) else { return };
+        match *self {
+            Self::Relabel(_) => {
+                if let Some(mut label) = world.get_mut::<Label>(entity) {
+                    label.0 = "of the game".into();
+                }
+            }
+            Self::Move(_) => world.get_mut::<Transform>(entity).unwrap().translation.y = 7.0,
+            Self::Unlabel(_) => drop(world.entity_mut(entity).remove::<Label>()),
+            Self::Unfollow(_) => drop(world.entity_mut(entity).remove::<Follows>()),
+            Self::Despawn(_) => drop(world.despawn(entity)),
+            Self::Hang(above, below) => {
+                if let Some(parent) = find(world, below).filter(|_| above != below) {
+                    world.entity_mut(entity).insert(ChildOf(parent));
+                }
+            }
+        }
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
     #[test]
     fn a_reload_ends_where_a_load_does((old, new) in two()) {
@@ -122,5 +177,31 @@ proptest! {
         let again = reload(&mut app, &dir, &new, ReloadPolicy::Refuse);
         prop_assert_eq!((again.components_written, again.components_removed, again.assets_replaced), (0, 0, 0));
         prop_assert_eq!(ticks(app.world(), root), after);
+    }
+
+    #[test]
+    fn whatever_was_changed_the_file_wins((old, new) in two(), changes in proptest::collection::vec(change(), 0..6)) {
+        let dir = Dir::default();
+        let (mut app, _, root) = live(&dir, &old);
+        changes.iter().for_each(|change| change.run(app.world_mut(), root));
+        app.update();
+        // What was kept once is not forgotten.
+        reload(&mut app, &dir, &old, ReloadPolicy::KeepEdits);
+        reload(&mut app, &dir, &new, ReloadPolicy::Overwrite);
+        prop_assert_eq!(picture(app.world(), root, "a.pkg"), fresh(&new));
+    }
+
+    #[test]
+    fn what_was_changed_stays((old, new) in two(), number in 0..THINGS) {
+        let dir = Dir::default();
+        let (mut app, _, root) = live(&dir, &old);
+        Change::Relabel(number).run(app.world_mut(), root);
+        let was = entity(app.world(), root, "a.pkg", number).and_then(|entity| label(&app, entity));
+        reload(&mut app, &dir, &new, ReloadPolicy::KeepEdits);
+        let is = entity(app.world(), root, "a.pkg", number).and_then(|entity| label(&app, entity));
+        match new.things.get(&number) {
+            Some(_) if was.is_some() => prop_assert_eq!(is, was),
+            thing => prop_assert_eq!(is, thing.and_then(|thing| thing.label.clone())),
+        }
     }
 }

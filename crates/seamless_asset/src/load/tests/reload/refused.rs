@@ -138,6 +138,7 @@ fn what_nobody_waits_for_is_cancelled() {
     let stats = app.world().resource::<StreamingStats>();
     assert_eq!((stats.reloaded, stats.cancelled), (0, 50));
     assert_eq!(label(&app, thing(&app, root, 0)).as_deref(), Some("0"));
-    assert!(linkers(&app).find(&AssetPath::parse("a.pkg")).is_some());
+    let linkers = linkers(&app);
+    run_until(&mut app, |_| linkers.find(&AssetPath::parse("a.pkg")).is_some());
     assert_ids_are_back(&mut app, before);
 }
