@@ -14,7 +14,9 @@ use crate::error::LoadError;
 ///
 /// A component is changed when it was written to after the reveal (or the last reload) *and* has another value than the new file
 /// gives it. What Bevy works out itself, [`GlobalTransform`](bevy_transform::components::GlobalTransform) for instance, is nobody's
-/// change and stays Bevy's. Components that game code added are never touched.
+/// change and stays Bevy's. Components that game code added are never touched. What observers do to a level while it is revealed is no
+/// change, but how the level comes. An asset is changed when Bevy has told so
+/// ([`AssetEvent::Modified`](bevy_asset::AssetEvent)), at the end of the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReloadPolicy {
     /// They stay as they are; everything else is brought up to date. The default: nothing that happened in the game is lost. An

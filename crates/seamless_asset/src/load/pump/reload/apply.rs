@@ -55,6 +55,7 @@ impl Pipeline {
             stale => {
                 // What is live is not what it was: once more.
                 self.tasks.drop_later(stale);
+                world.resource_mut::<StreamingStats>().bytes_wasted += core::mem::take(&mut reload.bytes);
                 self.reloads.insert(id, reload);
                 return;
             }

@@ -131,10 +131,12 @@ impl Content {
         all.into_iter().flatten().collect()
     }
 
-    /// Cooks it.
-    pub fn package(&self, app: &App, name: &str) -> Vec<u8> {
-        let mut writer = new_package(app, name);
-        let mut refs: BTreeMap<UntypedAssetId, ObjectRef> = BTreeMap::new();
+    fn cook_dishes(
+        &self,
+        app: &App,
+        writer: &mut PackageWriter,
+        refs: &mut BTreeMap<UntypedAssetId, ObjectRef>,
+    ) -> Vec<Handle<Recipe>> {
         let mut kitchen = World::new();
         kitchen.init_resource::<Assets<Recipe>>();
         let dishes = self.titles.iter().map(|title| {
@@ -144,10 +146,6 @@ impl Content {
             })
         });
         let dishes: Vec<Handle<Recipe>> = dishes.collect();
-        let mesh = app.world().resource::<Assets<Mesh>>().reserve_handle();
-        if self.things.values().any(|thing| thing.is_shown) {
-            refs.insert(mesh.id().untyped(), mesh_object(&mut writer, app, None));
-        }
         let registry = app.world().resource::<AppTypeRegistry>().read();
         let codecs = app.world().resource::<Codecs>().read();
         let codec = codecs.asset(core::any::TypeId::of::<Recipe>()).unwrap();
@@ -163,6 +161,20 @@ impl Content {
             let export = new_export(&name, class, encoded.data, vec![]);
             refs.insert(dish.id().untyped(), writer.export(export).unwrap());
         }
+        dishes
+    }
+
+    /// Cooks it.
+    pub fn package(&self, app: &App, name: &str) -> Vec<u8> {
+        let mut writer = new_package(app, name);
+        let mut refs: BTreeMap<UntypedAssetId, ObjectRef> = BTreeMap::new();
+        let dishes = self.cook_dishes(app, &mut writer, &mut refs);
+        let mesh = app.world().resource::<Assets<Mesh>>().reserve_handle();
+        if self.things.values().any(|thing| thing.is_shown) {
+            refs.insert(mesh.id().untyped(), mesh_object(&mut writer, app, None));
+        }
+        let registry = app.world().resource::<AppTypeRegistry>().read();
+        let codecs = app.world().resource::<Codecs>().read();
         let mut source = World::new();
         let ids: BTreeMap<u8, Entity> = self
             .things
