@@ -1,5 +1,6 @@
 //! A level's new rows and the instance that is live: what is kept, what is new and what is lost. Pure; see [`merge`].
 
+use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_ecs::{
@@ -197,8 +198,8 @@ impl Parts {
 
     fn keep(&mut self, group: RowGroup) {
         let RowGroup { entities, mut columns } = group;
-        let is_children = |column: &Box<dyn Column>| (**column).type_id() == core::any::TypeId::of::<Children>();
-        if let Some(at) = columns.iter().position(is_children) {
+        let mut types = columns.iter().map(|column| (**column).type_id());
+        if let Some(at) = types.position(|type_id| type_id == TypeId::of::<Children>()) {
             let column = columns.remove(at);
             let list = |row| value_at::<Children>(&*column, row).map(|children| children.to_vec());
             let lists = entities.iter().enumerate();

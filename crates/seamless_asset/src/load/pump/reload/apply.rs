@@ -78,7 +78,7 @@ impl Pipeline {
             }
             Err(error) => {
                 self.reloads.insert(id, reload);
-                self.fail_reload(world, id, Arc::new(error));
+                self.fail_reload(world, id, Arc::from(error));
             }
         }
     }
@@ -110,13 +110,13 @@ impl Pipeline {
         reload: &Reload,
         id: InstanceId,
         mut staged: Staged,
-    ) -> Result<ReloadReport, LoadError> {
+    ) -> Result<ReloadReport, Box<LoadError>> {
         let mut unverified = staged.loaded.unverified.iter();
         if let Some(error) = unverified.find_map(|import| import.fault(&self.services)) {
-            return Err(error);
+            return Err(error.into());
         }
         if let Some(error) = self.unmet_import(id) {
-            return Err(error);
+            return Err(error.into());
         }
         let registry = self.services.registry.clone();
         let registry = registry.read();
@@ -274,7 +274,7 @@ fn refuse(
     reload: &Reload,
     staged: &Staged,
     levels: &[(Prepared, LevelDiff)],
-) -> Result<(), LoadError> {
+) -> Result<(), Box<LoadError>> {
     let assets = staged.loaded.renewed.edited.iter();
     let edits = levels.iter().flat_map(|(_, diff)| &diff.edits);
     let count = assets.len() + edits.clone().count();
@@ -286,5 +286,5 @@ fn refuse(
         .chain(edits.map(|edit| edit.describe(world, registry)));
     let first = named.take(EDITS_NAMED).collect();
     let kind = LoadErrorKind::Edited { first, count };
-    Err(LoadError::package(reload.path.to_string(), kind))
+    Err(LoadError::package(reload.path.to_string(), kind).into())
 }
