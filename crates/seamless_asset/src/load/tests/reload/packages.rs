@@ -171,3 +171,18 @@ fn new_assets_wait_for_gates() {
     assert_eq!((stats.gate_deadlines, stats.frame - inserted), (1, DEADLINE));
     assert!(app.world().get::<Mesh3d>(thing(&app, root, 0)).is_some());
 }
+
+#[test]
+fn its_time_is_on_the_frames_account() {
+    let dir = Dir::default();
+    let content = Content::labelled(3);
+    let (mut app, ..) = live(&dir, &content);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    app.update();
+    let overruns = &app.world().resource::<StreamingStats>().overruns;
+    let named = overruns
+        .iter()
+        .any(|overrun| overrun.what == "reload a.pkg (3 entities)");
+    assert!(named, "{overruns:?}");
+}
