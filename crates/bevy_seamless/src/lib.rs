@@ -66,8 +66,8 @@ pub mod prelude {
         PackageMapSystems, PackagesAgreed, PackagesRefused,
     };
     pub use seamless_asset::{
-        BlockingLoads, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, SeamlessAssetApp, Streamer, StreamingSettings,
-        StreamingStats, placed_row,
+        BlockingLoads, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
+        ReloadRequest, Reloaded, SeamlessAssetApp, Streamer, StreamingSettings, StreamingStats, placed_row,
     };
     pub use seamless_level::*;
     #[cfg(feature = "render")]

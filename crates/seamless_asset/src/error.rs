@@ -132,6 +132,24 @@ pub enum LoadErrorKind {
     /// A blocking load was asked for by code that runs inside of the pipeline.
     #[error("a blocking load cannot run inside of a reveal, a leave or another load; do it in a system of your own")]
     Busy,
+    /// A package was to be reloaded that is just being loaded, or reloaded.
+    #[error("is being loaded; reload it when that has come to its end")]
+    Loading,
+    /// A package was to be reloaded of which nothing is live.
+    #[error("is not loaded, so there is nothing to reload; load it")]
+    NotLoaded,
+    /// A package was to be reloaded whose live objects were changed, and the request forbids to touch these.
+    #[error(
+        "{count} of its live objects were changed at run time ({}{}), and the request says `ReloadPolicy::Refuse`; choose `KeepEdits` or `Overwrite`",
+        first.join(", "),
+        if first.len() < *count { ", …" } else { "" }
+    )]
+    Edited {
+        /// The first of them: assets by their names, entities by ids, with the component that was changed.
+        first: Vec<String>,
+        /// How many there are.
+        count: usize,
+    },
     /// The package holds no level.
     #[error("holds no level; only level packages can be placed in a world")]
     NoLevel,

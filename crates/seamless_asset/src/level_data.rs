@@ -9,6 +9,7 @@
 //! per column:  u32 class (export index)   u8 role   u32 bytes   …the codec's column
 //! ```
 
+use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
@@ -125,13 +126,25 @@ impl<'a> GroupTable<'a> {
     }
 }
 
+/// Rows of a level that have one set of components; a few dozen bytes for a whole run of entities, kept as long as the instance is
+/// live, so that a reload knows which components are the level's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// How many rows.
+    pub rows: u32,
+    /// Their components.
+    pub types: Vec<TypeId>,
+}
+
 /// A level that is decoded, with its final entity ids.
 #[derive(Default)]
 pub struct DecodedLevel {
     /// What to spawn.
     pub groups: Vec<Group>,
     /// All entities, by row.
-    pub entities: Vec<Entity>,
+    pub entities: Arc<[Entity]>,
+    /// The components of the rows, in the same order.
+    pub runs: Arc<[Run]>,
     /// Entities with children.
     pub parents: Vec<Entity>,
     /// Entities without a parent inside the level, in order; they become children of the instance's root.
@@ -144,20 +157,28 @@ pub struct DecodedLevel {
 
 /// The entities of a level instance with their object ids, as they were revealed, in the rows of the level table: an entity's row is the same
 /// wherever the same package is loaded.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct LevelObjects {
-    /// Ascending by the entity's index: ids are reserved so.
     rows: Vec<(ObjectId, Entity)>,
     by_id: HashMap<u64, u32>,
+    /// The rows, ascending by the entity's index. Empty where they are so as they stand: ids are reserved in order, and only a reload
+    /// mixes old and new ones.
+    by_entity: Vec<u32>,
 }
 
 impl LevelObjects {
-    /// The objects `ids`, row by row; `entities` are in order of their indices, as
-    /// [`EntityPool::reserve`](crate::EntityPool::reserve) gives them.
+    /// The objects `ids`, row by row.
     pub(crate) fn new(ids: &[ObjectId], entities: &[Entity]) -> Self {
+        let index = |row: &u32| entities.get(*row as usize).map(|entity| entity.index_u32());
+        let mut by_entity = Vec::new();
+        if !entities.is_sorted_by_key(|entity| entity.index_u32()) {
+            by_entity = (0..entities.len() as u32).collect();
+            by_entity.sort_unstable_by_key(index);
+        }
         Self {
             rows: ids.iter().copied().zip(entities.iter().copied()).collect(),
             by_id: ids.iter().map(|id| id.0).zip(0..).collect(),
+            by_entity,
         }
     }
 
@@ -171,10 +192,15 @@ impl LevelObjects {
     /// The object id of an entity.
     #[must_use]
     pub fn object(&self, entity: Entity) -> Option<ObjectId> {
-        let row = self
-            .rows
-            .binary_search_by_key(&entity.index_u32(), |(_, entity)| entity.index_u32());
-        let (id, found) = self.rows.get(row.ok()?)?;
+        let index = |row: &(ObjectId, Entity)| row.1.index_u32();
+        let row = if self.by_entity.is_empty() {
+            self.rows.binary_search_by_key(&entity.index_u32(), index).ok()?
+        } else {
+            let index = |row: &u32| self.rows.get(*row as usize).map(index);
+            let at = self.by_entity.binary_search_by_key(&Some(entity.index_u32()), index);
+            *self.by_entity.get(at.ok()?)? as usize
+        };
+        let (id, found) = self.rows.get(row)?;
         (*found == entity).then_some(*id)
     }
 

@@ -8,6 +8,7 @@
 //! * [`ObjectRequest`] asks for single objects, [`BulkRequest`] for a payload alone, [`BlockingLoads`] does not come back before it is done.
 //! * [`OpenRequest`] opens the tables of a package without its objects.
 //! * [`net`] sends references to objects over a network, as small numbers.
+//! * [`ReloadRequest`] brings what is live up to date with a file that was cooked again, in place.
 //! * [`Linkers`] holds the packages that are open: their tables, each read once.
 //! * [`codec`] turns components and assets into bytes and back; a game adds its own through [`SeamlessAssetApp`].
 //! * [`LiveObjects`] knows every object that is live: an object is in memory once, whoever asks.
@@ -21,6 +22,7 @@
 
 pub mod assets;
 pub mod codec;
+mod edits;
 mod entities;
 mod error;
 mod gate;
@@ -29,6 +31,7 @@ mod linker;
 mod load;
 pub mod net;
 mod objects;
+mod reload;
 mod reveal;
 mod settings;
 pub mod spawn;
@@ -43,7 +46,8 @@ pub use linker::{Linker, Linkers, NameError, PACKAGE_EXTENSION};
 pub use load::bench_support;
 pub use load::{
     BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy,
-    LoadState, ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, Streamer, Verify,
+    LoadState, ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
+    ReloadRequest, Reloaded, Streamer, Verify,
 };
 pub use objects::LiveObjects;
 pub use seamless_package as package;
@@ -54,15 +58,19 @@ use std::sync::Arc;
 
 use bevy_app::{App, Last, Plugin, SpawnScene, ValidateParentHasComponentPlugin};
 use bevy_asset::{Asset, AssetApp, AssetServer, Assets};
-use bevy_camera::visibility::InheritedVisibility;
+use bevy_camera::{
+    primitives::Aabb,
+    visibility::{InheritedVisibility, ViewVisibility, Visibility},
+};
 use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy_ecs::{prelude::*, reflect::AppTypeRegistry};
-use bevy_mesh::{Mesh, MeshVertexAttribute, skinning::SkinnedMeshInverseBindposes};
+use bevy_mesh::{Mesh, Mesh3d, MeshVertexAttribute, skinning::SkinnedMeshInverseBindposes};
 use bevy_reflect::{FromReflect, GetTypeRegistration};
-use bevy_transform::components::GlobalTransform;
+use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 use seamless_package::{Limits, Role};
 
 use codec::{AssetCodec, Codecs, ComponentCodec, Migrations, Record, ReflectAssetCodec};
+use edits::AssetEdits;
 use load::{LoadServices, Pipeline, RegisteredPostLoads};
 use spawn::SpawnRow;
 use threads::loading_threads;
@@ -133,6 +141,7 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<StreamingStats>()
             .init_resource::<RevealGates>()
             .init_resource::<Streamer>()
+            .init_resource::<AssetEdits>()
             .insert_resource(PluginSettings {
                 role: self.role,
                 limits: self.limits.clone(),
@@ -146,6 +155,8 @@ impl Plugin for SeamlessAssetPlugin {
             .register_type::<StreamingStats>()
             .register_type::<LevelInstance>()
             .add_message::<InstanceEvent>()
+            .add_message::<Reloaded>()
+            .add_observer(load::keep_ticks_valid)
             .register_diagnostic(Diagnostic::new(STREAM_MS).with_suffix(" ms"))
             .register_diagnostic(Diagnostic::new(LIVE_ENTITIES))
             .register_diagnostic(Diagnostic::new(LIVE_BYTES).with_suffix(" B"))
@@ -175,14 +186,17 @@ impl Plugin for SeamlessAssetPlugin {
         };
         add_missing_assets(app);
         note_parent_checks(app);
+        register_types(app);
         let world = app.world_mut();
         let objects = world.resource::<LiveObjectsResource>().0.clone();
         let codecs = world.resource::<Codecs>().clone();
         for codec in codecs.read().assets() {
-            if let Some(provider) = codec.provider(world) {
+            if let Some(provider) = codec.provider(app.world()) {
                 objects.set_provider(codec.type_id, provider);
+                codec.watch_edits(app);
             }
         }
+        let world = app.world_mut();
         let registry = world.get_resource_or_init::<AppTypeRegistry>().clone();
         let post_loads = world.get_resource_or_init::<RegisteredPostLoads>().take();
         let settings = world.resource::<PluginSettings>();
@@ -203,6 +217,21 @@ impl Plugin for SeamlessAssetPlugin {
         let keep_linkers = settings.keep_linkers;
         world.insert_resource(Pipeline::new(services, threads, keep_linkers));
     }
+}
+
+/// The components that this crate has codecs for: a reload compares values by reflection.
+fn register_types(app: &mut App) {
+    app.register_type::<Transform>()
+        .register_type::<GlobalTransform>()
+        .register_type::<TransformTreeChanged>()
+        .register_type::<Name>()
+        .register_type::<Visibility>()
+        .register_type::<InheritedVisibility>()
+        .register_type::<ViewVisibility>()
+        .register_type::<Aabb>()
+        .register_type::<ChildOf>()
+        .register_type::<Children>()
+        .register_type::<Mesh3d>();
 }
 
 fn note_parent_checks(app: &mut App) {

@@ -186,6 +186,14 @@ impl Linkers {
         self.lock().open.remove(&path.clone_owned());
     }
 
+    /// Finds a linker again that was reset, in the place of whichever was opened since.
+    pub(crate) fn restore(&self, linker: &Arc<Linker>) {
+        let mut tables = self.lock();
+        let name = linker.package.name().into();
+        tables.names.insert(linker.path.clone(), name);
+        tables.open.insert(linker.path.clone(), Arc::downgrade(linker));
+    }
+
     /// The name that the package at `path` was cooked under, if it or a package with copies from it was ever opened.
     pub(crate) fn name_of(&self, path: &AssetPath<'static>) -> Option<Arc<str>> {
         self.lock().names.get(path).cloned()

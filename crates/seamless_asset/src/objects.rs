@@ -2,7 +2,7 @@
 
 use core::{
     any::TypeId,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -53,16 +53,24 @@ struct SlotState {
     is_live: AtomicBool,
     is_complete: AtomicBool,
     is_rendered: AtomicBool,
+    fingerprint: AtomicU64,
 }
 
 impl Slot {
-    /// Whether the value is still to be provided; if so, the caller does it now. A rendered one is something that gates wait for.
-    pub fn provide(&self, is_rendered: bool) -> bool {
+    /// Whether the value is still to be provided; if so, the caller does it now, with the one of this fingerprint. A rendered one is
+    /// something that gates wait for.
+    pub fn provide(&self, fingerprint: u64, is_rendered: bool) -> bool {
         let is_first = !self.0.is_live.swap(true, Ordering::AcqRel);
         if is_first {
             self.0.is_rendered.store(is_rendered, Ordering::Release);
+            self.replace(fingerprint);
         }
         is_first
+    }
+
+    /// The caller puts a value of this fingerprint over the one that is there.
+    pub fn replace(&self, fingerprint: u64) {
+        self.0.fingerprint.store(fingerprint, Ordering::Relaxed);
     }
 
     pub fn is_live(&self) -> bool {
@@ -80,6 +88,11 @@ impl Slot {
 
     pub fn is_complete(&self) -> bool {
         self.0.is_complete.load(Ordering::Acquire)
+    }
+
+    /// Whether its value is known to be of this fingerprint, which is 0 where nothing is known.
+    pub fn has(&self, fingerprint: u64) -> bool {
+        fingerprint != 0 && self.0.fingerprint.load(Ordering::Relaxed) == fingerprint
     }
 }
 
@@ -116,6 +129,13 @@ impl LiveObjects {
         let objects = lock(&self.objects);
         let mut found = objects.get(&id)?.iter().filter(|entry| is_it(&entry.slot));
         found.find_map(Entry::handle)
+    }
+
+    /// Whether the value of an object is known to be of this fingerprint.
+    pub(crate) fn has(&self, id: ObjectId, fingerprint: u64) -> bool {
+        let objects = lock(&self.objects);
+        let mut entries = objects.get(&id).into_iter().flatten();
+        entries.any(|entry| entry.slot.is_live() && entry.slot.has(fingerprint))
     }
 
     /// How many objects have a handle.

@@ -1,10 +1,12 @@
 //! The one moment in which a level's entities enter the world, and the one in which they leave. See [`reveal`].
 
 use core::any::TypeId;
+use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_camera::visibility::Visibility;
 use bevy_ecs::{
+    change_detection::Tick,
     component::ComponentId,
     entity::Entity,
     hierarchy::{ChildOf, Children},
@@ -14,11 +16,12 @@ use bevy_ecs::{
     resource::Resource,
     world::World,
 };
-use bevy_platform::collections::HashSet;
+use bevy_platform::collections::{HashMap, HashSet};
 use bevy_reflect::{Reflect, TypeRegistry};
 
 use crate::{
     codec::Codecs,
+    level_data::{LevelObjects, Run},
     load::{InstanceRequest, LevelInstance, LoadServices, LoadedLevel},
     spawn::{Group, Passes, Spent, Values, spawn, typed_column},
 };
@@ -35,9 +38,17 @@ pub(crate) struct Revealed {
 #[derive(Default)]
 pub(crate) struct Members {
     /// All of them, in order of spawning.
-    pub entities: Vec<Entity>,
+    pub entities: Arc<[Entity]>,
     /// Those that were cooked with children.
     pub parents: Vec<Entity>,
+    /// The components that their file gave them, in the order of `entities`.
+    pub runs: Arc<[Run]>,
+    /// They by object id.
+    pub objects: Arc<LevelObjects>,
+    /// All that changed later was changed by somebody else.
+    pub since: Tick,
+    /// What was changed by somebody else before that, and kept.
+    pub edits: HashMap<Entity, Vec<ComponentId>>,
 }
 
 /// Spawns a staged level whole: its root, and all its entities below. What is left in `loaded` is memory only.
@@ -67,14 +78,21 @@ pub(crate) fn reveal(
     ));
     groups.append(&mut level.groups);
     let codecs = services.codecs.clone();
-    register(world, &groups, &codecs, &registry);
+    let types = groups.iter().flat_map(|group| group.values.types());
+    register(world, types, &codecs, &registry);
     let passes = LatePasses { registry: &registry };
     let spent = spawn(world, groups, &passes);
+    // Observers have changed what they like by now; that is how the level comes.
+    let since = world.increment_change_tick();
     Revealed {
         root: *root,
         members: Members {
-            entities: core::mem::take(&mut level.entities),
+            entities: level.entities.clone(),
             parents: core::mem::take(&mut level.parents),
+            runs: level.runs.clone(),
+            objects: level.objects.clone(),
+            since,
+            edits: HashMap::default(),
         },
         spent: (spent, reserved),
     }
@@ -96,8 +114,13 @@ fn root_group(root: Entity, children: Vec<Entity>, request: &InstanceRequest, in
 }
 
 /// Components that this world has not met yet get their ids.
-fn register(world: &mut World, groups: &[Group], codecs: &Codecs, registry: &TypeRegistry) {
-    for type_id in groups.iter().flat_map(|group| group.values.types()) {
+pub(crate) fn register(
+    world: &mut World,
+    types: impl Iterator<Item = TypeId>,
+    codecs: &Codecs,
+    registry: &TypeRegistry,
+) {
+    for type_id in types {
         if world.components().get_id(type_id).is_none()
             && let Ok(codec) = codecs.read().component(type_id, registry)
         {
@@ -138,8 +161,8 @@ fn insert_resource(world: &mut World, package: &AssetPath<'static>, resource: &d
 
 /// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
 /// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
-struct LatePasses<'a> {
-    registry: &'a TypeRegistry,
+pub(crate) struct LatePasses<'a> {
+    pub registry: &'a TypeRegistry,
 }
 
 impl Passes for LatePasses<'_> {
@@ -242,7 +265,7 @@ fn is_parent_check(world: &World, id: ComponentId) -> bool {
 /// Bevy despawns a hierarchy with two commands per child. Here the lists of children are emptied first, and parents go before
 /// their children, so that no hook has anything to do; the rest goes in reverse order of spawning, which moves few rows.
 pub(crate) fn leave(world: &mut World, root: Entity, members: &Members) {
-    let Members { entities, parents } = members;
+    let Members { entities, parents, .. } = members;
     let mut children = Vec::with_capacity(entities.len());
     for &parent in core::iter::once(&root).chain(parents) {
         if let Some(mut below) = world.get_mut::<Children>(parent) {

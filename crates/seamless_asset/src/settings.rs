@@ -114,6 +114,8 @@ pub struct StreamingStats {
     pub last_frame: Duration,
     /// Level instances revealed.
     pub revealed: u64,
+    /// Packages that were reloaded.
+    pub reloaded: u64,
     /// Level instances that left.
     pub left: u64,
     /// Loads that failed.

@@ -2,6 +2,7 @@
 
 use core::any::{Any, TypeId};
 
+use bevy_app::App;
 use bevy_asset::{Asset, AssetHandleProvider, Assets, UntypedAssetId};
 use bevy_ecs::world::World;
 use bevy_reflect::{FromReflect, GetTypeRegistration, Reflect, TypePath, TypeRegistry};
@@ -12,6 +13,7 @@ use super::{
 };
 #[cfg(feature = "write")]
 use super::{EncodeContext, EncodeError, encode_reflected};
+use crate::edits;
 
 /// An encoded asset: what goes into the export, and the large payloads beside it.
 #[cfg(feature = "write")]
@@ -189,6 +191,8 @@ pub struct ErasedAssetCodec {
     #[cfg(feature = "migrations")]
     decode_layout: Option<DecodeLayout>,
     provider: fn(&World) -> Option<AssetHandleProvider>,
+    watch_edits: fn(&mut App),
+    touch: fn(&mut World, UntypedAssetId) -> bool,
     #[cfg(feature = "write")]
     encode: fn(&World, UntypedAssetId, &mut EncodeContext) -> Result<Option<EncodedAsset>, EncodeError>,
 }
@@ -215,6 +219,14 @@ impl ErasedAssetCodec {
             decode_layout: C::IS_REFLECTED
                 .then_some(|data, bulk, read| Ok(decoded::<C>(C::decode_layout(data, bulk, read)?))),
             provider: |world| Some(world.get_resource::<Assets<C::Asset>>()?.get_handle_provider()),
+            watch_edits: edits::watch::<C::Asset>,
+            touch: |world, id| {
+                let (Ok(id), Some(mut assets)) = (id.try_typed(), world.get_resource_mut::<Assets<C::Asset>>()) else {
+                    return false;
+                };
+                // It is the mutable look that Bevy takes for a change.
+                assets.get_mut(id).as_deref_mut().is_some()
+            },
             #[cfg(feature = "write")]
             encode: |world, id, context| {
                 let asset = world
@@ -285,6 +297,16 @@ impl ErasedAssetCodec {
     #[must_use]
     pub fn provider(&self, world: &World) -> Option<AssetHandleProvider> {
         (self.provider)(world)
+    }
+
+    /// From now on, [`AssetEdits`](edits::AssetEdits) knows which assets of this type were changed.
+    pub(crate) fn watch_edits(&self, app: &mut App) {
+        (self.watch_edits)(app);
+    }
+
+    /// Has Bevy tell that the asset `id` was modified. `false` when it is not there.
+    pub(crate) fn touch(&self, world: &mut World, id: UntypedAssetId) -> bool {
+        (self.touch)(world, id)
     }
 
     /// Encodes the asset `id` of `world`; `None` when there is none.

@@ -14,19 +14,21 @@ pub(super) enum Work {
     Leave,
     /// Bytes into `Assets`.
     Insert,
+    /// Entities compared with a new file, and changed.
+    Reload,
 }
 
 /// Time per item, learnt from what was measured.
 #[derive(Debug, Clone)]
 pub(super) struct Estimates {
-    nanoseconds: [f64; 3],
+    nanoseconds: [f64; 4],
 }
 
 impl Default for Estimates {
-    /// Cautious first guesses: a microsecond an entity, a nanosecond a byte.
+    /// Cautious first guesses: a microsecond an entity, two where it is compared, a nanosecond a byte.
     fn default() -> Self {
         Self {
-            nanoseconds: [1000.0, 1000.0, 1.0],
+            nanoseconds: [1000.0, 1000.0, 1.0, 2000.0],
         }
     }
 }

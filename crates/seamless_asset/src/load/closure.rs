@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_platform::collections::HashSet;
-use seamless_package::{Package, RefTarget, Role};
+use seamless_package::{ObjectId, Package, RefTarget, Role};
 
 use super::{task::Wanted, type_names::TypeNames};
 use crate::{
@@ -37,13 +37,9 @@ impl Reach {
     /// # Errors
     /// The name of an object that is wanted and that the package does not have.
     pub fn of(package: &Package, wanted: &Wanted, role: Role, on_demand: &HashSet<usize>) -> Result<Self, Arc<str>> {
-        let mut reach = Self {
-            exports: vec![false; package.exports().len()],
-            imports: vec![false; package.imports().len()],
-            end: 0,
-        };
+        let mut reach = Self::nothing(package);
         match wanted {
-            Wanted::Level { .. } | Wanted::Assets => reach.everything(package, role),
+            Wanted::Level { .. } | Wanted::Assets | Wanted::Reload(_) => reach.everything(package, role),
             Wanted::Objects(names) => {
                 for name in names {
                     let index = object(package, name).ok_or_else(|| name.clone())?;
@@ -53,6 +49,31 @@ impl Reach {
         }
         reach.end = reach.last_byte(package, on_demand);
         Ok(reach)
+    }
+
+    /// What the objects need that are live, copies of others' objects among them.
+    pub fn of_live(
+        package: &Package,
+        is_live: impl Fn(ObjectId) -> bool,
+        role: Role,
+        on_demand: &HashSet<usize>,
+    ) -> Self {
+        let mut reach = Self::nothing(package);
+        for (index, export) in package.exports().iter().enumerate() {
+            if !export.is_class() && is_live(export.object_id) {
+                reach.follow(package, index, role);
+            }
+        }
+        reach.end = reach.last_byte(package, on_demand);
+        reach
+    }
+
+    fn nothing(package: &Package) -> Self {
+        Self {
+            exports: vec![false; package.exports().len()],
+            imports: vec![false; package.imports().len()],
+            end: 0,
+        }
     }
 
     fn everything(&mut self, package: &Package, role: Role) {

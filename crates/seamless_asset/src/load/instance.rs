@@ -63,6 +63,8 @@ pub(super) enum Phase {
     Live { root: Entity, members: Members },
     /// Still in the world, about to leave.
     Leaving { root: Entity, members: Members },
+    /// No level: a reload, which holds packages until its end.
+    Reloading,
     /// Failed; holds nothing.
     Failed,
 }

@@ -1,33 +1,34 @@
 //! Links and decodes one package whose bytes are there. Pure but for handles and entity ids; see [`decode`].
 
-use core::any::TypeId;
+mod level;
+mod merge;
+mod over;
+
 use std::{collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
-use bevy_ecs::{
-    entity::Entity,
-    hierarchy::{ChildOf, Children},
-};
-use bevy_reflect::{Reflect, TypeRegistry};
-use seamless_package::{Export, ObjectRef, Package, RefTarget};
+use bevy_ecs::entity::Entity;
+use bevy_reflect::TypeRegistry;
+use seamless_package::{Export, ObjectId, ObjectRef, Package, RefTarget};
 
 use super::{
     PostLoad, Verify,
-    classes::{AssetClass, Class, ClassLinker, ResourceClass},
+    classes::{AssetClass, Class, ClassLinker},
     closure::{Need, Reach},
     task::{Job, LoadServices, Stop, Wanted},
     verify::Unverified,
 };
 use crate::{
     codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset, ErasedAssetCodec},
-    entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
-    level_data::{DecodedLevel, GroupTable, LevelObjects, LevelTable, check_columns},
     linker::Linker,
     load::LoadState,
     objects::Slot,
-    spawn::{Group, Values, typed_column},
 };
+
+pub(crate) use level::LoadedLevel;
+pub(crate) use merge::{KeptGroup, LiveLevel, StagedLevel};
+pub(crate) use over::{Reloading, Renewed};
 
 /// A package whose values are decoded.
 pub(super) struct LoadedPackage {
@@ -53,34 +54,30 @@ pub(super) struct LoadedPackage {
     pub has_assets: bool,
     /// The level, when one was asked for. What is wrong with it is nothing to those who need the assets only.
     pub level: Option<Result<Box<LoadedLevel>, Box<LoadError>>>,
+    /// What a reload found, when it was one.
+    pub renewed: Renewed,
 }
 
 /// A decoded asset that this load provides.
 pub(super) struct LoadedAsset {
     pub slot: Slot,
+    pub object: ObjectId,
     pub asset: UntypedAssetId,
     pub name: String,
     /// Its decoded size, about.
     pub bytes: u64,
     pub value: Box<dyn DecodedAsset>,
-}
-
-/// A decoded level and the ids it will have.
-pub(crate) struct LoadedLevel {
-    pub level: DecodedLevel,
-    pub reserved: ReservedEntities,
-    pub root: Entity,
-    pub resources: Vec<Box<dyn Reflect>>,
-    /// Bytes read for this level alone, when its package's assets were there already.
-    pub bytes: u64,
-    /// Content hash of the file that it is from.
-    pub content_hash: u64,
+    /// Tells one version of the object from another; 0 tells nothing.
+    pub fingerprint: u64,
+    /// A reload puts it over the value that is there.
+    pub replaces: bool,
 }
 
 struct Decoder<'a> {
     services: &'a LoadServices,
     job: &'a Job,
     file: &'a str,
+    linker: &'a Linker,
     package: &'a Package,
     reach: &'a Reach,
     tail: &'a [u8],
@@ -93,6 +90,9 @@ struct Decoder<'a> {
     slots: Vec<Slot>,
     /// What is live, and a renderer prepares.
     rendered: Vec<UntypedAssetId>,
+    /// By index in the export table; of a reload only.
+    changed: Vec<bool>,
+    renewed: Renewed,
 }
 
 /// Links a package, decodes what the job reaches, and reserves the entities of its level.
@@ -112,6 +112,7 @@ pub(super) fn decode(
         services,
         job,
         file: &job.path.to_string(),
+        linker: &linker,
         package,
         reach,
         tail,
@@ -123,24 +124,35 @@ pub(super) fn decode(
         exports: vec![None; package.exports().len()],
         slots: Vec::new(),
         rendered: Vec::new(),
+        changed: Vec::new(),
+        renewed: Renewed::default(),
     };
     decoder.link_imports()?;
+    decoder.changed = decoder.changed();
     let mut assets = decoder.decode_assets()?;
-    let mut post_load = PostLoad::new(services, &linker);
-    let level = match job.wanted {
+    let mut post_load = PostLoad::new(services, &linker, matches!(job.wanted, Wanted::Reload(_)));
+    let mut level = None;
+    match &job.wanted {
         Wanted::Level { .. } => match decoder.decode_level(&mut post_load) {
             Err(Stop::Cancelled) => return Err(Stop::Cancelled),
-            Err(Stop::Failed(error)) => Some(Err(error)),
-            Ok(level) => Some(Ok(level)),
+            Err(Stop::Failed(error)) => level = Some(Err(error)),
+            Ok(decoded) => level = Some(Ok(decoded)),
         },
-        _ => None,
-    };
+        Wanted::Reload(reloading) => {
+            for live in &reloading.levels {
+                let staged = decoder.decode_level_over(live, &mut post_load)?;
+                decoder.renewed.levels.push(staged);
+            }
+        }
+        Wanted::Assets | Wanted::Objects(_) => {}
+    }
     let wanted = decoder.wanted()?;
     let Decoder {
         exports,
         mut unverified,
         mut slots,
         mut rendered,
+        renewed,
         ..
     } = decoder;
     let requested = post_load.assets(&mut assets)?;
@@ -162,9 +174,10 @@ pub(super) fn decode(
         wanted,
         slots,
         rendered,
-        has_assets: job.wanted != (Wanted::Level { assets: false }),
+        has_assets: !matches!(job.wanted, Wanted::Level { assets: false }),
         assets: assets.into(),
         level,
+        renewed,
         linker,
         sources: Vec::new(),
     })
@@ -207,6 +220,8 @@ impl Decoder<'_> {
     /// Gives every asset that is reached its handle and decodes those that this load has to provide, in file order.
     fn decode_assets(&mut self) -> Result<Vec<LoadedAsset>, Stop> {
         let mut assets = Vec::new();
+        let mut renewed = Renewed::default();
+        let (mut slots, mut rendered) = (Vec::new(), Vec::new());
         for (index, export) in self.package.exports().iter().enumerate() {
             self.job.progress.check()?;
             if export.is_class() || !self.reach.exports.get(index).is_some_and(|reached| *reached) {
@@ -221,7 +236,7 @@ impl Decoder<'_> {
             let codec = &class.codec;
             let unknown = || self.error(name, DecodeError::UnknownType(codec.type_path.to_owned()));
             // Copies of others' objects may have gone meanwhile: nothing of this package keeps them alive.
-            if self.job.wanted == (Wanted::Level { assets: false }) && !export.is_forced() {
+            if matches!(self.job.wanted, Wanted::Level { assets: false }) && !export.is_forced() {
                 let handle = self.services.objects.acquire(export.object_id, codec.type_id);
                 let handle = handle.ok_or_else(unknown)?;
                 self.set_export(index, handle);
@@ -229,23 +244,27 @@ impl Decoder<'_> {
             }
             let acquired = self.services.objects.acquire_slot(export.object_id, codec.type_id);
             let (handle, slot) = acquired.ok_or_else(unknown)?;
-            if self.services.is_settled(&slot) {
-                if slot.is_rendered() {
-                    self.rendered.push(handle.id());
-                }
-                self.slots.push(slot);
-            } else {
+            let fingerprint = self.fingerprint(index, export);
+            if slot.is_live() && slot.is_rendered() {
+                rendered.push(handle.id());
+            }
+            slots.push(slot.clone());
+            if let Some((slot, replaces)) = self.claim(index, &handle, slot, &mut renewed) {
                 let value = self.decode_asset(index, name, class)?;
                 assets.push(LoadedAsset {
                     slot,
+                    object: export.object_id,
                     asset: handle.id(),
                     name: name.to_owned(),
                     bytes: export.raw_size + self.bulk_bytes(index, &class.codec),
                     value,
+                    fingerprint,
+                    replaces,
                 });
             }
             self.set_export(index, handle);
         }
+        (self.renewed, self.slots, self.rendered) = (renewed, slots, rendered);
         Ok(assets)
     }
 
@@ -262,7 +281,7 @@ impl Decoder<'_> {
         match &self.job.wanted {
             Wanted::Objects(names) => names.iter().map(handle).collect(),
             Wanted::Assets => Ok(self.exports.iter().flatten().cloned().collect()),
-            Wanted::Level { .. } => Ok(Vec::new()),
+            Wanted::Level { .. } | Wanted::Reload(_) => Ok(Vec::new()),
         }
     }
 
@@ -344,140 +363,5 @@ impl Decoder<'_> {
             handles,
             mesh_attributes: &self.services.mesh_attributes,
         }
-    }
-
-    fn decode_level(&self, post_load: &mut PostLoad) -> Result<Box<LoadedLevel>, Stop> {
-        let mut found = None;
-        let mut resources = Vec::new();
-        for (index, export) in self.package.exports().iter().enumerate() {
-            if export.is_class() || !export.role.intersects(self.services.role) {
-                continue;
-            }
-            match self.class_of(export) {
-                Some(Class::Level) => found = Some(index),
-                Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class)?),
-                _ => {}
-            }
-        }
-        let index = found.ok_or_else(|| LoadError::package(self.file, LoadErrorKind::NoLevel))?;
-        let export = &self.package.exports()[index];
-        let name = self.package.name_of(export.name).unwrap_or_default();
-        let data = self
-            .package
-            .export_data(index, self.tail, self.tail_offset())
-            .map_err(|error| self.error(name, LoadErrorKind::Package(error)))?;
-        let table = LevelTable::parse(&data, self.services.max_entities).map_err(|error| self.error(name, error))?;
-        self.decode_table(name, index, table, resources, post_load)
-    }
-
-    fn decode_resource(&self, index: usize, class: &ResourceClass) -> Result<Option<Box<dyn Reflect>>, Stop> {
-        let data = self
-            .package
-            .export_data(index, self.tail, self.tail_offset())
-            .map_err(|error| self.error(&class.type_path, LoadErrorKind::Package(error)))?;
-        let handles = self.references(index);
-        class
-            .decode(&data, &self.context(&[], &handles))
-            .map_err(|error| self.error(&class.type_path, error))
-    }
-
-    fn decode_table(
-        &self,
-        name: &str,
-        index: usize,
-        table: LevelTable,
-        resources: Vec<Box<dyn Reflect>>,
-        post_load: &mut PostLoad,
-    ) -> Result<Box<LoadedLevel>, Stop> {
-        // One more for the root. Whatever goes wrong below, the guard gives the ids back.
-        let reserved = self.services.pool.reserve(table.ids.len() + 1);
-        let Some((&root, entities)) = reserved.as_slice().split_first() else {
-            return Err(self.error(name, LoadErrorKind::NoLevel));
-        };
-        let handles = self.references(index);
-        let context = self.context(entities, &handles);
-        let mut groups = Vec::with_capacity(table.groups.len());
-        let mut rest = entities;
-        for group in &table.groups {
-            self.job.progress.check()?;
-            let (rows, left) = rest.split_at_checked(group.rows as usize).unwrap_or((rest, &[]));
-            rest = left;
-            groups.push(self.decode_group(name, group, rows, root, &context, post_load)?);
-        }
-        let roots = table
-            .roots
-            .iter()
-            .filter_map(|row| entities.get(*row as usize).copied())
-            .collect();
-        let with_children = |group: &&Group| group.values.types().contains(&TypeId::of::<Children>());
-        let level = DecodedLevel {
-            parents: groups
-                .iter()
-                .filter(with_children)
-                .flat_map(|group| group.entities.iter().copied())
-                .collect(),
-            groups,
-            entities: entities.to_vec(),
-            roots,
-            objects: Arc::new(LevelObjects::new(&table.ids, entities)),
-            package: self.package.name().into(),
-        };
-        Ok(Box::new(LoadedLevel {
-            level,
-            root,
-            reserved,
-            resources,
-            bytes: 0,
-            content_hash: self.package.summary().content_hash,
-        }))
-    }
-
-    fn decode_group(
-        &self,
-        name: &str,
-        group: &GroupTable,
-        rows: &[Entity],
-        root: Entity,
-        context: &DecodeContext,
-        post_load: &mut PostLoad,
-    ) -> Result<Group, Stop> {
-        let mut columns = Vec::with_capacity(group.columns.len());
-        for column in &group.columns {
-            if !column.role.intersects(self.services.role) {
-                continue;
-            }
-            let class = match self.classes.get(column.class as usize).and_then(Option::as_ref) {
-                Some(Class::Component(class)) => class,
-                #[cfg(feature = "migrations")]
-                Some(Class::Dropped) => continue,
-                Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
-                _ => {
-                    let message = format!("export {} is no component class", column.class);
-                    return Err(self.error(name, DecodeError::Malformed(message)));
-                }
-            };
-            let object = || format!("{name}.{}", class.type_path);
-            let mut decoded = Vec::new();
-            class
-                .decode(column.data, rows.len(), context, &mut decoded)
-                .map_err(|error| self.error(&object(), error))?;
-            for column in decoded {
-                columns.push(post_load.column(&object, column)?);
-            }
-        }
-        if columns
-            .iter()
-            .all(|column| (**column).type_id() != TypeId::of::<ChildOf>())
-        {
-            // Entities without a parent of their own hang below the instance's root.
-            columns.push(typed_column(vec![ChildOf(root); rows.len()]));
-        }
-        check_columns(&columns, rows.len()).map_err(|error| self.error(name, error))?;
-        let codecs = self.services.codecs.read();
-        let values = Values::new(columns, codecs.rows()).map_err(|error| self.error(name, error))?;
-        Ok(Group {
-            entities: rows.to_vec(),
-            values,
-        })
     }
 }

@@ -74,6 +74,11 @@ impl<T> Outcome<T> {
     pub fn finish(&self, result: Result<T, Box<LoadError>>) {
         let _ = self.result.set(result.map_err(Arc::from));
     }
+
+    /// As [`finish`](Self::finish), with an error that others have too.
+    pub fn fail(&self, error: Arc<LoadError>) {
+        let _ = self.result.set(Err(error));
+    }
 }
 
 impl<T> Drop for Outcome<T> {

@@ -30,6 +30,8 @@ const MAX_CREATED: usize = 1 << 16;
 pub struct PostLoad<'a> {
     services: &'a LoadServices,
     linker: &'a Linker,
+    /// Whether objects that are live are created anew.
+    is_reload: bool,
     /// Values of created objects that nobody had provided.
     created: Vec<LoadedAsset>,
     outcome: Requested,
@@ -45,10 +47,11 @@ pub(super) struct Requested {
 }
 
 impl<'a> PostLoad<'a> {
-    pub(super) fn new(services: &'a LoadServices, linker: &'a Linker) -> Self {
+    pub(super) fn new(services: &'a LoadServices, linker: &'a Linker, is_reload: bool) -> Self {
         Self {
             services,
             linker,
+            is_reload,
             created: Vec::new(),
             outcome: Requested::default(),
         }
@@ -61,7 +64,8 @@ impl<'a> PostLoad<'a> {
     }
 
     /// Makes an object of this package that is not in its file: identity and sharing are those of an export called `name`. If an
-    /// object of that identity is live, its handle is returned and `value` is dropped. It lives as long as the package is in use.
+    /// object of that identity is live, its handle is returned and `value` is dropped, or takes its place when the package is
+    /// reloaded. It lives as long as the package is in use.
     ///
     /// # Errors
     /// When the package has an export of that name, when the app has no codec for the type, or when there are too many.
@@ -79,8 +83,11 @@ impl<'a> PostLoad<'a> {
         }
         let acquired = self.services.objects.acquire_slot(id, TypeId::of::<A>());
         let (handle, slot) = acquired.ok_or_else(no_codec::<A>)?;
-        if !self.services.is_settled(&slot) {
+        if !self.services.is_settled(&slot) || self.is_reload {
             self.created.push(LoadedAsset {
+                object: id,
+                replaces: slot.is_live(),
+                fingerprint: 0,
                 slot,
                 asset: handle.id(),
                 name: name.to_owned(),

@@ -3,6 +3,7 @@
 mod blocking;
 mod bulk;
 mod objects;
+mod reload;
 mod singles;
 mod start;
 mod turns;
@@ -17,7 +18,8 @@ use bevy_platform::{collections::HashMap, time::Instant};
 use bevy_tasks::TaskPool;
 
 pub use self::blocking::BlockingLoads;
-use self::{objects::Objects, singles::Singles};
+pub(crate) use self::reload::keep_ticks_valid;
+use self::{objects::Objects, reload::Reload, singles::Singles};
 
 use super::{
     InstanceEvent, InstanceId, InstanceRequest, Progress, Streamer,
@@ -56,6 +58,7 @@ pub(crate) struct Pipeline {
     objects: BTreeMap<u64, Objects>,
     bulk: Singles<BulkJob, Vec<u8>>,
     opens: Singles<OpenJob, Arc<Linker>>,
+    reloads: BTreeMap<InstanceId, Reload>,
     /// What a blocking load does itself; there only while one is under way.
     blocking: Option<Vec<Task>>,
     tasks: Tasks,
@@ -83,6 +86,7 @@ impl Pipeline {
             objects: BTreeMap::new(),
             bulk: Singles::default(),
             opens: Singles::default(),
+            reloads: BTreeMap::new(),
             blocking: None,
             in_flight: 0,
             estimates: Estimates::default(),
@@ -108,12 +112,14 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.services.pool.free_returned(world);
         pipeline.take_commands(world, &mut budget);
         pipeline.take_results(world);
-        pipeline.start_tasks(&settings);
+        pipeline.start_tasks(world, &settings);
         let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);
         pipeline.bulk.drop_unwanted(world);
         pipeline.opens.drop_unwanted(world);
+        pipeline.drop_unwanted_reloads(world);
         pipeline.check_gates(world, &settings);
+        pipeline.check_reload_gates(world, &settings);
         pipeline.find_lost_roots(world);
         if has_inserted {
             pipeline.inserted_in = Some(pipeline.frame);
@@ -158,12 +164,13 @@ impl Pipeline {
     ///
     /// A frame in which any mesh or material is new is long already: Bevy's `AssetChanged` filters look at every entity.
     fn may_insert(&self) -> bool {
-        let is_waiting = |instance: &Instance| match instance.phase {
+        let is_waiting = |(id, instance): (&InstanceId, &Instance)| match instance.phase {
             Phase::Leaving { .. } => true,
             Phase::Staged(_) => self.is_ready(instance),
+            Phase::Reloading => self.is_reload_ready(*id),
             _ => false,
         };
-        self.inserted_in.is_none_or(|frame| frame + 1 < self.frame) || !self.instances.values().any(is_waiting)
+        self.inserted_in.is_none_or(|frame| frame + 1 < self.frame) || !self.instances.iter().any(is_waiting)
     }
 
     /// Whether the packages of a staged instance are there.
@@ -174,6 +181,7 @@ impl Pipeline {
 
     /// What is wanted is more urgent than what is not, until too much of that piles up.
     fn move_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        self.apply_reloads(world, budget);
         self.are_leaves_first = !self.are_leaves_first && self.leaves_pile_up();
         if self.are_leaves_first {
             self.leave_levels(world, budget);
@@ -204,6 +212,7 @@ impl Pipeline {
                 Command::Objects(id, request, outcome) => self.take_objects(id, &request, &outcome),
                 Command::Bulk(id, request, outcome) => self.take_bulk(id, request, &outcome),
                 Command::Open(id, request, outcome) => self.take_open(id, request, &outcome),
+                Command::Reload(id, request, outcome) => self.take_reload(id, &request, &outcome),
                 Command::Priority(id, priority) => {
                     if let Some(instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
@@ -250,6 +259,8 @@ impl Pipeline {
                 self.cancel(world, id);
             }
             Phase::Queued => self.cancel(world, id),
+            // Nobody has its id.
+            Phase::Reloading => instance.phase = Phase::Reloading,
         }
     }
 
@@ -277,6 +288,9 @@ impl Pipeline {
     }
 
     fn fail(&mut self, world: &mut World, id: InstanceId, error: Arc<LoadError>) {
+        if self.reloads.contains_key(&id) {
+            return self.fail_reload(world, id, error);
+        }
         let Some(instance) = self.instances.get_mut(&id) else {
             return;
         };
@@ -297,25 +311,29 @@ impl Pipeline {
             return;
         };
         for path in core::mem::take(&mut instance.packages) {
-            let Some(entry) = self.packages.get_mut(&path) else {
-                continue;
-            };
-            entry.users.remove(&id);
-            if !entry.users.is_empty() {
-                continue;
-            }
-            let Some(mut entry) = self.packages.remove(&path) else {
-                continue;
-            };
-            if let PackageStatus::Loading(progress) = &entry.status {
-                progress.cancel();
-            }
-            entry.unwatch(world.resource::<RevealGates>());
-            if !entry.is_shown {
-                world.resource_mut::<StreamingStats>().bytes_wasted += entry.bytes;
-            }
-            self.tasks.drop_later(entry);
+            self.release_package(world, id, &path);
         }
+    }
+
+    fn release_package(&mut self, world: &mut World, id: InstanceId, path: &AssetPath<'static>) {
+        let Some(entry) = self.packages.get_mut(path) else {
+            return;
+        };
+        entry.users.remove(&id);
+        if !entry.users.is_empty() {
+            return;
+        }
+        let Some(mut entry) = self.packages.remove(path) else {
+            return;
+        };
+        if let PackageStatus::Loading(progress) = &entry.status {
+            progress.cancel();
+        }
+        entry.unwatch(world.resource::<RevealGates>());
+        if !entry.is_shown {
+            world.resource_mut::<StreamingStats>().bytes_wasted += entry.bytes;
+        }
+        self.tasks.drop_later(entry);
     }
 
     fn take_results(&mut self, world: &mut World) {
@@ -348,9 +366,12 @@ impl Pipeline {
             result,
         } = finished;
         match (owner, result) {
+            (JobOwner::Reload(_), Err(Stop::Cancelled)) => self.settle_linker(&path),
             (_, Err(Stop::Cancelled)) => {}
             (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(id, &path, wanted, read, loaded),
             (JobOwner::Objects(id), Err(Stop::Failed(error))) => self.fail_objects(world, id, *error),
+            (JobOwner::Reload(id), Ok(loaded)) => self.take_reloaded(world, id, read, loaded),
+            (JobOwner::Reload(id), Err(Stop::Failed(error))) => self.fail_reload(world, id, Arc::from(error)),
             (owner, Ok(mut loaded)) => {
                 let level = loaded.level.take();
                 // The bytes are on one account only.

@@ -11,10 +11,11 @@ use super::{
     bulk::{BulkLoad, BulkRequest},
     objects::{ObjectLoad, ObjectRequest, Outcome},
     open::{OpenRequest, PackageOpen},
+    reload::{ReloadLoad, ReloadReport, ReloadRequest},
 };
 use crate::linker::Linker;
 
-/// The queue of level instances, objects, bulk payloads and tables. Every call returns at once; the pipeline acts on it in
+/// The queue of level instances, objects, bulk payloads, tables and reloads. Every call returns at once; the pipeline acts on it in
 /// [`StreamingSystems::Reveal`](crate::StreamingSystems) of the same frame.
 #[derive(Resource, Default)]
 pub struct Streamer {
@@ -28,6 +29,7 @@ pub(super) enum Command {
     Objects(u64, ObjectRequest, Weak<Outcome<Vec<UntypedHandle>>>),
     Bulk(u64, BulkRequest, Weak<Outcome<Vec<u8>>>),
     Open(u64, OpenRequest, Weak<Outcome<Arc<Linker>>>),
+    Reload(InstanceId, ReloadRequest, Weak<Outcome<ReloadReport>>),
     Priority(InstanceId, f32),
     Unload(InstanceId),
     Expect(usize),
@@ -70,6 +72,15 @@ impl Streamer {
         let command = Command::Open(id, request, Arc::downgrade(&outcome));
         self.commands.push(command);
         PackageOpen(outcome)
+    }
+
+    /// Asks that what is live of a package becomes what is in its file now; see [`ReloadRequest`]. It is refused while the package
+    /// is loaded or reloaded; a load that comes while the reload is under way waits for its end.
+    pub fn reload(&mut self, request: ReloadRequest) -> ReloadLoad {
+        let (id, outcome) = self.next_outcome();
+        let command = Command::Reload(InstanceId(id), request, Arc::downgrade(&outcome));
+        self.commands.push(command);
+        ReloadLoad(outcome)
     }
 
     pub(super) fn next_outcome<T>(&mut self) -> (u64, Arc<Outcome<T>>) {

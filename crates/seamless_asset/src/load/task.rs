@@ -10,7 +10,7 @@ use seamless_package::{Limits, Role};
 use super::{
     LoadState, PostLoads, Progress, Verify,
     closure::{Reach, on_demand},
-    link::{LoadedPackage, decode},
+    link::{LoadedPackage, Reloading, decode},
     open::open,
     verify::verify,
 };
@@ -55,7 +55,7 @@ pub(super) struct Job {
 }
 
 /// What of a package is loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Wanted {
     /// Its level, for a new instance. The assets too (the first load of a package), or only their handles.
     Level { assets: bool },
@@ -63,6 +63,8 @@ pub(super) enum Wanted {
     Assets,
     /// These objects, by name, and what they refer to.
     Objects(Vec<Arc<str>>),
+    /// What is live of it, once more.
+    Reload(Arc<Reloading>),
 }
 
 /// How a task can end without a package.
@@ -101,7 +103,13 @@ pub(super) async fn load_package(
     job.progress.check()?;
     let package = opened.linker.package();
     let on_demand = on_demand(&opened.linker, &services.codecs);
-    let reach = Reach::of(package, &job.wanted, services.role, &on_demand);
+    let is_live = |id| services.objects.get(id).is_some();
+    let reach = match &job.wanted {
+        Wanted::Reload(reloading) if !reloading.is_used => {
+            Ok(Reach::of_live(package, is_live, services.role, &on_demand))
+        }
+        wanted => Reach::of(package, wanted, services.role, &on_demand),
+    };
     let no_such = |object: Arc<str>| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject);
     let reach = reach.map_err(no_such)?;
     // From here on it is settled: what is not verified now is noted, to be verified later.

@@ -37,6 +37,8 @@ pub(super) enum JobOwner {
     Bulk(u64),
     /// A request for the tables of a package.
     Open(u64),
+    /// A reload.
+    Reload(InstanceId),
 }
 
 /// What a task does.

@@ -13,6 +13,7 @@ mod objects;
 mod older;
 mod plain;
 mod post_load;
+mod reload;
 mod seek_free;
 
 use core::time::Duration;

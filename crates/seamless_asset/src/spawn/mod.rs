@@ -9,9 +9,15 @@
     reason = "components are moved by type-erased pointers; each block says why it is sound"
 )]
 
+mod group;
+mod insert;
 mod rows;
 #[cfg(test)]
 mod tests;
+
+pub use group::{Group, Passes, Values};
+pub(crate) use insert::Inserter;
+pub use insert::{Spent, spawn};
 
 #[doc(hidden)]
 pub use rows::placed;
@@ -24,10 +30,10 @@ use bevy_ecs::{
     component::{Component, ComponentId},
     entity::Entity,
     relationship::RelationshipHookMode,
-    world::World,
+    world::{EntityRef, World},
 };
-use bevy_ptr::OwningPtr;
-use bevy_reflect::Reflect;
+use bevy_ptr::{OwningPtr, Ptr};
+use bevy_reflect::{Reflect, ReflectFromPtr};
 
 use crate::codec::{DecodeError, PlainType};
 
@@ -56,6 +62,12 @@ pub trait Column: sealed::Sealed + Send + Sync {
 
     /// Drops the next value, for a row whose entity is gone.
     fn drop_next(&mut self);
+
+    /// The value at `row` of those that are left. It is of type [`type_id`](Self::type_id).
+    fn get(&self, row: usize) -> Option<Ptr<'_>>;
+
+    /// Two columns: the values of the rows that are picked, and the others. A row that `picked` does not tell of is not.
+    fn split(self: Box<Self>, picked: &[bool]) -> [Box<dyn Column>; 2];
 
     /// What is left: a `Vec` of the component, a column of plain rows, or a `Vec` of boxed reflected values.
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any>;
@@ -102,6 +114,14 @@ impl<C: Component> Column for TypedColumn<C> {
         self.0.next();
     }
 
+    fn get(&self, row: usize) -> Option<Ptr<'_>> {
+        self.0.as_slice().get(row).map(Ptr::from)
+    }
+
+    fn split(self: Box<Self>, picked: &[bool]) -> [Box<dyn Column>; 2] {
+        parted(self.0, picked).map(typed_column)
+    }
+
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any> {
         Box::new(self.0.collect::<Vec<C>>())
     }
@@ -127,7 +147,11 @@ unsafe impl Sync for PlainColumn {}
 impl PlainColumn {
     /// The rows in `data`; `None` when it is not exactly so many.
     fn new(plain: &PlainType, data: &[u8], rows: usize) -> Option<Self> {
-        let row = plain.row();
+        Self::of(plain.row(), plain.type_id(), data, rows)
+    }
+
+    /// As [`new`](Self::new), for what is known to be plain.
+    fn of(row: Layout, type_id: TypeId, data: &[u8], rows: usize) -> Option<Self> {
         if row.size().checked_mul(rows) != Some(data.len()) {
             return None;
         }
@@ -148,8 +172,24 @@ impl PlainColumn {
             row,
             rows,
             next: 0,
-            type_id: plain.type_id(),
+            type_id,
         })
+    }
+
+    /// The rows that are left and of which `is_wanted`, in a column of their own.
+    fn rows(&self, is_wanted: impl Fn(usize) -> bool) -> Box<dyn Column> {
+        // SAFETY: all of the memory was initialised from bytes, and nobody writes to it.
+        let bytes = unsafe { core::slice::from_raw_parts(self.memory.as_ptr(), self.layout.size()) };
+        let size = self.row.size();
+        let wanted: Vec<usize> = (self.next..self.rows)
+            .filter(|row| is_wanted(row - self.next))
+            .collect();
+        let rows = wanted.iter().filter_map(|row| bytes.get(row * size..(row + 1) * size));
+        let data: Vec<u8> = rows.flatten().copied().collect();
+        match Self::of(self.row, self.type_id, &data, wanted.len()) {
+            Some(column) => Box::new(column),
+            None => unreachable!("so many rows were taken"),
+        }
     }
 
     /// The values that are left, in the same memory.
@@ -205,6 +245,19 @@ impl Column for PlainColumn {
         self.next = self.rows.min(self.next + 1);
     }
 
+    fn get(&self, row: usize) -> Option<Ptr<'_>> {
+        let row = self.next.checked_add(row).filter(|row| *row < self.rows)?;
+        // SAFETY: the row is inside of the memory.
+        let pointer = unsafe { self.memory.add(row * self.row.size()) };
+        // SAFETY: it points to an aligned value that is not written to as long as `self` is borrowed.
+        Some(unsafe { Ptr::new(pointer) })
+    }
+
+    fn split(self: Box<Self>, picked: &[bool]) -> [Box<dyn Column>; 2] {
+        let is_picked = |row: usize| picked.get(row).copied().unwrap_or_default();
+        [self.rows(is_picked), self.rows(|row| !is_picked(row))]
+    }
+
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any> {
         self
     }
@@ -247,9 +300,62 @@ impl Column for ReflectedColumn {
         self.values.next();
     }
 
+    fn get(&self, row: usize) -> Option<Ptr<'_>> {
+        Some(Ptr::from(&**self.values.as_slice().get(row)?))
+    }
+
+    fn split(self: Box<Self>, picked: &[bool]) -> [Box<dyn Column>; 2] {
+        let type_id = self.type_id;
+        parted(self.values, picked).map(|values| -> Box<dyn Column> {
+            let values = values.into_iter();
+            Box::new(Self { values, type_id })
+        })
+    }
+
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any> {
         Box::new(self.values.collect::<Vec<_>>())
     }
+}
+
+/// The values that are picked, and the others.
+fn parted<T>(values: impl Iterator<Item = T>, picked: &[bool]) -> [Vec<T>; 2] {
+    let is_picked = picked.iter().copied().chain(core::iter::repeat(false));
+    let mut parts = [Vec::new(), Vec::new()];
+    for (value, is_picked) in values.zip(is_picked) {
+        parts[usize::from(!is_picked)].push(value);
+    }
+    parts
+}
+
+/// The value at `row` of a column of `C`s; `None` when it is of another type.
+pub(crate) fn value_at<C: Component>(column: &dyn Column, row: usize) -> Option<&C> {
+    let value = column.get(row).filter(|_| column.type_id() == TypeId::of::<C>())?;
+    // SAFETY: the value is of the column's type, which is `C`.
+    Some(unsafe { value.deref() })
+}
+
+/// The value at `row` of a column, for a look by reflection; `None` when `from_ptr` is for another type.
+pub(crate) fn reflected_at<'c>(
+    column: &'c dyn Column,
+    row: usize,
+    from_ptr: &ReflectFromPtr,
+) -> Option<&'c dyn Reflect> {
+    let value = column.get(row).filter(|_| column.type_id() == from_ptr.type_id())?;
+    // SAFETY: the value is of the column's type, which `from_ptr` is for.
+    Some(unsafe { from_ptr.as_reflect(value) })
+}
+
+/// A component of an entity of `world`, for a look by reflection; `None` when `from_ptr` is for another type.
+pub(crate) fn reflected<'w>(
+    world: &'w World,
+    entity: EntityRef<'w>,
+    id: ComponentId,
+    from_ptr: &ReflectFromPtr,
+) -> Option<&'w dyn Reflect> {
+    let info = world.components().get_info(id)?;
+    let value = entity.get_by_id(id).ok()?;
+    // SAFETY: the value is of the component's type, which `from_ptr` is for.
+    (info.type_id() == Some(from_ptr.type_id())).then(|| unsafe { from_ptr.as_reflect(value) })
 }
 
 /// A column of values whose type is known.
@@ -282,164 +388,33 @@ pub fn reflected_column(values: Vec<Box<dyn Reflect>>, type_id: TypeId) -> Resul
     }))
 }
 
-/// Entities that share one set of components, ready to be spawned.
-pub struct Group {
-    /// The reserved ids, one for each row.
-    pub entities: Vec<Entity>,
-    /// Their components.
-    pub values: Values,
-}
-
-/// The components of a [`Group`].
-pub enum Values {
-    /// A column for each component; each holds as many values as there are entities.
-    Columns(Vec<Box<dyn Column>>),
-    /// A row for each entity: the set is one that was announced.
-    Rows(Box<dyn TypedRows>),
-}
-
-impl Values {
-    /// Rows if `sets` has the set of these columns, else the columns as they are.
-    ///
-    /// # Errors
-    /// When the columns are not of one length.
-    pub fn new(columns: Vec<Box<dyn Column>>, sets: &RowSets) -> Result<Self, DecodeError> {
-        let types = columns.iter().map(|column| (**column).type_id()).collect();
-        let Some(zip) = sets.zip_for(types) else {
-            return Ok(Self::Columns(columns));
-        };
-        let rows = zip(columns).ok_or_else(|| DecodeError::Malformed("columns of different lengths".into()))?;
-        Ok(Self::Rows(rows))
-    }
-
-    /// The components' types.
-    #[must_use]
-    pub fn types(&self) -> Vec<TypeId> {
-        match self {
-            Self::Columns(columns) => columns.iter().map(|column| (**column).type_id()).collect(),
-            Self::Rows(rows) => rows.types(),
-        }
-    }
-}
-
-/// Which columns are inserted in which pass of a reveal; see [`spawn`].
-pub trait Passes {
-    /// Whether observers or hooks of the component `id` may look at other entities of the level, so that it must be
-    /// inserted after all of them exist.
-    fn is_late(&self, world: &World, id: ComponentId) -> bool;
-}
-
-/// What a [`spawn`] leaves behind: memory without values, which may be dropped where it costs nothing.
-pub struct Spent {
-    columns: Vec<Vec<IdentifiedColumn>>,
-    rows: Vec<Box<dyn TypedRows>>,
-    entities: Vec<Vec<Entity>>,
-}
-
-/// Spawns all groups in two passes: first every entity with the columns that nobody observes, then the late columns.
-/// All components are registered in `world`; a column whose component is not is left out.
-///
-/// Relationship hooks are skipped: a level's columns hold both ends of each relationship. All other hooks and observers run.
-/// An entity id that is already taken is skipped; ids come from the world's own allocator, so that does not happen.
-pub fn spawn(world: &mut World, groups: Vec<Group>, passes: &dyn Passes) -> Spent {
-    let mut spawner = Spawner {
-        scratch: BundleScratch::default(),
-        late: Vec::new(),
-        spent: Spent {
-            columns: Vec::new(),
-            rows: Vec::new(),
-            entities: Vec::new(),
-        },
-    };
-    for group in groups {
-        spawner.spawn_group(world, group, passes);
-    }
-    spawner.insert_late(world)
-}
-
-struct Spawner {
-    scratch: BundleScratch,
-    late: Vec<(Vec<Entity>, Vec<IdentifiedColumn>)>,
-    spent: Spent,
-}
-
-impl Spawner {
-    fn spawn_group(&mut self, world: &mut World, group: Group, passes: &dyn Passes) {
-        let Group { mut entities, values } = group;
-        let columns = match values {
-            Values::Columns(columns) => columns,
-            Values::Rows(mut rows) => {
-                let is_late = |type_id| id_of(world, type_id).is_some_and(|id| passes.is_late(world, id));
-                if !rows.types().into_iter().any(is_late) {
-                    rows.spawn(world, &entities);
-                    self.spent.rows.push(rows);
-                    self.spent.entities.push(entities);
-                    return;
-                }
-                rows.into_columns()
-            }
-        };
-        let (mut now, later) = split(world, columns, passes);
-        for entity in &mut entities {
-            if world.spawn_empty_at(*entity).is_err() {
-                // Somebody else's: its row is dropped in both passes.
-                *entity = Entity::PLACEHOLDER;
-            }
-            if !now.is_empty() {
-                insert_row(world, *entity, &mut now, &mut self.scratch);
-            }
-        }
-        self.spent.columns.push(now);
-        self.late.push((entities, later));
-    }
-
-    fn insert_late(mut self, world: &mut World) -> Spent {
-        for (entities, mut columns) in self.late {
-            if !columns.is_empty() {
-                for &entity in &entities {
-                    insert_row(world, entity, &mut columns, &mut self.scratch);
-                }
-            }
-            self.spent.columns.push(columns);
-            self.spent.entities.push(entities);
-        }
-        self.spent
-    }
-}
-
 /// A column and the id of its own type in the world that it is spawned into: the pointer casts rest on that.
-type IdentifiedColumn = (ComponentId, Box<dyn Column>);
+pub(crate) type IdentifiedColumn = (ComponentId, Box<dyn Column>);
 
-fn id_of(world: &World, type_id: TypeId) -> Option<ComponentId> {
-    world.components().get_id(type_id)
-}
-
-/// Resolves component ids, sorts by them (Bevy caches bundles by the sorted ids), and splits off the late columns.
-fn split(
-    world: &World,
-    columns: Vec<Box<dyn Column>>,
-    passes: &dyn Passes,
-) -> (Vec<IdentifiedColumn>, Vec<IdentifiedColumn>) {
-    let mut identified: Vec<IdentifiedColumn> = columns
-        .into_iter()
-        .filter_map(|column| Some((id_of(world, (*column).type_id())?, column)))
-        .collect();
-    identified.sort_by_key(|(id, _)| *id);
-    identified.into_iter().partition(|(id, _)| !passes.is_late(world, *id))
-}
-
-fn insert_row(world: &mut World, entity: Entity, columns: &mut [IdentifiedColumn], scratch: &mut BundleScratch) {
+/// Moves the next value of each column into `entity`, or drops it where `is_wanted` says no of the column's index.
+fn insert_row(
+    world: &mut World,
+    entity: Entity,
+    columns: &mut [IdentifiedColumn],
+    scratch: &mut BundleScratch,
+    hooks: RelationshipHookMode,
+    is_wanted: impl Fn(usize) -> bool,
+) {
     let Ok(mut entity) = world.get_entity_mut(entity) else {
         // An observer despawned it, or it never was this level's. Its values go, so that the next row meets its own.
         columns.iter_mut().for_each(|(_, column)| column.drop_next());
         return;
     };
     let mut writer = scratch.writer();
-    for (id, column) in columns {
-        // SAFETY: `split` looked the id up by the column's type in this world, and the writer is written to an
-        // entity of this world below.
-        unsafe { column.push_next(*id, &mut writer) };
+    for (index, (id, column)) in columns.iter_mut().enumerate() {
+        if is_wanted(index) {
+            // SAFETY: the id was looked up by the column's type in this world (`identified`), and the writer is
+            // written to an entity of this world below.
+            unsafe { column.push_next(*id, &mut writer) };
+        } else {
+            column.drop_next();
+        }
     }
     // SAFETY: everything in the writer was pushed with ids of the world that `entity` is in.
-    unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, RelationshipHookMode::Skip) };
+    unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, hooks) };
 }

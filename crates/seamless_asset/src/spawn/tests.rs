@@ -337,3 +337,84 @@ fn plain_rows_meet_their_own_entity() {
         .map(|(row, wide)| (row != 4).then_some(wide));
     assert_eq!(spawned, expected.collect::<Vec<_>>());
 }
+
+/// Of whatever kind a column is, and with values that have moved out already.
+#[test]
+fn columns_are_parted_and_looked_into() {
+    fn check<C: Component + Clone + PartialEq + core::fmt::Debug>(mut column: Box<dyn Column>, all: &[C]) {
+        let picked = [true, false, true, true];
+        column.drop_next();
+        let left = &all[1..];
+        for (row, value) in left.iter().enumerate() {
+            assert_eq!(value_at::<C>(&*column, row), Some(value));
+        }
+        assert!(value_at::<C>(&*column, left.len()).is_none());
+        assert!(value_at::<Marker>(&*column, 0).is_none(), "they are no markers");
+        let is_picked = |row: &usize| picked.get(*row).copied().unwrap_or_default();
+        let part = |wanted: bool| {
+            let rows = (0..left.len()).filter(|row| is_picked(row) == wanted);
+            rows.map(|row| left[row].clone()).collect::<Vec<_>>()
+        };
+        let parts = column.split(&picked).map(|part| values::<C>(part).unwrap());
+        assert_eq!(parts, [part(true), part(false)]);
+    }
+    check(typed_column(labels(7)), &labels(7));
+    let boxed = labels(7).into_iter().map(|label| Box::new(label) as Box<dyn Reflect>);
+    check(
+        reflected_column(boxed.collect(), TypeId::of::<Label>()).unwrap(),
+        &labels(7),
+    );
+    check(wide_column(7), &wides(7));
+}
+
+#[test]
+fn values_are_reflected_as_what_they_are() {
+    let (mut world, entities) = world();
+    world.spawn_at(entities[0], Label("label 1".into())).unwrap();
+    let column = typed_column(labels(3));
+    let from_ptr = <ReflectFromPtr as bevy_reflect::FromType<Label>>::from_type();
+    let other = <ReflectFromPtr as bevy_reflect::FromType<Wide>>::from_type();
+    let new = reflected_at(&*column, 1, &from_ptr).unwrap();
+    assert_eq!(new.downcast_ref(), Some(&Label("label 1".into())));
+    assert!(reflected_at(&*column, 3, &from_ptr).is_none());
+    assert!(reflected_at(&*column, 1, &other).is_none());
+    let id = world.component_id::<Label>().unwrap();
+    let weight = world.component_id::<Weight>().unwrap();
+    let entity = world.entity(entities[0]);
+    let live = reflected(&world, entity, id, &from_ptr).unwrap();
+    assert_eq!(live.reflect_partial_eq(new.as_partial_reflect()), Some(true));
+    assert!(reflected(&world, entity, id, &other).is_none());
+    assert!(reflected(&world, entity, weight, &from_ptr).is_none());
+}
+
+#[test]
+fn single_values_move_into_entities_that_are_there() {
+    let (mut world, entities) = world();
+    for entity in &entities[..3] {
+        world.spawn_at(*entity, Label("old".into())).unwrap();
+    }
+    let columns = vec![typed_column(labels(3)), typed_column(vec![Weight(1.0); 3])];
+    let mut inserter = Inserter::new(&world, columns);
+    let label = world.component_id::<Label>();
+    let labels = inserter
+        .columns()
+        .iter()
+        .position(|(id, _)| Some(*id) == label)
+        .unwrap();
+    inserter.insert_next(&mut world, entities[0], RelationshipHookMode::Skip, |column| {
+        column == labels
+    });
+    inserter.insert_next(&mut World::new(), entities[1], RelationshipHookMode::Skip, |_| true);
+    inserter.insert_next(&mut world, entities[1], RelationshipHookMode::Skip, |_| false);
+    inserter.insert_next(&mut world, entities[2], RelationshipHookMode::Skip, |_| true);
+    let look = |entity: Entity| {
+        let entity = world.entity(entity);
+        (entity.get::<Label>().unwrap().0.clone(), entity.contains::<Weight>())
+    };
+    let expected = [
+        ("label 0".into(), false),
+        ("old".into(), false),
+        ("label 2".into(), true),
+    ];
+    assert_eq!([entities[0], entities[1], entities[2]].map(look), expected);
+}

@@ -142,6 +142,12 @@ impl Objects {
         self.linkers.extend(loaded.sources);
     }
 
+    /// Whether it wants something of the package.
+    pub fn asks_for(&self, path: &AssetPath<'static>) -> bool {
+        let mut asked = self.paths.iter().chain(self.answers.keys());
+        asked.any(|asked| asked.package == *path)
+    }
+
     /// Whether everything that it needs is in its `Assets`.
     fn is_complete(&self) -> bool {
         !self.is_queued && self.jobs == 0 && self.queue.is_empty()
@@ -217,7 +223,9 @@ impl Pipeline {
 
     /// The requests that have not started, with their priorities.
     pub(super) fn waiting_objects(&self) -> impl Iterator<Item = (f32, JobOwner)> {
-        let queued = self.objects.iter().filter(|(_, objects)| objects.is_queued);
+        let may_start = |objects: &Objects| objects.paths.iter().all(|path| !self.is_reloading(&path.package));
+        let queued = self.objects.iter();
+        let queued = queued.filter(move |(_, objects)| objects.is_queued && may_start(objects));
         queued.map(|(id, objects)| (objects.priority, JobOwner::Objects(*id)))
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bevy_asset::AssetPath;
+use bevy_ecs::world::World;
 
 use super::Pipeline;
 use crate::{
@@ -18,16 +19,19 @@ use crate::{
 
 impl Pipeline {
     /// Starts the most urgent requests while tasks are free.
-    pub(super) fn start_tasks(&mut self, settings: &StreamingSettings) {
+    pub(super) fn start_tasks(&mut self, world: &World, settings: &StreamingSettings) {
         let most = settings.max_loads_in_flight.min(MAX_LOADS);
         if self.in_flight >= most {
             return;
         }
         let waiting = self.instances.iter();
-        let waiting = waiting.filter(|(_, instance)| matches!(instance.phase, Phase::Queued));
+        let waiting = waiting.filter(|(_, instance)| {
+            matches!(instance.phase, Phase::Queued) && !self.is_reloading(&instance.request.package)
+        });
         let levels = waiting.map(|(id, instance)| (instance.request.priority, JobOwner::Instance(*id)));
         let objects = self.waiting_objects();
-        let mut queued: Vec<_> = levels.chain(objects).chain(self.waiting_singles()).collect();
+        let others = self.waiting_singles().chain(self.waiting_reloads());
+        let mut queued: Vec<_> = levels.chain(objects).chain(others).collect();
         queued.sort_unstable_by(|a, b| match settings.load_order_seed {
             Some(seed) => shuffled(seed, a.1).cmp(&shuffled(seed, b.1)),
             None => by_priority(*a, *b),
@@ -41,6 +45,7 @@ impl Pipeline {
                 JobOwner::Objects(id) => self.start_objects(id),
                 JobOwner::Bulk(id) => self.start_bulk(id),
                 JobOwner::Open(id) => self.start_open(id),
+                JobOwner::Reload(id) => self.start_reload(world, id),
                 JobOwner::Package => {}
             }
         }
@@ -136,7 +141,7 @@ impl Pipeline {
 /// An order that looks random and is the same for the same seed (`SplitMix64`).
 fn shuffled(seed: u64, owner: JobOwner) -> u64 {
     let number = match owner {
-        JobOwner::Instance(InstanceId(id)) => id * 2,
+        JobOwner::Instance(InstanceId(id)) | JobOwner::Reload(InstanceId(id)) => id * 2,
         JobOwner::Objects(id) | JobOwner::Bulk(id) | JobOwner::Open(id) => id * 2 + 1,
         JobOwner::Package => 0,
     };

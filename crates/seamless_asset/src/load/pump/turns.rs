@@ -27,6 +27,7 @@ use crate::{
 pub(super) enum AssetsOf {
     Package(AssetPath<'static>),
     Objects(u64),
+    Reload(InstanceId),
 }
 
 /// A frame's account of assets.
@@ -96,7 +97,9 @@ impl Pipeline {
         });
         let waiting = self.objects.iter().filter(|(_, objects)| !objects.queue.is_empty());
         let objects = waiting.map(|(id, objects)| ((objects.priority, *id), AssetsOf::Objects(*id)));
-        let mut sources: Vec<_> = packages.chain(objects).collect();
+        let reloads = self.reloads.iter().filter(|(_, reload)| reload.has_queue());
+        let reloads = reloads.map(|(id, _)| ((self.priority_of(*id), id.0), AssetsOf::Reload(*id)));
+        let mut sources: Vec<_> = packages.chain(objects).chain(reloads).collect();
         sources.sort_by(|(a, _), (b, _)| by_priority(*a, *b));
         sources.into_iter().map(|(_, source)| source).collect()
     }
@@ -104,6 +107,7 @@ impl Pipeline {
     fn queue_of(&mut self, source: &AssetsOf) -> Option<&mut VecDeque<LoadedAsset>> {
         match source {
             AssetsOf::Objects(id) => Some(&mut self.objects.get_mut(id)?.queue),
+            AssetsOf::Reload(id) => self.reloads.get_mut(id)?.queue(),
             AssetsOf::Package(path) => match &mut self.packages.get_mut(path)?.status {
                 PackageStatus::Inserting(queue) => Some(queue),
                 _ => None,
@@ -128,7 +132,7 @@ impl Pipeline {
         };
         let start = Instant::now();
         let size = asset.bytes;
-        if asset.slot.provide(asset.value.is_rendered()) {
+        if asset.slot.provide(asset.fingerprint, asset.value.is_rendered()) {
             inserting.has_inserted = true;
             asset.value.insert(world, asset.asset);
         }
@@ -294,7 +298,7 @@ impl Pipeline {
     }
 
     /// What is wrong with the imports that were not verified when they were linked; all packages are loaded by now.
-    fn unmet_import(&self, id: InstanceId) -> Option<LoadError> {
+    pub(super) fn unmet_import(&self, id: InstanceId) -> Option<LoadError> {
         let packages = self.instances.get(&id)?.packages.iter();
         let mut unverified = packages
             .filter_map(|path| self.packages.get(path))
@@ -317,6 +321,7 @@ impl Pipeline {
                 Phase::Live { .. } => LoadState::Live,
                 Phase::Leaving { .. } => LoadState::Leaving,
                 Phase::Failed => LoadState::Failed,
+                Phase::Reloading => continue,
             };
             streamer.states.insert(*id, state);
         }

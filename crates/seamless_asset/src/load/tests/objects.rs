@@ -7,6 +7,10 @@ use crate::{LoadPolicy, ObjectLoad, ObjectRequest};
 
 /// A package of recipes: name, title, and the objects of it or of others (`file.pkg#Name`) that come before.
 pub(super) fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> Vec<u8> {
+    recipe_writer(app, package, recipes).finish().unwrap()
+}
+
+pub(super) fn recipe_writer(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> PackageWriter {
     use bevy_reflect::TypePath;
     let registry = app.world().resource::<AppTypeRegistry>().read();
     let codecs = app.world().resource::<Codecs>().read();
@@ -37,7 +41,8 @@ pub(super) fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> 
         let export = writer.export(new_export(name, class, encoded.data, refs_of)).unwrap();
         refs.insert((*name).to_owned(), export);
     }
-    writer.finish().unwrap()
+    drop((registry, codecs));
+    writer
 }
 
 /// `dinner.pkg` has a soup of stock, and a salad; the stock needs water from `basics.pkg`, which has salt too.

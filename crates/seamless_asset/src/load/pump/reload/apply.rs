@@ -1,0 +1,293 @@
+//! The one frame in which what is live of a package becomes what its new file says. See [`Pipeline::apply_reload`].
+
+use std::sync::Arc;
+
+use bevy_asset::{AssetPath, UntypedAssetId};
+use bevy_ecs::{entity::Entity, message::Messages, world::World};
+use bevy_platform::{collections::HashSet, time::Instant};
+use bevy_reflect::TypeRegistry;
+use seamless_package::{ObjectId, ObjectRef, Package, RefTarget};
+
+use super::{Pipeline, Reload, Staged, Step};
+use crate::{
+    edits::AssetEdits,
+    error::{LoadError, LoadErrorKind},
+    load::{
+        InstanceId, ReloadPolicy, ReloadReport, Reloaded,
+        budget::{FrameBudget, Work},
+        instance::{Phase, by_priority},
+        link::LoadedAsset,
+    },
+    objects::Slot,
+    reload::{Differ, LevelDiff, Prepared},
+    settings::StreamingStats,
+};
+
+/// Edits that an error names.
+const EDITS_NAMED: usize = 8;
+
+impl Pipeline {
+    pub(in crate::load::pump) fn apply_reloads(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        let ready = self.reloads.keys().filter(|id| self.is_reload_ready(**id));
+        let mut ready: Vec<_> = ready.map(|id| (self.priority_of(*id), *id)).collect();
+        ready.sort_unstable_by(|a, b| by_priority(*a, *b));
+        for (_, id) in ready {
+            let Some(reload) = self.reloads.get(&id) else { continue };
+            let Step::Staged(staged) = &reload.step else { continue };
+            let (count, path) = (staged.entities(), reload.path.clone());
+            if !budget.allows(self.estimates.of(Work::Reload, count)) {
+                return;
+            }
+            let start = Instant::now();
+            self.apply_reload(world, id);
+            let took = start.elapsed();
+            self.estimates.learn(Work::Reload, count, took);
+            budget.book(took, || format!("reload {path} ({count} entities)"));
+        }
+    }
+
+    /// All that is live of the package becomes what the new file says, in this frame; or nothing, when that cannot be.
+    fn apply_reload(&mut self, world: &mut World, id: InstanceId) {
+        let Some(mut reload) = self.reloads.remove(&id) else {
+            return;
+        };
+        let staged = match core::mem::replace(&mut reload.step, Step::Queued) {
+            Step::Staged(staged) if self.is_up_to_date(world, &reload, &staged) => staged,
+            stale => {
+                // What is live is not what it was: once more.
+                self.tasks.drop_later(stale);
+                world.resource_mut::<StreamingStats>().bytes_wasted += core::mem::take(&mut reload.bytes);
+                self.reloads.insert(id, reload);
+                return;
+            }
+        };
+        let result = self.change(world, &reload, id, *staged);
+        match result {
+            Ok(report) => {
+                let outcome = reload.outcome.upgrade();
+                let package = reload.path.clone();
+                world.resource_mut::<Messages<Reloaded>>().write(Reloaded {
+                    package,
+                    report: report.clone(),
+                });
+                if let Some(outcome) = outcome {
+                    outcome.finish(Ok(report));
+                }
+                world.resource_mut::<StreamingStats>().reloaded += 1;
+                self.release(world, id);
+                self.instances.remove(&id);
+            }
+            Err(error) => {
+                self.reloads.insert(id, reload);
+                self.fail_reload(world, id, Arc::from(error));
+            }
+        }
+    }
+
+    /// Whether what was staged still fits what is live.
+    fn is_up_to_date(&self, world: &World, reload: &Reload, staged: &Staged) -> bool {
+        let renewed = &staged.loaded.renewed;
+        let mut live = self.live_instances(&reload.path);
+        let edited = world.resource::<AssetEdits>().all();
+        let is_new_edit = |asset: &UntypedAssetId| edited.contains(asset) && !staged.of.edited.contains(asset);
+        let is_alive = |entity: &Entity| world.entities().contains_spawned(*entity);
+        let mut kept = renewed.levels.iter().flat_map(|level| {
+            let is_live = self.live_instances(&reload.path).any(|(id, ..)| id == level.instance);
+            level
+                .kept
+                .iter()
+                .filter(move |_| is_live)
+                .flat_map(|group| &group.entities)
+        });
+        staged.of.is_used == self.packages.contains_key(&reload.path)
+            && live.all(|(id, ..)| renewed.levels.iter().any(|level| level.instance == id))
+            && !renewed.own.iter().any(is_new_edit)
+            && kept.all(is_alive)
+    }
+
+    fn change(
+        &mut self,
+        world: &mut World,
+        reload: &Reload,
+        id: InstanceId,
+        mut staged: Staged,
+    ) -> Result<ReloadReport, Box<LoadError>> {
+        let mut unverified = staged.loaded.unverified.iter();
+        if let Some(error) = unverified.find_map(|import| import.fault(&self.services)) {
+            return Err(error.into());
+        }
+        if let Some(error) = self.unmet_import(id) {
+            return Err(error.into());
+        }
+        let registry = self.services.registry.clone();
+        let registry = registry.read();
+        let mut report = ReloadReport::default();
+        let mut levels: Vec<(Prepared, LevelDiff)> = Vec::new();
+        for level in core::mem::take(&mut staged.loaded.renewed.levels) {
+            let Some(Phase::Live { members, .. }) = self.instances.get(&level.instance).map(|live| &live.phase) else {
+                // It left meanwhile.
+                self.tasks.drop_later(level);
+                continue;
+            };
+            let level = Prepared::new(world, level, &self.services, &registry);
+            let diff = Differ::new(world, &registry, reload.policy, members).diff(&level, &mut report);
+            levels.push((level, diff));
+        }
+        let edited = staged.loaded.renewed.edited.len();
+        match reload.policy {
+            ReloadPolicy::Refuse => refuse(world, &registry, reload, &staged, &levels)?,
+            ReloadPolicy::Overwrite => report.edits_overwritten += edited,
+            ReloadPolicy::KeepEdits => report.edits_kept += edited,
+        }
+        report.assets_added = staged.added;
+        let replaced = self.replace_assets(world, reload, core::mem::take(&mut staged.replacing));
+        report.assets_replaced = replaced.len();
+        self.touch_users(world, &reload.path, &replaced);
+        for (level, diff) in levels {
+            let instance = level.staged.instance;
+            let Some(Phase::Live { members, .. }) = self.instances.get_mut(&instance).map(|live| &mut live.phase)
+            else {
+                continue;
+            };
+            let spent = level.apply(world, diff, members, &registry, &mut report);
+            self.tasks.drop_later(spent);
+        }
+        self.take_over_package(world, reload, staged);
+        Ok(report)
+    }
+
+    fn replace_assets(&mut self, world: &mut World, reload: &Reload, assets: Vec<LoadedAsset>) -> HashSet<ObjectId> {
+        let mut replaced = HashSet::new();
+        for mut asset in assets {
+            let mut edits = world.resource_mut::<AssetEdits>();
+            let stays = reload.policy != ReloadPolicy::Overwrite && edits.all().contains(&asset.asset);
+            if !stays {
+                edits.replaced(asset.asset);
+                if asset.value.insert(world, asset.asset) {
+                    asset.slot.replace(asset.fingerprint);
+                    replaced.insert(asset.object);
+                } else {
+                    world.resource_mut::<AssetEdits>().forget(asset.asset);
+                }
+            }
+            self.tasks.drop_later(asset);
+        }
+        replaced
+    }
+
+    /// Assets of other packages that refer to replaced ones are marked as modified: a renderer that has put an image into a material
+    /// does not look at the image again. Only packages whose linkers are kept can tell.
+    fn touch_users(&self, world: &mut World, path: &AssetPath<'static>, replaced: &HashSet<ObjectId>) {
+        if replaced.is_empty() {
+            return;
+        }
+        for entry in self.packages.values().filter(|entry| entry.needs.contains(path)) {
+            let Some(linker) = &entry.linker else { continue };
+            for id in referring(linker.package(), replaced) {
+                let Some(handle) = self.services.objects.get(id) else {
+                    continue;
+                };
+                let codec = self.services.codecs.read().asset(handle.type_id());
+                if let Some(codec) = codec
+                    && codec.touch(world, handle.id())
+                {
+                    world.resource_mut::<AssetEdits>().touched(handle.id());
+                }
+            }
+        }
+    }
+
+    /// The package is what the new file says; its users hold what that imports, and no more.
+    fn take_over_package(&mut self, world: &mut World, reload: &Reload, staged: Staged) {
+        let Staged { loaded, .. } = staged;
+        loaded.slots.iter().for_each(Slot::complete);
+        let Some(entry) = self.packages.get_mut(&reload.path) else {
+            self.tasks.drop_later(loaded);
+            return;
+        };
+        entry.needs = loaded.needs.into_iter().map(|need| need.path).collect();
+        entry.unverified = loaded.unverified;
+        entry.bytes = reload.bytes;
+        entry.hashes = vec![loaded.linker.package().summary().content_hash];
+        let old = core::mem::replace(&mut entry.handles, loaded.handles);
+        let linker = self.keep_linkers.then_some(loaded.linker);
+        let linker = core::mem::replace(&mut entry.linker, linker);
+        let users: Vec<_> = entry.users.iter().copied().collect();
+        self.tasks.drop_later((old, linker, loaded.sources));
+        for user in users {
+            self.hold_needed(world, user);
+        }
+    }
+
+    /// The instance holds the packages that it needs by now. Those that are still to be loaded may need more than is known yet.
+    fn hold_needed(&mut self, world: &mut World, id: InstanceId) {
+        let Some(instance) = self.instances.get(&id) else {
+            return;
+        };
+        let is_live = matches!(instance.phase, Phase::Live { .. });
+        let needed = self.closure_of(&instance.request.package);
+        let held = instance.packages.iter();
+        let unneeded: Vec<_> = held
+            .filter(|path| is_live && !needed.contains(*path))
+            .cloned()
+            .collect();
+        for path in needed {
+            self.join(id, path);
+        }
+        if let Some(instance) = self.instances.get_mut(&id) {
+            instance.packages.retain(|path| !unneeded.contains(path));
+        }
+        for path in unneeded {
+            self.release_package(world, id, &path);
+        }
+    }
+
+    /// The package and all that it imports from, directly and indirectly.
+    fn closure_of(&self, path: &AssetPath<'static>) -> HashSet<AssetPath<'static>> {
+        let mut closure = HashSet::new();
+        let mut open = vec![path.clone()];
+        while let Some(path) = open.pop() {
+            if let Some(entry) = self.packages.get(&path) {
+                open.extend(entry.needs.iter().filter(|need| !closure.contains(*need)).cloned());
+            }
+            closure.insert(path);
+        }
+        closure
+    }
+}
+
+/// The objects of `package` that refer to one of these imports.
+fn referring(package: &Package, imported: &HashSet<ObjectId>) -> Vec<ObjectId> {
+    let is_imported = |reference: &ObjectRef| match reference.target() {
+        RefTarget::Import(index) => {
+            let import = package.imports().get(index);
+            import.is_some_and(|import| imported.contains(&import.object_id))
+        }
+        _ => false,
+    };
+    let exports = package.exports().iter().enumerate();
+    let referring = exports.filter(|(index, _)| package.refs(*index).iter().any(is_imported));
+    referring.map(|(_, export)| export.object_id).collect()
+}
+
+/// The error about what was changed at run time, if anything was.
+fn refuse(
+    world: &World,
+    registry: &TypeRegistry,
+    reload: &Reload,
+    staged: &Staged,
+    levels: &[(Prepared, LevelDiff)],
+) -> Result<(), Box<LoadError>> {
+    let assets = staged.loaded.renewed.edited.iter();
+    let edits = levels.iter().flat_map(|(_, diff)| &diff.edits);
+    let count = assets.len() + edits.clone().count();
+    if count == 0 {
+        return Ok(());
+    }
+    let named = assets
+        .map(|name| format!("`{name}`"))
+        .chain(edits.map(|edit| edit.describe(world, registry)));
+    let first = named.take(EDITS_NAMED).collect();
+    let kind = LoadErrorKind::Edited { first, count };
+    Err(LoadError::package(reload.path.to_string(), kind).into())
+}

@@ -1,0 +1,188 @@
+//! Several instances, other packages, and what comes or goes while a reload is under way.
+
+use super::*;
+use crate::LinkersResource;
+
+#[test]
+fn all_instances_change_in_one_frame() {
+    let dir = Dir::default();
+    let mut content = Content::labelled(3);
+    let (mut app, first, root) = live(&dir, &content);
+    let second = load(&mut app, "a.pkg", &[]);
+    let roots = [root, revealed(&mut app, second)];
+    for number in 0..3 {
+        content.thing(number).label = Some("new".into());
+        content.thing(number).likes = Some(0);
+    }
+    put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    let mut seen = Vec::new();
+    run_until(&mut app, |world| {
+        let mut labels = world.query::<&Label>();
+        seen.push(labels.iter(world).filter(|label| label.0 == "new").count());
+        reload.is_finished()
+    });
+    assert!(seen.iter().all(|seen| [0, 6].contains(seen)), "{seen:?}");
+    assert_eq!(reload.result().unwrap().unwrap().instances, [first, second]);
+    for root in roots {
+        assert_eq!(picture(app.world_mut(), root, "a.pkg"), fresh(&content));
+    }
+}
+
+/// It takes its place before the reload, or comes with the new file; it is never half of each.
+#[test]
+fn a_load_that_comes_meanwhile_waits() {
+    let dir = Dir::default();
+    let mut content = Content::labelled(3);
+    let (mut app, ..) = live(&dir, &content);
+    content.thing(1).label = Some("new".into());
+    put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| {
+        assert!(reload.is_finished() || state(world, id) == Some(LoadState::Requested));
+        reload.is_finished()
+    });
+    let root = revealed(&mut app, id);
+    assert_eq!(picture(app.world_mut(), root, "a.pkg"), fresh(&content));
+}
+
+#[test]
+fn a_level_that_leaves_meanwhile() {
+    let dir = Dir::default();
+    let content = Content::labelled(3);
+    let (mut app, first, _) = live(&dir, &content);
+    let second = load(&mut app, "a.pkg", &[]);
+    let root = revealed(&mut app, second);
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    app.world_mut().resource_mut::<Streamer>().unload(first);
+    end(&mut app, &reload);
+    assert!(reload.result().unwrap().is_ok());
+    assert_eq!(picture(app.world_mut(), root, "a.pkg"), fresh(&content));
+    // The last one.
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    app.world_mut().resource_mut::<Streamer>().unload(second);
+    end(&mut app, &reload);
+    assert!(matches!(error(&reload), LoadErrorKind::NotLoaded), "{reload:?}");
+    run_until(&mut app, |world| world.resource::<Streamer>().is_empty());
+    assert_eq!(app.world_mut().query::<&Label>().iter(app.world()).count(), 0);
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+}
+
+/// What died while the new file was read was despawned at run time all the same.
+#[test]
+fn an_entity_that_dies_meanwhile() {
+    for policy in [ReloadPolicy::KeepEdits, ReloadPolicy::Overwrite] {
+        let dir = Dir::default();
+        let content = Content::labelled(3);
+        let (mut app, _, root) = live(&dir, &content);
+        let zero = thing(&app, root, 0);
+        let reload = start(&mut app, policy);
+        app.update();
+        app.world_mut().despawn(zero);
+        end(&mut app, &reload);
+        let report = reload.result().unwrap().unwrap();
+        let is_back = app.world().get_entity(thing(&app, root, 0)).is_ok();
+        assert_eq!(is_back, report.entities_spawned == 1);
+        assert_eq!(report.entities_spawned, usize::from(report.edits_overwritten == 1));
+    }
+}
+
+/// The new file imports from another package than the old one.
+#[test]
+fn imported_packages_are_held_as_the_new_file_needs_them() {
+    let dir = Dir::default();
+    let mut app = app_with(&dir, game);
+    for name in ["s.pkg", "t.pkg"] {
+        put(&dir, name, shared_package(&app, name));
+    }
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    let id = load(&mut app, "a.pkg", &["s.pkg"]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let open = |world: &World, name: &str| {
+        let linkers = &world.resource::<LinkersResource>().0;
+        linkers.find(&AssetPath::parse(name)).is_some()
+    };
+    let mesh = |app: &mut App| {
+        app.world_mut()
+            .query::<&Mesh3d>()
+            .iter(app.world())
+            .next()
+            .unwrap()
+            .id()
+    };
+    let old = mesh(&mut app);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("t.pkg")));
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    end(&mut app, &reload);
+    let report = reload.result().unwrap().unwrap();
+    assert_eq!((report.entities_kept, report.components_written), (3, 3));
+    assert_ne!(mesh(&mut app), old);
+    run_until(&mut app, |world| world.resource::<Assets<Mesh>>().len() == 1);
+    let used = mesh(&mut app);
+    assert!(app.world().resource::<Assets<Mesh>>().contains(used));
+    run_until(&mut app, |world| world.resource::<StreamingStats>().live_packages == 2);
+    assert!(open(app.world(), "t.pkg"));
+    run_until(&mut app, |world| !open(world, "s.pkg"));
+    app.world_mut().resource_mut::<Streamer>().unload(id);
+    run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+}
+
+/// Another package imports from one whose file is newer than what is live of it: the live objects stay as they are.
+#[test]
+fn an_indirect_load_replaces_nothing() {
+    let dir = Dir::default();
+    let mut app = app_with(&dir, game);
+    let basics: [(&str, &[&str]); 1] = [("water", &[])];
+    put(&dir, "basics.pkg", objects::recipes(&app, "basics.pkg", &basics));
+    let water = objects::ask(&mut app, crate::ObjectRequest::new(["basics.pkg#water"]));
+    objects::finish(&mut app, &water);
+    let id = water.result().unwrap().unwrap()[0].id().typed::<Recipe>();
+    let mut recipes = app.world_mut().resource_mut::<Assets<Recipe>>();
+    recipes.get_mut(id).unwrap().title = "how to water, unsaved".into();
+    let newer: [(&str, &[&str]); 2] = [("salt", &[]), ("water", &["salt"])];
+    put(&dir, "basics.pkg", objects::recipes(&app, "basics.pkg", &newer));
+    let dinner: [(&str, &[&str]); 1] = [("soup", &["basics.pkg#water"])];
+    put(&dir, "a.pkg", objects::recipes(&app, "a.pkg", &dinner));
+    let soup = objects::ask(&mut app, crate::ObjectRequest::new(["a.pkg", "basics.pkg"]));
+    objects::finish(&mut app, &soup);
+    assert!(soup.result().unwrap().is_ok());
+    let titles = objects::titles(&app);
+    assert!(titles.contains(&"water, unsaved".to_owned()), "{titles:?}");
+}
+
+/// New assets are with the renderer before anything changes, or their deadline has passed.
+#[test]
+fn new_assets_wait_for_gates() {
+    const DEADLINE: u64 = 25;
+    let dir = Dir::default();
+    let mut content = Content::labelled(2);
+    let (mut app, _, root) = live(&dir, &content);
+    app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE as u32;
+    content.thing(0).is_shown = true;
+    put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    run_until(&mut app, |world| !world.resource::<Assets<Mesh>>().is_empty());
+    let inserted = app.world().resource::<StreamingStats>().frame;
+    end(&mut app, &reload);
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!((stats.gate_deadlines, stats.frame - inserted), (1, DEADLINE));
+    assert!(app.world().get::<Mesh3d>(thing(&app, root, 0)).is_some());
+}
+
+#[test]
+fn its_time_is_on_the_frames_account() {
+    let dir = Dir::default();
+    let content = Content::labelled(3);
+    let (mut app, ..) = live(&dir, &content);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    app.update();
+    let overruns = &app.world().resource::<StreamingStats>().overruns;
+    let named = overruns
+        .iter()
+        .any(|overrun| overrun.what == "reload a.pkg (3 entities)");
+    assert!(named, "{overruns:?}");
+}

@@ -1,0 +1,64 @@
+//! Entities that are ready to be spawned. See [`Group`].
+
+use core::any::TypeId;
+
+use bevy_ecs::{component::ComponentId, entity::Entity, world::World};
+
+use super::{Column, RowSets, TypedRows};
+use crate::codec::DecodeError;
+
+/// Entities that share one set of components, ready to be spawned.
+pub struct Group {
+    /// The reserved ids, one for each row.
+    pub entities: Vec<Entity>,
+    /// Their components.
+    pub values: Values,
+}
+
+/// The components of a [`Group`].
+pub enum Values {
+    /// A column for each component; each holds as many values as there are entities.
+    Columns(Vec<Box<dyn Column>>),
+    /// A row for each entity: the set is one that was announced.
+    Rows(Box<dyn TypedRows>),
+}
+
+impl Values {
+    /// Rows if `sets` has the set of these columns, else the columns as they are.
+    ///
+    /// # Errors
+    /// When the columns are not of one length.
+    pub fn new(columns: Vec<Box<dyn Column>>, sets: &RowSets) -> Result<Self, DecodeError> {
+        let types = columns.iter().map(|column| (**column).type_id()).collect();
+        let Some(zip) = sets.zip_for(types) else {
+            return Ok(Self::Columns(columns));
+        };
+        let rows = zip(columns).ok_or_else(|| DecodeError::Malformed("columns of different lengths".into()))?;
+        Ok(Self::Rows(rows))
+    }
+
+    /// As columns, whatever they are.
+    #[must_use]
+    pub fn into_columns(self) -> Vec<Box<dyn Column>> {
+        match self {
+            Self::Columns(columns) => columns,
+            Self::Rows(rows) => rows.into_columns(),
+        }
+    }
+
+    /// The components' types.
+    #[must_use]
+    pub fn types(&self) -> Vec<TypeId> {
+        match self {
+            Self::Columns(columns) => columns.iter().map(|column| (**column).type_id()).collect(),
+            Self::Rows(rows) => rows.types(),
+        }
+    }
+}
+
+/// Which columns are inserted in which pass of a reveal; see [`spawn`](super::spawn).
+pub trait Passes {
+    /// Whether observers or hooks of the component `id` may look at other entities of the level, so that it must be
+    /// inserted after all of them exist.
+    fn is_late(&self, world: &World, id: ComponentId) -> bool;
+}
