@@ -19,6 +19,7 @@ macro_rules! type_pair {
             #[derive(Reflect, Clone, Debug, PartialEq, Default)]
             #[reflect(no_auto_register)]
             #[type_path = "game"]
+            #[allow(dead_code, reason = "not every coin is in one")]
             pub struct Purse { pub before: u8, pub coin: Coin, pub behind: u8 }
         }
         mod is {
@@ -30,6 +31,7 @@ macro_rules! type_pair {
             #[derive(Reflect, Clone, Debug, PartialEq, Default)]
             #[reflect(no_auto_register)]
             #[type_path = "game"]
+            #[allow(dead_code, reason = "not every coin is in one")]
             pub struct Purse { pub before: u16, pub coin: Coin, pub behind: u8 }
         }
     };

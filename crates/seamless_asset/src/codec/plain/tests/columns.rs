@@ -154,7 +154,8 @@ fn rows_of_another_memory_order_are_gathered() {
         .run(&(orders, vec(everything(), 0..8)), |(order, values)| {
             let other = shuffled(&own, &order);
             let data = relaid(&own, &other, &encode(&*codec, &registry, &values).unwrap());
-            let stored = schema(codec.type_path(), Encoding::Plain, 1, &other.to_string());
+            let description = format!("{other}\n{}", tree::<Everything>());
+            let stored = schema(codec.type_path(), Encoding::Plain, 1, &description);
             let reader = codecs.component_reader(&stored, &registry).unwrap();
             let read: Vec<Everything> = spawned(decode(&*reader, &registry, &data, values.len()).unwrap());
             prop_assert_eq!(read, values);
