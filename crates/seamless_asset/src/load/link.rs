@@ -1,7 +1,7 @@
 //! Links and decodes one package whose bytes are there. Pure but for handles and entity ids; see [`decode`].
 
 use core::any::TypeId;
-use std::{collections::VecDeque, sync::Arc};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::{
@@ -19,7 +19,7 @@ use super::{
     verify::Unverified,
 };
 use crate::{
-    codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset, ErasedAssetCodec},
+    codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset},
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
     level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
@@ -71,13 +71,12 @@ pub(crate) struct LoadedLevel {
     pub bytes: u64,
 }
 
-struct Decoder<'a> {
+pub(super) struct Decoder<'a> {
     services: &'a LoadServices,
     job: &'a Job,
-    file: &'a str,
+    file: String,
     package: &'a Package,
     reach: &'a Reach,
-    tail: &'a [u8],
     registry: &'a TypeRegistry,
     class_linker: ClassLinker<'a>,
     classes: Vec<Option<Class>>,
@@ -86,75 +85,112 @@ struct Decoder<'a> {
     exports: Vec<Option<UntypedHandle>>,
 }
 
-/// Links a package, decodes what the job reaches, and reserves the entities of its level.
+/// A part of a package's file, which starts at the byte `start`.
+#[derive(Clone, Copy)]
+pub(super) struct Tail<'t> {
+    pub bytes: &'t [u8],
+    pub start: u64,
+}
+
+/// Links a package, decodes what the job reaches, and reserves the entities of its level. `data` is what follows the header of the
+/// file.
 pub(super) fn decode(
     services: &LoadServices,
     job: &Job,
     linker: Arc<Linker>,
     reach: &Reach,
-    tail: &[u8],
+    data: &[u8],
 ) -> Result<LoadedPackage, Stop> {
     let registry = services.registry.read();
-    let package = linker.package();
-    let class_linker = ClassLinker::new(&linker, &services.codecs, &registry);
-    let class = |index| Some(class_linker.class(package.schema(index)?));
-    let classes = (0..package.exports().len()).map(class).collect();
-    let mut decoder = Decoder {
-        services,
-        job,
-        file: &job.path.to_string(),
-        package,
-        reach,
-        tail,
-        registry: &registry,
-        class_linker,
-        classes,
-        imports: Vec::new(),
-        unverified: Vec::new(),
-        exports: vec![None; package.exports().len()],
+    let tail = Tail {
+        bytes: data,
+        start: linker.package().summary().header_len(),
     };
+    let mut decoder = Decoder::new(services, job, &linker, reach, &registry);
     decoder.link_imports()?;
-    let mut assets = decoder.decode_assets()?;
+    let assets = decoder.decode_assets(tail)?;
     let mut post_load = PostLoad::new(services, &linker);
     let level = match job.wanted {
-        Wanted::Level { .. } => Some(decoder.decode_level(&mut post_load)?),
+        Wanted::Level { .. } => Some(decoder.decode_level(tail, &mut post_load)?),
         _ => None,
     };
-    let wanted = decoder.wanted()?;
-    let Decoder {
-        exports,
-        mut unverified,
-        ..
-    } = decoder;
-    let requested = post_load.assets(&mut assets)?;
-    unverified.extend(requested.unverified);
-    let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
-    let own = exports
-        .into_iter()
-        .zip(package.exports())
-        .filter(|(_, export)| !export.is_forced());
-    let own = own.filter_map(|(handle, _)| handle);
-    let mut needs = reach.needs(&linker);
-    needs.extend(requested.needs);
-    Ok(LoadedPackage {
-        needs,
-        unverified,
-        handles: own.chain(requested.handles).collect(),
-        wanted,
-        rendered: rendered.map(|asset| asset.asset).collect(),
-        assets: assets.into(),
-        level,
-        linker,
-        sources: Vec::new(),
-    })
+    decoder.finish(&linker, assets, level, post_load)
+}
+
+impl<'a> Decoder<'a> {
+    pub fn new(
+        services: &'a LoadServices,
+        job: &'a Job,
+        linker: &'a Linker,
+        reach: &'a Reach,
+        registry: &'a TypeRegistry,
+    ) -> Self {
+        let package = linker.package();
+        let class_linker = ClassLinker::new(linker, &services.codecs, registry);
+        let class = |index| Some(class_linker.class(package.schema(index)?));
+        let classes = (0..package.exports().len()).map(class).collect();
+        Self {
+            services,
+            job,
+            file: job.path.to_string(),
+            package,
+            reach,
+            registry,
+            class_linker,
+            classes,
+            imports: Vec::new(),
+            unverified: Vec::new(),
+            exports: vec![None; package.exports().len()],
+        }
+    }
+
+    /// The package that is decoded.
+    pub fn package(&self) -> &'a Package {
+        self.package
+    }
+
+    /// Runs the post-loads and puts together what was decoded; `assets` are in the order of the exports.
+    pub fn finish(
+        self,
+        linker: &Arc<Linker>,
+        mut assets: Vec<LoadedAsset>,
+        level: Option<Box<LoadedLevel>>,
+        post_load: PostLoad,
+    ) -> Result<LoadedPackage, Stop> {
+        let wanted = self.wanted()?;
+        let mut unverified = self.unverified;
+        let requested = post_load.assets(&mut assets)?;
+        unverified.extend(requested.unverified);
+        let rendered = assets.iter().filter(|asset| asset.value.is_rendered());
+        let own = self
+            .exports
+            .into_iter()
+            .zip(self.package.exports())
+            .filter(|(_, export)| !export.is_forced());
+        let own = own.filter_map(|(handle, _)| handle);
+        let mut needs = self.reach.needs(linker);
+        needs.extend(requested.needs);
+        Ok(LoadedPackage {
+            needs,
+            unverified,
+            handles: own.chain(requested.handles).collect(),
+            wanted,
+            rendered: rendered.map(|asset| asset.asset).collect(),
+            assets: assets.into(),
+            level,
+            linker: linker.clone(),
+            sources: Vec::new(),
+        })
+    }
 }
 
 impl Decoder<'_> {
     fn error(&self, object: &str, kind: impl Into<LoadErrorKind>) -> Stop {
-        Stop::from(LoadError::object(self.file, object, kind))
+        Stop::from(LoadError::object(self.file.as_str(), object, kind))
     }
 
-    fn link_imports(&mut self) -> Result<(), Stop> {
+    /// Gives every import that is reached its handle.
+    pub fn link_imports(&mut self) -> Result<(), Stop> {
         self.job.progress.set(LoadState::Linking);
         self.imports = vec![None; self.package.imports().len()];
         for index in self.reach.imported() {
@@ -173,7 +209,7 @@ impl Decoder<'_> {
             let (handle, slot) = acquired.ok_or_else(unknown)?;
             if self.job.verify == Verify::Deferred && self.package.forced_for_import(index).is_none() {
                 self.unverified
-                    .push(Unverified::new(slot, self.file, self.package, index, &type_path));
+                    .push(Unverified::new(slot, &self.file, self.package, index, &type_path));
             }
             if let Some(place) = self.imports.get_mut(index) {
                 *place = Some(handle);
@@ -184,44 +220,47 @@ impl Decoder<'_> {
     }
 
     /// Gives every asset that is reached its handle and decodes those that this load has to provide, in file order.
-    fn decode_assets(&mut self) -> Result<Vec<LoadedAsset>, Stop> {
+    fn decode_assets(&mut self, tail: Tail) -> Result<Vec<LoadedAsset>, Stop> {
         let mut assets = Vec::new();
-        for (index, export) in self.package.exports().iter().enumerate() {
+        for index in 0..self.package.exports().len() {
             self.job.progress.check()?;
-            if export.is_class() || !self.reach.exports.get(index).is_some_and(|reached| *reached) {
-                continue;
-            }
-            let name = self.package.name_of(export.name).unwrap_or_default();
-            let class = match self.class_of(export) {
-                Some(Class::Asset(class)) => class,
-                Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
-                _ => continue,
-            };
-            let codec = &class.codec;
-            let unknown = || self.error(name, DecodeError::UnknownType(codec.type_path.to_owned()));
-            // Copies of others' objects may have gone meanwhile: nothing of this package keeps them alive.
-            if self.job.wanted == (Wanted::Level { assets: false }) && !export.is_forced() {
-                let handle = self.services.objects.acquire(export.object_id, codec.type_id);
-                let handle = handle.ok_or_else(unknown)?;
-                self.set_export(index, handle);
-                continue;
-            }
-            let claim = self.services.objects.claim(export.object_id, codec.type_id);
-            let claim = claim.ok_or_else(unknown)?;
-            let (handle, slot) = claim.into_parts();
-            if let Some(slot) = slot {
-                let value = self.decode_asset(index, name, class)?;
-                assets.push(LoadedAsset {
-                    slot,
-                    asset: handle.id(),
-                    name: name.to_owned(),
-                    bytes: export.raw_size + self.bulk_bytes(index, &class.codec),
-                    value,
-                });
-            }
-            self.set_export(index, handle);
+            let Some(slot) = self.claim(index)? else { continue };
+            let data = self.data(index, tail)?;
+            let payloads = (0..self.payload_count(index)).map(|payload| self.payload(index, payload, tail));
+            let payloads = payloads.collect::<Result<_, _>>()?;
+            assets.push(self.asset(index, slot, &data, payloads)?);
         }
         Ok(assets)
+    }
+
+    /// Gives an asset that is reached its handle; gives its slot if this load has to provide the value.
+    pub fn claim(&mut self, index: usize) -> Result<Option<Slot>, Stop> {
+        let package = self.package;
+        let Some(export) = package.exports().get(index) else {
+            return Ok(None);
+        };
+        if export.is_class() || !self.reach.exports.get(index).is_some_and(|reached| *reached) {
+            return Ok(None);
+        }
+        let name = package.name_of(export.name).unwrap_or_default();
+        let codec = match self.class_of(export) {
+            Some(Class::Asset(class)) => &class.codec,
+            Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
+            _ => return Ok(None),
+        };
+        let unknown = || self.error(name, DecodeError::UnknownType(codec.type_path.to_owned()));
+        // Copies of others' objects may have gone meanwhile: nothing of this package keeps them alive.
+        let (handle, slot) = if self.job.wanted == (Wanted::Level { assets: false }) && !export.is_forced() {
+            let handle = self.services.objects.acquire(export.object_id, codec.type_id);
+            (handle.ok_or_else(unknown)?, None)
+        } else {
+            let claim = self.services.objects.claim(export.object_id, codec.type_id);
+            claim.ok_or_else(unknown)?.into_parts()
+        };
+        if let Some(place) = self.exports.get_mut(index) {
+            *place = Some(handle);
+        }
+        Ok(slot)
     }
 
     /// The handles of the objects that were asked for: those named, or all.
@@ -241,12 +280,6 @@ impl Decoder<'_> {
         }
     }
 
-    fn set_export(&mut self, index: usize, handle: UntypedHandle) {
-        if let Some(slot) = self.exports.get_mut(index) {
-            *slot = Some(handle);
-        }
-    }
-
     fn class_of(&self, export: &Export) -> Option<&Class> {
         match export.class.target() {
             RefTarget::Export(index) => self.classes.get(index)?.as_ref(),
@@ -254,53 +287,65 @@ impl Decoder<'_> {
         }
     }
 
-    fn bulk_bytes(&self, index: usize, codec: &ErasedAssetCodec) -> u64 {
-        match codec.bulk {
-            BulkUse::Load => self.package.bulk(index).iter().map(|bulk| bulk.raw_size).sum(),
-            BulkUse::OnDemand => 0,
+    /// The class of an asset.
+    fn asset_class(&self, index: usize) -> Option<&AssetClass> {
+        match self.class_of(self.package.exports().get(index)?)? {
+            Class::Asset(class) => Some(class),
+            _ => None,
         }
     }
 
-    fn decode_asset(&self, index: usize, name: &str, class: &AssetClass) -> Result<Box<dyn DecodedAsset>, Stop> {
-        let bad = |error| self.error(name, LoadErrorKind::Package(error));
-        let data = self
-            .package
-            .export_data(index, self.tail, self.tail_offset())
-            .map_err(bad)?;
-        let bulk = match class.codec.bulk {
-            BulkUse::Load => self.payloads(index, name, &class.codec)?,
-            BulkUse::OnDemand => Vec::new(),
+    fn name(&self, index: usize) -> &'_ str {
+        self.package.export_name(index).unwrap_or_default()
+    }
+
+    /// How many payloads an asset is decoded with.
+    pub fn payload_count(&self, index: usize) -> usize {
+        match self.asset_class(index).map(|class| class.codec.bulk) {
+            Some(BulkUse::Load) => self.package.bulk(index).len(),
+            _ => 0,
+        }
+    }
+
+    /// The data of an export.
+    pub fn data<'t>(&self, index: usize, tail: Tail<'t>) -> Result<Cow<'t, [u8]>, Stop> {
+        let data = self.package.export_data(index, tail.bytes, tail.start);
+        data.map_err(|error| self.error(self.name(index), error))
+    }
+
+    /// A payload that an asset is decoded with.
+    pub fn payload(&self, index: usize, payload: usize, tail: Tail) -> Result<Vec<u8>, Stop> {
+        let location = self.package.bulk_location(index, payload);
+        if let Some((origin, _)) = location.and_then(|location| location.origin) {
+            let kind = LoadErrorKind::ExternalBulk {
+                payload,
+                origin: origin.to_owned(),
+                type_path: self.asset_class(index).map_or("", |class| class.codec.type_path),
+            };
+            return Err(self.error(self.name(index), kind));
+        }
+        let bytes = self.package.bulk_data(index, payload, tail.bytes, tail.start);
+        Ok(bytes.map_err(|error| self.error(self.name(index), error))?.into_owned())
+    }
+
+    /// Decodes an asset that was claimed.
+    pub fn asset(&self, index: usize, slot: Slot, data: &[u8], payloads: Vec<Vec<u8>>) -> Result<LoadedAsset, Stop> {
+        let name = self.name(index);
+        let handle = self.exports.get(index).and_then(Option::as_ref);
+        let (Some(handle), Some(class)) = (handle, self.asset_class(index)) else {
+            return Err(self.error(name, LoadErrorKind::NoSuchObject));
         };
+        // About as large as it is once decoded.
+        let bytes = data.len() + payloads.iter().map(Vec::len).sum::<usize>();
         let handles = self.references(index);
-        let context = self.context(&[], &handles);
-        class
-            .decode(&data, bulk, &context)
-            .map_err(|error| self.error(name, error))
-    }
-
-    /// The payloads that an asset is decoded with.
-    fn payloads(&self, index: usize, name: &str, codec: &ErasedAssetCodec) -> Result<Vec<Vec<u8>>, Stop> {
-        let payload = |payload| {
-            let location = self.package.bulk_location(index, payload);
-            if let Some((origin, _)) = location.and_then(|location| location.origin) {
-                return Err(self.error(
-                    name,
-                    LoadErrorKind::ExternalBulk {
-                        payload,
-                        origin: origin.to_owned(),
-                        type_path: codec.type_path,
-                    },
-                ));
-            }
-            let bytes = self.package.bulk_data(index, payload, self.tail, self.tail_offset());
-            Ok(bytes.map_err(|error| self.error(name, error))?.into_owned())
-        };
-        (0..self.package.bulk(index).len()).map(payload).collect()
-    }
-
-    /// What follows the header of the file.
-    fn tail_offset(&self) -> u64 {
-        self.package.summary().header_len()
+        let value = class.decode(data, payloads, &self.context(&[], &handles));
+        Ok(LoadedAsset {
+            slot,
+            asset: handle.id(),
+            name: name.to_owned(),
+            bytes: bytes as u64,
+            value: value.map_err(|error| self.error(name, error))?,
+        })
     }
 
     fn references(&self, index: usize) -> Vec<Option<UntypedHandle>> {
@@ -321,7 +366,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn decode_level(&self, post_load: &mut PostLoad) -> Result<Box<LoadedLevel>, Stop> {
+    fn decode_level(&self, tail: Tail, post_load: &mut PostLoad) -> Result<Box<LoadedLevel>, Stop> {
         let mut found = None;
         let mut resources = Vec::new();
         for (index, export) in self.package.exports().iter().enumerate() {
@@ -330,26 +375,24 @@ impl Decoder<'_> {
             }
             match self.class_of(export) {
                 Some(Class::Level) => found = Some(index),
-                Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class)?),
+                Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class, tail)?),
                 _ => {}
             }
         }
-        let index = found.ok_or_else(|| LoadError::package(self.file, LoadErrorKind::NoLevel))?;
-        let export = &self.package.exports()[index];
-        let name = self.package.name_of(export.name).unwrap_or_default();
-        let data = self
-            .package
-            .export_data(index, self.tail, self.tail_offset())
-            .map_err(|error| self.error(name, LoadErrorKind::Package(error)))?;
+        let index = found.ok_or_else(|| LoadError::package(self.file.as_str(), LoadErrorKind::NoLevel))?;
+        let name = self.name(index);
+        let data = self.data(index, tail)?;
         let table = LevelTable::parse(&data, self.services.max_entities).map_err(|error| self.error(name, error))?;
         self.decode_table(name, index, table, resources, post_load)
     }
 
-    fn decode_resource(&self, index: usize, class: &ResourceClass) -> Result<Option<Box<dyn Reflect>>, Stop> {
-        let data = self
-            .package
-            .export_data(index, self.tail, self.tail_offset())
-            .map_err(|error| self.error(&class.type_path, LoadErrorKind::Package(error)))?;
+    fn decode_resource(
+        &self,
+        index: usize,
+        class: &ResourceClass,
+        tail: Tail,
+    ) -> Result<Option<Box<dyn Reflect>>, Stop> {
+        let data = self.data(index, tail)?;
         let handles = self.references(index);
         class
             .decode(&data, &self.context(&[], &handles))

@@ -3,6 +3,7 @@
 mod blocking;
 mod bulk;
 mod objects;
+mod pin;
 mod start;
 mod turns;
 
@@ -286,7 +287,7 @@ impl Pipeline {
                 continue;
             };
             entry.users.remove(&id);
-            if !entry.users.is_empty() {
+            if !entry.users.is_empty() || entry.is_pinned {
                 continue;
             }
             let Some(entry) = self.packages.remove(&path) else {
