@@ -62,8 +62,8 @@ pub mod prelude {
     pub use crate::SeamlessPlugins;
     pub use seamless_asset::codec::Migrations;
     pub use seamless_asset::{
-        BlockingLoads, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, SeamlessAssetApp, Streamer, StreamingSettings,
-        StreamingStats, placed_row,
+        BlockingLoads, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, SeamlessAssetApp, SeamlessStartupPlugin,
+        StartupContent, StartupReport, Streamer, StreamingSettings, StreamingStats, placed_row,
     };
     pub use seamless_level::*;
     #[cfg(feature = "render")]

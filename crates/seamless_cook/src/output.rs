@@ -60,6 +60,7 @@ fn files_of(manifest: &WorldManifest) -> BTreeSet<&str> {
     let levels = manifest.levels.iter();
     levels
         .flat_map(|level| level.dependencies.iter().chain([&level.package]))
+        .chain(&manifest.startup)
         .map(String::as_str)
         .collect()
 }
