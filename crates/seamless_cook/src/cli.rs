@@ -344,7 +344,7 @@ fn print_world(world: &WorldInfo, text: &mut String) {
             counted(level.dependencies as usize, "shared package"),
         );
     }
-    for (file, bytes) in &world.startup {
+    if let Some((file, bytes)) = &world.startup {
         *text += &format!("  {file}  {}  startup content\n", bytes.map_or("missing".into(), size));
     }
     for (file, bytes) in &world.shared {

@@ -9,7 +9,7 @@ use seamless_asset::{StartupContent, StartupIndex};
 
 use crate::app::CookOptions;
 use crate::assets::{AssetKey, AssetStore, AssetWalk};
-use crate::load::{LoadOutcome, Loadable, Loader};
+use crate::load::{Loadable, Loader};
 use crate::plan::WorldPlan;
 use crate::report::ContentError;
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use seamless_asset::codec::{Encoding, schema};
 use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
-use seamless_asset::{STARTUP_EXPORT, StartupReport, StartupTable};
+use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::{LevelEntry, MANIFEST_FORMAT, VolumeEntry, WorldManifest};
 use seamless_package::{
     ClassIndex, Codec, Limits, NewBulk, NewExport, ObjectId, ObjectRef, Package, PackageWriter, Role, Schema,
@@ -123,7 +123,10 @@ pub(crate) fn write_world(
             copies.add(kept, &bytes, &layout.names).map_err(content)?;
         }
         if package.kind == PackageKind::Startup {
-            report.startup = Some(startup_report(&bytes).map_err(content)?);
+            report.startup = Some(startup_report(&bytes).map_err(|error| {
+                let package = format!("package `{}`", package.file);
+                Stop::Content(ContentError::new(world_file, package, error.to_string()))
+            })?);
         }
         pending.write(out.join(&package.file), &bytes)?;
         report.packages.push(PackageReport {
@@ -164,10 +167,9 @@ pub(crate) fn write_world(
 }
 
 /// What the startup package pins, as its own tables tell.
-fn startup_report(bytes: &[u8]) -> Result<StartupReport, WriteError> {
+fn startup_report(bytes: &[u8]) -> Result<StartupReport, LoadErrorKind> {
     let package = Package::parse(bytes, &Limits::default())?;
-    // It was encoded a moment ago.
-    let table = StartupTable::of(&package, bytes, 0).unwrap_or_default();
+    let table = StartupTable::of(&package, bytes, 0)?;
     Ok(StartupReport::of(&package, &table, Role::ALL))
 }
 

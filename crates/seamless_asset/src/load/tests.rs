@@ -13,6 +13,7 @@ mod older;
 mod plain;
 mod post_load;
 mod seek_free;
+mod startup;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};
