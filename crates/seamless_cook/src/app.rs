@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use bevy::app::TerminalCtrlCHandlerPlugin;
 use bevy::asset::UnapprovedPathMode;
+use bevy::ecs::error::{FallbackErrorHandler, warn};
 use bevy::image::{CompressedImageFormatSupport, CompressedImageFormats};
 use bevy::log::LogPlugin;
 use bevy::prelude::*;
@@ -80,8 +81,8 @@ impl CookApp {
         Self::default()
     }
 
-    /// Changes the headless app before it starts: plugins, types, codecs, asset loaders. Runs once per cook, after
-    /// Bevy's own plugins and the built-in codecs are added.
+    /// Changes the headless app before it starts: plugins, types, codecs, asset loaders, startup content. Runs once per cook, after
+    /// Bevy's own plugins and the built-in codecs are added. Systems that come along run, and only warn when they fail.
     #[must_use]
     pub fn with<R>(mut self, setup: impl Fn(&mut App) -> R + 'static) -> Self {
         self.setup.push(Box::new(move |app| {
@@ -182,6 +183,8 @@ impl CookApp {
         app.add_plugins(plugins);
         app.init_resource::<Codecs>();
         app.init_asset::<StartupIndex>();
+        // The game's plugins bring their systems along, which may fail where there is no game: that is no fault of the content.
+        app.insert_resource(FallbackErrorHandler(warn));
         app.add_plugins(SeamlessRenderPlugin);
         for setup in &self.setup {
             setup(&mut app);

@@ -2,12 +2,13 @@
 
 use bevy::gltf::Gltf;
 use bevy::prelude::*;
-use seamless_asset::{STARTUP_EXPORT, SeamlessAssetApp, StartupOwner};
+use seamless_asset::codec::{Encoding, schema};
+use seamless_asset::{STARTUP_EXPORT, SeamlessAssetApp, StartupContent, StartupIndex, StartupOwner};
 use seamless_level::{ManifestLimits, WorldManifest};
-use seamless_package::{Limits, Package, RefTarget};
+use seamless_package::{Codec, Limits, NewExport, ObjectRef, Package, PackageWriter, RefTarget, Role};
 
 use super::*;
-use crate::{inspect, list};
+use crate::{InspectError, inspect, list};
 
 struct Hud;
 struct Props;
@@ -20,9 +21,19 @@ fn game() -> CookApp {
     CookApp::new().with(|app| {
         app.add_startup_content::<Hud, Image>([RED_PICTURE])
             .add_startup_content::<Hud, Mesh>([DOOR])
-            .add_startup_content::<Props, StandardMaterial>(["scenes/a.gltf#Material0/std"]);
+            .add_startup_content::<Props, StandardMaterial>(["scenes/a.gltf#Material0/std"])
+            .add_systems(Startup, hang_picture);
     })
 }
+
+/// It comes along with the plugin, and finds nothing in the cooker.
+fn hang_picture(mut commands: Commands, content: Res<StartupContent>) -> Result {
+    commands.spawn(ImageNode(content.get(RED_PICTURE)?));
+    Ok(())
+}
+
+#[derive(Component)]
+struct ImageNode(#[expect(dead_code, reason = "nobody looks at it")] Handle<Image>);
 
 const ONE_SEEK_FREE: &str = r#"(levels: [(source: "scenes/a.gltf"), (source: "scenes/b.gltf", seek_free: true)])"#;
 
@@ -138,6 +149,28 @@ fn the_report_tells_who_pins_what() {
     let info = inspect(&fixture.out().join("startup.pkg")).unwrap();
     assert_eq!(info.startup, Some(startup));
     assert_eq!(inspect(&fixture.out().join("a.pkg")).unwrap().startup, None);
+}
+
+#[test]
+fn a_broken_index_is_an_error() {
+    let fixture = Fixture::new();
+    let class = schema(StartupIndex::type_path(), Encoding::Asset, 1, "codec");
+    let mut writer = PackageWriter::new("startup.pkg");
+    let index = NewExport {
+        name: STARTUP_EXPORT,
+        class: writer.class(&class).unwrap(),
+        outer: ObjectRef::NONE,
+        role: Role::ALL,
+        data: vec![0xff],
+        refs: Vec::new(),
+        bulk: Vec::new(),
+        codec: Codec::None,
+    };
+    writer.export(index).unwrap();
+    fixture.write("startup.pkg", writer.finish().unwrap());
+    let error = inspect(&fixture.path("startup.pkg")).unwrap_err();
+    assert!(matches!(error, InspectError::Startup { .. }), "{error}");
+    assert!(error.to_string().contains("startup.pkg#Startup"), "{error}");
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn sample() -> WorldManifest {
                 },
             ),
         ],
+        startup: Some("startup.pkg".into()),
         peak_entities: 24,
     }
 }
@@ -60,6 +61,16 @@ fn text_and_back() {
         "plain tuples, one line each: {text}"
     );
     assert!(!text.contains('\r'));
+    let without = WorldManifest {
+        startup: None,
+        ..sample()
+    };
+    let text = without.to_ron().unwrap();
+    assert!(
+        !text.contains("startup"),
+        "worlds without startup content do not speak of it: {text}"
+    );
+    assert_eq!(read(&text).unwrap(), without);
 }
 
 /// Breaks the sample and returns what is said about it.
@@ -129,6 +140,8 @@ fn broken_volumes_and_worlds_are_named() {
         }
     });
     assert!(text.contains("`planes`"), "{text}");
+    let text = broken(|manifest| manifest.startup = Some("../startup.pkg".into()));
+    assert!(text.contains("startup package's path `../startup.pkg`"), "{text}");
     assert!(broken(|manifest| manifest.volumes[2].name = "box".into()).contains("two volumes"));
     assert!(broken(|manifest| manifest.levels.clear()).contains("no levels"));
     assert!(broken(|manifest| manifest.format += 1).contains("format"));
