@@ -19,6 +19,9 @@ use seamless_render::SeamlessRenderPlugin;
 /// | [`SeamlessAssetPlugin`] | packages to live objects, within a frame budget |
 /// | [`SeamlessLevelPlugin`] | which levels are wanted, from volumes, sources and requests |
 /// | [`SeamlessRenderPlugin`] | materials, and reveals that wait for the GPU |
+///
+/// A game whose code refers to content directly adds a
+/// [`SeamlessStartupPlugin`](seamless_asset::SeamlessStartupPlugin) with the path of its startup package as well.
 #[cfg(feature = "render")]
 #[derive(Default)]
 pub struct SeamlessPlugins;

@@ -74,7 +74,7 @@ fn it_equals_what_bevy_loads() {
     let mut ours = streaming_app(&cooked.out(), with_startup);
     // No frame has run.
     let content = ours.world().resource::<StartupContent>();
-    let get = |(mesh, material): (&str, &str)| {
+    let get = |(mesh, material): (&'static str, &'static str)| {
         let (mesh, material) = (content.get::<Mesh>(mesh), content.get::<StandardMaterial>(material));
         (mesh.expect("it is there"), material.expect("it is there"))
     };

@@ -136,7 +136,7 @@ fn open(services: &LoadServices, path: &AssetPath<'static>, held: &mut Held) -> 
 }
 
 /// No other file is opened, so there must be nothing to open one for.
-fn check_imports(path: &AssetPath<'static>, package: &Package) -> Result<(), LoadError> {
+fn check_imports(path: &AssetPath<'static>, package: &Package) -> Result<(), Box<LoadError>> {
     let foreign = (0..package.imports().len()).find(|import| package.forced_for_import(*import).is_none());
     let Some(import) = foreign else { return Ok(()) };
     let [from, object] = [package.import_package(import), package.import_name(import)].map(Option::unwrap_or_default);
@@ -144,7 +144,7 @@ fn check_imports(path: &AssetPath<'static>, package: &Package) -> Result<(), Loa
 }
 
 /// The same for what post-loads asked for.
-fn check_needs(path: &AssetPath<'static>, loaded: &LoadedPackage) -> Result<(), LoadError> {
+fn check_needs(path: &AssetPath<'static>, loaded: &LoadedPackage) -> Result<(), Box<LoadError>> {
     for need in &loaded.needs {
         let is_here = |object: &Arc<str>| need.path == *path && loaded.linker.package().find_name(object).is_some();
         if let Some(object) = need.objects.iter().find(|object| !is_here(object)) {
@@ -154,12 +154,12 @@ fn check_needs(path: &AssetPath<'static>, loaded: &LoadedPackage) -> Result<(), 
     Ok(())
 }
 
-fn needs_more(path: &AssetPath, package: &str, object: &str) -> LoadError {
+fn needs_more(path: &AssetPath, package: &str, object: &str) -> Box<LoadError> {
     let kind = LoadErrorKind::NotSelfContained {
         package: package.to_owned(),
         object: object.to_owned(),
     };
-    LoadError::package(path.to_string(), kind)
+    Box::new(LoadError::package(path.to_string(), kind))
 }
 
 /// A package whose objects are decoded while it is read.
