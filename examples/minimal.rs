@@ -4,7 +4,8 @@
 //! cargo run --example minimal
 //! ```
 //!
-//! The village is always loaded; the forest comes while the walker is inside its volume. With a display you see it, without
+//! The village is always loaded; the forest comes while the walker is inside its volume. The walker's lantern is startup content:
+//! code refers to it, so it is cooked into a package of its own and there before the first frame. With a display you see it, without
 //! one the same app tells it on the terminal: `-- --headless` forces that, `-- --frames N` ends it.
 
 use std::{fs, path::Path, time::Duration};
@@ -43,6 +44,30 @@ const WORLD: &str = r#"(
     ],
 )"#;
 
+/// What code refers to, and where the code is: one plugin of the game and of its cook program.
+struct LanternPlugin;
+
+const LANTERN: &str = "lantern.gltf#Mesh0/Primitive0";
+const LANTERN_LIGHT: &str = "lantern.gltf#Material0/std";
+
+impl Plugin for LanternPlugin {
+    fn build(&self, app: &mut App) {
+        app.add_startup_content::<Self, Mesh>([LANTERN])
+            .add_startup_content::<Self, StandardMaterial>([LANTERN_LIGHT])
+            .add_systems(Startup, light_lantern);
+    }
+}
+
+/// The walker is seen by its lantern.
+fn light_lantern(mut commands: Commands, startup: Res<StartupContent>) -> Result<()> {
+    let lantern = (
+        Mesh3d(startup.get(LANTERN)?),
+        MeshMaterial3d::<StandardMaterial>(startup.get(LANTERN_LIGHT)?),
+    );
+    commands.spawn((Walker, StreamingSource::default(), Transform::default(), lantern));
+    Ok(())
+}
+
 fn main() -> Result<()> {
     let args = Args::parse();
     make_world(Path::new("assets/minimal"))?;
@@ -60,7 +85,8 @@ fn main() -> Result<()> {
         app.add_plugins(window_plugins());
     }
     let headless_frames = is_headless.then_some(20 * 60);
-    app.add_plugins(SeamlessPlugins)
+    let startup = SeamlessStartupPlugin::new("minimal/cooked/startup.pkg");
+    app.add_plugins((SeamlessPlugins, startup, LanternPlugin))
         .insert_resource(FramesLeft(args.frames.or(headless_frames)))
         .add_systems(Startup, set_up)
         .add_systems(Update, (walk, end))
@@ -80,11 +106,15 @@ fn make_world(directory: &Path) -> Result<()> {
     };
     write_cubes(directory, "village", &row(5, 2.0), [0.8, 0.3, 0.2])?;
     write_cubes(directory, "forest", &row(9, 1.3), [0.1, 0.5, 0.2])?;
+    write_cubes(directory, "lantern", &[[0.0, 2.0, 0.0]], [1.0, 0.8, 0.3])?;
     fs::write(directory.join("minimal.world.ron"), WORLD)?;
     struct Quiet;
     impl Progress for Quiet {}
     let world = directory.join("minimal.world.ron");
-    CookApp::new().cook(&world, &directory.join("cooked"), &CookOptions::default(), &Quiet)?;
+    let cook = CookApp::new().with(|app| {
+        app.add_plugins(LanternPlugin);
+    });
+    cook.cook(&world, &directory.join("cooked"), &CookOptions::default(), &Quiet)?;
     Ok(())
 }
 
@@ -93,7 +123,6 @@ struct Walker;
 
 fn set_up(mut commands: Commands, assets: Res<AssetServer>) {
     commands.spawn(SeamlessWorld(assets.load("minimal/cooked/minimal.seamless")));
-    commands.spawn((Walker, StreamingSource::default(), Transform::default()));
     commands.spawn((
         Camera3d::default(),
         Transform::from_xyz(10.0, 16.0, 26.0).looking_at(Vec3::new(10.0, 0.0, 0.0), Vec3::Y),

@@ -19,6 +19,9 @@ use seamless_render::SeamlessRenderPlugin;
 /// | [`SeamlessAssetPlugin`] | packages to live objects, within a frame budget |
 /// | [`SeamlessLevelPlugin`] | which levels are wanted, from volumes, sources and requests |
 /// | [`SeamlessRenderPlugin`] | materials, and reveals that wait for the GPU |
+///
+/// A game whose code refers to content directly adds a
+/// [`SeamlessStartupPlugin`](seamless_asset::SeamlessStartupPlugin) with the path of its startup package as well.
 #[cfg(feature = "render")]
 #[derive(Default)]
 pub struct SeamlessPlugins;
@@ -67,7 +70,8 @@ pub mod prelude {
     };
     pub use seamless_asset::{
         BlockingLoads, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
-        ReloadRequest, Reloaded, SeamlessAssetApp, Streamer, StreamingSettings, StreamingStats, placed_row,
+        ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessStartupPlugin, StartupContent, StartupReport, Streamer,
+        StreamingSettings, StreamingStats, placed_row,
     };
     pub use seamless_level::*;
     #[cfg(feature = "render")]

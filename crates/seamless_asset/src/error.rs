@@ -150,6 +150,19 @@ pub enum LoadErrorKind {
         /// How many there are.
         count: usize,
     },
+    /// A startup package, or a post-load of it, refers to something outside of it.
+    #[error(
+        "needs `{package}#{object}`, but a startup package is loaded without any other file; cook the world again, or register with `add_startup_content` what a post-load asks for"
+    )]
+    NotSelfContained {
+        /// The other package.
+        package: String,
+        /// The object in it.
+        object: String,
+    },
+    /// The package has no index of startup content.
+    #[error("is no startup package; give the path of the `startup.pkg` that `seamless cook` wrote")]
+    NoStartupIndex,
     /// The package holds no level.
     #[error("holds no level; only level packages can be placed in a world")]
     NoLevel,

@@ -13,6 +13,7 @@
 //! * [`codec`] turns components and assets into bytes and back; a game adds its own through [`SeamlessAssetApp`].
 //! * [`LiveObjects`] knows every object that is live: an object is in memory once, whoever asks.
 //! * [`RevealGate`] lets others hold a reveal back, until the GPU has its meshes for instance.
+//! * [`StartupContent`] has what plugins refer to directly: one package, read before the first frame, live for ever.
 //! * [`StreamingSettings`] limits a frame's work, [`StreamingStats`] counts what was done.
 //!
 //! # What holds
@@ -35,6 +36,7 @@ mod reload;
 mod reveal;
 mod settings;
 pub mod spawn;
+mod startup;
 mod threads;
 
 pub use entities::{EntityPool, ReservedEntities};
@@ -52,12 +54,17 @@ pub use load::{
 pub use objects::LiveObjects;
 pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
+pub use startup::{
+    STARTUP_EXPORT, SeamlessStartupPlugin, StartupContent, StartupContentError, StartupEntry, StartupIndex,
+    StartupIndexCodec, StartupMissing, StartupOwner, StartupPinned, StartupRead, StartupRegistration, StartupReport,
+    StartupTable,
+};
 
 use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_app::{App, Last, Plugin, SpawnScene, ValidateParentHasComponentPlugin};
-use bevy_asset::{Asset, AssetApp, AssetServer, Assets};
+use bevy_asset::{Asset, AssetApp, AssetPath, AssetServer, Assets};
 use bevy_camera::{
     primitives::Aabb,
     visibility::{InheritedVisibility, ViewVisibility, Visibility},
@@ -253,6 +260,7 @@ fn add_missing_assets(app: &mut App) {
     if !app.world().contains_resource::<Assets<SkinnedMeshInverseBindposes>>() {
         app.init_asset::<SkinnedMeshInverseBindposes>();
     }
+    app.init_asset::<StartupIndex>();
 }
 
 /// The app's [`LiveObjects`].
@@ -301,6 +309,13 @@ pub trait SeamlessAssetApp {
     fn add_component_post_load<C: Component>(
         &mut self,
         hook: impl Fn(&mut [C], &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self;
+
+    /// Registers content that the code of `P`, a plugin usually, refers to directly, by the paths of its sources. It is cooked into the
+    /// startup package, live before the first frame, and in memory for ever; see [`StartupContent`].
+    fn add_startup_content<P: ?Sized, A: Asset>(
+        &mut self,
+        paths: impl IntoIterator<Item = impl Into<AssetPath<'static>>>,
     ) -> &mut Self;
 
     /// Announces the set of components that many entities of the game's levels consist of: their reveal takes less time.
@@ -363,6 +378,17 @@ impl SeamlessAssetApp for App {
     ) -> &mut Self {
         let mut hooks = self.world_mut().get_resource_or_init::<RegisteredPostLoads>();
         hooks.0.add_component(hook);
+        self
+    }
+
+    fn add_startup_content<P: ?Sized, A: Asset>(
+        &mut self,
+        paths: impl IntoIterator<Item = impl Into<AssetPath<'static>>>,
+    ) -> &mut Self {
+        let mut content = self.world_mut().get_resource_or_init::<StartupContent>();
+        for path in paths {
+            content.register::<P, A>(path.into());
+        }
         self
     }
 

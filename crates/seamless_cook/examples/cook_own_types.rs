@@ -1,4 +1,4 @@
-//! A game's own cook program: the command line of `seamless`, which knows the game's types too.
+//! A game's own cook program: the command line of `seamless`, which knows what the game's plugins register.
 //!
 //! `cargo run -p seamless_cook --example cook_own_types -- cook worlds/town.world.ron --out assets/town`
 
@@ -18,9 +18,18 @@ struct Door {
     twin: Option<Entity>,
 }
 
+/// The game adds it, too. What its code refers to directly would be registered here: `app.add_startup_content::<Self, Image>([…])`.
+struct DoorPlugin;
+
+impl Plugin for DoorPlugin {
+    fn build(&self, app: &mut App) {
+        app.register_type::<Door>();
+    }
+}
+
 fn main() -> ExitCode {
     let cook = CookApp::new().with(|app| {
-        app.register_type::<Door>();
+        app.add_plugins(DoorPlugin);
     });
     cook.run_cli()
 }

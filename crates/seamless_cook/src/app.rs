@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use bevy::app::TerminalCtrlCHandlerPlugin;
 use bevy::asset::UnapprovedPathMode;
+use bevy::ecs::error::{FallbackErrorHandler, warn};
 use bevy::image::{CompressedImageFormatSupport, CompressedImageFormats};
 use bevy::log::LogPlugin;
 use bevy::prelude::*;
@@ -15,15 +16,15 @@ use bevy::render::{
 };
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
-use seamless_asset::codec::Codecs;
+use seamless_asset::{StartupIndex, codec::Codecs};
 use seamless_render::SeamlessRenderPlugin;
 
 use crate::assets::AssetStore;
 use crate::level::{EncodedLevel, LevelEncoder};
-use crate::load::{LoadOutcome, Loader};
+use crate::load::Loader;
 use crate::plan::{WorldPlan, world_name};
 use crate::report::{ContentError, CookError, CookReport, Progress, Stage};
-use crate::{share, write};
+use crate::{share, startup, write};
 
 /// What a cook does with the data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,8 +81,8 @@ impl CookApp {
         Self::default()
     }
 
-    /// Changes the headless app before it starts: plugins, types, codecs, asset loaders. Runs once per cook, after
-    /// Bevy's own plugins and the built-in codecs are added.
+    /// Changes the headless app before it starts: plugins, types, codecs, asset loaders, startup content. Runs once per cook, after
+    /// Bevy's own plugins and the built-in codecs are added. Systems that come along run, and only warn when they fail.
     #[must_use]
     pub fn with<R>(mut self, setup: impl Fn(&mut App) -> R + 'static) -> Self {
         self.setup.push(Box::new(move |app| {
@@ -112,13 +113,15 @@ impl CookApp {
         };
         let mut app = self.build_app(&plan.root);
         let mut store = AssetStore::default();
-        let levels = encode_levels(&mut app, &plan, options, progress, &mut store, &mut report.warnings);
+        let mut errors = Vec::new();
+        let startup = startup::encode(&mut app, &plan, options, &mut store, &mut errors, prepare);
+        let warnings = &mut report.warnings;
+        let levels = encode_levels(&mut app, &plan, options, progress, &mut store, &mut errors, warnings);
         report.warnings.extend(store.take_warnings());
-        let levels = match levels {
-            Ok(levels) => levels,
-            Err(errors) => return Err(failed(report, errors, start)),
-        };
-        let packages = match share::assign(&plan, &levels, &store, progress) {
+        if !errors.is_empty() {
+            return Err(failed(report, errors, start));
+        }
+        let packages = match share::assign(&plan, startup.as_ref(), &levels, &store, progress) {
             Ok(packages) => packages,
             Err(errors) => return Err(failed(report, errors, start)),
         };
@@ -179,6 +182,9 @@ impl CookApp {
         };
         app.add_plugins(plugins);
         app.init_resource::<Codecs>();
+        app.init_asset::<StartupIndex>();
+        // The game's plugins bring their systems along, which may fail where there is no game: that is no fault of the content.
+        app.insert_resource(FallbackErrorHandler(warn));
         app.add_plugins(SeamlessRenderPlugin);
         for setup in &self.setup {
             setup(&mut app);
@@ -208,45 +214,35 @@ fn encode_levels(
     options: &CookOptions,
     progress: &dyn Progress,
     store: &mut AssetStore,
+    errors: &mut Vec<ContentError>,
     warnings: &mut Vec<ContentError>,
-) -> Result<Vec<EncodedLevel>, Vec<ContentError>> {
+) -> Vec<EncodedLevel> {
     let steps = plan.levels.len() as u64;
     progress.begin(Stage::Load, steps);
     progress.begin(Stage::Encode, steps);
-    let mut errors = Vec::new();
     let mut encoded = Vec::new();
     let mut loader = Loader::new(&plan.levels, options);
     let mut encoder = LevelEncoder::new(plan.resources);
     for (index, level) in plan.levels.iter().enumerate() {
         let outcome = loader.wait_for(app, index);
         progress.step(Stage::Load, &level.name);
-        if options.profile == Profile::Dev {
-            keep_images_on_gpu_only(app.world_mut());
-        }
-        let before = errors.len();
-        match outcome {
-            LoadOutcome::Stopped(error) => errors.push(error),
-            LoadOutcome::Ready(root) => {
-                encoded.extend(encoder.encode(app.world(), index, level, &root, store, &mut errors, warnings));
-            }
-            LoadOutcome::Broken(root, error) => {
-                // The walk finds which objects need what is missing; if it finds none, the loader's word is all there is.
-                encoder.encode(app.world(), index, level, &root, store, &mut errors, warnings);
-                if errors.len() == before {
-                    errors.push(error);
-                }
-            }
-            LoadOutcome::Stalled(root, error) => {
-                errors.push(error);
-                encoder.encode(app.world(), index, level, &root, store, &mut errors, warnings);
-            }
-        }
+        prepare(app.world_mut(), options);
+        outcome.encode(errors, |root, errors| {
+            encoded.extend(encoder.encode(app.world(), index, level, root, store, errors, warnings));
+        });
         loader.release(index);
         progress.step(Stage::Encode, &level.name);
     }
     progress.end(Stage::Load);
     progress.end(Stage::Encode);
-    if errors.is_empty() { Ok(encoded) } else { Err(errors) }
+    encoded
+}
+
+/// What the profile does to what was loaded, before it is encoded.
+fn prepare(world: &mut World, options: &CookOptions) {
+    if options.profile == Profile::Dev {
+        keep_images_on_gpu_only(world);
+    }
 }
 
 fn keep_images_on_gpu_only(world: &mut World) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use bevy::asset::{LoadState, UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
+use seamless_asset::StartupIndex;
 use seamless_asset::codec::{BulkUse, CodecRegistry, EncodeContext, EntityRows};
 use seamless_package::{Role, Schema};
 
@@ -18,6 +19,7 @@ pub(crate) enum AssetKey {
     Path { path: String, type_path: String },
     /// An asset without a path: the n-th of its type in the level that met it first.
     Anonymous {
+        /// Its index; of no level for startup content.
         level: usize,
         type_path: String,
         order: u32,
@@ -25,6 +27,11 @@ pub(crate) enum AssetKey {
 }
 
 impl AssetKey {
+    /// Whether it is the index of the startup content.
+    pub(crate) fn is_startup_index(&self) -> bool {
+        matches!(self, Self::Anonymous { type_path, .. } if type_path == StartupIndex::type_path())
+    }
+
     /// Its path, or what stands for it.
     pub(crate) fn path(&self) -> String {
         match self {

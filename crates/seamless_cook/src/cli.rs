@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use seamless_asset::{StartupPinned, StartupReport};
 
 use crate::app::{CookApp, CookOptions, Profile};
 use crate::inspect::{InspectError, PackageInfo, WorldInfo, inspect, list};
@@ -188,6 +189,9 @@ fn report_cook(
                 report.seconds,
                 out.display(),
             );
+            if let Some(startup) = &report.startup {
+                print_startup(startup, text);
+            }
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -275,6 +279,10 @@ fn print_package(info: &PackageInfo, text: &mut String) {
             *text += &format!("          -> {reference}\n");
         }
     }
+    if let Some(startup) = &info.startup {
+        text.push('\n');
+        print_startup(startup, text);
+    }
     let Some(level) = &info.level else { return };
     *text += &format!(
         "\nlevel: {} entities, {} roots, {} groups\n",
@@ -286,6 +294,31 @@ fn print_package(info: &PackageInfo, text: &mut String) {
         *text += &format!("  group {index}: {} entities\n", group.rows);
         for column in &group.columns {
             *text += &format!("    {}  [{}]  {}\n", column.class, column.role, size(column.bytes));
+        }
+    }
+}
+
+/// What the startup content pins, and for whom.
+fn print_startup(report: &StartupReport, text: &mut String) {
+    let objects = |pinned: &StartupPinned| counted(pinned.objects as usize, "object");
+    *text += &format!(
+        "startup content: {}, {} in memory for ever, {} in {}\n",
+        objects(&report.total),
+        size(report.total.resident_bytes),
+        size(report.package_bytes),
+        report.package,
+    );
+    for owner in &report.owners {
+        *text += &format!(
+            "  {}: alone {}, {}; with others {}, {}\n",
+            owner.owner,
+            objects(&owner.exclusive),
+            size(owner.exclusive.resident_bytes),
+            objects(&owner.shared),
+            size(owner.shared.resident_bytes),
+        );
+        for path in &owner.paths {
+            *text += &format!("    {path}\n");
         }
     }
 }
@@ -313,6 +346,9 @@ fn print_world(world: &WorldInfo, text: &mut String) {
             size(level.bytes),
             counted(level.dependencies as usize, "shared package"),
         );
+    }
+    if let Some((file, bytes)) = &world.startup {
+        *text += &format!("  {file}  {}  startup content\n", bytes.map_or("missing".into(), size));
     }
     for (file, bytes) in &world.shared {
         *text += &format!("  {file}  {}\n", bytes.map_or("missing".into(), size));

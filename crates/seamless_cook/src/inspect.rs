@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use seamless_asset::codec::DecodeError;
 use seamless_asset::level_data::{LEVEL_CLASS, LevelTable};
+use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::{ManifestError, ManifestLimits, WorldManifest};
-use seamless_package::{Limits, Package, PackageError, RefTarget, StoredVersions};
+use seamless_package::{Limits, Package, PackageError, RefTarget, Role, StoredVersions};
 use serde::Serialize;
 
 use crate::write::MANIFEST_EXTENSION;
@@ -42,6 +43,14 @@ pub enum InspectError {
         /// What is wrong with it.
         source: Box<DecodeError>,
     },
+    /// Its index of startup content is not sound.
+    #[error("{}#{STARTUP_EXPORT}: {source}", path.display())]
+    Startup {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<LoadErrorKind>,
+    },
     /// It is no sound manifest.
     #[error("{}: {source}", path.display())]
     Manifest {
@@ -75,6 +84,8 @@ pub struct PackageInfo {
     pub exports: Vec<ExportInfo>,
     /// Its level table, if it is a level's package.
     pub level: Option<LevelInfo>,
+    /// What it pins, and for whom, if it is a package of startup content.
+    pub startup: Option<StartupReport>,
 }
 
 /// A list of versions.
@@ -188,7 +199,19 @@ pub fn inspect(path: &Path) -> Result<PackageInfo, InspectError> {
             .map(|index| export_info(&package, index))
             .collect(),
         level: level_info(&package, &bytes, path)?,
+        startup: startup_info(&package, &bytes, path)?,
     })
+}
+
+fn startup_info(package: &Package, bytes: &[u8], path: &Path) -> Result<Option<StartupReport>, InspectError> {
+    match StartupTable::of(package, bytes, 0) {
+        Ok(table) => Ok(Some(StartupReport::of(package, &table, Role::ALL))),
+        Err(LoadErrorKind::NoStartupIndex) => Ok(None),
+        Err(source) => Err(InspectError::Startup {
+            path: path.to_owned(),
+            source: Box::new(source),
+        }),
+    }
 }
 
 fn version_info(list: &StoredVersions) -> VersionInfo {
@@ -293,6 +316,8 @@ pub struct WorldInfo {
     pub manifest: String,
     /// Its levels: name, package, entities and bytes.
     pub levels: Vec<ListedLevel>,
+    /// Its package of startup content, if it has one: file name, and bytes; none if the file is not there.
+    pub startup: Option<(String, Option<u64>)>,
     /// Its shared packages: file name, and bytes; none if the file is not there.
     pub shared: Vec<(String, Option<u64>)>,
     /// Number of streaming volumes.
@@ -355,11 +380,12 @@ fn world_info(directory: &Path, path: &Path) -> Result<WorldInfo, InspectError> 
     let shared: BTreeSet<&str> = dependencies
         .chain(manifest.packages.iter().map(|listed| &listed.package))
         .map(String::as_str)
-        .filter(|file| !levels.contains(file))
+        .filter(|file| !levels.contains(file) && manifest.startup.as_deref() != Some(file))
         .collect();
     let packages = shared
         .iter()
         .copied()
+        .chain(manifest.startup.as_deref())
         .chain(manifest.levels.iter().map(|level| level.package.as_str()));
     let missing = packages
         .filter(|file| size(file).is_none())
@@ -376,9 +402,12 @@ fn world_info(directory: &Path, path: &Path) -> Result<WorldInfo, InspectError> 
                 package: level.package.clone(),
                 entities: level.entities,
                 bytes: level.bytes,
-                dependencies: level.dependencies.len() as u32,
+                dependencies: (level.dependencies.iter())
+                    .filter(|file| Some(*file) != manifest.startup.as_ref())
+                    .count() as u32,
             })
             .collect(),
+        startup: manifest.startup.as_deref().map(|file| (file.to_owned(), size(file))),
         shared: shared.iter().map(|file| ((*file).to_owned(), size(file))).collect(),
         volumes: manifest.volumes.len() as u32,
         missing,

@@ -20,15 +20,17 @@
 //!         (shape: Convex(planes: [((0.0, 1.0, 0.0), 5.0)]), levels: ["harbour"]), // dot(normal, p) <= distance
 //!     ],
 //!     resources: Error,                     // or Ignore, or Persistent: what to do with resources in a scene
+//!     startup: ["icons/heart.png"],        // default: what plugins registered; live before the first frame, and for ever
 //!     root: "..",                           // asset root; default: the deepest directory that holds everything
 //! )
 //! ```
 //!
 //! Only `levels` with a `source` each is needed. [`CookApp::cook`] loads every source in a headless Bevy app, encodes
 //! entities and assets with the codecs of `seamless_asset`, puts assets that several levels use into shared packages,
-//! and writes one package per level and the world's manifest. The same sources give the same bytes, with the same compiler
-//! and target: the memory of components that are nothing but numbers is stored as it is. A type that serialises itself must
-//! write its hash maps in an order of its own.
+//! and writes one package per level and the world's manifest, and one package of startup content if there is any: what the
+//! game's plugins registered with `add_startup_content`, and what the world file lists. The same sources give the same bytes, with
+//! the same compiler and target: the memory of components that are nothing but numbers is stored as it is. A type that serialises
+//! itself must write its hash maps in an order of its own.
 //!
 //! The program `seamless` is this library without a game's own types; see [`CookApp`] for a game's own cook program.
 
@@ -46,6 +48,7 @@ mod progress;
 mod report;
 mod share;
 mod source;
+mod startup;
 mod world_file;
 mod write;
 

@@ -1,4 +1,4 @@
-//! Loads levels through Bevy's `AssetServer`, a few ahead, and never waits for ever. See [`Loader`].
+//! Loads sources through Bevy's `AssetServer`, a few ahead, and never waits for ever. See [`Loader`].
 
 use core::time::Duration;
 use std::time::Instant;
@@ -29,15 +29,65 @@ pub(crate) enum LoadOutcome {
     Stopped(ContentError),
 }
 
+impl LoadOutcome {
+    /// Encodes what is there; what is not is an error.
+    pub(crate) fn encode(
+        self,
+        errors: &mut Vec<ContentError>,
+        encode: impl FnOnce(&UntypedHandle, &mut Vec<ContentError>),
+    ) {
+        match self {
+            Self::Stopped(error) => errors.push(error),
+            Self::Ready(root) => encode(&root, errors),
+            Self::Broken(root, error) => {
+                // The walk finds which objects need what is missing; if it finds none, the loader's word is all there is.
+                let before = errors.len();
+                encode(&root, errors);
+                if errors.len() == before {
+                    errors.push(error);
+                }
+            }
+            Self::Stalled(root, error) => {
+                errors.push(error);
+                encode(&root, errors);
+            }
+        }
+    }
+}
+
+/// What a [`Loader`] loads.
+pub(crate) trait Loadable {
+    /// Asks Bevy's `AssetServer` for it.
+    fn load(&self, world: &World) -> UntypedHandle;
+
+    /// An error about it.
+    fn error(&self, message: String) -> ContentError;
+}
+
+impl Loadable for PlannedLevel {
+    fn load(&self, world: &World) -> UntypedHandle {
+        let server = world.resource::<AssetServer>();
+        let path = AssetPath::from_path(&self.asset_path);
+        match self.kind {
+            SourceKind::Gltf(_) => server.load::<Gltf>(path).untyped(),
+            SourceKind::DynamicWorld => server.load::<DynamicWorld>(path).untyped(),
+        }
+    }
+
+    fn error(&self, message: String) -> ContentError {
+        ContentError::new(self.source.as_str(), format!("level `{}`", self.name), message)
+    }
+}
+
 struct Active {
     handle: UntypedHandle,
     state: (u8, u8),
     changed: Instant,
 }
 
-/// The loads of all levels, of which a window is under way.
-pub(crate) struct Loader<'a> {
-    levels: &'a [PlannedLevel],
+/// The loads of all sources, of which a window is under way.
+pub(crate) struct Loader<'a, L> {
+    sources: &'a [L],
     active: Vec<Option<Active>>,
     timeout: Duration,
     ahead: usize,
@@ -45,10 +95,10 @@ pub(crate) struct Loader<'a> {
     mark: (usize, Instant),
 }
 
-impl<'a> Loader<'a> {
-    pub(crate) fn new(levels: &'a [PlannedLevel], options: &CookOptions) -> Self {
+impl<'a, L: Loadable> Loader<'a, L> {
+    pub(crate) fn new(sources: &'a [L], options: &CookOptions) -> Self {
         Self {
-            levels,
+            sources,
             active: Vec::new(),
             timeout: options.load_timeout,
             ahead: options.levels_ahead.max(1),
@@ -56,7 +106,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Updates the app until the level `index` is loaded, failed, or made no progress for too long.
+    /// Updates the app until the source `index` is loaded, failed, or made no progress for too long.
     pub(crate) fn wait_for(&mut self, app: &mut App, index: usize) -> LoadOutcome {
         self.start_until(app, index + self.ahead);
         loop {
@@ -71,7 +121,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Lets the level's assets go; those that no other level holds are freed.
+    /// Lets the source's assets go; those that no other holds are freed.
     pub(crate) fn release(&mut self, index: usize) {
         if let Some(active) = self.active.get_mut(index) {
             *active = None;
@@ -79,15 +129,9 @@ impl<'a> Loader<'a> {
     }
 
     fn start_until(&mut self, app: &App, end: usize) {
-        let server = app.world().resource::<AssetServer>();
-        while let Some(level) = self.levels.get(self.active.len()).filter(|_| self.active.len() < end) {
-            let path = AssetPath::from_path(&level.asset_path);
-            let handle = match level.kind {
-                SourceKind::Gltf(_) => server.load::<Gltf>(path).untyped(),
-                SourceKind::DynamicWorld => server.load::<DynamicWorld>(path).untyped(),
-            };
+        while let Some(source) = self.sources.get(self.active.len()).filter(|_| self.active.len() < end) {
             self.active.push(Some(Active {
-                handle,
+                handle: source.load(app.world()),
                 state: (0, 0),
                 changed: Instant::now(),
             }));
@@ -115,15 +159,13 @@ impl<'a> Loader<'a> {
     }
 
     fn outcome(&self, world: &World, index: usize) -> Option<LoadOutcome> {
-        let (active, level) = (self.active.get(index)?.as_ref()?, self.levels.get(index)?);
+        let (active, source) = (self.active.get(index)?.as_ref()?, self.sources.get(index)?);
         let server = world.resource::<AssetServer>();
         let quiet = active.changed.max(self.mark.1).elapsed();
-        let error =
-            |message: String| ContentError::new(level.source.as_str(), format!("level `{}`", level.name), message);
         let loaded = match server.load_state(active.handle.id()) {
             LoadState::Failed(cause) => {
                 let message = format!("failed to load: {cause}; correct the file, or add what loads it to the cooker");
-                return Some(LoadOutcome::Stopped(error(message)));
+                return Some(LoadOutcome::Stopped(source.error(message)));
             }
             state => state.is_loaded(),
         };
@@ -132,7 +174,7 @@ impl<'a> Loader<'a> {
                 RecursiveDependencyLoadState::Loaded => return Some(LoadOutcome::Ready(active.handle.clone())),
                 RecursiveDependencyLoadState::Failed(cause) if quiet >= SETTLE.min(self.timeout) => {
                     let message = format!("something it refers to failed to load: {cause}");
-                    return Some(LoadOutcome::Broken(active.handle.clone(), error(message)));
+                    return Some(LoadOutcome::Broken(active.handle.clone(), source.error(message)));
                 }
                 _ => {}
             }
@@ -140,7 +182,7 @@ impl<'a> Loader<'a> {
         if quiet < self.timeout {
             return None;
         }
-        let error = error(format!(
+        let error = source.error(format!(
             "made no progress for {:.1} s while {} loaded; check the file, and that the cooker has a loader for \
              everything in it (`--load-timeout` waits longer)",
             self.timeout.as_secs_f32(),

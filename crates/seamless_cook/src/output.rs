@@ -62,6 +62,7 @@ fn files_of(manifest: &WorldManifest) -> BTreeSet<&str> {
     levels
         .flat_map(|level| level.dependencies.iter().chain([&level.package]))
         .chain(packages)
+        .chain(&manifest.startup)
         .map(String::as_str)
         .collect()
 }

@@ -38,10 +38,14 @@ pub(crate) struct PlannedLevel {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WorldPlan {
     pub name: String,
+    /// The world file, without its directory.
+    pub file_name: String,
     /// Absolute.
     pub root: PathBuf,
     pub levels: Vec<PlannedLevel>,
     pub volumes: Vec<VolumeSource>,
+    /// Startup content of the world file, relative to the asset root.
+    pub startup: Vec<String>,
     pub resources: ResourcePolicy,
 }
 
@@ -109,7 +113,19 @@ impl Checker<'_> {
                 files.push(file);
             }
         }
+        let level_count = files.len();
+        let startup: Vec<_> = source
+            .startup
+            .iter()
+            .filter_map(|path| self.startup(&directory, path))
+            .collect();
+        files.extend(startup.iter().map(|(file, _)| file.clone()));
         let root = self.root(&directory, source.root.as_deref(), &files);
+        files.truncate(level_count);
+        let startup = startup
+            .into_iter()
+            .filter_map(|(file, label)| self.startup_path(&root, &file, label));
+        let startup = startup.collect();
         for (level, file) in levels.iter_mut().zip(&files) {
             match file.strip_prefix(&root) {
                 Ok(path) => level.asset_path = path.to_owned(),
@@ -131,9 +147,16 @@ impl Checker<'_> {
             .collect();
         WorldPlan {
             name: world_name(self.world_file),
+            file_name: self
+                .world_file
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
             root,
             levels,
             volumes,
+            startup,
             resources: source.resources,
         }
     }
@@ -183,6 +206,36 @@ impl Checker<'_> {
             seek_free: level.seek_free,
         };
         Some((level, path))
+    }
+
+    /// Checks one path of startup content; gives the absolute path of its file, and the label.
+    fn startup<'s>(&mut self, directory: &Path, path: &'s str) -> Option<(PathBuf, Option<&'s str>)> {
+        let (file, label) = match path.split_once('#') {
+            Some((file, label)) => (file, Some(label)),
+            None => (path, None),
+        };
+        let object = format!("startup `{path}`");
+        if Path::new(file).is_absolute() {
+            self.error(object, "is an absolute path; write it relative to the world file");
+            return None;
+        }
+        let absolute = normalized(&directory.join(file));
+        if !absolute.is_file() {
+            self.error(object, "is not there; correct the path, or make the file");
+            return None;
+        }
+        Some((absolute, label))
+    }
+
+    /// The path of startup content as the game asks for it: relative to the asset root.
+    fn startup_path(&mut self, root: &Path, file: &Path, label: Option<&str>) -> Option<String> {
+        let Ok(path) = file.strip_prefix(root) else {
+            let object = format!("startup `{}`", file.display());
+            self.error(object, "is outside the world's `root`; move it, or widen `root`");
+            return None;
+        };
+        let path = path.to_string_lossy().replace('\\', "/");
+        Some(label.map_or_else(|| path.clone(), |label| format!("{path}#{label}")))
     }
 
     fn placement(&mut self, object: &str, level: &LevelSource) {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use seamless_asset::StartupReport;
 use serde::Serialize;
 
 /// Something about one file, and one object in it.
@@ -71,7 +72,9 @@ pub struct CookReport {
     pub world: String,
     /// The levels, in the order of the world file.
     pub levels: Vec<LevelReport>,
-    /// The packages, shared ones first. Empty when there were errors: then nothing is written.
+    /// What the startup content pins, and for whom; none if there is no such content.
+    pub startup: Option<StartupReport>,
+    /// The packages, that of the startup content and the shared ones first. Empty when there were errors: then nothing is written.
     pub packages: Vec<PackageReport>,
     /// Size of all packages in bytes.
     pub bytes: u64,

@@ -5,7 +5,10 @@
 //! used by at least the same levels, so references lead from a level to shared packages, and from a shared package to
 //! those of more levels, and never back: shared packages come in an order in which each only refers to earlier ones.
 //!
-//! There are never more than [`MOST_SHARED`] of them. Where there would be, neighbours in that order are merged, those
+//! Startup content, with all that it refers to, lies in a package of its own, whoever else uses it: it is always live. That package
+//! comes before all others, and refers to none.
+//!
+//! There are never more than [`MOST_SHARED`] shared packages. Where there would be, neighbours in that order are merged, those
 //! first whose merging makes the levels load the fewest bytes that they do not need; the order stays sound.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +17,7 @@ use crate::assets::{AssetKey, AssetStore};
 use crate::level::EncodedLevel;
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, Progress, Stage};
+use crate::startup::STARTUP_PACKAGE;
 
 /// The most shared packages that a world is cooked to.
 pub(crate) const MOST_SHARED: usize = 64;
@@ -23,26 +27,50 @@ pub(crate) const MOST_SHARED: usize = 64;
 pub(crate) struct PackagePlan {
     /// File name, which is also the package's path in object ids.
     pub file: String,
-    /// Index of the level whose package it is.
-    pub level: Option<usize>,
+    pub kind: PackageKind,
     /// Its assets, each after those that it refers to.
     pub assets: Vec<AssetKey>,
     /// The levels that use it.
     pub users: BTreeSet<usize>,
 }
 
+/// What a package is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PackageKind {
+    /// Content that is live before the first frame, and stays.
+    Startup,
+    /// Assets of several levels.
+    Shared,
+    /// The level with this index.
+    Level(usize),
+}
+
+impl PackagePlan {
+    /// Index of the level whose package it is.
+    pub(crate) fn level(&self) -> Option<usize> {
+        match self.kind {
+            PackageKind::Level(level) => Some(level),
+            _ => None,
+        }
+    }
+}
+
 /// An asset as [`share`] sees it.
 pub(crate) struct Shareable {
     pub users: BTreeSet<usize>,
     pub bytes: u64,
+    /// Startup content, or used by it.
+    pub is_startup: bool,
 }
 
-/// Plans all packages: the shared ones, each referring only to earlier ones, then the levels' in their order.
+/// Plans all packages: that of the startup content, whose index is `startup`; the shared ones, each referring only to earlier ones;
+/// then the levels' in their order.
 ///
 /// # Errors
 /// When assets refer to each other in a circle, which no loading order satisfies.
 pub(crate) fn assign(
     plan: &WorldPlan,
+    startup: Option<&AssetKey>,
     levels: &[EncodedLevel],
     store: &AssetStore,
     progress: &dyn Progress,
@@ -57,9 +85,12 @@ pub(crate) fn assign(
             assets.extend_users(rank.get(key).copied(), index);
         }
     }
+    if let Some(index) = startup.and_then(|key| rank.get(key)) {
+        assets[*index].is_startup = true;
+    }
     // Users come before what they use in reverse order, so one pass hands every level down.
     for (position, key) in order.iter().enumerate().rev() {
-        let users = assets[position].users.clone();
+        let (users, is_startup) = (assets[position].users.clone(), assets[position].is_startup);
         for reference in store
             .objects
             .get(*key)
@@ -68,6 +99,7 @@ pub(crate) fn assign(
         {
             if let Some(asset) = rank.get(reference).and_then(|rank| assets.get_mut(*rank)) {
                 asset.users.extend(&users);
+                asset.is_startup |= is_startup;
             }
         }
         progress.step(Stage::Share, &key.path());
@@ -78,18 +110,22 @@ pub(crate) fn assign(
         .filter_map(|home| home.shared())
         .max()
         .map_or(0, |most| most + 1);
-    let mut packages: Vec<PackagePlan> = (0..shared).map(|n| package(format!("shared_{n}.pkg"), None)).collect();
+    let first = usize::from(startup.is_some());
+    let mut packages: Vec<PackagePlan> = Vec::with_capacity(first + shared + plan.levels.len());
+    packages.extend(startup.map(|_| package(STARTUP_PACKAGE.to_owned(), PackageKind::Startup)));
+    packages.extend((0..shared).map(|n| package(format!("shared_{n}.pkg"), PackageKind::Shared)));
     packages.extend(
         plan.levels
             .iter()
             .enumerate()
-            .map(|(index, level)| package(format!("{}.pkg", level.name), Some(index))),
+            .map(|(index, level)| package(format!("{}.pkg", level.name), PackageKind::Level(index))),
     );
     for ((key, home), asset) in order.iter().zip(&homes).zip(&assets) {
         let index = match home {
             Home::Nowhere => continue,
-            Home::Shared(index) => *index,
-            Home::Level(level) => shared + level,
+            Home::Startup => 0,
+            Home::Shared(index) => first + *index,
+            Home::Level(level) => first + shared + level,
         };
         packages[index].assets.push((*key).clone());
         packages[index].users.extend(&asset.users);
@@ -98,13 +134,15 @@ pub(crate) fn assign(
     Ok(packages)
 }
 
-fn package(file: String, level: Option<usize>) -> PackagePlan {
-    PackagePlan {
+fn package(file: String, kind: PackageKind) -> PackagePlan {
+    let mut plan = PackagePlan {
         file,
-        level,
+        kind,
         assets: Vec::new(),
-        users: level.into_iter().collect(),
-    }
+        users: BTreeSet::new(),
+    };
+    plan.users.extend(plan.level());
+    plan
 }
 
 fn shareable(store: &AssetStore, key: &AssetKey) -> Shareable {
@@ -113,6 +151,7 @@ fn shareable(store: &AssetStore, key: &AssetKey) -> Shareable {
     Shareable {
         users: BTreeSet::new(),
         bytes: (object.map_or(0, |object| object.data.len()) + bulk) as u64,
+        is_startup: false,
     }
 }
 
@@ -173,8 +212,10 @@ fn dependency_order(store: &AssetStore) -> Result<Vec<&AssetKey>, Vec<ContentErr
 /// Where an asset lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// No level uses it.
+    /// Nobody uses it.
     Nowhere,
+    /// With the startup content.
+    Startup,
     /// In the package of the one level that uses it.
     Level(usize),
     /// In this shared package.
@@ -215,7 +256,7 @@ impl Run {
 /// Decides where each asset lies: a pure function of who uses it and how large it is.
 pub(crate) fn share(assets: &[Shareable], most: usize) -> Vec<Home> {
     let mut bytes: BTreeMap<&BTreeSet<usize>, u64> = BTreeMap::new();
-    for asset in assets.iter().filter(|asset| asset.users.len() > 1) {
+    for asset in assets.iter().filter(|asset| asset.users.len() > 1 && !asset.is_startup) {
         *bytes.entry(&asset.users).or_default() += asset.bytes;
     }
     let mut sets: Vec<_> = bytes.into_iter().collect();
@@ -233,6 +274,7 @@ pub(crate) fn share(assets: &[Shareable], most: usize) -> Vec<Home> {
         .flat_map(|(index, run)| run.users.iter().map(move |users| (users, index)))
         .collect();
     let home = |asset: &Shareable| match (asset.users.first(), packages.get(&asset.users)) {
+        _ if asset.is_startup => Home::Startup,
         (_, Some(package)) => Home::Shared(*package),
         (Some(level), None) => Home::Level(*level),
         (None, None) => Home::Nowhere,

@@ -17,6 +17,11 @@ pub struct WorldFile {
     /// The streaming volumes. Default: one around each level.
     #[serde(default)]
     pub volumes: Vec<VolumeSource>,
+    /// Startup content beside that of the game's plugins: assets that are live before the first frame and stay for ever. Paths relative
+    /// to the world file's directory, with a label for a part of a file (`kit.glb#Mesh0/Primitive0`). At run time they are asked
+    /// for by their path relative to the asset root.
+    #[serde(default)]
+    pub startup: Vec<String>,
     /// What to do with resources that a scene holds.
     #[serde(default)]
     pub resources: ResourcePolicy,

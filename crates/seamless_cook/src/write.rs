@@ -10,9 +10,11 @@ use std::time::Instant;
 
 use seamless_asset::codec::{Encoding, schema};
 use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
+use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::LevelEntry;
 use seamless_package::{
-    ClassIndex, Codec, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, VersionList, WriteError,
+    ClassIndex, Codec, Limits, NewBulk, NewExport, ObjectId, ObjectRef, Package, PackageWriter, Role, Schema,
+    VersionList, WriteError,
 };
 
 use crate::assets::{AssetKey, AssetStore, EncodedObject};
@@ -20,7 +22,7 @@ use crate::level::EncodedLevel;
 use crate::output::{Pending, failed, refuse_foreign, refuse_newer, stale_packages};
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
-use crate::share::PackagePlan;
+use crate::share::{PackageKind, PackagePlan};
 
 use self::manifest::{listed_package, manifest};
 use self::seek_free::Copies;
@@ -103,7 +105,7 @@ pub(crate) fn write_world(
     let mut levels: Vec<Option<EncodedLevel>> = levels.into_iter().map(Some).collect();
     for (index, package) in packages.iter().enumerate() {
         let level = package
-            .level
+            .level()
             .and_then(|level| Some((plan.levels.get(level)?, levels.get_mut(level)?.take()?)));
         let mut writer = Writer::new(&layout, index);
         let content = |error: WriteError| {
@@ -114,13 +116,19 @@ pub(crate) fn write_world(
                 error.to_string(),
             ))
         };
-        let kept = (takes_copies && package.level.is_none()).then(|| Copies::of(package, &store));
+        let kept = (takes_copies && package.kind == PackageKind::Shared).then(|| Copies::of(package, &store));
         let copies_for = level.as_ref().filter(|(level, _)| level.seek_free).map(|_| &copies);
         let bytes = writer
             .build(package, level.as_ref().map(|(_, level)| level), &mut store, copies_for)
             .map_err(content)?;
         if let Some(kept) = kept {
             copies.add(kept, &bytes, &layout.names).map_err(content)?;
+        }
+        if package.kind == PackageKind::Startup {
+            report.startup = Some(startup_report(&bytes).map_err(|error| {
+                let package = format!("package `{}`", package.file);
+                Stop::Content(ContentError::new(world_file, package, error.to_string()))
+            })?);
         }
         pending.write(out.join(&package.file), &bytes)?;
         listed.push(
@@ -155,7 +163,9 @@ pub(crate) fn write_world(
     report.entities = entries.iter().map(|entry| u64::from(entry.entities)).sum();
     report.bytes = report.packages.iter().map(|package| package.bytes).sum();
     listed.sort_unstable_by(|a, b| a.package.cmp(&b.package));
-    let manifest = manifest(plan, entries, listed);
+    let startup = packages.iter().find(|package| package.kind == PackageKind::Startup);
+    let startup = startup.map(|package| package.file.clone());
+    let manifest = manifest(plan, entries, listed, startup);
     let text = manifest
         .to_ron()
         .map_err(|error| Stop::Content(ContentError::new(world_file, "", error.to_string())))?;
@@ -168,6 +178,13 @@ pub(crate) fn write_world(
     progress.step(Stage::Write, &plan.name);
     progress.end(Stage::Write);
     Ok(())
+}
+
+/// What the startup package pins, as its own tables tell.
+fn startup_report(bytes: &[u8]) -> Result<StartupReport, LoadErrorKind> {
+    let package = Package::parse(bytes, &Limits::default())?;
+    let table = StartupTable::of(&package, bytes, 0)?;
+    Ok(StartupReport::of(&package, &table, Role::ALL))
 }
 
 fn level_report(source: &str, entry: &LevelEntry) -> LevelReport {
@@ -207,15 +224,23 @@ fn names(plan: &WorldPlan, levels: &[EncodedLevel], packages: &[PackagePlan]) ->
     let mut names = Names::new();
     for (index, package) in packages.iter().enumerate() {
         let level = package
-            .level
+            .level()
             .and_then(|level| Some((plan.levels.get(level)?, levels.get(level)?)));
         let own = level.map(|(level, _)| format!("{}#", level.asset_path.to_string_lossy().replace('\\', "/")));
         let entities = level
             .into_iter()
             .flat_map(|(_, level)| &level.entities)
             .map(String::as_str);
-        let mut taken: BTreeSet<String> = entities.chain([LEVEL_EXPORT]).map(str::to_owned).collect();
+        let mut taken: BTreeSet<String> = entities
+            .chain([LEVEL_EXPORT, STARTUP_EXPORT])
+            .map(str::to_owned)
+            .collect();
         for key in &package.assets {
+            if key.is_startup_index() {
+                // Nothing else of the package has the name: it was taken from the start.
+                names.insert(key.clone(), (index, STARTUP_EXPORT.to_owned()));
+                continue;
+            }
             let path = key.path();
             let label = own.as_ref().and_then(|own| path.strip_prefix(own.as_str()));
             let name = label.map_or_else(|| path.replace('#', "/"), str::to_owned);

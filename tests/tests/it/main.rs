@@ -11,3 +11,4 @@ mod render;
 mod resources;
 mod same_world;
 mod server;
+mod startup;

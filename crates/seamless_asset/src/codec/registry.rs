@@ -80,6 +80,7 @@ impl CodecRegistry {
         this.add_asset::<crate::assets::MeshCodec>();
         this.add_asset::<crate::assets::ImageCodec>();
         this.add_asset::<crate::assets::InverseBindposesCodec>();
+        this.add_asset::<crate::startup::StartupIndexCodec>();
         // As glTF files are loaded, and as running worlds are saved.
         this.add_row::<placed_row!()>();
         this.add_row::<placed_row!(Name)>();

@@ -4,7 +4,7 @@ mod level;
 mod merge;
 mod over;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::entity::Entity;
@@ -19,7 +19,7 @@ use super::{
     verify::Unverified,
 };
 use crate::{
-    codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset, ErasedAssetCodec},
+    codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset},
     error::{LoadError, LoadErrorKind},
     linker::Linker,
     load::LoadState,
@@ -28,6 +28,7 @@ use crate::{
 
 pub(crate) use level::LoadedLevel;
 pub(crate) use merge::{KeptGroup, LiveLevel, StagedLevel};
+pub(super) use over::Claim;
 pub(crate) use over::{Reloading, Renewed};
 
 /// A package whose values are decoded.
@@ -73,14 +74,13 @@ pub(super) struct LoadedAsset {
     pub replaces: bool,
 }
 
-struct Decoder<'a> {
+pub(super) struct Decoder<'a> {
     services: &'a LoadServices,
     job: &'a Job,
-    file: &'a str,
+    file: String,
     linker: &'a Linker,
     package: &'a Package,
     reach: &'a Reach,
-    tail: &'a [u8],
     registry: &'a TypeRegistry,
     class_linker: ClassLinker<'a>,
     classes: Vec<Option<Class>>,
@@ -95,100 +95,142 @@ struct Decoder<'a> {
     renewed: Renewed,
 }
 
-/// Links a package, decodes what the job reaches, and reserves the entities of its level.
+/// A part of a package's file, which starts at the byte `start`.
+#[derive(Clone, Copy)]
+pub(super) struct Tail<'t> {
+    pub bytes: &'t [u8],
+    pub start: u64,
+}
+
+/// Links a package, decodes what the job reaches, and reserves the entities of its level. `data` is what follows the header of the
+/// file.
 pub(super) fn decode(
     services: &LoadServices,
     job: &Job,
     linker: Arc<Linker>,
     reach: &Reach,
-    tail: &[u8],
+    data: &[u8],
 ) -> Result<LoadedPackage, Stop> {
     let registry = services.registry.read();
-    let package = linker.package();
-    let class_linker = ClassLinker::new(&linker, &services.codecs, &registry);
-    let class = |index| Some(class_linker.class(package.schema(index)?));
-    let classes = (0..package.exports().len()).map(class).collect();
-    let mut decoder = Decoder {
-        services,
-        job,
-        file: &job.path.to_string(),
-        linker: &linker,
-        package,
-        reach,
-        tail,
-        registry: &registry,
-        class_linker,
-        classes,
-        imports: Vec::new(),
-        unverified: Vec::new(),
-        exports: vec![None; package.exports().len()],
-        slots: Vec::new(),
-        rendered: Vec::new(),
-        changed: Vec::new(),
-        renewed: Renewed::default(),
+    let tail = Tail {
+        bytes: data,
+        start: linker.package().summary().header_len(),
     };
+    let mut decoder = Decoder::new(services, job, &linker, reach, &registry);
     decoder.link_imports()?;
     decoder.changed = decoder.changed();
-    let mut assets = decoder.decode_assets()?;
+    let assets = decoder.decode_assets(tail)?;
     let mut post_load = PostLoad::new(services, &linker, matches!(job.wanted, Wanted::Reload(_)));
-    let mut level = None;
-    match &job.wanted {
-        Wanted::Level { .. } => match decoder.decode_level(&mut post_load) {
-            Err(Stop::Cancelled) => return Err(Stop::Cancelled),
-            Err(Stop::Failed(error)) => level = Some(Err(error)),
-            Ok(decoded) => level = Some(Ok(decoded)),
-        },
-        Wanted::Reload(reloading) => {
-            for live in &reloading.levels {
-                let staged = decoder.decode_level_over(live, &mut post_load)?;
-                decoder.renewed.levels.push(staged);
-            }
+    let level = decoder.decode_levels(tail, &mut post_load)?;
+    decoder.finish(&linker, assets, level, post_load)
+}
+
+/// A level, or what is wrong with it.
+type LevelResult = Result<Box<LoadedLevel>, Box<LoadError>>;
+
+impl<'a> Decoder<'a> {
+    pub fn new(
+        services: &'a LoadServices,
+        job: &'a Job,
+        linker: &'a Linker,
+        reach: &'a Reach,
+        registry: &'a TypeRegistry,
+    ) -> Self {
+        let package = linker.package();
+        let class_linker = ClassLinker::new(linker, &services.codecs, registry);
+        let class = |index| Some(class_linker.class(package.schema(index)?));
+        let classes = (0..package.exports().len()).map(class).collect();
+        Self {
+            services,
+            job,
+            file: job.path.to_string(),
+            linker,
+            package,
+            reach,
+            registry,
+            class_linker,
+            classes,
+            imports: Vec::new(),
+            unverified: Vec::new(),
+            exports: vec![None; package.exports().len()],
+            slots: Vec::new(),
+            rendered: Vec::new(),
+            changed: Vec::new(),
+            renewed: Renewed::default(),
         }
-        Wanted::Assets | Wanted::Objects(_) => {}
     }
-    let wanted = decoder.wanted()?;
-    let Decoder {
-        exports,
-        mut unverified,
-        mut slots,
-        mut rendered,
-        renewed,
-        ..
-    } = decoder;
-    let requested = post_load.assets(&mut assets)?;
-    unverified.extend(requested.unverified);
-    slots.extend(assets.iter().map(|asset| asset.slot.clone()));
-    let new = assets.iter().filter(|asset| asset.value.is_rendered());
-    rendered.extend(new.map(|asset| asset.asset));
-    let own = exports
-        .into_iter()
-        .zip(package.exports())
-        .filter(|(_, export)| !export.is_forced());
-    let own = own.filter_map(|(handle, _)| handle);
-    let mut needs = reach.needs(&linker);
-    needs.extend(requested.needs);
-    Ok(LoadedPackage {
-        needs,
-        unverified,
-        handles: own.chain(requested.handles).collect(),
-        wanted,
-        slots,
-        rendered,
-        has_assets: !matches!(job.wanted, Wanted::Level { assets: false }),
-        assets: assets.into(),
-        level,
-        renewed,
-        linker,
-        sources: Vec::new(),
-    })
+
+    /// The package that is decoded.
+    pub fn package(&self) -> &'a Package {
+        self.package
+    }
+
+    /// The level for a new instance, or for those that are live.
+    fn decode_levels(&mut self, tail: Tail, post_load: &mut PostLoad) -> Result<Option<LevelResult>, Stop> {
+        match &self.job.wanted {
+            Wanted::Level { .. } => match self.decode_level(tail, post_load) {
+                Err(Stop::Cancelled) => Err(Stop::Cancelled),
+                Err(Stop::Failed(error)) => Ok(Some(Err(error))),
+                Ok(level) => Ok(Some(Ok(level))),
+            },
+            Wanted::Reload(reloading) => {
+                for live in &reloading.levels {
+                    let staged = self.decode_level_over(live, tail, post_load)?;
+                    self.renewed.levels.push(staged);
+                }
+                Ok(None)
+            }
+            Wanted::Assets | Wanted::Objects(_) => Ok(None),
+        }
+    }
+
+    /// Runs the post-loads and puts together what was decoded; `assets` are in the order of the exports.
+    pub fn finish(
+        self,
+        linker: &Arc<Linker>,
+        mut assets: Vec<LoadedAsset>,
+        level: Option<LevelResult>,
+        post_load: PostLoad,
+    ) -> Result<LoadedPackage, Stop> {
+        let wanted = self.wanted()?;
+        let (mut unverified, mut slots, mut rendered) = (self.unverified, self.slots, self.rendered);
+        let requested = post_load.assets(&mut assets)?;
+        unverified.extend(requested.unverified);
+        slots.extend(assets.iter().map(|asset| asset.slot.clone()));
+        let new = assets.iter().filter(|asset| asset.value.is_rendered());
+        rendered.extend(new.map(|asset| asset.asset));
+        let own = self
+            .exports
+            .into_iter()
+            .zip(self.package.exports())
+            .filter(|(_, export)| !export.is_forced());
+        let own = own.filter_map(|(handle, _)| handle);
+        let mut needs = self.reach.needs(linker);
+        needs.extend(requested.needs);
+        Ok(LoadedPackage {
+            needs,
+            unverified,
+            handles: own.chain(requested.handles).collect(),
+            wanted,
+            slots,
+            rendered,
+            has_assets: !matches!(self.job.wanted, Wanted::Level { assets: false }),
+            assets: assets.into(),
+            level,
+            renewed: self.renewed,
+            linker: linker.clone(),
+            sources: Vec::new(),
+        })
+    }
 }
 
 impl Decoder<'_> {
     fn error(&self, object: &str, kind: impl Into<LoadErrorKind>) -> Stop {
-        Stop::from(LoadError::object(self.file, object, kind))
+        Stop::from(LoadError::object(self.file.as_str(), object, kind))
     }
 
-    fn link_imports(&mut self) -> Result<(), Stop> {
+    /// Gives every import that is reached its handle.
+    pub fn link_imports(&mut self) -> Result<(), Stop> {
         self.job.progress.set(LoadState::Linking);
         self.imports = vec![None; self.package.imports().len()];
         for index in self.reach.imported() {
@@ -207,7 +249,7 @@ impl Decoder<'_> {
             let (handle, slot) = acquired.ok_or_else(unknown)?;
             if self.job.verify == Verify::Deferred && self.package.forced_for_import(index).is_none() {
                 self.unverified
-                    .push(Unverified::new(slot, self.file, self.package, index, &type_path));
+                    .push(Unverified::new(slot, &self.file, self.package, index, &type_path));
             }
             if let Some(place) = self.imports.get_mut(index) {
                 *place = Some(handle);
@@ -218,54 +260,51 @@ impl Decoder<'_> {
     }
 
     /// Gives every asset that is reached its handle and decodes those that this load has to provide, in file order.
-    fn decode_assets(&mut self) -> Result<Vec<LoadedAsset>, Stop> {
+    fn decode_assets(&mut self, tail: Tail) -> Result<Vec<LoadedAsset>, Stop> {
         let mut assets = Vec::new();
-        let mut renewed = Renewed::default();
-        let (mut slots, mut rendered) = (Vec::new(), Vec::new());
-        for (index, export) in self.package.exports().iter().enumerate() {
+        for index in 0..self.package.exports().len() {
             self.job.progress.check()?;
-            if export.is_class() || !self.reach.exports.get(index).is_some_and(|reached| *reached) {
-                continue;
-            }
-            let name = self.package.name_of(export.name).unwrap_or_default();
-            let class = match self.class_of(export) {
-                Some(Class::Asset(class)) => class,
-                Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
-                _ => continue,
-            };
-            let codec = &class.codec;
-            let unknown = || self.error(name, DecodeError::UnknownType(codec.type_path.to_owned()));
-            // Copies of others' objects may have gone meanwhile: nothing of this package keeps them alive.
-            if matches!(self.job.wanted, Wanted::Level { assets: false }) && !export.is_forced() {
-                let handle = self.services.objects.acquire(export.object_id, codec.type_id);
-                let handle = handle.ok_or_else(unknown)?;
-                self.set_export(index, handle);
-                continue;
-            }
-            let acquired = self.services.objects.acquire_slot(export.object_id, codec.type_id);
-            let (handle, slot) = acquired.ok_or_else(unknown)?;
-            let fingerprint = self.fingerprint(index, export);
-            if slot.is_live() && slot.is_rendered() {
-                rendered.push(handle.id());
-            }
-            slots.push(slot.clone());
-            if let Some((slot, replaces)) = self.claim(index, &handle, slot, &mut renewed) {
-                let value = self.decode_asset(index, name, class)?;
-                assets.push(LoadedAsset {
-                    slot,
-                    object: export.object_id,
-                    asset: handle.id(),
-                    name: name.to_owned(),
-                    bytes: export.raw_size + self.bulk_bytes(index, &class.codec),
-                    value,
-                    fingerprint,
-                    replaces,
-                });
-            }
-            self.set_export(index, handle);
+            let Some(claim) = self.claim(index)? else { continue };
+            let data = self.data(index, tail)?;
+            let payloads = (0..self.payload_count(index)).map(|payload| self.payload(index, payload, tail));
+            let payloads = payloads.collect::<Result<_, _>>()?;
+            assets.push(self.asset(index, claim, &data, payloads)?);
         }
-        (self.renewed, self.slots, self.rendered) = (renewed, slots, rendered);
         Ok(assets)
+    }
+
+    /// Gives an asset that is reached its handle; gives what its value is for if this load has to provide it.
+    pub fn claim(&mut self, index: usize) -> Result<Option<Claim>, Stop> {
+        let package = self.package;
+        let Some(export) = package.exports().get(index) else {
+            return Ok(None);
+        };
+        if export.is_class() || !self.reach.exports.get(index).is_some_and(|reached| *reached) {
+            return Ok(None);
+        }
+        let name = package.name_of(export.name).unwrap_or_default();
+        let (type_id, type_path) = match self.class_of(export) {
+            Some(Class::Asset(class)) => (class.codec.type_id, class.codec.type_path),
+            Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
+            _ => return Ok(None),
+        };
+        let unknown = || self.error(name, DecodeError::UnknownType(type_path.to_owned()));
+        let acquired = self.services.objects.acquire_slot(export.object_id, type_id);
+        let (handle, slot) = acquired.ok_or_else(unknown)?;
+        // Copies of others' objects may have gone meanwhile: nothing of this package keeps them alive.
+        let is_provided = matches!(self.job.wanted, Wanted::Level { assets: false }) && !export.is_forced();
+        let mut claim = None;
+        if !is_provided {
+            if slot.is_live() && slot.is_rendered() {
+                self.rendered.push(handle.id());
+            }
+            self.slots.push(slot.clone());
+            claim = self.wanting(index, &handle, slot);
+        }
+        if let Some(place) = self.exports.get_mut(index) {
+            *place = Some(handle);
+        }
+        Ok(claim)
     }
 
     /// The handles of the objects that were asked for: those named, or all.
@@ -285,12 +324,6 @@ impl Decoder<'_> {
         }
     }
 
-    fn set_export(&mut self, index: usize, handle: UntypedHandle) {
-        if let Some(slot) = self.exports.get_mut(index) {
-            *slot = Some(handle);
-        }
-    }
-
     fn class_of(&self, export: &Export) -> Option<&Class> {
         match export.class.target() {
             RefTarget::Export(index) => self.classes.get(index)?.as_ref(),
@@ -298,53 +331,69 @@ impl Decoder<'_> {
         }
     }
 
-    fn bulk_bytes(&self, index: usize, codec: &ErasedAssetCodec) -> u64 {
-        match codec.bulk {
-            BulkUse::Load => self.package.bulk(index).iter().map(|bulk| bulk.raw_size).sum(),
-            BulkUse::OnDemand => 0,
+    /// The class of an asset.
+    fn asset_class(&self, index: usize) -> Option<&AssetClass> {
+        match self.class_of(self.package.exports().get(index)?)? {
+            Class::Asset(class) => Some(class),
+            _ => None,
         }
     }
 
-    fn decode_asset(&self, index: usize, name: &str, class: &AssetClass) -> Result<Box<dyn DecodedAsset>, Stop> {
-        let bad = |error| self.error(name, LoadErrorKind::Package(error));
-        let data = self
-            .package
-            .export_data(index, self.tail, self.tail_offset())
-            .map_err(bad)?;
-        let bulk = match class.codec.bulk {
-            BulkUse::Load => self.payloads(index, name, &class.codec)?,
-            BulkUse::OnDemand => Vec::new(),
+    fn name(&self, index: usize) -> &'_ str {
+        self.package.export_name(index).unwrap_or_default()
+    }
+
+    /// How many payloads an asset is decoded with.
+    pub fn payload_count(&self, index: usize) -> usize {
+        match self.asset_class(index).map(|class| class.codec.bulk) {
+            Some(BulkUse::Load) => self.package.bulk(index).len(),
+            _ => 0,
+        }
+    }
+
+    /// The data of an export.
+    pub fn data<'t>(&self, index: usize, tail: Tail<'t>) -> Result<Cow<'t, [u8]>, Stop> {
+        let data = self.package.export_data(index, tail.bytes, tail.start);
+        data.map_err(|error| self.error(self.name(index), error))
+    }
+
+    /// A payload that an asset is decoded with.
+    pub fn payload(&self, index: usize, payload: usize, tail: Tail) -> Result<Vec<u8>, Stop> {
+        let location = self.package.bulk_location(index, payload);
+        if let Some((origin, _)) = location.and_then(|location| location.origin) {
+            let kind = LoadErrorKind::ExternalBulk {
+                payload,
+                origin: origin.to_owned(),
+                type_path: self.asset_class(index).map_or("", |class| class.codec.type_path),
+            };
+            return Err(self.error(self.name(index), kind));
+        }
+        let bytes = self.package.bulk_data(index, payload, tail.bytes, tail.start);
+        Ok(bytes.map_err(|error| self.error(self.name(index), error))?.into_owned())
+    }
+
+    /// Decodes an asset that was claimed.
+    pub fn asset(&self, index: usize, claim: Claim, data: &[u8], payloads: Vec<Vec<u8>>) -> Result<LoadedAsset, Stop> {
+        let name = self.name(index);
+        let handle = self.exports.get(index).and_then(Option::as_ref);
+        let export = self.package.exports().get(index);
+        let (Some(handle), Some(class), Some(export)) = (handle, self.asset_class(index), export) else {
+            return Err(self.error(name, LoadErrorKind::NoSuchObject));
         };
+        // About as large as it is once decoded.
+        let bytes = data.len() + payloads.iter().map(Vec::len).sum::<usize>();
         let handles = self.references(index);
-        let context = self.context(&[], &handles);
-        class
-            .decode(&data, bulk, &context)
-            .map_err(|error| self.error(name, error))
-    }
-
-    /// The payloads that an asset is decoded with.
-    fn payloads(&self, index: usize, name: &str, codec: &ErasedAssetCodec) -> Result<Vec<Vec<u8>>, Stop> {
-        let payload = |payload| {
-            let location = self.package.bulk_location(index, payload);
-            if let Some((origin, _)) = location.and_then(|location| location.origin) {
-                return Err(self.error(
-                    name,
-                    LoadErrorKind::ExternalBulk {
-                        payload,
-                        origin: origin.to_owned(),
-                        type_path: codec.type_path,
-                    },
-                ));
-            }
-            let bytes = self.package.bulk_data(index, payload, self.tail, self.tail_offset());
-            Ok(bytes.map_err(|error| self.error(name, error))?.into_owned())
-        };
-        (0..self.package.bulk(index).len()).map(payload).collect()
-    }
-
-    /// What follows the header of the file.
-    fn tail_offset(&self) -> u64 {
-        self.package.summary().header_len()
+        let value = class.decode(data, payloads, &self.context(&[], &handles));
+        Ok(LoadedAsset {
+            slot: claim.slot,
+            replaces: claim.replaces,
+            fingerprint: self.fingerprint(index, export),
+            object: export.object_id,
+            asset: handle.id(),
+            name: name.to_owned(),
+            bytes: bytes as u64,
+            value: value.map_err(|error| self.error(name, error))?,
+        })
     }
 
     fn references(&self, index: usize) -> Vec<Option<UntypedHandle>> {

@@ -110,10 +110,7 @@ async fn begin<'s>(
     path: &'s AssetPath<'static>,
     read: &mut Read,
 ) -> Result<Begun<'s>, Box<LoadError>> {
-    let source = services.server.get_source(path.source());
-    let source = source.map_err(|error| io_error(path, &error))?;
-    let reader = source.reader().read(path.path()).await;
-    let mut reader: Box<dyn Reader + 's> = Box::new(reader.map_err(|error| io_error(path, &error))?);
+    let mut reader = open_reader(services, path).await?;
     let mut header = vec![0; SUMMARY_SIZE];
     let got = fill(&mut *reader, &mut header, read).await;
     header.truncate(got.map_err(|error| io_error(path, &error))?);
@@ -203,12 +200,23 @@ impl Opened<'_> {
     }
 }
 
-fn io_error(path: &AssetPath, error: &dyn core::fmt::Display) -> LoadError {
+/// Opens the file at `path`, and reads nothing.
+pub(super) async fn open_reader<'s>(
+    services: &'s LoadServices,
+    path: &'s AssetPath<'static>,
+) -> Result<Box<dyn Reader + 's>, Box<LoadError>> {
+    let source = services.server.get_source(path.source());
+    let source = source.map_err(|error| io_error(path, &error))?;
+    let reader = source.reader().read(path.path()).await;
+    Ok(Box::new(reader.map_err(|error| io_error(path, &error))?))
+}
+
+pub(super) fn io_error(path: &AssetPath, error: &dyn core::fmt::Display) -> LoadError {
     LoadError::package(path.to_string(), LoadErrorKind::Io(error.to_string()))
 }
 
 /// Fills `buffer` as far as the file goes; returns how far.
-async fn fill(reader: &mut dyn Reader, buffer: &mut [u8], read: &mut Read) -> std::io::Result<usize> {
+pub(super) async fn fill(reader: &mut dyn Reader, buffer: &mut [u8], read: &mut Read) -> std::io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest).await? {

@@ -57,6 +57,8 @@ pub(super) struct PackageEntry {
     pub bytes: u64,
     /// A level that uses it was revealed.
     pub is_shown: bool,
+    /// It stays without users, too.
+    pub is_pinned: bool,
 }
 
 impl PackageEntry {
@@ -76,6 +78,7 @@ impl PackageEntry {
             hashes: Vec::new(),
             bytes: 0,
             is_shown: false,
+            is_pinned: false,
         }
     }
 

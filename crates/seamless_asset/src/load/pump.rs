@@ -3,6 +3,7 @@
 mod blocking;
 mod bulk;
 mod objects;
+mod pin;
 mod reload;
 mod singles;
 mod start;
@@ -320,7 +321,7 @@ impl Pipeline {
             return;
         };
         entry.users.remove(&id);
-        if !entry.users.is_empty() {
+        if !entry.users.is_empty() || entry.is_pinned {
             return;
         }
         let Some(mut entry) = self.packages.remove(path) else {

@@ -151,7 +151,7 @@ impl Drop for Tasks {
 }
 
 /// A codec of the game panicked: its level fails, the others go on.
-fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
+pub(super) fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
     let message = panic.downcast_ref::<&str>().map(ToString::to_string);
     let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
     let kind = LoadErrorKind::Panicked(message.unwrap_or_default());

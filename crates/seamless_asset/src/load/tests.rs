@@ -15,6 +15,7 @@ mod plain;
 mod post_load;
 mod reload;
 mod seek_free;
+mod startup;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};

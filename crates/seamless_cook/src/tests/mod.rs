@@ -6,6 +6,7 @@ mod own_types;
 mod plan;
 mod seek_free;
 mod share;
+mod startup;
 mod versions;
 
 use std::path::{Path, PathBuf};

@@ -8,6 +8,7 @@ fn assets(users: &[&[usize]]) -> Vec<Shareable> {
     let asset = |users: &&[usize]| Shareable {
         users: users.iter().copied().collect(),
         bytes: 100,
+        is_startup: false,
     };
     users.iter().map(asset).collect()
 }

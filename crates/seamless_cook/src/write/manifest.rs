@@ -24,7 +24,12 @@ pub(super) fn listed_package(
 }
 
 /// The manifest of the planned world, with what was written.
-pub(super) fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>, packages: Vec<PackageEntry>) -> WorldManifest {
+pub(super) fn manifest(
+    plan: &WorldPlan,
+    levels: Vec<LevelEntry>,
+    packages: Vec<PackageEntry>,
+    startup: Option<String>,
+) -> WorldManifest {
     let mut volumes: Vec<VolumeEntry> = plan
         .volumes
         .iter()
@@ -59,6 +64,7 @@ pub(super) fn manifest(plan: &WorldPlan, levels: Vec<LevelEntry>, packages: Vec<
         levels,
         volumes,
         packages,
+        startup,
         peak_entities: 0,
     };
     manifest.peak_entities = manifest.estimate_peak_entities();

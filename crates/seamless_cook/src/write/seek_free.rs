@@ -8,7 +8,7 @@ use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Pack
 use super::Writer;
 use crate::assets::{AssetKey, AssetStore, EncodedObject};
 use crate::level::EncodedLevel;
-use crate::share::PackagePlan;
+use crate::share::{PackageKind, PackagePlan};
 
 /// The shared assets, kept for the levels that take copies of them, each after those that it refers to.
 #[derive(Default)]
@@ -94,20 +94,19 @@ impl Writer<'_> {
                 continue;
             };
             let object = &shared.object;
-            let refs = object.references.iter().map(|key| {
-                copied.get(key).copied().ok_or_else(|| WriteError::BadReference {
-                    object: key.path(),
-                    reference: ObjectRef::NONE,
-                    what: "which is no shared asset",
-                })
+            // What is no copy is startup content: always live, and never copied.
+            let refs = object.references.iter().map(|key| match copied.get(key) {
+                Some(copy) => Ok(*copy),
+                None => self.reference(key),
             });
+            let refs = refs.collect::<Result<_, _>>()?;
             let export = NewExport {
                 name,
                 class: self.class(&object.schema.type_path)?,
                 outer: ObjectRef::NONE,
                 role: object.role,
                 data: object.data.clone(),
-                refs: refs.collect::<Result<_, _>>()?,
+                refs,
                 bulk: shared.bulk.clone(),
                 codec: super::CODEC,
             };
@@ -118,8 +117,14 @@ impl Writer<'_> {
             };
             copied.insert(key, self.writer.forced(origin, export)?);
         }
-        // All that it imports lies in it.
-        self.used.clear();
+        // All else that it imports lies in it.
+        let packages = self.layout.packages;
+        let is_startup = |index: &usize| {
+            packages
+                .get(*index)
+                .is_some_and(|used| used.kind == PackageKind::Startup)
+        };
+        self.used.retain(is_startup);
         Ok(())
     }
 }

@@ -118,6 +118,37 @@ fn a_world_of_three_lines_is_cooked_inspected_and_listed() {
     assert_holds(&listed.printed(0), &parts);
 }
 
+/// The program knows no plugin of a game; the world file lists content, too.
+#[test]
+fn startup_content_is_told_by_every_command() {
+    let town = Town::new("(levels: [(source: \"crate.gltf\")], startup: [\"crate.gltf#Mesh0/Primitive0\"])");
+    let cooked = town.cook();
+    let parts = [
+        "startup content: 1 object, ",
+        " in memory for ever, ",
+        "town.world.ron: alone 1 object, ",
+    ];
+    assert_holds(&cooked.printed(0), &parts);
+    let startup = &town.report()["startup"];
+    assert_eq!(startup["package"], "startup.pkg");
+    assert_eq!(startup["total"]["objects"], 1);
+    assert_eq!(startup["owners"][0]["owner"], "town.world.ron");
+    assert_eq!(startup["owners"][0]["paths"][0], "crate.gltf#Mesh0/Primitive0");
+    assert_eq!(startup["owners"][0]["exclusive"], startup["total"]);
+    let inspected = town.run(&["inspect", "out/startup.pkg"]);
+    assert_holds(
+        &inspected.printed(0),
+        &[parts[0], parts[2], "crate.gltf#Mesh0/Primitive0"],
+    );
+    let inspected = town.run(&["inspect", "out/startup.pkg", "--json"]);
+    let info: Value = serde_json::from_str(&inspected.printed(0)).expect("it prints JSON and nothing else");
+    assert_eq!(&info["startup"], startup);
+    assert_holds(
+        &town.run(&["list", "out"]).printed(0),
+        &["startup.pkg", "startup content"],
+    );
+}
+
 #[test]
 fn content_errors_are_all_listed_with_file_and_object() {
     let town = Town::new("(levels: [(source: \"broken.glb\"), (source: \"painted.gltf\")])");

@@ -72,6 +72,14 @@ pub enum ManifestError {
         /// The path.
         path: String,
     },
+    /// A path of the startup package that is empty, absolute, or leads out of the manifest's directory.
+    #[error(
+        "the startup package's path `{path}` must be relative, within the manifest's directory, without `..`, `\\`, `#` or `:`; cook the world again"
+    )]
+    StartupPath {
+        /// The path.
+        path: String,
+    },
     /// A level's package is among its own dependencies.
     #[error("level `{level}`: its package `{package}` depends on itself; cook the world again")]
     SelfDependency {

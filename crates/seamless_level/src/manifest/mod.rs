@@ -40,6 +40,10 @@ pub struct WorldManifest {
     /// that no cooker wrote has none.
     #[serde(default)]
     pub packages: Vec<PackageEntry>,
+    /// The package of startup content, a path relative to the manifest's directory; none if there is no such content. A
+    /// `SeamlessStartupPlugin` loads it; without one it is loaded with the levels that use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub startup: Option<String>,
     /// How many entities are live at the same time at most, about, while one source moves through the volumes; room for them is
     /// made when the world comes. See [`estimate_peak_entities`](Self::estimate_peak_entities); zero when it is not known.
     #[serde(default)]

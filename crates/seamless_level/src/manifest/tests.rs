@@ -42,9 +42,10 @@ fn sample() -> WorldManifest {
                 },
             ),
         ],
-        packages: ["a.pkg", "b.pkg", "shared_0.pkg", "sub/shared_1.pkg"]
+        packages: ["a.pkg", "b.pkg", "shared_0.pkg", "startup.pkg", "sub/shared_1.pkg"]
             .map(listed)
             .into(),
+        startup: Some("startup.pkg".into()),
         peak_entities: 24,
     }
 }
@@ -80,6 +81,16 @@ fn text_and_back() {
         "plain tuples, one line each: {text}"
     );
     assert!(!text.contains('\r'));
+    let without = WorldManifest {
+        startup: None,
+        ..sample()
+    };
+    let text = without.to_ron().unwrap();
+    assert!(
+        !text.contains("startup"),
+        "worlds without startup content do not speak of it: {text}"
+    );
+    assert_eq!(read(&text).unwrap(), without);
 }
 
 /// Breaks the sample and returns what is said about it.
@@ -149,6 +160,8 @@ fn broken_volumes_and_worlds_are_named() {
         }
     });
     assert!(text.contains("`planes`"), "{text}");
+    let text = broken(|manifest| manifest.startup = Some("../startup.pkg".into()));
+    assert!(text.contains("startup package's path `../startup.pkg`"), "{text}");
     assert!(broken(|manifest| manifest.volumes[2].name = "box".into()).contains("two volumes"));
     assert!(broken(|manifest| manifest.levels.clear()).contains("no levels"));
     assert!(broken(|manifest| manifest.format += 1).contains("format"));

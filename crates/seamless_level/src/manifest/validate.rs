@@ -22,6 +22,10 @@ pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
     }
     let levels = unique("level", manifest.levels.iter().map(|level| level.name.as_str()))?;
     unique("volume", manifest.volumes.iter().map(|volume| volume.name.as_str()))?;
+    if let Some(path) = manifest.startup.as_ref().filter(|path| !is_inner_path(path)) {
+        let path = path.clone();
+        return Err(ManifestError::StartupPath { path });
+    }
     manifest.levels.iter().try_for_each(level)?;
     listed_packages(manifest)?;
     manifest.volumes.iter().try_for_each(|entry| volume(entry, &levels))

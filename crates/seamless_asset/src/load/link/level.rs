@@ -13,7 +13,7 @@ use bevy_reflect::Reflect;
 use seamless_package::ObjectId;
 
 use super::{
-    Decoder,
+    Decoder, Tail,
     merge::{LiveLevel, StagedLevel, merge},
 };
 use crate::{
@@ -75,8 +75,8 @@ struct Ids {
 
 impl Decoder<'_> {
     /// The level, for a new instance.
-    pub(super) fn decode_level(&self, post_load: &mut PostLoad) -> Result<Box<LoadedLevel>, Stop> {
-        let rows = self.decode_rows(None, post_load)?;
+    pub(super) fn decode_level(&self, tail: Tail, post_load: &mut PostLoad) -> Result<Box<LoadedLevel>, Stop> {
+        let rows = self.decode_rows(None, tail, post_load)?;
         let name = rows.name.clone();
         let runs = rows.groups.iter().map(Run::of).collect();
         rows.into_level(runs, |groups| {
@@ -88,14 +88,19 @@ impl Decoder<'_> {
     }
 
     /// The level, for an instance that is live: its entities are those that it has.
-    pub(super) fn decode_level_over(&self, live: &LiveLevel, post_load: &mut PostLoad) -> Result<StagedLevel, Stop> {
-        let rows = self.decode_rows(Some(live), post_load)?;
+    pub(super) fn decode_level_over(
+        &self,
+        live: &LiveLevel,
+        tail: Tail,
+        post_load: &mut PostLoad,
+    ) -> Result<StagedLevel, Stop> {
+        let rows = self.decode_rows(Some(live), tail, post_load)?;
         let name = rows.name.clone();
         let codecs = self.services.codecs.read();
         merge(rows, live, codecs.rows()).map_err(|error| self.error(&name, error))
     }
 
-    fn decode_rows(&self, live: Option<&LiveLevel>, post_load: &mut PostLoad) -> Result<Rows, Stop> {
+    fn decode_rows(&self, live: Option<&LiveLevel>, tail: Tail, post_load: &mut PostLoad) -> Result<Rows, Stop> {
         let mut found = None;
         let mut resources = Vec::new();
         for (index, export) in self.package.exports().iter().enumerate() {
@@ -104,17 +109,13 @@ impl Decoder<'_> {
             }
             match self.class_of(export) {
                 Some(Class::Level) => found = Some(index),
-                Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class)?),
+                Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class, tail)?),
                 _ => {}
             }
         }
-        let index = found.ok_or_else(|| LoadError::package(self.file, LoadErrorKind::NoLevel))?;
-        let export = &self.package.exports()[index];
-        let name = self.package.name_of(export.name).unwrap_or_default();
-        let data = self
-            .package
-            .export_data(index, self.tail, self.tail_offset())
-            .map_err(|error| self.error(name, LoadErrorKind::Package(error)))?;
+        let index = found.ok_or_else(|| LoadError::package(self.file.as_str(), LoadErrorKind::NoLevel))?;
+        let name = self.name(index);
+        let data = self.data(index, tail)?;
         let table = LevelTable::parse(&data, self.services.max_entities).map_err(|error| self.error(name, error))?;
         // Whatever goes wrong below, the guard gives the ids back.
         let Some(ids) = self.ids(&table.ids, live) else {
@@ -138,11 +139,13 @@ impl Decoder<'_> {
         })
     }
 
-    fn decode_resource(&self, index: usize, class: &ResourceClass) -> Result<Option<Box<dyn Reflect>>, Stop> {
-        let data = self
-            .package
-            .export_data(index, self.tail, self.tail_offset())
-            .map_err(|error| self.error(&class.type_path, LoadErrorKind::Package(error)))?;
+    fn decode_resource(
+        &self,
+        index: usize,
+        class: &ResourceClass,
+        tail: Tail,
+    ) -> Result<Option<Box<dyn Reflect>>, Stop> {
+        let data = self.data(index, tail)?;
         let handles = self.references(index);
         class
             .decode(&data, &self.context(&[], &handles))

@@ -38,27 +38,33 @@ pub(crate) struct Renewed {
     pub edited: Vec<String>,
 }
 
-/// The slot that is to get a value, and whether there is one that it replaces.
-pub(super) type Wanting = Option<(Slot, bool)>;
+/// An object that is to get a value.
+pub(in crate::load) struct Claim {
+    pub slot: Slot,
+    /// Whether there is a value that it replaces.
+    pub replaces: bool,
+}
 
 impl Decoder<'_> {
     /// What the value of an asset that this package holds is needed for, if it is.
-    pub(super) fn claim(&self, index: usize, handle: &UntypedHandle, slot: Slot, renewed: &mut Renewed) -> Wanting {
+    pub(super) fn wanting(&mut self, index: usize, handle: &UntypedHandle, slot: Slot) -> Option<Claim> {
         let is_wanted = self.reloading().is_none() && !self.services.is_settled(&slot);
         if is_wanted || !slot.is_live() {
-            return Some((slot, false));
+            return Some(Claim { slot, replaces: false });
         }
-        let reloading = self
-            .reloading()
-            .filter(|reloading| !self.is_copy_of(index, reloading))?;
-        renewed.own.push(handle.id());
-        if !reloading.edited.contains(&handle.id()) {
-            let is_changed = self.changed.get(index).copied().unwrap_or_default();
-            return is_changed.then_some((slot, true));
+        let reloading = self.reloading()?.clone();
+        if self.is_copy_of(index, &reloading) {
+            return None;
         }
-        let name = self.package.export_name(index).unwrap_or_default();
-        renewed.edited.push(name.to_owned());
-        (reloading.policy == ReloadPolicy::Overwrite).then_some((slot, true))
+        self.renewed.own.push(handle.id());
+        let is_wanted = if reloading.edited.contains(&handle.id()) {
+            let name = self.package.export_name(index).unwrap_or_default();
+            self.renewed.edited.push(name.to_owned());
+            reloading.policy == ReloadPolicy::Overwrite
+        } else {
+            self.changed.get(index).copied().unwrap_or_default()
+        };
+        is_wanted.then_some(Claim { slot, replaces: true })
     }
 
     /// Which exports are other versions of their objects than those that are live, when this is a reload. One that refers to such an

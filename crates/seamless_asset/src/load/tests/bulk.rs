@@ -21,13 +21,13 @@ use crate::{
 
 /// An asset with a title, and with frames in its payloads.
 #[derive(Asset, TypePath, Clone, Debug, PartialEq)]
-struct Film {
-    title: String,
-    payloads: Vec<Vec<u8>>,
+pub(super) struct Film {
+    pub title: String,
+    pub payloads: Vec<Vec<u8>>,
 }
 
 /// Decodes films with all their frames, or without any.
-struct FilmCodec<const ON_DEMAND: bool>;
+pub(super) struct FilmCodec<const ON_DEMAND: bool>;
 
 impl<const ON_DEMAND: bool> AssetCodec for FilmCodec<ON_DEMAND> {
     type Asset = Film;
@@ -59,7 +59,7 @@ fn film_app(dir: &Dir, on_demand: bool, can_seek: bool) -> (App, ReadLog) {
 }
 
 /// Bytes that get smaller, and tell their position.
-fn frames(seed: u8, length: usize) -> Vec<u8> {
+pub(super) fn frames(seed: u8, length: usize) -> Vec<u8> {
     (0..length).map(|at| (at / 64) as u8 ^ seed).collect()
 }
 
@@ -78,7 +78,7 @@ fn cinema(app: &App, name: &str, codec: Codec, titles: &[&str]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-fn film_class(app: &App, writer: &mut PackageWriter) -> seamless_package::ClassIndex {
+pub(super) fn film_class(app: &App, writer: &mut PackageWriter) -> seamless_package::ClassIndex {
     let registry = app.world().resource::<AppTypeRegistry>().read();
     writer
         .class(&ErasedAssetCodec::new::<FilmCodec<true>>().schema(&registry))

@@ -185,7 +185,19 @@ impl<R: Reader> Reader for CountingFile<R> {
 /// An app that reads `dir`, and what it reads of it.
 pub(super) fn counting_app(dir: &Dir, can_seek: bool, game: impl FnOnce(&mut App)) -> (App, ReadLog) {
     let log = ReadLog::default();
+    let app = noting_app(dir, can_seek, &log, SeamlessAssetPlugin::default(), game);
+    (app, log)
+}
+
+/// The same with a log that is there before.
+pub(super) fn noting_app(
+    dir: &Dir,
+    can_seek: bool,
+    log: &ReadLog,
+    plugin: SeamlessAssetPlugin,
+    game: impl FnOnce(&mut App),
+) -> App {
     let (root, noted) = (dir.clone(), log.clone());
     let reader = move || CountingReader::new(&root, &noted, can_seek);
-    (app_reading(reader, SeamlessAssetPlugin::default(), game), log)
+    app_reading(reader, plugin, game)
 }

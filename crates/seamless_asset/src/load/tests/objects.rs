@@ -11,38 +11,48 @@ pub(super) fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> 
 }
 
 pub(super) fn recipe_writer(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> PackageWriter {
+    let mut writer = new_package(app, package);
+    let mut refs = bevy_platform::collections::HashMap::default();
+    for (name, before) in recipes {
+        let export = recipe_object(&mut writer, app, name, before, &refs);
+        refs.insert((*name).to_owned(), export);
+    }
+    writer
+}
+
+/// Adds a recipe; `refs` are those of the package.
+pub(super) fn recipe_object(
+    writer: &mut PackageWriter,
+    app: &App,
+    name: &str,
+    before: &[&str],
+    refs: &bevy_platform::collections::HashMap<String, ObjectRef>,
+) -> ObjectRef {
     use bevy_reflect::TypePath;
     let registry = app.world().resource::<AppTypeRegistry>().read();
     let codecs = app.world().resource::<Codecs>().read();
     let codec = codecs.asset(core::any::TypeId::of::<Recipe>()).unwrap();
-    let mut writer = new_package(app, package);
     let class = writer.class(&codec.schema(&registry)).unwrap();
-    let mut refs = bevy_platform::collections::HashMap::<String, ObjectRef>::default();
-    for (name, before) in recipes {
-        let mut world = World::new();
-        world.init_resource::<Assets<Recipe>>();
-        let mut assets = world.resource_mut::<Assets<Recipe>>();
-        let recipe = Recipe {
-            title: format!("how to {name}"),
-            before: before.iter().map(|_| assets.reserve_handle()).collect(),
-        };
-        let handle = assets.add(recipe);
-        let rows = EntityRows::default();
-        let mut context = EncodeContext::new(&registry, &rows);
-        let encoded = codec
-            .encode(&world, handle.id().untyped(), &mut context)
-            .unwrap()
-            .unwrap();
-        let refs_of = before.iter().map(|object| match object.split_once('#') {
-            Some((package, object)) => writer.import(package, object, Recipe::type_path(), Role::ALL).unwrap(),
-            None => refs[*object],
-        });
-        let refs_of = refs_of.collect();
-        let export = writer.export(new_export(name, class, encoded.data, refs_of)).unwrap();
-        refs.insert((*name).to_owned(), export);
-    }
-    drop((registry, codecs));
-    writer
+    let mut world = World::new();
+    world.init_resource::<Assets<Recipe>>();
+    let mut assets = world.resource_mut::<Assets<Recipe>>();
+    let recipe = Recipe {
+        title: format!("how to {name}"),
+        before: before.iter().map(|_| assets.reserve_handle()).collect(),
+    };
+    let handle = assets.add(recipe);
+    let rows = EntityRows::default();
+    let mut context = EncodeContext::new(&registry, &rows);
+    let encoded = codec
+        .encode(&world, handle.id().untyped(), &mut context)
+        .unwrap()
+        .unwrap();
+    let refs_of = before.iter().map(|object| match object.split_once('#') {
+        Some((package, object)) => writer.import(package, object, Recipe::type_path(), Role::ALL).unwrap(),
+        None => refs[*object],
+    });
+    let refs_of = refs_of.collect();
+    writer.export(new_export(name, class, encoded.data, refs_of)).unwrap()
 }
 
 /// `dinner.pkg` has a soup of stock, and a salad; the stock needs water from `basics.pkg`, which has salt too.

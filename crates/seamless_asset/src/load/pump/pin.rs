@@ -1,0 +1,47 @@
+//! Packages that stay for the life of the app. See [`Pipeline::pin`].
+
+use std::sync::Arc;
+
+use bevy_asset::AssetPath;
+use bevy_ecs::world::World;
+
+use super::Pipeline;
+use crate::{
+    gate::RevealGates,
+    load::{link::LoadedPackage, packages::PackageEntry, task::LoadServices},
+    settings::StreamingStats,
+};
+
+impl Pipeline {
+    /// What loads share.
+    pub(in crate::load) fn services(&self) -> &LoadServices {
+        &self.services
+    }
+
+    /// Moves all values of a package into their `Assets` and keeps it for ever. Levels and objects that refer to it find it live, and
+    /// its tables open to compare their imports with: they never open its file.
+    pub(in crate::load) fn pin(
+        &mut self,
+        world: &mut World,
+        path: &AssetPath<'static>,
+        mut loaded: LoadedPackage,
+        bytes: u64,
+    ) {
+        for mut asset in core::mem::take(&mut loaded.assets) {
+            if asset.slot.provide(asset.fingerprint, asset.value.is_rendered()) {
+                asset.value.insert(world, asset.asset);
+            }
+        }
+        world.resource_mut::<StreamingStats>().bytes_read += bytes;
+        let mut entry = PackageEntry::loading(Arc::default());
+        entry.is_pinned = true;
+        entry.bytes = bytes;
+        entry.linker = Some(loaded.linker.clone());
+        // All that it needs is its own.
+        entry.add(loaded, true);
+        entry.needs.clear();
+        entry.gate(world.resource::<RevealGates>(), self.frame);
+        entry.show();
+        self.packages.insert(path.clone(), entry);
+    }
+}

@@ -1,0 +1,78 @@
+//! A thread that reads a file ahead of whoever decodes it. See [`read_ahead`].
+
+use std::{
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    thread,
+};
+
+use bevy_asset::AssetPath;
+use futures_lite::future::block_on;
+
+use super::{LoadError, LoadServices, Read, Stop, panicked};
+use crate::load::open::{fill, io_error, open_reader};
+
+/// How a startup package is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StartupWindows {
+    /// Bytes of each window but the last.
+    pub bytes: usize,
+    /// Windows that may wait for whoever decodes, the one that is being read not counted.
+    pub ahead: usize,
+}
+
+/// A file in order, window by window; a fault ends it.
+pub(super) type Windows = Receiver<Result<Vec<u8>, Box<LoadError>>>;
+
+/// Opens the file at `path` once and reads it on a thread of its own, while `decode` takes the windows. The thread is never more
+/// than [`StartupWindows::ahead`] windows ahead, and stops when `decode` has what it needs.
+pub(super) fn read_ahead<T>(
+    services: &LoadServices,
+    path: &AssetPath<'static>,
+    windows: StartupWindows,
+    decode: impl FnOnce(Windows) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(windows.ahead);
+        let reading = move || block_on(read(services, path, windows.bytes, &sender));
+        let thread = thread::Builder::new().name("Startup".to_owned());
+        let thread = thread
+            .spawn_scoped(scope, reading)
+            .map_err(|error| io_error(path, &error))?;
+        // Whatever becomes of it, it lets go of the windows, and so the thread ends.
+        let result = decode(receiver);
+        match thread.join() {
+            Ok(()) => result,
+            // The asset source may be the game's own.
+            Err(panic) => Err(panicked(path, &*panic)),
+        }
+    })
+}
+
+async fn read(
+    services: &LoadServices,
+    path: &AssetPath<'static>,
+    bytes: usize,
+    windows: &SyncSender<Result<Vec<u8>, Box<LoadError>>>,
+) {
+    let mut reader = match open_reader(services, path).await {
+        Ok(reader) => reader,
+        Err(error) => {
+            let _ = windows.send(Err(error));
+            return;
+        }
+    };
+    loop {
+        let mut window = vec![0; bytes];
+        let got = fill(&mut *reader, &mut window, &mut Read::default()).await;
+        let is_last = got.as_ref().map_or(true, |got| *got < bytes);
+        let window = got.map(|got| {
+            window.truncate(got);
+            window
+        });
+        // Nobody takes it when all that is needed has arrived, or something was wrong.
+        let sent = windows.send(window.map_err(|error| Box::new(io_error(path, &error))));
+        if is_last || sent.is_err() {
+            return;
+        }
+    }
+}
