@@ -7,8 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use seamless_asset::codec::{Encoding, schema};
-use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
+use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LevelBuilder, level_schema};
 use seamless_level::{LevelEntry, MANIFEST_FORMAT, VolumeEntry, WorldManifest};
 use seamless_package::{
     ClassIndex, Codec, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, VersionList, WriteError,
@@ -289,7 +288,7 @@ impl<'a> Writer<'a> {
         copies: Option<&Copies>,
     ) -> Result<Vec<u8>, WriteError> {
         self.writer.versions(self.layout.versions)?;
-        let schema = schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level");
+        let schema = level_schema();
         let assets: Vec<(&AssetKey, EncodedObject)> = package
             .assets
             .iter()
@@ -409,16 +408,7 @@ impl<'a> Writer<'a> {
             builder.group(group.rows, columns.into_iter());
         }
         let refs = self.refs(&level.references)?;
-        self.writer.export(NewExport {
-            name: LEVEL_EXPORT,
-            class: self.class(LEVEL_CLASS)?,
-            outer: ObjectRef::NONE,
-            role: Role::ALL,
-            data: builder.finish(),
-            refs,
-            bulk: Vec::new(),
-            codec: CODEC,
-        })?;
+        builder.export(&mut self.writer, refs, CODEC)?;
         Ok(())
     }
 }

@@ -22,11 +22,11 @@ use crate::{
     codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset, ErasedAssetCodec},
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
-    level_data::{DecodedLevel, GroupTable, LevelTable, check_columns},
+    level_data::{DecodedLevel, GroupTable, Hierarchy, LevelTable, check_columns},
     linker::Linker,
     load::LoadState,
     objects::Slot,
-    spawn::{Group, Values, typed_column},
+    spawn::{Column, Group, Values, typed_column},
 };
 
 /// A package whose values are decoded.
@@ -372,13 +372,24 @@ impl Decoder<'_> {
         let handles = self.references(index);
         let context = self.context(entities, &handles);
         let mut groups = Vec::with_capacity(table.groups.len());
+        let mut hierarchy = Hierarchy::new(root, entities);
         let mut rest = entities;
         for group in &table.groups {
-            self.job.progress.check()?;
             let (rows, left) = rest.split_at_checked(group.rows as usize).unwrap_or((rest, &[]));
             rest = left;
-            groups.push(self.decode_group(name, group, rows, root, &context, post_load)?);
+            let mut columns = self.decode_group(name, group, rows.len(), root, &context, post_load)?;
+            hierarchy
+                .note(rows.len(), &mut columns)
+                .map_err(|error| self.error(name, error))?;
+            let values = Values::new(columns, self.services.codecs.read().rows());
+            groups.push(Group {
+                entities: rows.to_vec(),
+                values: values.map_err(|error| self.error(name, error))?,
+            });
         }
+        hierarchy
+            .finish(&table.roots)
+            .map_err(|error| self.error(name, DecodeError::from(error)))?;
         let roots = table
             .roots
             .iter()
@@ -409,13 +420,14 @@ impl Decoder<'_> {
         &self,
         name: &str,
         group: &GroupTable,
-        rows: &[Entity],
+        rows: usize,
         root: Entity,
         context: &DecodeContext,
         post_load: &mut PostLoad,
-    ) -> Result<Group, Stop> {
+    ) -> Result<Vec<Box<dyn Column>>, Stop> {
         let mut columns = Vec::with_capacity(group.columns.len());
         for column in &group.columns {
+            self.job.progress.check()?;
             if !column.role.intersects(self.services.role) {
                 continue;
             }
@@ -432,7 +444,7 @@ impl Decoder<'_> {
             let object = || format!("{name}.{}", class.type_path);
             let mut decoded = Vec::new();
             class
-                .decode(column.data, rows.len(), context, &mut decoded)
+                .decode(column.data, rows, context, &mut decoded)
                 .map_err(|error| self.error(&object(), error))?;
             for column in decoded {
                 columns.push(post_load.column(&object, column)?);
@@ -443,14 +455,9 @@ impl Decoder<'_> {
             .all(|column| (**column).type_id() != TypeId::of::<ChildOf>())
         {
             // Entities without a parent of their own hang below the instance's root.
-            columns.push(typed_column(vec![ChildOf(root); rows.len()]));
+            columns.push(typed_column(vec![ChildOf(root); rows]));
         }
-        check_columns(&columns, rows.len()).map_err(|error| self.error(name, error))?;
-        let codecs = self.services.codecs.read();
-        let values = Values::new(columns, codecs.rows()).map_err(|error| self.error(name, error))?;
-        Ok(Group {
-            entities: rows.to_vec(),
-            values,
-        })
+        check_columns(&columns, rows).map_err(|error| self.error(name, error))?;
+        Ok(columns)
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     codec::Codecs,
     entities::EntityPool,
     error::{LoadError, LoadErrorKind},
-    linker::Linkers,
+    linker::{Linker, Linkers},
     objects::LiveObjects,
 };
 
@@ -81,17 +81,20 @@ pub(super) struct Read {
     pub bytes: u64,
 }
 
+/// What the job needs of the package.
+pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Result<Reach, LoadError> {
+    let on_demand = on_demand(linker, &services.codecs);
+    let reach = Reach::of(linker.package(), &job.wanted, services.role, &on_demand);
+    reach.map_err(|object| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject))
+}
+
 /// Loads one package: reads it in one forward pass, links and decodes it.
 pub(super) async fn load_package(services: &LoadServices, job: Job, read: &mut Read) -> Result<LoadedPackage, Stop> {
     job.progress.check()?;
     job.progress.set(LoadState::Opening);
     let opened = open(services, &job.path, read).await?;
     job.progress.check()?;
-    let package = opened.linker.package();
-    let on_demand = on_demand(&opened.linker, &services.codecs);
-    let reach = Reach::of(package, &job.wanted, services.role, &on_demand);
-    let no_such = |object: Arc<str>| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject);
-    let reach = reach.map_err(no_such)?;
+    let reach = reach(services, &job, &opened.linker)?;
     let sources = match job.verify {
         Verify::Now => verify(services, &opened.linker, &reach, read).await?,
         Verify::Deferred => Vec::new(),
