@@ -91,7 +91,7 @@ fn kept(columns: Vec<Box<dyn Column>>) -> (ChildOf, Vec<Entity>) {
     let mut columns = columns.into_iter();
     let parent = values::<ChildOf>(columns.next().unwrap()).unwrap().remove(0);
     let list = values::<Children>(columns.next().unwrap()).unwrap().remove(0);
-    (parent, list.iter().copied().collect())
+    (parent, list.iter().collect())
 }
 
 #[test]

@@ -5,7 +5,10 @@ use bevy_ecs::reflect::ReflectComponent;
 use seamless_package::{VersionId, VersionList};
 
 use super::*;
-use crate::codec::MigrationsError;
+use crate::{
+    codec::MigrationsError,
+    level_data::{LEVEL_CLASS, LEVEL_EXPORT},
+};
 
 mod was {
     use super::*;
