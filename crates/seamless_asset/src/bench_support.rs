@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use bevy_asset::{AssetPath, AssetServer};
 use bevy_ecs::{entity::Entity, reflect::AppTypeRegistry, world::World};
-use seamless_package::{Limits, Package, Role, SUMMARY_SIZE, Summary};
+use seamless_package::{Limits, Role, SUMMARY_SIZE, Summary};
 
 use super::{
     InstanceRequest, LoadServices, Progress, Verify,
-    closure::{Reach, on_demand},
     link::{LoadedLevel, LoadedPackage, decode},
-    task::{Job, Stop, Wanted},
+    open::linker_of,
+    task::{Job, Stop, Wanted, reach},
 };
-use crate::{EntityPool, Linker, Linkers, LiveObjectsResource, LoadError, LoadErrorKind, codec::Codecs, reveal};
+use crate::{EntityPool, Linkers, LiveObjectsResource, LoadError, LoadErrorKind, codec::Codecs, reveal};
 
 /// Whether this build can migrate. A bench cannot tell by a feature of its own what others turn on.
 pub const HAS_MIGRATIONS: bool = cfg!(feature = "migrations");
@@ -59,24 +59,18 @@ impl Services {
     /// As the pipeline's.
     pub fn decode(&self, path: &AssetPath<'static>, bytes: &[u8]) -> Result<Decoded, Box<LoadError>> {
         let file = path.to_string();
-        let bad = |error| Box::new(LoadError::package(file.as_str(), LoadErrorKind::Package(error)));
+        let bad = |error| LoadError::package(file.as_str(), LoadErrorKind::Package(error));
         let summary = Summary::parse(bytes.get(..SUMMARY_SIZE).unwrap_or(bytes), &self.0.limits).map_err(bad)?;
         let header = (summary.header_len() as usize).min(bytes.len());
         let (header, tail) = bytes.split_at(header);
-        let package = Package::parse(header, &self.0.limits).map_err(bad)?;
         let job = Job {
             path: path.clone(),
             wanted: Wanted::Level { assets: true },
             verify: Verify::Deferred,
             progress: Arc::new(Progress::default()),
         };
-        let linker = Linker::open(path.clone(), package, &self.0.codecs);
-        let linker = linker.map_err(|kind| Box::new(LoadError::package(file.as_str(), kind)))?;
-        let linker = Arc::new(linker);
-        let on_demand = on_demand(&linker, &self.0.codecs);
-        let reach = Reach::of(linker.package(), &job.wanted, self.0.role, &on_demand);
-        let no_such = |object: Arc<str>| LoadError::object(file.as_str(), &*object, LoadErrorKind::NoSuchObject);
-        let reach = reach.map_err(|object| Box::new(no_such(object)))?;
+        let linker = Arc::new(linker_of(&self.0, path, header)?);
+        let reach = reach(&self.0, &job, &linker)?;
         let mut package = decode(&self.0, &job, linker, &reach, tail).map_err(|stop| match stop {
             Stop::Failed(error) => error,
             Stop::Cancelled => Box::new(LoadError::package(file.as_str(), LoadErrorKind::NoLevel)),

@@ -9,14 +9,25 @@
 //! per column:  u32 class (export index)   u8 role   u32 bytes   …the codec's column
 //! ```
 
+mod hierarchy;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use hierarchy::Hierarchy;
+pub use hierarchy::{HierarchyError, Lister};
+
 use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 use bevy_platform::collections::HashMap;
 use seamless_package::{Cursor, ObjectId, Role};
+#[cfg(feature = "write")]
+use seamless_package::{NewExport, ObjectRef, PackageWriter, Schema, WriteError};
 
 use crate::codec::DecodeError;
+#[cfg(feature = "write")]
+use crate::codec::{Encoding, schema};
 use crate::spawn::{Column, Group};
 
 /// The type path of the class of level tables.
@@ -76,17 +87,22 @@ impl<'a> LevelTable<'a> {
         let count = cursor.u32()?;
         let mut groups = Vec::new();
         let mut covered = 0_u32;
-        for _ in 0..count {
-            let group = GroupTable::parse(&mut cursor)?;
+        let mut classes = HashMap::default();
+        for index in 0..count {
+            let group = GroupTable::parse(&mut cursor, index, &mut classes)?;
+            // Every group has entities, so there are no more groups than entities that were paid for with bytes.
             covered = covered.saturating_add(group.rows);
+            if covered > entities {
+                break;
+            }
             groups.push(group);
         }
-        cursor.finish()?;
         if covered != entities {
             return Err(DecodeError::Malformed(format!(
                 "its groups hold {covered} of {entities} entities"
             )));
         }
+        cursor.finish()?;
         Ok(Self { ids, roots, groups })
     }
 }
@@ -110,12 +126,22 @@ fn read_roots(cursor: &mut Cursor, entities: u32) -> Result<Vec<u32>, DecodeErro
 }
 
 impl<'a> GroupTable<'a> {
-    fn parse(cursor: &mut Cursor<'a>) -> Result<Self, DecodeError> {
+    /// Reads group `index`; `classes` has the last group that had a column of each class.
+    fn parse(cursor: &mut Cursor<'a>, index: u32, classes: &mut HashMap<u32, u32>) -> Result<Self, DecodeError> {
         let rows = cursor.u32()?;
+        if rows == 0 {
+            return Err(DecodeError::Malformed(format!("group {index} has no entities")));
+        }
         let count = cursor.u32()?;
         let mut columns = Vec::new();
         for _ in 0..count {
             let class = cursor.u32()?;
+            // Before anything is decoded: a column of a type without fields is a few bytes for any number of rows.
+            if classes.insert(class, index) == Some(index) {
+                return Err(DecodeError::Malformed(format!(
+                    "group {index} has two columns of class {class}"
+                )));
+            }
             let role = Role::from_bits(cursor.u8()?)
                 .ok_or_else(|| DecodeError::Malformed("a column's role is unknown".into()))?;
             let length = cursor.u32()? as usize;
@@ -250,6 +276,13 @@ pub(crate) fn check_columns(columns: &[Box<dyn Column>], rows: usize) -> Result<
     Ok(())
 }
 
+/// The schema of level tables.
+#[cfg(feature = "write")]
+#[must_use]
+pub fn level_schema() -> Schema {
+    schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level")
+}
+
 /// Builds a level table; columns name their classes by export index.
 #[cfg(feature = "write")]
 #[derive(Default)]
@@ -285,9 +318,30 @@ impl LevelBuilder {
         }
     }
 
-    /// The export's data.
-    #[must_use]
-    pub fn finish(self) -> Vec<u8> {
+    /// Adds the level to a package, once.
+    ///
+    /// # Errors
+    /// As [`PackageWriter::export`].
+    pub fn export(
+        self,
+        writer: &mut PackageWriter,
+        refs: Vec<ObjectRef>,
+        codec: seamless_package::Codec,
+    ) -> Result<ObjectRef, WriteError> {
+        let class = writer.class(&level_schema())?;
+        writer.export(NewExport {
+            name: LEVEL_EXPORT,
+            class,
+            outer: ObjectRef::NONE,
+            role: Role::ALL,
+            data: self.finish(),
+            refs,
+            bulk: Vec::new(),
+            codec,
+        })
+    }
+
+    fn finish(self) -> Vec<u8> {
         let mut out = (self.ids.len() as u32).to_le_bytes().to_vec();
         for id in &self.ids {
             out.extend_from_slice(&id.0.to_le_bytes());

@@ -3,9 +3,9 @@
 use bevy_ecs::{entity::Entity, reflect::AppTypeRegistry, world::World};
 use bevy_reflect::Reflect;
 use seamless_asset::{
-    codec::{Codecs, EncodeContext, Encoding, EntityRows, schema},
-    level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder},
-    package::{Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role},
+    codec::{Codecs, EncodeContext, EntityRows},
+    level_data::LevelBuilder,
+    package::{Codec, ObjectId, PackageWriter, Role},
 };
 
 /// What stands for the entity of a row in the components of a level that is written.
@@ -42,20 +42,7 @@ pub fn level(writer: &mut PackageWriter, world: &World, name: &str, columns: &[V
             .iter()
             .map(|(class, _, data)| (*class, Role::ALL, data.as_slice())),
     );
-    let class = writer
-        .class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table"))
-        .expect("a new class");
-    let export = NewExport {
-        name: LEVEL_EXPORT,
-        class,
-        outer: ObjectRef::NONE,
-        role: Role::ALL,
-        data: level.finish(),
-        refs: Vec::new(),
-        bulk: Vec::new(),
-        codec: Codec::None,
-    };
-    writer.export(export).expect("a new object");
+    level.export(writer, Vec::new(), Codec::None).expect("a new object");
     columns
         .iter()
         .map(|(_, encoding, data)| (*encoding, data.len()))

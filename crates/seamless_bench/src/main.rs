@@ -4,8 +4,9 @@
 //! cargo run --release -p seamless_bench -- [--filter NAME] [--json FILE] [--limit-from FILE]
 //! ```
 //!
-//! Every row measures the same data in the same run. Samples are interleaved (ours, peer, limit, ours, …), a row holds
-//! their medians, and `spread` is the distance between the 10th and the 90th percentile of our samples, divided by their
+//! Every row measures the same data in the same run, and samples are interleaved (ours, peer, limit, ours, …), with two exceptions
+//! that say so in their rows: the limit of [`migrate_latest`] is another build, which ran before, and the peer of [`read_bulk`]
+//! comes after the others. A row holds medians, and `spread` is the distance between the 10th and the 90th percentile of our samples, divided by their
 //! median. Times per entity are CPU time of the measuring thread, so that other programs on the machine do not count;
 //! [`flight`] measures wall time, because a hitch is one, and [`package_link`] does, because Bevy loads on many threads.
 

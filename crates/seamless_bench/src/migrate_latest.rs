@@ -9,7 +9,7 @@
 //! cargo run --release -p seamless_bench -- --filter migrate_latest --limit-from without.json
 //! ```
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use bevy_app::App;
 use bevy_asset::{AssetPath, io::memory::Dir};
@@ -66,7 +66,7 @@ pub fn run(samples: Option<usize>) -> Row {
         of_limit: Some(1.05),
         ..Targets::default()
     };
-    let limit = HAS_MIGRATIONS.then_some("the same without `migrations`");
+    let limit = HAS_MIGRATIONS.then_some("a build without `migrations`, in a run before");
     result.row(NAME, "ns/object", None, limit, targets)
 }
 
@@ -99,10 +99,13 @@ fn package(app: &App) -> Vec<u8> {
     writer.finish().expect("the package is within the limits")
 }
 
-/// Takes the limit from what a build without `migrations` wrote to `path`.
+/// How old a limit may be: of the same machine in the same state, and of the same code.
+const LIMIT_LASTS: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Takes the limit from what a build without `migrations` wrote to `path`, not long ago.
 ///
 /// # Errors
-/// When the file is no such thing, or this build has no row to put it in.
+/// When the file is no such thing, or is old, or this build has no row to put it in.
 pub fn take_limit(rows: &mut [Row], path: &Path) -> Result<(), String> {
     let json = std::fs::read(path).map_err(|error| error.to_string())?;
     let without: serde_json::Value = serde_json::from_slice(&json).map_err(|error| error.to_string())?;
@@ -114,6 +117,56 @@ pub fn take_limit(rows: &mut [Row], path: &Path) -> Result<(), String> {
     let row = rows.iter_mut().find(|row| row.name == WITH);
     let row =
         row.ok_or_else(|| format!("`{WITH}` was not measured; use `--filter {WITH}` in a build with `migrations`"))?;
+    let age = age(path)?;
     row.limit = Some(limit);
+    row.note = format!(
+        "its limit was measured {} minutes before, by another build",
+        age.as_secs() / 60
+    );
     Ok(())
+}
+
+fn age(path: &Path) -> Result<Duration, String> {
+    let written = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+    // From the future is new enough.
+    let age = written
+        .map_err(|error| error.to_string())?
+        .elapsed()
+        .unwrap_or_default();
+    if age > LIMIT_LASTS {
+        let hours = age.as_secs() / 3600;
+        return Err(format!(
+            "was written {hours} hours ago; measure the limit again, right before this run"
+        ));
+    }
+    Ok(age)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_a_new_limit_of_the_right_row_is_taken() {
+        let dir = tempfile::tempdir().expect("there is room");
+        let path = dir.path().join("without.json");
+        let row = || vec![Samples::default().row(WITH, "ns/object", None, None, Targets::default())];
+        let taken = |rows: &mut [Row]| take_limit(rows, &path);
+        std::fs::write(&path, format!("[{{\"name\": \"{WITHOUT}\", \"ours\": 7.5}}]")).expect("it can be written");
+        let mut rows = row();
+        assert_eq!(taken(&mut rows), Ok(()));
+        assert_eq!(rows[0].limit, Some(7.5));
+        assert!(rows[0].note.contains("0 minutes before"), "{}", rows[0].note);
+        assert!(taken(&mut []).is_err_and(|error| error.contains("was not measured")));
+        let old = SystemTime::now() - LIMIT_LASTS - Duration::from_secs(60);
+        let file = std::fs::File::options().write(true).open(&path).expect("it is there");
+        file.set_modified(old).expect("it is ours");
+        let mut rows = row();
+        assert!(taken(&mut rows).is_err_and(|error| error.contains("2 hours ago")));
+        assert_eq!(rows[0].limit, None);
+        std::fs::write(&path, "[]").expect("it can be written");
+        assert!(taken(&mut row()).is_err_and(|error| error.contains(WITHOUT)));
+    }
 }

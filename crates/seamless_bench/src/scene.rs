@@ -18,9 +18,9 @@ use bevy_reflect::{Reflect, TypeRegistry};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 use bevy_world_serialization::{DynamicWorld, DynamicWorldBuilder};
 use seamless_asset::{
-    codec::{CodecRegistry, EncodeContext, Encoding, EntityRows, schema},
-    level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder},
-    package::{Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role},
+    codec::{CodecRegistry, EncodeContext, EntityRows},
+    level_data::LevelBuilder,
+    package::{Codec, ObjectId, ObjectRef, PackageWriter, Role},
 };
 
 use crate::app::{Kit, MATERIALS, MESHES, writer};
@@ -256,20 +256,7 @@ impl SourceWorld {
             .iter()
             .map(|handle| resolve(writer, handle))
             .collect();
-        let class = writer
-            .class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table"))
-            .expect("a new class");
-        let export = NewExport {
-            name: LEVEL_EXPORT,
-            class,
-            outer: ObjectRef::NONE,
-            role: Role::ALL,
-            data: level.finish(),
-            refs,
-            bulk: Vec::new(),
-            codec: Codec::Lz4,
-        };
-        writer.export(export).expect("a new object");
+        level.export(writer, refs, Codec::Lz4).expect("a new object");
     }
 
     /// Entities with the same components, in order of first appearance.

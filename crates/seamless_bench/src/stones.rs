@@ -74,6 +74,11 @@ pub fn stone_path(number: usize) -> String {
     format!("{}#{}", file_path(number / PER_FILE), label(number))
 }
 
+/// The path of a stone in our file.
+pub fn object_path(number: usize) -> String {
+    format!("{}#{}", package_path(number / PER_FILE), label(number))
+}
+
 /// A headless app that reads its assets from `files`, without the pipeline.
 fn memory_app(files: &Dir) -> App {
     let mut app = App::new();
@@ -227,7 +232,8 @@ impl AssetLoader for StoneLoader {
     }
 
     fn extensions(&self) -> &[&str] {
-        &["stones"]
+        // The second where paths are compared that are to be equally long.
+        &["stones", "pkg"]
     }
 }
 

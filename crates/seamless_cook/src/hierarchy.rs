@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use bevy::ecs::relationship::RelationshipTarget;
 use bevy::prelude::*;
 
 use crate::source::SourceEntity;
@@ -14,6 +15,11 @@ pub(crate) struct Hierarchy {
     pub parents: Vec<Option<usize>>,
     /// Scene indices of entities whose ancestors form a circle.
     pub circles: Vec<usize>,
+    /// What `Children` list and `ChildOf` does not say: scene index of the one that lists, and of the one listed.
+    pub misplaced: Vec<(usize, usize)>,
+    /// Whole lists of children, for the entities that do not list them all, by scene index. A scene written by hand may leave them
+    /// out; Bevy finds nobody whom they do not name.
+    pub completed: Vec<(usize, Children)>,
 }
 
 fn get<'a, T: Reflect + TypePath>(entity: &SourceEntity<'a>) -> Option<&'a T> {
@@ -34,21 +40,32 @@ impl Hierarchy {
             .collect();
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); entities.len()];
         let mut placed = vec![false; entities.len()];
+        let mut misplaced = Vec::new();
         for (parent, entity) in entities.iter().enumerate() {
             for child in get::<Children>(entity).into_iter().flat_map(|children| children.iter()) {
                 let Some(&child) = index.get(&child) else { continue };
                 if parents.get(child) == Some(&Some(parent)) && !core::mem::replace(&mut placed[child], true) {
                     children[parent].push(child);
+                } else {
+                    misplaced.push((parent, child));
                 }
             }
         }
+        let mut incomplete = BTreeSet::new();
         for (child, parent) in parents.iter().enumerate() {
             if let Some(parent) = *parent
                 && !placed[child]
             {
                 children[parent].push(child);
+                incomplete.insert(parent);
             }
         }
+        let list = |parent: &usize| children[*parent].iter().map(|child| entities[*child].entity);
+        let completed = incomplete.iter().map(|parent| {
+            let list = list(parent).collect();
+            (*parent, Children::from_collection_risky(list))
+        });
+        let completed = completed.collect();
         let mut order = Vec::with_capacity(entities.len());
         let mut reached = vec![false; entities.len()];
         for root in (0..entities.len()).filter(|index| parents[*index].is_none()) {
@@ -64,6 +81,8 @@ impl Hierarchy {
             order,
             parents,
             circles,
+            misplaced,
+            completed,
         }
     }
 

@@ -103,7 +103,7 @@ impl LevelEncoder {
         let registry = world.resource::<AppTypeRegistry>().read();
         let codecs = world.resource::<Codecs>().clone();
         let codecs = codecs.read();
-        let concrete;
+        let (concrete, hierarchy);
         let scene = match level.kind {
             SourceKind::Gltf(_) => {
                 source::gltf_scene(world, level, root).map(|scene| Scene::of_world(scene, &registry))
@@ -116,13 +116,19 @@ impl LevelEncoder {
                 Err(message) => Err(message),
             },
         };
-        let scene = match scene {
+        let mut scene = match scene {
             Ok(scene) => scene,
             Err(message) => {
                 errors.push(ContentError::new(level.source.as_str(), "", message));
                 return None;
             }
         };
+        hierarchy = Hierarchy::of(&scene.entities);
+        for (index, children) in &hierarchy.completed {
+            scene.entities[*index]
+                .components
+                .insert(Children::type_path(), children);
+        }
         let walk = AssetWalk {
             world,
             registry: &registry,
@@ -139,7 +145,7 @@ impl LevelEncoder {
             rows: EntityRows::default(),
             errors: Vec::new(),
         };
-        let encoded = self.encode_scene(&mut job, &scene, &walk, store, warnings);
+        let encoded = self.encode_scene(&mut job, &scene, &hierarchy, &walk, store, warnings);
         let sound = job.errors.is_empty();
         errors.append(&mut job.errors);
         sound.then_some(encoded)
@@ -149,11 +155,11 @@ impl LevelEncoder {
         &mut self,
         job: &mut Job,
         scene: &Scene,
+        hierarchy: &Hierarchy,
         walk: &AssetWalk,
         store: &mut AssetStore,
         warnings: &mut Vec<ContentError>,
     ) -> EncodedLevel {
-        let hierarchy = Hierarchy::of(&scene.entities);
         job.names = match job.level.kind {
             SourceKind::Gltf(_) => hierarchy.names(&scene.entities, &[LEVEL_EXPORT]),
             SourceKind::DynamicWorld => scene
@@ -162,12 +168,9 @@ impl LevelEncoder {
                 .map(|entity| entity.entity.to_bits().to_string())
                 .collect(),
         };
-        for &index in &hierarchy.circles {
-            let number = scene.entities[index].entity;
-            job.error(format!("entity {number}"), "is its own ancestor; correct its `ChildOf`");
-        }
+        list_misfits(job, scene, hierarchy);
         list_problems(job, scene);
-        let groups = grouped(&hierarchy, &scene.entities);
+        let groups = grouped(hierarchy, &scene.entities);
         let rows: Vec<usize> = groups.iter().flatten().copied().collect();
         for (row, index) in rows.iter().enumerate() {
             job.rows.insert(scene.entities[*index].entity, row as u32);
@@ -185,7 +188,7 @@ impl LevelEncoder {
             groups,
             references,
             resources,
-            bounds: bounds::of_level(walk.world, job.level, &scene.entities, &hierarchy),
+            bounds: bounds::of_level(walk.world, job.level, &scene.entities, hierarchy),
         }
     }
 
@@ -383,6 +386,21 @@ fn first_users(job: &Job, entities: &[SourceEntity]) -> HashMap<UntypedAssetId, 
         }
     }
     users
+}
+
+/// What keeps the entities from being a forest.
+fn list_misfits(job: &mut Job, scene: &Scene, hierarchy: &Hierarchy) {
+    for &index in &hierarchy.circles {
+        let number = scene.entities[index].entity;
+        job.error(format!("entity {number}"), "is its own ancestor; correct its `ChildOf`");
+    }
+    for &(parent, child) in &hierarchy.misplaced {
+        let [parent, child] = [parent, child].map(|index| scene.entities[index].entity);
+        let message = format!(
+            "its `Children` list entity {child}, whose `ChildOf` is another, or list it twice; correct one of the two"
+        );
+        job.error(format!("entity {parent}"), message);
+    }
 }
 
 /// Components that cannot be read, each once, with the first entity that has it.

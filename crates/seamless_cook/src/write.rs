@@ -8,8 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use seamless_asset::codec::{Encoding, schema};
-use seamless_asset::level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder};
+use seamless_asset::level_data::{LEVEL_EXPORT, LevelBuilder, level_schema};
 use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::LevelEntry;
 use seamless_package::{
@@ -287,7 +286,7 @@ impl<'a> Writer<'a> {
         copies: Option<&Copies>,
     ) -> Result<Vec<u8>, WriteError> {
         self.writer.versions(self.layout.versions)?;
-        let schema = schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level");
+        let schema = level_schema();
         let assets: Vec<(&AssetKey, EncodedObject)> = package
             .assets
             .iter()
@@ -401,16 +400,7 @@ impl<'a> Writer<'a> {
             builder.group(group.rows, columns.into_iter());
         }
         let refs = self.refs(&level.references)?;
-        self.writer.export(NewExport {
-            name: LEVEL_EXPORT,
-            class: self.class(LEVEL_CLASS)?,
-            outer: ObjectRef::NONE,
-            role: Role::ALL,
-            data: builder.finish(),
-            refs,
-            bulk: Vec::new(),
-            codec: CODEC,
-        })?;
+        builder.export(&mut self.writer, refs, CODEC)?;
         Ok(())
     }
 }

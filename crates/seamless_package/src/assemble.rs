@@ -147,8 +147,12 @@ impl Parts {
         let mut order: Vec<usize> = (0..self.origins.len()).collect();
         let path = |origin: &usize| self.origins.get(*origin).map(|origin| &origin.package);
         order.sort_by(|a, b| path(a).cmp(&path(b)));
-        let position = |old: usize| order.iter().position(|origin| *origin == old).unwrap_or(old);
-        let positions: Vec<usize> = (0..order.len()).map(position).collect();
+        let mut positions = order.clone();
+        for (new, old) in order.into_iter().enumerate() {
+            if let Some(position) = positions.get_mut(old) {
+                *position = new;
+            }
+        }
         for (origin, _) in self.exports.iter_mut().filter_map(|export| export.forced.as_mut()) {
             *origin = positions.get(*origin).copied().unwrap_or(*origin);
         }

@@ -111,6 +111,9 @@ fn unpack_lz4(stored: &[u8], size: usize) -> Result<Vec<u8>, Refused> {
     }
 }
 
+/// The largest window of a frame: twice that of the writer's level. The decoder keeps as many bytes besides those that are
+/// unpacked, and cannot say that there is no memory for them.
+const ZSTD_WINDOW: u64 = 8 << 20;
 /// The descriptor byte of a frame, behind the magic number.
 const ZSTD_DESCRIPTOR: usize = 4;
 /// Its bits for what our frames do not have: a reserved bit, a checksum, a dictionary.
@@ -124,7 +127,7 @@ fn unpack_zstd(stored: &[u8], size: usize) -> Result<Vec<u8>, Refused> {
     }
     let mut rest = stored;
     let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(ZSTD_BLOCK.max(size as u64));
+    decoder.set_max_window_size((size as u64).clamp(ZSTD_BLOCK, ZSTD_WINDOW));
     decoder.reset(&mut rest).map_err(bad)?;
     if decoder.content_size() != size as u64 {
         return Err(Refused::Codec);
@@ -140,7 +143,11 @@ fn unpack_zstd(stored: &[u8], size: usize) -> Result<Vec<u8>, Refused> {
         if ready > size.saturating_sub(raw.len()) {
             return Err(Refused::Codec);
         }
-        raw.try_reserve(ready).map_err(|_| Refused::Memory)?;
+        if ready > raw.capacity() - raw.len() {
+            // Twice as much as before, but never more than was promised.
+            let more = ready.max(raw.len()).min(size - raw.len());
+            raw.try_reserve_exact(more).map_err(|_| Refused::Memory)?;
+        }
         decoder.collect_to_writer(&mut raw).map_err(|_| Refused::Codec)?;
     }
     if rest.is_empty() && raw.len() == size {

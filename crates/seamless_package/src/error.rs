@@ -93,6 +93,9 @@ pub enum Fault {
     Caller,
 }
 
+/// The mend for what a newer version wrote: an older cooker is nobody's wish.
+const NEWER_BUILD: &str = "run a newer build of the game, or cook it again with the cooker of this one";
+
 /// Why a package, or a part of one, could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -134,9 +137,11 @@ pub enum PackageError {
     },
 
     // The version.
-    /// The file has another format version.
+    /// The file has another format version: a newer one than this build reads, or one that was never released.
     #[error(
-        "format version {found} is not {supported}, the one read here; cook it again with this version of the cooker"
+        "format version {found} is {} than {supported}, the one read here; {}",
+        if found > supported { "newer" } else { "older" },
+        if found > supported { NEWER_BUILD } else { "cook it again with this version of the cooker" }
     )]
     UnsupportedVersion {
         /// The file's format version.
@@ -144,8 +149,8 @@ pub enum PackageError {
         /// The version that this reader knows.
         supported: u32,
     },
-    /// The file uses features that this reader does not know.
-    #[error("format flags {found:#x} are not known here; cook it again with this version of the cooker")]
+    /// The file uses features that this reader does not know: its writer was newer.
+    #[error("format flags {found:#x} are not known here, the file is newer; {NEWER_BUILD}")]
     UnsupportedFlags {
         /// The unknown flags.
         found: u32,

@@ -179,6 +179,25 @@ fn golden() -> Vec<u8> {
     golden_writer().finish().unwrap()
 }
 
+/// Every limit lifted, so that nothing but the bytes really there is in the way.
+fn no_limits() -> Limits {
+    Limits {
+        file_bytes: u64::MAX,
+        header_bytes: u64::MAX,
+        names: u32::MAX,
+        imports: u32::MAX,
+        origins: u32::MAX,
+        exports: u32::MAX,
+        refs: u32::MAX,
+        bulk: u32::MAX,
+        version_lists: u32::MAX,
+        version_entries: u32::MAX,
+        raw_bytes_per_object: u64::MAX,
+        total_raw_bytes: u64::MAX,
+        depth: u32::MAX,
+    }
+}
+
 fn verify(bytes: &[u8]) -> Result<Package, PackageError> {
     Package::verify_whole(bytes, &Limits::default())
 }

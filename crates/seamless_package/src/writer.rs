@@ -81,6 +81,8 @@ pub struct PackageWriter {
     import_ids: BTreeMap<ObjectId, usize>,
     /// Which export an id is; a forced export may be an import as well.
     export_ids: BTreeMap<ObjectId, usize>,
+    /// Which origin a path is.
+    origins: BTreeMap<String, usize>,
     /// Which export was copied from an origin's index.
     origin_indices: BTreeMap<(usize, u32), usize>,
 }
@@ -101,6 +103,7 @@ impl PackageWriter {
             classes: BTreeMap::new(),
             import_ids: BTreeMap::new(),
             export_ids: BTreeMap::new(),
+            origins: BTreeMap::new(),
             origin_indices: BTreeMap::new(),
         }
     }
@@ -244,6 +247,7 @@ impl PackageWriter {
         let index = self.parts.exports.len();
         let pushed = self.push(written(object, object_id, Some(forced)))?;
         if origin == self.parts.origins.len() {
+            self.origins.insert(from.package.to_owned(), origin);
             self.parts.origins.push(WrittenOrigin {
                 package: from.package.to_owned(),
                 content_hash: from.content_hash,

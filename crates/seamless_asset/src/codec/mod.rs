@@ -62,7 +62,7 @@ use bevy_reflect::TypeRegistry;
 use seamless_package::{CursorError, Role, Schema};
 
 use self::reflect::first_difference;
-use crate::spawn::Column;
+use crate::{level_data::HierarchyError, spawn::Column};
 
 /// How the values of a class are encoded; stored in [`Schema::encoding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,6 +246,9 @@ pub enum DecodeError {
         /// Bytes of the column.
         bytes: usize,
     },
+    /// The entities of a level are no forest.
+    #[error(transparent)]
+    Hierarchy(#[from] HierarchyError),
     /// A handle of the wrong asset type.
     #[error("reference {index} is not a `{expected}`; cook the package again")]
     WrongHandle {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bevy_asset::AssetPath;
-use bevy_platform::collections::HashSet;
+use bevy_platform::collections::{HashMap, HashSet};
 use seamless_package::{ObjectId, Package, RefTarget, Role};
 
 use super::{task::Wanted, type_names::TypeNames};
@@ -140,13 +140,12 @@ impl Reach {
     pub fn needs(&self, linker: &Linker) -> Vec<Need> {
         let package = linker.package();
         let mut needs: Vec<Need> = Vec::new();
-        let mut known: Vec<&str> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::default();
         for index in self.foreign(package) {
             let (Some(from), Some(object)) = (package.import_package(index), package.import_name(index)) else {
                 continue;
             };
-            let at = known.iter().position(|known| *known == from).unwrap_or_else(|| {
-                known.push(from);
+            let at = *known.entry(from).or_insert_with(|| {
                 needs.push(Need {
                     path: linker.sibling(from),
                     objects: Vec::new(),

@@ -143,11 +143,7 @@ impl<'s> Begun<'s> {
             None => {
                 let mut header = self.header;
                 header.extend_from_slice(&rest.map_err(|error| io_error(path, &error))?);
-                let package = Package::parse(&header, &services.limits);
-                let package = package.map_err(|error| LoadError::package(path.to_string(), error))?;
-                let linker = Linker::open(path.clone(), package, &services.codecs);
-                let linker = linker.map_err(|kind| LoadError::package(path.to_string(), kind))?;
-                services.linkers.add(linker)
+                services.linkers.add(linker_of(services, path, &header)?)
             }
         };
         Ok(Opened {
@@ -198,6 +194,18 @@ impl Opened<'_> {
         }
         Ok(())
     }
+}
+
+/// The linker of the package whose header these bytes are.
+pub(super) fn linker_of(
+    services: &LoadServices,
+    path: &AssetPath<'static>,
+    header: &[u8],
+) -> Result<Linker, LoadError> {
+    let package = Package::parse(header, &services.limits);
+    let package = package.map_err(|error| LoadError::package(path.to_string(), error))?;
+    let linker = Linker::open(path.clone(), package, &services.codecs);
+    linker.map_err(|kind| LoadError::package(path.to_string(), kind))
 }
 
 /// Opens the file at `path`, and reads nothing.

@@ -18,7 +18,7 @@ use crate::{
     codec::Codecs,
     entities::EntityPool,
     error::{LoadError, LoadErrorKind},
-    linker::Linkers,
+    linker::{Linker, Linkers},
     objects::{LiveObjects, Slot},
 };
 
@@ -91,6 +91,19 @@ pub(super) struct Read {
     pub bytes: u64,
 }
 
+/// What the job needs of the package.
+pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Result<Reach, LoadError> {
+    let on_demand = on_demand(linker, &services.codecs);
+    let is_live = |id| services.objects.get(id).is_some();
+    let reach = match &job.wanted {
+        Wanted::Reload(reloading) if !reloading.is_used => {
+            Ok(Reach::of_live(linker.package(), is_live, services.role, &on_demand))
+        }
+        wanted => Reach::of(linker.package(), wanted, services.role, &on_demand),
+    };
+    reach.map_err(|object| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject))
+}
+
 /// Loads one package: reads it in one forward pass, links and decodes it.
 pub(super) async fn load_package(
     services: &LoadServices,
@@ -101,17 +114,7 @@ pub(super) async fn load_package(
     job.progress.set(LoadState::Opening);
     let opened = open(services, &job.path, read).await?;
     job.progress.check()?;
-    let package = opened.linker.package();
-    let on_demand = on_demand(&opened.linker, &services.codecs);
-    let is_live = |id| services.objects.get(id).is_some();
-    let reach = match &job.wanted {
-        Wanted::Reload(reloading) if !reloading.is_used => {
-            Ok(Reach::of_live(package, is_live, services.role, &on_demand))
-        }
-        wanted => Reach::of(package, wanted, services.role, &on_demand),
-    };
-    let no_such = |object: Arc<str>| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject);
-    let reach = reach.map_err(no_such)?;
+    let reach = reach(services, &job, &opened.linker)?;
     // From here on it is settled: what is not verified now is noted, to be verified later.
     job.verify = job.progress.strictest(job.verify);
     let sources = match job.verify {

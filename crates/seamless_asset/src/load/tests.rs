@@ -7,6 +7,8 @@ mod complete;
 mod counting;
 mod errors;
 mod gates;
+mod golden;
+mod hierarchy;
 mod imports;
 mod linkers;
 mod objects;
@@ -28,7 +30,7 @@ use bevy_asset::{
         memory::{Dir, MemoryAssetReader},
     },
 };
-use bevy_ecs::{message::Messages, prelude::*};
+use bevy_ecs::{message::Messages, prelude::*, relationship::RelationshipTarget};
 use bevy_mesh::{Mesh, Mesh3d, MeshPlugin, PrimitiveTopology};
 use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
@@ -41,7 +43,7 @@ use crate::{
     EntityPool, LiveObjectsResource, LoadErrorKind, RevealGate, RevealGates, SeamlessAssetApp, SeamlessAssetPlugin,
     StreamingSettings, StreamingStats,
     codec::{Codecs, DecodeError, EncodeContext, Encoding, EntityRows, Record, schema},
-    level_data::{LEVEL_CLASS, LEVEL_EXPORT, LEVEL_VERSION, LevelBuilder},
+    level_data::LevelBuilder,
 };
 
 #[derive(Component, Reflect, Clone, Debug, PartialEq)]

@@ -3,7 +3,9 @@
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 
+use super::{Fixture, assert_error, number, scene};
 use crate::hierarchy::{Hierarchy, grouped};
+use crate::inspect;
 use crate::source::Scene;
 
 fn registry() -> TypeRegistry {
@@ -66,6 +68,45 @@ fn siblings_lie_as_their_parent_lists_them_and_circles_are_found() {
     let looped = ChildOf(a);
     scene.entities[0].components.insert(ChildOf::type_path(), &looped);
     assert_eq!(Hierarchy::of(&scene.entities).circles.len(), 3);
+}
+
+const CHILD_OF: &str = "bevy_ecs::hierarchy::ChildOf";
+const CHILDREN: &str = "bevy_ecs::hierarchy::Children";
+
+/// Bevy looks at `Children` alone when it moves what is below an entity, and a level with one of the two is refused.
+#[test]
+fn children_that_a_scene_leaves_out_are_written() {
+    let parent = number(1).to_string();
+    let fixture = Fixture::new();
+    fixture.write(
+        "a.scn.ron",
+        scene(&[("bevy_ecs::name::Name", "\"Ship\""), (CHILD_OF, &parent)]),
+    );
+    fixture.cook(r#"(levels: [(source: "a.scn.ron")])"#).unwrap();
+    let package = inspect(&fixture.out().join("a.pkg")).unwrap();
+    let groups = package.level.unwrap().groups;
+    let groups: Vec<Vec<&str>> = groups
+        .iter()
+        .map(|group| group.columns.iter().map(|column| column.class.as_str()).collect())
+        .collect();
+    assert_eq!(groups, [vec![CHILDREN, "bevy_ecs::name::Name"], vec![CHILD_OF]]);
+}
+
+#[test]
+fn children_that_are_no_children_are_errors() {
+    let list = format!("[{}]", number(2));
+    let twice = format!("[{0}, {0}]", number(2));
+    let parent = number(1).to_string();
+    for (children, second) in [
+        (list, ("bevy_ecs::name::Name", "\"Hull\"")),
+        (twice, (CHILD_OF, parent.as_str())),
+    ] {
+        let fixture = Fixture::new();
+        fixture.write("a.scn.ron", scene(&[(CHILDREN, &children), second]));
+        let errors = fixture.errors(r#"(levels: [(source: "a.scn.ron")])"#);
+        assert_eq!(errors.len(), 1, "{errors:#?}");
+        assert_error(&errors, "a.scn.ron", "entity 0v", "correct one of the two");
+    }
 }
 
 #[test]

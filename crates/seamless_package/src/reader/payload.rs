@@ -168,16 +168,16 @@ impl Package {
         location.unpack(slice(tail, tail_offset, start, size, || location.place())?)
     }
 
-    /// Whether a payload that lies in the file of `other` is still there as it was: the package has the same content hash,
-    /// or the payload of the same object and number has the same offset, sizes, codec and checksum. A payload that lies in
-    /// this package's own file always is.
+    /// Whether a payload that lies in the file of `other` is still there as it was: the payload of the same object and number has
+    /// the same offset, sizes, codec and checksum, whatever else was edited. A payload that lies in this package's own file
+    /// always is.
     ///
     /// # Errors
     /// [`PackageError::StaleBulk`] if it is not, [`PackageError::WrongOrigin`] if it lies in no file of `other`,
     /// [`PackageError::NoSuchEntry`] if the export or the payload is not there.
     pub fn check_origin(&self, index: usize, payload: usize, other: &Package) -> Result<(), PackageError> {
         let location = self.known_location(index, payload)?;
-        let Some((origin, content_hash)) = location.origin else {
+        let Some((origin, _)) = location.origin else {
             return Ok(());
         };
         if origin != other.name() {
@@ -186,9 +186,6 @@ impl Package {
                 origin: origin.into(),
                 found: other.name().into(),
             });
-        }
-        if content_hash == other.summary.content_hash {
-            return Ok(());
         }
         let object = self.exports.get(index).and_then(|export| other.find(export.object_id));
         let Some(object) = object else {

@@ -96,24 +96,35 @@ fn damage_is_attributed_to_its_object() {
 }
 
 #[test]
-fn other_files_and_versions_are_told_apart() {
+fn other_files_are_told_apart() {
     for other in [&b"\x89PNG\r\n\x1a\n"[..], b"glTF", b"(\n  resources: {"] {
         let error = verify(other).unwrap_err();
         assert!(matches!(error, PackageError::BadMagic { .. }), "{error}");
     }
-    let mut newer = golden();
-    for version in [1, FORMAT_VERSION as u8 + 1] {
-        newer[8] = version;
-        reseal_summary(&mut newer);
-        let error = verify(&newer).unwrap_err();
+}
+
+/// A newer file needs a newer build, an older one needs to be cooked again; neither is damaged.
+#[test]
+fn versions_are_told_apart_and_each_has_its_mend() {
+    let newer = "run a newer build";
+    for (version, mend) in [
+        (FORMAT_VERSION - 1, "the one read here; cook it again with this version"),
+        (FORMAT_VERSION + 1, newer),
+        (u32::MAX, newer),
+    ] {
+        let mut other = golden();
+        put(&mut other, 0, Summary::LAYOUT, "format_version", version.into());
+        reseal_summary(&mut other);
+        let error = verify(&other).unwrap_err();
         assert_eq!(error.fault(), Fault::Version);
-        assert!(error.to_string().contains("cook it again"), "{error}");
+        assert!(error.to_string().contains(mend), "{error}");
         // A shorter file of another version is no damaged file.
-        assert_eq!(verify(&newer[..12]).unwrap_err(), error);
+        assert_eq!(verify(&other[..12]).unwrap_err(), error);
     }
     let mut flagged = golden();
     put(&mut flagged, 0, Summary::LAYOUT, "flags", 4);
     reseal_summary(&mut flagged);
     let error = verify(&flagged).unwrap_err();
     assert_eq!(error, PackageError::UnsupportedFlags { found: 4 });
+    assert!(error.to_string().contains(newer), "{error}");
 }

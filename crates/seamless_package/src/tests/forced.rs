@@ -75,6 +75,29 @@ fn origins_are_sorted_whatever_the_order_of_copying() {
     assert_eq!(found, [("c.pkg", 0), ("b.pkg", 1), ("d.pkg", 2), ("b.pkg", 3)]);
 }
 
+/// Each is looked up and put into its place: within seconds, not minutes.
+#[test]
+fn many_origins_are_written_as_fast_as_few() {
+    let start = std::time::Instant::now();
+    let mut writer = PackageWriter::new("a.pkg");
+    let class = writer.class(&schema("game::Tree")).unwrap();
+    writer.set_limits(no_limits());
+    for number in (0..300_000).rev() {
+        let package = format!("kit/{number:06}.pkg");
+        let from = ForcedOrigin {
+            package: &package,
+            content_hash: number.into(),
+            index: number,
+        };
+        writer.forced(from, plain("Tree", class, b"")).unwrap();
+    }
+    let package = Package::parse(&writer.finish().unwrap(), &no_limits()).unwrap();
+    let first = package.origin_of(1).unwrap();
+    assert_eq!((first.package, first.index), ("kit/299999.pkg", 299_999));
+    assert_eq!(package.name_of(package.origins()[7].package), Some("kit/000007.pkg"));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
 #[test]
 fn bad_copies_are_refused_and_leave_no_trace() {
     let mut golden = golden_writer();
@@ -295,6 +318,31 @@ fn a_stale_payload_names_both_packages() {
     // Read without the check, other bytes are noticed by their checksum.
     let error = package.bulk_location(TREE, 0).unwrap().unpack(&[0; 500]).unwrap_err();
     assert!(matches!(error, PackageError::StaleBulk { .. }), "{error}");
+}
+
+/// The origin's content hash is as it was; that alone does not say that the entry is true.
+#[test]
+fn a_payload_is_where_its_origin_has_it() {
+    let bytes = golden();
+    let summary = summary_of(&bytes);
+    let origin = verify(&trees(COMPRESSED)).unwrap();
+    let at = bulk_at(&bytes, EXTERNAL);
+    let sound = verify(&bytes).unwrap();
+    let entry = &sound.bulk(TREE)[0];
+    for (field, value) in [
+        ("offset", entry.offset + 1),
+        ("raw_size", entry.raw_size + 1),
+        ("checksum", entry.checksum ^ 1),
+    ] {
+        let mut forged = bytes.clone();
+        put(&mut forged, at, Bulk::LAYOUT, field, value);
+        reseal_tables(&mut forged, &summary);
+        let package = verify(&forged).unwrap();
+        let location = package.bulk_location(TREE, 0).unwrap();
+        assert_eq!(location.origin, Some((origin.name(), origin.summary().content_hash)));
+        let error = package.check_origin(TREE, 0, &origin).unwrap_err();
+        assert!(matches!(error, PackageError::StaleBulk { .. }), "{field}: {error}");
+    }
 }
 
 #[test]

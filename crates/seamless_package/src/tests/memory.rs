@@ -9,13 +9,9 @@ const LITTLE: u64 = 4 << 20;
 
 /// The most bytes that were allocated at a time; what was read must be an error.
 fn cost(bytes: &[u8]) -> u64 {
-    let everything = Limits {
-        raw_bytes_per_object: u64::MAX,
-        total_raw_bytes: u64::MAX,
-        ..Limits::default()
-    };
+    let limits = no_limits();
     let info = measure(|| {
-        if let Ok(package) = Package::parse(bytes, &everything) {
+        if let Ok(package) = Package::parse(bytes, &limits) {
             for index in 0..package.exports().len() {
                 let _ = package.export_data(index, bytes, 0);
                 for payload in 0..package.bulk(index).len() {
@@ -154,6 +150,51 @@ fn a_block_that_decodes_to_megabytes_is_stopped() {
     let error = package.export_data(1, &large, 0).unwrap_err();
     assert!(matches!(error, PackageError::Decompress { .. }), "{error}");
     assert!(cost(&large) < LITTLE);
+}
+
+/// A frame of blocks that are one byte each, repeated to 128 KiB.
+fn repeated(blocks: u32, window: Option<u8>) -> Vec<u8> {
+    let block = |block| {
+        [
+            &(u32::from(block + 1 == blocks) | 1 << 1 | (128 << 10) << 3).to_le_bytes()[..3],
+            b"x",
+        ]
+        .concat()
+    };
+    let raw_size = u64::from(blocks) << 17;
+    framed(
+        &frame(raw_size, window, &(0..blocks).flat_map(block).collect::<Vec<_>>()),
+        raw_size,
+    )
+}
+
+#[test]
+fn a_window_is_not_as_large_as_what_it_looks_on() {
+    const MIB: u64 = 1 << 20;
+    // 2 KiB stand for 64 MiB, at the limit of what blocks can be. Nothing has to look so far back.
+    for window in [None, Some(16 << 3), Some(14 << 3)] {
+        let bomb = repeated(512, window);
+        let package = Package::parse(&bomb, &no_limits()).unwrap();
+        let error = package.export_data(1, &bomb, 0).unwrap_err();
+        assert!(matches!(error, PackageError::Decompress { .. }), "{error}");
+        assert!(cost(&bomb) < LITTLE, "{window:?}: {}", cost(&bomb));
+    }
+    // With the largest window that the writer asks for, of 4 MiB, the bytes are taken once, and the window.
+    let file = repeated(512, Some(12 << 3));
+    let package = Package::parse(&file, &no_limits()).unwrap();
+    assert!(
+        package
+            .export_data(1, &file, 0)
+            .unwrap()
+            .iter()
+            .all(|byte| *byte == b'x')
+    );
+    let cost = cost(&file);
+    assert!(cost < (64 + 32 + 16) * MIB, "{cost}");
+    // One segment is its own window.
+    let one = repeated(16, None);
+    let package = Package::parse(&one, &no_limits()).unwrap();
+    assert_eq!(package.export_data(1, &one, 0).unwrap().len(), 2 << 20);
 }
 
 #[test]

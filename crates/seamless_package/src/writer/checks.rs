@@ -11,7 +11,7 @@ impl PackageWriter {
     /// Position of an origin, one past the end for a new one.
     pub(super) fn origin(&self, from: ForcedOrigin<'_>) -> Result<usize, WriteError> {
         let origins = &self.parts.origins;
-        let known = origins.iter().position(|origin| origin.package == from.package);
+        let known = self.origins.get(from.package).copied();
         let Some((position, origin)) = known.and_then(|at| Some((at, origins.get(at)?))) else {
             return Ok(origins.len());
         };

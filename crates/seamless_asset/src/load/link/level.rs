@@ -20,7 +20,7 @@ use crate::{
     codec::{DecodeContext, DecodeError},
     entities::ReservedEntities,
     error::{LoadError, LoadErrorKind},
-    level_data::{DecodedLevel, GroupTable, LevelObjects, LevelTable, Run, check_columns},
+    level_data::{DecodedLevel, GroupTable, Hierarchy, LevelObjects, LevelTable, Run, check_columns},
     load::{
         PostLoad,
         classes::{Class, ResourceClass},
@@ -186,14 +186,20 @@ impl Decoder<'_> {
         let context = self.context(&ids.entities, handles);
         let mut rest = ids.entities.as_slice();
         let mut groups = Vec::with_capacity(table.groups.len());
+        let mut hierarchy = Hierarchy::new(ids.root, &ids.entities);
         for group in &table.groups {
-            self.job.progress.check()?;
             let (rows, left) = rest.split_at_checked(group.rows as usize).unwrap_or((rest, &[]));
             rest = left;
-            let columns = self.decode_group(name, group, rows.len(), ids.root, &context, post_load)?;
+            let mut columns = self.decode_group(name, group, rows.len(), ids.root, &context, post_load)?;
+            hierarchy
+                .note(rows.len(), &mut columns)
+                .map_err(|error| self.error(name, error))?;
             let entities = rows.to_vec();
             groups.push(RowGroup { entities, columns });
         }
+        hierarchy
+            .finish(&table.roots)
+            .map_err(|error| self.error(name, DecodeError::from(error)))?;
         Ok(groups)
     }
 
@@ -208,6 +214,7 @@ impl Decoder<'_> {
     ) -> Result<Vec<Box<dyn Column>>, Stop> {
         let mut columns = Vec::with_capacity(group.columns.len());
         for column in &group.columns {
+            self.job.progress.check()?;
             if !column.role.intersects(self.services.role) {
                 continue;
             }

@@ -21,7 +21,7 @@ pub(super) fn old_package(name: &str) -> PackageWriter {
     writer
 }
 
-/// A chain of `count` entities, each the child of the one before, each liking the next, with a mesh of the package.
+/// A chain of `count` entities, each liking the next, all below the first, with a mesh of the package.
 pub(crate) fn chain(app: &App, name: &str, count: u32, shared: Option<&str>) -> Vec<u8> {
     chain_writer(app, name, count, shared).finish().unwrap()
 }
@@ -43,68 +43,48 @@ fn chain_writer(app: &App, name: &str, count: u32, shared: Option<&str>) -> Pack
     let mut context = EncodeContext::new(&registry, &rows);
     let mut writer = new_package(app, name);
     let mesh = mesh_object(&mut writer, app, shared);
-    let mut columns = Vec::new();
     let handle = app.world().resource::<Assets<Mesh>>().reserve_handle();
-    let values: [Vec<Box<dyn Reflect>>; 4] = [
-        (0..count)
-            .map(|row| Box::new(Transform::from_xyz(row as f32, 2.0, 3.0)) as Box<dyn Reflect>)
-            .collect(),
-        ids.iter()
-            .map(|_| Box::new(Mesh3d(handle.clone())) as Box<dyn Reflect>)
-            .collect(),
-        (0..ids.len())
-            .map(|row| Box::new(Likes(ids[(row + 1) % ids.len()])) as Box<dyn Reflect>)
-            .collect(),
-        (1..ids.len())
-            .map(|row| Box::new(ChildOf(ids[row - 1])) as Box<dyn Reflect>)
-            .collect(),
-    ];
-    for values in &values {
-        let Some(first) = values.first() else { continue };
-        let codec = codecs.component(first.as_any().type_id(), &registry).unwrap();
-        let class = writer.class(&codec.schema(&registry)).unwrap().index() as u32;
-        let mut encode = |values: &[Box<dyn Reflect>]| {
-            let mut data = Vec::new();
+    let mut group = |rows: core::ops::Range<usize>, kin: Box<dyn Reflect>| {
+        let all = ids.get(rows.clone()).unwrap_or_default().iter();
+        let placed = |row: usize| Box::new(Transform::from_xyz(row as f32, 2.0, 3.0)) as Box<dyn Reflect>;
+        let next = |row: usize| Box::new(Likes(ids[(row + 1) % ids.len()])) as Box<dyn Reflect>;
+        let mut columns: Vec<Vec<Box<dyn Reflect>>> = vec![
+            rows.clone().map(placed).collect(),
+            all.clone()
+                .map(|_| Box::new(Mesh3d(handle.clone())) as Box<dyn Reflect>)
+                .collect(),
+            rows.map(next).collect(),
+        ];
+        if count > 1 {
+            let kin = all.map(|_| kin.reflect_clone().unwrap());
+            columns.push(kin.collect());
+        }
+        let encode = |values: &Vec<Box<dyn Reflect>>| {
+            let codec = codecs.component(values[0].as_any().type_id(), &registry).unwrap();
+            let class = writer.class(&codec.schema(&registry)).unwrap().index() as u32;
             let values: Vec<&dyn Reflect> = values.iter().map(|value| &**value).collect();
+            let mut data = Vec::new();
             codec.encode(&values, &mut context, &mut data).unwrap();
-            data
+            (class, data)
         };
-        let head = if values.len() == ids.len() {
-            encode(&values[..1])
-        } else {
-            Vec::new()
-        };
-        let rest = if values.len() == ids.len() {
-            encode(&values[1..])
-        } else {
-            encode(values)
-        };
-        columns.push((class, head, rest));
-    }
-    drop((registry, codecs));
-    let object_ids = (0..count).map(|row| ObjectId::new(name, &row.to_string())).collect();
-    let mut level = LevelBuilder::new(object_ids, if count == 0 { vec![] } else { vec![0] });
+        columns.iter().map(encode).collect::<Vec<_>>()
+    };
+    let mut groups = Vec::new();
     if count > 0 {
-        let head: Vec<_> = columns
-            .iter()
-            .take(3)
-            .map(|(class, head, _)| (*class, Role::ALL, head.as_slice()))
-            .collect();
-        level.group(1, head.into_iter());
+        let below = Children::from_collection_risky(ids[1..].to_vec());
+        groups.push((1, group(0..1, Box::new(below))));
     }
     if count > 1 {
-        let rest: Vec<_> = columns
-            .iter()
-            .map(|(class, _, rest)| (*class, Role::ALL, rest.as_slice()))
-            .collect();
-        level.group(count - 1, rest.into_iter());
+        groups.push((count - 1, group(1..ids.len(), Box::new(ChildOf(ids[0])))));
     }
-    let class = writer
-        .class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table"))
-        .unwrap();
-    writer
-        .export(new_export(LEVEL_EXPORT, class, level.finish(), vec![mesh]))
-        .unwrap();
+    let object_ids = (0..count).map(|row| ObjectId::new(name, &row.to_string())).collect();
+    let mut level = LevelBuilder::new(object_ids, if count == 0 { vec![] } else { vec![0] });
+    for (rows, columns) in &groups {
+        let columns = columns.iter();
+        level.group(*rows, columns.map(|(class, data)| (*class, Role::ALL, data.as_slice())));
+    }
+    drop((registry, codecs));
+    level.export(&mut writer, vec![mesh], Codec::None).unwrap();
     if shared.is_some() {
         // For copies; classes come before them.
         writer.class(&mesh_schema(app)).unwrap();
@@ -166,26 +146,38 @@ pub(super) fn mesh_object(writer: &mut PackageWriter, app: &App, shared: Option<
     if let Some(package) = shared {
         return writer.import(package, "Mesh", Mesh::type_path(), Role::ALL).unwrap();
     }
-    let registry = app.world().resource::<AppTypeRegistry>().read();
-    let codec = app
-        .world()
-        .resource::<Codecs>()
-        .read()
-        .asset(core::any::TypeId::of::<Mesh>())
-        .unwrap();
-    let class = writer.class(&codec.schema(&registry)).unwrap();
-    let mut world = World::new();
-    world.init_resource::<Assets<Mesh>>();
     let mesh = Mesh::new(PrimitiveTopology::PointList, RenderAssetUsages::default())
         .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, vec![[0.0, 1.0, 2.0]]);
-    let handle = world.resource_mut::<Assets<Mesh>>().add(mesh);
+    asset_object(writer, app, "Mesh", mesh, vec![])
+}
+
+/// Adds an asset as its codec writes it; it refers to `refs`, in the order in which it has them.
+pub(super) fn asset_object<A: Asset>(
+    writer: &mut PackageWriter,
+    app: &App,
+    name: &str,
+    asset: A,
+    refs: Vec<ObjectRef>,
+) -> ObjectRef {
+    let registry = app.world().resource::<AppTypeRegistry>().read();
+    let codecs = app.world().resource::<Codecs>().read();
+    let codec = codecs.asset(core::any::TypeId::of::<A>()).unwrap();
+    let class = writer.class(&codec.schema(&registry)).unwrap();
+    let mut world = World::new();
+    world.init_resource::<Assets<A>>();
+    let handle = world.resource_mut::<Assets<A>>().add(asset);
     let rows = EntityRows::default();
     let mut context = EncodeContext::new(&registry, &rows);
     let encoded = codec
         .encode(&world, handle.id().untyped(), &mut context)
         .unwrap()
         .unwrap();
-    writer.export(new_export("Mesh", class, encoded.data, vec![])).unwrap()
+    assert_eq!(context.into_references().len(), refs.len());
+    let export = NewExport {
+        bulk: encoded.bulk.into_iter().map(NewBulk::Inline).collect(),
+        ..new_export(name, class, encoded.data, refs)
+    };
+    writer.export(export).unwrap()
 }
 
 pub(crate) fn shared_package(app: &App, name: &str) -> Vec<u8> {

@@ -166,3 +166,32 @@ fn bytes_that_nobody_saw_are_wasted() {
     let stats = app.world().resource::<StreamingStats>();
     assert_eq!((stats.bytes_read, stats.bytes_wasted), (2 * size, size));
 }
+
+/// Each package is looked up, not searched for: within seconds, not minutes.
+#[test]
+fn imports_from_many_packages_are_gathered_as_fast_as_from_few() {
+    const PACKAGES: usize = 100_000;
+    let mut writer = super::build::old_package("a.pkg");
+    let name = |number| format!("kit/{number:06}.pkg");
+    for number in 0..PACKAGES {
+        let object = if number < PACKAGES / 2 { "Mesh" } else { "Stone" };
+        writer.import(&name(number), object, "game::Stone", Role::ALL).unwrap();
+    }
+    writer.import(&name(7), "Tree", "game::Tree", Role::ALL).unwrap();
+    let bytes = writer.finish().unwrap();
+    let package = seamless_package::Package::parse(&bytes, &seamless_package::Limits::default()).unwrap();
+    let linker = crate::Linker::open("a.pkg".into(), package, &Codecs::default()).unwrap();
+    let wanted = crate::load::task::Wanted::Assets;
+    let reach = crate::load::closure::Reach::of(linker.package(), &wanted, Role::ALL, &Default::default());
+    let Ok(reach) = reach else {
+        panic!("everything is there")
+    };
+    let start = Instant::now();
+    let needs = reach.needs(&linker);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert_eq!(needs.len(), PACKAGES);
+    assert_eq!(needs[7].path, AssetPath::parse(&name(7)).into_owned());
+    let objects = |at: usize| needs[at].objects.iter().map(|object| &**object).collect::<Vec<&str>>();
+    assert_eq!(objects(7), ["Mesh", "Tree"]);
+    assert_eq!(objects(PACKAGES - 1), ["Stone"]);
+}

@@ -81,12 +81,7 @@ fn level_in(writer: &mut PackageWriter, app: &App, name: &str, count: u32, colum
         .map(|(class, data)| (*class, Role::ALL, data))
         .collect();
     level.group(count, table.into_iter());
-    let class = writer
-        .class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table"))
-        .unwrap();
-    writer
-        .export(new_export(LEVEL_EXPORT, class, level.finish(), vec![mesh]))
-        .unwrap();
+    level.export(writer, vec![mesh], Codec::None).unwrap();
 }
 
 /// Loads a level, and waits until it is there.

@@ -97,12 +97,7 @@ fn level(name: &str, count: u32, columns: &[(Schema, Vec<u8>)]) -> Vec<u8> {
     let ids = (0..count).map(|row| ObjectId::new(name, &row.to_string())).collect();
     let mut level = LevelBuilder::new(ids, (0..count).collect());
     level.group(count, columns.into_iter());
-    let class = writer
-        .class(&schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table"))
-        .unwrap();
-    writer
-        .export(new_export(LEVEL_EXPORT, class, level.finish(), vec![]))
-        .unwrap();
+    level.export(&mut writer, vec![], Codec::None).unwrap();
     writer.finish().unwrap()
 }
 

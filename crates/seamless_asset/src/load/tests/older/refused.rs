@@ -7,7 +7,10 @@ use seamless_package::{VersionId, VersionList};
 use super::*;
 #[cfg(feature = "migrations")]
 use crate::codec::MigrateError;
-use crate::codec::MigrationsError;
+use crate::{
+    codec::MigrationsError,
+    level_data::{LEVEL_CLASS, LEVEL_EXPORT},
+};
 
 mod was {
     use super::*;

@@ -213,10 +213,8 @@ fn users_in_other_packages_hear_of_it() {
 /// A level without entities, and recipes.
 fn meal(app: &App, recipes: &[(&str, &[&str])]) -> Vec<u8> {
     let mut writer = objects::recipe_writer(app, "dinner.pkg", recipes);
-    let table = schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table");
-    let class = writer.class(&table).unwrap();
-    let level = crate::level_data::LevelBuilder::new(vec![], vec![]).finish();
-    writer.export(new_export(LEVEL_EXPORT, class, level, vec![])).unwrap();
+    let level = crate::level_data::LevelBuilder::new(vec![], vec![]);
+    level.export(&mut writer, vec![], Codec::None).unwrap();
     writer.finish().unwrap()
 }
 

@@ -210,11 +210,7 @@ impl Content {
         }
         let used = context.into_references();
         let used = used.iter().map(|handle| refs[&handle.id()]).collect();
-        let table = schema(LEVEL_CLASS, Encoding::Level, LEVEL_VERSION, "level table");
-        let class = writer.class(&table).unwrap();
-        writer
-            .export(new_export(LEVEL_EXPORT, class, level.finish(), used))
-            .unwrap();
+        level.export(&mut writer, used, Codec::None).unwrap();
         writer.finish().unwrap()
     }
 }
