@@ -2,6 +2,7 @@
 
 use crate::cursor::CursorError;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// The part of a package that an error speaks of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,13 +137,14 @@ pub enum PackageError {
     // The version.
     /// The file has another format version.
     #[error(
-        "format version {found} is not {supported}, the one read here; cook it again with this version of the cooker"
+        "format version {found} is none of {} to {}, those read here; cook it again with this version of the cooker, or run \
+         a newer build", supported.start(), supported.end()
     )]
     UnsupportedVersion {
         /// The file's format version.
         found: u32,
-        /// The version that this reader knows.
-        supported: u32,
+        /// The versions that this reader knows.
+        supported: RangeInclusive<u32>,
     },
     /// The file uses features that this reader does not know.
     #[error("format flags {found:#x} are not known here; cook it again with this version of the cooker")]

@@ -1,15 +1,16 @@
 //! Links and decodes one package whose bytes are there. Pure but for handles and entity ids; see [`decode`].
 
 use core::any::TypeId;
-use std::{collections::VecDeque, sync::Arc};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::{
     entity::Entity,
     hierarchy::{ChildOf, Children},
 };
+use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, TypeRegistry};
-use seamless_package::{Export, ObjectRef, Package, RefTarget};
+use seamless_package::{Export, NameIndex, ObjectRef, Package, RefTarget};
 
 use super::{
     PostLoad, Verify,
@@ -157,23 +158,30 @@ impl Decoder<'_> {
     fn link_imports(&mut self) -> Result<(), Stop> {
         self.job.progress.set(LoadState::Linking);
         self.imports = vec![None; self.package.imports().len()];
+        let package = self.package;
+        // Many imports have one type.
+        let mut types: HashMap<NameIndex, Option<(Cow<str>, Option<TypeId>)>> = HashMap::default();
         for index in self.reach.imported() {
-            let Some(import) = self.package.imports().get(index) else {
+            let Some(import) = package.imports().get(index) else {
                 continue;
             };
-            let object = self.package.name_of(import.object).unwrap_or_default();
-            let type_path = self.package.name_of(import.type_path).unwrap_or_default();
-            let Some(type_path) = self.class_linker.names.today(type_path) else {
+            let known = types.entry(import.type_path).or_insert_with(|| {
+                let type_path = package.name_of(import.type_path).unwrap_or_default();
+                let type_path = self.class_linker.names.today(type_path)?;
+                let codec = self.services.codecs.read().asset_by_path(&type_path);
+                Some((type_path, codec.map(|codec| codec.type_id)))
+            });
+            let Some((type_path, type_id)) = known else {
                 continue;
             };
-            let unknown = || self.error(object, DecodeError::UnknownType(type_path.clone().into_owned()));
-            let codec = self.services.codecs.read().asset_by_path(&type_path);
-            let codec = codec.ok_or_else(unknown)?;
-            let acquired = self.services.objects.acquire_slot(import.object_id, codec.type_id);
-            let (handle, slot) = acquired.ok_or_else(unknown)?;
-            if self.job.verify == Verify::Deferred && self.package.forced_for_import(index).is_none() {
+            let acquired = type_id.and_then(|type_id| self.services.objects.acquire_slot(import.object_id, type_id));
+            let Some((handle, slot)) = acquired else {
+                let object = package.name_of(import.object).unwrap_or_default();
+                return Err(self.error(object, DecodeError::UnknownType(type_path.to_string())));
+            };
+            if self.job.verify == Verify::Deferred && package.forced_for_import(index).is_none() {
                 self.unverified
-                    .push(Unverified::new(slot, self.file, self.package, index, &type_path));
+                    .push(Unverified::new(slot, self.file, package, index, type_path));
             }
             if let Some(place) = self.imports.get_mut(index) {
                 *place = Some(handle);
@@ -192,7 +200,7 @@ impl Decoder<'_> {
                 continue;
             }
             let name = self.package.name_of(export.name).unwrap_or_default();
-            let class = match self.class_of(export) {
+            let class = match self.class_of(&export) {
                 Some(Class::Asset(class)) => class,
                 Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
                 _ => continue,
@@ -304,7 +312,7 @@ impl Decoder<'_> {
     }
 
     fn references(&self, index: usize) -> Vec<Option<UntypedHandle>> {
-        let target = |reference: &ObjectRef| match reference.target() {
+        let target = |reference: ObjectRef| match reference.target() {
             RefTarget::None => None,
             RefTarget::Export(index) => self.exports.get(index)?.clone(),
             RefTarget::Import(index) => self.imports.get(index)?.clone(),
@@ -328,15 +336,14 @@ impl Decoder<'_> {
             if export.is_class() || !export.role.intersects(self.services.role) {
                 continue;
             }
-            match self.class_of(export) {
+            match self.class_of(&export) {
                 Some(Class::Level) => found = Some(index),
                 Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class)?),
                 _ => {}
             }
         }
         let index = found.ok_or_else(|| LoadError::package(self.file, LoadErrorKind::NoLevel))?;
-        let export = &self.package.exports()[index];
-        let name = self.package.name_of(export.name).unwrap_or_default();
+        let name = self.package.export_name(index).unwrap_or_default();
         let data = self
             .package
             .export_data(index, self.tail, self.tail_offset())
