@@ -69,7 +69,7 @@ impl Services {
             verify: Verify::Deferred,
             progress: Arc::new(Progress::default()),
         };
-        let linker = Arc::new(linker_of(&self.0, path, header)?);
+        let linker = Arc::new(linker_of(&self.0, path, header.to_vec())?);
         let reach = reach(&self.0, &job, &linker)?;
         let mut package = decode(&self.0, &job, linker, &reach, tail).map_err(|stop| match stop {
             Stop::Failed(error) => error,

@@ -238,6 +238,7 @@ fn import_info(package: &Package, index: usize) -> ImportInfo {
 
 fn export_info(package: &Package, index: usize) -> ExportInfo {
     let export = package.exports().get(index);
+    let export = export.as_ref();
     let class = package
         .class_of(index)
         .map_or("class", |schema| schema.type_path.as_str());

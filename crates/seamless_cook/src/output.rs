@@ -115,7 +115,7 @@ pub(crate) fn refuse_newer(packages: &[PackagePlan], versions: &[VersionList], o
         let path = out.join(&package.file);
         let Ok(bytes) = fs::read(&path) else { continue };
         let why = match Package::parse(&bytes, &Limits::default()) {
-            Err(error @ PackageError::UnsupportedVersion { found, supported }) if found > supported => {
+            Err(ref error @ PackageError::UnsupportedVersion { found, ref supported }) if found > *supported.end() => {
                 error.to_string()
             }
             Ok(old) => match check_all(&old, versions) {

@@ -4,6 +4,7 @@ use crate::codec::Packed;
 use crate::cursor::ByteWriter;
 use crate::id::{ObjectId, ObjectRef, Role};
 use crate::summary::{CHECKSUM_RANGE, FORMAT_VERSION, MAGIC, SUMMARY_SIZE, Summary, checksum};
+use crate::table::{ORDER_ENTRY_SIZE, order_of};
 use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire, Zero};
 use crate::versions::{VersionList, VersionRecord};
 use std::collections::BTreeSet;
@@ -211,6 +212,7 @@ impl Parts {
         size(self.exports.len(), Export::SIZE)
             .saturating_add(size(self.ref_count(), ObjectRef::SIZE))
             .saturating_add(size(self.bulk_count(), Bulk::SIZE))
+            .saturating_add(size(self.exports.len(), ORDER_ENTRY_SIZE))
     }
 
     fn write_imports(&self, names: &[&str]) -> Vec<u8> {
@@ -226,6 +228,7 @@ impl Parts {
             }
             .write(&mut writer);
         }
+        writer.bytes(&order_of(self.imports.iter().map(|import| import.object_id)));
         writer.into_bytes()
     }
 
@@ -314,6 +317,7 @@ impl Parts {
         }
         exports.bytes(refs.as_slice());
         exports.bytes(bulk.as_slice());
+        exports.bytes(&order_of(self.exports.iter().map(|export| export.object_id)));
         exports.into_bytes()
     }
 
@@ -405,7 +409,7 @@ fn write_summary(summary: &Summary) -> Vec<u8> {
     let mut writer = ByteWriter::new();
     summary.write(&mut writer);
     let mut bytes = writer.into_bytes();
-    let sum = checksum(&bytes);
+    let sum = bytes.first_chunk().map(checksum).unwrap_or_default();
     if let Some(field) = bytes.get_mut(CHECKSUM_RANGE) {
         field.copy_from_slice(&sum.to_le_bytes());
     }

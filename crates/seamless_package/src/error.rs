@@ -2,6 +2,7 @@
 
 use crate::cursor::CursorError;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// The part of a package that an error speaks of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,15 +140,17 @@ pub enum PackageError {
     // The version.
     /// The file has another format version: a newer one than this build reads, or one that was never released.
     #[error(
-        "format version {found} is {} than {supported}, the one read here; {}",
-        if found > supported { "newer" } else { "older" },
-        if found > supported { NEWER_BUILD } else { "cook it again with this version of the cooker" }
+        "format version {found} is {} than those read here, {} to {}; {}",
+        if found > supported.end() { "newer" } else { "older" },
+        supported.start(),
+        supported.end(),
+        if found > supported.end() { NEWER_BUILD } else { "cook it again with this version of the cooker" }
     )]
     UnsupportedVersion {
         /// The file's format version.
         found: u32,
-        /// The version that this reader knows.
-        supported: u32,
+        /// The versions that this reader knows.
+        supported: RangeInclusive<u32>,
     },
     /// The file uses features that this reader does not know: its writer was newer.
     #[error("format flags {found:#x} are not known here, the file is newer; {NEWER_BUILD}")]

@@ -15,7 +15,7 @@ pub struct ObjectId(pub u64);
 impl ObjectId {
     /// The id of `object` in `package`.
     pub fn new(package: &str, object: &str) -> Self {
-        PackageSeed::new(package).id(object)
+        PackageSeed::new(package.as_bytes()).id(object.as_bytes())
     }
 }
 
@@ -25,12 +25,13 @@ impl ObjectId {
 pub(crate) struct PackageSeed(u64);
 
 impl PackageSeed {
-    pub(crate) fn new(package: &str) -> Self {
-        Self(xxh3_64(package.as_bytes()))
+    pub(crate) fn new(package: &[u8]) -> Self {
+        Self(xxh3_64(package))
     }
 
-    pub(crate) fn id(self, object: &str) -> ObjectId {
-        ObjectId(xxh3_64_with_seed(object.as_bytes(), self.0))
+    #[inline]
+    pub(crate) fn id(self, object: &[u8]) -> ObjectId {
+        ObjectId(xxh3_64_with_seed(object, self.0))
     }
 }
 
@@ -92,7 +93,16 @@ impl ObjectRef {
         self.0 == 0
     }
 
+    /// Whether this is to an export before `export`, or to one of the first `imports` imports.
+    #[inline]
+    pub(crate) fn is_within(self, export: usize, imports: usize) -> bool {
+        // More of either than this has no reference.
+        let [last, first] = [export, imports].map(|count| i32::try_from(count).unwrap_or(i32::MAX));
+        self.0 != 0 && self.0 <= last && self.0 >= first.wrapping_neg()
+    }
+
     /// What this refers to.
+    #[inline]
     pub fn target(self) -> RefTarget {
         let Some(index) = self.0.unsigned_abs().checked_sub(1) else {
             return RefTarget::None;

@@ -99,6 +99,7 @@ pub mod package_map;
 mod reader;
 mod schema;
 mod summary;
+mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -117,7 +118,8 @@ pub use id::{ObjectId, ObjectRef, RefTarget, Role};
 pub use limits::Limits;
 pub use reader::{BulkLocation, OriginOf, Package};
 pub use schema::Schema;
-pub use summary::{FORMAT_VERSION, MAGIC, SUMMARY_SIZE, Summary};
+pub use summary::{FORMAT_VERSION, MAGIC, OLDEST_FORMAT_VERSION, SUMMARY_SIZE, Summary};
+pub use table::{Table, TableIter};
 pub use tables::{Bulk, Export, Import, NameIndex, Origin};
 pub use versions::{StoredVersions, VersionId, VersionList, VersionListError, VersionMismatch, check_all, pending};
 #[cfg(feature = "write")]

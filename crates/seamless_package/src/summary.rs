@@ -5,18 +5,24 @@ use crate::error::{PackageError, Place};
 use crate::id::ObjectRef;
 use crate::limits::Limits;
 use crate::names::NAME_ENTRY_SIZE;
+use crate::table::ORDER_ENTRY_SIZE;
 use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire, record};
 use crate::versions::VersionRecord;
 use std::ops::Range;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The first bytes of every package. As in PNG: a byte that is no ASCII, the name, both kinds of line end and the
 /// character that ends a text, so that whatever takes the file for text and mends it is noticed.
 pub const MAGIC: [u8; 8] = *b"\x89SPK\r\n\x1a\n";
 
-/// The version of the format that this crate writes, and the only one so far that it reads: version 1 was never released.
-/// Every change of the format raises it, and the versions from 2 on stay readable.
-pub const FORMAT_VERSION: u32 = 2;
+/// The version of the format that this crate writes. Every change of the format raises it.
+pub const FORMAT_VERSION: u32 = 3;
+
+/// The oldest version of the format that this crate reads, and will always read: version 1 was never released.
+pub const OLDEST_FORMAT_VERSION: u32 = 2;
+
+/// The first version that stores the orders of object ids.
+const FIRST_WITH_ORDERS: u32 = 3;
 
 /// Size of the summary in bytes.
 pub const SUMMARY_SIZE: usize = Summary::SIZE;
@@ -63,9 +69,9 @@ record! {
         pub names_checksum: u64,
         /// Offset of the import table.
         pub imports_offset: u64,
-        /// Size in bytes of the import table.
+        /// Size in bytes of the import table, with the order of the ids behind it.
         pub imports_size: u64,
-        /// xxh3-64 of the import table.
+        /// xxh3-64 of the import table, with the order of the ids behind it.
         pub imports_checksum: u64,
         /// Offset of the origin table.
         pub origins_offset: u64,
@@ -75,9 +81,9 @@ record! {
         pub origins_checksum: u64,
         /// Offset of the export table.
         pub exports_offset: u64,
-        /// Size in bytes of the export table, with the references and the bulk table behind it.
+        /// Size in bytes of the export table, with the references, the bulk table and the order of the ids behind it.
         pub exports_size: u64,
-        /// xxh3-64 of the export table, with the references and the bulk table behind it.
+        /// xxh3-64 of the export table, with the references, the bulk table and the order of the ids behind it.
         pub exports_checksum: u64,
         /// Offset of the version table.
         pub versions_offset: u64,
@@ -224,7 +230,7 @@ impl Summary {
                 "the name table is too short for its names",
             ),
             (
-                self.imports_size == sized(self.import_count, Import::SIZE),
+                self.imports_size == self.expected_imports_size(),
                 "the import table is not as long as its count says",
             ),
             (
@@ -244,10 +250,71 @@ impl Summary {
         broken.map(|(_, what)| what)
     }
 
+    /// Whether the file holds the orders of object ids; if not, who opens it makes them.
+    pub(crate) fn has_orders(&self) -> bool {
+        self.format_version >= FIRST_WITH_ORDERS
+    }
+
+    /// Size in bytes of the order of so many ids in the file.
+    fn order_size(&self, count: u32) -> u64 {
+        sized(count, if self.has_orders() { ORDER_ENTRY_SIZE } else { 0 })
+    }
+
+    fn expected_imports_size(&self) -> u64 {
+        sized(self.import_count, Import::SIZE).saturating_add(self.order_size(self.import_count))
+    }
+
     pub(crate) fn expected_exports_size(&self) -> u64 {
         sized(self.export_count, Export::SIZE)
             .saturating_add(sized(self.ref_count, ObjectRef::SIZE))
             .saturating_add(sized(self.bulk_count, Bulk::SIZE))
+            .saturating_add(self.order_size(self.export_count))
+    }
+
+    /// Offset of the references.
+    pub(crate) fn refs_offset(&self) -> u64 {
+        self.exports_offset
+            .saturating_add(sized(self.export_count, Export::SIZE))
+    }
+
+    /// Offset of the bulk table.
+    pub(crate) fn bulk_table_offset(&self) -> u64 {
+        self.refs_offset()
+            .saturating_add(sized(self.ref_count, ObjectRef::SIZE))
+    }
+
+    /// Bytes from the start of the export table to an entry of the bulk table.
+    pub(crate) fn bulk_entry_position(&self, entry: u32) -> usize {
+        let table = self.bulk_table_offset().saturating_sub(self.exports_offset);
+        table.saturating_add(sized(entry, Bulk::SIZE)) as usize
+    }
+
+    /// Offset of the order of the imports' ids: in the file, or behind its header if it has none.
+    pub(crate) fn import_order_offset(&self) -> u64 {
+        match self.has_orders() {
+            true => self
+                .imports_offset
+                .saturating_add(sized(self.import_count, Import::SIZE)),
+            false => self.header_len(),
+        }
+    }
+
+    /// Offset of the order of the exports' ids: in the file, or behind that of the imports if it has none.
+    pub(crate) fn export_order_offset(&self) -> u64 {
+        match self.has_orders() {
+            true => self
+                .bulk_table_offset()
+                .saturating_add(sized(self.bulk_count, Bulk::SIZE)),
+            false => self
+                .header_len()
+                .saturating_add(sized(self.import_count, ORDER_ENTRY_SIZE)),
+        }
+    }
+
+    /// Offset of the names of the version lists' entries.
+    pub(crate) fn version_entries_offset(&self) -> u64 {
+        self.versions_offset
+            .saturating_add(sized(self.version_list_count, VersionRecord::SIZE))
     }
 
     fn expected_versions_size(&self) -> u64 {
@@ -256,22 +323,19 @@ impl Summary {
     }
 
     pub(crate) fn expected_content_hash(&self) -> u64 {
-        let mut hash = Xxh3::new();
-        for checksum in [
+        let checksums = [
             self.names_checksum,
             self.imports_checksum,
             self.origins_checksum,
             self.exports_checksum,
             self.versions_checksum,
-        ] {
-            hash.update(&checksum.to_le_bytes());
-        }
-        hash.digest()
+        ];
+        xxh3_64(checksums.map(u64::to_le_bytes).as_flattened())
     }
 }
 
 /// Length, magic and version; gives the bytes of the summary.
-fn check_start(bytes: &[u8]) -> Result<&[u8], PackageError> {
+fn check_start(bytes: &[u8]) -> Result<&[u8; SUMMARY_SIZE], PackageError> {
     let known = MAGIC.len().min(bytes.len());
     let found = bytes.get(..known).unwrap_or_default();
     if !MAGIC.starts_with(found) {
@@ -281,12 +345,12 @@ fn check_start(bytes: &[u8]) -> Result<&[u8], PackageError> {
     // A file of another version may have a shorter summary, so the version is looked at first.
     if let Some(version) = bytes.get(8..).and_then(|rest| rest.first_chunk()) {
         let found = u32::from_le_bytes(*version);
-        if found != FORMAT_VERSION {
-            let supported = FORMAT_VERSION;
+        let supported = OLDEST_FORMAT_VERSION..=FORMAT_VERSION;
+        if !supported.contains(&found) {
             return Err(PackageError::UnsupportedVersion { found, supported });
         }
     }
-    bytes.get(..SUMMARY_SIZE).ok_or(PackageError::Truncated {
+    bytes.first_chunk().ok_or(PackageError::Truncated {
         place: Place::Summary,
         need: SUMMARY_SIZE as u64,
         have: bytes.len() as u64,
@@ -294,14 +358,12 @@ fn check_start(bytes: &[u8]) -> Result<&[u8], PackageError> {
 }
 
 /// xxh3-64 of the summary with the bytes of its checksum set to zero.
-pub(crate) fn checksum(summary: &[u8]) -> u64 {
-    let before = summary.get(..CHECKSUM_RANGE.start).unwrap_or_default();
-    let after = summary.get(CHECKSUM_RANGE.end..).unwrap_or_default();
-    let mut hash = Xxh3::new();
-    hash.update(before);
-    hash.update(&[0; 8]);
-    hash.update(after);
-    hash.digest()
+pub(crate) fn checksum(summary: &[u8; SUMMARY_SIZE]) -> u64 {
+    let mut summary = *summary;
+    if let Some(field) = summary.get_mut(CHECKSUM_RANGE) {
+        field.fill(0);
+    }
+    xxh3_64(&summary)
 }
 
 /// Size in bytes of `count` entries.

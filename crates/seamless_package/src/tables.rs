@@ -2,17 +2,21 @@
 
 use crate::codec::Codec;
 use crate::cursor::{Cursor, CursorError};
-use crate::error::{PackageError, Place};
 use crate::id::{ObjectId, ObjectRef, Role};
 
 #[cfg(feature = "write")]
 use crate::cursor::ByteWriter;
 
 /// A field of a record: a value with a fixed size in the file.
-pub(crate) trait Wire: Sized {
+pub trait Wire: Sized {
     /// Size in bytes.
     const SIZE: usize;
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// The bytes end too early, or mean nothing.
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError>;
+    /// Writes what [`read`](Self::read) reads.
     #[cfg(feature = "write")]
     fn write(&self, writer: &mut ByteWriter);
 }
@@ -296,22 +300,4 @@ impl Bulk {
         let place = |bulk: &Self| (bulk.offset, bulk.stored_size, bulk.raw_size, bulk.checksum, bulk.codec);
         place(self) == place(other)
     }
-}
-
-/// Reads `count` records. The caller has compared the count with the bytes that are there.
-pub(crate) fn read_records<T: Wire>(
-    cursor: &mut Cursor<'_>,
-    count: u32,
-    place: &Place,
-) -> Result<Vec<T>, PackageError> {
-    // Records are as long in the file as in memory, within a factor of two, and the bytes are there.
-    let mut records = Vec::with_capacity(count as usize);
-    for _ in 0..count {
-        let record = T::read(cursor).map_err(|source| PackageError::Record {
-            place: place.clone(),
-            source,
-        })?;
-        records.push(record);
-    }
-    Ok(records)
 }

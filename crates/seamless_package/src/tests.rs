@@ -18,6 +18,7 @@ mod writing;
 
 use super::*;
 use crate::summary::CHECKSUM_RANGE;
+use crate::table::order_of;
 use crate::tables::Wire;
 use crate::versions::VersionRecord;
 use seal::{reseal_summary, reseal_tables};
@@ -163,7 +164,10 @@ fn force_trees(writer: &mut PackageWriter, class: ClassIndex, rock: ObjectRef, c
     };
     let tree = NewExport {
         refs: vec![rock, ObjectRef::export(TREE_CLASS).unwrap()],
-        bulk: vec![NewBulk::External(trees.bulk(1)[0].clone()), b"bark".to_vec().into()],
+        bulk: vec![
+            NewBulk::External(trees.bulk(1).get(0).unwrap()),
+            b"bark".to_vec().into(),
+        ],
         ..plain("Tree", class, b"oak")
     };
     let tree = writer.forced(from(1), tree).unwrap();
@@ -282,12 +286,12 @@ fn the_golden_package_reads_back() {
     assert_eq!(package.schema(A), None);
     assert_eq!(package.schemas().len(), 3);
     assert!(package.class_of(TREE).unwrap().immutable && !package.class_of(A).unwrap().immutable);
-    assert_eq!(package.exports()[A].codec, Codec::Lz4);
-    assert_eq!(package.exports()[B].codec, Codec::None);
-    assert_eq!(package.exports()[D].codec, Codec::Zstd);
-    assert_eq!(package.bulk(D)[0].codec, Codec::Zstd);
-    assert_eq!(package.exports()[C].outer, ObjectRef::export(B).unwrap());
-    assert_eq!(package.exports()[B].role, Role::SERVER | Role::EDITOR);
+    assert_eq!(package.exports().get(A).unwrap().codec, Codec::Lz4);
+    assert_eq!(package.exports().get(B).unwrap().codec, Codec::None);
+    assert_eq!(package.exports().get(D).unwrap().codec, Codec::Zstd);
+    assert_eq!(package.bulk(D).get(0).unwrap().codec, Codec::Zstd);
+    assert_eq!(package.exports().get(C).unwrap().outer, ObjectRef::export(B).unwrap());
+    assert_eq!(package.exports().get(B).unwrap().role, Role::SERVER | Role::EDITOR);
     assert_eq!(*package.export_data(A, &bytes, 0).unwrap(), [5; 200]);
     assert_eq!(*package.export_data(B, &bytes, 0).unwrap(), *b"hello");
     assert_eq!(*package.export_data(C, &bytes, 0).unwrap(), *b"");
@@ -299,7 +303,7 @@ fn the_golden_package_reads_back() {
     assert_eq!(*package.export_data(TREE, &bytes, 0).unwrap(), *b"oak");
     assert_eq!(*package.bulk_data(TREE, 1, &bytes, 0).unwrap(), *b"bark");
     let tree = ObjectRef::import(0).unwrap();
-    assert_eq!(package.refs(B), [ObjectRef::export(A).unwrap(), tree]);
+    assert_eq!(package.refs(B).to_vec(), [ObjectRef::export(A).unwrap(), tree]);
     assert_eq!(package.import_name(1), Some("Rock"));
     assert_eq!(package.import_package(1), Some("shared/rocks.pkg"));
     assert_eq!(package.import_type(1), Some("game::Rock"));
@@ -359,6 +363,37 @@ fn the_caller_may_ask_for_what_is_not_there() {
     assert_eq!(package.forced_for_import(2), None);
     assert_eq!(package.name_of(NameIndex(1000)), None);
     assert!(package.refs(9).is_empty() && package.bulk(9).is_empty());
+}
+
+#[test]
+fn a_table_is_read_from_both_ends() {
+    let package = verify(&golden()).unwrap();
+    let exports = package.exports();
+    assert_eq!((exports.len(), exports.iter().len(), exports.is_empty()), (9, 9, false));
+    let all = exports.to_vec();
+    let mut backwards: Vec<_> = exports.iter().rev().collect();
+    backwards.reverse();
+    assert_eq!(backwards, all);
+    assert_eq!(exports.get(LEAF).as_ref(), all.last());
+    assert_eq!(exports.get(LEAF + 1), None);
+    assert_eq!(exports.into_iter().count(), 9);
+    assert_eq!(exports, package.exports());
+    assert_ne!(package.refs(B), package.refs(TREE));
+    assert_eq!(
+        format!("{:?}", package.refs(B)),
+        format!("{:?}", package.refs(B).to_vec())
+    );
+    assert!(package.refs(POINT).is_empty());
+}
+
+#[test]
+fn bytes_that_are_given_away_are_not_copied() {
+    let bytes = golden();
+    let header = bytes[..summary_of(&bytes).header_len() as usize].to_vec();
+    let copied = allocation_counter::measure(|| drop(Package::parse(&header, &Limits::default()).unwrap()));
+    let kept = allocation_counter::measure(|| drop(Package::parse(header.clone(), &Limits::default()).unwrap()));
+    assert_eq!(copied.bytes_max, kept.bytes_max, "one clone on either side");
+    assert_eq!(Package::parse(bytes.clone(), &Limits::default()), verify(&bytes));
 }
 
 #[test]

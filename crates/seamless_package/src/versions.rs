@@ -7,6 +7,7 @@
 use crate::error::{PackageError, Place};
 use crate::names::Names;
 use crate::reader::Package;
+use crate::table::Table;
 use crate::tables::{NameIndex, record};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -198,19 +199,19 @@ record! {
 }
 
 /// The version table of a package.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Versions {
-    pub lists: Vec<VersionRecord>,
+#[derive(Clone, Copy)]
+pub(crate) struct Versions<'a> {
+    pub lists: Table<'a, VersionRecord>,
     /// Names of the entries of all lists.
-    pub entries: Vec<NameIndex>,
+    pub entries: Table<'a, NameIndex>,
 }
 
-impl Versions {
+impl<'a> Versions<'a> {
     /// Checks every rule of the table.
-    pub(crate) fn check(&self, names: &Names) -> Result<(), PackageError> {
+    pub(crate) fn check(&self, names: Names<'_, str>) -> Result<(), PackageError> {
         let mut next_entry = 0;
         let mut previous = None;
-        for (index, list) in self.lists.iter().enumerate() {
+        self.lists.try_for_each(&Place::Versions, 0, |index, list| {
             let malformed = |what| PackageError::malformed(Place::VersionList { index }, what);
             if previous >= Some(list.id) {
                 return Err(malformed("the lists are not in ascending order of their ids"));
@@ -218,23 +219,24 @@ impl Versions {
             if list.first_entry != next_entry {
                 return Err(malformed("the entries do not follow those of the list before"));
             }
-            self.check_list(list, names).map_err(malformed)?;
+            self.check_list(&list, names).map_err(malformed)?;
             next_entry = list.first_entry.saturating_add(list.entry_count);
             previous = Some(list.id);
-        }
+            Ok(())
+        })?;
         if next_entry as usize == self.entries.len() {
             return Ok(());
         }
         Err(PackageError::malformed(Place::Versions, "entries are left over"))
     }
 
-    fn check_list(&self, list: &VersionRecord, names: &Names) -> Result<(), &'static str> {
+    fn check_list(&self, list: &VersionRecord, names: Names<'_, str>) -> Result<(), &'static str> {
         let missing = "a name is not in the name table";
         names.get(list.label).ok_or(missing)?;
         let entries = self.entries_of(list).ok_or("the entries end outside of their list")?;
         let mut hash = Xxh3::new();
         for entry in entries {
-            hash.update(names.get(*entry).ok_or(missing)?.as_bytes());
+            hash.update(names.get(entry).ok_or(missing)?.as_bytes());
             hash.update(&[0]);
         }
         if hash.digest() != list.hash {
@@ -249,26 +251,26 @@ impl Versions {
         Ok(())
     }
 
-    fn entries_of(&self, list: &VersionRecord) -> Option<&[NameIndex]> {
-        let first = list.first_entry as usize;
-        self.entries.get(first..first.checked_add(list.entry_count as usize)?)
+    fn entries_of(&self, list: &VersionRecord) -> Option<Table<'a, NameIndex>> {
+        self.entries.part(list.first_entry, list.entry_count)
     }
 }
 
 /// One version list of a package: the entries that the package was saved with.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct StoredVersions<'a> {
-    names: &'a Names,
-    record: &'a VersionRecord,
-    entries: &'a [NameIndex],
+    names: Names<'a, [u8]>,
+    record: VersionRecord,
+    entries: Table<'a, NameIndex>,
 }
 
 impl<'a> StoredVersions<'a> {
-    pub(crate) fn new(versions: &'a Versions, names: &'a Names, record: &'a VersionRecord) -> Self {
+    pub(crate) fn new(versions: &Versions<'a>, names: Names<'a, [u8]>, record: VersionRecord) -> Self {
+        let none = Table::new(&[]);
         Self {
             names,
+            entries: versions.entries_of(&record).unwrap_or(none),
             record,
-            entries: versions.entries_of(record).unwrap_or_default(),
         }
     }
 
@@ -285,7 +287,7 @@ impl<'a> StoredVersions<'a> {
     /// The entries' names, oldest first.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = &'a str> + use<'a> {
         let names = self.names;
-        self.entries.iter().map(move |entry| names.known(*entry))
+        self.entries.iter().map(move |entry| names.known(entry))
     }
 
     /// How many entries there are: the version number.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_platform::collections::{HashMap, HashSet};
-use seamless_package::{ObjectId, Package, RefTarget, Role};
+use seamless_package::{NameIndex, ObjectId, Package, RefTarget, Role};
 
 use super::{task::Wanted, type_names::TypeNames};
 use crate::{
@@ -140,12 +140,13 @@ impl Reach {
     pub fn needs(&self, linker: &Linker) -> Vec<Need> {
         let package = linker.package();
         let mut needs: Vec<Need> = Vec::new();
-        let mut known: HashMap<&str, usize> = HashMap::default();
-        for index in self.foreign(package) {
-            let (Some(from), Some(object)) = (package.import_package(index), package.import_name(index)) else {
+        let mut known: HashMap<NameIndex, usize> = HashMap::default();
+        for import in self.foreign(package).filter_map(|index| package.imports().get(index)) {
+            let names = [import.package, import.object].map(|name| package.name_of(name));
+            let [Some(from), Some(object)] = names else {
                 continue;
             };
-            let at = *known.entry(from).or_insert_with(|| {
+            let at = *known.entry(import.package).or_insert_with(|| {
                 needs.push(Need {
                     path: linker.sibling(from),
                     objects: Vec::new(),

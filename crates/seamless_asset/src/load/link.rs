@@ -4,12 +4,14 @@ mod level;
 mod merge;
 mod over;
 
+use core::any::TypeId;
 use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::entity::Entity;
+use bevy_platform::collections::HashMap;
 use bevy_reflect::TypeRegistry;
-use seamless_package::{Export, ObjectId, ObjectRef, Package, RefTarget};
+use seamless_package::{Export, NameIndex, ObjectId, ObjectRef, Package, RefTarget};
 
 use super::{
     PostLoad, Verify,
@@ -233,23 +235,30 @@ impl Decoder<'_> {
     pub fn link_imports(&mut self) -> Result<(), Stop> {
         self.job.progress.set(LoadState::Linking);
         self.imports = vec![None; self.package.imports().len()];
+        let package = self.package;
+        // Many imports have one type.
+        let mut types: HashMap<NameIndex, Option<(Cow<str>, Option<TypeId>)>> = HashMap::default();
         for index in self.reach.imported() {
-            let Some(import) = self.package.imports().get(index) else {
+            let Some(import) = package.imports().get(index) else {
                 continue;
             };
-            let object = self.package.name_of(import.object).unwrap_or_default();
-            let type_path = self.package.name_of(import.type_path).unwrap_or_default();
-            let Some(type_path) = self.class_linker.names.today(type_path) else {
+            let known = types.entry(import.type_path).or_insert_with(|| {
+                let type_path = package.name_of(import.type_path).unwrap_or_default();
+                let type_path = self.class_linker.names.today(type_path)?;
+                let codec = self.services.codecs.read().asset_by_path(&type_path);
+                Some((type_path, codec.map(|codec| codec.type_id)))
+            });
+            let Some((type_path, type_id)) = known else {
                 continue;
             };
-            let unknown = || self.error(object, DecodeError::UnknownType(type_path.clone().into_owned()));
-            let codec = self.services.codecs.read().asset_by_path(&type_path);
-            let codec = codec.ok_or_else(unknown)?;
-            let acquired = self.services.objects.acquire_slot(import.object_id, codec.type_id);
-            let (handle, slot) = acquired.ok_or_else(unknown)?;
-            if self.job.verify == Verify::Deferred && self.package.forced_for_import(index).is_none() {
+            let acquired = type_id.and_then(|type_id| self.services.objects.acquire_slot(import.object_id, type_id));
+            let Some((handle, slot)) = acquired else {
+                let object = package.name_of(import.object).unwrap_or_default();
+                return Err(self.error(object, DecodeError::UnknownType(type_path.to_string())));
+            };
+            if self.job.verify == Verify::Deferred && package.forced_for_import(index).is_none() {
                 self.unverified
-                    .push(Unverified::new(slot, &self.file, self.package, index, &type_path));
+                    .push(Unverified::new(slot, &self.file, package, index, type_path));
             }
             if let Some(place) = self.imports.get_mut(index) {
                 *place = Some(handle);
@@ -283,7 +292,7 @@ impl Decoder<'_> {
             return Ok(None);
         }
         let name = package.name_of(export.name).unwrap_or_default();
-        let (type_id, type_path) = match self.class_of(export) {
+        let (type_id, type_path) = match self.class_of(&export) {
             Some(Class::Asset(class)) => (class.codec.type_id, class.codec.type_path),
             Some(Class::Unknown(error)) => return Err(self.error(name, error.clone())),
             _ => return Ok(None),
@@ -333,7 +342,7 @@ impl Decoder<'_> {
 
     /// The class of an asset.
     fn asset_class(&self, index: usize) -> Option<&AssetClass> {
-        match self.class_of(self.package.exports().get(index)?)? {
+        match self.class_of(&self.package.exports().get(index)?)? {
             Class::Asset(class) => Some(class),
             _ => None,
         }
@@ -387,7 +396,7 @@ impl Decoder<'_> {
         Ok(LoadedAsset {
             slot: claim.slot,
             replaces: claim.replaces,
-            fingerprint: self.fingerprint(index, export),
+            fingerprint: self.fingerprint(index, &export),
             object: export.object_id,
             asset: handle.id(),
             name: name.to_owned(),
@@ -397,7 +406,7 @@ impl Decoder<'_> {
     }
 
     fn references(&self, index: usize) -> Vec<Option<UntypedHandle>> {
-        let target = |reference: &ObjectRef| match reference.target() {
+        let target = |reference: ObjectRef| match reference.target() {
             RefTarget::None => None,
             RefTarget::Export(index) => self.exports.get(index)?.clone(),
             RefTarget::Import(index) => self.imports.get(index)?.clone(),

@@ -137,13 +137,13 @@ impl<'s> Begun<'s> {
         let (path, services) = (self.path, self.services);
         let position = self.summary.header_len();
         let rest = position.saturating_sub(SUMMARY_SIZE as u64);
-        let rest = read_at_most(&mut *self.reader, rest, read).await;
+        let header = std::mem::take(&mut self.header);
+        let header = read_more(&mut *self.reader, header, rest, read).await;
         let linker = match self.known() {
             Some(known) => known,
             None => {
-                let mut header = self.header;
-                header.extend_from_slice(&rest.map_err(|error| io_error(path, &error))?);
-                services.linkers.add(linker_of(services, path, &header)?)
+                let header = header.map_err(|error| io_error(path, &error))?;
+                services.linkers.add(linker_of(services, path, header)?)
             }
         };
         Ok(Opened {
@@ -200,7 +200,7 @@ impl Opened<'_> {
 pub(super) fn linker_of(
     services: &LoadServices,
     path: &AssetPath<'static>,
-    header: &[u8],
+    header: Vec<u8>,
 ) -> Result<Linker, LoadError> {
     let package = Package::parse(header, &services.limits);
     let package = package.map_err(|error| LoadError::package(path.to_string(), error))?;
@@ -236,16 +236,29 @@ pub(super) async fn fill(reader: &mut dyn Reader, buffer: &mut [u8], read: &mut 
     Ok(filled)
 }
 
-/// Reads up to `length` bytes. Memory grows with what really arrives, not with what a header promises.
+/// Reads up to `length` bytes.
 async fn read_at_most(reader: &mut dyn Reader, length: u64, read: &mut Read) -> std::io::Result<Vec<u8>> {
+    read_more(reader, Vec::new(), length, read).await
+}
+
+/// Reads up to `length` bytes behind those that are there. Memory grows with what really arrives, not with what a header
+/// promises.
+async fn read_more(
+    reader: &mut dyn Reader,
+    mut bytes: Vec<u8>,
+    length: u64,
+    read: &mut Read,
+) -> std::io::Result<Vec<u8>> {
     const CHUNK: u64 = 4 << 20;
-    let mut bytes = Vec::new();
-    while (bytes.len() as u64) < length {
+    let mut left = length;
+    while left > 0 {
         let start = bytes.len();
-        let step = CHUNK.min(length - start as u64) as usize;
+        let step = CHUNK.min(left) as usize;
+        bytes.reserve_exact(step);
         bytes.resize(start + step, 0);
         let got = fill(reader, bytes.get_mut(start..).unwrap_or_default(), read).await?;
         bytes.truncate(start + got);
+        left -= got as u64;
         if got < step {
             break;
         }

@@ -1,6 +1,6 @@
 //! Whether what a package imports is there. See [`verify`].
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use bevy_platform::collections::HashMap;
 use seamless_package::{ObjectId, Package};
@@ -96,12 +96,14 @@ pub(super) async fn verify(
     let file = linker.path().to_string();
     let names = TypeNames::of(linker, &services.codecs);
     let mut opened: HashMap<&str, (Arc<Linker>, TypeNames)> = HashMap::default();
+    let mut types: HashMap<&str, Option<Cow<str>>> = HashMap::default();
     for index in reach.foreign(package) {
         let (Some(from), Some(object)) = (package.import_package(index), package.import_name(index)) else {
             continue;
         };
         // Types are compared by their names of today: both packages may be old, and not equally.
-        let Some(wanted) = names.today(package.import_type(index).unwrap_or_default()) else {
+        let wanted = package.import_type(index).unwrap_or_default();
+        let Some(wanted) = types.entry(wanted).or_insert_with(|| names.today(wanted)) else {
             continue;
         };
         let (source, source_names) = match opened.get(from) {
@@ -114,11 +116,11 @@ pub(super) async fn verify(
         };
         let id = package.imports().get(index).map(|import| import.object_id);
         let kind = match id.and_then(|id| source.type_of(id)) {
-            Some(found) if source_names.today(found).is_none_or(|found| found == wanted) => continue,
+            Some(found) if source_names.today(found).is_none_or(|found| found == *wanted) => continue,
             Some(found) => LoadErrorKind::ImportType {
                 package: from.to_owned(),
                 object: object.to_owned(),
-                wanted: wanted.into_owned(),
+                wanted: wanted.to_string(),
                 found: found.to_owned(),
             },
             None => LoadErrorKind::MissingImport {

@@ -82,9 +82,9 @@ impl StartupTable {
 
     /// Owner, path and export of every registration.
     pub(super) fn exports<'a>(&'a self, package: &'a Package) -> impl Iterator<Item = (&'a str, &'a str, usize)> {
-        let refs = startup_export(package).map_or(&[][..], |index| package.refs(index));
-        self.entries.iter().filter_map(|entry| {
-            let export = match refs.get(entry.reference as usize)?.target() {
+        let refs = startup_export(package).map(|index| package.refs(index));
+        self.entries.iter().filter_map(move |entry| {
+            let export = match refs?.get(entry.reference as usize)?.target() {
                 RefTarget::Export(export) => export,
                 RefTarget::Import(import) => package.forced_for_import(import)?,
                 RefTarget::None => return None,

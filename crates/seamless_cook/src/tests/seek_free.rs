@@ -32,7 +32,7 @@ fn a_seek_free_level_has_copies_of_what_it_shares() {
     let (shared, level) = (package(&fixture, "shared_0.pkg"), package(&fixture, "b.pkg"));
     assert!(level.is_seek_free() && !package(&fixture, "a.pkg").is_seek_free());
     let original = shared.find_name("scenes/red.ppm").unwrap();
-    let id = shared.exports()[original].object_id;
+    let id = shared.exports().get(original).unwrap().object_id;
     let copy = level.find(id).expect("the copy has the original's identity");
     let origin = level.origin_of(copy).unwrap();
     assert_eq!((origin.package, origin.index as usize), ("shared_0.pkg", original));

@@ -49,7 +49,7 @@ impl Copies {
             let payloads = core::mem::take(&mut object.bulk);
             let bulk = match object.bulk_use {
                 BulkUse::Load => payloads.into_iter().map(NewBulk::Inline).collect(),
-                BulkUse::OnDemand => package.bulk(index).iter().cloned().map(NewBulk::External).collect(),
+                BulkUse::OnDemand => package.bulk(index).iter().map(NewBulk::External).collect(),
             };
             let shared = Shared {
                 object,

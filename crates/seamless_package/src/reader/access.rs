@@ -2,11 +2,12 @@
 
 use super::Package;
 use crate::id::{ObjectId, ObjectRef, RefTarget};
+use crate::names::Names;
 use crate::schema::Schema;
-use crate::summary::Summary;
-use crate::tables::{Bulk, Export, Import, NameIndex, Origin};
-use crate::versions::{StoredVersions, VersionId};
-use std::ops::Range;
+use crate::summary::{Summary, sized};
+use crate::table::{ORDER_ENTRY_SIZE, Order, Table};
+use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire};
+use crate::versions::{StoredVersions, VersionId, Versions};
 
 /// Where a forced export was copied from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct OriginOf<'a> {
 impl Package {
     /// Path of the package, as it was cooked.
     pub fn name(&self) -> &str {
-        self.names.known(self.summary.package_name)
+        self.names().known(self.summary.package_name)
     }
 
     /// The summary.
@@ -31,47 +32,47 @@ impl Package {
     }
 
     /// The import table.
-    pub fn imports(&self) -> &[Import] {
-        &self.imports
+    pub fn imports(&self) -> Table<'_, Import> {
+        self.table(self.summary.imports_offset, self.summary.import_count)
     }
 
     /// The origin table: the packages whose objects are copied into this one.
-    pub fn origins(&self) -> &[Origin] {
-        &self.origins
+    pub fn origins(&self) -> Table<'_, Origin> {
+        self.table(self.summary.origins_offset, self.summary.origin_count)
     }
 
     /// The export table: first the package's own objects, then the forced exports. Whatever an export needs of this package
     /// stands before it; what an own object needs of a forced export, it refers to by an import.
-    pub fn exports(&self) -> &[Export] {
-        &self.exports
+    pub fn exports(&self) -> Table<'_, Export> {
+        self.table(self.summary.exports_offset, self.summary.export_count)
     }
 
     /// The name with this index; none if the name table has no such entry.
     pub fn name_of(&self, index: NameIndex) -> Option<&str> {
-        self.names.get(index)
+        self.names().get(index)
     }
 
     /// Name of the object that is import `index`; none if there is no such import.
     pub fn import_name(&self, index: usize) -> Option<&str> {
-        Some(self.names.known(self.imports.get(index)?.object))
+        Some(self.names().known(self.imports().get(index)?.object))
     }
 
     /// Path of the package that import `index` is from; none if there is no such import.
     pub fn import_package(&self, index: usize) -> Option<&str> {
-        Some(self.names.known(self.imports.get(index)?.package))
+        Some(self.names().known(self.imports().get(index)?.package))
     }
 
     /// Path of the type that import `index` must have; none if there is no such import.
     pub fn import_type(&self, index: usize) -> Option<&str> {
-        Some(self.names.known(self.imports.get(index)?.type_path))
+        Some(self.names().known(self.imports().get(index)?.type_path))
     }
 
     /// Where export `index` was copied from; none if it is the package's own, or not there.
     pub fn origin_of(&self, index: usize) -> Option<OriginOf<'_>> {
-        let export = self.exports.get(index)?;
+        let export = self.exports().get(index)?;
         let origin = self.origin(export.origin)?;
         Some(OriginOf {
-            package: self.names.known(origin.package),
+            package: self.names().known(origin.package),
             content_hash: origin.content_hash,
             index: export.origin_index,
         })
@@ -80,41 +81,44 @@ impl Package {
     /// The forced export that is the same object as import `index`; none if this file holds no copy of it.
     pub fn forced_for_import(&self, index: usize) -> Option<usize> {
         // An export with the id of an import is the same object; that was checked on opening.
-        self.find(self.imports.get(index)?.object_id)
+        self.find(self.imports().get(index)?.object_id)
     }
 
     /// Whether a forced export of this file satisfies every import, so that loading opens no other package. Bulk payloads
     /// may still lie in other files: they are read on demand.
     pub fn is_seek_free(&self) -> bool {
-        (0..self.imports.len()).all(|index| self.forced_for_import(index).is_some())
+        (0..self.imports().len()).all(|index| self.forced_for_import(index).is_some())
     }
 
     /// The version lists that the package was saved with, ascending by id.
     pub fn version_lists(&self) -> impl ExactSizeIterator<Item = StoredVersions<'_>> {
-        let lists = self.versions.lists.iter();
-        lists.map(|list| StoredVersions::new(&self.versions, &self.names, list))
+        let (versions, names) = (self.version_table(), self.names());
+        versions
+            .lists
+            .iter()
+            .map(move |list| StoredVersions::new(&versions, names, list))
     }
 
     /// The version list with this id; none if the package was saved without.
     pub fn versions(&self, id: VersionId) -> Option<StoredVersions<'_>> {
-        let lists = &self.versions.lists;
-        let found = lists.binary_search_by_key(&id.0, |list| list.id).ok()?;
-        Some(StoredVersions::new(&self.versions, &self.names, lists.get(found)?))
+        let versions = self.version_table();
+        let list = versions.lists.iter().find(|list| list.id == id.0)?;
+        Some(StoredVersions::new(&versions, self.names(), list))
     }
 
     /// Name of the object that is export `index`; none if there is no such export.
     pub fn export_name(&self, index: usize) -> Option<&str> {
-        Some(self.names.known(self.exports.get(index)?.name))
+        Some(self.names().known(self.exports().get(index)?.name))
     }
 
     /// Index of the export with this id, forced or not, in logarithmic time.
     pub fn find(&self, id: ObjectId) -> Option<usize> {
-        find_id(&self.export_ids, id)
+        self.export_order().find(id)
     }
 
     /// Index of the import with this id, in logarithmic time.
     pub fn find_import(&self, id: ObjectId) -> Option<usize> {
-        find_id(&self.import_ids, id)
+        self.import_order().find(id)
     }
 
     /// Index of the package's own export with this name, in logarithmic time.
@@ -126,7 +130,7 @@ impl Package {
 
     /// Schema of the type of export `index`; none if that is a class itself, or not there.
     pub fn class_of(&self, index: usize) -> Option<&Schema> {
-        match self.exports.get(index)?.class.target() {
+        match self.exports().get(index)?.class.target() {
             RefTarget::Export(class) => self.schema(class),
             RefTarget::None | RefTarget::Import(_) => None,
         }
@@ -144,36 +148,69 @@ impl Package {
     }
 
     /// What export `index` refers to, in the order in which it was written; empty if there is no such export.
-    pub fn refs(&self, index: usize) -> &[ObjectRef] {
-        let range = |export: &Export| range(export.first_ref, export.ref_count);
-        let refs = self.exports.get(index).map(range);
-        refs.and_then(|refs| self.refs.get(refs)).unwrap_or_default()
+    pub fn refs(&self, index: usize) -> Table<'_, ObjectRef> {
+        let refs = || {
+            let export = self.exports().get(index)?;
+            self.ref_table().part(export.first_ref, export.ref_count)
+        };
+        refs().unwrap_or(Table::new(&[]))
     }
 
     /// The bulk payloads of export `index`, in the order in which they were written; empty if there is no such export.
-    pub fn bulk(&self, index: usize) -> &[Bulk] {
-        let range = |export: &Export| range(export.first_bulk, export.bulk_count);
-        let bulk = self.exports.get(index).map(range);
-        bulk.and_then(|bulk| self.bulk.get(bulk)).unwrap_or_default()
+    pub fn bulk(&self, index: usize) -> Table<'_, Bulk> {
+        let bulk = || {
+            let export = self.exports().get(index)?;
+            self.bulk_table().part(export.first_bulk, export.bulk_count)
+        };
+        bulk().unwrap_or(Table::new(&[]))
     }
 
     /// The origin with this number, counted from 1.
-    pub(super) fn origin(&self, number: u32) -> Option<&Origin> {
-        self.origins.get(number.checked_sub(1)? as usize)
+    pub(super) fn origin(&self, number: u32) -> Option<Origin> {
+        self.origins().get(number.checked_sub(1)? as usize)
     }
 
-    /// Name of the package that an export was copied from.
-    pub(super) fn origin_name(&self, export: &Export) -> Option<NameIndex> {
-        Some(self.origin(export.origin)?.package)
+    pub(super) fn names(&self) -> Names<'_, [u8]> {
+        let summary = &self.summary;
+        let section = self.bytes_at(summary.names_offset, summary.names_size);
+        Names::new(section, summary.name_count)
     }
-}
 
-fn find_id(ids: &[(ObjectId, usize)], id: ObjectId) -> Option<usize> {
-    let found = ids.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-    Some(ids.get(found)?.1)
-}
+    /// The references of all exports.
+    pub(super) fn ref_table(&self) -> Table<'_, ObjectRef> {
+        self.table(self.summary.refs_offset(), self.summary.ref_count)
+    }
 
-fn range(first: u32, count: u32) -> Range<usize> {
-    let first = first as usize;
-    first..first.saturating_add(count as usize)
+    /// The bulk payloads of all exports.
+    pub(super) fn bulk_table(&self) -> Table<'_, Bulk> {
+        self.table(self.summary.bulk_table_offset(), self.summary.bulk_count)
+    }
+
+    pub(super) fn version_table(&self) -> Versions<'_> {
+        let summary = &self.summary;
+        Versions {
+            lists: self.table(summary.versions_offset, summary.version_list_count),
+            entries: self.table(summary.version_entries_offset(), summary.version_entry_count),
+        }
+    }
+
+    pub(super) fn import_order(&self) -> Order<'_, Import> {
+        let (offset, count) = (self.summary.import_order_offset(), self.summary.import_count);
+        Order::new(self.imports(), self.bytes_at(offset, sized(count, ORDER_ENTRY_SIZE)))
+    }
+
+    pub(super) fn export_order(&self) -> Order<'_, Export> {
+        let (offset, count) = (self.summary.export_order_offset(), self.summary.export_count);
+        Order::new(self.exports(), self.bytes_at(offset, sized(count, ORDER_ENTRY_SIZE)))
+    }
+
+    fn table<T: Wire>(&self, offset: u64, count: u32) -> Table<'_, T> {
+        Table::new(self.bytes_at(offset, sized(count, T::SIZE)))
+    }
+
+    /// Bytes of the header. The summary was compared with them on opening, so all that it speaks of is there.
+    fn bytes_at(&self, offset: u64, size: u64) -> &[u8] {
+        let range = offset as usize..offset.saturating_add(size) as usize;
+        self.header.get(range).unwrap_or_default()
+    }
 }

@@ -95,7 +95,7 @@ impl<'a> BulkLocation<'a> {
 impl Package {
     /// Where the data of export `index` is in the file; none if there is no such export.
     pub fn export_range(&self, index: usize) -> Option<Range<u64>> {
-        let export = self.exports.get(index)?;
+        let export = self.exports().get(index)?;
         Some(file_range(export.data_offset, export.stored_size))
     }
 
@@ -104,7 +104,7 @@ impl Package {
         let bulk = self.bulk(index).get(payload)?;
         let origin = self.origin(bulk.origin);
         Some(BulkLocation {
-            origin: origin.map(|origin| (self.names.known(origin.package), origin.content_hash)),
+            origin: origin.map(|origin| (self.names().known(origin.package), origin.content_hash)),
             range: file_range(bulk.offset, bulk.stored_size),
             raw_size: bulk.raw_size,
             checksum: bulk.checksum,
@@ -130,8 +130,8 @@ impl Package {
         tail_offset: u64,
     ) -> Result<Cow<'a, [u8]>, PackageError> {
         let place = || self.place(index);
-        let Some(export) = self.exports.get(index) else {
-            let (place, count) = (place(), self.exports.len());
+        let Some(export) = self.exports().get(index) else {
+            let (place, count) = (place(), self.exports().len());
             return Err(PackageError::NoSuchEntry { place, count });
         };
         let stored = slice(tail, tail_offset, export.data_offset, export.stored_size, place)?;
@@ -187,15 +187,18 @@ impl Package {
                 found: other.name().into(),
             });
         }
-        let object = self.exports.get(index).and_then(|export| other.find(export.object_id));
+        let object = self
+            .exports()
+            .get(index)
+            .and_then(|export| other.find(export.object_id));
         let Some(object) = object else {
             return Err(location.stale("where the object is no more"));
         };
         let ours = self.bulk(index).get(payload);
         let theirs = other.bulk(object).get(payload);
-        let same = |theirs: &Bulk| theirs.origin == 0 && ours.is_some_and(|ours| ours.is_at(theirs));
+        let same = |theirs: &Bulk| theirs.origin == 0 && ours.as_ref().is_some_and(|ours| ours.is_at(theirs));
         match theirs {
-            Some(theirs) if same(theirs) => Ok(()),
+            Some(theirs) if same(&theirs) => Ok(()),
             Some(_) => Err(location.stale("where the payload has changed")),
             None => Err(location.stale("where the object has no such payload any more")),
         }

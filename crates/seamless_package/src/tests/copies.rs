@@ -108,7 +108,7 @@ fn write(
         let original = object + 1;
         let payloads = shared[package][object].bulk.iter().enumerate();
         let bulk = payloads.map(|(number, raw)| match copy.outside >> number & 1 {
-            1 => NewBulk::External(opened[package].bulk(original)[number].clone()),
+            1 => NewBulk::External(opened[package].bulk(original).get(number).unwrap()),
             _ => NewBulk::Inline(raw.clone()),
         });
         let forced = |index: usize| ObjectRef::export(index + 2).unwrap();
@@ -180,14 +180,14 @@ proptest! {
             prop_assert_eq!(origin.package, other.name());
             prop_assert_eq!(origin.content_hash, other.summary().content_hash);
             prop_assert_eq!(origin.index as usize, object + 1);
-            prop_assert_eq!(package.exports()[index].object_id, other.exports()[object + 1].object_id);
-            prop_assert_eq!(package.exports()[index].outer, *outer);
-            prop_assert_eq!(package.refs(index), &refs[..]);
+            prop_assert_eq!(package.exports().get(index).unwrap().object_id, other.exports().get(object + 1).unwrap().object_id);
+            prop_assert_eq!(package.exports().get(index).unwrap().outer, *outer);
+            prop_assert_eq!(package.refs(index).to_vec(), refs.clone());
             prop_assert_eq!(&*package.export_data(index, &bytes, 0).unwrap(), &original.data[..]);
             prop_assert_eq!(&payloads(&package, index, &bytes, &files[*home]), &original.bulk);
         }
         for import in 0..package.imports().len() {
-            let id = package.imports()[import].object_id;
+            let id = package.imports().get(import).unwrap().object_id;
             prop_assert_eq!(package.forced_for_import(import), package.find(id));
         }
         prop_assert!(!package.is_seek_free(), "there is no copy of the rock");

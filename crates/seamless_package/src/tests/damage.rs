@@ -67,7 +67,7 @@ fn damaged_data_is_never_handed_out() {
                 Err(error) => refused += u32::from(error.fault() == Fault::File),
             }
             for payload in 0..export.bulk_count as usize {
-                if package.bulk(index)[payload].origin != 0 {
+                if package.bulk(index).get(payload).unwrap().origin != 0 {
                     continue;
                 }
                 let expected = whole.bulk_data(index, payload, &bytes, 0).unwrap();

@@ -143,7 +143,7 @@ fn every_write_error() {
     let class = early.class(&schema("game::Tree")).unwrap();
     let new = || plain("New", class, b"");
     let external = NewExport {
-        bulk: vec![NewBulk::External(trees.bulk(1)[0].clone())],
+        bulk: vec![NewBulk::External(trees.bulk(1).get(0).unwrap())],
         ..new()
     };
     let refs = NewExport {

@@ -22,17 +22,20 @@ fn a_copy_keeps_its_identity() {
     let trees = verify(&trees(COMPRESSED)).unwrap();
     for (copy, original, name) in [(TREE, 1, "Tree"), (LEAF, 2, "Leaf")] {
         let id = ObjectId::new("shared/trees.pkg", name);
-        assert_eq!(package.exports()[copy].object_id, id);
+        assert_eq!(package.exports().get(copy).unwrap().object_id, id);
         assert_eq!(package.find(id), Some(copy));
         let origin = package.origin_of(copy).unwrap();
         assert_eq!((origin.package, origin.index as usize), (trees.name(), original));
         assert_eq!(origin.content_hash, trees.summary().content_hash);
-        assert_eq!(trees.exports()[original].object_id, id);
-        assert!(package.exports()[copy].is_forced());
+        assert_eq!(trees.exports().get(original).unwrap().object_id, id);
+        assert!(package.exports().get(copy).unwrap().is_forced());
     }
     assert_eq!(package.origin_of(A), None);
     assert_eq!(package.origins().len(), 1);
-    assert_eq!(package.exports()[LEAF].outer, ObjectRef::export(TREE).unwrap());
+    assert_eq!(
+        package.exports().get(LEAF).unwrap().outer,
+        ObjectRef::export(TREE).unwrap()
+    );
 }
 
 #[test]
@@ -94,7 +97,10 @@ fn many_origins_are_written_as_fast_as_few() {
     let package = Package::parse(&writer.finish().unwrap(), &no_limits()).unwrap();
     let first = package.origin_of(1).unwrap();
     assert_eq!((first.package, first.index), ("kit/299999.pkg", 299_999));
-    assert_eq!(package.name_of(package.origins()[7].package), Some("kit/000007.pkg"));
+    assert_eq!(
+        package.name_of(package.origins().get(7).unwrap().package),
+        Some("kit/000007.pkg")
+    );
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
@@ -192,7 +198,7 @@ fn a_copy_may_be_imported_after_it_was_added() {
 fn external_payloads_are_for_copies_of_what_has_them() {
     let trees = verify(&trees(COMPRESSED)).unwrap();
     let golden = verify(&golden()).unwrap();
-    let payload = &trees.bulk(1)[0];
+    let payload = trees.bulk(1).get(0).unwrap();
     let (mut writer, class, _) = writer();
     let with = |bulk: Bulk| NewExport {
         bulk: vec![b"first".to_vec().into(), NewBulk::External(bulk)],
@@ -209,7 +215,7 @@ fn external_payloads_are_for_copies_of_what_has_them() {
         ..payload.clone()
     };
     let cases = [
-        (golden.bulk(TREE)[0].clone(), "even there"),
+        (golden.bulk(TREE).get(0).unwrap(), "even there"),
         (impossible, "sizes that cannot be"),
         (beyond, "sizes that cannot be"),
     ];
@@ -328,7 +334,7 @@ fn a_payload_is_where_its_origin_has_it() {
     let origin = verify(&trees(COMPRESSED)).unwrap();
     let at = bulk_at(&bytes, EXTERNAL);
     let sound = verify(&bytes).unwrap();
-    let entry = &sound.bulk(TREE)[0];
+    let entry = sound.bulk(TREE).get(0).unwrap();
     for (field, value) in [
         ("offset", entry.offset + 1),
         ("raw_size", entry.raw_size + 1),
@@ -377,7 +383,7 @@ fn forged_copies_are_refused() {
     // The import of the tree asks for a type that the copy does not have.
     let mut forged = bytes.clone();
     let package = verify(&bytes).unwrap();
-    let rock = u64::from(package.imports()[1].type_path.0);
+    let rock = u64::from(package.imports().get(1).unwrap().type_path.0);
     put(&mut forged, import_at(&bytes, 0), Import::LAYOUT, "type_path", rock);
     reseal_tables(&mut forged, &summary);
     let text = verify(&forged).unwrap_err().to_string();

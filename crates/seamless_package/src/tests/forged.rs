@@ -244,23 +244,83 @@ fn the_package_is_no_origin_of_itself() {
     assert!(text.contains("its own origin"), "{text}");
 }
 
+/// Writes the order of the ids anew, as a writer would that checks nothing.
+fn reorder(bytes: &mut [u8], offset: u64, ids: impl Iterator<Item = ObjectId>) {
+    let order = order_of(ids);
+    let offset = offset as usize;
+    bytes[offset..offset + order.len()].copy_from_slice(&order);
+}
+
 #[test]
 fn every_object_is_there_once() {
     let bytes = golden();
     let summary = summary_of(&bytes);
+    let package = verify(&bytes).unwrap();
     let mut forged = bytes.clone();
     let (first, second) = (import_at(&bytes, 0), import_at(&bytes, 1));
     forged.copy_within(first..first + Import::SIZE, second);
+    let id = package.imports().get(0).unwrap().object_id;
+    reorder(&mut forged, summary.import_order_offset(), [id, id].into_iter());
     reseal_tables(&mut forged, &summary);
     let text = verify(&forged).unwrap_err().to_string();
-    assert!(text.contains("has the same object id"), "{text}");
+    assert!(
+        text.contains("import 1: another entry has the same object id"),
+        "{text}"
+    );
     let mut forged = bytes.clone();
     let (a, b) = (export_at(&bytes, A), export_at(&bytes, B));
     let identity = ObjectId::SIZE + NameIndex::SIZE;
     forged.copy_within(a..a + identity, b);
+    let ids = |index| {
+        package
+            .exports()
+            .get(if index == B { A } else { index })
+            .unwrap()
+            .object_id
+    };
+    reorder(&mut forged, summary.export_order_offset(), (0..9).map(ids));
     reseal_tables(&mut forged, &summary);
     let text = verify(&forged).unwrap_err().to_string();
-    assert!(text.contains("has the same object id"), "{text}");
+    assert!(
+        text.contains("export 3 `A`: another entry has the same object id"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_orders_of_the_ids_are_right() {
+    let bytes = golden();
+    let summary = summary_of(&bytes);
+    let orders = [
+        (summary.import_order_offset(), summary.import_count, "import table"),
+        (summary.export_order_offset(), summary.export_count, "export table"),
+    ];
+    for (offset, count, place) in orders {
+        let (first, second) = (offset as usize, offset as usize + 4);
+        let forge = |patch: &dyn Fn(&mut [u8])| {
+            let mut forged = bytes.clone();
+            patch(&mut forged);
+            reseal_tables(&mut forged, &summary);
+            let text = verify(&forged).unwrap_err().to_string();
+            assert!(text.starts_with(place), "{text}");
+            text
+        };
+        let swapped = forge(&|forged| {
+            forged.copy_within(first..second, second);
+            forged[first..second].copy_from_slice(&bytes[second..second + 4]);
+        });
+        assert!(swapped.contains("does not ascend"), "{swapped}");
+        for beyond in [count, u32::MAX] {
+            let text = forge(&|forged| forged[first..second].copy_from_slice(&beyond.to_le_bytes()));
+            assert!(text.contains("an entry that is not there"), "{text}");
+        }
+        // One entry twice, and so another one missing.
+        let mut forged = bytes.clone();
+        forged.copy_within(first..second, second);
+        reseal_tables(&mut forged, &summary);
+        let text = verify(&forged).unwrap_err().to_string();
+        assert!(text.contains("has the same object id"), "{text}");
+    }
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn the_constants_are_as_documented() {
     let summary = chapter(&document, "Summary");
     assert!(summary.contains(&format!("`{}`", magic.join(" "))));
     assert!(document.contains(&format!("Format version {FORMAT_VERSION}.")));
+    assert!(document.contains(&format!("from version {OLDEST_FORMAT_VERSION} on")));
     let roles: Vec<(u8, String)> = rows(chapter(&document, "Role"))
         .iter()
         .map(|row| (row[0].parse().unwrap(), row[1].clone()))
@@ -138,6 +139,21 @@ fn a_reader_made_from_the_document_finds_an_object() {
     let id = xxh3_64_with_seed("B/ü".as_bytes(), xxh3_64(b"levels/golden.pkg"));
     assert_eq!(of_entry("object_id"), id);
     assert_eq!(of_entry("class") as u32, OTHER as u32 + 1);
+    // Its place in the order of the ids: as many exports come before it as have lower ids.
+    let count = of_summary("export_count") as usize;
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let end = (of_summary("exports_offset") + of_summary("exports_size")) as usize;
+    let order: Vec<usize> = (0..count).map(|at| number(end - 4 * count + 4 * at)).collect();
+    let entry_id = |index: usize| {
+        documented(
+            &bytes,
+            entry,
+            of_summary("exports_offset") as usize + index * 80,
+            "object_id",
+        )
+    };
+    let lower = (0..count).filter(|index| entry_id(*index) < id).count();
+    assert_eq!(order[lower], B);
     // The name: the text between the ends of the entry before and of this one.
     let names = of_summary("names_offset") as usize;
     let end_of = |index: usize| {
@@ -161,7 +177,7 @@ fn a_reader_made_from_the_document_finds_an_object() {
 }
 
 /// The version that the document describes, and the document's hash.
-const DOCUMENTED: (u32, u64) = (2, 9_442_704_544_766_147_262);
+const DOCUMENTED: (u32, u64) = (3, 13_469_259_911_831_452_038);
 
 #[test]
 fn neither_document_nor_version_changes_unnoticed() {

@@ -16,10 +16,10 @@ fn kept(name: &str) -> Vec<u8> {
 fn files() -> [(&'static str, Vec<u8>); 4] {
     let golden = |codecs| golden_writer_with(codecs).finish().unwrap();
     [
-        ("format-2.pkg", golden(PLAIN)),
-        ("format-2-trees.pkg", trees(PLAIN)),
-        ("format-2-compressed.pkg", golden(COMPRESSED)),
-        ("format-2-compressed-trees.pkg", trees(COMPRESSED)),
+        ("format-3.pkg", golden(PLAIN)),
+        ("format-3-trees.pkg", trees(PLAIN)),
+        ("format-3-compressed.pkg", golden(COMPRESSED)),
+        ("format-3-compressed-trees.pkg", trees(COMPRESSED)),
     ]
 }
 
@@ -35,10 +35,10 @@ fn write_golden_files() {
     }
 }
 
-/// What is in the golden package of format version 2, in words that do not come from the writer.
-fn check_format_2(bytes: &[u8], trees: &[u8]) {
+/// What is in the golden package of every format version so far, in words that do not come from the writer.
+fn check_golden(version: u32, bytes: &[u8], trees: &[u8]) {
     let package = verify(bytes).unwrap();
-    assert_eq!(package.summary().format_version, 2);
+    assert_eq!(package.summary().format_version, version);
     assert_eq!(package.name(), "levels/golden.pkg");
     let data = |name: &str| {
         let index = package.find_name(name).unwrap_or_else(|| panic!("there is no {name}"));
@@ -52,9 +52,9 @@ fn check_format_2(bytes: &[u8], trees: &[u8]) {
     assert_eq!(*package.bulk_data(D, 0, bytes, 0).unwrap(), [3; 400]);
     let a = ObjectRef::export(A).unwrap();
     let tree = ObjectRef::import(0).unwrap();
-    assert_eq!(package.refs(B), [a, tree]);
-    assert_eq!(package.exports()[B].outer, a);
-    assert_eq!(package.exports()[B].role, Role::SERVER | Role::EDITOR);
+    assert_eq!(package.refs(B).to_vec(), [a, tree]);
+    assert_eq!(package.exports().get(B).unwrap().outer, a);
+    assert_eq!(package.exports().get(B).unwrap().role, Role::SERVER | Role::EDITOR);
     let class = package.class_of(TREE).unwrap();
     assert_eq!((class.type_path.as_str(), class.immutable), ("game::Tree", true));
     assert_eq!(
@@ -85,13 +85,36 @@ fn check_format_2(bytes: &[u8], trees: &[u8]) {
 }
 
 #[test]
-fn format_2_stays_readable() {
-    check_format_2(&kept("format-2.pkg"), &kept("format-2-trees.pkg"));
-    let compressed = kept("format-2-compressed.pkg");
-    check_format_2(&compressed, &kept("format-2-compressed-trees.pkg"));
-    let package = verify(&compressed).unwrap();
-    assert_eq!(package.exports()[A].codec, Codec::Lz4);
-    assert_eq!(package.exports()[D].codec, Codec::Zstd);
+fn every_format_version_stays_readable() {
+    for version in [2, 3] {
+        let file = |name: &str| kept(&format!("format-{version}{name}.pkg"));
+        check_golden(version, &file(""), &file("-trees"));
+        let compressed = file("-compressed");
+        check_golden(version, &compressed, &file("-compressed-trees"));
+        let package = verify(&compressed).unwrap();
+        assert_eq!(package.exports().get(A).unwrap().codec, Codec::Lz4);
+        assert_eq!(package.exports().get(D).unwrap().codec, Codec::Zstd);
+    }
+}
+
+/// A file of format version 2 has no order of the ids, and is no less strict for it.
+#[test]
+fn an_old_package_finds_its_objects_and_has_each_once() {
+    let bytes = kept("format-2.pkg");
+    let package = verify(&bytes).unwrap();
+    for (index, export) in package.exports().iter().enumerate() {
+        assert_eq!(package.find(export.object_id), Some(index));
+    }
+    for (index, import) in package.imports().iter().enumerate() {
+        assert_eq!(package.find_import(import.object_id), Some(index));
+    }
+    let summary = summary_of(&bytes);
+    let mut forged = bytes.clone();
+    let (a, b) = (export_at(&bytes, A), export_at(&bytes, B));
+    forged.copy_within(a..a + ObjectId::SIZE + NameIndex::SIZE, b);
+    reseal_tables(&mut forged, &summary);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(text.contains("has the same object id"), "{text}");
 }
 
 /// Compressed bytes change with the compressors' versions, the format does not; so only the plain files are compared.

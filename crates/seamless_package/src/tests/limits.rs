@@ -130,7 +130,7 @@ fn a_raw_size_must_be_possible_and_true() {
     let bytes = golden();
     let summary = summary_of(&bytes);
     let at = export_at(&bytes, A);
-    let stored = verify(&bytes).unwrap().exports()[A].stored_size;
+    let stored = verify(&bytes).unwrap().exports().get(A).unwrap().stored_size;
     let forge = |raw: u64| {
         let mut forged = bytes.clone();
         put(&mut forged, at, Export::LAYOUT, "raw_size", raw);

@@ -121,12 +121,12 @@ proptest! {
         prop_assert_eq!(package.exports().len(), objects.len() + classes);
         for (object, expected) in objects.iter().zip(&expected) {
             let index = expected.index;
-            let export = &package.exports()[index];
+            let export = package.exports().get(index).unwrap();
             prop_assert_eq!(package.find_name(&expected.name), Some(index));
             prop_assert_eq!(package.class_of(index), Some(&schema(&expected.type_path)));
             prop_assert_eq!(export.outer, expected.outer);
             prop_assert_eq!(export.role.bits(), object.role);
-            prop_assert_eq!(package.refs(index), &expected.refs[..]);
+            prop_assert_eq!(package.refs(index).to_vec(), expected.refs.clone());
             let (tail, offset) = part(&bytes, package.export_range(index).unwrap());
             let data = package.export_data(index, tail, offset).unwrap();
             prop_assert_eq!(&*data, &object.data[..]);

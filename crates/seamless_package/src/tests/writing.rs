@@ -11,7 +11,7 @@ fn classes_and_imports_are_stored_once() {
     assert_eq!(tree.unwrap(), ObjectRef::import(0).unwrap());
     let package = verify(&writer.finish().unwrap()).unwrap();
     assert_eq!((package.exports().len(), package.imports().len()), (9, 2));
-    assert_eq!(package.imports()[0].role, Role::CLIENT | Role::SERVER);
+    assert_eq!(package.imports().get(0).unwrap().role, Role::CLIENT | Role::SERVER);
 }
 
 #[test]

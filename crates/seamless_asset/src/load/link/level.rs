@@ -107,7 +107,7 @@ impl Decoder<'_> {
             if export.is_class() || !export.role.intersects(self.services.role) {
                 continue;
             }
-            match self.class_of(export) {
+            match self.class_of(&export) {
                 Some(Class::Level) => found = Some(index),
                 Some(Class::Resource(class)) => resources.extend(self.decode_resource(index, class, tail)?),
                 _ => {}

@@ -74,12 +74,12 @@ impl Decoder<'_> {
             return Vec::new();
         }
         let exports = self.package.exports().iter().enumerate();
-        let is_changed = |(index, export): (usize, &Export)| {
+        let is_changed = |(index, export): (usize, Export)| {
             !export.is_class()
                 && !self
                     .services
                     .objects
-                    .has(export.object_id, self.fingerprint(index, export))
+                    .has(export.object_id, self.fingerprint(index, &export))
         };
         let mut changed: Vec<bool> = exports.map(is_changed).collect();
         // Copies lie behind those that refer to them, so one round is not always enough.
@@ -95,7 +95,7 @@ impl Decoder<'_> {
 
     /// The exports that an export refers to, copies of others' objects among them.
     fn targets(&self, index: usize) -> impl Iterator<Item = usize> {
-        let target = |reference: &ObjectRef| match reference.target() {
+        let target = |reference: ObjectRef| match reference.target() {
             RefTarget::None => None,
             RefTarget::Export(index) => Some(index),
             RefTarget::Import(index) => self.package.forced_for_import(index),

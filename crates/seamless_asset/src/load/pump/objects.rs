@@ -7,8 +7,9 @@ use std::{
 
 use bevy_asset::{AssetPath, UntypedHandle};
 use bevy_ecs::world::World;
-use bevy_platform::collections::HashMap;
+use bevy_platform::collections::{HashMap, hash_map::Entry};
 use seamless_package::ObjectId;
+use smallvec::{SmallVec, smallvec};
 
 use super::Pipeline;
 use crate::{
@@ -27,6 +28,9 @@ use crate::{
     settings::StreamingStats,
 };
 
+/// By package and name, as in [`ObjectPath`].
+type Answers = HashMap<AssetPath<'static>, HashMap<Option<Arc<str>>, SmallVec<[UntypedHandle; 1]>>>;
+
 /// A request for objects that is under way: packages are read until nothing is left that its objects refer to.
 pub(in crate::load) struct Objects {
     paths: Vec<ObjectPath>,
@@ -36,7 +40,7 @@ pub(in crate::load) struct Objects {
     outcome: Weak<Outcome<Vec<UntypedHandle>>>,
     progress: Arc<Progress>,
     /// What was asked for, and what came of it; empty until it comes.
-    answers: HashMap<ObjectPath, Vec<UntypedHandle>>,
+    answers: Answers,
     /// Jobs that have not ended.
     jobs: usize,
     /// Values to move into `Assets`.
@@ -80,20 +84,19 @@ impl Objects {
     ) -> Vec<(AssetPath<'static>, Wanted)> {
         let mut jobs = Vec::new();
         for Need { path, objects } in needs {
+            let package = services.linkers.name_of(&path);
+            let live = |name: &str| services.objects.get(ObjectId::new(package.as_deref()?, name));
+            let answers = self.answers.entry(path.clone()).or_default();
             let mut names = Vec::new();
             for name in objects {
-                let asked = ObjectPath {
-                    package: path.clone(),
-                    object: Some(name.clone()),
-                };
-                if self.answers.contains_key(&asked) {
+                let Entry::Vacant(answer) = answers.entry(Some(name.clone())) else {
                     continue;
-                }
-                let live = live(services, &asked);
+                };
+                let live = live(&name);
                 if live.is_none() {
                     names.push(name);
                 }
-                self.answers.insert(asked, live.into_iter().collect());
+                answer.insert(live.into_iter().collect());
             }
             if !names.is_empty() {
                 jobs.push((path, Wanted::Objects(names)));
@@ -120,18 +123,14 @@ impl Objects {
 
     fn take(&mut self, path: &AssetPath<'static>, wanted: Wanted, loaded: LoadedPackage) {
         self.jobs = self.jobs.saturating_sub(1);
-        let key = |object| ObjectPath {
-            package: path.clone(),
-            object,
-        };
+        let answers = self.answers.entry(path.clone()).or_default();
         match wanted {
             Wanted::Objects(names) => {
-                for (name, handle) in names.into_iter().zip(loaded.wanted) {
-                    self.answers.insert(key(Some(name)), vec![handle]);
-                }
+                let answered = names.into_iter().zip(loaded.wanted);
+                answers.extend(answered.map(|(name, handle)| (Some(name), smallvec![handle])));
             }
             _ => {
-                self.answers.insert(key(None), loaded.wanted);
+                answers.insert(None, loaded.wanted.into());
             }
         }
         self.queue.extend(loaded.assets);
@@ -144,8 +143,7 @@ impl Objects {
 
     /// Whether it wants something of the package.
     pub fn asks_for(&self, path: &AssetPath<'static>) -> bool {
-        let mut asked = self.paths.iter().chain(self.answers.keys());
-        asked.any(|asked| asked.package == *path)
+        self.answers.contains_key(path) || self.paths.iter().any(|asked| asked.package == *path)
     }
 
     /// Whether everything that it needs is in its `Assets`.
@@ -159,7 +157,7 @@ impl Objects {
             None => Ok(self
                 .paths
                 .iter()
-                .filter_map(|path| self.answers.get(path))
+                .filter_map(|path| self.answers.get(&path.package)?.get(&path.object))
                 .flatten()
                 .cloned()
                 .collect()),
@@ -237,7 +235,8 @@ impl Pipeline {
         objects.is_queued = false;
         let mut jobs = objects.ask(&self.services, objects.first_needs());
         for path in objects.paths.iter().filter(|path| path.object.is_none()) {
-            if objects.answers.insert(path.clone(), Vec::new()).is_none() {
+            let answers = objects.answers.entry(path.package.clone()).or_default();
+            if answers.insert(None, SmallVec::new()).is_none() {
                 jobs.push((path.package.clone(), Wanted::Assets));
             }
         }

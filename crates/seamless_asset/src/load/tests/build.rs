@@ -105,7 +105,7 @@ pub(super) fn copy_object(writer: &mut PackageWriter, original: &[u8], object: &
     let class = writer.class(package.class_of(index).unwrap()).unwrap();
     let bulk = package.bulk(index).iter().enumerate().map(|(payload, bulk)| {
         if payloads_stay {
-            return NewBulk::External(bulk.clone());
+            return NewBulk::External(bulk);
         }
         let bytes = package.bulk_data(index, payload, original, 0).unwrap();
         bytes.into_owned().into()

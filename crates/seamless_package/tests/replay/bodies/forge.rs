@@ -12,6 +12,7 @@ pub const EXPORT_SIZE: usize = 80;
 const EXPORT_CHECKSUM: usize = 48;
 const REF_SIZE: usize = 4;
 const BULK_SIZE: usize = 40;
+const IMPORT_SIZE: usize = 24;
 pub const BULK_CHECKSUM: usize = 24;
 
 /// Offset of the entry of export `index`.
@@ -30,25 +31,30 @@ pub fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
 }
 
 /// The summary, the tables, and the schemas: all that is read on opening.
-pub fn header_sections(summary: &Summary) -> [Range<usize>; 9] {
+pub fn header_sections(summary: &Summary) -> [Range<usize>; 11] {
     let section = |offset: u64, size: u64| offset as usize..(offset + size) as usize;
     let exports = exports_section(summary);
     let refs = export_at(summary, summary.export_count as usize);
     let bulk = bulk_at(summary, 0);
+    let order = bulk_at(summary, summary.bulk_count as usize);
+    let imports = section(summary.imports_offset, summary.imports_size);
+    let import_order = imports.start + summary.import_count as usize * IMPORT_SIZE;
     [
         0..SUMMARY_SIZE,
         section(summary.names_offset, summary.names_size),
-        section(summary.imports_offset, summary.imports_size),
+        imports.start..import_order,
+        import_order..imports.end,
         section(summary.origins_offset, summary.origins_size),
         exports.start..refs,
         refs..bulk,
-        bulk..exports.end,
+        bulk..order,
+        order..exports.end,
         section(summary.versions_offset, summary.versions_size),
         section(summary.data_offset, summary.class_data_size),
     ]
 }
 
-/// Entries of the export table, references and entries of the bulk table.
+/// Entries of the export table, references, entries of the bulk table, and the order of the ids.
 pub fn exports_section(summary: &Summary) -> Range<usize> {
     summary.exports_offset as usize..(summary.exports_offset + summary.exports_size) as usize
 }

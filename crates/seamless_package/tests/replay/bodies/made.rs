@@ -36,7 +36,7 @@ static EXTERNAL: LazyLock<Bulk> = LazyLock::new(|| {
     writer.export(export).expect("the only object");
     let file = writer.finish().expect("a small package");
     let package = Package::parse(&file, &Limits::default()).expect("as it was written");
-    package.bulk(1)[0].clone()
+    package.bulk(1).get(0).unwrap()
 });
 
 fn schema(type_path: &str, description: String) -> Schema {

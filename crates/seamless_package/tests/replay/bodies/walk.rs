@@ -25,7 +25,7 @@ pub fn tables(package: &Package) {
             package
                 .refs(index)
                 .iter()
-                .all(|target| !target.is_none() && before(package, *target, index))
+                .all(|target| !target.is_none() && before(package, target, index))
         );
         payloads(package, index);
     }

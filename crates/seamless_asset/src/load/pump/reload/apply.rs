@@ -258,7 +258,7 @@ impl Pipeline {
 
 /// The objects of `package` that refer to one of these imports.
 fn referring(package: &Package, imported: &HashSet<ObjectId>) -> Vec<ObjectId> {
-    let is_imported = |reference: &ObjectRef| match reference.target() {
+    let is_imported = |reference: ObjectRef| match reference.target() {
         RefTarget::Import(index) => {
             let import = package.imports().get(index);
             import.is_some_and(|import| imported.contains(&import.object_id))
