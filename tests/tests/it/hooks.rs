@@ -67,8 +67,7 @@ fn is_whole(world: &World, entity: Entity) -> bool {
     let root = world.get::<ChildOf>(entity).map(ChildOf::parent);
     let level = root.and_then(|root| world.get::<LevelInstance>(root));
     world.get::<Wire>(entity).is_some_and(|wire| is_there(wire.0))
-        && level
-            .is_some_and(|level| level.objects.len() == RING && level.objects.entities().all(is_there))
+        && level.is_some_and(|level| level.objects.len() == RING && level.objects.entities().all(is_there))
 }
 
 /// The text of a scene whose entities all have a `C`.
