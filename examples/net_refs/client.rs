@@ -17,7 +17,7 @@ use crate::{
     Args,
     content::{self, IN_HARBOUR, Named},
     say,
-    server::{CHATTER, CUBES, DEADLINE, DONE, FRAME, MESHES, REPORT},
+    server::{CHATTER, DEADLINE, DONE, FRAME, MESHES, REPORT},
     transport::{self, TransportPlugin},
 };
 
@@ -51,6 +51,8 @@ pub fn run(args: &Args, server: SocketAddr) -> Result<bool> {
                 })
                 .set(LogPlugin {
                     level: Level::WARN,
+                    // There is no renderer, and in the end the server goes.
+                    filter: "bevy_render=off,renetcode=off".into(),
                     ..default()
                 }),
         )

@@ -29,7 +29,7 @@ const ROUNDS: usize = 60;
 /// Channels: messages of one come in order.
 pub const CHATTER: u32 = 0;
 pub const MESHES: u32 = 1;
-pub const CUBES: u32 = 2;
+const CUBES: u32 = 2;
 /// The last message: how many there were before it.
 pub const DONE: u32 = 3;
 /// What a client sends: how many it has understood.

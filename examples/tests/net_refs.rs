@@ -42,7 +42,7 @@ fn two_processes_speak_of_the_same_objects() {
         .nth(1)
         .and_then(|rest| rest.split(' ').next());
     let bytes: f64 = of_each.and_then(|bytes| bytes.parse().ok()).expect("it says so");
-    // About 1.5, more where acknowledgements take long; a path has 22.
+    // About 1.5, more where acknowledgements take long; a path has 27.
     assert!(bytes < 6.0, "{bytes} bytes each:\n{text}");
 }
 
