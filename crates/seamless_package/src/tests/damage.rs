@@ -108,7 +108,7 @@ fn other_files_are_told_apart() {
 fn versions_are_told_apart_and_each_has_its_mend() {
     let newer = "run a newer build";
     for (version, mend) in [
-        (FORMAT_VERSION - 1, "the one read here; cook it again with this version"),
+        (OLDEST_FORMAT_VERSION - 1, "older than those read here"),
         (FORMAT_VERSION + 1, newer),
         (u32::MAX, newer),
     ] {
