@@ -1,11 +1,35 @@
 //! Objects of old types become those of today.
 
+/// Makes modules `was` and `is` with a type `game::Coin` in each.
+macro_rules! coins {
+    ($was:item $is:item) => {
+        mod was {
+            #[allow(unused_imports, reason = "not every coin needs all")]
+            use super::*;
+            #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+            #[reflect(no_auto_register)]
+            #[type_path = "game"]
+            $was
+        }
+        mod is {
+            #[allow(unused_imports, reason = "not every coin needs all")]
+            use super::*;
+            #[derive(Reflect, Clone, Debug, PartialEq, Default)]
+            #[reflect(no_auto_register)]
+            #[type_path = "game"]
+            $is
+        }
+    };
+}
+
 mod forged;
 mod layouts;
+mod leaves;
 mod operations;
 mod order;
 mod own;
 mod random;
+mod tuples;
 
 use bevy_asset::{Asset, Handle, ReflectHandle, UntypedHandle};
 use bevy_reflect::{GetTypeRegistration, Reflect, TypePath, TypeRegistry, Typed};

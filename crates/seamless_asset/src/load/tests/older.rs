@@ -3,6 +3,8 @@
 #[cfg(feature = "migrations")]
 mod components;
 #[cfg(feature = "migrations")]
+mod immutable;
+#[cfg(feature = "migrations")]
 mod objects;
 mod refused;
 mod versions;

@@ -53,7 +53,7 @@ mod is {
     }
 }
 
-fn encoded<T: GetTypeRegistration + Typed + Reflect>(value: &T) -> (TypeRegistry, Vec<u8>) {
+pub(super) fn encoded<T: GetTypeRegistration + Typed + Reflect>(value: &T) -> (TypeRegistry, Vec<u8>) {
     let mut types = TypeRegistry::default();
     types.register::<T>();
     let rows = EntityRows::default();
@@ -322,60 +322,6 @@ fn a_migration_of_what_a_codec_hides_is_refused() {
             assert!(error.contains(part), "{error}");
         }
     }
-}
-
-/// The promise, made later, changes nothing for what was cooked before; what was cooked under it is not changed.
-#[test]
-fn an_immutable_resource_is_patched_only_if_it_was_none() {
-    mod promised {
-        use super::*;
-        #[derive(Resource, Reflect, Debug, PartialEq)]
-        #[reflect(Resource, @crate::codec::Immutable)]
-        #[reflect(no_auto_register)]
-        #[type_path = "game"]
-        pub struct Weather {
-            pub gone: u8,
-            pub rain: u8,
-        }
-    }
-    let wet = || {
-        Migrations::game().entry("wet").patch("game::Weather", |weather| {
-            weather.set("rain", 100_u8);
-            Ok(())
-        })
-    };
-    let resource = |name: &str, app: &App, immutable: bool| {
-        let (types, data) = encoded(&was::Weather { gone: 1, rain: 70 });
-        let mut writer = old_package(name);
-        let schema = Schema {
-            immutable,
-            ..resource_schema(<was::Weather as Typed>::type_info(), &types)
-        };
-        let class = writer.class(&schema).unwrap();
-        writer.export(new_export("game::Weather", class, data, vec![])).unwrap();
-        level_in(&mut writer, app, name, 1, &[]);
-        writer.finish().unwrap()
-    };
-    let dir = Dir::default();
-    let mut quiet = app(&dir);
-    quiet.register_type::<promised::Weather>();
-    put(&dir, "promised.pkg", resource("promised.pkg", &quiet, true));
-    put(&dir, "before.pkg", resource("before.pkg", &quiet, false));
-    come(&mut quiet, "promised.pkg", &[]);
-    assert_eq!(quiet.world().resource::<promised::Weather>().rain, 70);
-
-    let mut app = app(&dir);
-    app.register_type::<promised::Weather>().add_migrations(wet());
-    come(&mut app, "before.pkg", &[]);
-    assert_eq!(app.world().resource::<promised::Weather>().rain, 100);
-
-    let id = load(&mut app, "promised.pkg", &[]);
-    run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
-    let kind = error_of(&mut app, id);
-    assert!(
-        matches!(&kind, LoadErrorKind::Decode(DecodeError::Migrate(MigrateError::Immutable { entry, .. })) if entry == "wet"),
-        "{kind}"
-    );
 }
 
 /// A layout in the words of a codec, which says nothing of types.
