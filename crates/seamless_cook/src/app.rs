@@ -16,7 +16,7 @@ use bevy::render::{
 };
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
-use seamless_asset::{StartupIndex, codec::Codecs};
+use seamless_asset::codec::Codecs;
 use seamless_render::SeamlessRenderPlugin;
 
 use crate::assets::AssetStore;
@@ -182,7 +182,6 @@ impl CookApp {
         };
         app.add_plugins(plugins);
         app.init_resource::<Codecs>();
-        app.init_asset::<StartupIndex>();
         // The game's plugins bring their systems along, which may fail where there is no game: that is no fault of the content.
         app.insert_resource(FallbackErrorHandler(warn));
         app.add_plugins(SeamlessRenderPlugin);

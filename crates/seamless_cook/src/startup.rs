@@ -1,14 +1,16 @@
 //! Startup content: what plugins registered and what the world file lists, loaded and encoded for one package. See [`encode`].
 
+use core::any::TypeId;
 use std::collections::BTreeSet;
 
-use bevy::asset::{LoadedUntypedAsset, UntypedHandle};
+use bevy::asset::{AssetPath, LoadedUntypedAsset, UntypedHandle};
 use bevy::prelude::*;
-use seamless_asset::codec::{BulkUse, Codecs};
-use seamless_asset::{StartupContent, StartupIndex};
+use seamless_asset::codec::{BulkUse, CodecRegistry, Codecs};
+use seamless_asset::{STARTUP_EXPORT, StartupContent, StartupIndex, StartupTable};
+use seamless_package::Role;
 
 use crate::app::CookOptions;
-use crate::assets::{AssetKey, AssetStore, AssetWalk};
+use crate::assets::{AssetKey, AssetStore, AssetWalk, EncodedObject};
 use crate::load::{Loadable, Loader};
 use crate::plan::WorldPlan;
 use crate::report::ContentError;
@@ -19,6 +21,10 @@ pub(crate) const STARTUP_PACKAGE: &str = "startup.pkg";
 /// Stands for the startup content where assets without a path are numbered by level.
 const NO_LEVEL: usize = usize::MAX;
 
+/// Updates in which everything is freed that nobody holds: one for each step from a file to its meshes, their materials, and their
+/// images.
+const FREEING_UPDATES: u32 = 8;
+
 /// Content that somebody registered.
 struct StartupSource {
     owner: String,
@@ -26,9 +32,20 @@ struct StartupSource {
     path: String,
     /// Its place among the registrations of the app; those of the world file have none, and no type.
     place: Option<usize>,
+    /// The registered type.
+    type_path: Option<String>,
 }
 
-impl Loadable for StartupSource {
+/// What Bevy is asked to load: a source, or the file that several sources are parts of.
+struct Request {
+    path: String,
+    place: Option<usize>,
+    owners: String,
+    /// The sources that are parts of it, by index.
+    sources: Vec<usize>,
+}
+
+impl Loadable for Request {
     fn load(&self, world: &World) -> UntypedHandle {
         let server = world.resource::<AssetServer>();
         let content = world.get_resource::<StartupContent>().zip(self.place);
@@ -39,8 +56,8 @@ impl Loadable for StartupSource {
     fn error(&self, message: String) -> ContentError {
         let (file, label) = self.path.split_once('#').unwrap_or((&self.path, ""));
         let message = format!(
-            "{message} (startup content of `{}`; its paths are relative to the world's asset root, see `root` in the world file)",
-            self.owner
+            "{message} (startup content of {}; its paths are relative to the world's asset root, see `root` in the world file)",
+            self.owners
         );
         ContentError::new(file, label, message)
     }
@@ -56,17 +73,56 @@ fn sources(world: &World, plan: &WorldPlan) -> Vec<StartupSource> {
         owner: registered.owner.clone(),
         path: registered.path.clone(),
         place: Some(place),
+        type_path: Some(registered.type_path.clone()),
     });
     let listed = plan.startup.iter().map(|path| StartupSource {
         owner: plan.file_name.clone(),
         path: path.clone(),
         place: None,
+        type_path: None,
     });
     registered.chain(listed).collect()
 }
 
+/// A source by itself.
+fn alone(index: usize, source: &StartupSource) -> Request {
+    Request {
+        path: source.path.clone(),
+        place: source.place,
+        owners: format!("`{}`", source.owner),
+        sources: vec![index],
+    }
+}
+
+/// Files whole, with the sources that are parts of them.
+fn files(sources: &[StartupSource]) -> Vec<Request> {
+    let mut files: Vec<Request> = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let Some((file, _)) = source.path.split_once('#') else {
+            continue;
+        };
+        let owner = format!("`{}`", source.owner);
+        match files.iter_mut().find(|known| known.path == file) {
+            Some(known) => {
+                known.sources.push(index);
+                if !known.owners.contains(&owner) {
+                    known.owners += &format!(", {owner}");
+                }
+            }
+            None => files.push(Request {
+                path: file.to_owned(),
+                place: None,
+                owners: owner,
+                sources: vec![index],
+            }),
+        }
+    }
+    files
+}
+
 /// Loads and encodes all startup content, and an index of it, into `store`; gives the index. `None` when there is no such content,
-/// or it has errors, which are then in `errors`. `prepare` is run on the world whenever something was loaded.
+/// or it has errors, which are then in `errors`. `prepare` is run on the world whenever something was loaded. Nothing of it is
+/// loaded any more afterwards.
 pub(crate) fn encode(
     app: &mut App,
     plan: &WorldPlan,
@@ -94,36 +150,124 @@ pub(crate) fn encode(
             message,
         ));
     }
-    let mut loader = Loader::new(&sources, options);
-    let mut handles = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
-        let outcome = loader.wait_for(app, index);
-        prepare(app.world_mut(), options);
-        outcome.encode(errors, |root, errors| {
-            let handle = concrete(app.world(), root);
-            add(app.world(), source, &handle, store, errors);
-            handles.push(handle);
-        });
-    }
+    let mut encoder = Encoder {
+        app,
+        options,
+        prepare,
+        store,
+        errors,
+        keys: vec![None; sources.len()],
+        sources: &sources,
+    };
+    encoder.encode_all();
+    let keys = encoder.keys;
     if errors.len() > before {
         return None;
     }
-    let on_demand = on_demand(app.world(), store);
-    let entries = sources.iter().zip(handles);
-    let entries = entries.map(|(source, handle)| (source.owner.as_str(), source.path.as_str(), handle));
-    let index = StartupIndex::new(entries, on_demand);
-    let index = app
-        .world_mut()
-        .resource_mut::<Assets<StartupIndex>>()
-        .add(index)
-        .untyped();
-    let everything = StartupSource {
-        owner: plan.file_name.clone(),
-        path: STARTUP_PACKAGE.to_owned(),
-        place: None,
+    let keys: Vec<AssetKey> = keys.into_iter().flatten().collect();
+    match index(app.world(), store, &sources, keys) {
+        Ok(object) => {
+            let key = AssetKey::Anonymous {
+                level: NO_LEVEL,
+                type_path: StartupIndex::type_path().to_owned(),
+                order: 0,
+            };
+            store.objects.insert(key.clone(), object);
+            Some(key)
+        }
+        Err(message) => {
+            errors.push(ContentError::new(STARTUP_PACKAGE, STARTUP_EXPORT, message));
+            None
+        }
+    }
+}
+
+struct Encoder<'a> {
+    app: &'a mut App,
+    options: &'a CookOptions,
+    prepare: fn(&mut World, &CookOptions),
+    store: &'a mut AssetStore,
+    errors: &'a mut Vec<ContentError>,
+    sources: &'a [StartupSource],
+    /// What each source was encoded as.
+    keys: Vec<Option<AssetKey>>,
+}
+
+impl Encoder<'_> {
+    /// Every file is loaded once, and while nothing of it is live: what Bevy's glTF loader makes of a file whose parts are live is
+    /// not the same. To ask for each part would load the file each time.
+    fn encode_all(&mut self) {
+        let sources = self.sources;
+        let whole = sources
+            .iter()
+            .enumerate()
+            .filter(|(_, source)| !source.path.contains('#'));
+        let whole: Vec<Request> = whole.map(|(index, source)| alone(index, source)).collect();
+        self.load(&whole, self.options.levels_ahead, |_, root| Some(root.clone()));
+        let files = files(sources);
+        let unloaded = self.load(&files, self.options.levels_ahead, live);
+        // What nothing in its file refers to is gone when the file is loaded.
+        for index in unloaded {
+            let part = [alone(index, &sources[index])];
+            self.load(&part, 1, |_, root| Some(root.clone()));
+        }
+    }
+
+    /// Loads all requests and encodes their sources; gives those that are not live then. Frees everything afterwards.
+    fn load(
+        &mut self,
+        requests: &[Request],
+        ahead: usize,
+        find: fn(&FindIn, &UntypedHandle) -> Option<UntypedHandle>,
+    ) -> Vec<usize> {
+        let options = CookOptions {
+            levels_ahead: ahead,
+            ..self.options.clone()
+        };
+        let mut unloaded = Vec::new();
+        let mut loader = Loader::new(requests, &options);
+        for (number, request) in requests.iter().enumerate() {
+            let outcome = loader.wait_for(self.app, number);
+            (self.prepare)(self.app.world_mut(), &options);
+            let world = self.app.world();
+            outcome.encode(self.errors, |root, errors| {
+                for index in &request.sources {
+                    let source = &self.sources[*index];
+                    match find(&FindIn { world, source }, &concrete(world, root)) {
+                        Some(handle) => self.keys[*index] = Some(add(world, source, &handle, self.store, errors)),
+                        None => unloaded.push(*index),
+                    }
+                }
+            });
+            loader.release(number);
+        }
+        drop(loader);
+        for _ in 0..FREEING_UPDATES {
+            self.app.update();
+        }
+        unloaded
+    }
+}
+
+/// Where a source is looked for.
+struct FindIn<'a> {
+    world: &'a World,
+    source: &'a StartupSource,
+}
+
+/// The source, if something that is loaded refers to it.
+fn live(find_in: &FindIn, _: &UntypedHandle) -> Option<UntypedHandle> {
+    let FindIn { world, source } = find_in;
+    let codecs = world.resource::<Codecs>().read();
+    let is_right = |handle: &UntypedHandle| match &source.type_path {
+        Some(type_path) => codecs
+            .asset(handle.type_id())
+            .is_some_and(|codec| codec.type_path == type_path),
+        None => true,
     };
-    let key = add(app.world(), &everything, &index, store, errors);
-    (errors.len() == before).then_some(key)
+    let path = AssetPath::parse(&source.path);
+    let handles = world.resource::<AssetServer>().get_handles_untyped(path);
+    handles.into_iter().find(is_right)
 }
 
 /// What was loaded without knowing its type leads to the asset itself.
@@ -152,9 +296,32 @@ fn add(
     store.add(&walk, handle, &|| format!("`{}`", source.path), errors)
 }
 
-/// The types of the startup content whose payloads are not loaded with it; nothing else is encoded yet.
-fn on_demand(world: &World, store: &AssetStore) -> Vec<String> {
+/// The index: which source became which object, and for whom.
+fn index(
+    world: &World,
+    store: &AssetStore,
+    sources: &[StartupSource],
+    references: Vec<AssetKey>,
+) -> Result<EncodedObject, String> {
+    let registry = world.resource::<AppTypeRegistry>().read();
     let codecs = world.resource::<Codecs>().read();
+    let codec = codecs.asset(TypeId::of::<StartupIndex>());
+    let codec = codec.ok_or("the cooker has lost the codec of the startup index; do not replace its `Codecs`")?;
+    let entries = sources
+        .iter()
+        .map(|source| (source.owner.as_str(), source.path.as_str()));
+    let table = StartupTable::new(entries, on_demand(&codecs, store));
+    Ok(EncodedObject {
+        schema: codec.schema(&registry),
+        role: Role::ALL,
+        data: table.to_bytes().map_err(|error| error.to_string())?,
+        bulk: Vec::new(),
+        references,
+    })
+}
+
+/// The types of the startup content whose payloads are not loaded with it; nothing else is encoded yet.
+fn on_demand(codecs: &CodecRegistry, store: &AssetStore) -> Vec<String> {
     let used = store.objects.values().map(|object| object.schema.type_path.as_str());
     let used: BTreeSet<&str> = used.collect();
     let on_demand = used.into_iter().filter(|type_path| {

@@ -44,6 +44,29 @@ pub struct StartupEntry<'a> {
 }
 
 impl StartupTable {
+    /// An index of these registrations, owner and path, each at home in the reference of the same number; `on_demand` are the types of
+    /// which the payloads are not loaded with the object.
+    pub fn new<'a>(registrations: impl IntoIterator<Item = (&'a str, &'a str)>, on_demand: Vec<String>) -> Self {
+        let entry = |(reference, (owner, path)): (u32, (&str, &str))| Entry {
+            owner: owner.to_owned(),
+            path: written(&AssetPath::parse(path)),
+            reference,
+        };
+        Self {
+            entries: (0..).zip(registrations).map(entry).collect(),
+            on_demand,
+        }
+    }
+
+    /// What the index's export holds.
+    ///
+    /// # Errors
+    /// When it is too large for this machine.
+    #[cfg(feature = "write")]
+    pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
+        postcard::to_allocvec(self).map_err(|error| EncodeError::Other(error.to_string()))
+    }
+
     /// The index of `package`, out of a part of its file that starts at the byte `tail_offset`.
     ///
     /// # Errors
@@ -102,32 +125,13 @@ pub(crate) fn startup_export(package: &Package) -> Option<usize> {
 }
 
 /// The index of a startup package as an asset: it refers to all that was registered.
-#[derive(Asset, TypePath, Debug, Clone, Default)]
+#[derive(Asset, TypePath, Debug, Clone)]
 pub struct StartupIndex {
     table: StartupTable,
     handles: Vec<Option<UntypedHandle>>,
 }
 
 impl StartupIndex {
-    /// An index of these registrations, owner, path and handle; `on_demand` are the types of which the payloads are not loaded with
-    /// the object.
-    pub fn new<'a>(
-        registrations: impl IntoIterator<Item = (&'a str, &'a str, UntypedHandle)>,
-        on_demand: Vec<String>,
-    ) -> Self {
-        let mut this = Self::default();
-        this.table.on_demand = on_demand;
-        for (owner, path, handle) in registrations {
-            this.table.entries.push(Entry {
-                owner: owner.to_owned(),
-                path: written(&AssetPath::parse(path)),
-                reference: this.handles.len() as u32,
-            });
-            this.handles.push(Some(handle));
-        }
-        this
-    }
-
     /// The registrations, as numbers.
     #[must_use]
     pub fn table(&self) -> &StartupTable {
@@ -160,23 +164,12 @@ impl AssetCodec for StartupIndexCodec {
         false
     }
 
+    /// The cooker writes the index from its own tables; there is none in a world.
     #[cfg(feature = "write")]
-    fn encode(asset: &StartupIndex, context: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
-        let entry = |entry: StartupEntry| {
-            let missing = || EncodeError::Other(format!("`{}` of the startup index has no handle", entry.path));
-            Ok(Entry {
-                owner: entry.owner.to_owned(),
-                path: entry.path.to_owned(),
-                reference: context.reference(entry.handle.ok_or_else(missing)?),
-            })
-        };
-        let table = StartupTable {
-            entries: asset.entries().map(entry).collect::<Result<_, EncodeError>>()?,
-            on_demand: asset.table.on_demand.clone(),
-        };
-        let data = postcard::to_allocvec(&table).map_err(|error| EncodeError::Other(error.to_string()))?;
-        let bulk = Vec::new();
-        Ok(EncodedAsset { data, bulk })
+    fn encode(_: &StartupIndex, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        Err(EncodeError::Other(
+            "is the index of a startup package; refer to what it holds".into(),
+        ))
     }
 
     fn decode(data: &[u8], _: Vec<Vec<u8>>, context: &DecodeContext) -> Result<StartupIndex, DecodeError> {

@@ -272,3 +272,17 @@ fn damage_names_the_object() {
     assert!(checksum(&error.kind), "{error}");
     assert_eq!(error.object.as_deref(), Some("jaws"));
 }
+
+#[test]
+fn an_index_is_never_cooked_as_an_asset() {
+    let app = starting(Some(good()), |_| {});
+    let world = app.world();
+    let registry = world.resource::<AppTypeRegistry>().read();
+    let index = world.resource::<Assets<crate::StartupIndex>>().iter().next().unwrap().1;
+    let rows = EntityRows::default();
+    let error = crate::StartupIndexCodec::encode(index, &mut EncodeContext::new(&registry, &rows)).unwrap_err();
+    assert!(
+        matches!(&error, EncodeError::Other(message) if message.contains("startup package")),
+        "{error}"
+    );
+}

@@ -7,7 +7,7 @@ use bevy_reflect::TypePath;
 
 use super::*;
 use crate::{
-    STARTUP_EXPORT, StartupIndex, StartupIndexCodec,
+    STARTUP_EXPORT, StartupIndex, StartupIndexCodec, StartupTable,
     load::tests::{bulk::film_class, objects::recipe_object},
 };
 
@@ -20,10 +20,8 @@ pub(super) struct Pack<'a> {
     app: &'a App,
     writer: PackageWriter,
     refs: HashMap<String, ObjectRef>,
-    entries: Vec<(&'static str, String, UntypedHandle)>,
-    handles: HashMap<UntypedAssetId, ObjectRef>,
+    entries: Vec<(&'static str, String, ObjectRef)>,
     on_demand: Vec<String>,
-    assets: Assets<Recipe>,
 }
 
 impl<'a> Pack<'a> {
@@ -33,9 +31,7 @@ impl<'a> Pack<'a> {
             writer: new_package(app, "startup.pkg"),
             refs: HashMap::default(),
             entries: Vec::new(),
-            handles: HashMap::default(),
             on_demand: Vec::new(),
-            assets: Assets::default(),
         }
     }
 
@@ -90,27 +86,16 @@ impl<'a> Pack<'a> {
 
     /// Says that `P` registered `path`, which was cooked to `object`.
     pub fn entry<P>(mut self, path: &str, object: &str) -> Self {
-        // Only its id counts here.
-        let handle = self.assets.reserve_handle().untyped();
-        self.handles.insert(handle.id(), self.refs[object]);
-        self.entries.push((type_name::<P>(), path.to_owned(), handle));
+        let entry = (type_name::<P>(), path.to_owned(), self.refs[object]);
+        self.entries.push(entry);
         self
     }
 
-    pub fn finish(mut self) -> Vec<u8> {
-        let entries = core::mem::take(&mut self.entries);
-        let entries = entries
-            .iter()
-            .map(|(owner, path, handle)| (*owner, path.as_str(), handle.clone()));
-        let index = StartupIndex::new(entries, core::mem::take(&mut self.on_demand));
-        let registry = self.app.world().resource::<AppTypeRegistry>().read();
-        let rows = EntityRows::default();
-        let mut context = EncodeContext::new(&registry, &rows);
-        let data = StartupIndexCodec::encode(&index, &mut context).unwrap().data;
-        let refs = context.into_references();
-        let refs = refs.iter().map(|handle| self.handles[&handle.id()]).collect();
-        drop(registry);
-        self.index(data, refs)
+    pub fn finish(self) -> Vec<u8> {
+        let entries = self.entries.iter().map(|(owner, path, _)| (*owner, path.as_str()));
+        let table = StartupTable::new(entries, self.on_demand.clone());
+        let refs = self.entries.iter().map(|(_, _, reference)| *reference).collect();
+        self.index(table.to_bytes().unwrap(), refs)
     }
 
     /// With these bytes as its index.
