@@ -308,17 +308,15 @@ fn a_migration_of_what_a_codec_hides_is_refused() {
             .rename_type("game::Sheet", "game::Page");
         list.entry("larger").patch("u16", |_| Ok(()))
     };
-    for error in [
+    let of_the_page = [
         failure::<Fixed>(2, pages()),
         failure::<Fixed>(1, pages()),
         failure::<Paged>(1, pages()),
-        failure::<Paged>(1, inside()),
-    ] {
-        for part in [
-            "`game::Page`",
-            "migrations cannot look into",
-            "AssetCodec::decode_version",
-        ] {
+    ];
+    assert!(of_the_page.iter().all(|error| error.contains("`game::Page`")));
+    // What is inside may be in the mesh of the other package too.
+    for error in of_the_page.into_iter().chain([failure::<Paged>(1, inside())]) {
+        for part in ["migrations cannot look into", "AssetCodec::decode_version"] {
             assert!(error.contains(part), "{error}");
         }
     }
