@@ -316,6 +316,7 @@ fn index(
         role: Role::ALL,
         data: table.to_bytes().map_err(|error| error.to_string())?,
         bulk: Vec::new(),
+        bulk_use: BulkUse::Load,
         references,
     })
 }

@@ -92,7 +92,7 @@ pub(super) struct Read {
 }
 
 /// What the job needs of the package.
-pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Result<Reach, LoadError> {
+pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Result<Reach, Box<LoadError>> {
     let on_demand = on_demand(linker, &services.codecs);
     let is_live = |id| services.objects.get(id).is_some();
     let reach = match &job.wanted {
@@ -101,7 +101,7 @@ pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Resu
         }
         wanted => Reach::of(linker.package(), wanted, services.role, &on_demand),
     };
-    reach.map_err(|object| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject))
+    reach.map_err(|object| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject).into())
 }
 
 /// Loads one package: reads it in one forward pass, links and decodes it.

@@ -94,7 +94,7 @@ fn many_origins_are_written_as_fast_as_few() {
         };
         writer.forced(from, plain("Tree", class, b"")).unwrap();
     }
-    let package = Package::parse(&writer.finish().unwrap(), &no_limits()).unwrap();
+    let package = Package::parse(writer.finish().unwrap(), &no_limits()).unwrap();
     let first = package.origin_of(1).unwrap();
     assert_eq!((first.package, first.index), ("kit/299999.pkg", 299_999));
     assert_eq!(
