@@ -51,7 +51,7 @@ fn only_a_forest_is_revealed() {
     });
     let forged: [(&str, &[u32], &[Row]); 4] = [
         ("child_as_root.pkg", &[0, 1], &[(None, &[]), (Some(0), &[])]),
-        ("root_twice.pkg", &[0, 0], &[(None, &[])]),
+        ("root_twice.pkg", &[0, 0], &[(None, &[]), (None, &[])]),
         (
             "child_of_another.pkg",
             &[0, 2],
