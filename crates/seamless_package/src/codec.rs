@@ -143,9 +143,9 @@ fn unpack_zstd(stored: &[u8], size: usize) -> Result<Vec<u8>, Refused> {
         if ready > size.saturating_sub(raw.len()) {
             return Err(Refused::Codec);
         }
-        if ready > raw.capacity() - raw.len() {
+        if ready > raw.capacity().saturating_sub(raw.len()) {
             // Twice as much as before, but never more than was promised.
-            let more = ready.max(raw.len()).min(size - raw.len());
+            let more = ready.max(raw.len()).min(size.saturating_sub(raw.len()));
             raw.try_reserve_exact(more).map_err(|_| Refused::Memory)?;
         }
         decoder.collect_to_writer(&mut raw).map_err(|_| Refused::Codec)?;

@@ -158,11 +158,11 @@ pub(super) fn linker_of(
     services: &LoadServices,
     path: &AssetPath<'static>,
     header: &[u8],
-) -> Result<Linker, LoadError> {
+) -> Result<Linker, Box<LoadError>> {
     let package = Package::parse(header, &services.limits);
     let package = package.map_err(|error| LoadError::package(path.to_string(), error))?;
     let linker = Linker::open(path.clone(), package, &services.codecs);
-    linker.map_err(|kind| LoadError::package(path.to_string(), kind))
+    linker.map_err(|kind| LoadError::package(path.to_string(), kind).into())
 }
 
 fn io_error(path: &AssetPath, error: &dyn core::fmt::Display) -> LoadError {

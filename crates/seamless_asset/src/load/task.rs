@@ -82,10 +82,10 @@ pub(super) struct Read {
 }
 
 /// What the job needs of the package.
-pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Result<Reach, LoadError> {
+pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Result<Reach, Box<LoadError>> {
     let on_demand = on_demand(linker, &services.codecs);
     let reach = Reach::of(linker.package(), &job.wanted, services.role, &on_demand);
-    reach.map_err(|object| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject))
+    reach.map_err(|object| LoadError::object(job.path.to_string(), &*object, LoadErrorKind::NoSuchObject).into())
 }
 
 /// Loads one package: reads it in one forward pass, links and decodes it.
