@@ -76,7 +76,7 @@ const CHILDREN: &str = "bevy_ecs::hierarchy::Children";
 /// Bevy looks at `Children` alone when it moves what is below an entity, and a level with one of the two is refused.
 #[test]
 fn children_that_a_scene_leaves_out_are_written() {
-    let parent = number(1).to_string();
+    let parent = format!("({})", number(1));
     let fixture = Fixture::new();
     fixture.write(
         "a.scn.ron",
@@ -94,9 +94,9 @@ fn children_that_a_scene_leaves_out_are_written() {
 
 #[test]
 fn children_that_are_no_children_are_errors() {
-    let list = format!("[{}]", number(2));
-    let twice = format!("[{0}, {0}]", number(2));
-    let parent = number(1).to_string();
+    let list = format!("([{}])", number(2));
+    let twice = format!("([{0}, {0}])", number(2));
+    let parent = format!("({})", number(1));
     for (children, second) in [
         (list, ("bevy_ecs::name::Name", "\"Hull\"")),
         (twice, (CHILD_OF, parent.as_str())),
@@ -105,7 +105,7 @@ fn children_that_are_no_children_are_errors() {
         fixture.write("a.scn.ron", scene(&[(CHILDREN, &children), second]));
         let errors = fixture.errors(r#"(levels: [(source: "a.scn.ron")])"#);
         assert_eq!(errors.len(), 1, "{errors:#?}");
-        assert_error(&errors, "a.scn.ron", "entity 0v", "correct one of the two");
+        assert_error(&errors, "a.scn.ron", "entity 1v0", "correct one of the two");
     }
 }
 

@@ -170,7 +170,7 @@ fn bytes_that_nobody_saw_are_wasted() {
 /// Each package is looked up, not searched for: within seconds, not minutes.
 #[test]
 fn imports_from_many_packages_are_gathered_as_fast_as_from_few() {
-    const PACKAGES: usize = 100_000;
+    const PACKAGES: usize = 200_000;
     let mut writer = super::build::old_package("a.pkg");
     let name = |number| format!("kit/{number:06}.pkg");
     for number in 0..PACKAGES {
