@@ -40,6 +40,7 @@ impl Seen {
 
 /// How far the shared lists and the data regions are used up by the exports before.
 struct Progress {
+    /// Sums of counts of 32 bits, of as many exports as 32 bits can count: these do not overflow.
     next_ref: u64,
     next_bulk: u64,
     class_end: u64,
@@ -278,10 +279,7 @@ impl Tables<'_> {
             return Ok(0);
         }
         // Only those before this one were seen.
-        let seen = |reference: ObjectRef| match reference.target() {
-            RefTarget::Export(target) => progress.seen.get(target).copied(),
-            _ => None,
-        };
+        let seen = |reference: ObjectRef| progress.seen.get(reference.export_index()).copied();
         let class = known(seen(export.class), "the class is no export before this one")?;
         rule(class.is_class(), "the class is an object")?;
         let mut depth = 1;
@@ -304,10 +302,10 @@ impl Tables<'_> {
         )?;
         let refs = self.refs.part(export.first_ref, export.ref_count);
         let refs = known(refs, "the references end outside of their list")?;
-        progress.next_ref = progress.next_ref.saturating_add(export.ref_count.into());
-        let (is_forced, imports) = (export.is_forced(), self.imports.len());
+        progress.next_ref = progress.next_ref.wrapping_add(export.ref_count.into());
+        let (is_forced, imports) = (export.is_forced(), self.summary.import_count);
         // Almost all are references of the package's own objects, which this allows.
-        if !is_forced && refs.iter().all(|reference| reference.is_within(index, imports)) {
+        if !is_forced && refs.iter().all(|reference| reference.is_within(index as u32, imports)) {
             return Ok(());
         }
         self.check_each_ref(index, is_forced, refs, progress)
@@ -354,7 +352,7 @@ impl Tables<'_> {
             let what = "the bulk entries end outside of their table";
             return Err(PackageError::malformed(self.place(index), what));
         };
-        progress.next_bulk = progress.next_bulk.saturating_add(export.bulk_count.into());
+        progress.next_bulk = progress.next_bulk.wrapping_add(export.bulk_count.into());
         let first = self.summary.bulk_entry_position(export.first_bulk);
         entries.try_for_each(&Place::Exports, first, |payload, bulk| {
             self.check_payload(&export, &bulk, progress).map_err(|broken| {

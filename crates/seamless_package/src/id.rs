@@ -93,12 +93,18 @@ impl ObjectRef {
         self.0 == 0
     }
 
-    /// Whether this is to an export before `export`, or to one of the first `imports` imports.
+    /// Whether this is to an export before `export`, or to one of the first `imports` imports. Neither is more than `i32` can
+    /// count, so the numbers between the two are one run, that of `u32` from the least of them on.
     #[inline]
-    pub(crate) fn is_within(self, export: usize, imports: usize) -> bool {
-        // More of either than this has no reference.
-        let [last, first] = [export, imports].map(|count| i32::try_from(count).unwrap_or(i32::MAX));
-        self.0 != 0 && self.0 <= last && self.0 >= first.wrapping_neg()
+    pub(crate) fn is_within(self, export: u32, imports: u32) -> bool {
+        let place = (self.0 as u32).wrapping_add(imports);
+        self.0 != 0 && place <= export.wrapping_add(imports)
+    }
+
+    /// The index of the export that this refers to; of anything else, one that no export has.
+    #[inline]
+    pub(crate) fn export_index(self) -> usize {
+        (self.0 as u32).wrapping_sub(1) as usize
     }
 
     /// What this refers to.

@@ -6,7 +6,7 @@ use crate::error::{PackageError, Place};
 use crate::tables::Bulk;
 use std::borrow::Cow;
 use std::ops::Range;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 /// Where a bulk payload lies, and how: all that is needed to read it alone.
 ///
@@ -60,7 +60,7 @@ impl<'a> BulkLocation<'a> {
         let place = || self.place();
         let Range { start, end } = self.range;
         let stored = slice(stored, start, start, end.saturating_sub(start), place)?;
-        if self.origin.is_some() && xxh3_64(stored) != self.checksum {
+        if self.origin.is_some() && XxHash3_64::oneshot(stored) != self.checksum {
             return Err(self.stale("where other bytes lie now"));
         }
         unpack(verify(stored, self.checksum, place)?, self.codec, self.raw_size, place)
@@ -248,7 +248,7 @@ pub(super) fn slice(
 }
 
 pub(super) fn verify(bytes: &[u8], expected: u64, place: impl Fn() -> Place) -> Result<&[u8], PackageError> {
-    let found = xxh3_64(bytes);
+    let found = XxHash3_64::oneshot(bytes);
     if found == expected {
         return Ok(bytes);
     }
