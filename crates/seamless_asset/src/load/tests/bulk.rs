@@ -182,7 +182,10 @@ fn ranges_of_payloads_in_every_codec() {
         let (mut app, log) = film_app(&dir, true, true);
         let file = cinema(&app, "c.pkg", codec, &TITLES);
         let stored = parsed(&file);
-        assert_eq!(stored.bulk(stored.find_name("Jaws").unwrap()).get(1).unwrap().codec, codec);
+        assert_eq!(
+            stored.bulk(stored.find_name("Jaws").unwrap()).get(1).unwrap().codec,
+            codec
+        );
         let (header, place) = (stored.summary().header_len(), place(&file, "Jaws", 1));
         put(&dir, "c.pkg", file);
         let whole = frames(102, 200_000);
