@@ -21,7 +21,7 @@ impl ObjectId {
 
 /// What all ids of a package have in common. Opening a package checks the id of every object, so its path is hashed once,
 /// and nothing is copied together.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PackageSeed(u64);
 
 impl PackageSeed {

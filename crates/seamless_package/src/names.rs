@@ -67,6 +67,12 @@ impl<'a> Names<'a, [u8]> {
         std::str::from_utf8(bytes).ok()
     }
 
+    /// Whether this is the name with that index.
+    pub(crate) fn is(&self, index: NameIndex, name: &str) -> bool {
+        let bytes = self.range(index).and_then(|range| self.text.get(range));
+        bytes == Some(name.as_bytes())
+    }
+
     /// Name of an index that was checked when the package was opened.
     pub(crate) fn known(&self, index: NameIndex) -> &'a str {
         self.get(index).unwrap_or_default()

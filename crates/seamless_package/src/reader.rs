@@ -8,6 +8,7 @@ pub use payload::BulkLocation;
 
 use crate::check::Tables;
 use crate::error::{PackageError, Place};
+use crate::id::PackageSeed;
 use crate::limits::Limits;
 use crate::schema::Schema;
 use crate::summary::Summary;
@@ -28,6 +29,8 @@ pub struct Package {
     header: Vec<u8>,
     /// Index of each class among the exports, ascending, and its schema.
     schemas: Vec<(usize, Schema)>,
+    /// What the ids of its own objects have in common.
+    seed: PackageSeed,
 }
 
 impl Package {
@@ -49,10 +52,12 @@ impl Package {
             header: take(header, need as usize),
             summary,
             schemas: Vec::new(),
+            seed: PackageSeed::default(),
         };
         package.check_sums()?;
         package.add_orders();
         let classes = package.check_tables(limits)?;
+        package.seed = PackageSeed::new(package.name().as_bytes());
         package.schemas = package.read_schemas(&classes, limits)?;
         package.check_imported()?;
         Ok(package)

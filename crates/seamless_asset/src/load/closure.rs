@@ -142,17 +142,15 @@ impl Reach {
         let mut needs: Vec<Need> = Vec::new();
         let mut known: HashMap<NameIndex, usize> = HashMap::default();
         for import in self.foreign(package).filter_map(|index| package.imports().get(index)) {
-            let names = [import.package, import.object].map(|name| package.name_of(name));
-            let [Some(from), Some(object)] = names else {
-                continue;
-            };
             let at = *known.entry(import.package).or_insert_with(|| {
+                let package = package.name_of(import.package).unwrap_or_default();
                 needs.push(Need {
-                    path: linker.sibling(from),
+                    path: linker.sibling(package),
                     objects: Vec::new(),
                 });
                 needs.len() - 1
             });
+            let object = package.name_of(import.object).unwrap_or_default();
             if let Some(need) = needs.get_mut(at) {
                 need.objects.push(object.into());
             }

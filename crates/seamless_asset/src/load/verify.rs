@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use bevy_platform::collections::HashMap;
-use seamless_package::{ObjectId, Package};
+use bevy_platform::collections::{HashMap, hash_map::Entry};
+use seamless_package::{NameIndex, ObjectId, Package};
 
 use super::{
     closure::Reach,
@@ -95,40 +95,38 @@ pub(super) async fn verify(
     let package = linker.package();
     let file = linker.path().to_string();
     let names = TypeNames::of(linker, &services.codecs);
-    let mut opened: HashMap<&str, (Arc<Linker>, TypeNames)> = HashMap::default();
-    let mut types: HashMap<&str, Option<Cow<str>>> = HashMap::default();
-    for index in reach.foreign(package) {
-        let (Some(from), Some(object)) = (package.import_package(index), package.import_name(index)) else {
-            continue;
-        };
+    let mut opened: HashMap<NameIndex, (Arc<Linker>, TypeNames)> = HashMap::default();
+    let mut types: HashMap<NameIndex, Option<Cow<str>>> = HashMap::default();
+    for import in reach.foreign(package).filter_map(|index| package.imports().get(index)) {
+        let name = |index| package.name_of(index).unwrap_or_default();
         // Types are compared by their names of today: both packages may be old, and not equally.
-        let wanted = package.import_type(index).unwrap_or_default();
-        let Some(wanted) = types.entry(wanted).or_insert_with(|| names.today(wanted)) else {
+        let wanted = types.entry(import.type_path);
+        let Some(wanted) = wanted.or_insert_with(|| names.today(name(import.type_path))) else {
             continue;
         };
-        let (source, source_names) = match opened.get(from) {
-            Some(source) => source,
-            None => {
-                let source = source_of(services, linker, from, read).await?;
+        let (source, source_names) = match opened.entry(import.package) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(entry) => {
+                let source = source_of(services, linker, name(import.package), read).await?;
                 let names = TypeNames::of(&source, &services.codecs);
-                opened.entry(from).or_insert((source, names))
+                entry.insert((source, names))
             }
         };
-        let id = package.imports().get(index).map(|import| import.object_id);
-        let kind = match id.and_then(|id| source.type_of(id)) {
+        let object = || name(import.object).to_owned();
+        let kind = match source.type_of(import.object_id) {
             Some(found) if source_names.today(found).is_none_or(|found| found == *wanted) => continue,
             Some(found) => LoadErrorKind::ImportType {
-                package: from.to_owned(),
-                object: object.to_owned(),
+                package: name(import.package).to_owned(),
+                object: object(),
                 wanted: wanted.to_string(),
                 found: found.to_owned(),
             },
             None => LoadErrorKind::MissingImport {
-                package: from.to_owned(),
-                object: object.to_owned(),
+                package: name(import.package).to_owned(),
+                object: object(),
             },
         };
-        return Err(LoadError::object(file, object, kind).into());
+        return Err(LoadError::object(file, object(), kind).into());
     }
     Ok(opened.into_values().map(|(source, _)| source).collect())
 }

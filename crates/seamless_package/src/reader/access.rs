@@ -123,9 +123,10 @@ impl Package {
 
     /// Index of the package's own export with this name, in logarithmic time.
     pub fn find_name(&self, object: &str) -> Option<usize> {
-        let index = self.find(ObjectId::new(self.name(), object))?;
+        let index = self.find(self.seed.id(object.as_bytes()))?;
         // A name that is not in the package may still have the id of one that is.
-        (self.export_name(index)? == object).then_some(index)
+        let name = self.exports().get(index)?.name;
+        self.names().is(name, object).then_some(index)
     }
 
     /// Schema of the type of export `index`; none if that is a class itself, or not there.
