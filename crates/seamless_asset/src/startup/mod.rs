@@ -28,7 +28,7 @@ use crate::error::LoadError;
 ///
 /// ```
 /// # use bevy_app::{App, Plugin, Startup}; use bevy_ecs::prelude::*; use bevy_image::Image; use bevy_asset::Handle;
-/// # use seamless_asset::{SeamlessAssetApp, StartupContent, StartupContentError};
+/// # use seamless_asset::{SeamlessAssetApp, StartupContent};
 /// # #[derive(Resource)] struct Heart(Handle<Image>);
 /// struct HudPlugin;
 ///
@@ -39,7 +39,7 @@ use crate::error::LoadError;
 ///     }
 /// }
 ///
-/// fn set_up(mut commands: Commands, startup: Res<StartupContent>) -> Result<(), StartupContentError> {
+/// fn set_up(mut commands: Commands, startup: Res<StartupContent>) -> Result {
 ///     commands.insert_resource(Heart(startup.get("icons/heart.png")?));
 ///     Ok(())
 /// }
