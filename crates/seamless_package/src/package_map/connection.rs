@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// Appends the packet that tells the peer which list there is here; see [`Handshake::offer`].
-    pub fn offer(&self, map: &PackageMap, out: &mut Vec<u8>) {
+    pub fn offer(&mut self, map: &PackageMap, out: &mut Vec<u8>) {
         out.push(HANDSHAKE);
         self.handshake.offer(map, out);
     }
@@ -96,17 +96,16 @@ impl Connection {
         body: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
-        let start = out.len();
+        // All of them before the first one takes a number that would never be sent.
+        for object in refs.iter().flatten() {
+            self.encoder.check(map, &self.handshake, *object)?;
+        }
         out.push(MESSAGE);
         varint::write(out, channel);
         // Saturates where nothing else would fit into memory either.
         varint::write(out, u32::try_from(refs.len()).unwrap_or(u32::MAX));
         for object in refs {
-            let written = self.encoder.encode(map, &self.handshake, *object, out);
-            if let Err(error) = written {
-                out.truncate(start);
-                return Err(error);
-            }
+            self.encoder.encode(map, &self.handshake, *object, out)?;
         }
         out.extend_from_slice(body);
         Ok(())

@@ -50,6 +50,12 @@ impl RefDecoder {
                 }
                 Some(index)
             }
+            WireRef::Repeating { index, number, other } => {
+                exists(map, handshake, index)?;
+                exists(map, handshake, other)?;
+                self.learn(number, other)?;
+                Some(index)
+            }
         };
         *bytes = bytes.get(cursor.offset()..).unwrap_or_default();
         Ok(object)
@@ -103,7 +109,7 @@ impl RefDecoder {
     }
 
     /// Appends the acknowledgement of all exports that have arrived, if one arrived since the last time. It may be lost:
-    /// the peer goes on sending exports then, and the next one carries all. Returns whether there was one to write.
+    /// the peer goes on sending exports then, at the latest when it has no number left to give, and the next one carries all. Returns whether there was one to write.
     pub fn acknowledge(&mut self, out: &mut Vec<u8>) -> bool {
         if !std::mem::take(&mut self.unanswered) {
             return false;

@@ -16,6 +16,10 @@ use std::collections::{HashMap, VecDeque};
 /// An object gets a number with its first mention. Until the peer has acknowledged that number, every mention carries the
 /// object's place too, so that it does not matter which of the messages arrive, and in which order; afterwards the number
 /// alone goes over the wire, one byte for the first 64 objects, two up to 8 192, three for all others.
+///
+/// When [`UNACKNOWLEDGED`] numbers are on their way, messages or acknowledgements were lost, or the peer is slow. Each
+/// mention of a further object then carries one of the unacknowledged exports once more, in turn, so numbers never stop for
+/// good, even where nothing is mentioned twice.
 #[derive(Debug, Clone, Default)]
 pub struct RefEncoder {
     exports: HashMap<ObjectId, Exported, RandomState>,
@@ -23,8 +27,10 @@ pub struct RefEncoder {
     next: u32,
     /// All numbers below are acknowledged.
     low: u32,
-    /// Whether the numbers from `low` to `next` are.
-    window: VecDeque<bool>,
+    /// The objects of the numbers from `low` to `next`; none where it is acknowledged. The first one never is.
+    window: VecDeque<Option<ObjectIndex>>,
+    /// The number from which on the next export to repeat is looked for.
+    repeat: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,36 +76,44 @@ impl RefEncoder {
         object: ObjectId,
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
-        let Some(index) = map.index_of(object) else {
-            return Err(EncodeError::UnknownObject { id: object });
-        };
-        let (package, accepted) = (index.package, handshake.accepted());
-        if package >= accepted {
-            // Always there: the map gave the index.
-            let path = map.package(package).map_or_else(|| "".into(), |info| info.path.clone());
-            return Err(EncodeError::NotAccepted {
-                path,
-                package,
-                accepted,
-            });
-        }
-        let number = self.take_number();
-        if let Some(number) = number {
+        let index = place(map, handshake, object)?;
+        if self.next >= NUMBERS {
+            wire::write_full(out, None, index);
+        } else if self.next.saturating_sub(self.low) < UNACKNOWLEDGED {
+            let number = self.next;
+            self.next = number.saturating_add(1);
+            self.window.push_back(Some(index));
             self.exports.insert(object, Exported { number, index });
+            wire::write_full(out, Some(number), index);
+        } else if let Some((number, other)) = self.take_repeat() {
+            wire::write_repeating(out, index, number, other);
         }
-        wire::write_full(out, number, index);
         Ok(())
     }
 
-    fn take_number(&mut self) -> Option<u32> {
-        let number = self.next;
-        let open = number.saturating_sub(self.low);
-        if number >= NUMBERS || open >= UNACKNOWLEDGED {
-            return None;
+    /// The next of the unacknowledged exports, in turn. There is one whenever the window is not empty.
+    fn take_repeat(&mut self) -> Option<(u32, ObjectIndex)> {
+        let from = self.repeat.saturating_sub(self.low);
+        let open_from = |from: u32| {
+            let numbers = (self.low..).zip(&self.window).skip(from as usize);
+            numbers
+                .into_iter()
+                .find_map(|(number, index)| Some((number, (*index)?)))
+        };
+        let (number, index) = open_from(from).or_else(|| open_from(0))?;
+        self.repeat = number.saturating_add(1);
+        Some((number, index))
+    }
+
+    /// Whether [`encode`](Self::encode) would write a reference to `object`.
+    ///
+    /// # Errors
+    /// Those of [`encode`](Self::encode).
+    pub(super) fn check(&self, map: &PackageMap, handshake: &Handshake, object: ObjectId) -> Result<(), EncodeError> {
+        if !self.exports.contains_key(&object) {
+            place(map, handshake, object)?;
         }
-        self.next = number.saturating_add(1);
-        self.window.push_back(false);
-        Some(number)
+        Ok(())
     }
 
     #[inline]
@@ -107,7 +121,7 @@ impl RefEncoder {
         let Some(at) = number.checked_sub(self.low) else {
             return true;
         };
-        self.window.get(at as usize) == Some(&true)
+        self.window.get(at as usize) == Some(&None)
     }
 
     /// Numbers given out so far.
@@ -118,7 +132,7 @@ impl RefEncoder {
     /// Numbers given out that are not acknowledged yet.
     pub fn unacknowledged(&self) -> u32 {
         // Cannot saturate: the window has at most `UNACKNOWLEDGED` entries.
-        let open = self.window.iter().filter(|acknowledged| !**acknowledged).count();
+        let open = self.window.iter().flatten().count();
         u32::try_from(open).unwrap_or(u32::MAX)
     }
 
@@ -139,7 +153,7 @@ impl RefEncoder {
         for number in self.low..low {
             self.mark(number);
         }
-        while self.window.front() == Some(&true) {
+        while self.window.front() == Some(&None) {
             self.window.pop_front();
             self.low = self.low.saturating_add(1);
         }
@@ -160,10 +174,28 @@ impl RefEncoder {
 
     fn mark(&mut self, number: u32) {
         let at = number.checked_sub(self.low);
-        if let Some(acknowledged) = at.and_then(|at| self.window.get_mut(at as usize)) {
-            *acknowledged = true;
+        if let Some(open) = at.and_then(|at| self.window.get_mut(at as usize)) {
+            *open = None;
         }
     }
+}
+
+/// Where `object` is, if the peer has accepted its package.
+fn place(map: &PackageMap, handshake: &Handshake, object: ObjectId) -> Result<ObjectIndex, EncodeError> {
+    let Some(index) = map.index_of(object) else {
+        return Err(EncodeError::UnknownObject { id: object });
+    };
+    let (package, accepted) = (index.package, handshake.accepted());
+    if package < accepted {
+        return Ok(index);
+    }
+    // Always there: the map gave the index.
+    let path = map.package(package).map_or_else(|| "".into(), |info| info.path.clone());
+    Err(EncodeError::NotAccepted {
+        path,
+        package,
+        accepted,
+    })
 }
 
 fn read_bits<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], CursorError> {

@@ -182,6 +182,16 @@ pub enum HandshakeError {
         /// Packages in the list here.
         count: u32,
     },
+    /// The peer asks for the list again and again, or asks before there was an offer.
+    #[error(
+        "the peer asks for package {from} of a list of {count}, and has been told all that an offer lets it ask for; disconnect, the peer is damaged or hostile"
+    )]
+    AskTooOften {
+        /// What it asks for.
+        from: u32,
+        /// Packages in the list here.
+        count: u32,
+    },
     /// The peer accepts a list that was never offered.
     #[error(
         "the peer accepts {count} packages with digest {digest:016x}, which is not the list here; disconnect, the peer is damaged or hostile"

@@ -2,6 +2,7 @@
 
 use super::compare::{Comparison, missing_here, missing_there};
 use super::error::{HandshakeError, Mismatch};
+use super::limits::{READINGS, SPARE_ASKS};
 use super::map::{PackageInfo, PackageMap};
 use super::message::{self, Message};
 
@@ -45,6 +46,8 @@ pub struct Handshake {
     /// Position and first of the packages that only the peer lists.
     peer_next: Option<(u32, PackageInfo)>,
     comparison: Option<Comparison>,
+    /// Packages that the peer may still ask for.
+    credit: u32,
     mismatch: Option<Mismatch>,
 }
 
@@ -66,15 +69,20 @@ impl Handshake {
         self.verified
     }
 
-    /// Appends the message that tells the peer which list there is here.
-    pub fn offer(&self, map: &PackageMap, out: &mut Vec<u8>) {
+    /// Appends the message that tells the peer which list there is here. The peer may ask for the list then, a few times
+    /// over if messages are doubled or lost, and no more before the next offer.
+    pub fn offer(&mut self, map: &PackageMap, out: &mut Vec<u8>) {
+        // Set, not added, or a peer could save up what it was offered for hours.
+        self.credit = map.len().saturating_mul(READINGS).saturating_add(SPARE_ASKS);
         message::write_offer(out, map.len(), map.whole_digest());
     }
 
     /// Appends the question for what the peer lists behind the packages that are here, unless it is known to list none:
-    /// for a side that has followed a [`HandshakeEvent::PeerListsMore`] and does not wait for the next offer.
-    pub fn ask_for_more(&self, map: &PackageMap, out: &mut Vec<u8>) {
-        if self.peer_count >= Some(map.len()) {
+    /// for a side that has followed a [`HandshakeEvent::PeerListsMore`] and does not wait for the next offer. Once for each;
+    /// if the answer is lost, the next offer gets the handshake going again.
+    pub fn ask_for_more(&mut self, map: &PackageMap, out: &mut Vec<u8>) {
+        let followed = self.peer_next.take_if(|(position, _)| *position < map.len());
+        if followed.is_some() && self.peer_count >= Some(map.len()) {
             ask(map, map.len(), out);
         }
     }
@@ -93,7 +101,7 @@ impl Handshake {
         match Message::parse(bytes, map.limits())? {
             Message::Offer { count, digest } => self.on_offer(map, count, digest, reply),
             Message::Accept { count, digest } => self.on_accept(map, count, digest),
-            Message::Ask { from, room } => on_ask(map, from, room, reply),
+            Message::Ask { from, room } => self.on_ask(map, from, room, reply),
             Message::List {
                 from,
                 digest,
@@ -188,6 +196,26 @@ impl Handshake {
         Ok(Some(HandshakeEvent::PeerListsMore { packages }))
     }
 
+    /// Answers with a part of the list. An honest peer asks when it has received an offer, or such an answer and gets on.
+    fn on_ask(
+        &mut self,
+        map: &PackageMap,
+        from: u32,
+        room: u32,
+        reply: &mut Vec<u8>,
+    ) -> Result<Option<HandshakeEvent>, HandshakeError> {
+        let count = map.len();
+        let Some(digest) = map.digest(from) else {
+            return Err(HandshakeError::AskBeyond { from, count });
+        };
+        if self.credit == 0 {
+            return Err(HandshakeError::AskTooOften { from, count });
+        }
+        let listed = message::write_list(reply, map, from, digest, room);
+        self.credit = self.credit.saturating_sub(listed.max(1));
+        Ok(None)
+    }
+
     /// Notes how long the peer's list is, and refuses to go on with one that differs.
     fn peer_has(&mut self, map: &PackageMap, count: u32) -> Result<(), HandshakeError> {
         message::check("packages", map.limits().packages, count)?;
@@ -235,18 +263,4 @@ impl Handshake {
 fn ask(map: &PackageMap, from: u32, reply: &mut Vec<u8>) -> Option<HandshakeEvent> {
     message::write_ask(reply, from, map.limits().longest_message());
     None
-}
-
-fn on_ask(
-    map: &PackageMap,
-    from: u32,
-    room: u32,
-    reply: &mut Vec<u8>,
-) -> Result<Option<HandshakeEvent>, HandshakeError> {
-    let Some(digest) = map.digest(from) else {
-        let count = map.len();
-        return Err(HandshakeError::AskBeyond { from, count });
-    };
-    message::write_list(reply, map, from, digest, room);
-    Ok(None)
 }

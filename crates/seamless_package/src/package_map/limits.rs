@@ -8,10 +8,18 @@ use std::time::Duration;
 /// 3 MiB on either side when every number is in use.
 pub const NUMBERS: u32 = 1 << 16;
 
-/// Numbers that may be on their way, not acknowledged yet, at one time. References to further objects travel in full.
+/// Numbers that may be on their way, not acknowledged yet, at one time. References to further objects travel in full, and
+/// each carries one of these once more.
 ///
 /// A part of the protocol, as [`NUMBERS`] is. It bounds an acknowledgement, and what one forged number can cost.
 pub const UNACKNOWLEDGED: u32 = 1 << 10;
+
+/// How often a peer may read the whole list after one offer. Once is enough on a good network; doubled messages and several
+/// offers on their way at one time read parts of it again.
+pub(super) const READINGS: u32 = 4;
+
+/// Questions that a peer may have beyond [`READINGS`], for lists that are short or grow meanwhile.
+pub(super) const SPARE_ASKS: u32 = 64;
 
 /// Upper bounds of a [`PackageMap`](super::PackageMap) and of the messages of its handshake. The two sides of a
 /// connection may have different ones.

@@ -151,23 +151,26 @@ pub(super) fn write_ask(out: &mut Vec<u8>, from: u32, room: u32) {
     varint::write(out, room);
 }
 
-/// Writes as many packages as there is room for, but at least one. `from` is at most the length of the list.
-pub(super) fn write_list(out: &mut Vec<u8>, map: &PackageMap, from: u32, digest: u64, room: u32) {
+/// Writes as many packages as there is room for, but at least one, and says how many. `from` is at most the length of the
+/// list.
+pub(super) fn write_list(out: &mut Vec<u8>, map: &PackageMap, from: u32, digest: u64, room: u32) -> u32 {
     let room = room.min(map.limits().longest_message()) as usize;
     let start = out.len();
     out.push(LIST);
     varint::write(out, from);
     out.extend_from_slice(&digest.to_le_bytes());
     varint::write(out, map.len());
-    let first = out.len();
+    let mut written = 0_u32;
     for info in map.packages_from(from) {
         let before = out.len();
         write_package(out, info);
-        if out.len().saturating_sub(start) > room && before > first {
+        if out.len().saturating_sub(start) > room && written > 0 {
             out.truncate(before);
-            return;
+            break;
         }
+        written = written.saturating_add(1);
     }
+    written
 }
 
 fn write_package(out: &mut Vec<u8>, info: &PackageInfo) {

@@ -26,12 +26,15 @@
 //!                                number alone
 //! ```
 //! The full form is sent until its acknowledgement has come, so messages may be lost, doubled and reordered. When numbers
-//! run out ([`NUMBERS`]), or too many are unacknowledged ([`UNACKNOWLEDGED`]), an object travels in full without one.
+//! run out ([`NUMBERS`]), or too many are unacknowledged ([`UNACKNOWLEDGED`]), an object travels in full without one; in the
+//! second case it carries an unacknowledged export of another object once more, so that one lost message, or one lost
+//! acknowledgement, does not end it for all that comes later.
 //!
 //! # No trust
 //! Whatever a peer sends is an error with a type or is what it says: every number is bounded, every index is one of the
 //! agreed list, no number changes its meaning. A peer that breaks the rules costs the memory that an honest one may
-//! cost, which the limits bound. Errors say what to do, which is mostly to disconnect.
+//! cost, which the limits bound, and what is written to it is in proportion to the list and to the offers of this side, not
+//! to its questions. Errors say what to do, which is mostly to disconnect.
 //!
 //! # Example
 //! ```

@@ -4,6 +4,7 @@ mod connection;
 mod garbage;
 mod handshake;
 mod lists;
+mod loss;
 mod map;
 mod model;
 mod pending;
@@ -59,7 +60,7 @@ fn learn(map: &mut PackageMap, package: u32) {
     map.add_objects(package, objects).unwrap();
 }
 
-fn offer(of: &Handshake, map: &PackageMap) -> Vec<u8> {
+fn offer(of: &mut Handshake, map: &PackageMap) -> Vec<u8> {
     let mut bytes = Vec::new();
     of.offer(map, &mut bytes);
     bytes
@@ -77,6 +78,13 @@ impl<'a> Side<'a> {
         Self { handshake, map }
     }
 
+    /// A side that has made an offer, which was lost or not.
+    fn offered(map: &'a PackageMap) -> Self {
+        let mut side = Self::new(map);
+        offer(&mut side.handshake, map);
+        side
+    }
+
     fn receive(&mut self, bytes: &[u8]) -> Result<(Option<HandshakeEvent>, Vec<u8>), HandshakeError> {
         let mut reply = Vec::new();
         let event = self.handshake.receive(self.map, bytes, &mut reply)?;
@@ -86,7 +94,7 @@ impl<'a> Side<'a> {
 
 /// `from` makes its offer, and both answer until nobody has anything to say. Returns what `to` said wrong.
 fn shake(from: &mut Side<'_>, to: &mut Side<'_>) -> Result<(), HandshakeError> {
-    let mut message = offer(&from.handshake, from.map);
+    let mut message = offer(&mut from.handshake, from.map);
     for _ in 0..10_000 {
         (_, message) = to.receive(&message)?;
         if message.is_empty() {

@@ -14,7 +14,7 @@ fn exchange(from: (&mut Connection, &PackageMap), to: (&mut Connection, &Package
     }
 }
 
-fn offer_packet(connection: &Connection, map: &PackageMap) -> Vec<u8> {
+fn offer_packet(connection: &mut Connection, map: &PackageMap) -> Vec<u8> {
     let mut packet = Vec::new();
     connection.offer(map, &mut packet);
     packet
@@ -23,7 +23,7 @@ fn offer_packet(connection: &Connection, map: &PackageMap) -> Vec<u8> {
 /// Two sides that have agreed: the sender and the receiver.
 pub(super) fn connected(map: &PackageMap) -> (Connection, Connection) {
     let (mut a, mut b) = (Connection::new(), Connection::new());
-    let packet = offer_packet(&a, map);
+    let packet = offer_packet(&mut a, map);
     exchange((&mut a, map), (&mut b, map), packet);
     assert_eq!(
         (a.handshake().accepted(), b.handshake().verified()),
@@ -76,6 +76,11 @@ fn a_message_that_cannot_be_sent_leaves_no_bytes() {
     let error = sender.message(&map, 0, &refs, b"body", &mut packet);
     assert_eq!(error, Err(EncodeError::UnknownObject { id: object(7, 7) }));
     assert_eq!(packet, b"before");
+    assert_eq!(
+        sender.encoder().exported(),
+        0,
+        "no number is taken for what is not sent"
+    );
 }
 
 /// Each kind of fault, as a packet.
@@ -125,7 +130,7 @@ fn lists_that_differ_are_told_by_name() {
     other.add_package(PackageInfo::new(path(1), 7, EXPORTS)).unwrap();
     let (mut sender, mut receiver) = (Connection::new(), Connection::new());
     let (mut reply, mut list) = (Vec::new(), Vec::new());
-    let offer = offer_packet(&sender, &here);
+    let offer = offer_packet(&mut sender, &here);
     receiver.receive(&other, &offer, &mut reply).unwrap();
     sender.receive(&here, &reply, &mut list).unwrap();
     let error = receiver.receive(&other, &list, &mut Vec::new()).unwrap_err();

@@ -14,7 +14,7 @@ fn mismatch(here: Vec<PackageInfo>, there: Vec<PackageInfo>) -> Mismatch {
     has_a_mend(&mismatch);
     assert_eq!(receiver.handshake.difference(&here), Some(mismatch.clone()));
     // It stays so, without another word on the wire.
-    let again = receiver.receive(&offer(&sender.handshake, &there)).unwrap_err();
+    let again = receiver.receive(&offer(&mut sender.handshake, &there)).unwrap_err();
     assert_eq!(again, HandshakeError::Mismatch(mismatch.clone()));
     mismatch
 }
@@ -34,7 +34,7 @@ fn changed(change: impl Fn(&mut PackageInfo)) -> Vec<PackageInfo> {
 fn equal_lists_agree_in_two_messages() {
     let (here, there) = (list(1000), list(1000));
     let (mut sender, mut receiver) = (Side::new(&there), Side::new(&here));
-    let (event, accept) = receiver.receive(&offer(&sender.handshake, &there)).unwrap();
+    let (event, accept) = receiver.receive(&offer(&mut sender.handshake, &there)).unwrap();
     assert_eq!(event, Some(HandshakeEvent::Verified { packages: 1000 }));
     let (event, silence) = sender.receive(&accept).unwrap();
     assert_eq!(event, Some(HandshakeEvent::Accepted { packages: 1000 }));
@@ -46,7 +46,7 @@ fn equal_lists_agree_in_two_messages() {
     );
     assert_eq!(receiver.handshake.difference(&here), None);
     // Doubled messages are answered, and are no news.
-    let (event, again) = receiver.receive(&offer(&sender.handshake, &there)).unwrap();
+    let (event, again) = receiver.receive(&offer(&mut sender.handshake, &there)).unwrap();
     assert_eq!((event, &again), (None, &accept));
     assert_eq!(sender.receive(&again).unwrap().0, None);
 }
@@ -109,7 +109,7 @@ fn a_list_that_only_grows_agrees_on_its_beginning() {
     let (short, long) = (list(10), list(12));
     // The side with more offers.
     let (mut sender, mut receiver) = (Side::new(&long), Side::new(&short));
-    let (_, ask) = receiver.receive(&offer(&sender.handshake, &long)).unwrap();
+    let (_, ask) = receiver.receive(&offer(&mut sender.handshake, &long)).unwrap();
     let (_, answer) = sender.receive(&ask).unwrap();
     let (event, accept) = receiver.receive(&answer).unwrap();
     let packages = infos(10..12);
@@ -153,7 +153,7 @@ fn a_follower_adds_what_the_peer_lists() {
     let mut client = list(20);
     let mut sender = Side::new(&server);
     let mut follower = Handshake::new();
-    let mut message = offer(&sender.handshake, &server);
+    let mut message = offer(&mut sender.handshake, &server);
     let mut messages = 0;
     while sender.handshake.accepted() < 500 {
         let mut reply = Vec::new();
@@ -250,7 +250,7 @@ fn a_list_is_cut_to_the_room_there_is() {
     for room in [0, 100, 1100, 8192, u32::MAX] {
         let mut ask = Vec::new();
         write_ask(&mut ask, 3, room);
-        let (_, answer) = Side::new(&map).receive(&ask).unwrap();
+        let (_, answer) = Side::offered(&map).receive(&ask).unwrap();
         assert!(
             answer.len() <= (room as usize).clamp(60, 8192),
             "{} for {room}",
@@ -278,7 +278,7 @@ fn messages_that_are_none_are_refused() {
     let limit = 8192;
     let found = limit + 1;
     assert_eq!(refused(&vec![1; 8193]), HandshakeError::TooLong { found, limit });
-    let valid = offer(&Handshake::new(), &list(10));
+    let valid = offer(&mut Handshake::new(), &list(10));
     for len in 0..valid.len() {
         let error = refused(&valid[..len]);
         assert!(
@@ -346,6 +346,77 @@ fn a_question_behind_the_end_is_refused() {
     assert_eq!(refused(&bytes), HandshakeError::AskBeyond { from: 11, count: 10 });
 }
 
+/// What `side` answers to questions for all from `from` on, until it has enough of them: bytes of questions and answers.
+fn answers(side: &mut Side<'_>, from: u32) -> (usize, usize) {
+    let mut ask = Vec::new();
+    write_ask(&mut ask, from, u32::MAX);
+    let (mut asked, mut answered) = (0, 0);
+    for _ in 0..100_000 {
+        asked += ask.len();
+        match side.receive(&ask) {
+            Ok((_, answer)) => answered += answer.len(),
+            Err(error) => {
+                let count = side.map.len();
+                assert_eq!(error, HandshakeError::AskTooOften { from, count });
+                has_a_mend(&error);
+                return (asked, answered);
+            }
+        }
+    }
+    panic!("{answered} bytes of answers to {asked} bytes of questions");
+}
+
+#[test]
+fn questions_without_end_are_refused() {
+    let map = list(1000);
+    assert_eq!(answers(&mut Side::new(&map), 0).1, 0, "nothing was offered");
+    let mut whole = Vec::new();
+    for from in 0..1000 {
+        write_list(&mut whole, &map, from, 0, 0);
+    }
+    let mut side = Side::new(&map);
+    // Offers that nobody answers are not saved up.
+    for offers in [1, 1, 50] {
+        for _ in 0..offers {
+            offer(&mut side.handshake, &map);
+        }
+        let (_, answered) = answers(&mut side, 0);
+        assert!((whole.len()..5 * whole.len()).contains(&answered), "{answered}");
+    }
+    // Behind the end there is little to say, and that ends too.
+    offer(&mut side.handshake, &map);
+    let (asked, answered) = answers(&mut side, 1000);
+    assert!(answered < 4 * asked, "{answered}");
+}
+
+#[test]
+fn a_list_can_be_read_piece_by_piece_more_than_once() {
+    let map = list(1000);
+    let mut side = Side::offered(&map);
+    for from in (0..1000).chain(0..=1000) {
+        let mut ask = Vec::new();
+        write_ask(&mut ask, from, 0);
+        assert!(!side.receive(&ask).unwrap().1.is_empty());
+    }
+}
+
+#[test]
+fn a_follower_asks_for_more_once_for_each_answer() {
+    let (server, mut client) = (list(3), list(1));
+    let mut follower = Handshake::new();
+    let (mut answer, mut out) = (Vec::new(), Vec::new());
+    write_list(&mut answer, &server, 1, client.whole_digest(), 0);
+    follower.receive(&client, &answer, &mut Vec::new()).unwrap();
+    follower.ask_for_more(&client, &mut out);
+    assert!(out.is_empty(), "it has not followed");
+    client.add_package(info(1)).unwrap();
+    follower.ask_for_more(&client, &mut out);
+    let asked = out.clone();
+    assert!(!asked.is_empty());
+    follower.ask_for_more(&client, &mut out);
+    assert_eq!(out, asked);
+}
+
 #[test]
 fn a_false_acceptance_is_refused() {
     for (count, digest) in [(11, 0), (10, list(10).whole_digest() ^ 1), (0, 1)] {
@@ -363,13 +434,13 @@ fn a_peer_that_contradicts_itself_is_refused() {
     let mut message = Vec::new();
     write_offer(&mut message, 10, 5);
     let (_, ask) = side.receive(&message).unwrap();
-    let (_, answer) = Side::new(&map).receive(&ask).unwrap();
+    let (_, answer) = Side::offered(&map).receive(&ask).unwrap();
     let error = side.receive(&answer).unwrap_err();
     assert_eq!(error, HandshakeError::Contradiction { end: 10 });
     has_a_mend(&error);
     // Another digest for what was agreed before.
     let mut side = Side::new(&map);
-    side.receive(&offer(&Handshake::new(), &map)).unwrap();
+    side.receive(&offer(&mut Handshake::new(), &map)).unwrap();
     message.clear();
     write_offer(&mut message, 7, 5);
     assert_eq!(

@@ -89,7 +89,7 @@ struct Wire<'a> {
 
 impl Wire<'_> {
     fn offer(&mut self, from: usize) {
-        let message = offer(&self.sides[from].handshake, self.sides[from].map);
+        let message = offer(&mut self.sides[from].handshake, self.sides[from].map);
         self.messages.push((1 - from, message));
     }
 

@@ -77,13 +77,13 @@ fn numbers_bytes(numbers: &[u32]) -> Vec<u8> {
 fn a_reference_is_full_until_it_is_acknowledged() {
     let mut link = Link::new(3);
     let id = object(2, 33);
-    assert_eq!(link.send(Some(id)), (vec![4, 2, 33], Some(index(2, 33))));
-    assert_eq!(link.send(Some(id)), (vec![4, 2, 33], Some(index(2, 33))));
+    assert_eq!(link.send(Some(id)), (vec![6, 2, 33], Some(index(2, 33))));
+    assert_eq!(link.send(Some(id)), (vec![6, 2, 33], Some(index(2, 33))));
     assert_eq!(link.encoder.unacknowledged(), 1);
     link.acknowledge();
     assert_eq!(link.encoder.unacknowledged(), 0);
     assert_eq!(link.send(Some(id)), (vec![1], Some(index(2, 33))));
-    assert_eq!(link.send(Some(object(0, 99))), (vec![6, 0, 99], Some(index(0, 99))));
+    assert_eq!(link.send(Some(object(0, 99))), (vec![8, 0, 99], Some(index(0, 99))));
     assert_eq!(link.send(None), (vec![0], None));
     assert_eq!(link.encoder.exported(), 2);
 }
@@ -131,7 +131,7 @@ fn acknowledgements_name_what_came_out_of_order() {
     link.encoder.acknowledged(&mut &early[..]).unwrap();
     assert_eq!(link.encoder.unacknowledged(), 16);
     assert_eq!(link.encode(Some(object(0, 3))), [7]);
-    assert_eq!(link.encode(Some(object(0, 2))), [8, 0, 2]);
+    assert_eq!(link.encode(Some(object(0, 2))), [10, 0, 2]);
     for message in &messages[2..] {
         link.decode(message).unwrap();
     }
@@ -154,11 +154,12 @@ fn too_many_unacknowledged_objects_travel_without_a_number() {
     }
     let (package, export) = rest[0];
     let id = object(package, export);
-    assert_eq!(link.send(Some(id)).0, [2, package as u8, export as u8]);
+    // The oldest one goes along.
+    assert_eq!(link.send(Some(id)).0, [4, package as u8, export as u8, 0, 0, 0]);
     assert_eq!(link.encoder.exported(), UNACKNOWLEDGED);
     link.acknowledge();
     let (bytes, reference) = link.send(Some(id));
-    assert_eq!(bytes, numbers_bytes(&[2 * UNACKNOWLEDGED + 4, package, export]));
+    assert_eq!(bytes, numbers_bytes(&[2 * UNACKNOWLEDGED + 6, package, export]));
     assert_eq!(reference, Some(index(package, export)));
 }
 
@@ -180,7 +181,7 @@ fn numbers_run_out_and_references_still_arrive() {
     assert_eq!(link.encoder.exported(), NUMBERS);
     assert_eq!(last, numbers_bytes(&[2, packages - 1, EXPORTS - 1]));
     let (number, end) = (NUMBERS, NUMBERS);
-    let error = link.refused(&[2 * number + 4, packages - 1, EXPORTS - 1]);
+    let error = link.refused(&[2 * number + 6, packages - 1, EXPORTS - 1]);
     assert_eq!(error, DecodeError::NumberTooHigh { number, end });
     let last_number = object((NUMBERS - 1) / EXPORTS, (NUMBERS - 1) % EXPORTS);
     assert_eq!(link.encode(Some(last_number)), numbers_bytes(&[2 * NUMBERS - 1]));
@@ -238,11 +239,11 @@ fn unknown_numbers_are_refused() {
 #[test]
 fn numbers_far_ahead_are_refused() {
     let mut link = Link::new(2);
-    let full = |number: u32| [2 * number + 4, 0, 0];
+    let full = |number: u32| [2 * number + 6, 0, 0];
     let end = UNACKNOWLEDGED;
     let number = end;
     assert_eq!(link.refused(&full(number)), DecodeError::NumberTooHigh { number, end });
-    let number = u32::MAX / 2 - 2;
+    let number = u32::MAX / 2 - 3;
     assert_eq!(link.refused(&full(number)), DecodeError::NumberTooHigh { number, end });
     link.decode(&numbers_bytes(&full(end - 1))).unwrap();
 }
@@ -250,8 +251,8 @@ fn numbers_far_ahead_are_refused() {
 #[test]
 fn contradicting_exports_are_refused() {
     let mut link = Link::new(2);
-    link.decode(&numbers_bytes(&[4, 0, 7])).unwrap();
-    let error = link.refused(&[4, 0, 8]);
+    link.decode(&numbers_bytes(&[6, 0, 7])).unwrap();
+    let error = link.refused(&[6, 0, 8]);
     let (first, second) = (index(0, 7), index(0, 8));
     assert_eq!(
         error,
@@ -261,7 +262,7 @@ fn contradicting_exports_are_refused() {
             second
         }
     );
-    let error = link.refused(&[6, 0, 7]);
+    let error = link.refused(&[8, 0, 7]);
     let object = index(0, 7);
     let (first, second) = (0, 1);
     assert_eq!(error, DecodeError::ObjectTwice { object, first, second });
@@ -269,18 +270,39 @@ fn contradicting_exports_are_refused() {
 }
 
 #[test]
+fn contradicting_repetitions_are_refused() {
+    let mut link = Link::new(2);
+    link.decode(&numbers_bytes(&[6, 0, 7])).unwrap();
+    let (package, verified) = (2, 2);
+    let unknown = DecodeError::UnknownPackage { package, verified };
+    assert_eq!(link.refused(&[4, 2, 0, 1, 0, 8]), unknown);
+    assert_eq!(link.refused(&[4, 0, 0, 1, 2, 0]), unknown);
+    let number = 0;
+    let (first, second) = (index(0, 7), index(0, 8));
+    let twice = DecodeError::NumberTwice { number, first, second };
+    assert_eq!(link.refused(&[4, 0, 0, 0, 0, 8]), twice);
+    let (number, end) = (1 + UNACKNOWLEDGED, 1 + UNACKNOWLEDGED);
+    let high = DecodeError::NumberTooHigh { number, end };
+    assert_eq!(link.refused(&[4, 0, 0, number, 0, 8]), high);
+    // Nothing was learned from these.
+    assert_eq!(link.refused(&[3]), DecodeError::UnknownNumber { number: 1 });
+    assert_eq!(link.decode(&numbers_bytes(&[4, 0, 9, 1, 0, 8])), Ok(Some(index(0, 9))));
+    assert_eq!(link.decode(&numbers_bytes(&[3])), Ok(Some(index(0, 8))));
+}
+
+#[test]
 fn places_outside_of_the_agreed_list_are_refused() {
     let mut link = Link::new(2);
     let (package, verified) = (2, 2);
     assert_eq!(
-        link.refused(&[4, 2, 0]),
+        link.refused(&[6, 2, 0]),
         DecodeError::UnknownPackage { package, verified }
     );
     assert_eq!(
         link.refused(&[2, 2, 0]),
         DecodeError::UnknownPackage { package, verified }
     );
-    let error = link.refused(&[4, 1, EXPORTS]);
+    let error = link.refused(&[6, 1, EXPORTS]);
     let path = path(1).into();
     let (export, count) = (EXPORTS, EXPORTS);
     assert_eq!(error, DecodeError::UnknownExport { path, export, count });
@@ -288,7 +310,7 @@ fn places_outside_of_the_agreed_list_are_refused() {
     link.receiver = Handshake::new();
     let (package, verified) = (0, 0);
     assert_eq!(
-        link.refused(&[4, 0, 0]),
+        link.refused(&[6, 0, 0]),
         DecodeError::UnknownPackage { package, verified }
     );
 }
@@ -316,7 +338,7 @@ fn numbers_have_one_form() {
         );
         has_a_mend(&error);
     }
-    for cut in [&[][..], &[0x80], &[4], &[4, 0], &[4, 0, 0x80]] {
+    for cut in [&[][..], &[0x80], &[6], &[6, 0], &[6, 0, 0x80], &[4, 0, 0, 1, 0]] {
         let error = link.decode(cut).unwrap_err();
         assert!(matches!(error, DecodeError::Record(CursorError::End { .. })), "{error}");
     }

@@ -5,8 +5,8 @@ use super::*;
 #[test]
 fn a_handshake_over_a_thousand_packages_takes_23_bytes() {
     let (here, there) = (list(1000), list(1000));
-    let (sender, mut receiver) = (Handshake::new(), Side::new(&here));
-    let offer = offer(&sender, &there);
+    let (mut sender, mut receiver) = (Handshake::new(), Side::new(&here));
+    let offer = offer(&mut sender, &there);
     let (_, accept) = receiver.receive(&offer).unwrap();
     assert_eq!((offer.len(), accept.len()), (12, 11));
 }

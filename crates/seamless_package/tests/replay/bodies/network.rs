@@ -68,7 +68,7 @@ impl Network {
     /// `from` makes its offer, or asks for more, and both answer for a while.
     fn shake(&mut self, u: &mut Unstructured<'_>, from: usize) -> Result<()> {
         let mut message = Vec::new();
-        let Peer { handshake, map, .. } = &self.peers[from];
+        let Peer { handshake, map, .. } = &mut self.peers[from];
         match u.ratio(1, 8)? {
             true => handshake.ask_for_more(map, &mut message),
             false => handshake.offer(map, &mut message),
