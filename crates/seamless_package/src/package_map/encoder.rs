@@ -77,18 +77,29 @@ impl RefEncoder {
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
         let index = place(map, handshake, object)?;
-        if self.next >= NUMBERS {
-            wire::write_full(out, None, index);
-        } else if self.next.saturating_sub(self.low) < UNACKNOWLEDGED {
-            let number = self.next;
-            self.next = number.saturating_add(1);
-            self.window.push_back(Some(index));
-            self.exports.insert(object, Exported { number, index });
-            wire::write_full(out, Some(number), index);
-        } else if let Some((number, other)) = self.take_repeat() {
-            wire::write_repeating(out, index, number, other);
+        match self.take_number(index) {
+            Ok(number) => {
+                self.exports.insert(object, Exported { number, index });
+                wire::write_full(out, Some(number), index);
+            }
+            Err(Some((number, other))) => wire::write_repeating(out, index, number, other),
+            Err(None) => wire::write_full(out, None, index),
         }
         Ok(())
+    }
+
+    /// The next number, for `index`. If there is none, the export to repeat so that there will be.
+    fn take_number(&mut self, index: ObjectIndex) -> Result<u32, Option<(u32, ObjectIndex)>> {
+        let number = self.next;
+        if number >= NUMBERS {
+            return Err(None);
+        }
+        if number.saturating_sub(self.low) >= UNACKNOWLEDGED {
+            return Err(self.take_repeat());
+        }
+        self.next = number.saturating_add(1);
+        self.window.push_back(Some(index));
+        Ok(number)
     }
 
     /// The next of the unacknowledged exports, in turn. There is one whenever the window is not empty.

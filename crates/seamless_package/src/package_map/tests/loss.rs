@@ -112,8 +112,8 @@ proptest! {
         let mut line = Line::new(random, loss);
         line.mention(0..OBJECTS, under_way);
         if loss <= 25 {
-            // All but a few got one at once, with one packet in ten lost.
-            prop_assert!(line.encoder.exported() > OBJECTS * 4 / 5, "{} numbers", line.encoder.exported());
+            // With one packet in ten lost, most got one at their only mention; the rest waited for repetitions.
+            prop_assert!(line.encoder.exported() > OBJECTS / 2, "{} numbers", line.encoder.exported());
         }
         // The network gets better, and what had no luck is mentioned again.
         line.carry(0);
