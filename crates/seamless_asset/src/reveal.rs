@@ -77,10 +77,10 @@ pub(crate) fn reveal(
         },
     ));
     groups.append(&mut level.groups);
-    let codecs = services.codecs.clone();
-    let types = groups.iter().flat_map(|group| group.values.types());
-    register(world, types, &codecs, &registry);
-    let passes = LatePasses { registry: &registry };
+    let types: Vec<_> = groups.iter().flat_map(|group| group.values.types()).collect();
+    register(world, types.iter().copied(), &services.codecs, &registry);
+    let passes = LatePasses::new(world, types, &registry);
+    drop(registry);
     let spent = spawn(world, groups, &passes);
     // Observers have changed what they like by now; that is how the level comes.
     let since = world.increment_change_tick();
@@ -161,38 +161,54 @@ fn insert_resource(world: &mut World, package: &AssetPath<'static>, resource: &d
 
 /// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
 /// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
-pub(crate) struct LatePasses<'a> {
-    pub registry: &'a TypeRegistry,
+///
+/// Such code may register types, so nobody holds the type registry while it runs: what is to be known of types is known before.
+pub(crate) struct LatePasses {
+    /// The components whose hooks are not Bevy's own.
+    hooked: HashSet<ComponentId>,
 }
 
-impl Passes for LatePasses<'_> {
-    fn is_late(&self, world: &World, id: ComponentId) -> bool {
-        let required = world
-            .components()
-            .get_info(id)
-            .map(|info| info.required_components().iter_ids());
-        core::iter::once(id)
-            .chain(required.into_iter().flatten())
-            .any(|id| is_observed(world, id) || self.has_foreign_hooks(world, id))
-    }
-}
-
-impl LatePasses<'_> {
-    /// Bevy's hooks on insertion touch the entity itself only, those of relationships apart, which are skipped.
-    fn has_foreign_hooks(&self, world: &World, id: ComponentId) -> bool {
-        let Some(info) = world.components().get_info(id) else {
-            return false;
-        };
-        // Bevy does not say whether a hook is set; setting one more time on a copy does.
-        let mut hooks = info.hooks().clone();
-        let any = hooks.try_on_add(|_, _| {}).is_none() || hooks.try_on_insert(|_, _| {}).is_none();
-        if !any || info.relationship_accessor().is_some() {
-            return false;
+impl LatePasses {
+    /// For columns of these types, which `world` knows.
+    pub fn new(world: &World, types: impl IntoIterator<Item = TypeId>, registry: &TypeRegistry) -> Self {
+        let ids: HashSet<_> = types
+            .into_iter()
+            .filter_map(|type_id| world.components().get_id(type_id))
+            .collect();
+        let ids = ids.into_iter().flat_map(|id| with_required(world, id));
+        Self {
+            hooked: ids.filter(|id| has_foreign_hooks(world, *id, registry)).collect(),
         }
-        let type_info = info.type_id().and_then(|type_id| self.registry.get_type_info(type_id));
-        // A type without reflection does not say whose it is.
-        type_info.is_none_or(|info| !is_bevys_own(info.type_path()))
     }
+}
+
+impl Passes for LatePasses {
+    fn is_late(&self, world: &World, id: ComponentId) -> bool {
+        with_required(world, id).any(|id| is_observed(world, id) || self.hooked.contains(&id))
+    }
+}
+
+/// The component, and those that it brings.
+fn with_required(world: &World, id: ComponentId) -> impl Iterator<Item = ComponentId> {
+    let info = world.components().get_info(id);
+    let required = info.map(|info| info.required_components().iter_ids());
+    core::iter::once(id).chain(required.into_iter().flatten())
+}
+
+/// Bevy's hooks on insertion touch the entity itself only, those of relationships apart, which are skipped.
+fn has_foreign_hooks(world: &World, id: ComponentId, registry: &TypeRegistry) -> bool {
+    let Some(info) = world.components().get_info(id) else {
+        return false;
+    };
+    // Bevy does not say whether a hook is set; setting one more time on a copy does.
+    let mut hooks = info.hooks().clone();
+    let any = hooks.try_on_add(|_, _| {}).is_none() || hooks.try_on_insert(|_, _| {}).is_none();
+    if !any || info.relationship_accessor().is_some() {
+        return false;
+    }
+    let type_info = info.type_id().and_then(|type_id| registry.get_type_info(type_id));
+    // A type without reflection does not say whose it is.
+    type_info.is_none_or(|info| !is_bevys_own(info.type_path()))
 }
 
 /// The crates of Bevy 0.19 whose components levels hold. Those of any other crate, however it is called, may look around.

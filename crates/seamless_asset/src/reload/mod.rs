@@ -23,6 +23,8 @@ use crate::{
 
 /// A staged level whose components are known to the world. Nothing of it has moved yet.
 pub(crate) struct Prepared {
+    /// Which columns of new entities come late.
+    passes: LatePasses,
     pub staged: StagedLevel,
     kept: Vec<KeptRows>,
 }
@@ -141,9 +143,11 @@ impl Prepared {
         let columns = kept.iter().flat_map(|group| &group.columns);
         let kept_types = columns.map(|column| (**column).type_id());
         let groups = staged.loaded.level.groups.iter();
-        let types = groups.flat_map(|group| group.values.types()).chain(kept_types);
+        let new_types: Vec<_> = groups.flat_map(|group| group.values.types()).collect();
+        let types = new_types.iter().copied().chain(kept_types);
         register(world, types, &services.codecs, registry);
         Self {
+            passes: LatePasses::new(world, new_types, registry),
             kept: kept.into_iter().map(|group| KeptRows::new(world, group)).collect(),
             staged,
         }
@@ -158,7 +162,6 @@ impl Prepared {
         world: &mut World,
         diff: LevelDiff,
         members: &mut Members,
-        registry: &TypeRegistry,
         report: &mut ReloadReport,
     ) -> (Spent, Vec<Entity>, StagedLevel) {
         let loaded = &mut self.staged.loaded;
@@ -166,7 +169,7 @@ impl Prepared {
         let mut groups = core::mem::take(&mut loaded.level.groups);
         report.entities_spawned += groups.iter().map(|group| group.entities.len()).sum::<usize>();
         let links = take_links(world, &mut groups);
-        let spent = spawn(world, groups, &LatePasses { registry });
+        let spent = spawn(world, groups, &self.passes);
         for (entity, ids) in &diff.removed {
             if let Ok(mut entity) = world.get_entity_mut(*entity) {
                 entity.remove_by_ids(ids);

@@ -284,3 +284,26 @@ fn the_strictest_of_those_who_join() {
     assert_eq!(progress.strictest(Verify::Deferred), Verify::Now);
     assert_eq!(crate::load::Progress::default().strictest(Verify::Now), Verify::Now);
 }
+
+/// Code that runs inside of a reveal may do what it likes: the reveal holds no lock that it could wait for.
+#[test]
+fn observers_of_a_reveal_may_register_types() {
+    #[derive(Reflect)]
+    #[reflect(no_auto_register)]
+    struct Late;
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.add_observer(|_: On<Add, Likes>, registry: Res<AppTypeRegistry>| {
+        // Whoever waits here waits for ever.
+        let mut registry = registry
+            .internal
+            .try_write()
+            .expect("no task reads any more, and nobody else does");
+        registry.register::<Late>();
+    });
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let registry = app.world().resource::<AppTypeRegistry>().read();
+    assert!(registry.contains(core::any::TypeId::of::<Late>()));
+}

@@ -2,7 +2,7 @@
 
 use bevy_asset::UntypedHandle;
 
-use super::*;
+use super::{build::asset_object, *};
 use crate::{LoadPolicy, ObjectLoad, ObjectRequest};
 
 /// A package of recipes: name, title, and the objects of it or of others (`file.pkg#Name`) that come before.
@@ -29,30 +29,17 @@ pub(super) fn recipe_object(
     refs: &bevy_platform::collections::HashMap<String, ObjectRef>,
 ) -> ObjectRef {
     use bevy_reflect::TypePath;
-    let registry = app.world().resource::<AppTypeRegistry>().read();
-    let codecs = app.world().resource::<Codecs>().read();
-    let codec = codecs.asset(core::any::TypeId::of::<Recipe>()).unwrap();
-    let class = writer.class(&codec.schema(&registry)).unwrap();
-    let mut world = World::new();
-    world.init_resource::<Assets<Recipe>>();
-    let mut assets = world.resource_mut::<Assets<Recipe>>();
+    let recipes = app.world().resource::<Assets<Recipe>>();
     let recipe = Recipe {
         title: format!("how to {name}"),
-        before: before.iter().map(|_| assets.reserve_handle()).collect(),
+        before: before.iter().map(|_| recipes.reserve_handle()).collect(),
     };
-    let handle = assets.add(recipe);
-    let rows = EntityRows::default();
-    let mut context = EncodeContext::new(&registry, &rows);
-    let encoded = codec
-        .encode(&world, handle.id().untyped(), &mut context)
-        .unwrap()
-        .unwrap();
-    let refs_of = before.iter().map(|object| match object.split_once('#') {
+    let refs = before.iter().map(|object| match object.split_once('#') {
         Some((package, object)) => writer.import(package, object, Recipe::type_path(), Role::ALL).unwrap(),
         None => refs[*object],
     });
-    let refs_of = refs_of.collect();
-    writer.export(new_export(name, class, encoded.data, refs_of)).unwrap()
+    let refs = refs.collect();
+    asset_object(writer, app, name, recipe, refs)
 }
 
 /// `dinner.pkg` has a soup of stock, and a salad; the stock needs water from `basics.pkg`, which has salt too.

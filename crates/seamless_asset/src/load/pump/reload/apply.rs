@@ -119,8 +119,8 @@ impl Pipeline {
         if let Some(error) = self.unmet_import(id) {
             return Err(error.into());
         }
-        let registry = self.services.registry.clone();
-        let registry = registry.read();
+        let types = self.services.registry.clone();
+        let registry = types.read();
         let mut report = ReloadReport::default();
         let mut levels: Vec<(Prepared, LevelDiff)> = Vec::new();
         for level in core::mem::take(&mut staged.loaded.renewed.levels) {
@@ -139,6 +139,8 @@ impl Pipeline {
             ReloadPolicy::Overwrite => report.edits_overwritten += edited,
             ReloadPolicy::KeepEdits => report.edits_kept += edited,
         }
+        // Hooks and observers run from here on, and may register types.
+        drop(registry);
         report.assets_added = staged.added;
         let replaced = self.replace_assets(world, reload, core::mem::take(&mut staged.replacing));
         report.assets_replaced = replaced.len();
@@ -149,7 +151,7 @@ impl Pipeline {
             else {
                 continue;
             };
-            let spent = level.apply(world, diff, members, &registry, &mut report);
+            let spent = level.apply(world, diff, members, &mut report);
             self.tasks.drop_later(spent);
         }
         self.take_over_package(world, reload, staged);
