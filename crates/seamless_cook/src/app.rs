@@ -1,11 +1,13 @@
 //! The cooker: a headless Bevy app. See [`CookApp`].
 
+use core::any::TypeId;
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
 
 use bevy::app::TerminalCtrlCHandlerPlugin;
 use bevy::asset::UnapprovedPathMode;
+use bevy::asset::io::{AssetSourceBuilder, AssetSourceId};
 use bevy::ecs::error::{FallbackErrorHandler, warn};
 use bevy::image::{CompressedImageFormatSupport, CompressedImageFormats};
 use bevy::log::LogPlugin;
@@ -19,12 +21,10 @@ use bevy::winit::WinitPlugin;
 use seamless_asset::codec::Codecs;
 use seamless_render::SeamlessRenderPlugin;
 
-use crate::assets::AssetStore;
-use crate::level::{EncodedLevel, LevelEncoder};
-use crate::load::Loader;
-use crate::plan::{WorldPlan, world_name};
-use crate::report::{ContentError, CookError, CookReport, Progress, Stage};
-use crate::{share, startup, write};
+use crate::cook::Order;
+use crate::graph::recorder::Recorder;
+use crate::graph::storage::Disk;
+use crate::report::{CookError, CookReport, Progress};
 
 /// What a cook does with the data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,8 +70,17 @@ impl Default for CookOptions {
 /// ```
 #[derive(Default)]
 pub struct CookApp {
-    pub(crate) setup: Vec<Box<dyn Fn(&mut App)>>,
+    pub(crate) setup: Vec<Setup>,
+    /// By name.
+    pub(crate) importers: BTreeMap<String, u32>,
     pub(crate) log: bool,
+}
+
+/// A change to the headless app.
+pub(crate) struct Setup {
+    run: Box<dyn Fn(&mut App)>,
+    /// What it does, if that follows from its type.
+    pub(crate) identity: Option<TypeId>,
 }
 
 impl CookApp {
@@ -84,10 +93,20 @@ impl CookApp {
     /// Changes the headless app before it starts: plugins, types, codecs, asset loaders, startup content. Runs once per cook, after
     /// Bevy's own plugins and the built-in codecs are added. Systems that come along run, and only warn when they fail.
     #[must_use]
-    pub fn with<R>(mut self, setup: impl Fn(&mut App) -> R + 'static) -> Self {
-        self.setup.push(Box::new(move |app| {
+    pub fn with<R, F: Fn(&mut App) -> R + 'static>(mut self, setup: F) -> Self {
+        let run = Box::new(move |app: &mut App| {
             setup(app);
-        }));
+        });
+        let identity = (size_of::<F>() == 0).then(TypeId::of::<F>);
+        self.setup.push(Setup { run, identity });
+        self
+    }
+
+    /// The version of an asset loader of the game, or of anything else of it that shapes what is cooked and is neither a file nor a type.
+    /// What was cooked with another version is cooked again; raise it when the loader makes something else of the same file.
+    #[must_use]
+    pub fn importer_version(mut self, name: impl Into<String>, version: u32) -> Self {
+        self.importers.insert(name.into(), version);
         self
     }
 
@@ -102,50 +121,25 @@ impl CookApp {
         options: &CookOptions,
         progress: &dyn Progress,
     ) -> Result<CookReport, CookError> {
-        let start = Instant::now();
-        let mut report = CookReport {
-            world: world_name(world_file),
-            ..CookReport::default()
-        };
-        let plan = match WorldPlan::read(world_file) {
-            Ok(plan) => plan,
-            Err(errors) => return Err(failed(report, errors, start)),
-        };
-        let mut app = self.build_app(&plan.root);
-        let mut store = AssetStore::default();
-        let mut errors = Vec::new();
-        let startup = startup::encode(&mut app, &plan, options, &mut store, &mut errors, prepare);
-        let warnings = &mut report.warnings;
-        let levels = encode_levels(&mut app, &plan, options, progress, &mut store, &mut errors, warnings);
-        report.warnings.extend(store.take_warnings());
-        if !errors.is_empty() {
-            return Err(failed(report, errors, start));
-        }
-        let packages = match share::assign(&plan, startup.as_ref(), &levels, &store, progress) {
-            Ok(packages) => packages,
-            Err(errors) => return Err(failed(report, errors, start)),
-        };
-        let world_path = world_file.display().to_string();
-        let versions = app.world().resource::<Codecs>().read().migrations().versions().to_vec();
-        write::write_world(
-            &plan,
-            &world_path,
-            levels,
-            store,
-            &packages,
-            &versions,
+        let order = Order {
+            cooker: self,
+            world_file,
             out,
+            options,
             progress,
-            &mut report,
-        )
-        .map_err(|error| error.into_cook_error(&mut report, start))?;
-        report.seconds = start.elapsed().as_secs_f64();
-        Ok(report)
+            storage: &Disk,
+        };
+        order.run()
     }
 
-    /// Bevy without window and GPU, with every loader and format, reading below `root`.
-    fn build_app(&self, root: &Path) -> App {
+    /// Bevy without window and GPU, with every loader and format, reading through `recorder`.
+    pub(crate) fn build_app(&self, recorder: &Recorder) -> App {
         let mut app = App::new();
+        let files = recorder.clone();
+        app.register_asset_source(
+            AssetSourceId::Default,
+            AssetSourceBuilder::new(move || Box::new(files.clone())),
+        );
         let mut plugins = DefaultPlugins
             .build()
             .disable::<WinitPlugin>()
@@ -163,7 +157,6 @@ impl CookApp {
                 ..default()
             })
             .set(AssetPlugin {
-                file_path: root.to_string_lossy().into_owned(),
                 watch_for_changes_override: Some(false),
                 use_asset_processor_override: Some(false),
                 mode: AssetMode::Unprocessed,
@@ -186,7 +179,7 @@ impl CookApp {
         app.insert_resource(FallbackErrorHandler(warn));
         app.add_plugins(SeamlessRenderPlugin);
         for setup in &self.setup {
-            setup(&mut app);
+            (setup.run)(&mut app);
         }
         // Without a GPU Bevy would refuse every compressed format, or expand it.
         app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::all()));
@@ -199,46 +192,8 @@ impl CookApp {
     }
 }
 
-fn failed(mut report: CookReport, mut errors: Vec<ContentError>, start: Instant) -> CookError {
-    errors.dedup();
-    report.errors = errors;
-    report.seconds = start.elapsed().as_secs_f64();
-    CookError::Content(Box::new(report))
-}
-
-/// Loads and encodes the levels in order, a few being loaded ahead.
-fn encode_levels(
-    app: &mut App,
-    plan: &WorldPlan,
-    options: &CookOptions,
-    progress: &dyn Progress,
-    store: &mut AssetStore,
-    errors: &mut Vec<ContentError>,
-    warnings: &mut Vec<ContentError>,
-) -> Vec<EncodedLevel> {
-    let steps = plan.levels.len() as u64;
-    progress.begin(Stage::Load, steps);
-    progress.begin(Stage::Encode, steps);
-    let mut encoded = Vec::new();
-    let mut loader = Loader::new(&plan.levels, options);
-    let mut encoder = LevelEncoder::new(plan.resources);
-    for (index, level) in plan.levels.iter().enumerate() {
-        let outcome = loader.wait_for(app, index);
-        progress.step(Stage::Load, &level.name);
-        prepare(app.world_mut(), options);
-        outcome.encode(errors, |root, errors| {
-            encoded.extend(encoder.encode(app.world(), index, level, root, store, errors, warnings));
-        });
-        loader.release(index);
-        progress.step(Stage::Encode, &level.name);
-    }
-    progress.end(Stage::Load);
-    progress.end(Stage::Encode);
-    encoded
-}
-
 /// What the profile does to what was loaded, before it is encoded.
-fn prepare(world: &mut World, options: &CookOptions) {
+pub(crate) fn prepare(world: &mut World, options: &CookOptions) {
     if options.profile == Profile::Dev {
         keep_images_on_gpu_only(world);
     }

@@ -2,25 +2,33 @@
 
 use core::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use bevy::asset::{LoadState, UntypedAssetId, UntypedHandle};
+use bevy::camera::primitives::MeshAabb;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
+use bevy::tasks::block_on;
 use seamless_asset::StartupIndex;
 use seamless_asset::codec::{BulkUse, CodecRegistry, EncodeContext, EntityRows};
 use seamless_package::{Role, Schema};
+use serde::{Deserialize, Serialize};
 
+use crate::graph::blob::{self, Payload};
+use crate::graph::cache::Cache;
+use crate::graph::digest::Digest;
+use crate::graph::recorder::Recorder;
+use crate::graph::state::Settings;
 use crate::report::ContentError;
 
 /// Which asset: the same for every level that uses it, and for every run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) enum AssetKey {
     /// An asset with a path: file, and label if it has one.
     Path { path: String, type_path: String },
-    /// An asset without a path: the n-th of its type in the level that met it first.
+    /// An asset without a path: the n-th of its type in the unit that it belongs to.
     Anonymous {
-        /// Its index; of no level for startup content.
-        level: usize,
+        unit: String,
         type_path: String,
         order: u32,
     },
@@ -42,17 +50,48 @@ impl AssetKey {
             }
         }
     }
+
+    /// The file that it is from, if it is from one.
+    pub(crate) fn file(&self) -> Option<&str> {
+        match self {
+            Self::Path { path, .. } => path.split('#').next(),
+            Self::Anonymous { .. } => None,
+        }
+    }
+
+    /// The type of the asset.
+    pub(crate) fn type_path(&self) -> &str {
+        match self {
+            Self::Path { type_path, .. } | Self::Anonymous { type_path, .. } => type_path,
+        }
+    }
 }
 
 /// An asset as bytes.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct EncodedObject {
-    pub schema: Schema,
-    pub role: Role,
+    #[serde(with = "blob::schema")]
+    pub schema: Arc<Schema>,
+    #[serde(with = "blob::bytes")]
     pub data: Vec<u8>,
-    pub bulk: Vec<Vec<u8>>,
-    pub bulk_use: BulkUse,
+    pub bulk: Vec<Payload>,
+}
+
+/// What is known of an encoded asset without its bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ObjectRecord {
+    /// Its [`EncodedObject`] in the cache.
+    pub blob: Digest,
+    pub type_path: String,
+    #[serde(with = "blob::role")]
+    pub role: Role,
+    /// Of data and payloads.
+    pub bytes: u64,
+    /// Whether its payloads are read on demand.
+    pub is_on_demand: bool,
     pub references: Vec<AssetKey>,
+    /// Centre and half extents of a mesh.
+    pub bounds: Option<([f32; 3], [f32; 3])>,
 }
 
 /// What a walk over a level's assets needs to know.
@@ -60,14 +99,16 @@ pub(crate) struct AssetWalk<'a> {
     pub world: &'a World,
     pub registry: &'a TypeRegistry,
     pub codecs: &'a CodecRegistry,
-    /// Index of the level.
-    pub level: usize,
+    /// The unit that assets without a path belong to.
+    pub unit: &'a str,
+    /// Who reads the files.
+    pub recorder: &'a Recorder,
     /// Its source, for messages.
     pub source: &'a str,
 }
 
 /// What a glTF file holds beside what its scenes refer to.
-#[derive(Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct FileContents {
     /// Scenes that no level names, by index.
     pub scenes: BTreeMap<usize, bool>,
@@ -77,18 +118,60 @@ pub(crate) struct FileContents {
     pub labels: BTreeSet<String>,
 }
 
-/// All assets of a world, encoded.
-#[derive(Default)]
-pub(crate) struct AssetStore {
-    pub(crate) objects: BTreeMap<AssetKey, EncodedObject>,
+/// All assets of a world, encoded: the bytes in the cache, what is known of them here.
+pub(crate) struct AssetStore<'c> {
+    cache: &'c Cache<'c>,
+    pub(crate) objects: BTreeMap<AssetKey, ObjectRecord>,
+    /// The files of what was encoded, with the settings that they were loaded with.
+    pub(crate) fresh: BTreeMap<String, Settings>,
+    /// How many assets were encoded.
+    pub(crate) encoded: u64,
+    /// Why the cache could not be written to.
+    pub(crate) stopped: Option<std::io::Error>,
     failed: BTreeSet<AssetKey>,
-    anonymous: HashMap<(usize, UntypedAssetId), AssetKey>,
-    counts: HashMap<(usize, TypeId), u32>,
-    /// The contents of each glTF file, by its asset path.
-    pub(crate) files: BTreeMap<String, FileContents>,
+    anonymous: HashMap<UntypedAssetId, AssetKey>,
+    counts: HashMap<TypeId, u32>,
 }
 
-impl AssetStore {
+impl<'c> AssetStore<'c> {
+    /// Nothing yet.
+    pub(crate) fn new(cache: &'c Cache<'c>) -> Self {
+        Self {
+            cache,
+            objects: BTreeMap::new(),
+            fresh: BTreeMap::new(),
+            encoded: 0,
+            stopped: None,
+            failed: BTreeSet::new(),
+            anonymous: HashMap::new(),
+            counts: HashMap::new(),
+        }
+    }
+
+    /// From now on, assets without a path are another unit's.
+    pub(crate) fn begin_unit(&mut self) {
+        self.anonymous.clear();
+        self.counts.clear();
+    }
+
+    /// The assets without a path of a unit.
+    pub(crate) fn anonymous_of(&self, of: &str) -> BTreeMap<AssetKey, ObjectRecord> {
+        let own = |key: &AssetKey| matches!(key, AssetKey::Anonymous { unit, .. } if unit == of);
+        let objects = self.objects.iter().filter(|(key, _)| own(key));
+        objects.map(|(key, object)| (key.clone(), object.clone())).collect()
+    }
+
+    /// Puts bytes into the cache.
+    pub(crate) fn keep(&mut self, bytes: &[u8]) -> Option<Digest> {
+        match self.cache.put(bytes) {
+            Ok(digest) => Some(digest),
+            Err(error) => {
+                self.stopped.get_or_insert(error);
+                None
+            }
+        }
+    }
+
     /// Encodes `handle`'s asset and all that it refers to, where that is not done yet. `referrer` tells who needs it; it
     /// is only asked for a message.
     pub(crate) fn add(
@@ -106,13 +189,14 @@ impl AssetStore {
                 continue;
             }
             match encode(walk, &handle) {
-                Ok((mut object, handles)) => {
+                Ok((object, handles)) => {
+                    let mut references = Vec::new();
                     for handle in handles {
                         let reference = self.key(walk, &handle);
-                        object.references.push(reference.clone());
+                        references.push(reference.clone());
                         open.push((reference, handle, Some(format!("`{}`", key.path()))));
                     }
-                    self.objects.insert(key, object);
+                    self.insert(walk, key, &handle, object, references);
                 }
                 Err(message) => {
                     let referrer = asset.unwrap_or_else(referrer);
@@ -124,7 +208,71 @@ impl AssetStore {
         root
     }
 
-    fn key(&mut self, walk: &AssetWalk, handle: &UntypedHandle) -> AssetKey {
+    /// As [`add`](Self::add), of a file that was loaded by itself: what does not work is left to who refers to it, and so is what leads
+    /// to assets without a path, since these belong to a level.
+    pub(crate) fn add_lone(&mut self, walk: &AssetWalk, handle: &UntypedHandle) {
+        self.begin_unit();
+        self.add(walk, handle, &String::new, &mut Vec::new());
+        self.failed.clear();
+        let is_stray = |key: &AssetKey| matches!(key, AssetKey::Anonymous { unit, .. } if unit == walk.unit);
+        self.objects
+            .retain(|key, object| !is_stray(key) && !object.references.iter().any(is_stray));
+    }
+
+    fn insert(
+        &mut self,
+        walk: &AssetWalk,
+        key: AssetKey,
+        handle: &UntypedHandle,
+        object: Encoded,
+        references: Vec<AssetKey>,
+    ) {
+        if let Some(file) = key.file() {
+            let settings = settings(walk, file, &key, handle);
+            let known = self.fresh.entry(file.to_owned()).or_default();
+            if settings != Settings::Own {
+                *known = settings;
+            }
+        }
+        self.encoded += 1;
+        self.insert_encoded(
+            key,
+            object.role,
+            object.bulk_use,
+            &object.object,
+            references,
+            mesh_bounds(walk, handle),
+        );
+    }
+
+    /// Adds an asset that is encoded.
+    pub(crate) fn insert_encoded(
+        &mut self,
+        key: AssetKey,
+        role: Role,
+        bulk_use: BulkUse,
+        object: &EncodedObject,
+        references: Vec<AssetKey>,
+        bounds: Option<([f32; 3], [f32; 3])>,
+    ) {
+        let bytes = object.data.len() + object.bulk.iter().map(|payload| payload.0.len()).sum::<usize>();
+        // Plain data into memory: nothing that could fail.
+        let blob = postcard::to_allocvec(object).unwrap_or_default();
+        let Some(blob) = self.keep(&blob) else { return };
+        let record = ObjectRecord {
+            blob,
+            type_path: object.schema.type_path.clone(),
+            role,
+            bytes: bytes as u64,
+            is_on_demand: bulk_use == BulkUse::OnDemand,
+            references,
+            bounds,
+        };
+        self.objects.insert(key, record);
+    }
+
+    /// Who the asset of a handle is.
+    pub(crate) fn key(&mut self, walk: &AssetWalk, handle: &UntypedHandle) -> AssetKey {
         let type_path = type_path(walk, handle.type_id());
         let server = walk.world.resource::<AssetServer>();
         let path = server.get_path(handle.id()).map(|path| path.to_string());
@@ -132,56 +280,99 @@ impl AssetStore {
             let path = path.replace('\\', "/");
             return AssetKey::Path { path, type_path };
         }
-        let id = (walk.level, handle.id());
-        if let Some(key) = self.anonymous.get(&id) {
+        if let Some(key) = self.anonymous.get(&handle.id()) {
             return key.clone();
         }
-        let count = self.counts.entry((walk.level, handle.type_id())).or_default();
+        let count = self.counts.entry(handle.type_id()).or_default();
         let key = AssetKey::Anonymous {
-            level: walk.level,
+            unit: walk.unit.to_owned(),
             type_path,
             order: *count,
         };
         *count += 1;
-        self.anonymous.insert(id, key.clone());
+        self.anonymous.insert(handle.id(), key.clone());
         key
     }
+}
 
-    /// What of the loaded files is not cooked; to be asked once, when all levels are encoded.
-    pub(crate) fn take_warnings(&mut self) -> Vec<ContentError> {
-        let mut warnings = Vec::new();
-        for (file, contents) in core::mem::take(&mut self.files) {
-            for name in &contents.animations {
-                let message = "animation clips are not carried over yet; the level's entities are cooked without it";
-                warnings.push(ContentError::new(file.as_str(), format!("animation `{name}`"), message));
-            }
-            for (index, _) in contents.scenes.iter().filter(|(_, used)| !**used) {
-                let message = format!("is part of no level; add one with the source `…#Scene{index}` to cook it");
-                warnings.push(ContentError::new(file.as_str(), format!("Scene{index}"), message));
-            }
-            for label in contents.labels.iter().filter(|label| !self.uses(&file, label)) {
-                let message = "is used by no cooked entity, and is left out";
-                warnings.push(ContentError::new(file.as_str(), label.as_str(), message));
-            }
+/// The assets that `roots` lead to, themselves included, whether they are known or not.
+pub(crate) fn closure<'a>(
+    objects: &'a BTreeMap<AssetKey, ObjectRecord>,
+    roots: impl IntoIterator<Item = &'a AssetKey>,
+) -> BTreeSet<&'a AssetKey> {
+    let mut needed = BTreeSet::new();
+    let mut open: Vec<&AssetKey> = roots.into_iter().collect();
+    while let Some(key) = open.pop() {
+        if needed.insert(key) {
+            open.extend(objects.get(key).into_iter().flat_map(|object| &object.references));
         }
-        warnings
     }
+    needed
+}
 
-    /// Whether an asset with this label, or part of it (`Mesh0/Primitive1`), is cooked.
-    fn uses(&self, file: &str, label: &str) -> bool {
-        let prefix = format!("{file}#{label}");
-        let first = AssetKey::Path {
-            path: prefix.clone(),
-            type_path: String::new(),
-        };
-        self.objects
-            .range(first..)
-            .map_while(|(key, _)| match key {
-                AssetKey::Path { path, .. } => path.strip_prefix(&prefix),
-                AssetKey::Anonymous { .. } => None,
-            })
-            .any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+/// What of the loaded files is not cooked.
+pub(crate) fn left_out(
+    files: &BTreeMap<String, FileContents>,
+    objects: &BTreeMap<AssetKey, ObjectRecord>,
+) -> Vec<ContentError> {
+    let mut warnings = Vec::new();
+    for (file, contents) in files {
+        for name in &contents.animations {
+            let message = "animation clips are not carried over yet; the level's entities are cooked without it";
+            warnings.push(ContentError::new(file.as_str(), format!("animation `{name}`"), message));
+        }
+        for (index, _) in contents.scenes.iter().filter(|(_, used)| !**used) {
+            let message = format!("is part of no level; add one with the source `…#Scene{index}` to cook it");
+            warnings.push(ContentError::new(file.as_str(), format!("Scene{index}"), message));
+        }
+        for label in contents.labels.iter().filter(|label| !uses(objects, file, label)) {
+            let message = "is used by no cooked entity, and is left out";
+            warnings.push(ContentError::new(file.as_str(), label.as_str(), message));
+        }
     }
+    warnings
+}
+
+/// Whether an asset with this label, or part of it (`Mesh0/Primitive1`), is cooked.
+fn uses(objects: &BTreeMap<AssetKey, ObjectRecord>, file: &str, label: &str) -> bool {
+    let prefix = format!("{file}#{label}");
+    let first = AssetKey::Path {
+        path: prefix.clone(),
+        type_path: String::new(),
+    };
+    objects
+        .range(first..)
+        .map_while(|(key, _)| match key {
+            AssetKey::Path { path, .. } => path.strip_prefix(&prefix),
+            AssetKey::Anonymous { .. } => None,
+        })
+        .any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The settings that whoever refers to `file` has it loaded with.
+fn settings(walk: &AssetWalk, file: &str, key: &AssetKey, handle: &UntypedHandle) -> Settings {
+    let Some(transform) = handle.meta_transform() else {
+        return Settings::Own;
+    };
+    // With a label, or where the file has settings of its own that are changed: too much for what can be written down.
+    if key.path() != file || walk.recorder.has_meta(file) {
+        return Settings::Unknown;
+    }
+    let server = walk.world.resource::<AssetServer>();
+    match block_on(server.get_path_asset_loader(file.to_owned())) {
+        Ok(loader) if loader.asset_type_id() == handle.type_id() => {
+            let mut meta = loader.default_meta();
+            transform(&mut *meta);
+            Settings::Given(meta.serialize())
+        }
+        _ => Settings::Unknown,
+    }
+}
+
+fn mesh_bounds(walk: &AssetWalk, handle: &UntypedHandle) -> Option<([f32; 3], [f32; 3])> {
+    let id = handle.id().try_typed::<Mesh>().ok()?;
+    let aabb = walk.world.get_resource::<Assets<Mesh>>()?.get(id)?.compute_aabb()?;
+    Some((aabb.center.into(), aabb.half_extents.into()))
 }
 
 fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, message: &str) -> ContentError {
@@ -199,8 +390,15 @@ fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, message: &str
     )
 }
 
+/// An asset as bytes, with what its codec says of it.
+struct Encoded {
+    object: EncodedObject,
+    role: Role,
+    bulk_use: BulkUse,
+}
+
 /// Encodes one asset; gives it with the handles that it refers to.
-fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(EncodedObject, Vec<UntypedHandle>), String> {
+fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(Encoded, Vec<UntypedHandle>), String> {
     let state = walk.world.resource::<AssetServer>().load_state(handle.id());
     match state {
         LoadState::Failed(cause) => {
@@ -226,13 +424,14 @@ fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(EncodedObject, Ve
     let mut context = EncodeContext::new(walk.registry, &no_entities);
     match codec.encode(walk.world, handle.id(), &mut context) {
         Ok(Some(encoded)) => Ok((
-            EncodedObject {
-                schema: codec.schema(walk.registry),
+            Encoded {
+                object: EncodedObject {
+                    schema: Arc::new(codec.schema(walk.registry)),
+                    data: encoded.data,
+                    bulk: encoded.bulk.into_iter().map(Payload).collect(),
+                },
                 role: codec.role,
-                data: encoded.data,
-                bulk: encoded.bulk,
                 bulk_use: codec.bulk,
-                references: Vec::new(),
             },
             context.into_references(),
         )),

@@ -1,12 +1,13 @@
 //! How large a level is, and the volume that it gets when the world file names none.
 
-use std::collections::HashMap;
-
-use bevy::camera::primitives::{Aabb, MeshAabb};
+use bevy::asset::UntypedHandle;
+use bevy::camera::primitives::Aabb;
 use bevy::math::{Affine3A, Vec3A};
 use bevy::prelude::*;
 use seamless_level::VolumeShape;
+use serde::{Deserialize, Serialize};
 
+use crate::assets::AssetKey;
 use crate::hierarchy::Hierarchy;
 use crate::plan::PlannedLevel;
 use crate::source::SourceEntity;
@@ -27,17 +28,22 @@ pub(crate) fn placement(level: &PlannedLevel) -> Transform {
     }
 }
 
-/// World-space bounds of the level's meshes at their rest positions; `None` if it has none.
-pub(crate) fn of_level(
-    world: &World,
-    level: &PlannedLevel,
+/// A mesh of a level and where it stands in it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Drawn {
+    pub mesh: AssetKey,
+    /// From the mesh to the level, by column.
+    to_level: [f32; 12],
+}
+
+/// The level's meshes at their rest positions.
+pub(crate) fn drawn(
     entities: &[SourceEntity],
     hierarchy: &Hierarchy,
-) -> Option<Bounds> {
-    let meshes = world.get_resource::<Assets<Mesh>>()?;
-    let mut known: HashMap<AssetId<Mesh>, Option<Aabb>> = HashMap::new();
-    let mut globals = vec![placement(level).compute_affine(); entities.len()];
-    let mut bounds: Option<(Vec3A, Vec3A)> = None;
+    mut key: impl FnMut(&UntypedHandle) -> AssetKey,
+) -> Vec<Drawn> {
+    let mut globals = vec![Affine3A::IDENTITY; entities.len()];
+    let mut drawn = Vec::new();
     for &index in &hierarchy.order {
         let components = &entities[index].components;
         if let Some(parent) = hierarchy.parents[index] {
@@ -52,13 +58,27 @@ pub(crate) fn of_level(
         let mesh = components
             .get(Mesh3d::type_path())
             .and_then(|value| value.downcast_ref::<Mesh3d>());
-        let Some(id) = mesh.map(|mesh| mesh.0.id()) else {
-            continue;
-        };
-        let aabb = known
-            .entry(id)
-            .or_insert_with(|| meshes.get(id).and_then(Mesh::compute_aabb));
-        let Some((min, max)) = aabb.as_ref().and_then(|aabb| transformed(aabb, &globals[index])) else {
+        if let Some(mesh) = mesh {
+            drawn.push(Drawn {
+                mesh: key(&mesh.0.clone().untyped()),
+                to_level: globals[index].to_cols_array(),
+            });
+        }
+    }
+    drawn
+}
+
+/// World-space bounds of what is drawn; `None` if that is nothing.
+pub(crate) fn of_drawn(
+    level: &PlannedLevel,
+    drawn: &[Drawn],
+    mesh: impl Fn(&AssetKey) -> Option<Aabb>,
+) -> Option<Bounds> {
+    let placement = placement(level).compute_affine();
+    let mut bounds: Option<(Vec3A, Vec3A)> = None;
+    for drawn in drawn {
+        let global = placement * Affine3A::from_cols_array(&drawn.to_level);
+        let Some((min, max)) = mesh(&drawn.mesh).and_then(|aabb| transformed(&aabb, &global)) else {
             continue;
         };
         bounds = Some(bounds.map_or((min, max), |(least, most)| (least.min(min), most.max(max))));

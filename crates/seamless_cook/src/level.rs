@@ -1,7 +1,7 @@
 //! A level as bytes: its entities in rows, their components in columns. See [`LevelEncoder`].
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bevy::asset::{UntypedAssetId, UntypedHandle};
@@ -13,8 +13,12 @@ use seamless_asset::codec::{
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_package::{Role, Schema};
 
-use crate::assets::{AssetKey, AssetStore, AssetWalk};
-use crate::bounds;
+use serde::{Deserialize, Serialize};
+
+use crate::assets::{AssetKey, AssetStore, AssetWalk, FileContents};
+use crate::bounds::{self, Drawn};
+use crate::graph::blob;
+use crate::graph::recorder::Recorder;
 use crate::hierarchy::{Hierarchy, grouped};
 use crate::plan::{PlannedLevel, SourceKind};
 use crate::report::ContentError;
@@ -22,20 +26,24 @@ use crate::source::{self, Scene, SourceEntity};
 use crate::world_file::ResourcePolicy;
 
 /// A level that only needs to be written.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct EncodedLevel {
     /// The entities' object names, by row.
     pub entities: Vec<String>,
     /// Rows of entities without a parent inside the level.
     pub roots: Vec<u32>,
     pub groups: Vec<EncodedGroup>,
+    /// Of the columns, each once.
+    pub schemas: Vec<StoredSchema>,
     /// What the columns' handles refer to, in the order of their reference numbers.
     pub references: Vec<AssetKey>,
     pub resources: Vec<EncodedResource>,
-    /// World-space minimum and maximum of what is drawn, after placement.
-    pub bounds: Option<([f32; 3], [f32; 3])>,
+    /// What is drawn, and where.
+    pub drawn: Vec<Drawn>,
 }
 
 /// Entities with one set of components.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct EncodedGroup {
     pub rows: u32,
     /// By type path.
@@ -43,24 +51,57 @@ pub(crate) struct EncodedGroup {
 }
 
 /// One component of a group.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct EncodedColumn {
-    pub schema: Arc<Schema>,
+    /// Index of its schema.
+    pub schema: u32,
+    #[serde(with = "blob::role")]
     pub role: Role,
+    #[serde(with = "blob::bytes")]
     pub data: Vec<u8>,
 }
 
 /// A resource of the scene, to be kept for ever.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct EncodedResource {
-    pub type_path: String,
-    pub schema: Schema,
+    pub schema: StoredSchema,
+    #[serde(with = "blob::bytes")]
     pub data: Vec<u8>,
     pub references: Vec<AssetKey>,
+}
+
+/// A schema that can go into the cache.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct StoredSchema(#[serde(with = "blob::schema")] pub Arc<Schema>);
+
+impl EncodedLevel {
+    /// What columns and resources refer to, each once.
+    pub fn all_references(&self) -> Vec<AssetKey> {
+        let resources = self.resources.iter().flat_map(|resource| &resource.references);
+        let all: BTreeSet<&AssetKey> = self.references.iter().chain(resources).collect();
+        all.into_iter().cloned().collect()
+    }
+}
+
+/// A level as bytes, and what is to be said about it.
+pub(crate) struct NewLevel {
+    pub level: EncodedLevel,
+    pub contents: Option<(String, FileContents)>,
+    pub warnings: Vec<ContentError>,
 }
 
 /// Encodes levels one after the other; remembers the schemas.
 pub(crate) struct LevelEncoder {
     policy: ResourcePolicy,
-    schemas: HashMap<String, Arc<Schema>>,
+    recorder: Recorder,
+    known: HashMap<String, Arc<Schema>>,
+}
+
+/// The schemas of one level's columns.
+#[derive(Default)]
+struct Schemas {
+    list: Vec<StoredSchema>,
+    places: HashMap<String, u32>,
 }
 
 /// One level while it is encoded.
@@ -82,10 +123,11 @@ impl Job<'_> {
 }
 
 impl LevelEncoder {
-    pub(crate) fn new(policy: ResourcePolicy) -> Self {
+    pub(crate) fn new(policy: ResourcePolicy, recorder: &Recorder) -> Self {
         Self {
             policy,
-            schemas: HashMap::new(),
+            recorder: recorder.clone(),
+            known: HashMap::new(),
         }
     }
 
@@ -93,13 +135,12 @@ impl LevelEncoder {
     pub(crate) fn encode(
         &mut self,
         world: &World,
-        index: usize,
+        unit: &str,
         level: &PlannedLevel,
         root: &UntypedHandle,
         store: &mut AssetStore,
         errors: &mut Vec<ContentError>,
-        warnings: &mut Vec<ContentError>,
-    ) -> Option<EncodedLevel> {
+    ) -> Option<NewLevel> {
         let registry = world.resource::<AppTypeRegistry>().read();
         let codecs = world.resource::<Codecs>().clone();
         let codecs = codecs.read();
@@ -133,10 +174,11 @@ impl LevelEncoder {
             world,
             registry: &registry,
             codecs: &codecs,
-            level: index,
+            unit,
+            recorder: &self.recorder.clone(),
             source: &level.source,
         };
-        source::note_contents(world, level, root, store);
+        store.begin_unit();
         let mut job = Job {
             registry: &registry,
             codecs: &codecs,
@@ -145,10 +187,15 @@ impl LevelEncoder {
             rows: EntityRows::default(),
             errors: Vec::new(),
         };
-        let encoded = self.encode_scene(&mut job, &scene, &hierarchy, &walk, store, warnings);
+        let mut warnings = Vec::new();
+        let encoded = self.encode_scene(&mut job, &scene, &hierarchy, &walk, store, &mut warnings);
         let sound = job.errors.is_empty();
         errors.append(&mut job.errors);
-        sound.then_some(encoded)
+        sound.then(|| NewLevel {
+            level: encoded,
+            contents: source::contents(world, level, root),
+            warnings,
+        })
     }
 
     fn encode_scene(
@@ -175,7 +222,7 @@ impl LevelEncoder {
         for (row, index) in rows.iter().enumerate() {
             job.rows.insert(scene.entities[*index].entity, row as u32);
         }
-        let (groups, handles) = self.encode_groups(job, &scene.entities, &groups);
+        let (groups, schemas, handles) = self.encode_groups(job, &scene.entities, &groups);
         let references = add_entity_assets(job, &scene.entities, &handles, walk, store);
         let resources = self.encode_resources(job, scene, walk, store, warnings);
         EncodedLevel {
@@ -186,9 +233,10 @@ impl LevelEncoder {
                 .map(|(row, _)| row)
                 .collect(),
             groups,
+            schemas,
             references,
             resources,
-            bounds: bounds::of_level(walk.world, job.level, &scene.entities, hierarchy),
+            drawn: bounds::drawn(&scene.entities, hierarchy, |mesh| store.key(walk, mesh)),
         }
     }
 
@@ -197,7 +245,8 @@ impl LevelEncoder {
         job: &mut Job,
         entities: &[SourceEntity],
         groups: &[Vec<usize>],
-    ) -> (Vec<EncodedGroup>, Vec<UntypedHandle>) {
+    ) -> (Vec<EncodedGroup>, Vec<StoredSchema>, Vec<UntypedHandle>) {
+        let mut schemas = Schemas::default();
         let rows = core::mem::take(&mut job.rows);
         let mut context = EncodeContext::new(job.registry, &rows);
         let mut encoded = Vec::new();
@@ -209,7 +258,7 @@ impl LevelEncoder {
                     .iter()
                     .filter_map(|index| Some((*index, *entities[*index].components.get(type_path)?)))
                     .collect();
-                columns.extend(self.encode_column(job, &values, &mut context, &rows));
+                columns.extend(self.encode_column(job, &values, &mut context, &rows, &mut schemas));
             }
             encoded.push(EncodedGroup {
                 rows: group.len() as u32,
@@ -218,7 +267,7 @@ impl LevelEncoder {
         }
         let handles = context.into_references();
         job.rows = rows;
-        (encoded, handles)
+        (encoded, schemas.list, handles)
     }
 
     fn encode_column(
@@ -227,6 +276,7 @@ impl LevelEncoder {
         values: &[(usize, &dyn Reflect)],
         context: &mut EncodeContext,
         rows: &EntityRows,
+        schemas: &mut Schemas,
     ) -> Option<EncodedColumn> {
         let (index, first) = values.first()?;
         let codec = match job.codecs.component(first.as_any().type_id(), job.registry) {
@@ -243,12 +293,14 @@ impl LevelEncoder {
             list_culprits(job, &*codec, values, rows, &error);
             return None;
         }
-        let schema = self
-            .schemas
-            .entry(codec.type_path().to_owned())
-            .or_insert_with(|| Arc::new(codec.schema(job.registry)));
+        let known = self.known.entry(codec.type_path().to_owned());
+        let schema = known.or_insert_with(|| Arc::new(codec.schema(job.registry)));
+        let place = *schemas.places.entry(schema.type_path.clone()).or_insert_with(|| {
+            schemas.list.push(StoredSchema(schema.clone()));
+            schemas.list.len() as u32 - 1
+        });
         Some(EncodedColumn {
-            schema: schema.clone(),
+            schema: place,
             role: codec.role(),
             data,
         })
@@ -332,12 +384,11 @@ fn encode_resource(
         return None;
     }
     Some(EncodedResource {
-        schema: resource_schema(info, job.registry),
+        schema: StoredSchema(Arc::new(resource_schema(info, job.registry))),
         references: handles
             .iter()
             .map(|handle| store.add(walk, handle, &|| object.clone(), &mut job.errors))
             .collect(),
-        type_path,
         data,
     })
 }

@@ -30,6 +30,11 @@ pub(crate) enum LoadOutcome {
 }
 
 impl LoadOutcome {
+    /// Whether all is there.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self, Self::Ready(_))
+    }
+
     /// Encodes what is there; what is not is an error.
     pub(crate) fn encode(
         self,

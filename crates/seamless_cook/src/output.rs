@@ -1,4 +1,4 @@
-//! The output directory: files are written aside and renamed together, and other worlds' files stay. See [`Pending`].
+//! What is in the output directory already, and may not be overwritten.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,49 +7,11 @@ use std::path::{Path, PathBuf};
 use seamless_level::{ManifestLimits, WorldManifest};
 use seamless_package::{Limits, Package, PackageError, VersionList, VersionMismatch, check_all};
 
+use crate::graph::output::write_error;
 use crate::plan::WorldPlan;
 use crate::report::CookError;
 use crate::share::PackagePlan;
-use crate::write::{MANIFEST_EXTENSION, Stop};
-
-/// Files that were written beside their final names.
-#[derive(Default)]
-pub(crate) struct Pending(Vec<(PathBuf, PathBuf)>);
-
-impl Pending {
-    pub(crate) fn write(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), Stop> {
-        let mut aside = path.clone().into_os_string();
-        aside.push(".tmp");
-        let aside = PathBuf::from(aside);
-        let result = fs::write(&aside, bytes);
-        self.0.push((aside.clone(), path));
-        result.map_err(|source| failed(&aside, source))
-    }
-
-    pub(crate) fn commit(mut self) -> Result<(), Stop> {
-        for (aside, path) in &self.0 {
-            fs::rename(aside, path).map_err(|source| failed(path, source))?;
-        }
-        self.0.clear();
-        Ok(())
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        for (aside, _) in &self.0 {
-            // Best effort: the cook failed already, and says why.
-            let _ = fs::remove_file(aside);
-        }
-    }
-}
-
-pub(crate) fn failed(path: &Path, source: std::io::Error) -> Stop {
-    Stop::Cook(CookError::Write {
-        path: path.to_owned(),
-        source,
-    })
-}
+use crate::write::MANIFEST_EXTENSION;
 
 /// Reads a manifest that is already there; one that cannot be read is as good as none.
 fn read_manifest(path: &Path) -> Option<WorldManifest> {
@@ -83,9 +45,9 @@ pub(crate) fn stale_packages(manifest: &Path, packages: &[PackagePlan]) -> Vec<S
 }
 
 /// Refuses to overwrite the packages of another world.
-pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &Path) -> Result<(), Stop> {
+pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &Path) -> Result<(), CookError> {
     let mut manifests: Vec<PathBuf> = fs::read_dir(out)
-        .map_err(|source| failed(out, source))?
+        .map_err(|source| write_error(out, source))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
             path.extension()
@@ -100,31 +62,28 @@ pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &P
         let Some(other) = read_manifest(&path) else { continue };
         let files = files_of(&other);
         if let Some(package) = packages.iter().find(|package| files.contains(package.file.as_str())) {
-            return Err(Stop::Cook(CookError::ForeignPackage {
+            return Err(CookError::ForeignPackage {
                 file: package.file.clone(),
                 world: other.name,
-            }));
+            });
         }
     }
     Ok(())
 }
 
-/// Refuses to overwrite packages that a newer build saved, or one with more plugins: what it added to them would be lost.
-pub(crate) fn refuse_newer(packages: &[PackagePlan], versions: &[VersionList], out: &Path) -> Result<(), Stop> {
-    for package in packages {
-        let path = out.join(&package.file);
-        let Ok(bytes) = fs::read(&path) else { continue };
-        let why = match Package::parse(&bytes, &Limits::default()) {
-            Err(ref error @ PackageError::UnsupportedVersion { found, ref supported }) if found > *supported.end() => {
-                error.to_string()
-            }
-            Ok(old) => match check_all(&old, versions) {
-                Err(error @ (VersionMismatch::Newer { .. } | VersionMismatch::UnknownList { .. })) => error.to_string(),
-                _ => continue,
-            },
-            Err(_) => continue,
-        };
-        return Err(Stop::Cook(CookError::NewerPackage { path, why }));
-    }
-    Ok(())
+/// Refuses to overwrite a package that a newer build saved, or one with more plugins: what it added would be lost.
+pub(crate) fn refuse_newer(path: &Path, versions: &[VersionList]) -> Result<(), CookError> {
+    let Ok(bytes) = fs::read(path) else { return Ok(()) };
+    let why = match Package::parse(&bytes, &Limits::default()) {
+        Err(ref error @ PackageError::UnsupportedVersion { found, ref supported }) if found > *supported.end() => {
+            error.to_string()
+        }
+        Ok(old) => match check_all(&old, versions) {
+            Err(error @ (VersionMismatch::Newer { .. } | VersionMismatch::UnknownList { .. })) => error.to_string(),
+            _ => return Ok(()),
+        },
+        Err(_) => return Ok(()),
+    };
+    let path = path.to_owned();
+    Err(CookError::NewerPackage { path, why })
 }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use seamless_asset::StartupReport;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Something about one file, and one object in it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ContentError {
     /// The source file, as written in the world file, or relative to the asset root.
     pub file: String,
@@ -38,7 +38,7 @@ impl core::fmt::Display for ContentError {
 }
 
 /// One cooked level.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelReport {
     /// Its name.
     pub name: String,
@@ -53,7 +53,7 @@ pub struct LevelReport {
 }
 
 /// One package that was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageReport {
     /// Its file name in the output directory.
     pub file: String,
@@ -66,7 +66,7 @@ pub struct PackageReport {
 }
 
 /// What a cook did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CookReport {
     /// The world's name.
     pub world: String,
@@ -86,6 +86,21 @@ pub struct CookReport {
     pub errors: Vec<ContentError>,
     /// How long it took.
     pub seconds: f64,
+    /// What had to be done: all of it for a first cook, nothing where nothing has changed.
+    pub work: CookWork,
+}
+
+/// What a cook had to do, beside looking whether there is anything to do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CookWork {
+    /// Source files that Bevy's loaders loaded.
+    pub sources_loaded: u64,
+    /// Levels and assets that became bytes.
+    pub encoded: u64,
+    /// Packages that were written; all others were as they should be.
+    pub packages_written: u64,
+    /// Files that were written, those of the cache included.
+    pub files_written: u64,
 }
 
 /// Why a world was not cooked.
@@ -102,6 +117,12 @@ pub enum CookError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// Another cook is at work in the output directory.
+    #[error("another cook is at work in {}; wait until it is done, or cook into another directory", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
     },
     /// The output directory holds another world's packages under the same names.
     #[error("`{file}` in the output directory belongs to the world `{world}`; cook into a directory of its own")]

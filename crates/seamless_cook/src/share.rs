@@ -13,8 +13,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::assets::{AssetKey, AssetStore};
-use crate::level::EncodedLevel;
+use crate::assets::{AssetKey, ObjectRecord};
+use crate::graph::state::LevelUnit;
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, Progress, Stage};
 use crate::startup::STARTUP_PACKAGE;
@@ -71,17 +71,16 @@ pub(crate) struct Shareable {
 pub(crate) fn assign(
     plan: &WorldPlan,
     startup: Option<&AssetKey>,
-    levels: &[EncodedLevel],
-    store: &AssetStore,
+    levels: &[&LevelUnit],
+    objects: &BTreeMap<AssetKey, ObjectRecord>,
     progress: &dyn Progress,
 ) -> Result<Vec<PackagePlan>, Vec<ContentError>> {
-    progress.begin(Stage::Share, store.objects.len() as u64);
-    let order = dependency_order(store)?;
+    progress.begin(Stage::Share, objects.len() as u64);
+    let order = dependency_order(objects)?;
     let rank: BTreeMap<&AssetKey, usize> = order.iter().enumerate().map(|(rank, key)| (*key, rank)).collect();
-    let mut assets: Vec<Shareable> = order.iter().map(|key| shareable(store, key)).collect();
+    let mut assets: Vec<Shareable> = order.iter().map(|key| shareable(objects.get(key))).collect();
     for (index, level) in levels.iter().enumerate() {
-        let resources = level.resources.iter().flat_map(|resource| &resource.references);
-        for key in level.references.iter().chain(resources) {
+        for key in &level.references {
             assets.extend_users(rank.get(key).copied(), index);
         }
     }
@@ -91,12 +90,7 @@ pub(crate) fn assign(
     // Users come before what they use in reverse order, so one pass hands every level down.
     for (position, key) in order.iter().enumerate().rev() {
         let (users, is_startup) = (assets[position].users.clone(), assets[position].is_startup);
-        for reference in store
-            .objects
-            .get(*key)
-            .into_iter()
-            .flat_map(|object| &object.references)
-        {
+        for reference in objects.get(*key).into_iter().flat_map(|object| &object.references) {
             if let Some(asset) = rank.get(reference).and_then(|rank| assets.get_mut(*rank)) {
                 asset.users.extend(&users);
                 asset.is_startup |= is_startup;
@@ -145,12 +139,10 @@ fn package(file: String, kind: PackageKind) -> PackagePlan {
     plan
 }
 
-fn shareable(store: &AssetStore, key: &AssetKey) -> Shareable {
-    let object = store.objects.get(key);
-    let bulk = object.map_or(0, |object| object.bulk.iter().map(Vec::len).sum());
+fn shareable(object: Option<&ObjectRecord>) -> Shareable {
     Shareable {
         users: BTreeSet::new(),
-        bytes: (object.map_or(0, |object| object.data.len()) + bulk) as u64,
+        bytes: object.map_or(0, |object| object.bytes),
         is_startup: false,
     }
 }
@@ -168,12 +160,12 @@ impl ExtendUsers for Vec<Shareable> {
 }
 
 /// All assets, each after those that it refers to; otherwise by key.
-fn dependency_order(store: &AssetStore) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
-    let mut order = Vec::with_capacity(store.objects.len());
+fn dependency_order(objects: &BTreeMap<AssetKey, ObjectRecord>) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
+    let mut order = Vec::with_capacity(objects.len());
     // False while its references are on the way.
     let mut seen: BTreeMap<&AssetKey, bool> = BTreeMap::new();
     let mut errors = Vec::new();
-    for root in store.objects.keys() {
+    for root in objects.keys() {
         let mut open = vec![(root, false)];
         while let Some((key, left)) = open.pop() {
             if left {
@@ -197,11 +189,11 @@ fn dependency_order(store: &AssetStore) -> Result<Vec<&AssetKey>, Vec<ContentErr
             }
             seen.insert(key, false);
             open.push((key, true));
-            let references = store.objects.get_key_value(key).map(|(_, object)| &object.references);
+            let references = objects.get_key_value(key).map(|(_, object)| &object.references);
             let known = references
                 .into_iter()
                 .flatten()
-                .filter(|key| store.objects.contains_key(*key));
+                .filter(|key| objects.contains_key(*key));
             let open_references = known.rev().filter(|key| seen.get(*key) != Some(&true));
             open.extend(open_references.map(|key| (key, false)).collect::<Vec<_>>());
         }

@@ -13,7 +13,7 @@ use bevy::prelude::*;
 use bevy::reflect::{PartialReflect, ReflectFromReflect, TypeRegistration, TypeRegistry};
 use bevy::world_serialization::WorldAsset;
 
-use crate::assets::AssetStore;
+use crate::assets::FileContents;
 use crate::plan::{PlannedLevel, SourceKind};
 
 /// An entity's components, by type path.
@@ -268,12 +268,12 @@ fn reflected<'a>(
     Ok((registration.type_info().type_path(), component))
 }
 
-/// Notes what a glTF file holds, so that what no level uses can be told.
-pub(crate) fn note_contents(world: &World, level: &PlannedLevel, root: &UntypedHandle, store: &mut AssetStore) {
-    let Some(gltf) = gltf(world, root) else { return };
+/// What a glTF file holds, so that what no level uses can be told.
+pub(crate) fn contents(world: &World, level: &PlannedLevel, root: &UntypedHandle) -> Option<(String, FileContents)> {
+    let gltf = gltf(world, root)?;
     let server = world.resource::<AssetServer>();
-    let Some(file) = server.get_path(root.id()) else { return };
-    let contents = store.files.entry(file.to_string().replace('\\', "/")).or_default();
+    let file = server.get_path(root.id())?.to_string().replace('\\', "/");
+    let mut contents = FileContents::default();
     let default = || {
         gltf.scenes
             .iter()
@@ -283,9 +283,7 @@ pub(crate) fn note_contents(world: &World, level: &PlannedLevel, root: &UntypedH
         SourceKind::Gltf(Some(index)) => index,
         _ => default().unwrap_or(0),
     };
-    for index in 0..gltf.scenes.len() {
-        *contents.scenes.entry(index).or_default() |= index == used;
-    }
+    contents.scenes = (0..gltf.scenes.len()).map(|index| (index, index == used)).collect();
     let labels = gltf.materials.iter().map(|handle| handle.id().untyped());
     let labels = labels.chain(gltf.meshes.iter().map(|handle| handle.id().untyped()));
     let labels = labels.filter_map(|id| Some(server.get_path(id)?.label()?.to_owned()));
@@ -298,4 +296,16 @@ pub(crate) fn note_contents(world: &World, level: &PlannedLevel, root: &UntypedH
         names.insert(clip.id(), name.to_string());
     }
     contents.animations.extend(names.into_values());
+    Some((file, contents))
+}
+
+impl FileContents {
+    /// What two levels of one file tell of it.
+    pub(crate) fn join(&mut self, other: &Self) {
+        for (scene, used) in &other.scenes {
+            *self.scenes.entry(*scene).or_default() |= used;
+        }
+        self.animations.extend(other.animations.iter().cloned());
+        self.labels.extend(other.labels.iter().cloned());
+    }
 }

@@ -2,15 +2,19 @@
 
 use core::any::TypeId;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bevy::asset::{AssetPath, LoadedUntypedAsset, UntypedHandle};
 use bevy::prelude::*;
-use seamless_asset::codec::{BulkUse, CodecRegistry, Codecs};
+use seamless_asset::codec::{BulkUse, Codecs};
 use seamless_asset::{STARTUP_EXPORT, StartupContent, StartupIndex, StartupTable};
 use seamless_package::Role;
 
 use crate::app::CookOptions;
-use crate::assets::{AssetKey, AssetStore, AssetWalk, EncodedObject};
+use crate::assets::{AssetKey, AssetStore, AssetWalk, EncodedObject, closure};
+use crate::graph::digest::{Digest, Parts};
+use crate::graph::recorder::Recorder;
+use crate::graph::state::StartupUnit;
 use crate::load::{Loadable, Loader};
 use crate::plan::WorldPlan;
 use crate::report::ContentError;
@@ -18,8 +22,8 @@ use crate::report::ContentError;
 /// The startup package's file.
 pub(crate) const STARTUP_PACKAGE: &str = "startup.pkg";
 
-/// Stands for the startup content where assets without a path are numbered by level.
-const NO_LEVEL: usize = usize::MAX;
+/// The unit that assets of startup content without a path belong to.
+pub(crate) const STARTUP_UNIT: &str = "startup";
 
 /// Updates in which everything is freed that nobody holds: one for each step from a file to its meshes, their materials, and their
 /// images.
@@ -95,7 +99,7 @@ fn alone(index: usize, source: &StartupSource) -> Request {
 }
 
 /// Files whole, with the sources that are parts of them.
-fn files(sources: &[StartupSource]) -> Vec<Request> {
+fn whole_files(sources: &[StartupSource]) -> Vec<Request> {
     let mut files: Vec<Request> = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let Some((file, _)) = source.path.split_once('#') else {
@@ -120,21 +124,36 @@ fn files(sources: &[StartupSource]) -> Vec<Request> {
     files
 }
 
-/// Loads and encodes all startup content, and an index of it, into `store`; gives the index. `None` when there is no such content,
-/// or it has errors, which are then in `errors`. `prepare` is run on the world whenever something was loaded. Nothing of it is
-/// loaded any more afterwards.
+/// What is asked for, by whom, and in which order; none if that is nothing.
+pub(crate) fn asked(world: &World, plan: &WorldPlan) -> Option<Digest> {
+    let sources = sources(world, plan);
+    let mut parts = Parts::default();
+    for source in &sources {
+        parts.value(&(&source.owner, &source.path, &source.type_path));
+    }
+    (!sources.is_empty()).then(|| parts.finish())
+}
+
+/// The files of what is asked for.
+pub(crate) fn files(world: &World, plan: &WorldPlan) -> BTreeSet<String> {
+    let sources = sources(world, plan);
+    let files = sources.iter().filter_map(|source| source.path.split('#').next());
+    files.map(str::to_owned).collect()
+}
+
+/// Loads and encodes all startup content, and an index of it, into `store`. `None` when it has errors, which are then in `errors`.
+/// `prepare` is run on the world whenever something was loaded. Nothing of it is loaded any more afterwards.
 pub(crate) fn encode(
     app: &mut App,
     plan: &WorldPlan,
     options: &CookOptions,
+    recorder: &Recorder,
     store: &mut AssetStore,
     errors: &mut Vec<ContentError>,
     prepare: fn(&mut World, &CookOptions),
-) -> Option<AssetKey> {
+) -> Option<StartupUnit> {
+    let asked = asked(app.world(), plan);
     let sources = sources(app.world(), plan);
-    if sources.is_empty() {
-        return None;
-    }
     let before = errors.len();
     if let Some(level) = plan
         .levels
@@ -150,9 +169,11 @@ pub(crate) fn encode(
             message,
         ));
     }
+    store.begin_unit();
     let mut encoder = Encoder {
         app,
         options,
+        recorder,
         prepare,
         store,
         errors,
@@ -165,35 +186,42 @@ pub(crate) fn encode(
         return None;
     }
     let keys: Vec<AssetKey> = keys.into_iter().flatten().collect();
-    match index(app.world(), store, &sources, keys) {
-        Ok(object) => {
-            let key = AssetKey::Anonymous {
-                level: NO_LEVEL,
-                type_path: StartupIndex::type_path().to_owned(),
-                order: 0,
-            };
-            store.objects.insert(key.clone(), object);
-            Some(key)
-        }
+    let object = match index(app.world(), store, &sources, &keys) {
+        Ok(object) => object,
         Err(message) => {
             errors.push(ContentError::new(STARTUP_PACKAGE, STARTUP_EXPORT, message));
-            None
+            return None;
         }
-    }
+    };
+    let root = AssetKey::Anonymous {
+        unit: STARTUP_UNIT.to_owned(),
+        type_path: StartupIndex::type_path().to_owned(),
+        order: 0,
+    };
+    store.insert_encoded(root.clone(), Role::ALL, BulkUse::Load, &object, keys, None);
+    let files = files(app.world(), plan);
+    Some(StartupUnit {
+        asked,
+        dependencies: files.iter().flat_map(|file| recorder.dependencies(file)).collect(),
+        files,
+        objects: store.anonymous_of(STARTUP_UNIT),
+        root: Some(root),
+    })
 }
 
-struct Encoder<'a> {
+struct Encoder<'a, 'b> {
     app: &'a mut App,
     options: &'a CookOptions,
+    recorder: &'a Recorder,
     prepare: fn(&mut World, &CookOptions),
-    store: &'a mut AssetStore,
+    store: &'a mut AssetStore<'b>,
     errors: &'a mut Vec<ContentError>,
     sources: &'a [StartupSource],
     /// What each source was encoded as.
     keys: Vec<Option<AssetKey>>,
 }
 
-impl Encoder<'_> {
+impl Encoder<'_, '_> {
     /// Every file is loaded once, and while nothing of it is live: what Bevy's glTF loader makes of a file whose parts are live is
     /// not the same. To ask for each part would load the file each time.
     fn encode_all(&mut self) {
@@ -204,7 +232,7 @@ impl Encoder<'_> {
             .filter(|(_, source)| !source.path.contains('#'));
         let whole: Vec<Request> = whole.map(|(index, source)| alone(index, source)).collect();
         self.load(&whole, self.options.levels_ahead, |_, root| Some(root.clone()));
-        let files = files(sources);
+        let files = whole_files(sources);
         let unloaded = self.load(&files, self.options.levels_ahead, live);
         // What nothing in its file refers to is gone when the file is loaded.
         for index in unloaded {
@@ -234,7 +262,10 @@ impl Encoder<'_> {
                 for index in &request.sources {
                     let source = &self.sources[*index];
                     match find(&FindIn { world, source }, &concrete(world, root)) {
-                        Some(handle) => self.keys[*index] = Some(add(world, source, &handle, self.store, errors)),
+                        Some(handle) => {
+                            let walk = (world, self.recorder, source);
+                            self.keys[*index] = Some(add(walk, &handle, self.store, errors));
+                        }
                         None => unloaded.push(*index),
                     }
                 }
@@ -278,8 +309,7 @@ fn concrete(world: &World, handle: &UntypedHandle) -> UntypedHandle {
 }
 
 fn add(
-    world: &World,
-    source: &StartupSource,
+    (world, recorder, source): (&World, &Recorder, &StartupSource),
     handle: &UntypedHandle,
     store: &mut AssetStore,
     errors: &mut Vec<ContentError>,
@@ -290,7 +320,8 @@ fn add(
         world,
         registry: &registry,
         codecs: &codecs.read(),
-        level: NO_LEVEL,
+        unit: STARTUP_UNIT,
+        recorder,
         source: &format!("startup content of {}", source.owner),
     };
     store.add(&walk, handle, &|| format!("`{}`", source.path), errors)
@@ -301,7 +332,7 @@ fn index(
     world: &World,
     store: &AssetStore,
     sources: &[StartupSource],
-    references: Vec<AssetKey>,
+    keys: &[AssetKey],
 ) -> Result<EncodedObject, String> {
     let registry = world.resource::<AppTypeRegistry>().read();
     let codecs = world.resource::<Codecs>().read();
@@ -310,24 +341,20 @@ fn index(
     let entries = sources
         .iter()
         .map(|source| (source.owner.as_str(), source.path.as_str()));
-    let table = StartupTable::new(entries, on_demand(&codecs, store));
+    let table = StartupTable::new(entries, on_demand(store, keys));
     Ok(EncodedObject {
-        schema: codec.schema(&registry),
-        role: Role::ALL,
+        schema: Arc::new(codec.schema(&registry)),
         data: table.to_bytes().map_err(|error| error.to_string())?,
         bulk: Vec::new(),
-        bulk_use: BulkUse::Load,
-        references,
     })
 }
 
-/// The types of the startup content whose payloads are not loaded with it; nothing else is encoded yet.
-fn on_demand(codecs: &CodecRegistry, store: &AssetStore) -> Vec<String> {
-    let used = store.objects.values().map(|object| object.schema.type_path.as_str());
-    let used: BTreeSet<&str> = used.collect();
-    let on_demand = used.into_iter().filter(|type_path| {
-        let codec = codecs.asset_by_path(type_path);
-        codec.is_some_and(|codec| codec.bulk == BulkUse::OnDemand)
-    });
-    on_demand.map(str::to_owned).collect()
+/// The types of the startup content whose payloads are not loaded with it.
+fn on_demand(store: &AssetStore, keys: &[AssetKey]) -> Vec<String> {
+    let needed = closure(&store.objects, keys);
+    let objects = needed.iter().filter_map(|key| store.objects.get(*key));
+    let types = objects
+        .filter(|object| object.is_on_demand)
+        .map(|object| object.type_path.clone());
+    types.collect::<BTreeSet<_>>().into_iter().collect()
 }

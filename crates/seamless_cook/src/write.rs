@@ -1,29 +1,32 @@
-//! Writes packages and manifest: aside first, then all renamed, the manifest last. See [`write_world`].
+//! Writes packages and manifest, as far as they are not there already. See [`write_world`].
 
+mod key;
 mod manifest;
+mod package;
 mod seek_free;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
-use std::time::Instant;
 
-use seamless_asset::level_data::{LEVEL_EXPORT, LevelBuilder, level_schema};
+use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::LevelEntry;
-use seamless_package::{
-    ClassIndex, Codec, Limits, NewBulk, NewExport, ObjectId, ObjectRef, Package, PackageWriter, Role, Schema,
-    VersionList, WriteError,
-};
+use seamless_package::{Codec, Limits, Package, PackageError, Role, VersionList};
 
-use crate::assets::{AssetKey, AssetStore, EncodedObject};
+use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
+use crate::bounds::Bounds;
+use crate::graph::cache::Cache;
+use crate::graph::digest::{Digest, Parts};
+use crate::graph::output::{Output, write_error};
+use crate::graph::state::{LevelUnit, Written};
+use crate::graph::storage::{Stamp, stamp};
 use crate::level::EncodedLevel;
-use crate::output::{Pending, failed, refuse_foreign, refuse_newer, stale_packages};
-use crate::plan::WorldPlan;
+use crate::output::{refuse_foreign, refuse_newer, stale_packages};
+use crate::plan::{PlannedLevel, WorldPlan};
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
 use crate::share::{PackageKind, PackagePlan};
 
-use self::manifest::{listed_package, manifest};
+use self::manifest::{listed, manifest};
+use self::package::Writer;
 use self::seek_free::Copies;
 
 /// How data is stored where it saves enough.
@@ -36,146 +39,242 @@ pub(crate) const MANIFEST_EXTENSION: &str = "seamless";
 pub(crate) enum Stop {
     Content(ContentError),
     Cook(CookError),
+    /// The cache has lost this.
+    Lost,
 }
 
-impl Stop {
-    pub(crate) fn into_cook_error(self, report: &mut CookReport, start: Instant) -> CookError {
-        match self {
-            Self::Cook(error) => error,
-            Self::Content(error) => {
-                report.seconds = start.elapsed().as_secs_f64();
-                CookError::Content(Box::new(CookReport {
-                    errors: vec![error],
-                    packages: Vec::new(),
-                    levels: Vec::new(),
-                    ..core::mem::take(report)
-                }))
-            }
-        }
+impl From<CookError> for Stop {
+    fn from(error: CookError) -> Self {
+        Self::Cook(error)
     }
 }
 
 /// Where each asset is: index of its package, and its name there.
 type Names = BTreeMap<AssetKey, (usize, String)>;
 
-/// Everything that is known about where objects are.
-struct Layout<'a> {
-    packages: &'a [PackagePlan],
-    names: Names,
-    /// Type path and role of each asset; stays when its bytes are gone.
-    types: BTreeMap<AssetKey, (String, Role)>,
-    versions: &'a [VersionList],
+/// A world that only needs to be written.
+pub(crate) struct World<'a> {
+    pub plan: &'a WorldPlan,
+    pub world_file: &'a str,
+    /// In the order of the plan.
+    pub levels: &'a [&'a LevelUnit],
+    pub bounds: &'a [Option<Bounds>],
+    pub objects: &'a BTreeMap<AssetKey, ObjectRecord>,
+    pub packages: &'a [PackagePlan],
+    pub versions: &'a [VersionList],
+    pub cache: &'a Cache<'a>,
+    /// What is in the output folder already.
+    pub old: &'a BTreeMap<String, Written>,
 }
 
-/// Writes the world into `out`, and completes the report.
+/// Everything that is known about where objects are.
+struct Layout<'a> {
+    world: &'a World<'a>,
+    names: Names,
+}
+
+impl<'a> World<'a> {
+    /// The level of a package, if it is one's.
+    fn level_of(&self, package: &PackagePlan) -> Option<(&'a PlannedLevel, &'a LevelUnit)> {
+        let level = package.level()?;
+        Some((self.plan.levels.get(level)?, *self.levels.get(level)?))
+    }
+
+    fn object(&self, key: &AssetKey) -> Option<(&'a ObjectRecord, Result<EncodedObject, Stop>)> {
+        let record = self.objects.get(key)?;
+        Some((record, load(self.cache, &record.blob)))
+    }
+}
+
+/// What was put into the cache.
+pub(crate) fn load<T: serde::de::DeserializeOwned>(cache: &Cache, blob: &Digest) -> Result<T, Stop> {
+    let bytes = cache.get(blob).ok_or(Stop::Lost)?;
+    postcard::from_bytes(&bytes).map_err(|_| Stop::Lost)
+}
+
+/// One package of the output, as it will be.
+struct Done {
+    written: Written,
+    /// Its bytes, if they were made now.
+    is_new: bool,
+}
+
+/// Brings the output folder up to date and completes the report; gives what is in the folder then, without the stamps of what was
+/// written now.
 pub(crate) fn write_world(
-    plan: &WorldPlan,
-    world_file: &str,
-    levels: Vec<EncodedLevel>,
-    mut store: AssetStore,
-    packages: &[PackagePlan],
-    versions: &[VersionList],
-    out: &Path,
+    world: &World,
+    output: &mut Output,
     progress: &dyn Progress,
     report: &mut CookReport,
-) -> Result<(), Stop> {
-    fs::create_dir_all(out).map_err(|source| failed(out, source))?;
-    refuse_foreign(plan, packages, out)?;
-    refuse_newer(packages, versions, out)?;
-    let manifest_path = out.join(format!("{}.{MANIFEST_EXTENSION}", plan.name));
-    let stale = stale_packages(&manifest_path, packages);
-    let layout = Layout {
-        packages,
-        names: names(plan, &levels, packages),
-        types: store
-            .objects
-            .iter()
-            .map(|(key, object)| (key.clone(), (object.schema.type_path.clone(), object.role)))
-            .collect(),
-        versions,
-    };
-    let takes_copies = plan.levels.iter().any(|level| level.seek_free);
+) -> Result<BTreeMap<String, Written>, Stop> {
+    let folder = output.path("");
+    refuse_foreign(world.plan, world.packages, &folder)?;
+    let manifest_file = format!("{}.{MANIFEST_EXTENSION}", world.plan.name);
+    let stale = stale_packages(&output.path(&manifest_file), world.packages);
+    progress.begin(Stage::Write, world.packages.len() as u64 + 1);
+    let (names, listed_names) = names(world)?;
+    let layout = Layout { world, names };
+    let takes_copies = world.plan.levels.iter().any(|level| level.seek_free);
     let mut copies = Copies::default();
-    progress.begin(Stage::Write, packages.len() as u64 + 1);
-    let mut pending = Pending::default();
-    let mut entries = Vec::new();
-    let mut listed = Vec::new();
-    let mut imports: Vec<BTreeSet<usize>> = Vec::new();
-    let mut levels: Vec<Option<EncodedLevel>> = levels.into_iter().map(Some).collect();
-    for (index, package) in packages.iter().enumerate() {
-        let level = package
-            .level()
-            .and_then(|level| Some((plan.levels.get(level)?, levels.get_mut(level)?.take()?)));
-        let mut writer = Writer::new(&layout, index);
-        let content = |error: WriteError| {
-            let source = level.as_ref().map_or(world_file, |(level, _)| level.source.as_str());
-            Stop::Content(ContentError::new(
-                source,
-                format!("package `{}`", package.file),
-                error.to_string(),
-            ))
-        };
-        let kept = (takes_copies && package.kind == PackageKind::Shared).then(|| Copies::of(package, &store));
-        let copies_for = level.as_ref().filter(|(level, _)| level.seek_free).map(|_| &copies);
-        let bytes = writer
-            .build(package, level.as_ref().map(|(_, level)| level), &mut store, copies_for)
-            .map_err(content)?;
-        if let Some(kept) = kept {
-            copies.add(kept, &bytes, &layout.names).map_err(content)?;
+    let mut done: Vec<Done> = Vec::new();
+    for (index, (package, names)) in world.packages.iter().zip(listed_names).enumerate() {
+        let written = write_package(&layout, index, names, &copies, output)?;
+        if takes_copies && package.kind == PackageKind::Shared {
+            copies.add(index, package, written.written.content_hash);
         }
-        if package.kind == PackageKind::Startup {
-            report.startup = Some(startup_report(&bytes).map_err(|error| {
-                let package = format!("package `{}`", package.file);
-                Stop::Content(ContentError::new(world_file, package, error.to_string()))
-            })?);
-        }
-        pending.write(out.join(&package.file), &bytes)?;
-        listed.push(
-            listed_package(package, level.as_ref().map(|(_, level)| level), &bytes).map_err(|error| {
-                // Nothing that a source could mend.
-                Stop::Content(ContentError::new(
-                    world_file,
-                    format!("package `{}`", package.file),
-                    error.to_string(),
-                ))
-            })?,
-        );
-        report.packages.push(PackageReport {
-            file: package.file.clone(),
-            bytes: bytes.len() as u64,
-            assets: package.assets.len() as u32,
-            users: package.users.len() as u32,
-        });
-        if let Some((level, encoded)) = &level {
-            let dependencies = dependencies(packages, &imports, &writer.used);
-            entries.push(entry(level, encoded, package, &bytes, dependencies));
-        }
-        imports.push(writer.used);
         progress.step(Stage::Write, &package.file);
+        done.push(written);
     }
-    report.levels = plan
+    complete_report(world, &done, output, report)?;
+    let entries: Vec<LevelEntry> = entries(world, &done);
+    report.levels = world
+        .plan
         .levels
         .iter()
         .zip(&entries)
         .map(|(level, entry)| level_report(&level.source, entry))
         .collect();
-    report.entities = entries.iter().map(|entry| u64::from(entry.entities)).sum();
-    report.bytes = report.packages.iter().map(|package| package.bytes).sum();
-    listed.sort_unstable_by(|a, b| a.package.cmp(&b.package));
-    let startup = packages.iter().find(|package| package.kind == PackageKind::Startup);
-    let startup = startup.map(|package| package.file.clone());
-    let manifest = manifest(plan, entries, listed, startup);
+    write_manifest(world, entries, &done, &manifest_file, output)?;
+    output.commit(stale)?;
+    progress.step(Stage::Write, &world.plan.name);
+    progress.end(Stage::Write);
+    let files = world.packages.iter().map(|package| package.file.clone());
+    files
+        .zip(done)
+        .map(|(file, done)| stamped(output, file, done))
+        .collect()
+}
+
+/// What was written has its place now, and its stamp.
+fn stamped(output: &Output, file: String, done: Done) -> Result<(String, Written), Stop> {
+    let mut written = done.written;
+    if done.is_new {
+        written.stamp = current_stamp(output, &file)?;
+    }
+    Ok((file, written))
+}
+
+pub(crate) fn current_stamp(output: &Output, file: &str) -> Result<Stamp, CookError> {
+    let path = output.path(file);
+    stamp(&path).ok_or_else(|| write_error(&path, std::io::ErrorKind::NotFound.into()))
+}
+
+fn package_error(world: &World, package: &PackagePlan, error: &dyn core::fmt::Display) -> Stop {
+    let level = world.level_of(package);
+    let source = level.map_or(world.world_file, |(level, _)| level.source.as_str());
+    Stop::Content(ContentError::new(
+        source,
+        format!("package `{}`", package.file),
+        error.to_string(),
+    ))
+}
+
+/// Makes a package and stages it, if what is there is not the same.
+fn write_package(
+    layout: &Layout,
+    index: usize,
+    (names_key, names): (Digest, Vec<String>),
+    copies: &Copies,
+    output: &mut Output,
+) -> Result<Done, Stop> {
+    let world = layout.world;
+    let Some(package) = world.packages.get(index) else {
+        return Err(Stop::Cook(write_error(
+            &output.path(""),
+            std::io::ErrorKind::NotFound.into(),
+        )));
+    };
+    let needed = world.level_of(package).filter(|(level, _)| level.seek_free);
+    let needed = needed.map(|(_, level)| copies.needed(world, level, package));
+    let (key, used) = key::of(layout, index, needed.as_deref().map(|needed| (copies, needed)));
+    if let Some(old) = world.old.get(&package.file)
+        && old.key == key
+        && stamp(&output.path(&package.file)) == Some(old.stamp)
+    {
+        let written = Written {
+            names_key,
+            names,
+            ..old.clone()
+        };
+        return Ok(Done { written, is_new: false });
+    }
+    refuse_newer(&output.path(&package.file), world.versions)?;
+    let copied = needed.as_deref().map(|needed| (copies, needed));
+    let bytes = Writer::new(layout, index).build(package, copied, output)?;
+    let fault = |error: PackageError| package_error(world, package, &error);
+    let summary = seamless_package::Summary::parse(&bytes, &Limits::default()).map_err(fault)?;
+    output.stage(&package.file, &bytes)?;
+    let written = Written {
+        key,
+        stamp: Stamp::of_new(bytes.len() as u64),
+        content_hash: summary.content_hash,
+        exports: summary.export_count,
+        names_key,
+        names,
+        used,
+    };
+    Ok(Done { written, is_new: true })
+}
+
+fn write_manifest(
+    world: &World,
+    entries: Vec<LevelEntry>,
+    done: &[Done],
+    file: &str,
+    output: &mut Output,
+) -> Result<(), Stop> {
+    let mut packages: Vec<_> = world
+        .packages
+        .iter()
+        .zip(done)
+        .map(|(package, done)| {
+            let level = world.level_of(package);
+            listed(
+                &package.file,
+                &done.written,
+                level.map_or(0, |(_, level)| level.entities),
+            )
+        })
+        .collect();
+    packages.sort_unstable_by(|a, b| a.package.cmp(&b.package));
+    let startup = world
+        .packages
+        .iter()
+        .find(|package| package.kind == PackageKind::Startup);
+    let manifest = manifest(
+        world.plan,
+        entries,
+        packages,
+        startup.map(|package| package.file.clone()),
+    );
     let text = manifest
         .to_ron()
-        .map_err(|error| Stop::Content(ContentError::new(world_file, "", error.to_string())))?;
-    pending.write(manifest_path, text.as_bytes())?;
-    pending.commit()?;
-    for file in stale {
-        // A package that stays behind is unused, no more.
-        let _ = fs::remove_file(out.join(file));
+        .map_err(|error| Stop::Content(ContentError::new(world.world_file, "", error.to_string())))?;
+    if output.read(file).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
     }
-    progress.step(Stage::Write, &plan.name);
-    progress.end(Stage::Write);
+    output.stage(file, text.as_bytes())?;
+    Ok(())
+}
+
+fn complete_report(world: &World, done: &[Done], output: &Output, report: &mut CookReport) -> Result<(), Stop> {
+    for (package, done) in world.packages.iter().zip(done) {
+        if package.kind == PackageKind::Startup {
+            let bytes = output.read(&package.file);
+            let bytes = bytes.map_err(|source| write_error(&output.path(&package.file), source))?;
+            let startup = startup_report(&bytes).map_err(|error| package_error(world, package, &error))?;
+            report.startup = Some(startup);
+        }
+        report.packages.push(PackageReport {
+            file: package.file.clone(),
+            bytes: done.written.stamp.bytes,
+            assets: package.assets.len() as u32,
+            users: package.users.len() as u32,
+        });
+    }
+    report.entities = world.levels.iter().map(|level| u64::from(level.entities)).sum();
+    report.bytes = report.packages.iter().map(|package| package.bytes).sum();
+    report.work.packages_written = done.iter().filter(|done| done.is_new).count() as u64;
     Ok(())
 }
 
@@ -196,213 +295,84 @@ fn level_report(source: &str, entry: &LevelEntry) -> LevelReport {
     }
 }
 
-fn entry(
-    level: &crate::plan::PlannedLevel,
-    encoded: &EncodedLevel,
-    package: &PackagePlan,
-    bytes: &[u8],
-    dependencies: Vec<String>,
-) -> LevelEntry {
-    LevelEntry {
-        name: level.name.clone(),
-        package: package.file.clone(),
-        dependencies,
-        translation: level.translation,
-        rotation: level.rotation,
-        scale: level.scale,
-        always_loaded: level.always_loaded,
-        entities: encoded.entities.len() as u32,
-        bytes: bytes.len() as u64,
-        bounds: encoded.bounds,
-    }
+/// The manifest's entries, in the order of the plan.
+fn entries(world: &World, done: &[Done]) -> Vec<LevelEntry> {
+    let places: BTreeMap<&str, usize> = (world.packages.iter().enumerate())
+        .map(|(index, package)| (package.file.as_str(), index))
+        .collect();
+    let used: Vec<BTreeSet<usize>> = (done.iter())
+        .map(|done| {
+            (done.written.used.iter())
+                .filter_map(|file| places.get(file.as_str()).copied())
+                .collect()
+        })
+        .collect();
+    let levels = world.packages.iter().zip(done).zip(&used);
+    levels
+        .filter_map(|((package, done), used_here)| {
+            let (level, unit) = world.level_of(package)?;
+            Some(LevelEntry {
+                name: level.name.clone(),
+                package: package.file.clone(),
+                dependencies: dependencies(world.packages, &used, used_here),
+                translation: level.translation,
+                rotation: level.rotation,
+                scale: level.scale,
+                always_loaded: level.always_loaded,
+                entities: unit.entities,
+                bytes: done.written.stamp.bytes,
+                bounds: world.bounds.get(package.level()?).copied().flatten(),
+            })
+        })
+        .collect()
 }
 
 /// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where
-/// another object has that name.
-fn names(plan: &WorldPlan, levels: &[EncodedLevel], packages: &[PackagePlan]) -> Names {
-    let mut names = Names::new();
-    for (index, package) in packages.iter().enumerate() {
-        let level = package
-            .level()
-            .and_then(|level| Some((plan.levels.get(level)?, levels.get(level)?)));
+/// another object has that name. With them, for each package, what they follow from, and the names in the order of its assets.
+fn names(world: &World) -> Result<(Names, Vec<(Digest, Vec<String>)>), Stop> {
+    let (mut names, mut lists) = (Names::new(), Vec::new());
+    for (index, package) in world.packages.iter().enumerate() {
+        let level = world.level_of(package);
         let own = level.map(|(level, _)| format!("{}#", level.asset_path.to_string_lossy().replace('\\', "/")));
-        let entities = level
-            .into_iter()
-            .flat_map(|(_, level)| &level.entities)
-            .map(String::as_str);
-        let mut taken: BTreeSet<String> = entities
-            .chain([LEVEL_EXPORT, STARTUP_EXPORT])
-            .map(str::to_owned)
-            .collect();
-        for key in &package.assets {
-            if key.is_startup_index() {
-                // Nothing else of the package has the name: it was taken from the start.
-                names.insert(key.clone(), (index, STARTUP_EXPORT.to_owned()));
-                continue;
+        let mut key = Parts::default();
+        key.value(&own)
+            .value(&package.assets)
+            .value(&level.map(|(_, level)| &level.blob));
+        let key = key.finish();
+        let list = match world.old.get(&package.file).filter(|old| old.names_key == key) {
+            Some(old) => old.names.clone(),
+            None => {
+                let level = level.map(|(_, level)| load::<EncodedLevel>(world.cache, &level.blob));
+                let entities = level.transpose()?.map_or_else(Vec::new, |level| level.entities);
+                names_of(package, own.as_deref(), entities)
             }
-            let path = key.path();
-            let label = own.as_ref().and_then(|own| path.strip_prefix(own.as_str()));
-            let name = label.map_or_else(|| path.replace('#', "/"), str::to_owned);
-            let numbered = (1_u32..).map(|number| format!("{name}~{number}"));
-            let free = core::iter::once(name.clone())
-                .chain(numbered)
-                .find(|name| !taken.contains(name));
-            let name = free.unwrap_or(name);
-            taken.insert(name.clone());
-            names.insert(key.clone(), (index, name));
-        }
+        };
+        names.extend((package.assets.iter().cloned()).zip(list.iter().map(|name| (index, name.clone()))));
+        lists.push((key, list));
     }
-    names
+    Ok((names, lists))
 }
 
-/// Writes one package.
-struct Writer<'a> {
-    layout: &'a Layout<'a>,
-    index: usize,
-    writer: PackageWriter,
-    classes: BTreeMap<String, ClassIndex>,
-    exported: BTreeMap<AssetKey, ObjectRef>,
-    used: BTreeSet<usize>,
-}
-
-impl<'a> Writer<'a> {
-    fn new(layout: &'a Layout<'a>, index: usize) -> Self {
-        let file = layout.packages.get(index).map_or("", |package| package.file.as_str());
-        Self {
-            layout,
-            index,
-            writer: PackageWriter::new(file),
-            classes: BTreeMap::new(),
-            exported: BTreeMap::new(),
-            used: BTreeSet::new(),
+fn names_of(package: &PackagePlan, own: Option<&str>, entities: Vec<String>) -> Vec<String> {
+    let kept = [LEVEL_EXPORT, STARTUP_EXPORT].map(str::to_owned);
+    let mut taken: BTreeSet<String> = entities.into_iter().chain(kept).collect();
+    let name_of = |key: &AssetKey| {
+        if key.is_startup_index() {
+            // Nothing else of the package has the name: it was taken from the start.
+            return STARTUP_EXPORT.to_owned();
         }
-    }
-
-    fn build(
-        &mut self,
-        package: &PackagePlan,
-        level: Option<&EncodedLevel>,
-        store: &mut AssetStore,
-        copies: Option<&Copies>,
-    ) -> Result<Vec<u8>, WriteError> {
-        self.writer.versions(self.layout.versions)?;
-        let schema = level_schema();
-        let assets: Vec<(&AssetKey, EncodedObject)> = package
-            .assets
-            .iter()
-            .filter_map(|key| Some((key, store.objects.remove(key)?)))
-            .collect();
-        let mut schemas: Vec<&Schema> = assets.iter().map(|(_, asset)| &asset.schema).collect();
-        let copied = copies
-            .zip(level)
-            .map(|(copies, level)| (copies, copies.needed(level, &assets)));
-        if let Some((copies, keys)) = &copied {
-            schemas.extend(keys.iter().filter_map(|key| copies.schema(key)));
-        }
-        if let Some(level) = level {
-            let columns = level.groups.iter().flat_map(|group| &group.columns);
-            schemas.extend(columns.map(|column| &*column.schema));
-            schemas.extend(level.resources.iter().map(|resource| &resource.schema));
-            schemas.push(&schema);
-        }
-        schemas.sort_by_key(|schema| &schema.type_path);
-        for schema in schemas {
-            // A type that is two things, say a resource and a component, is refused here.
-            let class = self.writer.class(schema)?;
-            self.classes.insert(schema.type_path.clone(), class);
-        }
-        for (key, asset) in assets {
-            self.asset(key, asset)?;
-        }
-        if let Some(level) = level {
-            self.level(level, &package.file)?;
-        }
-        if let Some((copies, keys)) = copied {
-            self.copy(copies, &keys)?;
-        }
-        core::mem::replace(&mut self.writer, PackageWriter::new("")).finish()
-    }
-
-    fn class(&self, type_path: &str) -> Result<ClassIndex, WriteError> {
-        self.classes
-            .get(type_path)
-            .copied()
-            .ok_or_else(|| WriteError::BadClass {
-                object: type_path.to_owned(),
-            })
-    }
-
-    fn asset(&mut self, key: &AssetKey, asset: EncodedObject) -> Result<(), WriteError> {
-        let name = self
-            .layout
-            .names
-            .get(key)
-            .map_or_else(|| key.path(), |(_, name)| name.clone());
-        let refs = self.refs(&asset.references)?;
-        let export = NewExport {
-            name: &name,
-            class: self.class(&asset.schema.type_path)?,
-            outer: ObjectRef::NONE,
-            role: asset.role,
-            data: asset.data,
-            refs,
-            bulk: asset.bulk.into_iter().map(NewBulk::Inline).collect(),
-            codec: CODEC,
-        };
-        let reference = self.writer.export(export)?;
-        self.exported.insert(key.clone(), reference);
-        Ok(())
-    }
-
-    fn refs(&mut self, keys: &[AssetKey]) -> Result<Vec<ObjectRef>, WriteError> {
-        keys.iter().map(|key| self.reference(key)).collect()
-    }
-
-    fn reference(&mut self, key: &AssetKey) -> Result<ObjectRef, WriteError> {
-        if let Some(reference) = self.exported.get(key) {
-            return Ok(*reference);
-        }
-        let known = self.layout.names.get(key).zip(self.layout.types.get(key));
-        let home = known.and_then(|((home, name), types)| Some((*home, self.layout.packages.get(*home)?, name, types)));
-        let Some((home, package, name, (type_path, role))) = home.filter(|(home, ..)| *home != self.index) else {
-            return Err(WriteError::BadReference {
-                object: key.path(),
-                reference: ObjectRef::NONE,
-                what: "which has no package",
-            });
-        };
-        self.used.insert(home);
-        self.writer.import(&package.file, name, type_path, *role)
-    }
-
-    fn level(&mut self, level: &EncodedLevel, file: &str) -> Result<(), WriteError> {
-        for resource in &level.resources {
-            let refs = self.refs(&resource.references)?;
-            self.writer.export(NewExport {
-                name: &format!("Resource:{}", resource.type_path),
-                class: self.class(&resource.type_path)?,
-                outer: ObjectRef::NONE,
-                role: Role::ALL,
-                data: resource.data.clone(),
-                refs,
-                bulk: Vec::new(),
-                codec: CODEC,
-            })?;
-        }
-        let ids = entity_ids(level, file)?;
-        let mut builder = LevelBuilder::new(ids, level.roots.clone());
-        for group in &level.groups {
-            let mut columns = Vec::new();
-            for column in &group.columns {
-                let class = self.class(&column.schema.type_path)?.index() as u32;
-                columns.push((class, column.role, column.data.as_slice()));
-            }
-            builder.group(group.rows, columns.into_iter());
-        }
-        let refs = self.refs(&level.references)?;
-        builder.export(&mut self.writer, refs, CODEC)?;
-        Ok(())
-    }
+        let path = key.path();
+        let label = own.and_then(|own| path.strip_prefix(own));
+        let name = label.map_or_else(|| path.replace('#', "/"), str::to_owned);
+        let numbered = (1_u32..).map(|number| format!("{name}~{number}"));
+        let free = core::iter::once(name.clone())
+            .chain(numbered)
+            .find(|name| !taken.contains(name));
+        let name = free.unwrap_or(name);
+        taken.insert(name.clone());
+        name
+    };
+    package.assets.iter().map(name_of).collect()
 }
 
 /// The shared packages that `used` leads to, in load order: each only imports from earlier ones.
@@ -421,22 +391,4 @@ fn dependencies(packages: &[PackagePlan], imports: &[BTreeSet<usize>], used: &BT
         .iter()
         .filter_map(|index| Some(packages.get(*index)?.file.clone()))
         .collect()
-}
-
-/// The entities' ids, of which no two may be the same.
-fn entity_ids(level: &EncodedLevel, file: &str) -> Result<Vec<ObjectId>, WriteError> {
-    let mut owners: BTreeMap<ObjectId, &str> = BTreeMap::new();
-    let mut ids = Vec::with_capacity(level.entities.len());
-    for name in &level.entities {
-        let id = ObjectId::new(file, name);
-        if let Some(first) = owners.insert(id, name) {
-            return Err(WriteError::IdCollision {
-                id,
-                first: first.to_owned(),
-                second: name.clone(),
-            });
-        }
-        ids.push(id);
-    }
-    Ok(ids)
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_reflect::Reflect;
 use seamless_package::{Package, RefTarget, Role};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::table::{StartupTable, startup_export};
 
@@ -13,7 +13,7 @@ use super::table::{StartupTable, startup_export};
 ///
 /// A resource of the app once its startup package is loaded; the cooker tells the same of the package that it writes. Who pins an
 /// object alone would free it by letting go; what several pin is told apart, and counts once in [`total`](Self::total).
-#[derive(Resource, Reflect, Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Resource, Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[reflect(Resource)]
 pub struct StartupReport {
     /// The package.
@@ -31,7 +31,7 @@ pub struct StartupReport {
 }
 
 /// Objects that are in memory for ever, and their bytes.
-#[derive(Reflect, Serialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Reflect, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StartupPinned {
     /// How many objects.
     pub objects: u32,
@@ -50,7 +50,7 @@ impl StartupPinned {
 }
 
 /// What one registrant pins: what it registered, and everything that this refers to.
-#[derive(Reflect, Serialize, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartupOwner {
     /// The registrant: a plugin's type, or a world file.
     pub owner: String,
@@ -63,7 +63,7 @@ pub struct StartupOwner {
 }
 
 /// Content that was registered and is not in the package.
-#[derive(Reflect, Serialize, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartupMissing {
     /// Who registered it.
     pub owner: String,
@@ -72,7 +72,7 @@ pub struct StartupMissing {
 }
 
 /// How a startup package was read.
-#[derive(Reflect, Serialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Reflect, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StartupRead {
     /// From the first byte to the last value.
     pub took: Duration,

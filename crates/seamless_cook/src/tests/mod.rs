@@ -2,6 +2,7 @@
 
 mod cook;
 mod hierarchy;
+mod incremental;
 mod own_types;
 mod plan;
 mod seek_free;
@@ -11,7 +12,7 @@ mod versions;
 
 use std::path::{Path, PathBuf};
 
-use crate::report::{CookError, CookReport};
+use crate::report::{CookError, CookReport, Progress, Stage};
 use crate::{ContentError, CookApp, CookOptions};
 
 /// A directory with sources, and one to cook into.
@@ -58,8 +59,11 @@ impl Fixture {
 
     fn errors_with(&self, app: &CookApp, world: &str, options: &CookOptions) -> Vec<ContentError> {
         let error = self.cook_with(app, world, options).expect_err("the world is wrong");
-        let left = std::fs::read_dir(self.out()).map_or(0, Iterator::count);
-        assert_eq!(left, 0, "nothing is written for a world with errors");
+        assert_eq!(
+            files(&self.out()),
+            [""; 0],
+            "nothing is written for a world with errors"
+        );
         assert!(!error.content_errors().is_empty(), "{error}");
         error.content_errors().to_vec()
     }
@@ -130,8 +134,10 @@ const TWO_LEVELS: &str =
 
 fn files(directory: &Path) -> Vec<String> {
     let mut files: Vec<String> = std::fs::read_dir(directory)
-        .unwrap()
+        .into_iter()
+        .flatten()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != ".cook")
         .collect();
     files.sort();
     files

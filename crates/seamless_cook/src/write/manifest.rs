@@ -1,26 +1,19 @@
 //! The world manifest, from the plan and from what was written.
 
 use seamless_level::{LevelEntry, MANIFEST_FORMAT, PackageEntry, VolumeEntry, WorldManifest};
-use seamless_package::{Limits, PackageError, Summary};
 
 use crate::bounds;
-use crate::level::EncodedLevel;
+use crate::graph::state::Written;
 use crate::plan::WorldPlan;
-use crate::share::PackagePlan;
 
 /// What two apps compare before they speak of objects over a network.
-pub(super) fn listed_package(
-    package: &PackagePlan,
-    level: Option<&EncodedLevel>,
-    bytes: &[u8],
-) -> Result<PackageEntry, PackageError> {
-    let summary = Summary::parse(bytes, &Limits::default())?;
-    Ok(PackageEntry {
-        package: package.file.clone(),
-        content_hash: summary.content_hash,
-        exports: summary.export_count,
-        entities: level.map_or(0, |level| level.entities.len() as u32),
-    })
+pub(super) fn listed(file: &str, written: &Written, entities: u32) -> PackageEntry {
+    PackageEntry {
+        package: file.to_owned(),
+        content_hash: written.content_hash,
+        exports: written.exports,
+        entities,
+    }
 }
 
 /// The manifest of the planned world, with what was written.

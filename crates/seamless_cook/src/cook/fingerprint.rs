@@ -1,0 +1,68 @@
+//! What shapes a cook beside its sources. See [`identity`] and [`of_app`].
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use bevy::ecs::reflect::{ReflectComponent, ReflectResource};
+use bevy::prelude::*;
+use seamless_asset::codec::{Codecs, resource_schema};
+
+use super::Order;
+use crate::app::CookOptions;
+use crate::graph::digest::{Digest, Parts};
+use crate::graph::storage::Stamp;
+
+/// Raised with every change of what the cooker makes of what was loaded.
+const STEP: u64 = 1;
+
+/// Of the program, its options and the world file: where these are the same, so is the app. `None` where that cannot be told.
+pub(super) fn identity(order: &Order) -> Option<Digest> {
+    let program = std::fs::metadata(std::env::current_exe().ok()?).ok()?;
+    let mut parts = Parts::default();
+    parts.number(STEP).value(&Stamp::of(&program));
+    for setup in &order.cooker.setup {
+        // A closure that captures nothing always does the same.
+        let mut hasher = DefaultHasher::new();
+        setup.identity?.hash(&mut hasher);
+        parts.number(hasher.finish());
+    }
+    parts.value(&order.cooker.importers).value(&shaping(order.options));
+    parts.value(&std::path::absolute(order.world_file).ok()?);
+    parts.bytes(&std::fs::read(order.world_file).ok()?);
+    Some(parts.finish())
+}
+
+/// The options that shape what is cooked.
+fn shaping(options: &CookOptions) -> String {
+    format!("{:?}", options.profile)
+}
+
+/// Of all that the app makes of a source: its types, codecs, versions and importers.
+pub(super) fn of_app(world: &World, order: &Order) -> Digest {
+    let mut parts = Parts::default();
+    parts
+        .number(STEP)
+        .text(env!("CARGO_PKG_VERSION"))
+        .text(&shaping(order.options));
+    parts.value(&order.cooker.importers);
+    let registry = world.resource::<AppTypeRegistry>().read();
+    let codecs = world.resource::<Codecs>().read();
+    let mut schemas: Vec<Vec<u8>> = codecs.assets().map(|codec| codec.schema(&registry).encode()).collect();
+    for registration in registry.iter() {
+        if registration.data::<ReflectComponent>().is_some()
+            && let Ok(codec) = codecs.component(registration.type_id(), &registry)
+        {
+            schemas.push([codec.schema(&registry).encode(), vec![codec.role().bits()]].concat());
+        }
+        if registration.data::<ReflectResource>().is_some() {
+            schemas.push(resource_schema(registration.type_info(), &registry).encode());
+        }
+    }
+    schemas.sort_unstable();
+    schemas.iter().for_each(|schema| {
+        parts.bytes(schema);
+    });
+    for list in codecs.migrations().versions() {
+        parts.text(&format!("{list:?}"));
+    }
+    parts.finish()
+}

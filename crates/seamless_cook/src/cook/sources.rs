@@ -1,0 +1,129 @@
+//! The source files: which have changed since the last cook. See [`Sources`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bevy::asset::UntypedHandle;
+use bevy::prelude::*;
+
+use crate::graph::digest::Digest;
+use crate::graph::recorder::{Dependencies, SeenFile, meta_path};
+use crate::graph::state::{FileUnit, Seen, Settings};
+use crate::graph::storage::stamp;
+use crate::load::Loadable;
+use crate::plan::WorldPlan;
+use crate::report::ContentError;
+
+/// The clock that files are stamped with is that much behind, at most: a file that was changed within that time before a cook looked
+/// at it, or later, may have changed again without another stamp. In nanoseconds.
+const STAMP_LAG: i128 = 20_000_000;
+
+/// Waits until every change so far has another stamp than any to come; gives the time in nanoseconds since 1970.
+pub(super) fn settle() -> i128 {
+    std::thread::sleep(Duration::from_nanos(STAMP_LAG as u64 + 1));
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as i128)
+}
+
+/// Source files, each looked at once in a cook.
+pub(super) struct Sources {
+    root: PathBuf,
+    /// What the last cook saw, and when it began.
+    seen: BTreeMap<String, SeenFile>,
+    began: i128,
+    /// What this one saw.
+    now: BTreeMap<String, SeenFile>,
+    settings: BTreeMap<String, Settings>,
+}
+
+impl Sources {
+    pub fn new(plan: &WorldPlan, seen: Seen) -> Self {
+        Self {
+            root: plan.root.clone(),
+            seen: seen.files,
+            began: seen.began,
+            now: BTreeMap::new(),
+            settings: BTreeMap::new(),
+        }
+    }
+
+    /// Whether no file has changed since.
+    pub fn all_unchanged(seen: &Seen) -> bool {
+        let mut files = seen.files.iter();
+        files.all(|(path, file)| is_same(&seen.root, path, file, seen.began))
+    }
+
+    /// Whether the files still hold this.
+    pub fn hold(&mut self, dependencies: &Dependencies) -> bool {
+        dependencies.iter().all(|(path, digest)| self.digest(path) == *digest)
+    }
+
+    /// What this cook saw of a file without loading it.
+    pub fn seen(&self, path: &str) -> Option<SeenFile> {
+        self.now.get(path).copied()
+    }
+
+    /// Remembers how files were loaded, whether they have changed since or not.
+    pub fn remember_settings(&mut self, files: &BTreeMap<String, FileUnit>) {
+        let settings = files.iter().map(|(file, unit)| (file.clone(), unit.settings.clone()));
+        self.settings = settings.collect();
+    }
+
+    /// Whoever refers to a file now decides how it is loaded.
+    pub fn forget_settings(&mut self, file: &str) {
+        self.settings.remove(file);
+    }
+
+    /// How a file is loaded by itself. What was never loaded is only known to who refers to it.
+    pub fn settings(&self, file: &str) -> Settings {
+        match self.settings.get(file) {
+            Some(Settings::Given(_)) if stamp(&self.root.join(meta_path(file))).is_some() => Settings::Unknown,
+            Some(settings) => settings.clone(),
+            None => Settings::Unknown,
+        }
+    }
+
+    fn digest(&mut self, path: &str) -> Option<Digest> {
+        if let Some(file) = self.now.get(path) {
+            return file.digest;
+        }
+        let known = self.seen.get(path);
+        let file = match known.filter(|file| is_same(&self.root, path, file, self.began)) {
+            Some(file) => *file,
+            None => look(&self.root.join(path)),
+        };
+        self.now.insert(path.to_owned(), file);
+        file.digest
+    }
+}
+
+/// Whether a file is what it was, as far as can be told without reading it.
+fn is_same(root: &Path, path: &str, file: &SeenFile, began: i128) -> bool {
+    let now = stamp(&root.join(path));
+    now == file.stamp && now.is_none_or(|stamp| stamp.latest() + STAMP_LAG < began)
+}
+
+/// Stamped before it is read: what changes in between has another stamp the next time.
+fn look(path: &Path) -> SeenFile {
+    SeenFile {
+        stamp: stamp(path),
+        digest: std::fs::read(path).ok().map(|bytes| Digest::of(&bytes)),
+    }
+}
+
+/// A file that is loaded by itself.
+pub(super) struct LoneFile {
+    pub path: String,
+}
+
+impl Loadable for LoneFile {
+    fn load(&self, world: &World) -> UntypedHandle {
+        let server = world.resource::<AssetServer>();
+        server.load_builder().load_untyped(self.path.clone()).untyped()
+    }
+
+    fn error(&self, message: String) -> ContentError {
+        ContentError::new(self.path.as_str(), "", message)
+    }
+}

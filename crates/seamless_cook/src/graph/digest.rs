@@ -1,0 +1,64 @@
+//! What content is known by: its BLAKE3 hash. See [`Digest`].
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The BLAKE3 hash of some bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct Digest([u8; 32]);
+
+impl Digest {
+    /// Of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(blake3::hash(bytes).into())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// The digest of a list of parts. Each goes in behind its length, so that no two lists are the same bytes.
+#[derive(Default)]
+pub(crate) struct Parts(blake3::Hasher);
+
+impl Parts {
+    pub fn bytes(&mut self, part: &[u8]) -> &mut Self {
+        self.number(part.len() as u64);
+        self.0.update(part);
+        self
+    }
+
+    pub fn text(&mut self, part: &str) -> &mut Self {
+        self.bytes(part.as_bytes())
+    }
+
+    pub fn number(&mut self, part: u64) -> &mut Self {
+        self.0.update(&part.to_le_bytes());
+        self
+    }
+
+    pub fn digest(&mut self, part: &Digest) -> &mut Self {
+        self.0.update(&part.0);
+        self
+    }
+
+    /// A value, by its serialised form.
+    pub fn value(&mut self, part: &impl Serialize) -> &mut Self {
+        // Plain data into memory: nothing that could fail.
+        self.bytes(&postcard::to_allocvec(part).unwrap_or_default())
+    }
+
+    pub fn finish(&self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}

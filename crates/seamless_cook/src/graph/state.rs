@@ -1,0 +1,174 @@
+//! What is remembered of a cook. See [`Memory`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::digest::Digest;
+use super::recorder::{Dependencies, SeenFile};
+use super::storage::Stamp;
+use crate::assets::{AssetKey, FileContents, ObjectRecord};
+use crate::bounds::Bounds;
+use crate::report::{ContentError, CookReport};
+
+/// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
+const FORMAT: u32 = 1;
+
+/// What is enough to see that there is nothing to do.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// Of the program, the options, and the world file.
+    pub identity: Option<Digest>,
+    /// The asset root.
+    pub root: PathBuf,
+    /// When the cook began that looked at the files, in nanoseconds since 1970.
+    pub began: i128,
+    pub files: BTreeMap<String, SeenFile>,
+    /// What was written, by file name.
+    pub outputs: BTreeMap<String, Stamp>,
+    pub report: CookReport,
+}
+
+/// A source file that was loaded, and its assets as bytes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct FileUnit {
+    /// It holds as long as these do.
+    pub dependencies: Dependencies,
+    pub settings: Settings,
+    pub objects: BTreeMap<AssetKey, ObjectRecord>,
+}
+
+/// The settings that whoever refers to a file has it loaded with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Settings {
+    /// Its own.
+    #[default]
+    Own,
+    /// These, in Bevy's text format.
+    Given(Vec<u8>),
+    /// Only the referrer knows: the file is loaded through it.
+    Unknown,
+}
+
+/// The entities of a level as bytes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct LevelUnit {
+    /// Its source: it holds as long as that one's unit does.
+    pub file: String,
+    pub blob: Digest,
+    pub entities: u32,
+    /// What columns and resources refer to, each once.
+    pub references: Vec<AssetKey>,
+    /// Assets of no file.
+    pub objects: BTreeMap<AssetKey, ObjectRecord>,
+    /// Meshes that are drawn.
+    pub drawn: Vec<AssetKey>,
+    pub contents: Option<FileContents>,
+    pub warnings: Vec<ContentError>,
+}
+
+/// The startup content as bytes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct StartupUnit {
+    /// What was asked for, and by whom.
+    pub asked: Option<Digest>,
+    /// The files that were asked for.
+    pub files: BTreeSet<String>,
+    pub dependencies: Dependencies,
+    /// Assets of no file.
+    pub objects: BTreeMap<AssetKey, ObjectRecord>,
+    /// Its index, among these; none if there is no startup content.
+    pub root: Option<AssetKey>,
+}
+
+/// A package in the output folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Written {
+    /// Of all that it was made from.
+    pub key: Digest,
+    pub stamp: Stamp,
+    pub content_hash: u64,
+    pub exports: u32,
+    /// Of what its assets' names follow from, and these names, in the order of its assets.
+    pub names_key: Digest,
+    pub names: Vec<String>,
+    /// The packages that it imports from.
+    pub used: Vec<String>,
+}
+
+/// Everything that the next cook can start from.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Graph {
+    /// Of the app's types, codecs, loaders and versions.
+    pub fingerprint: Option<Digest>,
+    pub files: BTreeMap<String, FileUnit>,
+    /// By what they follow from beside their source.
+    pub levels: BTreeMap<String, LevelUnit>,
+    pub startup: StartupUnit,
+    /// By level: of what they follow from, and the bounds.
+    pub bounds: BTreeMap<String, (Digest, Option<Bounds>)>,
+    pub packages: BTreeMap<String, Written>,
+}
+
+/// What a cook leaves for the next: two parts, of which the first is enough where nothing has changed.
+pub(crate) struct Memory {
+    seen: Vec<u8>,
+    graph: Vec<u8>,
+}
+
+impl Memory {
+    pub fn new(seen: &Seen, graph: &Graph) -> Self {
+        // Plain data into memory: nothing that could fail.
+        let bytes = |value: Result<Vec<u8>, postcard::Error>| value.unwrap_or_default();
+        Self {
+            seen: bytes(postcard::to_allocvec(seen)),
+            graph: bytes(postcard::to_allocvec(graph)),
+        }
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let head = Head {
+            format: FORMAT,
+            seen: Digest::of(&self.seen),
+            graph: Digest::of(&self.graph),
+            seen_bytes: self.seen.len() as u64,
+        };
+        let head = postcard::to_allocvec(&head).unwrap_or_default();
+        [&(head.len() as u32).to_le_bytes()[..], &head, &self.seen, &self.graph].concat()
+    }
+
+    /// None if it is damaged, or another version's: then everything is cooked.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (len, rest) = bytes.split_first_chunk::<4>()?;
+        let (head, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+        let head: Head = postcard::from_bytes(head).ok()?;
+        let (seen, graph) = rest.split_at_checked(usize::try_from(head.seen_bytes).ok()?)?;
+        let sound = head.format == FORMAT && Digest::of(seen) == head.seen && Digest::of(graph) == head.graph;
+        sound.then(|| Self {
+            seen: seen.to_owned(),
+            graph: graph.to_owned(),
+        })
+    }
+
+    pub fn seen(&self) -> Option<Seen> {
+        read(&self.seen)
+    }
+
+    pub fn graph(&self) -> Option<Graph> {
+        read(&self.graph)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    format: u32,
+    seen: Digest,
+    graph: Digest,
+    seen_bytes: u64,
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok()
+}

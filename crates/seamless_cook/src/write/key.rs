@@ -1,0 +1,74 @@
+//! What a package follows from. See [`of`].
+
+use std::collections::BTreeSet;
+
+use super::seek_free::Copies;
+use super::{CODEC, Layout};
+use crate::assets::AssetKey;
+use crate::graph::digest::{Digest, Parts};
+use crate::share::PackageKind;
+
+/// Raised with every change of how packages are put together.
+const STEP: u64 = 1;
+
+/// The digest of all that goes into the package `index`, and the files of the packages that it imports from. `copied` are the assets
+/// that it takes copies of.
+pub(super) fn of(layout: &Layout, index: usize, copied: Option<(&Copies, &[AssetKey])>) -> (Digest, Vec<String>) {
+    let mut parts = Parts::default();
+    let mut used = BTreeSet::new();
+    let world = layout.world;
+    let formats = [STEP, u64::from(seamless_package::FORMAT_VERSION), CODEC as u64];
+    parts.value(&formats);
+    for list in world.versions {
+        parts.text(&format!("{list:?}"));
+    }
+    let Some(package) = world.packages.get(index) else {
+        return (parts.finish(), Vec::new());
+    };
+    parts.text(&package.file);
+    let copies: BTreeSet<&AssetKey> = copied.iter().flat_map(|(_, keys)| *keys).collect();
+    let mut reference = |parts: &mut Parts, key: &AssetKey| {
+        let Some(home) = layout.home(key) else { return };
+        parts
+            .text(home.file)
+            .text(home.name)
+            .text(home.type_path)
+            .number(home.role.bits().into());
+        if home.package != index && !copies.contains(key) {
+            used.insert(home.package);
+        }
+    };
+    parts.number(package.assets.len() as u64);
+    for key in &package.assets {
+        reference(&mut parts, key);
+        let Some(object) = world.objects.get(key) else { continue };
+        parts.digest(&object.blob).number(object.references.len() as u64);
+        object.references.iter().for_each(|key| reference(&mut parts, key));
+    }
+    if let Some((_, level)) = world.level_of(package) {
+        parts.digest(&level.blob).number(level.references.len() as u64);
+        level.references.iter().for_each(|key| reference(&mut parts, key));
+    }
+    if let Some((copies, keys)) = copied {
+        parts.number(keys.len() as u64);
+        for key in keys {
+            let Some(object) = world.objects.get(key) else { continue };
+            reference(&mut parts, key);
+            parts
+                .digest(&object.blob)
+                .number(copies.content_hash(key).unwrap_or_default());
+            object.references.iter().for_each(|key| reference(&mut parts, key));
+        }
+        // All else that it imports lies in it; startup content is never copied.
+        used.retain(|used| {
+            world
+                .packages
+                .get(*used)
+                .is_some_and(|used| used.kind == PackageKind::Startup)
+        });
+    }
+    let files = used
+        .into_iter()
+        .filter_map(|used| Some(world.packages.get(used)?.file.clone()));
+    (parts.finish(), files.collect())
+}

@@ -1,0 +1,222 @@
+//! One package, from what is in the cache. See [`Writer`].
+
+use std::collections::BTreeMap;
+
+use seamless_asset::level_data::{LevelBuilder, level_schema};
+use seamless_package::{ClassIndex, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
+
+use super::seek_free::{Copied, Copies};
+use super::{CODEC, Layout, Stop, load, package_error};
+use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
+use crate::graph::output::Output;
+use crate::level::EncodedLevel;
+use crate::share::PackagePlan;
+
+/// Writes one package.
+pub(super) struct Writer<'a> {
+    pub layout: &'a Layout<'a>,
+    index: usize,
+    pub writer: PackageWriter,
+    classes: BTreeMap<String, ClassIndex>,
+    exported: BTreeMap<AssetKey, ObjectRef>,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(layout: &'a Layout<'a>, index: usize) -> Self {
+        let file = layout
+            .world
+            .packages
+            .get(index)
+            .map_or("", |package| package.file.as_str());
+        Self {
+            layout,
+            index,
+            writer: PackageWriter::new(file),
+            classes: BTreeMap::new(),
+            exported: BTreeMap::new(),
+        }
+    }
+
+    /// The package's bytes.
+    pub fn build(
+        mut self,
+        package: &PackagePlan,
+        copied: Option<(&Copies, &[AssetKey])>,
+        output: &Output,
+    ) -> Result<Vec<u8>, Stop> {
+        let world = self.layout.world;
+        let level: Option<EncodedLevel> = match world.level_of(package) {
+            Some((_, unit)) => Some(load(world.cache, &unit.blob)?),
+            None => None,
+        };
+        let objects = package.assets.iter().filter_map(|key| Some((key, world.object(key)?)));
+        let objects = objects.map(|(key, (record, object))| Ok((key, record, object?)));
+        let objects: Vec<(&AssetKey, &ObjectRecord, EncodedObject)> = objects.collect::<Result<_, Stop>>()?;
+        let copies = match copied {
+            Some((copies, keys)) => copies.load(self.layout, keys, output)?,
+            None => Vec::new(),
+        };
+        self.fill(&objects, level.as_ref(), &copies, &package.file)
+            .map_err(|error| package_error(world, package, &error))
+    }
+
+    fn fill(
+        &mut self,
+        objects: &[(&AssetKey, &ObjectRecord, EncodedObject)],
+        level: Option<&EncodedLevel>,
+        copies: &[Copied],
+        file: &str,
+    ) -> Result<Vec<u8>, WriteError> {
+        self.writer.versions(self.layout.world.versions)?;
+        let level_schema = level_schema();
+        let mut schemas: Vec<&Schema> = objects.iter().map(|(_, _, object)| &*object.schema).collect();
+        schemas.extend(copies.iter().map(|copy| &*copy.object.schema));
+        if let Some(level) = level {
+            schemas.extend(level.schemas.iter().map(|schema| &*schema.0));
+            schemas.extend(level.resources.iter().map(|resource| &*resource.schema.0));
+            schemas.push(&level_schema);
+        }
+        schemas.sort_by_key(|schema| &schema.type_path);
+        for schema in schemas {
+            // A type that is two things, say a resource and a component, is refused here.
+            let class = self.writer.class(schema)?;
+            self.classes.insert(schema.type_path.clone(), class);
+        }
+        for (key, record, object) in objects {
+            self.asset(key, record, object)?;
+        }
+        if let Some(level) = level {
+            self.level(level, file)?;
+        }
+        self.copy(copies)?;
+        core::mem::replace(&mut self.writer, PackageWriter::new("")).finish()
+    }
+
+    pub fn class(&self, type_path: &str) -> Result<ClassIndex, WriteError> {
+        self.classes
+            .get(type_path)
+            .copied()
+            .ok_or_else(|| WriteError::BadClass {
+                object: type_path.to_owned(),
+            })
+    }
+
+    fn asset(&mut self, key: &AssetKey, record: &ObjectRecord, object: &EncodedObject) -> Result<(), WriteError> {
+        let name = self.layout.name(key);
+        let refs = self.refs(&record.references)?;
+        let export = NewExport {
+            name: &name,
+            class: self.class(&object.schema.type_path)?,
+            outer: ObjectRef::NONE,
+            role: record.role,
+            data: object.data.clone(),
+            refs,
+            bulk: object
+                .bulk
+                .iter()
+                .map(|payload| NewBulk::Inline(payload.0.clone()))
+                .collect(),
+            codec: CODEC,
+        };
+        let reference = self.writer.export(export)?;
+        self.exported.insert(key.clone(), reference);
+        Ok(())
+    }
+
+    fn refs(&mut self, keys: &[AssetKey]) -> Result<Vec<ObjectRef>, WriteError> {
+        keys.iter().map(|key| self.reference(key)).collect()
+    }
+
+    pub fn reference(&mut self, key: &AssetKey) -> Result<ObjectRef, WriteError> {
+        if let Some(reference) = self.exported.get(key) {
+            return Ok(*reference);
+        }
+        let Some(home) = self.layout.home(key).filter(|home| home.package != self.index) else {
+            return Err(WriteError::BadReference {
+                object: key.path(),
+                reference: ObjectRef::NONE,
+                what: "which has no package",
+            });
+        };
+        self.writer.import(home.file, home.name, home.type_path, home.role)
+    }
+
+    fn level(&mut self, level: &EncodedLevel, file: &str) -> Result<(), WriteError> {
+        for resource in &level.resources {
+            let refs = self.refs(&resource.references)?;
+            let type_path = &resource.schema.0.type_path;
+            self.writer.export(NewExport {
+                name: &format!("Resource:{type_path}"),
+                class: self.class(type_path)?,
+                outer: ObjectRef::NONE,
+                role: Role::ALL,
+                data: resource.data.clone(),
+                refs,
+                bulk: Vec::new(),
+                codec: CODEC,
+            })?;
+        }
+        let ids = entity_ids(level, file)?;
+        let mut builder = LevelBuilder::new(ids, level.roots.clone());
+        for group in &level.groups {
+            let mut columns = Vec::new();
+            for column in &group.columns {
+                let schema = level.schemas.get(column.schema as usize);
+                let type_path = schema.map_or("", |schema| schema.0.type_path.as_str());
+                let class = self.class(type_path)?.index() as u32;
+                columns.push((class, column.role, column.data.as_slice()));
+            }
+            builder.group(group.rows, columns.into_iter());
+        }
+        let refs = self.refs(&level.references)?;
+        builder.export(&mut self.writer, refs, CODEC)?;
+        Ok(())
+    }
+}
+
+/// Where an asset is at home.
+pub(super) struct Home<'a> {
+    /// Index of the package.
+    pub package: usize,
+    pub file: &'a str,
+    pub name: &'a str,
+    pub type_path: &'a str,
+    pub role: Role,
+}
+
+impl Layout<'_> {
+    pub fn name(&self, key: &AssetKey) -> String {
+        let name = self.names.get(key);
+        name.map_or_else(|| key.path(), |(_, name)| name.clone())
+    }
+
+    pub fn home(&self, key: &AssetKey) -> Option<Home<'_>> {
+        let (package, name) = self.names.get(key)?;
+        let object = self.world.objects.get(key)?;
+        Some(Home {
+            package: *package,
+            file: &self.world.packages.get(*package)?.file,
+            name,
+            type_path: &object.type_path,
+            role: object.role,
+        })
+    }
+}
+
+/// The entities' ids, of which no two may be the same.
+fn entity_ids(level: &EncodedLevel, file: &str) -> Result<Vec<ObjectId>, WriteError> {
+    let mut owners: BTreeMap<ObjectId, &str> = BTreeMap::new();
+    let mut ids = Vec::with_capacity(level.entities.len());
+    for name in &level.entities {
+        let id = ObjectId::new(file, name);
+        if let Some(first) = owners.insert(id, name) {
+            return Err(WriteError::IdCollision {
+                id,
+                first: first.to_owned(),
+                second: name.clone(),
+            });
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
