@@ -19,6 +19,7 @@ use bevy::render::{
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
 use seamless_asset::codec::Codecs;
+use seamless_package::Role;
 use seamless_render::SeamlessRenderPlugin;
 
 use crate::cook::Order;
@@ -37,11 +38,43 @@ pub enum Profile {
     Dev,
 }
 
+/// Whom the packages are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// Objects and components that none of these needs are left out: what refers to them is told so.
+    pub roles: Role,
+}
+
+impl Target {
+    /// Everybody: one set of packages for client, server and editor, each of which skips what it does not need. The default.
+    pub const ALL: Self = Self { roles: Role::ALL };
+
+    /// The target with this name: `all`, `client`, `server` or `editor`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let roles = match name {
+            "all" => Role::ALL,
+            "client" => Role::CLIENT,
+            "server" => Role::SERVER,
+            "editor" => Role::EDITOR,
+            _ => return None,
+        };
+        Some(Self { roles })
+    }
+
+    /// The names that [`named`](Self::named) knows.
+    pub const NAMES: [&str; 4] = ["all", "client", "server", "editor"];
+}
+
 /// How to cook.
 #[derive(Debug, Clone)]
 pub struct CookOptions {
     /// What to do with the data.
     pub profile: Profile,
+    /// Whom the packages are for. Default: everybody.
+    pub target: Target,
+    /// Only these levels, by name, and what they need. Default: none, which stands for all levels.
+    pub maps: Vec<String>,
     /// How long a load may go without any progress before it is an error. Default: 30 s.
     pub load_timeout: Duration,
     /// How many levels are loaded at once, the one that is encoded included; at least one. Default: 8.
@@ -52,6 +85,8 @@ impl Default for CookOptions {
     fn default() -> Self {
         Self {
             profile: Profile::Exact,
+            target: Target::ALL,
+            maps: Vec::new(),
             load_timeout: Duration::from_secs(30),
             levels_ahead: 8,
         }

@@ -10,6 +10,7 @@ use std::time::Instant;
 use bevy::camera::primitives::Aabb;
 use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
+use seamless_package::Role;
 
 use crate::app::{CookApp, CookOptions, prepare};
 use crate::assets::{AssetKey, AssetStore, AssetWalk, FileContents, ObjectRecord, closure, left_out};
@@ -24,7 +25,7 @@ use crate::level::{EncodedLevel, LevelEncoder};
 use crate::load::Loader;
 use crate::plan::{PlannedLevel, WorldPlan, world_name};
 use crate::report::{ContentError, CookError, CookReport, Progress, Stage};
-use crate::share;
+use crate::share::{self, PackagePlan};
 use crate::startup;
 use crate::write::{self, MANIFEST_EXTENSION, Stop, current_stamp, load, write_world};
 
@@ -60,7 +61,7 @@ impl Order<'_> {
             return Ok(report);
         }
         let began = sources::settle();
-        let plan = match WorldPlan::read(self.world_file) {
+        let plan = match self.plan() {
             Ok(plan) => plan,
             Err(errors) => return failed(errors),
         };
@@ -100,6 +101,14 @@ impl Order<'_> {
             return Err(fail(report, errors, start));
         }
         Ok(report)
+    }
+
+    fn plan(&self) -> Result<WorldPlan, Vec<ContentError>> {
+        let mut plan = WorldPlan::read(self.world_file)?;
+        if !self.options.maps.is_empty() {
+            plan.keep_only(&self.options.maps)?;
+        }
+        Ok(plan)
     }
 
     /// The report of the last cook, if nothing has changed since.
@@ -320,8 +329,10 @@ impl Cook<'_> {
 
     /// All that the world refers to.
     fn needed(&self) -> BTreeSet<&AssetKey> {
-        let levels = self.new.levels.values().flat_map(|level| &level.references);
-        closure(&self.store.objects, levels.chain(&self.new.startup.root))
+        let levels = self.plan.levels.iter();
+        let units = levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)));
+        let references = units.flat_map(|level| &level.references);
+        closure(&self.store.objects, references.chain(&self.new.startup.root))
     }
 
     /// Assets whose files have changed, while no level that refers to them has: each file is loaded by itself. Where that does not
@@ -471,8 +482,11 @@ impl Cook<'_> {
             .migrations()
             .versions()
             .to_vec();
+        let roles = self.order.options.target.roles;
+        let packages = stripped(packages, &objects, roles);
         let world = write::World {
             plan,
+            roles,
             world_file: &self.order.world_file.display().to_string(),
             levels: &units,
             bounds: &bounds,
@@ -548,6 +562,12 @@ impl Cook<'_> {
         state_file: &str,
     ) -> Result<(), CookError> {
         let is_done = self.errors.is_empty();
+        if !self.order.options.maps.is_empty() {
+            // What this cook was not asked for still holds.
+            for (key, level) in core::mem::take(&mut self.old.levels) {
+                self.new.levels.entry(key).or_insert(level);
+            }
+        }
         self.remember_files();
         let mut seen = Seen {
             root: self.plan.root.clone(),
@@ -609,6 +629,20 @@ impl Cook<'_> {
             })
             .collect()
     }
+}
+
+/// Leaves out what nobody of the target needs.
+fn stripped(
+    mut packages: Vec<PackagePlan>,
+    objects: &BTreeMap<AssetKey, ObjectRecord>,
+    roles: Role,
+) -> Vec<PackagePlan> {
+    for package in &mut packages {
+        let is_needed = |key: &AssetKey| objects.get(key).is_some_and(|object| object.role.intersects(roles));
+        package.assets.retain(is_needed);
+    }
+    packages.retain(|package| package.level().is_some() || !package.assets.is_empty());
+    packages
 }
 
 /// Whether it is known when a file changes: those of other asset sources may come from anywhere.

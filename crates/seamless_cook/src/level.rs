@@ -81,6 +81,11 @@ impl EncodedLevel {
         let all: BTreeSet<&AssetKey> = self.references.iter().chain(resources).collect();
         all.into_iter().cloned().collect()
     }
+
+    /// Of a column of it.
+    pub fn schema(&self, column: &EncodedColumn) -> Option<&Schema> {
+        self.schemas.get(column.schema as usize).map(|schema| &*schema.0)
+    }
 }
 
 /// A level as bytes, and what is to be said about it.

@@ -57,7 +57,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use app::{CookApp, CookOptions, Profile};
+pub use app::{CookApp, CookOptions, Profile, Target};
 pub use inspect::{InspectError, PackageInfo, WorldInfo, inspect, list};
 pub use plan::WORLD_EXTENSION;
 pub use report::{ContentError, CookError, CookReport, CookWork, LevelReport, PackageReport, Progress, Stage};

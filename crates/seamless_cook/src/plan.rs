@@ -56,6 +56,37 @@ pub(crate) fn world_name(world_file: &Path) -> String {
     stem.unwrap_or(&name).to_owned()
 }
 
+impl WorldPlan {
+    /// Leaves only these levels, and the volumes that load one of them.
+    ///
+    /// # Errors
+    /// Every name that is no level's.
+    pub(crate) fn keep_only(&mut self, maps: &[String]) -> Result<(), Vec<ContentError>> {
+        let names: BTreeSet<&str> = self.levels.iter().map(|level| level.name.as_str()).collect();
+        let unknown = maps.iter().filter(|map| !names.contains(map.as_str()));
+        let errors: Vec<ContentError> = unknown
+            .map(|map| {
+                let known: Vec<&str> = names.iter().copied().take(SOME_NAMES).collect();
+                let more = if names.len() > known.len() { ", …" } else { "" };
+                let message = format!("is no level of this world; there are {}{more}", known.join(", "));
+                ContentError::new(self.file_name.as_str(), format!("map `{map}`"), message)
+            })
+            .collect();
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        self.levels.retain(|level| maps.contains(&level.name));
+        for volume in &mut self.volumes {
+            volume.levels.retain(|level| maps.contains(level));
+        }
+        self.volumes.retain(|volume| !volume.levels.is_empty());
+        Ok(())
+    }
+}
+
+/// How many names of levels an error lists.
+const SOME_NAMES: usize = 12;
+
 struct Checker<'a> {
     file: String,
     world_file: &'a Path,

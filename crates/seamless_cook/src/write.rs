@@ -55,6 +55,8 @@ type Names = BTreeMap<AssetKey, (usize, String)>;
 /// A world that only needs to be written.
 pub(crate) struct World<'a> {
     pub plan: &'a WorldPlan,
+    /// What nobody of these needs is left out.
+    pub roles: Role,
     pub world_file: &'a str,
     /// In the order of the plan.
     pub levels: &'a [&'a LevelUnit],

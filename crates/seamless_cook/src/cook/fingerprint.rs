@@ -26,6 +26,10 @@ pub(super) fn identity(order: &Order) -> Option<Digest> {
         parts.number(hasher.finish());
     }
     parts.value(&order.cooker.importers).value(&shaping(order.options));
+    // Which packages there are, and what goes into them; not what is made of a source.
+    parts
+        .value(&order.options.maps)
+        .number(order.options.target.roles.bits().into());
     parts.value(&std::path::absolute(order.world_file).ok()?);
     parts.bytes(&std::fs::read(order.world_file).ok()?);
     Some(parts.finish())

@@ -8,6 +8,7 @@ mod plan;
 mod seek_free;
 mod share;
 mod startup;
+mod targets;
 mod versions;
 
 use std::path::{Path, PathBuf};

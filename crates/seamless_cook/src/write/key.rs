@@ -18,7 +18,7 @@ pub(super) fn of(layout: &Layout, index: usize, copied: Option<(&Copies, &[Asset
     let mut used = BTreeSet::new();
     let world = layout.world;
     let formats = [STEP, u64::from(seamless_package::FORMAT_VERSION), CODEC as u64];
-    parts.value(&formats);
+    parts.value(&formats).number(world.roles.bits().into());
     for list in world.versions {
         parts.text(&format!("{list:?}"));
     }

@@ -9,8 +9,11 @@ use super::seek_free::{Copied, Copies};
 use super::{CODEC, Layout, Stop, load, package_error};
 use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
 use crate::graph::output::Output;
-use crate::level::EncodedLevel;
+use crate::level::{EncodedColumn, EncodedLevel};
 use crate::share::PackagePlan;
+
+/// Where objects seem to be that nobody of the target needs, and that lie nowhere: whoever asks for one is told by this name.
+const LEFT_OUT: &str = "not-for-this-target.pkg";
 
 /// Writes one package.
 pub(super) struct Writer<'a> {
@@ -72,7 +75,7 @@ impl<'a> Writer<'a> {
         let mut schemas: Vec<&Schema> = objects.iter().map(|(_, _, object)| &*object.schema).collect();
         schemas.extend(copies.iter().map(|copy| &*copy.object.schema));
         if let Some(level) = level {
-            schemas.extend(level.schemas.iter().map(|schema| &*schema.0));
+            schemas.extend(self.columns(level).filter_map(|column| level.schema(column)));
             schemas.extend(level.resources.iter().map(|resource| &*resource.schema.0));
             schemas.push(&level_schema);
         }
@@ -131,6 +134,9 @@ impl<'a> Writer<'a> {
         if let Some(reference) = self.exported.get(key) {
             return Ok(*reference);
         }
+        if let Some(object) = self.layout.left_out(key) {
+            return (self.writer).import(LEFT_OUT, &key.path(), &object.type_path, object.role);
+        }
         let Some(home) = self.layout.home(key).filter(|home| home.package != self.index) else {
             return Err(WriteError::BadReference {
                 object: key.path(),
@@ -139,6 +145,13 @@ impl<'a> Writer<'a> {
             });
         };
         self.writer.import(home.file, home.name, home.type_path, home.role)
+    }
+
+    /// The columns that somebody of the target needs.
+    fn columns<'l>(&self, level: &'l EncodedLevel) -> impl Iterator<Item = &'l EncodedColumn> {
+        let roles = self.layout.world.roles;
+        let columns = level.groups.iter().flat_map(|group| &group.columns);
+        columns.filter(move |column| column.role.intersects(roles))
     }
 
     fn level(&mut self, level: &EncodedLevel, file: &str) -> Result<(), WriteError> {
@@ -160,9 +173,12 @@ impl<'a> Writer<'a> {
         let mut builder = LevelBuilder::new(ids, level.roots.clone());
         for group in &level.groups {
             let mut columns = Vec::new();
-            for column in &group.columns {
-                let schema = level.schemas.get(column.schema as usize);
-                let type_path = schema.map_or("", |schema| schema.0.type_path.as_str());
+            for column in group
+                .columns
+                .iter()
+                .filter(|column| column.role.intersects(self.layout.world.roles))
+            {
+                let type_path = level.schema(column).map_or("", |schema| schema.type_path.as_str());
                 let class = self.class(type_path)?.index() as u32;
                 columns.push((class, column.role, column.data.as_slice()));
             }
@@ -188,6 +204,12 @@ impl Layout<'_> {
     pub fn name(&self, key: &AssetKey) -> String {
         let name = self.names.get(key);
         name.map_or_else(|| key.path(), |(_, name)| name.clone())
+    }
+
+    /// An asset that nobody of the target needs.
+    fn left_out(&self, key: &AssetKey) -> Option<&ObjectRecord> {
+        let object = self.world.objects.get(key)?;
+        (!object.role.intersects(self.world.roles)).then_some(object)
     }
 
     pub fn home(&self, key: &AssetKey) -> Option<Home<'_>> {

@@ -38,6 +38,8 @@ enum Edit {
     Startup(usize),
     Settings(usize, Option<bool>),
     Profile,
+    Target(usize),
+    Map(Option<u8>),
     Importer,
 }
 
@@ -64,6 +66,8 @@ fn edit() -> impl Strategy<Value = Edit> {
         2 => n().prop_map(Startup),
         1 => (n(), any::<Option<bool>>()).prop_map(|(a, b)| Settings(a, b)),
         1 => Just(Profile),
+        1 => n().prop_map(Target),
+        1 => any::<Option<u8>>().prop_map(Map),
         1 => Just(Importer),
     ]
 }
@@ -122,6 +126,10 @@ fn apply(project: &mut Project, edit: &Edit) {
                 Profile::Dev => Profile::Exact,
             }
         }
+        Edit::Target(at) => {
+            project.target = crate::Target::named(crate::Target::NAMES[at % crate::Target::NAMES.len()]).unwrap();
+        }
+        Edit::Map(map) => project.map = map.map(|map| usize::from(map) % levels),
         Edit::Importer => project.importer += 1,
     }
 }

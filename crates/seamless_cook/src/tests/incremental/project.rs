@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::*;
-use crate::Profile;
+use crate::{Profile, Target};
 
 /// A scene of triangles with textures.
 #[derive(Clone, Debug)]
@@ -43,6 +43,9 @@ pub struct Project {
     /// Textures with settings of their own.
     pub settings: BTreeMap<usize, bool>,
     pub profile: Profile,
+    pub target: Target,
+    /// Only this level, if it is there.
+    pub map: Option<usize>,
     pub importer: u32,
     written: std::cell::RefCell<BTreeMap<String, Vec<u8>>>,
 }
@@ -61,6 +64,8 @@ impl Project {
             startup: Vec::new(),
             settings: BTreeMap::new(),
             profile: Profile::Exact,
+            target: Target::ALL,
+            map: None,
             importer: 1,
             written: std::cell::RefCell::default(),
         };
@@ -111,6 +116,12 @@ impl Project {
     pub fn options(&self) -> CookOptions {
         CookOptions {
             profile: self.profile,
+            target: self.target,
+            maps: self
+                .map
+                .and_then(|map| Some(self.levels.get(map)?.name.clone()))
+                .into_iter()
+                .collect(),
             ..CookOptions::default()
         }
     }

@@ -1,0 +1,80 @@
+//! Packages for some, and of some levels only.
+
+use super::*;
+use crate::{Target, inspect};
+
+fn options(target: &str, maps: &[&str]) -> CookOptions {
+    CookOptions {
+        target: Target::named(target).unwrap(),
+        maps: maps.iter().map(|map| (*map).to_owned()).collect(),
+        ..CookOptions::default()
+    }
+}
+
+fn classes(fixture: &Fixture, file: &str) -> Vec<String> {
+    let info = inspect(&fixture.out().join(file)).unwrap();
+    info.exports.into_iter().map(|export| export.class).collect()
+}
+
+#[test]
+fn packages_of_a_server_carry_no_textures() {
+    let fixture = two_scenes();
+    fixture
+        .cook_with(&CookApp::new(), TWO_LEVELS, &options("client", &[]))
+        .unwrap();
+    let image = "bevy_image::image::Image";
+    let has_image = |fixture: &Fixture| {
+        let packages = files(&fixture.out()).into_iter().filter(|file| file.ends_with(".pkg"));
+        packages
+            .flat_map(|file| classes(fixture, &file))
+            .any(|class| class == image)
+    };
+    assert!(has_image(&fixture));
+    let client = fixture
+        .cook_with(&CookApp::new(), TWO_LEVELS, &options("all", &[]))
+        .unwrap();
+    assert!(has_image(&fixture));
+    let server = fixture
+        .cook_with(&CookApp::new(), TWO_LEVELS, &options("server", &[]))
+        .unwrap();
+    assert!(!has_image(&fixture));
+    assert!(server.bytes < client.bytes);
+    // The levels are there all the same, from what was encoded for the client.
+    assert_eq!(server.entities, client.entities);
+    assert_eq!((server.work.sources_loaded, server.work.encoded), (0, 0));
+}
+
+#[test]
+fn only_the_maps_that_are_asked_for_are_cooked() {
+    let fixture = two_scenes();
+    let report = fixture
+        .cook_with(&CookApp::new(), TWO_LEVELS, &options("all", &["b"]))
+        .unwrap();
+    assert_eq!(files(&fixture.out()), ["b.pkg", "test.seamless"]);
+    assert_eq!(report.levels.len(), 1);
+    // The other one's source was not looked at.
+    let cook = || fixture.cook_with(&CookApp::new(), TWO_LEVELS, &options("all", &["b"]));
+    std::fs::write(fixture.path("scenes/a.gltf"), "broken").unwrap();
+    assert_eq!(cook().unwrap().work.sources_loaded, 0);
+}
+
+#[test]
+fn a_map_that_is_not_there_is_an_error() {
+    let fixture = two_scenes();
+    let errors = fixture.errors_with(&CookApp::new(), TWO_LEVELS, &options("all", &["b", "c", "d"]));
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors[0].message.contains("there are a, b"), "{errors:?}");
+}
+
+#[test]
+fn what_a_cook_of_some_maps_leaves_out_is_still_known() {
+    let fixture = two_scenes();
+    fixture.cook(TWO_LEVELS).unwrap();
+    let all = std::fs::read(fixture.out().join("a.pkg")).unwrap();
+    fixture
+        .cook_with(&CookApp::new(), TWO_LEVELS, &options("all", &["b"]))
+        .unwrap();
+    let work = fixture.cook(TWO_LEVELS).unwrap().work;
+    assert_eq!((work.sources_loaded, work.encoded), (0, 0));
+    assert_eq!(std::fs::read(fixture.out().join("a.pkg")).unwrap(), all);
+}
