@@ -49,6 +49,7 @@ mod report;
 mod share;
 mod source;
 mod startup;
+pub mod texture;
 mod world_file;
 mod write;
 

@@ -3,16 +3,18 @@
 use super::mips::{Base, Mip};
 use super::pixel::{Texel, unorm8};
 
-/// The share of the texels of an image that are drawn.
-pub(super) fn share_of_base(base: &Base<'_>, visible: u8) -> f64 {
-    share(base.width, base.height, visible, |y, row| base.row(y, row))
+/// Scales the alpha of the mips that are not the image itself, so that as large a share of their texels is drawn as of the image's. Tells
+/// the largest difference that remains.
+pub(super) fn keep(base: &Base<'_>, mips: &mut [Mip<'_>], visible: u8) -> f64 {
+    let wanted = share(base.width, base.height, visible, |y, row| base.row(y, row));
+    let errors = mips.iter_mut().filter(|mip| mip.stored().is_none()).map(|mip| {
+        scale_alpha(mip, visible, wanted);
+        (share(mip.width, mip.height, visible, |y, row| mip.row(y, row)) - wanted).abs()
+    });
+    errors.fold(0.0, f64::max)
 }
 
-/// The share of the texels of a mip that are drawn.
-pub(super) fn share_of_mip(mip: &Mip<'_>, visible: u8) -> f64 {
-    share(mip.width, mip.height, visible, |y, row| mip.row(y, row))
-}
-
+/// The share of texels that are drawn.
 fn share(width: u32, height: u32, visible: u8, read: impl Fn(u32, &mut Vec<Texel>)) -> f64 {
     let mut row = Vec::new();
     let drawn: usize = (0..height)
@@ -25,7 +27,7 @@ fn share(width: u32, height: u32, visible: u8, read: impl Fn(u32, &mut Vec<Texel
 }
 
 /// Scales the alpha of a mip so that `share` of its texels is drawn, as nearly as its values allow.
-pub(super) fn keep(mip: &mut Mip<'_>, visible: u8, share: f64) {
+fn scale_alpha(mip: &mut Mip<'_>, visible: u8, share: f64) {
     let mut alphas = Vec::with_capacity(mip.width as usize * mip.height as usize);
     let mut row = Vec::new();
     for y in 0..mip.height {
@@ -45,7 +47,10 @@ fn scale(alphas: &[f32], drawn: usize, cutoff: f32) -> f32 {
         return 1.0;
     }
     let drawn = nearest_cut(alphas, drawn);
-    let (above, below) = (drawn.checked_sub(1).and_then(|last| alphas.get(last)), alphas.get(drawn));
+    let (above, below) = (
+        drawn.checked_sub(1).and_then(|last| alphas.get(last)),
+        alphas.get(drawn),
+    );
     let edge = match (above, below) {
         (Some(above), Some(below)) => f32::midpoint(*above, *below),
         (Some(above), None) => above * 0.99,
@@ -55,15 +60,20 @@ fn scale(alphas: &[f32], drawn: usize, cutoff: f32) -> f32 {
     if edge > 0.0 { cutoff / edge } else { 1.0 }
 }
 
+/// What is less than this is stored as no alpha at all.
+const LEAST_ALPHA: f32 = 0.5 / 255.0;
+
 /// The number near `drawn` at which alphas differ, so that a scale can tell them apart.
 fn nearest_cut(alphas: &[f32], drawn: usize) -> usize {
-    let Some(last) = drawn.checked_sub(1).and_then(|last| alphas.get(last)) else { return 0 };
+    let Some(last) = drawn.checked_sub(1).and_then(|last| alphas.get(last)) else {
+        return 0;
+    };
     let (before, behind) = (
         alphas.partition_point(|alpha| alpha > last),
         alphas.partition_point(|alpha| alpha >= last),
     );
-    // No scale makes nothing into something.
-    if *last > 0.0 && behind - drawn <= drawn - before {
+    // No scale makes something of nothing.
+    if *last >= LEAST_ALPHA && behind - drawn <= drawn - before {
         behind
     } else {
         before

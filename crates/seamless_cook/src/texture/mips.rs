@@ -45,7 +45,7 @@ impl Filter {
     fn leave(self, [r, g, b, a]: Texel) -> Texel {
         match self {
             Self::Plain => [r, g, b, a],
-            Self::Weighted => [r / a, g / a, b / a, a - LEAST_WEIGHT],
+            Self::Weighted => [r / a, g / a, b / a, (a - LEAST_WEIGHT).max(0.0)],
             Self::Directions { .. } => {
                 let length = (r * r + g * g + b * b).sqrt();
                 // Opposite directions have no mean: flat is as good as any.
@@ -193,7 +193,9 @@ impl Taps {
     fn add(&self, row: &[Texel], weight: f32, sum: &mut [Texel]) {
         for (at, sum) in (0..).zip(sum) {
             for (source, share) in self.of(at) {
-                let Some(texel) = row.get(source as usize) else { continue };
+                let Some(texel) = row.get(source as usize) else {
+                    continue;
+                };
                 for (sum, value) in sum.iter_mut().zip(texel) {
                     *sum += value * (share * weight);
                 }

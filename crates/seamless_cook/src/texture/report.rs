@@ -95,7 +95,7 @@ pub struct TextureReport {
     pub psnr_log_db: Option<f64>,
     /// For normal maps: the mean angle between the normal and what became of it, in degrees.
     pub normal_error_degrees: Option<f64>,
-    /// Where alpha is cut out: the largest difference, over the mips, between the share of texels that a mip shows and the one that
+    /// Where alpha is cut out: the largest difference, over the new mips, between the share of texels that a mip shows and the one that
     /// the image shows, before compression.
     pub coverage_error: Option<f64>,
     /// Why no mips were made.

@@ -5,7 +5,7 @@ use core::fmt;
 use bevy::asset::Handle;
 use bevy::image::Image;
 use bevy::pbr::StandardMaterial;
-use bevy::prelude::{AlphaMode, Alpha};
+use bevy::prelude::{Alpha, AlphaMode};
 use bevy::reflect::structs::Struct;
 use serde::{Deserialize, Serialize};
 
@@ -179,7 +179,10 @@ impl fmt::Display for TextureUse {
 pub fn material_uses(material: &StandardMaterial) -> Vec<(Handle<Image>, TextureUse)> {
     (0..material.field_len())
         .filter_map(|index| {
-            let image = material.field_at(index)?.try_downcast_ref::<Option<Handle<Image>>>()?.as_ref()?;
+            let image = material
+                .field_at(index)?
+                .try_downcast_ref::<Option<Handle<Image>>>()?
+                .as_ref()?;
             Some((image.clone(), field_use(material.name_at(index)?, material)))
         })
         .collect()
