@@ -202,9 +202,11 @@ impl<'a> Source<'a> {
             },
             _ if choice.format == BlockFormat::Bc6h => Measure::Light,
             usage => {
-                let used = usage.channels().common(self.format.stored());
-                let stored = if choice.alpha { Channels::RGBA } else { Channels::RGB };
-                Measure::Channels(used.common(stored))
+                let kept = if choice.alpha { Channels::RGBA } else { Channels::RGB };
+                let stored = self.format.stored().common(kept);
+                let used = usage.channels().common(stored);
+                // A material may read a channel that the image does not have.
+                Measure::Channels(if used.is_empty() { stored } else { used })
             }
         }
     }

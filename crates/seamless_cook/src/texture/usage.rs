@@ -41,6 +41,12 @@ impl Channels {
         Self(self.0 & other.0)
     }
 
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether `other` has all of these.
     #[must_use]
     pub const fn is_within(self, other: Self) -> bool {

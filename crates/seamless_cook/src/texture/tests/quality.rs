@@ -39,7 +39,7 @@ fn colour_reaches_its_floor_at_each_quality() {
     for (image, fast_db, best_db) in [
         (gradient(128, 96), 36.0, 41.0),
         (text(128, 64), 33.0, 50.0),
-        (noise(64, 64), 17.0, 20.0),
+        (noise(64, 64), 14.0, 17.0),
         (leaves(64, 64), 33.0, 45.0),
     ] {
         let plain = cooked(&image, COLOR, &PLAIN).image;
@@ -100,15 +100,35 @@ fn alpha_is_measured_apart() {
     );
 }
 
+/// Soft holes, no two alike.
+fn foliage(width: u32, height: u32) -> Image {
+    rgba8(width, height, |x, y| {
+        let (x, y) = (x as f32, y as f32);
+        let wave = (x * 0.371).sin() * (y * 0.293).cos() + 0.5 * (x * 0.117 + y * 0.171).sin();
+        [40, 160, 30, (wave * 120.0 + 110.0).clamp(0.0, 255.0) as u8]
+    })
+}
+
+/// Ripples, as steep as most normal maps get.
+fn ripples(width: u32, height: u32) -> Image {
+    linear(rgba8(width, height, |x, y| {
+        let slope = |at: u32, speed: f32| (at as f32 * speed).sin() * 0.7;
+        let (x, y) = (slope(x, 0.23), slope(y, 0.31));
+        let length = (x * x + y * y + 1.0).sqrt();
+        [x, y, 1.0, length].map(|value| (value / length * 127.5 + 127.5).round() as u8)
+    }))
+}
+
 /// What is cut out stays cut out after compression.
 #[test]
 fn coverage_survives_compression() {
     for settings in [FAST, BEST] {
-        let image = cooked(&leaves(256, 128), MASK, &settings).image;
+        let image = cooked(&foliage(256, 128), MASK, &settings).image;
         let shares: Vec<f64> = mips_of(&image)[0]
             .iter()
             .map(|(_, _, texels)| mean(texels, |texel| f64::from(u8::from(texel[3] >= 127.5 / 255.0))))
             .collect();
+        assert!(shares[0] > 0.2 && shares[0] < 0.8);
         for share in &shares[..5] {
             assert!((share - shares[0]).abs() < 0.04, "{shares:?}");
         }
@@ -165,21 +185,21 @@ fn normals_keep_their_direction() {
             TextureFormat::Bc7RgbaUnorm,
         ),
     ] {
-        let image = bumps(128, 128);
-        let cooked_bumps = cooked(&image, usage, &BEST);
-        assert_eq!(cooked_bumps.image.texture_descriptor.format, format);
-        let told = cooked_bumps.report.normal_error_degrees.unwrap();
-        assert!(told < 2.5, "{told} degrees");
+        let image = ripples(128, 128);
+        let cooked_ripples = cooked(&image, usage, &BEST);
+        assert_eq!(cooked_ripples.image.texture_descriptor.format, format);
+        let told = cooked_ripples.report.normal_error_degrees.unwrap();
+        assert!(told < 1.5, "{told} degrees");
         // Measured here as well, on the image itself.
         let was = &mips_of(&image)[0][0].2;
-        let is = &mips_of(&cooked_bumps.image)[0][0].2;
+        let is = &mips_of(&cooked_ripples.image)[0][0].2;
         let two = format == TextureFormat::Bc5RgUnorm;
         let angles = was.iter().zip(is).map(|(was, is)| {
             let (was, is) = (direction(*was, false), direction(*is, two));
             let dot: f64 = was.iter().zip(is).map(|(was, is)| was * is).sum();
             dot.clamp(-1.0, 1.0).acos().to_degrees()
         });
-        assert!(angles.sum::<f64>() / (was.len() as f64) < 2.5);
+        assert!(angles.sum::<f64>() / (was.len() as f64) < 1.5);
     }
     // A normal into the surface has no third channel to follow from.
     let back = linear(rgba8(8, 8, |_, _| [128, 128, 0, 255]));
