@@ -1,6 +1,7 @@
 //! The cooker: a headless Bevy app. See [`CookApp`].
 
 use core::any::TypeId;
+use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,9 +34,11 @@ pub enum Profile {
     /// Changes no data: a cooked level equals the one that Bevy's own spawner makes.
     #[default]
     Exact,
-    /// As `Exact`, but images are kept on the GPU only at run time (`RenderAssetUsages::RENDER_WORLD`), which halves
-    /// their memory. Meshes keep their copy: bounds and ray casts read it.
+    /// To look at: textures get mips and are block-compressed, fast ([`texture`](crate::texture)), and are kept on the GPU only at run
+    /// time (`RenderAssetUsages::RENDER_WORLD`). Everything else is as in `Exact`. Meshes keep their copy: bounds and ray casts read it.
     Dev,
+    /// As `Dev`, with textures that took as much time as they need.
+    Ship,
 }
 
 /// Whom the packages are for.
@@ -77,6 +80,8 @@ pub struct CookOptions {
     pub maps: Vec<String>,
     /// How long a load may go without any progress before it is an error. Default: 30 s.
     pub load_timeout: Duration,
+    /// How many threads compress textures; at least one. Default: as many as the machine runs at once.
+    pub jobs: usize,
     /// How many levels are loaded at once, the one that is encoded included; at least one. Default: 8.
     pub levels_ahead: usize,
 }
@@ -88,6 +93,7 @@ impl Default for CookOptions {
             target: Target::ALL,
             maps: Vec::new(),
             load_timeout: Duration::from_secs(30),
+            jobs: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             levels_ahead: 8,
         }
     }
@@ -229,7 +235,7 @@ impl CookApp {
 
 /// What the profile does to what was loaded, before it is encoded.
 pub(crate) fn prepare(world: &mut World, options: &CookOptions) {
-    if options.profile == Profile::Dev {
+    if options.profile != Profile::Exact {
         keep_images_on_gpu_only(world);
     }
 }

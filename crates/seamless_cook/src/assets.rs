@@ -10,7 +10,8 @@ use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use bevy::tasks::block_on;
 use seamless_asset::StartupIndex;
-use seamless_asset::codec::{BulkUse, CodecRegistry, EncodeContext, EntityRows};
+use seamless_asset::assets::ImageCodec;
+use seamless_asset::codec::{AssetCodec, BulkUse, CodecRegistry, EncodeContext, EntityRows};
 use seamless_package::{Role, Schema};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,8 @@ use crate::graph::digest::Digest;
 use crate::graph::recorder::Recorder;
 use crate::graph::state::Settings;
 use crate::report::ContentError;
+use crate::texture::{TextureReport, TextureUse, material_uses};
+use crate::texture_step::{CookedTexture, TextureStep};
 
 /// Which asset: the same for every level that uses it, and for every run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -92,6 +95,10 @@ pub(crate) struct ObjectRecord {
     pub references: Vec<AssetKey>,
     /// Centre and half extents of a mesh.
     pub bounds: Option<([f32; 3], [f32; 3])>,
+    /// What a material uses textures for.
+    pub uses: Vec<(AssetKey, TextureUse)>,
+    /// What a texture was cooked for, and how.
+    pub texture: Option<(TextureUse, TextureReport)>,
 }
 
 /// What a walk over a level's assets needs to know.
@@ -131,11 +138,13 @@ pub(crate) struct AssetStore<'c> {
     failed: BTreeSet<AssetKey>,
     anonymous: HashMap<UntypedAssetId, AssetKey>,
     counts: HashMap<TypeId, u32>,
+    /// None where textures stay as they are.
+    pub(crate) textures: Option<TextureStep>,
 }
 
 impl<'c> AssetStore<'c> {
     /// Nothing yet.
-    pub(crate) fn new(cache: &'c Cache<'c>) -> Self {
+    pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>) -> Self {
         Self {
             cache,
             objects: BTreeMap::new(),
@@ -145,6 +154,32 @@ impl<'c> AssetStore<'c> {
             failed: BTreeSet::new(),
             anonymous: HashMap::new(),
             counts: HashMap::new(),
+            textures,
+        }
+    }
+
+    /// Takes over what an earlier cook has encoded.
+    pub(crate) fn inherit(&mut self, objects: &BTreeMap<AssetKey, ObjectRecord>) {
+        for (key, object) in objects {
+            if let Some(textures) = &mut self.textures {
+                for (texture, usage) in &object.uses {
+                    textures.note_use(texture.clone(), *usage);
+                }
+            }
+            self.objects.insert(key.clone(), object.clone());
+        }
+    }
+
+    /// Drops what leads to something that could not be encoded: the next cook goes there again, and tells the same.
+    pub(crate) fn drop_broken(&mut self) {
+        loop {
+            let is_broken = |object: &ObjectRecord| object.references.iter().any(|key| !self.objects.contains_key(key));
+            let broken = self.objects.iter().filter(|(_, object)| is_broken(object));
+            let broken: Vec<AssetKey> = broken.map(|(key, _)| key.clone()).collect();
+            if broken.is_empty() {
+                return;
+            }
+            broken.iter().for_each(|key| drop(self.objects.remove(key)));
         }
     }
 
@@ -185,11 +220,17 @@ impl<'c> AssetStore<'c> {
         // With the asset that refers to it; the first has none.
         let mut open = vec![(root.clone(), handle.clone(), None)];
         while let Some((key, handle, asset)) = open.pop() {
-            if self.objects.contains_key(&key) || self.failed.contains(&key) {
+            if self.is_known(&key) {
                 continue;
             }
-            match encode(walk, &handle) {
-                Ok((object, handles)) => {
+            let encoded =
+                ready(walk, &handle).and_then(|()| match self.textures.is_some() && is_image(walk, &handle) {
+                    true => Ok(None),
+                    false => encode(walk, &handle).map(Some),
+                });
+            match encoded {
+                Ok(None) => self.start(walk, key, handle),
+                Ok(Some((object, handles))) => {
                     let mut references = Vec::new();
                     for handle in handles {
                         let reference = self.key(walk, &handle);
@@ -219,6 +260,60 @@ impl<'c> AssetStore<'c> {
             .retain(|key, object| !is_stray(key) && !object.references.iter().any(is_stray));
     }
 
+    fn is_known(&self, key: &AssetKey) -> bool {
+        let is_pending = (self.textures.as_ref()).is_some_and(|textures| textures.is_pending(key));
+        is_pending || self.objects.contains_key(key) || self.failed.contains(key)
+    }
+
+    fn note_settings(&mut self, walk: &AssetWalk, key: &AssetKey, handle: &UntypedHandle) {
+        let Some(file) = key.file() else { return };
+        let settings = settings(walk, file, key, handle);
+        let known = self.fresh.entry(file.to_owned()).or_default();
+        if settings != Settings::Own {
+            *known = settings;
+        }
+    }
+
+    /// A texture that is cooked on another thread.
+    fn start(&mut self, walk: &AssetWalk, key: AssetKey, handle: UntypedHandle) {
+        self.note_settings(walk, &key, &handle);
+        let codec = walk.codecs.asset(TypeId::of::<Image>());
+        if let (Some(textures), Some(codec)) = (&mut self.textures, codec) {
+            textures.add(key, handle, || Arc::new(codec.schema(walk.registry)));
+        }
+    }
+
+    /// Cooks the textures that were met; all materials of their level were, too.
+    pub(crate) fn start_textures(&mut self, world: &World, errors: &mut Vec<ContentError>) {
+        let done = self.textures.as_mut().map(|textures| textures.start(world));
+        self.insert_textures(done.unwrap_or_default(), errors);
+    }
+
+    /// Waits for all textures.
+    pub(crate) fn finish_textures(&mut self, errors: &mut Vec<ContentError>) {
+        let done = self.textures.as_mut().map(TextureStep::finish);
+        self.insert_textures(done.unwrap_or_default(), errors);
+    }
+
+    fn insert_textures(&mut self, done: Vec<CookedTexture>, errors: &mut Vec<ContentError>) {
+        for texture in done {
+            match texture.encoded {
+                Ok(object) => {
+                    self.encoded += 1;
+                    let mut record = Self::record(ImageCodec::ROLE, ImageCodec::BULK, Vec::new());
+                    record.texture = texture.report.map(|report| (texture.usage, report));
+                    self.insert_encoded(texture.key, &object, record);
+                }
+                Err(message) => {
+                    let path = texture.key.path();
+                    let (file, label) = path.split_once('#').unwrap_or((&path, ""));
+                    errors.push(ContentError::new(file, label, message));
+                    self.failed.insert(texture.key);
+                }
+            }
+        }
+    }
+
     fn insert(
         &mut self,
         walk: &AssetWalk,
@@ -227,34 +322,49 @@ impl<'c> AssetStore<'c> {
         object: Encoded,
         references: Vec<AssetKey>,
     ) {
-        if let Some(file) = key.file() {
-            let settings = settings(walk, file, &key, handle);
-            let known = self.fresh.entry(file.to_owned()).or_default();
-            if settings != Settings::Own {
-                *known = settings;
-            }
-        }
+        self.note_settings(walk, &key, handle);
         self.encoded += 1;
-        self.insert_encoded(
-            key,
-            object.role,
-            object.bulk_use,
-            &object.object,
+        let mut record = Self::record(object.role, object.bulk_use, references);
+        record.bounds = mesh_bounds(walk, handle);
+        record.uses = self.uses(walk, handle);
+        self.insert_encoded(key, &object.object, record);
+    }
+
+    /// What a material uses textures for.
+    fn uses(&mut self, walk: &AssetWalk, handle: &UntypedHandle) -> Vec<(AssetKey, TextureUse)> {
+        let materials = walk.world.get_resource::<Assets<StandardMaterial>>();
+        let id = handle.id().try_typed::<StandardMaterial>().ok();
+        let Some(material) = materials.zip(id).and_then(|(materials, id)| materials.get(id)) else {
+            return Vec::new();
+        };
+        let mut uses = Vec::new();
+        for (texture, usage) in material_uses(material) {
+            let key = self.key(walk, &texture.untyped());
+            if let Some(textures) = &mut self.textures {
+                textures.note_use(key.clone(), usage);
+            }
+            uses.push((key, usage));
+        }
+        uses
+    }
+
+    /// What is known of an asset before its bytes are.
+    pub(crate) fn record(role: Role, bulk_use: BulkUse, references: Vec<AssetKey>) -> ObjectRecord {
+        ObjectRecord {
+            blob: Digest::of(&[]),
+            type_path: String::new(),
+            role,
+            bytes: 0,
+            is_on_demand: bulk_use == BulkUse::OnDemand,
             references,
-            mesh_bounds(walk, handle),
-        );
+            bounds: None,
+            uses: Vec::new(),
+            texture: None,
+        }
     }
 
     /// Adds an asset that is encoded.
-    pub(crate) fn insert_encoded(
-        &mut self,
-        key: AssetKey,
-        role: Role,
-        bulk_use: BulkUse,
-        object: &EncodedObject,
-        references: Vec<AssetKey>,
-        bounds: Option<([f32; 3], [f32; 3])>,
-    ) {
+    pub(crate) fn insert_encoded(&mut self, key: AssetKey, object: &EncodedObject, record: ObjectRecord) {
         let bytes = object.data.len() + object.bulk.iter().map(|payload| payload.0.len()).sum::<usize>();
         // Plain data into memory: nothing that could fail.
         let blob = postcard::to_allocvec(object).unwrap_or_default();
@@ -262,11 +372,8 @@ impl<'c> AssetStore<'c> {
         let record = ObjectRecord {
             blob,
             type_path: object.schema.type_path.clone(),
-            role,
             bytes: bytes as u64,
-            is_on_demand: bulk_use == BulkUse::OnDemand,
-            references,
-            bounds,
+            ..record
         };
         self.objects.insert(key, record);
     }
@@ -397,22 +504,31 @@ struct Encoded {
     bulk_use: BulkUse,
 }
 
-/// Encodes one asset; gives it with the handles that it refers to.
-fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(Encoded, Vec<UntypedHandle>), String> {
+/// Whether an asset is there, or why it is not.
+fn ready(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(), String> {
     let state = walk.world.resource::<AssetServer>().load_state(handle.id());
     match state {
-        LoadState::Failed(cause) => {
-            return Err(format!(
-                "failed to load: {cause}; correct the path or the file, or remove the reference"
-            ));
-        }
+        LoadState::Failed(cause) => Err(format!(
+            "failed to load: {cause}; correct the path or the file, or remove the reference"
+        )),
         LoadState::Loading => {
             let message =
                 "was still loading when its level was given up; check the file, then mend the level's other errors";
-            return Err(message.into());
+            Err(message.into())
         }
-        LoadState::NotLoaded | LoadState::Loaded => {}
+        LoadState::NotLoaded | LoadState::Loaded => Ok(()),
     }
+}
+
+/// Whether it is an image, and there.
+fn is_image(walk: &AssetWalk, handle: &UntypedHandle) -> bool {
+    let id = handle.id().try_typed::<Image>().ok();
+    let images = walk.world.get_resource::<Assets<Image>>();
+    id.zip(images).is_some_and(|(id, images)| images.contains(id))
+}
+
+/// Encodes one asset; gives it with the handles that it refers to.
+fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(Encoded, Vec<UntypedHandle>), String> {
     let Some(codec) = walk.codecs.asset(handle.type_id()) else {
         return Err(format!(
             "assets of type `{}` have no codec; give them one (`AssetCodec`), or add \

@@ -68,8 +68,10 @@ enum Command {
 enum CliProfile {
     /// Changes no data.
     Exact,
-    /// As `exact`, but images keep no copy in main memory at run time.
+    /// Textures get mips and are compressed fast, and keep no copy in main memory at run time.
     Dev,
+    /// Textures are compressed as well as they can be.
+    Ship,
 }
 
 impl CookApp {
@@ -99,6 +101,7 @@ impl CookApp {
                     profile: match profile {
                         CliProfile::Exact => Profile::Exact,
                         CliProfile::Dev => Profile::Dev,
+                        CliProfile::Ship => Profile::Ship,
                     },
                     load_timeout: Duration::from_secs(load_timeout.max(1)),
                     ..CookOptions::default()

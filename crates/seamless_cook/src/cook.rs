@@ -24,9 +24,11 @@ use crate::graph::storage::{Stamp, Storage, stamp};
 use crate::level::{EncodedLevel, LevelEncoder};
 use crate::load::Loader;
 use crate::plan::{PlannedLevel, WorldPlan, world_name};
-use crate::report::{ContentError, CookError, CookReport, Progress, Stage};
+use crate::report::{ContentError, CookError, CookReport, CookedTextureReport, Progress, Stage};
 use crate::share::{self, PackagePlan};
 use crate::startup;
+use crate::texture::TextureUse;
+use crate::texture_step::{self, TextureStep};
 use crate::write::{self, MANIFEST_EXTENSION, Stop, current_stamp, load, write_world};
 
 use self::sources::{LoneFile, Sources};
@@ -77,7 +79,7 @@ impl Order<'_> {
             order: self,
             app: self.cooker.build_app(&recorder),
             sources: Sources::new(&plan, seen),
-            store: AssetStore::new(&cache),
+            store: AssetStore::new(&cache, self.textures()),
             cache: &cache,
             recorder,
             plan: &plan,
@@ -101,6 +103,11 @@ impl Order<'_> {
             return Err(fail(report, errors, start));
         }
         Ok(report)
+    }
+
+    fn textures(&self) -> Option<TextureStep> {
+        let settings = texture_step::settings(self.options.profile)?;
+        Some(TextureStep::new(settings, self.options.jobs))
     }
 
     fn plan(&self) -> Result<WorldPlan, Vec<ContentError>> {
@@ -178,6 +185,7 @@ impl Cook<'_> {
             self.encode_startup();
             self.encode_levels();
             self.encode_missing();
+            self.settle_textures();
             if let Some(source) = self.store.stopped.take() {
                 return Err(Stop::Cook(write_error(&output.cook_folder(), source)));
             }
@@ -223,9 +231,7 @@ impl Cook<'_> {
         let units = self.old.files.values().map(|unit| &unit.objects);
         let units = units.chain(self.old.levels.values().map(|level| &level.objects));
         for objects in units.chain([&self.old.startup.objects]) {
-            self.store
-                .objects
-                .extend(objects.iter().map(|(key, object)| (key.clone(), object.clone())));
+            self.store.inherit(objects);
         }
     }
 
@@ -313,13 +319,15 @@ impl Cook<'_> {
                     blob,
                     entities: encoded.level.entities.len() as u32,
                     references: encoded.level.all_references(),
-                    objects: store.anonymous_of(&key),
+                    // Told when all of them are there.
+                    objects: BTreeMap::new(),
                     drawn: drawn.into_iter().cloned().collect(),
                     contents: encoded.contents.map(|(_, contents)| contents),
                     warnings: encoded.warnings,
                 };
                 new.levels.insert(key.clone(), unit);
             });
+            self.store.start_textures(self.app.world(), &mut self.errors);
             loader.release(index);
             progress.step(Stage::Encode, &level.name);
         }
@@ -338,11 +346,12 @@ impl Cook<'_> {
     /// Assets whose files have changed, while no level that refers to them has: each file is loaded by itself. Where that does not
     /// work, the levels that lead to it are loaded, and tell what is wrong.
     fn encode_missing(&mut self) {
-        if !self.errors.is_empty() {
-            return;
-        }
         let mut tried = BTreeSet::new();
         loop {
+            self.store.finish_textures(&mut self.errors);
+            if !self.errors.is_empty() {
+                return;
+            }
             let missing = self
                 .needed()
                 .into_iter()
@@ -383,6 +392,7 @@ impl Cook<'_> {
                 for key in of_file {
                     self.encode_lone(key);
                 }
+                self.store.start_textures(self.app.world(), &mut self.errors);
                 let settings = self.sources.settings(file);
                 if let Some(fresh) = self.store.fresh.get_mut(file) {
                     *fresh = settings;
@@ -445,6 +455,41 @@ impl Cook<'_> {
         self.encode_levels();
     }
 
+    /// A texture is cooked for what all materials that are needed use it for, which is known at the end only: the few that turn out to
+    /// be used for something else as well are cooked again.
+    fn settle_textures(&mut self) {
+        for _ in 0..MOST_ROUNDS {
+            let objects = &self.store.objects;
+            let needed = self.needed();
+            let mut uses: BTreeMap<AssetKey, TextureUse> = BTreeMap::new();
+            for (texture, usage) in needed
+                .iter()
+                .filter_map(|key| objects.get(*key))
+                .flat_map(|object| &object.uses)
+            {
+                uses.entry(texture.clone())
+                    .and_modify(|known| *known = known.join(*usage))
+                    .or_insert(*usage);
+            }
+            let usage = |key: &AssetKey| uses.get(key).copied().unwrap_or(TextureUse::Unknown);
+            let is_other = |key: &AssetKey| {
+                let cooked = objects.get(key).and_then(|object| object.texture.as_ref());
+                cooked.is_some_and(|(cooked, _)| *cooked != usage(key))
+            };
+            let others: Vec<AssetKey> = needed.into_iter().filter(|key| is_other(key)).cloned().collect();
+            if let Some(textures) = &mut self.store.textures {
+                textures.uses = uses;
+            }
+            if others.is_empty() || !self.errors.is_empty() {
+                return;
+            }
+            for key in &others {
+                self.store.objects.remove(key);
+            }
+            self.encode_missing();
+        }
+    }
+
     fn write(&mut self, output: &mut Output, report: &mut CookReport) -> Result<(), Stop> {
         let plan = self.plan;
         let mut units = Vec::new();
@@ -467,6 +512,7 @@ impl Cook<'_> {
             .collect();
         let bounds = self.bounds(&units)?;
         report.warnings = warnings(plan, &units, &objects);
+        report.textures = textures(&objects);
         let root = self.new.startup.root.as_ref();
         let packages = share::assign(plan, root, &units, &objects, self.order.progress);
         let packages = packages.map_err(|mut errors| {
@@ -499,6 +545,7 @@ impl Cook<'_> {
         *report = CookReport {
             world: core::mem::take(&mut report.world),
             warnings: core::mem::take(&mut report.warnings),
+            textures: core::mem::take(&mut report.textures),
             ..CookReport::default()
         };
         let written = write_world(&world, output, self.order.progress, report)?;
@@ -595,9 +642,14 @@ impl Cook<'_> {
 
     /// The units of all files that anything is from.
     fn remember_files(&mut self) {
+        self.store.drop_broken();
         let mut files: BTreeMap<String, FileUnit> = BTreeMap::new();
-        for level in self.new.levels.values() {
+        for (key, level) in &mut self.new.levels {
             files.entry(level.file.clone()).or_default();
+            level.objects = self.store.anonymous_of(key);
+        }
+        if self.new.startup.root.is_some() {
+            self.new.startup.objects = self.store.anonymous_of(startup::STARTUP_UNIT);
         }
         for (key, object) in &self.store.objects {
             if let Some(file) = key.file().filter(|file| is_tracked(file)) {
@@ -629,6 +681,19 @@ impl Cook<'_> {
             })
             .collect()
     }
+}
+
+/// What became of the textures.
+fn textures(objects: &BTreeMap<AssetKey, ObjectRecord>) -> Vec<CookedTextureReport> {
+    let textures = objects
+        .iter()
+        .filter_map(|(key, object)| Some((key, object.texture.as_ref()?)));
+    textures
+        .map(|(key, (_, texture))| CookedTextureReport {
+            object: key.path(),
+            texture: texture.clone(),
+        })
+        .collect()
 }
 
 /// Leaves out what nobody of the target needs.

@@ -51,6 +51,8 @@ mod report;
 mod share;
 mod source;
 mod startup;
+pub mod texture;
+mod texture_step;
 mod world_file;
 mod write;
 
@@ -60,5 +62,7 @@ mod tests;
 pub use app::{CookApp, CookOptions, Profile, Target};
 pub use inspect::{InspectError, PackageInfo, WorldInfo, inspect, list};
 pub use plan::WORLD_EXTENSION;
-pub use report::{ContentError, CookError, CookReport, CookWork, LevelReport, PackageReport, Progress, Stage};
+pub use report::{
+    ContentError, CookError, CookReport, CookWork, CookedTextureReport, LevelReport, PackageReport, Progress, Stage,
+};
 pub use world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile, WorldFileError};

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use seamless_asset::StartupReport;
 use serde::{Deserialize, Serialize};
 
+use crate::texture::TextureReport;
+
 /// Something about one file, and one object in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ContentError {
@@ -84,10 +86,21 @@ pub struct CookReport {
     pub warnings: Vec<ContentError>,
     /// What is wrong with the content, all of it.
     pub errors: Vec<ContentError>,
+    /// What became of the textures; empty where the profile leaves them as they are.
+    pub textures: Vec<CookedTextureReport>,
     /// How long it took.
     pub seconds: f64,
     /// What had to be done: all of it for a first cook, nothing where nothing has changed.
     pub work: CookWork,
+}
+
+/// A texture that was cooked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CookedTextureReport {
+    /// Its object path in the sources: file, and label if it has one.
+    pub object: String,
+    /// What was done to it, and how good it is.
+    pub texture: TextureReport,
 }
 
 /// What a cook had to do, beside looking whether there is anything to do.

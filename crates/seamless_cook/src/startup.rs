@@ -182,6 +182,7 @@ pub(crate) fn encode(
     };
     encoder.encode_all();
     let keys = encoder.keys;
+    store.finish_textures(errors);
     if errors.len() > before {
         return None;
     }
@@ -198,7 +199,11 @@ pub(crate) fn encode(
         type_path: StartupIndex::type_path().to_owned(),
         order: 0,
     };
-    store.insert_encoded(root.clone(), Role::ALL, BulkUse::Load, &object, keys, None);
+    store.insert_encoded(
+        root.clone(),
+        &object,
+        AssetStore::record(Role::ALL, BulkUse::Load, keys),
+    );
     let files = files(app.world(), plan);
     Some(StartupUnit {
         asked,
@@ -270,6 +275,7 @@ impl Encoder<'_, '_> {
                     }
                 }
             });
+            self.store.start_textures(self.app.world(), self.errors);
             loader.release(number);
         }
         drop(loader);

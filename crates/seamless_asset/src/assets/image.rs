@@ -1,24 +1,33 @@
-//! Images: pixels as one bulk payload, everything else in the export. See [`ImageCodec`].
+//! Images: large mips as bulk payloads, small ones and everything else in the export. See [`ImageCodec`].
+
+mod mips;
+#[cfg(test)]
+mod tests;
 
 use bevy_asset::RenderAssetUsages;
 use bevy_image::{Image, ImageSampler, ImageSamplerDescriptor};
+use bevy_reflect::TypePath;
 use serde::{Deserialize, Serialize};
 use wgpu_types::{
     Extent3d, TextureAspect, TextureDataOrder, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages,
     TextureViewDescriptor, TextureViewDimension,
 };
 
+use self::mips::MipLayout;
 use crate::codec::{AssetCodec, DecodeContext, DecodeError};
 #[cfg(feature = "write")]
 use crate::codec::{EncodeContext, EncodeError, EncodedAsset};
 use seamless_package::Role;
 
 /// The codec of [`Image`]. Pixels are stored as they are; labels, which are for debugging only, are not.
+///
+/// Of an image with mips, each one whose largest side is more than 64 texels is a bulk payload of its own, with all layers, the
+/// largest first. The others, the *mip tail*, lie inline in the export. An image without mips is one payload.
 pub struct ImageCodec;
 
 #[derive(Serialize, Deserialize)]
 struct StoredImage {
-    has_data: bool,
+    pixels: StoredPixels,
     mip_major: bool,
     size: Extent3d,
     mip_level_count: u32,
@@ -31,6 +40,17 @@ struct StoredImage {
     view: Option<StoredView>,
     asset_usage: u8,
     copy_on_resize: bool,
+}
+
+/// Where the pixels lie. Version 1 had the first two, as a `bool`, which has the same bytes.
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
+enum StoredPixels {
+    /// The image has none.
+    None,
+    /// All in one payload, as they are in memory.
+    Whole,
+    /// A payload for each large mip, and the tail behind the header.
+    Mips,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -53,7 +73,7 @@ struct StoredView {
 
 impl AssetCodec for ImageCodec {
     type Asset = Image;
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const ROLE: Role = Role::CLIENT;
 
     fn is_rendered(image: &Image) -> bool {
@@ -62,9 +82,76 @@ impl AssetCodec for ImageCodec {
 
     #[cfg(feature = "write")]
     fn encode(image: &Image, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        let mut stored = StoredImage::of(image);
+        let mut split = None;
+        if let Some(pixels) = &image.data {
+            split = MipLayout::of(&stored).and_then(|layout| layout.split(pixels));
+            stored.pixels = if split.is_some() {
+                StoredPixels::Mips
+            } else {
+                StoredPixels::Whole
+            };
+        }
+        let mut data = postcard::to_allocvec(&stored).map_err(|error| EncodeError::Other(error.to_string()))?;
+        let bulk = match split {
+            Some(split) => {
+                data.extend(split.tail);
+                split.large
+            }
+            None => image.data.iter().cloned().collect(),
+        };
+        Ok(EncodedAsset { data, bulk })
+    }
+
+    fn decode(data: &[u8], bulk: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Image, DecodeError> {
+        let (stored, tail) = postcard::take_from_bytes::<StoredImage>(data)
+            .map_err(|error| DecodeError::Malformed(format!("image header: {error}")))?;
+        let pixels = pixels(&stored, bulk, tail)?;
+        stored.into_image(pixels)
+    }
+
+    /// Version 1 had all pixels in one payload, which is still how those of an image without mips lie.
+    fn decode_version(
+        version: u32,
+        data: &[u8],
+        bulk: Vec<Vec<u8>>,
+        context: &DecodeContext,
+    ) -> Result<Image, DecodeError> {
+        match version {
+            1 => Self::decode(data, bulk, context),
+            _ => Err(DecodeError::version(Image::type_path(), version, Self::VERSION)),
+        }
+    }
+}
+
+/// The pixels as they are in memory, from where they are stored.
+fn pixels(stored: &StoredImage, mut bulk: Vec<Vec<u8>>, tail: &[u8]) -> Result<Option<Vec<u8>>, DecodeError> {
+    if !mips::MIPS.contains(&stored.mip_level_count) {
+        return Err(DecodeError::Malformed(format!("{} mips", stored.mip_level_count)));
+    }
+    match (stored.pixels, bulk.len(), tail.len()) {
+        (StoredPixels::None, 0, 0) => Ok(None),
+        (StoredPixels::Whole, 1, 0) => {
+            let pixels = bulk.pop().unwrap_or_default();
+            check_size(stored, pixels.len())?;
+            Ok(Some(pixels))
+        }
+        (StoredPixels::Mips, ..) => MipLayout::of(stored)
+            .ok_or_else(|| DecodeError::Malformed(format!("{:?} has no mips of its own", stored.format)))?
+            .join(&bulk, tail)
+            .map(Some),
+        (_, payloads, tail) => Err(DecodeError::Malformed(format!(
+            "{payloads} payloads and {tail} inline bytes of pixels do not fit the image's header"
+        ))),
+    }
+}
+
+impl StoredImage {
+    #[cfg(feature = "write")]
+    fn of(image: &Image) -> Self {
         let descriptor = &image.texture_descriptor;
-        let stored = StoredImage {
-            has_data: image.data.is_some(),
+        Self {
+            pixels: StoredPixels::None,
             mip_major: matches!(image.data_order, TextureDataOrder::MipMajor),
             size: descriptor.size,
             mip_level_count: descriptor.mip_level_count,
@@ -80,78 +167,44 @@ impl AssetCodec for ImageCodec {
             view: image.texture_view_descriptor.as_ref().map(StoredView::of),
             asset_usage: image.asset_usage.bits(),
             copy_on_resize: image.copy_on_resize,
-        };
-        let data = postcard::to_allocvec(&stored).map_err(|error| EncodeError::Other(error.to_string()))?;
-        Ok(EncodedAsset {
-            data,
-            bulk: image.data.iter().cloned().collect(),
-        })
+        }
     }
 
-    fn decode(data: &[u8], bulk: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Image, DecodeError> {
-        let stored: StoredImage =
-            postcard::from_bytes(data).map_err(|error| DecodeError::Malformed(format!("image header: {error}")))?;
-        let pixels = match (stored.has_data, bulk.into_iter().next()) {
-            (true, Some(pixels)) => Some(pixels),
-            (false, None) => None,
-            _ => {
-                return Err(DecodeError::Malformed(
-                    "the image's pixels do not fit its header".into(),
-                ));
-            }
-        };
-        if let Some(pixels) = &pixels {
-            check_size(&stored, pixels.len())?;
-        }
-        let asset_usage = RenderAssetUsages::from_bits(stored.asset_usage)
-            .ok_or_else(|| DecodeError::Malformed(format!("unknown asset usage {:#x}", stored.asset_usage)))?;
+    fn into_image(self, pixels: Option<Vec<u8>>) -> Result<Image, DecodeError> {
+        let asset_usage = RenderAssetUsages::from_bits(self.asset_usage)
+            .ok_or_else(|| DecodeError::Malformed(format!("unknown asset usage {:#x}", self.asset_usage)))?;
         Ok(Image {
             data: pixels,
-            data_order: if stored.mip_major {
+            data_order: if self.mip_major {
                 TextureDataOrder::MipMajor
             } else {
                 TextureDataOrder::LayerMajor
             },
             texture_descriptor: TextureDescriptor {
                 label: None,
-                size: stored.size,
-                mip_level_count: stored.mip_level_count,
-                sample_count: stored.sample_count,
-                dimension: stored.dimension,
-                format: stored.format,
-                usage: stored.usage,
-                view_formats: static_formats(stored.view_formats),
+                size: self.size,
+                mip_level_count: self.mip_level_count,
+                sample_count: self.sample_count,
+                dimension: self.dimension,
+                format: self.format,
+                usage: self.usage,
+                view_formats: static_formats(self.view_formats),
             },
-            sampler: match stored.sampler {
+            sampler: match self.sampler {
                 StoredSampler::Default => ImageSampler::Default,
                 StoredSampler::Descriptor(sampler) => ImageSampler::Descriptor(sampler),
             },
-            texture_view_descriptor: stored.view.map(StoredView::into_descriptor),
+            texture_view_descriptor: self.view.map(StoredView::into_descriptor),
             asset_usage,
-            copy_on_resize: stored.copy_on_resize,
+            copy_on_resize: self.copy_on_resize,
         })
     }
 }
 
-/// wgpu reads past the end of pixels that are too few, and panics: the size is checked here, off the main thread.
+/// wgpu reads past the end of pixels that are too few, and panics: the size is checked here, off the main thread. Formats
+/// without a size of their own in memory, such as depth with stencil, pass: no pixels are uploaded to them.
 fn check_size(stored: &StoredImage, found: usize) -> Result<(), DecodeError> {
-    let (width, height) = stored.format.block_dimensions();
-    let block = stored.format.block_copy_size(None).map_or(0, u64::from);
-    if stored.mip_level_count == 0 || stored.mip_level_count > 32 {
-        return Err(DecodeError::Malformed(format!("{} mips", stored.mip_level_count)));
-    }
-    let layers = u64::from(stored.size.depth_or_array_layers);
-    let mut needed = 0_u64;
-    for level in 0..stored.mip_level_count {
-        let mip = stored.size.mip_level_size(level, stored.dimension);
-        let depth = if stored.dimension == TextureDimension::D3 {
-            u64::from(mip.depth_or_array_layers)
-        } else {
-            layers
-        };
-        let blocks = u64::from(mip.width.div_ceil(width)) * u64::from(mip.height.div_ceil(height));
-        needed = needed.saturating_add(blocks.saturating_mul(block).saturating_mul(depth));
-    }
+    let needed = MipLayout::of(stored).map_or(0, |layout| layout.total());
     if (found as u64) < needed {
         return Err(DecodeError::Malformed(format!(
             "{found} bytes of pixels where the texture needs {needed}"

@@ -10,6 +10,7 @@ use super::Order;
 use crate::app::CookOptions;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::storage::Stamp;
+use crate::texture_step;
 
 /// Raised with every change of what the cooker makes of what was loaded.
 const STEP: u64 = 1;
@@ -37,7 +38,8 @@ pub(super) fn identity(order: &Order) -> Option<Digest> {
 
 /// The options that shape what is cooked.
 fn shaping(options: &CookOptions) -> String {
-    format!("{:?}", options.profile)
+    let textures = texture_step::settings(options.profile);
+    format!("{:?} {textures:?} {}", options.profile, texture_step::ENCODER.id())
 }
 
 /// Of all that the app makes of a source: its types, codecs, versions and importers.

@@ -143,10 +143,17 @@ fn data_is_compressed_only_where_it_pays() {
     writer.export(as_zstd("noise as zstd", &noise)).unwrap();
     writer.export(as_zstd("mostly as zstd", &mostly)).unwrap();
     writer.export(as_zstd("zeros as zstd", &[0; 512])).unwrap();
+    let with_payloads = NewExport {
+        bulk: vec![noise.clone().into(), vec![0; 512].into()],
+        ..plain("payloads", class, &noise)
+    };
+    writer.export(with_payloads).unwrap();
     let package = verify(&writer.finish().unwrap()).unwrap();
+    let payloads: Vec<Codec> = package.bulk(8).iter().map(|payload| payload.codec).collect();
+    assert_eq!(payloads, [Codec::None, Codec::Lz4], "each payload for itself");
     let codecs: Vec<Codec> = package.exports().iter().map(|export| export.codec).collect();
     let (none, lz4, zstd) = (Codec::None, Codec::Lz4, Codec::Zstd);
-    assert_eq!(codecs, [none, none, none, lz4, none, none, none, zstd]);
+    assert_eq!(codecs, [none, none, none, lz4, none, none, none, zstd, none]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A package with every encoding of `docs/FORMAT.md`, kept for ever: it stays loadable, and means what it meant.
+//! Packages with every encoding of `docs/FORMAT.md`, kept for ever: they stay loadable, and mean what they meant. The first has no
+//! image with mips, and images in version 1.
 
 use std::path::PathBuf;
 
@@ -107,6 +108,7 @@ fn written(app: &App) -> Vec<u8> {
         RenderAssetUsages::MAIN_WORLD,
     );
     asset_object(&mut writer, app, "Image", image, vec![]);
+    asset_object(&mut writer, app, "Mipped", mipped(), vec![]);
     let poses = SkinnedMeshInverseBindposes::from(vec![Mat4::from_translation(Vec3::new(1.0, 2.0, 3.0))]);
     asset_object(&mut writer, app, "Poses", poses, vec![]);
     let handle = app.world().resource::<Assets<Mesh>>().reserve_handle();
@@ -122,6 +124,23 @@ fn written(app: &App) -> Vec<u8> {
     write_resource(&mut writer, app, &season);
     write_level(&mut writer, app, mesh, handle);
     writer.finish().unwrap()
+}
+
+/// 128 × 1 texels in two layers: one mip is a payload, seven are the tail.
+fn mipped() -> Image {
+    let mut image = Image {
+        data: Some((0..2 * 255).map(|at| (at % 251) as u8).collect()),
+        asset_usage: RenderAssetUsages::MAIN_WORLD,
+        ..Image::default()
+    };
+    image.texture_descriptor.size = Extent3d {
+        width: 128,
+        height: 1,
+        depth_or_array_layers: 2,
+    };
+    image.texture_descriptor.mip_level_count = 8;
+    image.texture_descriptor.format = TextureFormat::R8Unorm;
+    image
 }
 
 fn write_resource<R: Resource + Reflect + bevy_reflect::Typed>(writer: &mut PackageWriter, app: &App, value: &R) {
@@ -194,13 +213,16 @@ fn write_level(writer: &mut PackageWriter, app: &App, mesh: ObjectRef, handle: H
     level.export(writer, vec![mesh], Codec::None).unwrap();
 }
 
-fn path() -> PathBuf {
+/// The latest is what the encoders write today.
+const LATEST: u32 = 2;
+
+fn path(number: u32) -> PathBuf {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/load/tests/golden");
-    PathBuf::from(folder).join("encodings-1.pkg")
+    PathBuf::from(folder).join(format!("encodings-{number}.pkg"))
 }
 
-fn kept() -> Vec<u8> {
-    std::fs::read(path()).expect("the golden file is kept")
+fn kept(number: u32) -> Vec<u8> {
+    std::fs::read(path(number)).expect("the golden file is kept")
 }
 
 /// Once: `cargo test -p seamless_asset write_golden -- --ignored`. It replaces nothing.
@@ -208,18 +230,25 @@ fn kept() -> Vec<u8> {
 #[ignore = "writes the golden file of new encodings"]
 fn write_golden_file() {
     let bytes = written(&golden_app(&Dir::default()));
-    if !path().exists() {
-        std::fs::create_dir_all(path().parent().unwrap()).unwrap();
-        std::fs::write(path(), bytes).unwrap();
+    if !path(LATEST).exists() {
+        std::fs::write(path(LATEST), bytes).unwrap();
     }
 }
 
 /// What is in the golden package, in words that do not come from the encoders.
 #[test]
 fn every_encoding_stays_readable() {
+    // A build without migrations reads the latest versions only.
+    let oldest = if cfg!(feature = "migrations") { 1 } else { LATEST };
+    for number in oldest..=LATEST {
+        check_golden(number);
+    }
+}
+
+fn check_golden(number: u32) {
     let dir = Dir::default();
     let mut app = golden_app(&dir);
-    put(&dir, NAME, kept());
+    put(&dir, NAME, kept(number));
     let id = load(&mut app, NAME, &[]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
     let world = app.world_mut();
@@ -229,6 +258,7 @@ fn every_encoding_stays_readable() {
     check_ship(world, ship, [boy, cook]);
     let mesh = check_crew(world, ship, [cook, boy]);
     check_assets(world, &mesh);
+    check_images(world, number);
     assert_eq!(
         *world.resource::<Season>(),
         Season {
@@ -296,10 +326,6 @@ fn check_assets(world: &World, handle: &Handle<Mesh>) {
     assert!(matches!(found, VertexAttributeValues::Float32x2(found) if *found == uvs));
     assert!(matches!(mesh.indices(), Some(Indices::U16(found)) if *found == [2, 0, 1]));
     assert_eq!(mesh.primitive_topology(), PrimitiveTopology::TriangleList);
-    let (_, image) = world.resource::<Assets<Image>>().iter().next().unwrap();
-    assert_eq!(image.data.as_deref(), Some(&[1, 2, 3, 4, 5, 6, 7, 8][..]));
-    assert_eq!((image.width(), image.height()), (2, 1));
-    assert_eq!(image.texture_descriptor.format, TextureFormat::Rgba8UnormSrgb);
     let (_, poses) = world
         .resource::<Assets<SkinnedMeshInverseBindposes>>()
         .iter()
@@ -311,10 +337,26 @@ fn check_assets(world: &World, handle: &Handle<Mesh>) {
     assert_eq!(note.about, [handle.clone(), handle.clone()]);
 }
 
+fn check_images(world: &World, number: u32) {
+    let images = world.resource::<Assets<Image>>();
+    let of_width = |width: u32| {
+        images
+            .iter()
+            .find(|(_, image)| image.width() == width)
+            .map(|(_, image)| image)
+    };
+    let image = of_width(2).unwrap();
+    assert_eq!(image.data.as_deref(), Some(&[1, 2, 3, 4, 5, 6, 7, 8][..]));
+    assert_eq!(image.height(), 1);
+    assert_eq!(image.texture_descriptor.format, TextureFormat::Rgba8UnormSrgb);
+    let found = of_width(128).map(|image| (image.data.clone(), image.texture_descriptor.mip_level_count));
+    assert_eq!(found, (number > 1).then(|| (mipped().data, 8)));
+}
+
 /// The container has golden files of its own; here it is what lies in its exports.
 #[test]
 fn the_encoders_still_write_the_same() {
-    let (kept, written) = (kept(), written(&golden_app(&Dir::default())));
+    let (kept, written) = (kept(LATEST), written(&golden_app(&Dir::default())));
     let [old, new] = [&kept, &written].map(|bytes| Package::parse(bytes, &Limits::default()).unwrap());
     let mut encodings: Vec<u8> = old.schemas().map(|(_, schema)| schema.encoding).collect();
     encodings.sort_unstable();

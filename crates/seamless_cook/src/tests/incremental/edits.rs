@@ -123,7 +123,8 @@ fn apply(project: &mut Project, edit: &Edit) {
         Edit::Profile => {
             project.profile = match project.profile {
                 Profile::Exact => Profile::Dev,
-                Profile::Dev => Profile::Exact,
+                Profile::Dev => Profile::Ship,
+                Profile::Ship => Profile::Exact,
             }
         }
         Edit::Target(at) => {

@@ -1,0 +1,257 @@
+//! Textures are cooked on threads of their own, while levels load. See [`TextureStep`].
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::catch_unwind;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use bevy::asset::UntypedHandle;
+use bevy::prelude::*;
+use bevy::reflect::TypeRegistry;
+use seamless_asset::assets::ImageCodec;
+use seamless_asset::codec::{AssetCodec, EncodeContext, EntityRows};
+use seamless_package::Schema;
+
+use crate::app::Profile;
+use crate::assets::{AssetKey, EncodedObject};
+use crate::graph::blob::Payload;
+use crate::texture::{CpuEncoder, Quality, TextureEncoder, TextureReport, TextureSettings, TextureUse, cook_texture};
+
+/// Bytes of source images that wait or are worked on, at most; a larger one comes alone.
+const MOST_BYTES: usize = 512 << 20;
+
+/// What a profile does to textures; nothing if it changes no data.
+pub(crate) fn settings(profile: Profile) -> Option<TextureSettings> {
+    let quality = match profile {
+        Profile::Exact => return None,
+        Profile::Dev => Quality::Fast,
+        Profile::Ship => Quality::Best,
+    };
+    Some(TextureSettings {
+        quality,
+        ..TextureSettings::default()
+    })
+}
+
+/// The compressor of textures.
+pub(crate) const ENCODER: &dyn TextureEncoder = &CpuEncoder;
+
+/// A texture to cook.
+struct Job {
+    key: AssetKey,
+    image: Image,
+    usage: TextureUse,
+    schema: Arc<Schema>,
+}
+
+impl Job {
+    fn bytes(&self) -> usize {
+        self.image.data.as_ref().map_or(0, Vec::len)
+    }
+}
+
+/// A texture as bytes.
+pub(crate) struct CookedTexture {
+    pub key: AssetKey,
+    pub usage: TextureUse,
+    pub report: Option<TextureReport>,
+    pub encoded: Result<EncodedObject, String>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: Mutex<(VecDeque<Job>, bool)>,
+    changed: Condvar,
+}
+
+/// The textures of a cook: which are used for what, which are on their way.
+pub(crate) struct TextureStep {
+    settings: TextureSettings,
+    threads: Vec<JoinHandle<()>>,
+    most_threads: usize,
+    queue: Arc<Queue>,
+    done: (Sender<(usize, CookedTexture)>, Receiver<(usize, CookedTexture)>),
+    bytes: usize,
+    /// What materials, as far as they are known, use each for.
+    pub uses: BTreeMap<AssetKey, TextureUse>,
+    /// Seen in the level at hand.
+    waiting: Vec<(AssetKey, UntypedHandle)>,
+    /// Of images.
+    schema: Option<Arc<Schema>>,
+    /// Those, and the ones that threads have.
+    pending: BTreeSet<AssetKey>,
+}
+
+impl TextureStep {
+    /// Works on so many threads.
+    pub fn new(settings: TextureSettings, threads: usize) -> Self {
+        Self {
+            settings,
+            threads: Vec::new(),
+            most_threads: threads.max(1),
+            queue: Arc::default(),
+            done: channel(),
+            bytes: 0,
+            uses: BTreeMap::new(),
+            waiting: Vec::new(),
+            schema: None,
+            pending: BTreeSet::new(),
+        }
+    }
+
+    /// A material uses a texture.
+    pub fn note_use(&mut self, key: AssetKey, usage: TextureUse) {
+        let known = self.uses.entry(key).or_insert(usage);
+        *known = known.join(usage);
+    }
+
+    /// What a texture is used for.
+    pub fn usage(&self, key: &AssetKey) -> TextureUse {
+        self.uses.get(key).copied().unwrap_or(TextureUse::Unknown)
+    }
+
+    /// Whether it is on its way.
+    pub fn is_pending(&self, key: &AssetKey) -> bool {
+        self.pending.contains(key)
+    }
+
+    /// Lets a texture wait until all materials of its level are known.
+    pub fn add(&mut self, key: AssetKey, handle: UntypedHandle, schema: impl FnOnce() -> Arc<Schema>) {
+        self.schema.get_or_insert_with(schema);
+        self.pending.insert(key.clone());
+        self.waiting.push((key, handle));
+    }
+
+    /// Hands what waits to the threads; gives what is done meanwhile.
+    pub fn start(&mut self, world: &World) -> Vec<CookedTexture> {
+        let mut done = Vec::new();
+        let images = world.resource::<Assets<Image>>();
+        for (key, handle) in core::mem::take(&mut self.waiting) {
+            let image = handle.try_typed::<Image>().ok().and_then(|handle| images.get(&handle));
+            let Some((image, schema)) = image.zip(self.schema.clone()) else {
+                self.pending.remove(&key);
+                continue;
+            };
+            let usage = self.usage(&key);
+            let job = Job {
+                key,
+                image: image.clone(),
+                usage,
+                schema,
+            };
+            while self.bytes > 0 && self.bytes + job.bytes() > MOST_BYTES {
+                done.extend(self.next());
+            }
+            self.bytes += job.bytes();
+            self.push(job);
+        }
+        while let Ok(texture) = self.done.1.try_recv() {
+            done.push(self.take(texture));
+        }
+        done
+    }
+
+    /// Waits for all that were started.
+    pub fn finish(&mut self) -> Vec<CookedTexture> {
+        let mut done = Vec::new();
+        while !self.pending.is_empty() {
+            match self.next() {
+                Some(texture) => done.push(texture),
+                None => break,
+            }
+        }
+        done
+    }
+
+    fn next(&mut self) -> Option<CookedTexture> {
+        let texture = self.done.1.recv().ok()?;
+        Some(self.take(texture))
+    }
+
+    fn take(&mut self, (bytes, texture): (usize, CookedTexture)) -> CookedTexture {
+        self.bytes -= bytes;
+        self.pending.remove(&texture.key);
+        texture
+    }
+
+    fn push(&mut self, job: Job) {
+        let mut jobs = self.queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.0.push_back(job);
+        let wanted = jobs.0.len();
+        drop(jobs);
+        self.queue.changed.notify_one();
+        if self.threads.len() < self.most_threads.min(wanted.max(1)) {
+            let (queue, done, settings) = (self.queue.clone(), self.done.0.clone(), self.settings);
+            self.threads
+                .push(std::thread::spawn(move || work(&queue, &done, &settings)));
+        }
+    }
+}
+
+impl Drop for TextureStep {
+    fn drop(&mut self) {
+        {
+            let mut jobs = self.queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            jobs.0.clear();
+            jobs.1 = true;
+        }
+        self.queue.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(queue: &Queue, done: &Sender<(usize, CookedTexture)>, settings: &TextureSettings) {
+    while let Some(job) = next(queue) {
+        let bytes = job.bytes();
+        // The receiver is gone when the cook has failed.
+        if done.send((bytes, cook(&job, settings))).is_err() {
+            return;
+        }
+    }
+}
+
+fn next(queue: &Queue) -> Option<Job> {
+    let mut jobs = queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if jobs.1 {
+            return None;
+        }
+        if let Some(job) = jobs.0.pop_front() {
+            return Some(job);
+        }
+        jobs = queue.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+fn cook(job: &Job, settings: &TextureSettings) -> CookedTexture {
+    // A fault of the compressor is an error about one texture, and does not leave everybody waiting.
+    let cooked = catch_unwind(|| cook_texture(&job.image, job.usage, settings, ENCODER));
+    let (encoded, report) = match cooked {
+        Ok(cooked) => (encode(&cooked.image, &job.schema), Some(cooked.report)),
+        Err(_) => (
+            Err("the texture compressor has failed; turn it off for this texture".into()),
+            None,
+        ),
+    };
+    CookedTexture {
+        key: job.key.clone(),
+        usage: job.usage,
+        report,
+        encoded,
+    }
+}
+
+fn encode(image: &Image, schema: &Arc<Schema>) -> Result<EncodedObject, String> {
+    let (registry, rows) = (TypeRegistry::empty(), EntityRows::default());
+    let mut context = EncodeContext::new(&registry, &rows);
+    let encoded = ImageCodec::encode(image, &mut context).map_err(|error| error.to_string())?;
+    Ok(EncodedObject {
+        schema: schema.clone(),
+        data: encoded.data,
+        bulk: encoded.bulk.into_iter().map(Payload).collect(),
+    })
+}
