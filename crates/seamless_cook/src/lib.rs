@@ -38,8 +38,8 @@ mod app;
 mod assets;
 mod bounds;
 mod cli;
+mod commands;
 mod hierarchy;
-mod inspect;
 mod level;
 mod load;
 mod output;
@@ -56,7 +56,12 @@ mod write;
 mod tests;
 
 pub use app::{CookApp, CookOptions, Profile};
-pub use inspect::{InspectError, PackageInfo, WorldInfo, inspect, list};
+pub use commands::{
+    BulkDiff, BulkInfo, Chain, ChainRoot, ChainStep, Change, ColumnInfo, ComponentDiff, DiffError, DiffReport,
+    ExportInfo, Fault, FaultKind, FoundObject, GroupInfo, ImportInfo, InspectError, LevelDiff, LevelInfo, ListedLevel,
+    ManifestDiff, ObjectDiff, ObjectTiming, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes, TypeInfo,
+    VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, diff, html_report, inspect, list, verify, why,
+};
 pub use plan::WORLD_EXTENSION;
 pub use report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
 pub use world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile, WorldFileError};
