@@ -77,8 +77,7 @@ fn startup_content_and_resources_are_roots() {
     let resource = "(resources: {\"bevy_camera::clear_color::ClearColor\": (LinearRgba((red: 1.0, green: 0.0, blue: 0.0, alpha: 1.0)))}, entities: {})";
     fixture.write("scenes/c.scn.ron", resource);
     let app = CookApp::new().with(|app| {
-        app.add_startup_content::<Chain, Image>(["scenes/red.ppm"])
-            .add_systems(Update, || {})
+        app.add_startup_content::<Chain, Image>(["scenes/red.ppm"]);
     });
     let world = r#"(resources: Persistent, levels: [(source: "scenes/a.gltf"), (source: "scenes/c.scn.ron")])"#;
     fixture.cook_with(&app, world, &CookOptions::default()).unwrap();
