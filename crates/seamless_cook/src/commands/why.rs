@@ -130,10 +130,14 @@ pub fn why(object: &str, directory: &Path) -> Result<WhyReport, WhyError> {
             let graph = Graph::of(&folder);
             let is_copy = |node: &&Node| folder.packages[node.package].package.origin_of(node.export).is_some();
             let copies = places.iter().filter(is_copy);
-            let chains = graph.chains(&places).into_iter();
+            let mut chains = graph.chains(&places);
+            chains.sort_by_key(|nodes| (nodes.len(), nodes.first().copied()));
             Ok(WhyReport {
                 copies: copies.map(|node| folder.packages[node.package].file.clone()).collect(),
-                chains: chains.map(|nodes| chain(&folder, &nodes)).collect::<Result<_, _>>()?,
+                chains: chains
+                    .iter()
+                    .map(|nodes| chain(&folder, nodes))
+                    .collect::<Result<_, _>>()?,
                 object,
             })
         }

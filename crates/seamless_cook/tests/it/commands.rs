@@ -13,7 +13,7 @@ fn cooked() -> Town {
     town
 }
 
-/// Sizes and times change with every detail of the format.
+/// Sizes change with every detail of the format.
 fn masked(text: &str) -> String {
     let units = ["B", "KiB", "MiB"];
     let mut out = String::new();
@@ -22,7 +22,16 @@ fn masked(text: &str) -> String {
         for at in 1..words.len() {
             let is_unit = units.iter().any(|unit| words[at].trim_end_matches([',', ')']) == *unit);
             if is_unit && words[at - 1].trim_start_matches(['(', '+', '-']).parse::<f64>().is_ok() {
-                words[at - 1] = "#";
+                words[at - 1] = if words[at - 1].starts_with('(') { "(#" } else { "#" };
+            }
+        }
+        for word in &mut words {
+            if word
+                .trim_end_matches(',')
+                .parse::<u64>()
+                .is_ok_and(|number| number >= 1000)
+            {
+                *word = "#";
             }
         }
         out += words.join(" ").trim_end();
@@ -37,7 +46,7 @@ fn verify_tells_all_faults_and_its_exit_code_says_whether_there_are_any() {
     let sound = town.run(&["verify", "out"]);
     assert_eq!(
         masked(&sound.printed(0)),
-        "sound: 3 packages of # KiB, 43 objects, 1 manifest\n"
+        "sound: 3 packages of # KiB, 32 objects, 1 manifest\n"
     );
     std::fs::remove_file(town.path("out/shared_0.pkg")).expect("it was cooked");
     town.write("out/other.pkg", "torn");
@@ -47,7 +56,7 @@ fn verify_tells_all_faults_and_its_exit_code_says_whether_there_are_any() {
         "error: crate.pkg: needs `shared_0.pkg`, which is not here (2 imports); copy it here, or cook the world again\n\
          error: other.pkg: not a package: the file starts with [74, 6f, 72, 6e]; give the path of a cooked package, or cook it again\n\
          error: town.seamless: needs `shared_0.pkg`, which is not here (it is listed); copy it here, or cook the world again\n\
-         3 faults: 1 package of # KiB, 20 objects, 1 manifest\n"
+         3 faults: 1 package of # KiB, 14 objects, 1 manifest\n"
     );
     let json = town.run(&["verify", "out", "--json"]);
     let report: Value = serde_json::from_str(&json.printed(1)).expect("it prints JSON and nothing else");
@@ -74,7 +83,22 @@ fn diff_tells_the_edit() {
     assert_holds(&unlike.complaints(), &["out is a folder and out/crate.pkg a file"]);
 }
 
-const DIFF: &str = "";
+const DIFF: &str = "\
+~ town.seamless
+    level crate: bounds, bytes # -> #
+    level other: bounds, bytes # -> #
+    volume crate: shape: Box: max, min
+    volume other: shape: Box: max, min
+~ crate.pkg  # KiB -> # KiB (# B)
+  ~ Level  seamless::Level  # B -> # B (# B)
+      data
+  ~ bevy_transform::components::transform::Transform: changed on 1 entity (Scene0/Crate)
+~ other.pkg  # KiB -> # KiB (# B)
+  ~ Level  seamless::Level  # B -> # B (# B)
+      data
+  ~ bevy_transform::components::transform::Transform: changed on 1 entity (Scene0/Crate)
+3 files differ, 1 package equal
+";
 
 #[test]
 fn why_tells_the_chain() {
@@ -92,7 +116,17 @@ fn why_tells_the_chain() {
     );
 }
 
-const WHY: &str = "";
+const WHY: &str = "\
+shared_0.pkg#crate.gltf/Material0/std  bevy_pbr::pbr_material::StandardMaterial  18937c1f191d14a7
+
+level crate
+  entity Scene0/Crate/Mesh  bevy_pbr::mesh_material::MeshMaterial3d<bevy_pbr::pbr_material::StandardMaterial>
+  -> shared_0.pkg#crate.gltf/Material0/std  bevy_pbr::pbr_material::StandardMaterial
+
+level other
+  entity Scene0/Crate/Mesh  bevy_pbr::mesh_material::MeshMaterial3d<bevy_pbr::pbr_material::StandardMaterial>
+  -> shared_0.pkg#crate.gltf/Material0/std  bevy_pbr::pbr_material::StandardMaterial
+";
 
 #[test]
 fn report_writes_a_page() {
@@ -142,7 +176,7 @@ fn json_and_text_are_plain_where_nobody_looks() {
         &[
             "types: ",
             "schemas: ",
-            "Reflect version 1",
+            "Record version 1",
             "origins: 0",
             "versions: engine at ",
         ],

@@ -61,13 +61,14 @@ pub(super) fn find(folder: &CookedFolder, asked: &str) -> Result<Found, WhyError
             let object = object.ok_or_else(|| unknown(folder, asked))?;
             Ok(Found::Object { places, object })
         }
-        _ => Err(WhyError::Ambiguous {
-            asked: asked.to_owned(),
-            found: places
-                .values()
-                .filter_map(|places| Some(found_object(folder, *places.first()?).object))
-                .collect(),
-        }),
+        _ => {
+            let objects = places.values().filter_map(|places| places.first());
+            let found: BTreeSet<String> = objects.map(|node| found_object(folder, *node).object).collect();
+            Err(WhyError::Ambiguous {
+                asked: asked.to_owned(),
+                found: found.into_iter().collect(),
+            })
+        }
     }
 }
 

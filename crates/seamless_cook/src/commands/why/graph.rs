@@ -36,7 +36,7 @@ impl<'f> Graph<'f> {
         Self { folder, users }
     }
 
-    /// The shortest chain to one of `places` from each root that leads to one, the shortest first. Breadth first, backwards.
+    /// The shortest chain to one of `places` from each root that leads to one. Breadth first, backwards.
     pub fn chains(&self, places: &[Node]) -> Vec<Vec<Node>> {
         let mut next: HashMap<Node, Option<Node>> = places.iter().map(|place| (*place, None)).collect();
         let mut open: VecDeque<Node> = places.iter().copied().collect();
