@@ -263,8 +263,8 @@ impl<'a> Walk<'a> {
     fn leaf(&mut self, of: &ColumnSplitter, path: &str) -> Result<(), DecodeError> {
         let floats = match path {
             "f32" => 1,
-            "f64" => 2,
-            "glam::Vec2" => 2,
+            // Twice as many bytes.
+            "f64" | "glam::Vec2" => 2,
             "glam::Vec3" => 3,
             "glam::Vec4" | "glam::Quat" => 4,
             _ => 0,
@@ -290,10 +290,10 @@ impl<'a> Walk<'a> {
     fn entity(&mut self, of: &ColumnSplitter) -> Result<(), DecodeError> {
         let start = self.cursor.offset();
         let bits = self.varint(of)?;
-        let row = u64::try_from(bits)
-            .ok()
-            .and_then(Entity::try_from_bits)
-            .map(Entity::index_u32);
+        // Rows have no generation; `PLACEHOLDER` has one, and is nobody's row.
+        let index = u32::try_from(bits).ok();
+        let entity = index.and_then(|bits| Entity::try_from_bits(bits.into()));
+        let row = entity.map(Entity::index_u32);
         if let Some(row) = row.filter(|row| *row < self.entities) {
             let end = self.cursor.offset();
             if self.taken < start {

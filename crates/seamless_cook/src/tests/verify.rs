@@ -239,11 +239,7 @@ fn an_older_cook_of_one_package_has_other_versions() {
     use seamless_asset::{SeamlessAssetApp, codec::Migrations};
     let cooker = |entries: &'static [&'static str]| {
         CookApp::new().with(|app| {
-            app.add_migrations(
-                entries
-                    .iter()
-                    .fold(Migrations::game(), |list, entry| list.entry(*entry)),
-            );
+            app.add_migrations(entries.iter().fold(Migrations::game(), |list, entry| list.entry(entry)));
         })
     };
     let fixture = two_scenes();

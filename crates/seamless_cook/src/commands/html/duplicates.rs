@@ -9,8 +9,8 @@ use crate::cli::paint::size;
 use crate::report::counted;
 
 /// How many of them are told, and how many places of each.
-const TOLD: usize = 40;
-const PLACES: usize = 6;
+const TOLD: usize = 30;
+const PLACES: usize = 3;
 
 /// All that makes two objects the same; their names are not part of it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

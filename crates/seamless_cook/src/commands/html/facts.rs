@@ -145,13 +145,16 @@ fn package_facts(
         all.objects += 1;
         all.stored += stored;
         all.raw += raw;
-        largest.push(ObjectFacts {
-            package: file.file.clone(),
-            object: local_path(package, index),
-            class: class.to_owned(),
-            stored,
-            raw,
-        });
+        // The original is told once, its copies with what is stored more than once.
+        if package.origin_of(index).is_none() {
+            largest.push(ObjectFacts {
+                package: file.file.clone(),
+                object: local_path(package, index),
+                class: class.to_owned(),
+                stored,
+                raw,
+            });
+        }
     }
     let kind = match file.level() {
         Some(_) => Kind::Level,

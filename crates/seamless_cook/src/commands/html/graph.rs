@@ -31,7 +31,7 @@ struct Node<'f> {
 pub(super) fn section(facts: &Facts, page: &mut Page) {
     page.section(
         "Who needs whom",
-        "Left are the levels, those with the same needs together; right is what they open to be loaded. A dashed line leads to bulk data that stayed with the original of a copy.",
+        "Left are the levels, those with the same needs together; right is what they open to be loaded. A dashed line leads to bulk data that stayed with the original of a copy, a line with a dot to a package that a shared one needs.",
     );
     let (levels, shared): (Vec<&PackageFacts>, Vec<_>) =
         facts.packages.iter().partition(|package| package.kind == Kind::Level);
@@ -115,7 +115,8 @@ fn picture(left: &[Node], right: &[Node]) -> String {
             );
             let bow = x + (30.0 + (end_y - y).abs() / 6.0).min(WIDTH - x - MARGIN);
             svg += &format!(
-                "<path class=\"{class}\" d=\"M{x:.0} {y:.0} C{bow:.0} {y:.0} {bow:.0} {end_y:.0} {x:.0} {end_y:.0}\" />\n"
+                "<path class=\"{class}\" d=\"M{x:.0} {y:.0} C{bow:.0} {y:.0} {bow:.0} {end_y:.0} {x:.0} {end_y:.0}\" />\n\
+                 <circle class=\"dot\" cx=\"{x:.0}\" cy=\"{end_y:.0}\" r=\"3\" />\n"
             );
         }
     }

@@ -20,7 +20,7 @@ h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 40px 0 6p
 svg { display: block; width: 100%; height: auto; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--ink); } svg .quiet { fill: var(--quiet); }
 svg .label { fill: #10141c; font-weight: 600; } svg .pack { fill: none; stroke: var(--ground); stroke-width: 2; } svg .cell { stroke: var(--ground); stroke-width: 0.5; }
-svg .box { fill: var(--ground); stroke: var(--line); } svg .edge { fill: none; stroke: var(--bar); stroke-opacity: 0.45; } svg .bulk { stroke-dasharray: 4 3; }
+svg .box { fill: var(--ground); stroke: var(--line); } svg .edge { fill: none; stroke: var(--bar); stroke-opacity: 0.45; } svg .dot { fill: var(--bar); } svg .bulk { stroke-dasharray: 4 3; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 8px 0; padding: 0; list-style: none; font-size: 12px; color: var(--quiet); }
 .legend i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 6px; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: 13px; }

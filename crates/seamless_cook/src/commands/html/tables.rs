@@ -41,7 +41,7 @@ pub(super) fn summary(facts: &Facts, page: &mut Page) {
 pub(super) fn types(facts: &Facts, page: &mut Page) {
     page.section(
         "Types",
-        "All objects by type, bulk data included; `class` are the descriptions of the types themselves.",
+        "All objects by type, bulk data included; “class” are the descriptions of the types themselves.",
     );
     let stored: u64 = facts.types.iter().map(|(_, facts)| facts.stored).sum();
     let rows: Vec<Vec<Cell>> = facts
@@ -63,7 +63,7 @@ pub(super) fn types(facts: &Facts, page: &mut Page) {
 pub(super) fn largest(facts: &Facts, page: &mut Page) {
     page.section(
         "Largest objects",
-        "With their bulk data, where it lies in the same file.",
+        "With their bulk data, where it lies in the same file; without copies.",
     );
     let most = facts.largest.first().map_or(0, |object| object.stored);
     let rows: Vec<Vec<Cell>> = facts
