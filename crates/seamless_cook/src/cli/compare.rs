@@ -18,9 +18,11 @@ pub(super) fn print_diff(report: &DiffReport, text: &mut String) {
     if report.is_equal() {
         *text += &format!("equal: {}\n", counted(report.equal, "package"));
     } else {
+        let files = report.packages.len() + report.manifests.len();
         *text += &format!(
-            "{} differ, {} equal\n",
-            counted(report.packages.len() + report.manifests.len(), "file"),
+            "{} {}, {} equal\n",
+            counted(files, "file"),
+            if files == 1 { "differs" } else { "differ" },
             counted(report.equal, "package")
         );
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +56,12 @@ impl PackageFile {
         let mut opened = Self::open(path, String::new())?;
         opened.file = opened.package.name().to_owned();
         Ok(opened)
+    }
+
+    /// All bytes of the file, from the start.
+    pub fn bytes(&self) -> Result<BufReader<File>, InspectError> {
+        let handle = File::open(&self.path).map_err(|source| self.io(source))?;
+        Ok(BufReader::new(handle))
     }
 
     /// The bytes in a range of the file; fewer where the file ends before.

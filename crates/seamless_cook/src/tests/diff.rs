@@ -30,6 +30,27 @@ fn equal_folders_have_no_difference() {
     assert_eq!(report.equal, 3);
 }
 
+/// Tables hold checksums, and may be right where the data is not.
+#[test]
+fn damaged_data_is_no_equal_data() {
+    let fixture = two_scenes();
+    fixture.cook(TWO_LEVELS).unwrap();
+    let sound = fixture.out().join("a.pkg");
+    let damaged = fixture.path("a.pkg");
+    let mut bytes = std::fs::read(&sound).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&damaged, &bytes).unwrap();
+    let report = diff(&sound, &damaged).unwrap();
+    let package = only(&report, "a.pkg");
+    assert!(
+        package.objects.is_empty() && package.header[0].contains("one is damaged"),
+        "{package:#?}"
+    );
+    bytes.pop();
+    std::fs::write(&damaged, &bytes).unwrap();
+    assert!(!diff(&sound, &damaged).unwrap().is_equal(), "it is shorter");
+}
+
 #[test]
 fn another_picture_is_one_payload() {
     let fixture = two_scenes();
