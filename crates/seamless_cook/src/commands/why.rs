@@ -11,7 +11,7 @@ use seamless_asset::codec::Part;
 use serde::Serialize;
 
 use self::find::{Found, find};
-use self::graph::{Graph, Node};
+use self::graph::{Graph, Node, NodeChain};
 use super::entities::LevelView;
 use super::folder::{CookedFolder, object_path};
 use super::inspect::InspectError;
@@ -131,7 +131,7 @@ pub fn why(object: &str, directory: &Path) -> Result<WhyReport, WhyError> {
             let is_copy = |node: &&Node| folder.packages[node.package].package.origin_of(node.export).is_some();
             let copies = places.iter().filter(is_copy);
             let mut chains = graph.chains(&places);
-            chains.sort_by_key(|nodes| (nodes.len(), nodes.first().copied()));
+            chains.sort_by_key(|chain| (chain.rest.len(), chain.root));
             Ok(WhyReport {
                 copies: copies.map(|node| folder.packages[node.package].file.clone()).collect(),
                 chains: chains
@@ -160,14 +160,8 @@ fn level_root(folder: &CookedFolder, package: usize, entity: Option<String>) -> 
     }
 }
 
-/// The chain over these nodes, of which the first is a root.
-fn chain(folder: &CookedFolder, nodes: &[Node]) -> Result<Chain, InspectError> {
-    let Some((root, rest)) = nodes.split_first() else {
-        return Ok(Chain {
-            root: level_root(folder, 0, None),
-            steps: Vec::new(),
-        });
-    };
+fn chain(folder: &CookedFolder, nodes: &NodeChain) -> Result<Chain, InspectError> {
+    let NodeChain { root, rest } = nodes;
     let file = &folder.packages[root.package];
     let class = super::folder::class_name(&file.package, root.export);
     let package = file.file.clone();

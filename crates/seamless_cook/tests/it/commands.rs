@@ -183,6 +183,23 @@ fn json_and_text_are_plain_where_nobody_looks() {
     );
 }
 
+#[test]
+fn colours_are_for_those_who_want_them() {
+    let town = cooked();
+    let run = |variables: &[(&str, &str)]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_seamless"))
+            .current_dir(town.path("."))
+            .args(["verify", "out"])
+            .envs(variables.iter().copied())
+            .output()
+            .expect("the program starts");
+        String::from_utf8_lossy(&output.stdout).contains('\u{1b}')
+    };
+    assert!(!run(&[]), "nobody looks");
+    assert!(run(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!run(&[("NO_COLOR", "1")]));
+}
+
 /// `seamless inspect … | head` closes the pipe early.
 #[cfg(unix)]
 #[test]

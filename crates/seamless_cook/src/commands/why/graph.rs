@@ -16,6 +16,12 @@ pub(super) struct Node {
     pub export: usize,
 }
 
+/// A root, and what leads from it to the object asked for, that included.
+pub(super) struct NodeChain {
+    pub root: Node,
+    pub rest: Vec<Node>,
+}
+
 /// For each export, those that refer to it. An object refers to its type as well.
 pub(super) struct Graph<'f> {
     folder: &'f CookedFolder,
@@ -37,15 +43,18 @@ impl<'f> Graph<'f> {
     }
 
     /// The shortest chain to one of `places` from each root that leads to one. Breadth first, backwards.
-    pub fn chains(&self, places: &[Node]) -> Vec<Vec<Node>> {
+    pub fn chains(&self, places: &[Node]) -> Vec<NodeChain> {
         let mut next: HashMap<Node, Option<Node>> = places.iter().map(|place| (*place, None)).collect();
         let mut open: VecDeque<Node> = places.iter().copied().collect();
         let mut chains = Vec::new();
         while let Some(node) = open.pop_front() {
             if is_root(&self.folder.packages[node.package].package, node.export) {
                 // Nothing that matters refers to a root.
-                let chain = core::iter::successors(Some(node), |node| next.get(node).copied().flatten());
-                chains.push(chain.collect());
+                let after = |node: &Node| next.get(node).copied().flatten();
+                chains.push(NodeChain {
+                    root: node,
+                    rest: core::iter::successors(after(&node), after).collect(),
+                });
                 continue;
             }
             for user in self.users.get(&node).into_iter().flatten() {

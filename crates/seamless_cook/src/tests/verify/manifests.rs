@@ -59,14 +59,13 @@ fn lists_are_complete() {
 #[test]
 fn dependencies_are_what_packages_import() {
     let report = after(|manifest| manifest.levels[0].dependencies.clear());
-    let needed = "needs the packages [shared_0.pkg, startup.pkg], and lists []";
-    let fault = &of_kind(&report, "dependencies");
-    assert_eq!(fault.len(), 1, "{:#?}", report.faults);
-    assert!(
-        fault[0].to_string().contains("and lists []"),
-        "{} is not like {needed}",
-        fault[0]
+    let fault = assert_fault(
+        &report,
+        "dependencies",
+        "test.seamless",
+        &["shared_0.pkg", "and lists []"],
     );
+    assert_eq!(fault.object, "level a");
     let report = after(|manifest| manifest.levels[1].dependencies.push("a.pkg".into()));
     assert_fault(&report, "dependencies", "test.seamless", &["level b", "lists [a.pkg"]);
 }
@@ -95,6 +94,11 @@ fn packages_nobody_refers_to() {
     let report = checked(&fixture.out());
     assert_fault(&report, "manifest", "test.seamless", &["cook the world again"]);
     assert_eq!(report.faults.len(), 1, "the list is not known: {:#?}", report.faults);
+    let error = crate::why("scenes/red.ppm", &fixture.out()).unwrap_err();
+    assert!(
+        matches!(error, crate::WhyError::Inspect(InspectError::Manifest { .. })),
+        "{error}"
+    );
 }
 
 /// A folder in the folder with a manifest of its own is another world's.
