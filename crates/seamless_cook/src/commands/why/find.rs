@@ -140,14 +140,10 @@ fn unknown(folder: &CookedFolder, asked: &str) -> WhyError {
         for export in 0..file.package.exports().len() {
             let path = object_path(&file.package, export);
             let lower = path.to_lowercase();
-            let (_, name) = lower.split_once('#').unwrap_or(("", &lower));
-            let last = name.rsplit('/').next().unwrap_or(name);
             let distance = if lower.contains(&wanted) {
                 Some(0)
             } else {
-                let parts = [lower.as_str(), name, last];
-                let least = parts.map(|part| edits(part, &wanted)).into_iter().min();
-                least.filter(|edits| *edits <= wanted.chars().count() / 3)
+                ends(&lower).filter_map(|end| edits_within(end, &wanted)).min()
             };
             near.extend(distance.map(|distance| (distance, path)));
         }
@@ -156,6 +152,22 @@ fn unknown(folder: &CookedFolder, asked: &str) -> WhyError {
         asked: asked.to_owned(),
         near: near.into_iter().take(CANDIDATES).map(|(_, path)| path).collect(),
     }
+}
+
+/// A path, and what it is without the package and without each of the first parts of its name.
+fn ends(path: &str) -> impl Iterator<Item = &str> {
+    let parts = path.match_indices(['#', '/']).map(|(at, _)| &path[at + 1..]);
+    core::iter::once(path).chain(parts)
+}
+
+/// [`edits`], where they are few for a text of that length.
+fn edits_within(a: &str, wanted: &str) -> Option<usize> {
+    let length = wanted.chars().count();
+    let most = length / 3;
+    if a.chars().count().abs_diff(length) > most {
+        return None;
+    }
+    Some(edits(a, wanted)).filter(|edits| *edits <= most)
 }
 
 /// How many characters must be added, taken away or replaced to make one of the other (Levenshtein's distance).
