@@ -1,19 +1,27 @@
-//! The command line: `cook`, `inspect` and `list`. See [`CookApp::run_cli`].
+//! The command line of `seamless`. See [`CookApp::run_cli`].
+
+mod compare;
+mod cook;
+mod package;
+pub(crate) mod paint;
+mod verdict;
+mod world;
 
 use core::time::Duration;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
-use seamless_asset::{StartupPinned, StartupReport};
+use anstyle::Style;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
+use self::paint::{ERROR, Painted};
 use crate::app::{CookApp, CookOptions, Profile};
-use crate::inspect::{InspectError, PackageInfo, WorldInfo, inspect, list};
+use crate::commands::{DiffError, diff, html_report, inspect, list, verify, why};
 use crate::progress::Bars;
-use crate::report::{CookError, CookReport, counted};
 
-/// Content errors, or a file that is not sound.
+/// Content errors, a file that is not sound, or a difference.
 const FAILED: u8 = 1;
 /// Wrong usage, as `clap` has it too.
 const USAGE: u8 = 2;
@@ -22,7 +30,9 @@ const USAGE: u8 = 2;
 #[command(
     name = "seamless",
     version,
-    about = "Cooks worlds into packages for Bevy, and looks into them."
+    about = "Cooks worlds into packages for Bevy, and looks into them.",
+    after_help = "Exit codes: 0 done, 1 something is wrong with the content or differs, 2 wrong usage.\n\
+                  Colours only on a terminal; NO_COLOR turns them off."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -32,6 +42,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Cooks a world file (`*.world.ron`) into a directory.
+    #[command(after_help = "Examples:\n  \
+        seamless cook worlds/town.world.ron --out assets/town\n  \
+        seamless cook worlds/town.world.ron --out assets/town --profile dev --json report.json")]
     Cook {
         /// The world file.
         world: PathBuf,
@@ -49,7 +62,10 @@ enum Command {
         #[arg(long, value_name = "SECONDS", default_value_t = 30)]
         load_timeout: u64,
     },
-    /// Checks a package wholly, and tells what is in it.
+    /// Checks a package wholly, and tells what is in it: tables, sizes, versions, schemas, where bulk data lies.
+    #[command(after_help = "Examples:\n  \
+        seamless inspect assets/town/harbour.pkg\n  \
+        seamless inspect assets/town/harbour.pkg --json | jq '.types'")]
     Inspect {
         /// The package (`*.pkg`).
         package: PathBuf,
@@ -58,9 +74,71 @@ enum Command {
         json: bool,
     },
     /// Lists the cooked worlds in a directory.
+    #[command(after_help = "Examples:\n  \
+        seamless list assets/town\n  \
+        seamless list assets/town --json | jq '.[].levels[].name'")]
     List {
         /// The directory.
         directory: PathBuf,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Checks everything in a directory: checksums, imports, copies, bulk data, versions, manifests. Tells all faults.
+    #[command(after_help = "Examples:\n  \
+        seamless verify assets/town\n  \
+        seamless verify assets/town --json | jq '.faults[] | select(.kind == \"stale_origin\")'")]
+    Verify {
+        /// The directory.
+        directory: PathBuf,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compares two packages or two cooked directories, object by object and entity by entity. Exit code 1 if they differ.
+    #[command(after_help = "Examples:\n  \
+        seamless diff before/harbour.pkg after/harbour.pkg\n  \
+        seamless diff before after --json")]
+    Diff {
+        /// A package, or a directory.
+        a: PathBuf,
+        /// What it is compared with.
+        b: PathBuf,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tells which levels and references bring an object in.
+    #[command(after_help = "Examples:\n  \
+        seamless why harbour.pkg#Material0/std assets/town\n  \
+        seamless why textures/rope.png assets/town\n  \
+        seamless why 5a3be1d7c09f2e64 assets/town --json")]
+    Why {
+        /// `file.pkg#Name`, a name, or an object id of 16 hexadecimal digits.
+        object: String,
+        /// The directory.
+        directory: PathBuf,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Writes a page about a cooked directory: what takes room, what is there twice, who needs whom.
+    #[command(after_help = "Examples:\n  \
+        seamless report assets/town --out town.html")]
+    Report {
+        /// The directory.
+        directory: PathBuf,
+        /// The page to write; it needs no other file.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Prints completions for a shell.
+    #[command(after_help = "Examples:\n  \
+        seamless completions bash > ~/.local/share/bash-completion/completions/seamless\n  \
+        seamless completions zsh > ~/.zfunc/_seamless")]
+    Completions {
+        /// The shell.
+        shell: Shell,
     },
 }
 
@@ -75,8 +153,8 @@ enum CliProfile {
 }
 
 impl CookApp {
-    /// Runs the command line of `seamless` with this cooker: exit code 0 is done, 1 content errors (all are listed), 2
-    /// wrong usage.
+    /// Runs the command line of `seamless` with this cooker: exit code 0 is done, 1 content errors (all are listed) or a difference,
+    /// 2 wrong usage.
     #[must_use]
     pub fn run_cli(mut self) -> ExitCode {
         let cli = match Cli::try_parse() {
@@ -89,7 +167,14 @@ impl CookApp {
         };
         self.log = true;
         let mut text = String::new();
-        let code = match cli.command {
+        let code = self.run(cli.command, &mut text);
+        // A closed pipe (`seamless list | head`) is no failure.
+        let _ = anstream::stdout().lock().write_all(text.as_bytes());
+        code
+    }
+
+    fn run(&self, command: Command, text: &mut String) -> ExitCode {
+        match command {
             Command::Cook {
                 world,
                 out,
@@ -107,47 +192,81 @@ impl CookApp {
                     ..CookOptions::default()
                 };
                 let result = self.cook(&world, &out, &options, &Bars::new());
-                report_cook(&result, &out, json, &mut text)
+                cook::report_cook(&result, &out, json, text)
             }
-            Command::Inspect { package, json } => print_result(inspect(&package), &mut text, |info, text| {
-                if json {
-                    to_json(info, text)
-                } else {
-                    print_package(info, text)
-                }
+            Command::Inspect { package, json } => tell(inspect(&package), json, text, package::print_package, |_| {
+                ExitCode::SUCCESS
             }),
-            Command::List { directory } => print_result(list(&directory), &mut text, |worlds, text| {
-                if worlds.is_empty() {
-                    *text += &format!("no cooked world in {}\n", directory.display());
+            Command::List { directory, json } => {
+                let print = |worlds: &Vec<_>, text: &mut String| {
+                    if worlds.is_empty() {
+                        *text += &format!("no cooked world in {}\n", directory.display());
+                    }
+                    worlds.iter().for_each(|world| world::print_world(world, text));
+                };
+                tell(list(&directory), json, text, print, |_| ExitCode::SUCCESS)
+            }
+            Command::Verify { directory, json } => {
+                tell(verify(&directory, None), json, text, verdict::print_verify, |report| {
+                    failed_if(!report.faults.is_empty())
+                })
+            }
+            Command::Diff { a, b, json } => {
+                let result = diff(&a, &b);
+                if let Err(error @ DiffError::Unlike { .. }) = &result {
+                    complain_error(error);
+                    return ExitCode::from(USAGE);
                 }
-                for world in worlds {
-                    print_world(world, text);
-                }
+                tell(result, json, text, compare::print_diff, |report| {
+                    failed_if(!report.is_equal())
+                })
+            }
+            Command::Why {
+                object,
+                directory,
+                json,
+            } => tell(why(&object, &directory), json, text, verdict::print_why, |_| {
+                ExitCode::SUCCESS
             }),
-        };
-        // A closed pipe (`seamless list | head`) is no failure.
-        let _ = std::io::stdout().lock().write_all(text.as_bytes());
-        code
+            Command::Report { directory, out } => write_report(&directory, &out, text),
+            Command::Completions { shell } => completions(shell, text),
+        }
     }
 }
 
-fn complain(message: &str) {
-    // There is nowhere else to complain.
-    let _ = writeln!(std::io::stderr().lock(), "{message}");
+fn failed_if(failed: bool) -> ExitCode {
+    ExitCode::from(if failed { FAILED } else { 0 })
 }
 
-fn print_result<T>(
-    result: Result<T, InspectError>,
+/// Says on standard error what is wrong.
+fn complain_of(what: &str, style: Style, message: impl core::fmt::Display) {
+    // There is nowhere else to complain.
+    let _ = writeln!(anstream::stderr().lock(), "{}: {message}", Painted(style, what));
+}
+
+fn complain_error(message: impl core::fmt::Display) {
+    complain_of("error", ERROR, message);
+}
+
+/// Prints a result, as text or as JSON, and tells the exit code.
+fn tell<T: serde::Serialize, E: core::fmt::Display>(
+    result: Result<T, E>,
+    json: bool,
     text: &mut String,
     print: impl FnOnce(&T, &mut String),
+    code: impl FnOnce(&T) -> ExitCode,
 ) -> ExitCode {
     match result {
+        Ok(value) if json => {
+            to_json(&value, text);
+            code(&value)
+        }
         Ok(value) => {
             print(&value, text);
-            ExitCode::SUCCESS
+            code(&value)
         }
         Err(error) => {
-            complain(&format!("error: {error}"));
+            complain_error(error);
             ExitCode::from(FAILED)
         }
     }
@@ -159,204 +278,29 @@ fn to_json(value: &impl serde::Serialize, text: &mut String) {
             text.push_str(&json);
             text.push('\n');
         }
-        Err(error) => complain(&format!("error: {error}")),
+        Err(error) => complain_error(error),
     }
 }
 
-fn report_cook(
-    result: &Result<CookReport, CookError>,
-    out: &std::path::Path,
-    json: Option<PathBuf>,
-    text: &mut String,
-) -> ExitCode {
-    let report = match result {
-        Ok(report) => Some(report),
-        Err(CookError::Content(report)) => Some(&**report),
-        Err(_) => None,
-    };
-    for warning in report.into_iter().flat_map(|report| &report.warnings) {
-        complain(&format!("warning: {warning}"));
-    }
-    for error in report.into_iter().flat_map(|report| &report.errors) {
-        complain(&format!("error: {error}"));
-    }
-    let mut code = match result {
-        Ok(report) => {
-            *text += &format!(
-                "cooked `{}`: {}, {} entities, {}, {} in {:.1} s to {}\n",
-                report.world,
-                counted(report.levels.len(), "level"),
-                report.entities,
-                counted(report.packages.len(), "package"),
-                size(report.bytes),
-                report.seconds,
-                out.display(),
-            );
-            if let Some(startup) = &report.startup {
-                print_startup(startup, text);
-            }
-            ExitCode::SUCCESS
-        }
+fn write_report(directory: &Path, out: &Path, text: &mut String) -> ExitCode {
+    let page = match html_report(directory, &[]) {
+        Ok(page) => page,
         Err(error) => {
-            complain(&format!("error: {error}"));
-            ExitCode::from(FAILED)
+            complain_error(error);
+            return ExitCode::from(FAILED);
         }
     };
-    if let (Some(report), Some(path)) = (report, json) {
-        let mut json = String::new();
-        to_json(report, &mut json);
-        if let Err(error) = std::fs::write(&path, json) {
-            complain(&format!("error: {}: {error}; give another `--json`", path.display()));
-            code = ExitCode::from(FAILED);
-        }
+    if let Err(error) = std::fs::write(out, &page) {
+        complain_error(format_args!("{}: {error}; give another `--out`", out.display()));
+        return ExitCode::from(FAILED);
     }
-    code
+    *text += &format!("wrote {}, {}\n", out.display(), paint::size(page.len() as u64));
+    ExitCode::SUCCESS
 }
 
-/// Bytes, with the unit that reads best.
-fn size(bytes: u64) -> String {
-    let units = ["KiB", "MiB", "GiB"];
-    let mut value = bytes as f64;
-    let mut unit = "B";
-    for next in units {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    if unit == "B" {
-        format!("{bytes} B")
-    } else {
-        format!("{value:.1} {unit}")
-    }
-}
-
-fn print_package(info: &PackageInfo, text: &mut String) {
-    *text += &format!(
-        "{}: format {}, {}, of which {} header; content {}; {} names; all checksums are right\n",
-        info.name,
-        info.format_version,
-        size(info.bytes),
-        size(info.header_bytes),
-        info.content_hash,
-        info.names,
-    );
-    for list in &info.versions {
-        let last = list.entries.last().map_or("none", String::as_str);
-        *text += &format!(
-            "versions: {} at {}, the last is `{last}`\n",
-            list.label,
-            list.entries.len()
-        );
-    }
-    *text += &format!("\nimports: {}\n", info.imports.len());
-    for import in &info.imports {
-        *text += &format!(
-            "  {}  {}#{}  {}\n",
-            import.id, import.package, import.object, import.class
-        );
-    }
-    *text += &format!("\nexports: {}\n", info.exports.len());
-    for (index, export) in info.exports.iter().enumerate() {
-        *text += &format!(
-            "  {index:4}  {}  {}  {}  [{}]  {} stored, {} raw",
-            export.id,
-            export.name,
-            export.class,
-            export.role,
-            size(export.stored_bytes),
-            size(export.raw_bytes),
-        );
-        for bulk in &export.bulk_bytes {
-            *text += &format!(", bulk {}", size(*bulk));
-        }
-        if let Some(origin) = &export.copied_from {
-            *text += &format!(", a copy from {origin}");
-            if export.external_bulk > 0 {
-                *text += ", where its bulk stayed";
-            }
-        }
-        text.push('\n');
-        for reference in &export.refs {
-            *text += &format!("          -> {reference}\n");
-        }
-    }
-    if let Some(startup) = &info.startup {
-        text.push('\n');
-        print_startup(startup, text);
-    }
-    let Some(level) = &info.level else { return };
-    *text += &format!(
-        "\nlevel: {} entities, {} roots, {} groups\n",
-        level.entities,
-        level.roots,
-        level.groups.len()
-    );
-    for (index, group) in level.groups.iter().enumerate() {
-        *text += &format!("  group {index}: {} entities\n", group.rows);
-        for column in &group.columns {
-            *text += &format!("    {}  [{}]  {}\n", column.class, column.role, size(column.bytes));
-        }
-    }
-}
-
-/// What the startup content pins, and for whom.
-fn print_startup(report: &StartupReport, text: &mut String) {
-    let objects = |pinned: &StartupPinned| counted(pinned.objects as usize, "object");
-    *text += &format!(
-        "startup content: {}, {} in memory for ever, {} in {}\n",
-        objects(&report.total),
-        size(report.total.resident_bytes),
-        size(report.package_bytes),
-        report.package,
-    );
-    for owner in &report.owners {
-        *text += &format!(
-            "  {}: alone {}, {}; with others {}, {}\n",
-            owner.owner,
-            objects(&owner.exclusive),
-            size(owner.exclusive.resident_bytes),
-            objects(&owner.shared),
-            size(owner.shared.resident_bytes),
-        );
-        for path in &owner.paths {
-            *text += &format!("    {path}\n");
-        }
-    }
-}
-
-fn print_world(world: &WorldInfo, text: &mut String) {
-    let entities: u64 = world.levels.iter().map(|level| u64::from(level.entities)).sum();
-    let bytes: u64 = world.levels.iter().map(|level| level.bytes).sum();
-    let shared: u64 = world.shared.iter().filter_map(|(_, bytes)| *bytes).sum();
-    *text += &format!(
-        "{} ({}): {}, {entities} entities, {}, {} in levels, {} in {}\n",
-        world.name,
-        world.manifest,
-        counted(world.levels.len(), "level"),
-        counted(world.volumes as usize, "volume"),
-        size(bytes),
-        size(shared),
-        counted(world.shared.len(), "shared package"),
-    );
-    for level in &world.levels {
-        *text += &format!(
-            "  {}  {}  {} entities  {}  {}\n",
-            level.name,
-            level.package,
-            level.entities,
-            size(level.bytes),
-            counted(level.dependencies as usize, "shared package"),
-        );
-    }
-    if let Some((file, bytes)) = &world.startup {
-        *text += &format!("  {file}  {}  startup content\n", bytes.map_or("missing".into(), size));
-    }
-    for (file, bytes) in &world.shared {
-        *text += &format!("  {file}  {}\n", bytes.map_or("missing".into(), size));
-    }
-    for file in &world.missing {
-        *text += &format!("  missing: {file}; cook the world again\n");
-    }
+fn completions(shell: Shell, text: &mut String) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "seamless", &mut script);
+    text.push_str(&String::from_utf8_lossy(&script));
+    ExitCode::SUCCESS
 }

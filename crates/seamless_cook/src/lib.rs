@@ -32,6 +32,8 @@
 //! the same compiler and target: the memory of components that are nothing but numbers is stored as it is. A type that serialises
 //! itself must write its hash maps in an order of its own.
 //!
+//! What was cooked is looked at by [`inspect`], [`list`], [`verify`], [`diff`], [`why`] and [`html_report`], which need none of a game's types.
+//!
 //! The program `seamless` is this library without a game's own types; see [`CookApp`] for a game's own cook program.
 
 mod app;
@@ -40,8 +42,8 @@ mod bounds;
 mod cli;
 mod cook;
 mod graph;
+mod commands;
 mod hierarchy;
-mod inspect;
 mod level;
 mod load;
 mod output;
@@ -60,7 +62,12 @@ mod write;
 mod tests;
 
 pub use app::{CookApp, CookOptions, Profile, Target};
-pub use inspect::{InspectError, PackageInfo, WorldInfo, inspect, list};
+pub use commands::{
+    BulkDiff, BulkInfo, Chain, ChainRoot, ChainStep, Change, ColumnInfo, ComponentDiff, DiffError, DiffReport,
+    ExportInfo, Fault, FaultKind, FoundObject, GroupInfo, ImportInfo, InspectError, LevelDiff, LevelInfo, ListedLevel,
+    ManifestDiff, ObjectDiff, ObjectTiming, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes, TypeInfo,
+    VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, diff, html_report, inspect, list, verify, why,
+};
 pub use plan::WORLD_EXTENSION;
 pub use report::{
     ContentError, CookError, CookReport, CookWork, CookedTextureReport, LevelReport, PackageReport, Progress, Stage,

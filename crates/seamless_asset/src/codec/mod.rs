@@ -28,6 +28,8 @@ mod relation;
 
 #[cfg(feature = "write")]
 mod encode;
+#[cfg(feature = "write")]
+mod split;
 
 #[cfg(feature = "write")]
 pub use asset::EncodedAsset;
@@ -53,6 +55,8 @@ pub use reflect::encode_reflected;
 pub use reflect::{ReflectCodec, decode_reflected, decode_reflected_whole, description_of, resource_schema};
 pub use registry::{CodecRegistry, Codecs};
 pub use relation::{RelationshipCodec, RelationshipTargetCodec};
+#[cfg(feature = "write")]
+pub use split::{ColumnSplitter, Part, SplitRows};
 
 use core::any::TypeId;
 

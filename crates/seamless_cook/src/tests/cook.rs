@@ -11,7 +11,7 @@ use seamless_package::{Limits, Package};
 use super::*;
 use crate::{PackageInfo, inspect, list};
 
-fn export<'a>(info: &'a PackageInfo, name: &str) -> &'a crate::inspect::ExportInfo {
+fn export<'a>(info: &'a PackageInfo, name: &str) -> &'a crate::ExportInfo {
     let found = info.exports.iter().find(|export| export.name == name);
     found.unwrap_or_else(|| panic!("no `{name}` in {:#?}", info.exports))
 }
@@ -35,7 +35,7 @@ fn levels_share_what_both_use() {
     assert_eq!(report.levels[1].dependencies, ["shared_0.pkg"]);
 
     let shared = inspect(&fixture.out().join("shared_0.pkg")).unwrap();
-    assert_eq!(export(&shared, "scenes/red.ppm").bulk_bytes, [4]);
+    assert_eq!(export(&shared, "scenes/red.ppm").bulk[0].raw_bytes, 4);
     let a = inspect(&fixture.out().join("a.pkg")).unwrap();
     assert_eq!(export(&a, "Material0/std").refs, ["shared_0.pkg#scenes/red.ppm"]);
     assert_eq!(export(&a, "Level").refs, ["Mesh0/Primitive0", "Material0/std"]);

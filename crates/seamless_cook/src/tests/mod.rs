@@ -1,15 +1,19 @@
 //! Tests of the cooker: fixtures, and what each stage must do.
 
 mod cook;
+mod diff;
 mod hierarchy;
 mod incremental;
+mod html;
 mod own_types;
 mod plan;
 mod seek_free;
 mod share;
 mod startup;
 mod targets;
+mod verify;
 mod versions;
+mod why;
 
 use std::path::{Path, PathBuf};
 

@@ -41,7 +41,8 @@ fn a_seek_free_level_has_copies_of_what_it_shares() {
 
     let info = inspect(&fixture.out().join("b.pkg")).unwrap();
     assert_eq!(info.exports[copy].copied_from.as_deref(), Some("shared_0.pkg"));
-    assert_eq!(info.exports[copy].bulk_bytes, [4]);
+    assert_eq!(info.exports[copy].bulk[0].raw_bytes, 4);
+    assert_eq!(info.exports[copy].bulk[0].package, None);
 }
 
 /// Which levels are seek-free changes nothing but these.
@@ -60,11 +61,11 @@ fn other_packages_are_as_they_would_be() {
 
 /// A film, whose frames are read when it is played.
 #[derive(Asset, TypePath)]
-struct Film(Vec<u8>);
+pub(super) struct Film(Vec<u8>);
 
 #[derive(Component, Reflect)]
 #[reflect(Component)]
-struct Plays(Handle<Film>);
+pub(super) struct Plays(Handle<Film>);
 
 struct FilmCodec;
 
@@ -102,7 +103,7 @@ impl AssetLoader for FilmLoader {
     }
 }
 
-fn films() -> CookApp {
+pub(super) fn films() -> CookApp {
     CookApp::new().with(|app| {
         app.init_asset::<Film>()
             .register_asset_loader(FilmLoader)
@@ -180,9 +181,10 @@ fn payloads_that_are_read_on_demand_are_not_copied() {
     level.check_origin(film, 0, &shared).unwrap();
 
     let info = inspect(&fixture.out().join("b.pkg")).unwrap();
+    let bulk = &info.exports[film].bulk[0];
     assert_eq!(
-        (&info.exports[film].bulk_bytes[..], info.exports[film].external_bulk),
-        (&[100_000][..], 1)
+        (bulk.raw_bytes, bulk.package.as_deref()),
+        (100_000, Some("shared_0.pkg"))
     );
 
     // Another film under the same name: the reference is stale as soon as one of both is not cooked again.

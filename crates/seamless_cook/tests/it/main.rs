@@ -1,5 +1,7 @@
 //! The program `seamless` as it is run: its exit codes, what it prints, and the report that it writes.
 
+mod commands;
+
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};

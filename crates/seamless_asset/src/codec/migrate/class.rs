@@ -12,7 +12,6 @@ use super::{
     MigrateError, Plan,
     convert::convert_whole,
     ops::{Op, names_of},
-    parse::parse,
     plan::PlannedStep,
     read::{Decoder, Reader},
     value::{TypeName, Value},
@@ -21,7 +20,7 @@ use crate::{
     codec::{
         ComponentCodec, DecodeContext, DecodeError, Encoding, PlainLayout,
         plain::parts_of,
-        reflect::{SchemaTree, check_end, map_rows},
+        reflect::{SchemaTree, check_end, map_rows, parse},
     },
     spawn::{Column, reflected_column},
 };

@@ -14,7 +14,6 @@ mod error;
 mod numbered;
 mod ops;
 mod own;
-mod parse;
 mod plan;
 mod read;
 mod run;

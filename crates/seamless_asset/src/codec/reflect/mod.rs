@@ -2,6 +2,8 @@
 //! [`ReflectCodec`].
 
 mod describe;
+#[cfg(any(feature = "migrations", feature = "write"))]
+mod parse;
 mod rows;
 mod shape;
 #[cfg(test)]
@@ -29,10 +31,15 @@ use serde::{Deserialize, Serialize, de::DeserializeSeed};
 pub use self::describe::description_of;
 pub(crate) use self::describe::first_difference;
 #[cfg(feature = "migrations")]
-pub(super) use self::describe::{SchemaField, SchemaNode, SchemaShape, SchemaTree, is_option};
+pub(super) use self::describe::{SchemaField, is_option};
 use self::rows::RowDecoder;
 #[cfg(feature = "write")]
 pub use self::write::encode_reflected;
+#[cfg(any(feature = "migrations", feature = "write"))]
+pub(super) use self::{
+    describe::{SchemaShape, SchemaTree},
+    parse::parse,
+};
 use super::{
     ComponentCodec, DecodeContext, DecodeError, Encoding, PlainType,
     attribute::with_promise,

@@ -50,7 +50,7 @@ fn a_description_is_text_that_is_read_back() {
         },
     }
     let text = description_of(Every::type_info(), &registry::<Every>());
-    let read = super::super::parse::parse(&text).expect("it can be read");
+    let read = crate::codec::reflect::parse(&text).expect("it can be read");
     assert_eq!(read.to_string(), text);
     let coin = description_of(Coin::type_info(), &registry::<Coin>());
     let expected = "struct game::Coin\n.value u32\n.names alloc::vec::Vec<alloc::string::String>\nleaf u32\n\

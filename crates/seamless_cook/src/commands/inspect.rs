@@ -1,17 +1,17 @@
-//! Looks into cooked files. See [`inspect`] and [`list`].
+//! Looks into a package. See [`inspect`].
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use seamless_asset::codec::DecodeError;
-use seamless_asset::level_data::{LEVEL_CLASS, LevelTable};
+use seamless_asset::codec::{DecodeError, Encoding};
+use seamless_asset::level_data::LevelTable;
 use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
-use seamless_level::{ManifestError, ManifestLimits, WorldManifest};
-use seamless_package::{Limits, Package, PackageError, RefTarget, Role, StoredVersions};
+use seamless_level::ManifestError;
+use seamless_package::{Bulk, Limits, Package, PackageError, RefTarget, Role, Schema, StoredVersions};
 use serde::Serialize;
 
-use crate::write::MANIFEST_EXTENSION;
+use super::folder::{class_name, codec_name, import_path, level_of};
 
 /// Why a cooked file cannot be looked into.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,12 @@ pub enum InspectError {
         /// What is wrong with it.
         source: Box<LoadErrorKind>,
     },
+    /// The directory holds no cooked files.
+    #[error("{}: no packages and no manifest in it; give the directory that `seamless cook --out` wrote", path.display())]
+    NothingCooked {
+        /// Which directory.
+        path: PathBuf,
+    },
     /// It is no sound manifest.
     #[error("{}: {source}", path.display())]
     Manifest {
@@ -80,6 +86,12 @@ pub struct PackageInfo {
     pub versions: Vec<VersionInfo>,
     /// The objects of other packages that it refers to.
     pub imports: Vec<ImportInfo>,
+    /// The packages that it holds copies from.
+    pub origins: Vec<OriginInfo>,
+    /// What its types looked like when it was written.
+    pub schemas: Vec<SchemaInfo>,
+    /// Its objects by type, the largest first.
+    pub types: Vec<TypeInfo>,
     /// Its objects, classes included.
     pub exports: Vec<ExportInfo>,
     /// Its level table, if it is a level's package.
@@ -131,10 +143,66 @@ pub struct ExportInfo {
     pub raw_bytes: u64,
     /// What it refers to, by name.
     pub refs: Vec<String>,
-    /// Bytes of each bulk payload once decompressed.
-    pub bulk_bytes: Vec<u64>,
-    /// How many of them stayed in the package that it is a copy from.
-    pub external_bulk: usize,
+    /// Where its data starts in the file.
+    pub offset: u64,
+    /// How its data is stored: `none`, `lz4` or `zstd`.
+    pub codec: String,
+    /// Its bulk payloads.
+    pub bulk: Vec<BulkInfo>,
+}
+
+/// One bulk payload of an export.
+#[derive(Debug, Serialize)]
+pub struct BulkInfo {
+    /// The package whose file it lies in; none if it is this one.
+    pub package: Option<String>,
+    /// Where it starts in that file.
+    pub offset: u64,
+    /// Its bytes in the file.
+    pub stored_bytes: u64,
+    /// Its bytes once decompressed.
+    pub raw_bytes: u64,
+    /// How it is stored: `none`, `lz4` or `zstd`.
+    pub codec: String,
+}
+
+/// A package that objects are copied from.
+#[derive(Debug, Serialize)]
+pub struct OriginInfo {
+    /// Its path.
+    pub package: String,
+    /// The hash of all its content when they were copied, as 16 hexadecimal digits.
+    pub content_hash: String,
+    /// How many objects are copied from it.
+    pub objects: u32,
+}
+
+/// A type as it was when its objects were written.
+#[derive(Debug, Serialize)]
+pub struct SchemaInfo {
+    /// Its path.
+    pub type_path: String,
+    /// Which codec wrote the objects.
+    pub encoding: String,
+    /// The version of its form.
+    pub version: u32,
+    /// Whether its form is never to change.
+    pub immutable: bool,
+    /// The hash of its layout, as 16 hexadecimal digits.
+    pub hash: String,
+}
+
+/// All objects of one type.
+#[derive(Debug, Default, Serialize)]
+pub struct TypeInfo {
+    /// The type's path; `class` for the classes.
+    pub class: String,
+    /// How many objects.
+    pub objects: u32,
+    /// Stored bytes of their data and of the payloads in this file.
+    pub stored_bytes: u64,
+    /// The same once decompressed.
+    pub raw_bytes: u64,
 }
 
 /// A level table.
@@ -198,6 +266,9 @@ pub fn inspect(path: &Path) -> Result<PackageInfo, InspectError> {
         exports: (0..package.exports().len())
             .map(|index| export_info(&package, index))
             .collect(),
+        origins: origin_infos(&package),
+        schemas: package.schemas().map(|(_, schema)| schema_info(schema)).collect(),
+        types: type_infos(&package),
         level: level_info(&package, &bytes, path)?,
         startup: startup_info(&package, &bytes, path)?,
     })
@@ -239,38 +310,98 @@ fn import_info(package: &Package, index: usize) -> ImportInfo {
 fn export_info(package: &Package, index: usize) -> ExportInfo {
     let export = package.exports().get(index);
     let export = export.as_ref();
-    let class = package
-        .class_of(index)
-        .map_or("class", |schema| schema.type_path.as_str());
     let refs = package.refs(index).iter().map(|reference| match reference.target() {
         RefTarget::None => "nothing".to_owned(),
         RefTarget::Export(index) => package.export_name(index).unwrap_or_default().to_owned(),
-        RefTarget::Import(index) => {
-            let (from, name) = (package.import_package(index), package.import_name(index));
-            format!("{}#{}", from.unwrap_or_default(), name.unwrap_or_default())
-        }
+        RefTarget::Import(index) => import_path(package, index),
     });
     ExportInfo {
         name: package.export_name(index).unwrap_or_default().to_owned(),
         copied_from: package.origin_of(index).map(|origin| origin.package.to_owned()),
-        class: class.to_owned(),
+        class: class_name(package, index).to_owned(),
         id: export.map(|export| export.object_id.to_string()).unwrap_or_default(),
         role: export.map(|export| export.role.to_string()).unwrap_or_default(),
+        offset: export.map_or(0, |export| export.data_offset),
+        codec: export
+            .map(|export| codec_name(export.codec).to_owned())
+            .unwrap_or_default(),
         stored_bytes: export.map_or(0, |export| export.stored_size),
         raw_bytes: export.map_or(0, |export| export.raw_size),
         refs: refs.collect(),
-        bulk_bytes: package.bulk(index).iter().map(|bulk| bulk.raw_size).collect(),
-        external_bulk: package.bulk(index).iter().filter(|bulk| bulk.origin != 0).count(),
+        bulk: package
+            .bulk(index)
+            .iter()
+            .map(|bulk| bulk_info(package, &bulk))
+            .collect(),
     }
 }
 
-fn level_info(package: &Package, bytes: &[u8], path: &Path) -> Result<Option<LevelInfo>, InspectError> {
-    let is_level = |index: &usize| {
+fn bulk_info(package: &Package, bulk: &Bulk) -> BulkInfo {
+    let origin = bulk
+        .origin
+        .checked_sub(1)
+        .and_then(|origin| package.origins().get(origin as usize));
+    BulkInfo {
+        package: origin.and_then(|origin| package.name_of(origin.package).map(str::to_owned)),
+        offset: bulk.offset,
+        stored_bytes: bulk.stored_size,
+        raw_bytes: bulk.raw_size,
+        codec: codec_name(bulk.codec).to_owned(),
+    }
+}
+
+fn origin_infos(package: &Package) -> Vec<OriginInfo> {
+    let copied = |number: u32| {
         package
-            .class_of(*index)
-            .is_some_and(|schema| schema.type_path == LEVEL_CLASS)
+            .exports()
+            .iter()
+            .filter(|export| export.origin == number)
+            .count() as u32
     };
-    let Some(index) = (0..package.exports().len()).find(is_level) else {
+    (1..)
+        .zip(package.origins())
+        .map(|(number, origin)| OriginInfo {
+            package: package.name_of(origin.package).unwrap_or_default().to_owned(),
+            content_hash: format!("{:016x}", origin.content_hash),
+            objects: copied(number),
+        })
+        .collect()
+}
+
+fn schema_info(schema: &Schema) -> SchemaInfo {
+    let encoding = Encoding::from_u8(schema.encoding);
+    SchemaInfo {
+        type_path: schema.type_path.clone(),
+        encoding: encoding.map_or_else(|| schema.encoding.to_string(), |encoding| format!("{encoding:?}")),
+        version: schema.version,
+        immutable: schema.immutable,
+        hash: format!("{:016x}", schema.hash),
+    }
+}
+
+fn type_infos(package: &Package) -> Vec<TypeInfo> {
+    let mut types: BTreeMap<&str, TypeInfo> = BTreeMap::new();
+    for (index, export) in package.exports().iter().enumerate() {
+        let info = types.entry(class_name(package, index)).or_default();
+        info.objects += 1;
+        info.stored_bytes += export.stored_size;
+        info.raw_bytes += export.raw_size;
+        for bulk in package.bulk(index).iter().filter(|bulk| bulk.origin == 0) {
+            info.stored_bytes += bulk.stored_size;
+            info.raw_bytes += bulk.raw_size;
+        }
+    }
+    let named = types.into_iter().map(|(class, info)| TypeInfo {
+        class: class.to_owned(),
+        ..info
+    });
+    let mut types: Vec<TypeInfo> = named.collect();
+    types.sort_by_key(|info| core::cmp::Reverse(info.stored_bytes));
+    types
+}
+
+fn level_info(package: &Package, bytes: &[u8], path: &Path) -> Result<Option<LevelInfo>, InspectError> {
+    let Some(index) = level_of(package) else {
         return Ok(None);
     };
     let data = package
@@ -306,111 +437,4 @@ fn level_info(package: &Package, bytes: &[u8], path: &Path) -> Result<Option<Lev
         roots: table.roots.len() as u32,
         groups: groups.collect(),
     }))
-}
-
-/// A cooked world in a directory.
-#[derive(Debug, Serialize)]
-pub struct WorldInfo {
-    /// Its name.
-    pub name: String,
-    /// File name of its manifest.
-    pub manifest: String,
-    /// Its levels: name, package, entities and bytes.
-    pub levels: Vec<ListedLevel>,
-    /// Its package of startup content, if it has one: file name, and bytes; none if the file is not there.
-    pub startup: Option<(String, Option<u64>)>,
-    /// Its shared packages: file name, and bytes; none if the file is not there.
-    pub shared: Vec<(String, Option<u64>)>,
-    /// Number of streaming volumes.
-    pub volumes: u32,
-    /// Packages that the manifest names and that are not there.
-    pub missing: Vec<String>,
-}
-
-/// One level of a [`WorldInfo`].
-#[derive(Debug, Serialize)]
-pub struct ListedLevel {
-    /// Its name.
-    pub name: String,
-    /// Its package.
-    pub package: String,
-    /// Its entities.
-    pub entities: u32,
-    /// Bytes of its package.
-    pub bytes: u64,
-    /// How many shared packages it needs.
-    pub dependencies: u32,
-}
-
-/// The cooked worlds in `directory`, by name.
-///
-/// # Errors
-/// When the directory or a manifest in it cannot be read.
-pub fn list(directory: &Path) -> Result<Vec<WorldInfo>, InspectError> {
-    let io = |source| InspectError::Io {
-        path: directory.to_owned(),
-        source,
-    };
-    let mut manifests = Vec::new();
-    for entry in fs::read_dir(directory).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == MANIFEST_EXTENSION)
-        {
-            manifests.push(path);
-        }
-    }
-    manifests.sort();
-    manifests.iter().map(|path| world_info(directory, path)).collect()
-}
-
-fn world_info(directory: &Path, path: &Path) -> Result<WorldInfo, InspectError> {
-    let bytes = fs::read(path).map_err(|source| InspectError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    let manifest =
-        WorldManifest::from_ron(&bytes, &ManifestLimits::default()).map_err(|source| InspectError::Manifest {
-            path: path.to_owned(),
-            source,
-        })?;
-    let size = |file: &str| fs::metadata(directory.join(file)).ok().map(|metadata| metadata.len());
-    let levels: BTreeSet<&str> = manifest.levels.iter().map(|level| level.package.as_str()).collect();
-    let dependencies = manifest.levels.iter().flat_map(|level| &level.dependencies);
-    let shared: BTreeSet<&str> = dependencies
-        .chain(manifest.packages.iter().map(|listed| &listed.package))
-        .map(String::as_str)
-        .filter(|file| !levels.contains(file) && manifest.startup.as_deref() != Some(file))
-        .collect();
-    let packages = shared
-        .iter()
-        .copied()
-        .chain(manifest.startup.as_deref())
-        .chain(manifest.levels.iter().map(|level| level.package.as_str()));
-    let missing = packages
-        .filter(|file| size(file).is_none())
-        .map(str::to_owned)
-        .collect();
-    Ok(WorldInfo {
-        name: manifest.name.clone(),
-        manifest: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        levels: manifest
-            .levels
-            .iter()
-            .map(|level| ListedLevel {
-                name: level.name.clone(),
-                package: level.package.clone(),
-                entities: level.entities,
-                bytes: level.bytes,
-                dependencies: (level.dependencies.iter())
-                    .filter(|file| Some(*file) != manifest.startup.as_ref())
-                    .count() as u32,
-            })
-            .collect(),
-        startup: manifest.startup.as_deref().map(|file| (file.to_owned(), size(file))),
-        shared: shared.iter().map(|file| ((*file).to_owned(), size(file))).collect(),
-        volumes: manifest.volumes.len() as u32,
-        missing,
-    })
 }

@@ -2,7 +2,7 @@
 
 use bevy_platform::collections::{HashMap, HashSet};
 
-use crate::codec::reflect::{SchemaField, SchemaNode, SchemaShape, SchemaTree};
+use super::describe::{SchemaField, SchemaNode, SchemaShape, SchemaTree};
 
 /// The longest text that is read; StandardMaterial's has 4 KiB.
 const MAX_TEXT: usize = 1 << 20;
@@ -11,7 +11,7 @@ const MAX_TYPES: usize = 1 << 14;
 
 /// Reads what [`description_of`](crate::codec::description_of) wrote. Types refer to each other by path, not by nesting, so no
 /// text is too deep to be read; values are, when they are decoded.
-pub(super) fn parse(text: &str) -> Result<SchemaTree, String> {
+pub(in crate::codec) fn parse(text: &str) -> Result<SchemaTree, String> {
     if text.len() > MAX_TEXT {
         return Err(format!("it has {} bytes, {MAX_TEXT} are allowed", text.len()));
     }

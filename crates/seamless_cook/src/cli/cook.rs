@@ -1,0 +1,85 @@
+//! What `seamless cook` prints.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use seamless_asset::{StartupPinned, StartupReport};
+
+use super::paint::{WARNING, size};
+use super::{FAILED, complain_error, complain_of, to_json};
+use crate::report::{CookError, CookReport, counted};
+
+pub(super) fn report_cook(
+    result: &Result<CookReport, CookError>,
+    out: &Path,
+    json: Option<PathBuf>,
+    text: &mut String,
+) -> ExitCode {
+    let report = match result {
+        Ok(report) => Some(report),
+        Err(CookError::Content(report)) => Some(&**report),
+        Err(_) => None,
+    };
+    for warning in report.into_iter().flat_map(|report| &report.warnings) {
+        complain_of("warning", WARNING, warning);
+    }
+    for error in report.into_iter().flat_map(|report| &report.errors) {
+        complain_error(error);
+    }
+    let mut code = match result {
+        Ok(report) => {
+            *text += &format!(
+                "cooked `{}`: {}, {} entities, {}, {} in {:.1} s to {}\n",
+                report.world,
+                counted(report.levels.len(), "level"),
+                report.entities,
+                counted(report.packages.len(), "package"),
+                size(report.bytes),
+                report.seconds,
+                out.display(),
+            );
+            if let Some(startup) = &report.startup {
+                print_startup(startup, text);
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            complain_error(error);
+            ExitCode::from(FAILED)
+        }
+    };
+    if let (Some(report), Some(path)) = (report, json) {
+        let mut json = String::new();
+        to_json(report, &mut json);
+        if let Err(error) = std::fs::write(&path, json) {
+            complain_error(format_args!("{}: {error}; give another `--json`", path.display()));
+            code = ExitCode::from(FAILED);
+        }
+    }
+    code
+}
+
+/// What the startup content pins, and for whom.
+pub(super) fn print_startup(report: &StartupReport, text: &mut String) {
+    let objects = |pinned: &StartupPinned| counted(pinned.objects as usize, "object");
+    *text += &format!(
+        "startup content: {}, {} in memory for ever, {} in {}\n",
+        objects(&report.total),
+        size(report.total.resident_bytes),
+        size(report.package_bytes),
+        report.package,
+    );
+    for owner in &report.owners {
+        *text += &format!(
+            "  {}: alone {}, {}; with others {}, {}\n",
+            owner.owner,
+            objects(&owner.exclusive),
+            size(owner.exclusive.resident_bytes),
+            objects(&owner.shared),
+            size(owner.shared.resident_bytes),
+        );
+        for path in &owner.paths {
+            *text += &format!("    {path}\n");
+        }
+    }
+}
