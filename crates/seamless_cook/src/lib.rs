@@ -34,6 +34,7 @@
 //!
 //! The program `seamless` is this library without a game's own types; see [`CookApp`] for a game's own cook program.
 
+pub mod animation;
 mod app;
 mod assets;
 mod bounds;
@@ -42,6 +43,7 @@ mod hierarchy;
 mod inspect;
 mod level;
 mod load;
+pub mod mesh;
 mod output;
 mod plan;
 mod progress;
