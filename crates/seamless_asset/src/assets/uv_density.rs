@@ -54,6 +54,8 @@ fn read_channel(cursor: &mut Cursor) -> Result<Option<f32>, DecodeError> {
     match cursor.f32()? {
         0.0 => Ok(None),
         value if value.is_finite() && value > 0.0 => Ok(Some(value)),
-        other => Err(DecodeError::Malformed(format!("{other} metres per unit of a mesh's UV"))),
+        other => Err(DecodeError::Malformed(format!(
+            "{other} metres per unit of a mesh's UV"
+        ))),
     }
 }

@@ -67,12 +67,18 @@ fn normalised(
     };
     match property.width() {
         Some(width) if interpolation != Interpolation::CubicSpline => {
-            let (times, values): (Vec<f32>, Vec<&[f32]>) = ascending(times.into_iter().zip(values.chunks_exact(width))).into_iter().unzip();
+            let (times, values): (Vec<f32>, Vec<&[f32]>) = ascending(times.into_iter().zip(values.chunks_exact(width)))
+                .into_iter()
+                .unzip();
             (interpolation, times, values.concat())
         }
         _ => {
             let times = ascending(times.into_iter().map(|time| (time, ())));
-            (interpolation, times.into_iter().map(|(time, ())| time).collect(), values)
+            (
+                interpolation,
+                times.into_iter().map(|(time, ())| time).collect(),
+                values,
+            )
         }
     }
 }
@@ -116,11 +122,15 @@ fn is_readable<T: Item>(accessor: &Accessor, buffers: &Buffers) -> bool {
         let end = end.and_then(|end| end.checked_add(offset)?.checked_add(size));
         let in_view = end.is_some_and(|end| end <= view.length());
         let view_end = view.offset().checked_add(view.length());
-        let in_buffer = view_end.zip(buffers.get(&view.buffer())).is_some_and(|(end, bytes)| end <= bytes.len());
+        let in_buffer = view_end
+            .zip(buffers.get(&view.buffer()))
+            .is_some_and(|(end, bytes)| end <= bytes.len());
         stride >= size && in_view && in_buffer
     };
     let base = accessor.view();
-    let base_fits = base.as_ref().is_none_or(|view| fits(view, accessor.offset(), accessor.count(), size_of::<T>()));
+    let base_fits = base
+        .as_ref()
+        .is_none_or(|view| fits(view, accessor.offset(), accessor.count(), size_of::<T>()));
     let Some(sparse) = accessor.sparse() else {
         return accessor.size() == size_of::<T>() && base.is_some() && base_fits;
     };
@@ -128,6 +138,11 @@ fn is_readable<T: Item>(accessor: &Accessor, buffers: &Buffers) -> bool {
     accessor.count() > 0
         && accessor.count() <= MOST_SPARSE
         && base_fits
-        && fits(&indices.view(), indices.offset(), sparse.count(), indices.index_type().size())
+        && fits(
+            &indices.view(),
+            indices.offset(),
+            sparse.count(),
+            indices.index_type().size(),
+        )
         && fits(&values.view(), values.offset(), sparse.count(), size_of::<T>())
 }

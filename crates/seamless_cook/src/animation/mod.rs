@@ -52,7 +52,9 @@ pub enum SkipReason {
     #[error("its key times are a sparse accessor, which Bevy does not read; export them as a plain one")]
     SparseTimes,
     /// The accessor has another type than the property needs, or leads out of its buffer.
-    #[error("its {0} cannot be read: the accessor is of a wrong type, or leads out of its buffer; export the file again")]
+    #[error(
+        "its {0} cannot be read: the accessor is of a wrong type, or leads out of its buffer; export the file again"
+    )]
     Accessor(&'static str),
     /// Times and values are no curve.
     #[error(transparent)]

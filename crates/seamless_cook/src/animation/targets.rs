@@ -31,7 +31,10 @@ fn name(node: &Node) -> Name {
 /// the last root, as in Bevy. Without recursion: a file may nest nodes as deep as it likes.
 fn parents(gltf: &Gltf) -> HashMap<usize, Option<usize>> {
     let mut parents = HashMap::new();
-    let children: Vec<Vec<usize>> = gltf.nodes().map(|node| node.children().map(|child| child.index()).collect()).collect();
+    let children: Vec<Vec<usize>> = gltf
+        .nodes()
+        .map(|node| node.children().map(|child| child.index()).collect())
+        .collect();
     for root in gltf.scenes().flat_map(|scene| scene.nodes()) {
         let mut visited = HashSet::new();
         let mut open = vec![(root.index(), None)];

@@ -21,7 +21,9 @@ pub fn bounds(mesh: &Mesh) -> Option<MeshBounds> {
     let points = positions(mesh)?.iter().map(|position| Vec3A::from_array(*position));
     let points: Vec<Vec3A> = points.filter(|point| point.is_finite()).collect();
     let first = *points.first()?;
-    let (min, max) = points.iter().fold((first, first), |(min, max), point| (min.min(*point), max.max(*point)));
+    let (min, max) = points
+        .iter()
+        .fold((first, first), |(min, max), point| (min.min(*point), max.max(*point)));
     // Halves first: the sum of two large numbers may not be finite.
     let center = min * 0.5 + max * 0.5;
     let aabb = Aabb {
@@ -45,7 +47,13 @@ fn around(points: &[Vec3A], center: Vec3A) -> Sphere {
 /// The centre of Ritter's ball (Graphics Gems, 1990): around two points far apart, grown to hold each point in turn.
 fn ritter(points: &[Vec3A], first: Vec3A) -> Vec3A {
     let farthest = |from: Vec3A| {
-        let farther = |a: Vec3A, b: Vec3A| if b.distance_squared(from) > a.distance_squared(from) { b } else { a };
+        let farther = |a: Vec3A, b: Vec3A| {
+            if b.distance_squared(from) > a.distance_squared(from) {
+                b
+            } else {
+                a
+            }
+        };
         points.iter().copied().fold(from, farther)
     };
     let one = farthest(first);

@@ -34,7 +34,9 @@ pub fn reordered(mesh: &Mesh, what: Reorder) -> Option<Mesh> {
         return None;
     }
     let triangles = better_order(mesh, triangles, vertices);
-    let new = triangles.as_deref().map_or(old.as_slice(), |triangles| triangles.as_flattened());
+    let new = triangles
+        .as_deref()
+        .map_or(old.as_slice(), |triangles| triangles.as_flattened());
     let places = match what {
         Reorder::Triangles => None,
         Reorder::TrianglesAndVertices => by_first_use(new, vertices),
@@ -117,7 +119,8 @@ fn inverse(old_of_new: &[u32]) -> Vec<u32> {
 
 fn move_vertices(mesh: &mut Mesh, old_of_new: &[u32]) {
     if let Ok(targets) = mesh.try_morph_targets() {
-        let of_target = |target: &[MorphAttributes]| old_of_new.iter().map(|old| target[*old as usize]).collect::<Vec<_>>();
+        let of_target =
+            |target: &[MorphAttributes]| old_of_new.iter().map(|old| target[*old as usize]).collect::<Vec<_>>();
         let moved = targets.chunks_exact(old_of_new.len()).flat_map(of_target).collect();
         mesh.set_morph_targets(moved);
     }

@@ -22,7 +22,9 @@ pub(super) fn misses(triangles: &[[u32; 3]], vertices: usize) -> usize {
     let mut entered = vec![None; vertices];
     let mut misses = 0_usize;
     for corner in triangles.as_flattened() {
-        let Some(entered) = entered.get_mut(*corner as usize) else { continue };
+        let Some(entered) = entered.get_mut(*corner as usize) else {
+            continue;
+        };
         if entered.is_none_or(|entered| misses - entered >= CACHE) {
             *entered = Some(misses);
             misses += 1;

@@ -47,7 +47,9 @@ pub enum Interpolation {
 #[non_exhaustive]
 pub enum ClipError {
     /// A curve that moves needs two keys.
-    #[error("a {property:?} curve of {keys} key times; a {interpolation:?} curve needs two or more, a constant one none")]
+    #[error(
+        "a {property:?} curve of {keys} key times; a {interpolation:?} curve needs two or more, a constant one none"
+    )]
     KeyCount {
         /// What the curve animates.
         property: CurveProperty,
@@ -57,7 +59,9 @@ pub enum ClipError {
         keys: usize,
     },
     /// Key times must be finite, and each later than the one before.
-    #[error("key {key} of a {property:?} curve is at {time} s, not after the one before; sort the keys, and keep one of each time")]
+    #[error(
+        "key {key} of a {property:?} curve is at {time} s, not after the one before; sort the keys, and keep one of each time"
+    )]
     KeyTime {
         /// What the curve animates.
         property: CurveProperty,
@@ -162,7 +166,9 @@ impl StoredCurve {
             });
         }
         let before = core::iter::once(f32::NEG_INFINITY).chain(self.times.iter().copied());
-        let wrong = before.zip(&self.times).position(|(before, time)| !(time.is_finite() && before < *time));
+        let wrong = before
+            .zip(&self.times)
+            .position(|(before, time)| !(time.is_finite() && before < *time));
         match wrong.and_then(|key| Some((key, *self.times.get(key)?))) {
             None => Ok(()),
             Some((key, time)) => Err(ClipError::KeyTime { property, key, time }),

@@ -8,9 +8,9 @@ use bevy_ecs::world::World;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{CurveProperty, Interpolation, StoredClip, StoredCurve};
 #[cfg(feature = "write")]
 use super::{ClipSources, resampled};
+use super::{CurveProperty, Interpolation, StoredClip, StoredCurve};
 use crate::assets::arrays::Arrays;
 #[cfg(feature = "write")]
 use crate::assets::arrays::{push, with_header};
@@ -92,13 +92,19 @@ fn encode(clip: &StoredClip) -> Result<EncodedAsset, EncodeError> {
     with_header(&Header { duration, curves }, &arrays)
 }
 
-fn decode(data: &[u8]) -> Result<StoredClip, DecodeError> {
+pub(super) fn decode(data: &[u8]) -> Result<StoredClip, DecodeError> {
     let (header, mut arrays) = Arrays::split::<Header>(data, "an animation clip")?;
     let curves = header.curves.iter().map(|curve| {
         let times = arrays.values(curve.times)?;
         let values = arrays.values(curve.values)?;
         let target = AnimationTargetId(Uuid::from_bytes(curve.target));
-        Ok(StoredCurve::new(target, curve.property, curve.interpolation, times, values)?)
+        Ok(StoredCurve::new(
+            target,
+            curve.property,
+            curve.interpolation,
+            times,
+            values,
+        )?)
     });
     let curves = curves.collect::<Result<_, DecodeError>>()?;
     arrays.finish()?;

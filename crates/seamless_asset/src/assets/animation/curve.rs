@@ -100,9 +100,7 @@ impl StoredCurve {
                 Interval::EVERYWHERE,
                 values.collect::<Vec<f32>>(),
             ))),
-            Interpolation::Step => {
-                VariableCurve::new(WeightsCurve(WideSteppedKeyframeCurve::new(times, values).ok()?))
-            }
+            Interpolation::Step => VariableCurve::new(WeightsCurve(WideSteppedKeyframeCurve::new(times, values).ok()?)),
             Interpolation::Linear => {
                 VariableCurve::new(WeightsCurve(WideLinearKeyframeCurve::new(times, values).ok()?))
             }

@@ -58,7 +58,10 @@ enum State {
     /// Above the node that is looked at.
     Open,
     /// Nodes that a walk of it visits, and levels below it.
-    Done { visits: u64, depth: usize },
+    Done {
+        visits: u64,
+        depth: usize,
+    },
 }
 
 struct Walk {
@@ -105,7 +108,11 @@ impl Walk {
     fn finish(&self, node: u32) -> Result<State, GraphError> {
         let (mut visits, mut depth) = (1_u64, 0);
         for child in self.children.get(node as usize).into_iter().flatten() {
-            if let State::Done { visits: of_child, depth: levels } = self.state(*child) {
+            if let State::Done {
+                visits: of_child,
+                depth: levels,
+            } = self.state(*child)
+            {
                 visits += of_child;
                 depth = depth.max(levels + 1);
             }

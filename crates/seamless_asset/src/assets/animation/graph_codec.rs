@@ -61,11 +61,16 @@ impl AssetCodec for AnimationGraphCodec {
             weight: node.weight,
         });
         let edges = graph.graph.raw_edges().iter();
-        let masks = graph.mask_groups.iter().map(|(target, mask)| (*target.0.as_bytes(), *mask));
+        let masks = graph
+            .mask_groups
+            .iter()
+            .map(|(target, mask)| (*target.0.as_bytes(), *mask));
         let mut stored = StoredGraph {
             root: graph.root.index() as u32,
             nodes: nodes.collect(),
-            edges: edges.map(|edge| (edge.source().index() as u32, edge.target().index() as u32)).collect(),
+            edges: edges
+                .map(|edge| (edge.source().index() as u32, edge.target().index() as u32))
+                .collect(),
             masks: masks.collect(),
         };
         // A hash map has no order, and the same graph must give the same bytes.

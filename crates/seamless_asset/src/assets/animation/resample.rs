@@ -116,15 +116,25 @@ fn resampled_curve(
     duration: f32,
     report: &mut Resampled,
 ) -> Result<StoredCurve, ClipError> {
-    let unknown = || ClipError::Property { target: target.0.to_string() };
+    let unknown = || ClipError::Property {
+        target: target.0.to_string(),
+    };
     let property = property_of(curve).ok_or_else(unknown)?;
     if panics_at_keys(curve) {
         return Err(ClipError::CubicWeights);
     }
     let domain = curve.domain();
     // What lies outside of the clip is never seen, and may be endless.
-    let start = if domain.start().is_finite() { domain.start() } else { 0.0 };
-    let end = if domain.end().is_finite() { domain.end() } else { duration };
+    let start = if domain.start().is_finite() {
+        domain.start()
+    } else {
+        0.0
+    };
+    let end = if domain.end().is_finite() {
+        domain.end()
+    } else {
+        duration
+    };
     let base = steps(start, end).map(|time| Some((time, values_at(curve, time)?)));
     let base = base.collect::<Option<Vec<Sample>>>().ok_or_else(unknown)?;
     let first = base.first().map(|(_, values)| values.clone()).unwrap_or_default();
@@ -133,7 +143,11 @@ fn resampled_curve(
         return StoredCurve::new(target, property, Interpolation::Constant, Vec::new(), first);
     }
     let extent = base.iter().map(|(_, values)| distance(property, &first, values));
-    let extent = if property == CurveProperty::Rotation { 1.0 } else { extent.fold(0.0, f32::max) };
+    let extent = if property == CurveProperty::Rotation {
+        1.0
+    } else {
+        extent.fold(0.0, f32::max)
+    };
     let mut walk = Walk {
         curve,
         property,
@@ -167,9 +181,9 @@ fn steps(start: f32, end: f32) -> impl Iterator<Item = f32> {
 
 /// Whether the curve is `value` at every sample and between them.
 fn is_straight(curve: &dyn AnimationCurve, base: &[Sample], value: &[f32]) -> bool {
-    let between = base.array_windows().all(|[(from, _), (to, _)]| {
-        values_at(curve, from + (to - from) / 2.0).is_some_and(|values| values == value)
-    });
+    let between = base
+        .array_windows()
+        .all(|[(from, _), (to, _)]| values_at(curve, from + (to - from) / 2.0).is_some_and(|values| values == value));
     between && base.iter().all(|(_, values)| values == value)
 }
 
@@ -221,7 +235,11 @@ fn interpolate(property: CurveProperty, from: &[f32], to: &[f32], part: f32) -> 
             let between = Quat::from_array(from).interpolate_stable(&Quat::from_array(to), part);
             between.to_array().to_vec()
         }
-        _ => from.iter().zip(to).map(|(from, to)| from + (to - from) * part).collect(),
+        _ => from
+            .iter()
+            .zip(to)
+            .map(|(from, to)| from + (to - from) * part)
+            .collect(),
     }
 }
 

@@ -96,7 +96,9 @@ pub(super) fn values_at(curve: &dyn AnimationCurve, time: f32) -> Option<Vec<f32
 /// How many events a clip has. They are private, so this asks by reflection.
 pub(super) fn event_count(clip: &AnimationClip) -> usize {
     use bevy_reflect::{PartialReflect, ReflectRef};
-    let ReflectRef::Struct(clip) = clip.reflect_ref() else { return 0 };
+    let ReflectRef::Struct(clip) = clip.reflect_ref() else {
+        return 0;
+    };
     let Some(ReflectRef::Map(events)) = clip.field("events").map(PartialReflect::reflect_ref) else {
         return 0;
     };
@@ -116,7 +118,11 @@ pub(super) fn panics_at_keys(curve: &dyn AnimationCurve) -> bool {
         fn write_str(&mut self, text: &str) -> core::fmt::Result {
             self.0.push_str(text);
             // An error ends the output.
-            if self.0.len() < NAME.len() { Ok(()) } else { Err(core::fmt::Error) }
+            if self.0.len() < NAME.len() {
+                Ok(())
+            } else {
+                Err(core::fmt::Error)
+            }
         }
     }
     let mut beginning = Beginning(String::new());
