@@ -4,7 +4,7 @@ use bevy::animation::AnimationTargetId;
 use gltf::accessor::{DataType, Dimensions, Item};
 use gltf::animation::{Channel, Interpolation as GltfInterpolation, Property, util::ReadOutputs};
 use gltf::{Accessor, buffer::View};
-use seamless_asset::assets::animation::{CurveProperty, Interpolation, StoredCurve};
+use seamless_asset::assets::animation::{ClipError, CurveProperty, Interpolation, StoredCurve};
 
 use super::{SkipReason, buffers::Buffers};
 
@@ -36,8 +36,28 @@ pub(super) fn curve(
     let reader = channel.reader(|buffer| buffers.get(&buffer));
     let times: Vec<f32> = reader.read_inputs().ok_or(SkipReason::Accessor("key times"))?.collect();
     let values = numbers(reader.read_outputs().ok_or(values)?);
+    check_spline_weights(property, sampler.interpolation(), times.len(), values.len())?;
     let (interpolation, times, values) = normalised(property, sampler.interpolation(), times, values);
     Ok(StoredCurve::new(target, property, interpolation, times, values)?)
+}
+
+/// Bevy counts the values of these against all key times, also those that it drops afterwards.
+fn check_spline_weights(
+    property: CurveProperty,
+    interpolation: GltfInterpolation,
+    keys: usize,
+    values: usize,
+) -> Result<(), ClipError> {
+    let is_spline = interpolation == GltfInterpolation::CubicSpline && keys > 1;
+    if is_spline && property == CurveProperty::Weights && !values.is_multiple_of(keys * 3) {
+        return Err(ClipError::ValueCount {
+            property,
+            interpolation: Interpolation::CubicSpline,
+            keys,
+            values,
+        });
+    }
+    Ok(())
 }
 
 fn numbers(outputs: ReadOutputs) -> Vec<f32> {
