@@ -7,7 +7,6 @@ mod oracle;
 use std::io;
 
 use super::*;
-use builder::Builder;
 
 /// Reads no file: everything is in the glTF file.
 fn no_file(path: &str) -> io::Result<Vec<u8>> {

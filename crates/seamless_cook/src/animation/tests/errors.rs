@@ -21,7 +21,7 @@ fn values(builder: &mut Builder) -> usize {
 fn accessors_that_do_not_fit_are_named() {
     assert_eq!(one_channel(times, values)[0].skipped, []);
     let wrong: [fn(&mut Builder) -> usize; 5] = [
-        // Of another type, of another dimension, longer than its view, behind its view, and nowhere.
+        // Of another type, of another dimension, longer than its view, behind its view, and behind its buffer.
         |builder| builder.accessor(&[0; 24], U32, "VEC3", 2),
         |builder| builder.accessor(&[0; 24], F32, "VEC2", 2),
         |builder| builder.accessor(&[0; 24], F32, "VEC3", 3),
@@ -31,7 +31,12 @@ fn accessors_that_do_not_fit_are_named() {
                 r#""bufferView":{view},"byteOffset":18446744073709551612,"componentType":{F32},"type":"VEC3","count":2"#
             ))
         },
-        |builder| builder.raw_accessor(&format!(r#""componentType":{F32},"type":"VEC3","count":2"#)),
+        |builder| {
+            let view = builder.raw_view(1 << 20, 24);
+            builder.raw_accessor(&format!(
+                r#""bufferView":{view},"componentType":{F32},"type":"VEC3","count":2"#
+            ))
+        },
     ];
     for (index, wrong) in wrong.into_iter().enumerate() {
         let skipped = &one_channel(times, wrong)[0].skipped;
@@ -96,6 +101,33 @@ fn every_error_of_a_file() {
         matches!(&error, ClipFileError::Read { buffer: 0, path, .. } if path == "gone.bin"),
         "{error}"
     );
+}
+
+/// The `gltf` crate checks neither.
+#[test]
+fn channels_of_no_node_or_property() {
+    for (node, path) in [(99, "translation"), (1, "pointer")] {
+        let mut builder = Builder::default();
+        let (input, output) = (times(&mut builder), values(&mut builder));
+        builder.animation(
+            None,
+            &[
+                (1, "scale", "STEP", input, output),
+                (node, path, "LINEAR", input, output),
+            ],
+        );
+        let error = clips_of_gltf(&builder.gltf(), no_file).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                ClipFileError::Target {
+                    animation: 0,
+                    channel: 1
+                }
+            ),
+            "{error}"
+        );
+    }
 }
 
 #[test]

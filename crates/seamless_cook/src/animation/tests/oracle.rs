@@ -11,6 +11,7 @@ use bevy::image::ImagePlugin;
 use bevy::mesh::MeshPlugin;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
+use bevy::time::TimePlugin;
 use bevy::world_serialization::WorldSerializationPlugin;
 use proptest::prelude::Strategy;
 use proptest::strategy::ValueTree;
@@ -39,6 +40,7 @@ impl Loaded {
         let mut app = App::new();
         app.add_plugins((
             TaskPoolPlugin::default(),
+            TimePlugin,
             AssetPlugin { file_path, ..default() },
             WorldSerializationPlugin,
             MeshPlugin,
