@@ -13,6 +13,7 @@ mod targets;
 mod tests;
 
 use gltf::Gltf;
+use gltf::json::{animation::Channel, validation::Checked};
 use seamless_asset::assets::animation::{ClipError, StoredClip};
 
 use buffers::Buffers;
@@ -68,6 +69,16 @@ pub enum ClipFileError<E: std::error::Error + 'static> {
     /// It is no glTF file.
     #[error("is no glTF file: {0}; export it again")]
     Gltf(#[from] gltf::Error),
+    /// A channel is for a node that is not there, or for a property that glTF does not have.
+    #[error(
+        "channel {channel} of animation {animation} is for no node of the file, or for an unknown property; export it again"
+    )]
+    Target {
+        /// The animation's index.
+        animation: usize,
+        /// The channel's index in it.
+        channel: usize,
+    },
     /// A `.gltf` file has no binary part.
     #[error("buffer {0} has no path, and the file no binary part; export it again")]
     NoBinary(usize),
@@ -112,6 +123,7 @@ pub fn clips_of_gltf<E: std::error::Error + 'static>(
     if gltf.animations().len() == 0 {
         return Ok(Vec::new());
     }
+    check_targets(&gltf)?;
     let buffers = Buffers::read(&gltf, read)?;
     let targets = targets::of_nodes(&gltf);
     let clips = gltf.animations().map(|animation| {
@@ -119,8 +131,8 @@ pub fn clips_of_gltf<E: std::error::Error + 'static>(
         let mut curves = Vec::new();
         for (index, channel) in animation.channels().enumerate() {
             let node = channel.target().node().index();
-            let curve = targets.get(&node).ok_or(SkipReason::NodeInNoScene);
-            match curve.and_then(|target| channel::curve(&channel, *target, &buffers)) {
+            let target = targets.get(&node).ok_or(SkipReason::NodeInNoScene);
+            match target.and_then(|target| channel::curve(&channel, *target, &buffers)) {
                 Ok(curve) => curves.push(curve),
                 Err(reason) => skipped.push(SkippedChannel {
                     channel: index,
@@ -137,4 +149,19 @@ pub fn clips_of_gltf<E: std::error::Error + 'static>(
         }
     });
     Ok(clips.collect())
+}
+
+/// The `gltf` crate checks all indices but these, and panics on wrong ones.
+fn check_targets<E: std::error::Error + 'static>(gltf: &Gltf) -> Result<(), ClipFileError<E>> {
+    let root = gltf.as_json();
+    for (animation, json) in root.animations.iter().enumerate() {
+        let is_wrong = |channel: &Channel| {
+            let target = &channel.target;
+            target.node.value() >= root.nodes.len() || matches!(target.path, Checked::Invalid)
+        };
+        if let Some(channel) = json.channels.iter().position(is_wrong) {
+            return Err(ClipFileError::Target { animation, channel });
+        }
+    }
+    Ok(())
 }

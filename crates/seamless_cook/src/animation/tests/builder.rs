@@ -31,6 +31,10 @@ impl Builder {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         let (offset, length) = (self.bytes.len(), data.len());
         self.bytes.extend_from_slice(data);
+        self.raw_view(offset, length)
+    }
+
+    pub fn raw_view(&mut self, offset: usize, length: usize) -> usize {
         self.views
             .push(format!(r#"{{"buffer":0,"byteOffset":{offset},"byteLength":{length}}}"#));
         self.views.len() - 1
