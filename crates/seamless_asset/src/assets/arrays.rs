@@ -1,7 +1,11 @@
 //! The form of exports that are a small header and plain arrays behind it.
 
-use bytemuck::{NoUninit, Pod};
-use serde::{Serialize, de::DeserializeOwned};
+#[cfg(feature = "write")]
+use bytemuck::NoUninit;
+use bytemuck::Pod;
+#[cfg(feature = "write")]
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::codec::DecodeError;
 #[cfg(feature = "write")]
