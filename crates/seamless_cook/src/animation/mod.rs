@@ -1,8 +1,8 @@
 //! Animation clips, read from glTF files again.
 //!
-//! Bevy's glTF loader turns channels into curves that nothing can read back. [`clips_of_gltf`] reads the same channels from the same bytes, by the
-//! same rules, as the columns that a package stores. What it reads is offered to the clip codec through [`ClipSources`], which
-//! compares it with the clip that Bevy loaded before it is used.
+//! Bevy's glTF loader turns channels into curves that nothing can read back. [`clips_of_gltf`] reads the same channels from the same
+//! bytes, by the same rules, as the columns that a package stores. What it reads is offered to the clip codec through [`ClipSources`],
+//! which compares it with the clip that Bevy loaded before it is used.
 //!
 //! [`ClipSources`]: seamless_asset::assets::animation::ClipSources
 

@@ -3,6 +3,7 @@
 mod builder;
 mod errors;
 mod oracle;
+mod player;
 
 use std::io;
 

@@ -77,7 +77,7 @@ fn better_order(mesh: &Mesh, triangles: &[[u32; 3]], vertices: usize) -> Option<
     (is_better && !has_covered_triangles(positions(mesh)?, triangles)).then_some(ordered)
 }
 
-/// Whether two triangles lie in the same place.
+/// Whether two triangles that draw something lie in the same place.
 fn has_covered_triangles(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> bool {
     let place = |corner: &u32| {
         let position = positions.get(*corner as usize).copied().unwrap_or_default();
@@ -91,6 +91,7 @@ fn has_covered_triangles(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> bool
             places.sort_unstable();
             places
         })
+        .filter(|[a, b, c]| a != b && b != c)
         .collect();
     places.sort_unstable();
     places.array_windows().any(|[a, b]| a == b)

@@ -20,7 +20,7 @@ use crate::codec::{EncodeContext, EncodeError, EncodeWarning, EncodedAsset};
 
 /// The codec of [`AnimationClip`]: a [`StoredClip`].
 ///
-/// A clip that [`ClipSources`] knows is stored exactly as it is; others are sampled anew, with an [`EncodeWarning`].
+/// A clip that `ClipSources` knows is stored exactly as it is; others are sampled anew, with an `EncodeWarning`.
 pub struct AnimationClipCodec;
 
 /// Everything but the numbers, in the order in which they follow: times, then values, of each curve.

@@ -1,9 +1,9 @@
 //! Animation: clips, graphs, and what the cooker knows of clips that Bevy does not tell.
 //!
-//! A Bevy [`AnimationClip`](bevy_animation::AnimationClip) cannot be taken apart: its curves are closures behind a trait that only samples. So a package
-//! stores a [`StoredClip`], which the cooker reads from the glTF file that the clip was loaded from, and offers to the codec through
-//! [`ClipSources`]. Every other clip is sampled anew ([`resampled`]), and the largest error is reported. Loading makes curves of
-//! Bevy's own types again, of the same kinds that its glTF loader makes.
+//! A Bevy [`AnimationClip`](bevy_animation::AnimationClip) cannot be taken apart: its curves are closures behind a trait that only
+//! samples. So a package stores a [`StoredClip`], which the cooker reads from the glTF file that the clip was loaded from, and offers
+//! to the codec through `ClipSources`. Every other clip is sampled anew (`resampled`), and the largest error is reported. Loading makes
+//! curves of Bevy's own types again, of the same kinds that its glTF loader makes.
 
 mod clip;
 mod codec;

@@ -25,13 +25,13 @@ const PATHS: [&str; 4] = ["translation", "rotation", "scale", "weights"];
 const MODES: [&str; 3] = ["STEP", "LINEAR", "CUBICSPLINE"];
 
 /// Bevy with its glTF loader and nothing that draws.
-struct Loaded {
-    app: App,
+pub(super) struct Loaded {
+    pub app: App,
     gltf: Handle<Gltf>,
 }
 
 impl Loaded {
-    fn new(file: &str, files: &[(&str, &[u8])]) -> Self {
+    pub fn new(file: &str, files: &[(&str, &[u8])]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for (name, bytes) in files {
             std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -68,7 +68,7 @@ impl Loaded {
         Self { app, gltf }
     }
 
-    fn handles(&self) -> &[Handle<AnimationClip>] {
+    pub fn handles(&self) -> &[Handle<AnimationClip>] {
         &self
             .app
             .world()
@@ -87,7 +87,7 @@ impl Loaded {
     }
 
     /// The clip as a package has it, encoded by the codec that was told of `clip`; with the number of warnings.
-    fn cooked(&mut self, handle: &Handle<AnimationClip>, clip: &StoredClip) -> (AnimationClip, usize) {
+    pub fn cooked(&mut self, handle: &Handle<AnimationClip>, clip: &StoredClip) -> (AnimationClip, usize) {
         let world = self.app.world_mut();
         world.init_resource::<ClipSources>();
         world.resource_mut::<ClipSources>().insert(handle.id(), clip.clone());
@@ -181,7 +181,7 @@ fn width(path: &str) -> usize {
 }
 
 /// One animation with every property and interpolation, with three keys and with one.
-fn everything() -> Builder {
+pub(super) fn everything() -> Builder {
     let mut builder = Builder::default();
     let times = [builder.times(&[0.25, 0.5, 1.75]), builder.times(&[0.5])];
     let mut channels = Vec::new();

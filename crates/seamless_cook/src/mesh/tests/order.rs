@@ -140,6 +140,17 @@ fn triangles_in_the_same_place_stay_in_order() {
     );
 }
 
+/// Many exporters leave some behind.
+#[test]
+fn triangles_without_area_are_in_nobodys_way() {
+    let mesh = shuffled(10);
+    let mut more = indices(&mesh).unwrap();
+    more.extend([5, 5, 6, 5, 5, 6, 7, 7, 7]);
+    let mesh = mesh.with_inserted_indices(Indices::U32(more));
+    let new = reordered(&mesh, Reorder::TrianglesAndVertices).unwrap();
+    assert_same_picture(&mesh, &new);
+}
+
 #[test]
 fn what_is_no_list_of_triangles_stays() {
     let list = shuffled(10);
