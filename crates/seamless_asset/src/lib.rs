@@ -63,6 +63,10 @@ pub use startup::{
 use core::any::TypeId;
 use std::sync::Arc;
 
+use bevy_animation::{
+    AnimatedBy, AnimationClip, AnimationPlayer, AnimationTargetId,
+    graph::{AnimationGraph, AnimationGraphHandle},
+};
 use bevy_app::{App, Last, Plugin, SpawnScene, ValidateParentHasComponentPlugin};
 use bevy_asset::{Asset, AssetApp, AssetPath, AssetServer, Assets};
 use bevy_camera::{
@@ -76,6 +80,7 @@ use bevy_reflect::{FromReflect, GetTypeRegistration};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 use seamless_package::{Limits, Role};
 
+use assets::MeshUvDensity;
 use codec::{AssetCodec, Codecs, ComponentCodec, Migrations, Record, ReflectAssetCodec};
 use edits::AssetEdits;
 use load::{LoadServices, Pipeline, RegisteredPostLoads};
@@ -238,7 +243,12 @@ fn register_types(app: &mut App) {
         .register_type::<Aabb>()
         .register_type::<ChildOf>()
         .register_type::<Children>()
-        .register_type::<Mesh3d>();
+        .register_type::<Mesh3d>()
+        .register_type::<MeshUvDensity>()
+        .register_type::<AnimationTargetId>()
+        .register_type::<AnimatedBy>()
+        .register_type::<AnimationPlayer>()
+        .register_type::<AnimationGraphHandle>();
 }
 
 fn note_parent_checks(app: &mut App) {
@@ -252,13 +262,19 @@ fn note_parent_checks(app: &mut App) {
     app.insert_resource(checks);
 }
 
-/// A server has none of the plugins that bring these types, and may want meshes all the same, for collisions.
+/// A server has none of the plugins that bring these types, and may want them all the same: meshes for collisions, and animations.
 fn add_missing_assets(app: &mut App) {
     if !app.world().contains_resource::<Assets<Mesh>>() {
         app.init_asset::<Mesh>();
     }
     if !app.world().contains_resource::<Assets<SkinnedMeshInverseBindposes>>() {
         app.init_asset::<SkinnedMeshInverseBindposes>();
+    }
+    if !app.world().contains_resource::<Assets<AnimationClip>>() {
+        app.init_asset::<AnimationClip>();
+    }
+    if !app.world().contains_resource::<Assets<AnimationGraph>>() {
+        app.init_asset::<AnimationGraph>();
     }
     app.init_asset::<StartupIndex>();
 }

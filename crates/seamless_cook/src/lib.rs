@@ -36,6 +36,7 @@
 //!
 //! The program `seamless` is this library without a game's own types; see [`CookApp`] for a game's own cook program.
 
+pub mod animation;
 mod app;
 mod assets;
 mod bounds;
@@ -46,6 +47,7 @@ mod commands;
 mod hierarchy;
 mod level;
 mod load;
+pub mod mesh;
 mod output;
 mod plan;
 mod progress;

@@ -9,6 +9,9 @@ use bevy_mesh::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::arrays::Arrays;
+#[cfg(feature = "write")]
+use super::arrays::{push, with_header};
 use crate::codec::{AssetCodec, DecodeContext, DecodeError};
 #[cfg(feature = "write")]
 use crate::codec::{EncodeContext, EncodeError, EncodedAsset};
@@ -80,16 +83,16 @@ impl AssetCodec for MeshCodec {
         let indices = match mesh.try_indices_option().map_err(|error| lost(&error))? {
             None => StoredIndices::None,
             Some(Indices::U16(indices)) => {
-                arrays.extend_from_slice(bytemuck::cast_slice(indices));
+                push(indices, &mut arrays);
                 StoredIndices::U16(indices.len() as u32)
             }
             Some(Indices::U32(indices)) => {
-                arrays.extend_from_slice(bytemuck::cast_slice(indices));
+                push(indices, &mut arrays);
                 StoredIndices::U32(indices.len() as u32)
             }
         };
         let morph_targets = mesh.get_morph_targets().map(|targets| {
-            arrays.extend_from_slice(bytemuck::cast_slice(targets));
+            push(targets, &mut arrays);
             targets.len() as u32
         });
         let stored = StoredMesh {
@@ -103,38 +106,26 @@ impl AssetCodec for MeshCodec {
             final_aabb: mesh.final_aabb.map(|aabb| [aabb.min.to_array(), aabb.max.to_array()]),
             skin_bounds: mesh.skinned_mesh_bounds().map(StoredSkinBounds::of),
         };
-        let header = postcard::to_allocvec(&stored).map_err(|error| EncodeError::Other(error.to_string()))?;
-        let mut data = (header.len() as u32).to_le_bytes().to_vec();
-        data.extend_from_slice(&header);
-        data.extend_from_slice(&arrays);
-        Ok(EncodedAsset { data, bulk: Vec::new() })
+        with_header(&stored, &arrays)
     }
 
     fn decode(data: &[u8], _: Vec<Vec<u8>>, context: &DecodeContext) -> Result<Mesh, DecodeError> {
-        let mut rest = data;
-        let length = take(&mut rest, 4)?;
-        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]);
-        let header = take(&mut rest, length as usize)?;
-        let stored: StoredMesh =
-            postcard::from_bytes(header).map_err(|error| malformed(format!("mesh header: {error}")))?;
+        let (stored, mut arrays) = Arrays::split::<StoredMesh>(data, "a mesh")?;
         let usage = RenderAssetUsages::from_bits(stored.asset_usage)
             .ok_or_else(|| malformed(format!("unknown asset usage {:#x}", stored.asset_usage)))?;
         let mut mesh = Mesh::new(stored.topology, usage);
         for attribute in &stored.attributes {
-            let values = read_attribute(attribute, &mut rest)?;
+            let values = read_attribute(attribute, &mut arrays)?;
             mesh.insert_attribute(known_attribute(attribute, context)?, values);
         }
-        read_indices(&mut mesh, stored.indices, &mut rest)?;
+        read_indices(&mut mesh, stored.indices, &mut arrays)?;
         if let Some(count) = stored.morph_targets {
-            let bytes = take(&mut rest, count as usize * size_of::<MorphAttributes>())?;
-            mesh.set_morph_targets(bytemuck::pod_collect_to_vec(bytes));
+            mesh.set_morph_targets(arrays.values::<MorphAttributes>(count)?);
         }
         if let Some(names) = stored.morph_target_names {
             mesh.set_morph_target_names(names);
         }
-        if !rest.is_empty() {
-            return Err(malformed(format!("{} bytes too many", rest.len())));
-        }
+        arrays.finish()?;
         mesh.enable_raytracing = stored.enable_raytracing;
         mesh.final_aabb = stored.final_aabb.map(|[min, max]| Aabb3d {
             min: min.into(),
@@ -147,14 +138,6 @@ impl AssetCodec for MeshCodec {
 
 fn malformed(message: String) -> DecodeError {
     DecodeError::Malformed(message)
-}
-
-fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], DecodeError> {
-    let (taken, left) = rest
-        .split_at_checked(count)
-        .ok_or_else(|| malformed(format!("a mesh array needs {count} bytes, {} are left", rest.len())))?;
-    *rest = left;
-    Ok(taken)
 }
 
 /// Bevy keeps the id of an attribute private; its `Debug` form is the number in parentheses.
@@ -207,14 +190,12 @@ impl AtId for MeshVertexAttribute {
     }
 }
 
-fn read_attribute(stored: &StoredAttribute, rest: &mut &[u8]) -> Result<VertexAttributeValues, DecodeError> {
+fn read_attribute(stored: &StoredAttribute, arrays: &mut Arrays) -> Result<VertexAttributeValues, DecodeError> {
     use VertexAttributeValues as Values;
-    let size = stored.format.size() as usize * stored.vertices as usize;
-    let bytes = take(rest, size)?;
     macro_rules! values {
         ($($format:ident),* $(,)?) => {
             match stored.format {
-                $(VertexFormat::$format => Values::$format(bytemuck::pod_collect_to_vec(bytes)),)*
+                $(VertexFormat::$format => Values::$format(arrays.values(stored.vertices)?),)*
                 other => return Err(malformed(format!("vertex format {other:?} is not supported"))),
             }
         };
@@ -228,11 +209,11 @@ fn read_attribute(stored: &StoredAttribute, rest: &mut &[u8]) -> Result<VertexAt
 }
 
 /// Indices are checked against the vertices: the GPU must not read past them.
-fn read_indices(mesh: &mut Mesh, stored: StoredIndices, rest: &mut &[u8]) -> Result<(), DecodeError> {
+fn read_indices(mesh: &mut Mesh, stored: StoredIndices, arrays: &mut Arrays) -> Result<(), DecodeError> {
     let indices = match stored {
         StoredIndices::None => return Ok(()),
-        StoredIndices::U16(count) => Indices::U16(bytemuck::pod_collect_to_vec(take(rest, count as usize * 2)?)),
-        StoredIndices::U32(count) => Indices::U32(bytemuck::pod_collect_to_vec(take(rest, count as usize * 4)?)),
+        StoredIndices::U16(count) => Indices::U16(arrays.values(count)?),
+        StoredIndices::U32(count) => Indices::U32(arrays.values(count)?),
     };
     let vertices = mesh.count_vertices();
     if let Some(index) = indices.iter().find(|index| *index >= vertices) {

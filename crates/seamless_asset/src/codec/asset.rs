@@ -3,6 +3,8 @@
 use core::any::{Any, TypeId};
 
 use bevy_app::App;
+#[cfg(feature = "write")]
+use bevy_asset::AssetId;
 use bevy_asset::{Asset, AssetHandleProvider, Assets, UntypedAssetId};
 use bevy_ecs::world::World;
 use bevy_reflect::{FromReflect, GetTypeRegistration, Reflect, TypePath, TypeRegistry};
@@ -71,6 +73,21 @@ pub trait AssetCodec: Send + Sync + 'static {
     /// When it holds something that cannot be carried over.
     #[cfg(feature = "write")]
     fn encode(asset: &Self::Asset, context: &mut EncodeContext) -> Result<EncodedAsset, EncodeError>;
+
+    /// Encodes `asset`, which is the asset `id` of `world`; for a type whose values do not tell all that is to be stored.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode), which it is by default.
+    #[cfg(feature = "write")]
+    fn encode_from(
+        world: &World,
+        id: AssetId<Self::Asset>,
+        asset: &Self::Asset,
+        context: &mut EncodeContext,
+    ) -> Result<EncodedAsset, EncodeError> {
+        let _ = (world, id);
+        Self::encode(asset, context)
+    }
 
     /// Decodes what [`encode`](Self::encode) wrote.
     ///
@@ -232,8 +249,10 @@ impl ErasedAssetCodec {
                 let asset = world
                     .get_resource::<Assets<C::Asset>>()
                     .zip(id.try_typed::<C::Asset>().ok())
-                    .and_then(|(assets, id)| assets.get(id));
-                asset.map(|asset| C::encode(asset, context)).transpose()
+                    .and_then(|(assets, id)| Some((id, assets.get(id)?)));
+                asset
+                    .map(|(id, asset)| C::encode_from(world, id, asset, context))
+                    .transpose()
             },
         }
     }

@@ -1,5 +1,6 @@
 //! Records of Bevy's own components that are on almost every entity.
 
+use bevy_animation::AnimationTargetId;
 use bevy_camera::{
     CameraMainTextureUsages,
     primitives::Aabb,
@@ -11,7 +12,7 @@ use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChange
 use seamless_package::Cursor;
 use wgpu_types::TextureUsages;
 
-use super::{DecodeError, Record};
+use super::{DecodeError, Record, handle::read_uuid};
 
 fn write_floats(values: &[f32], out: &mut Vec<u8>) {
     for value in values {
@@ -160,6 +161,19 @@ impl Record for Name {
         let text = core::str::from_utf8(bytes)
             .map_err(|error| DecodeError::Malformed(format!("a name is not UTF-8: {error}")))?;
         Ok(Self::new(text.to_owned()))
+    }
+}
+
+/// On every bone.
+impl Record for AnimationTargetId {
+    const VERSION: u32 = 1;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0.as_bytes());
+    }
+
+    fn read(cursor: &mut Cursor) -> Result<Self, DecodeError> {
+        Ok(Self(read_uuid(cursor)?))
     }
 }
 

@@ -5,6 +5,8 @@ use bevy_ecs::entity::{Entity, EntityHashMap, EntityMapper};
 use bevy_platform::collections::HashMap;
 use bevy_reflect::TypeRegistry;
 
+use crate::assets::animation::{ClipError, GraphError, Resampled};
+
 /// Why a value cannot be cooked. The cooker adds file and object.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -31,9 +33,31 @@ pub enum EncodeError {
          or `app.add_component_codec(ReflectCodec::by_field(…)?)`, so that it is cooked by field"
     )]
     MapsEntities(String),
+    /// An animation clip cannot be carried over.
+    #[error(transparent)]
+    Clip(#[from] ClipError),
+    /// An animation graph could not be walked.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),
+}
+
+/// What a codec did that is not quite what was asked of it. The cooker adds file and object, and reports it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum EncodeWarning {
+    /// An animation clip was sampled anew, since its curves cannot be read.
+    Resampled(Resampled),
+}
+
+impl core::fmt::Display for EncodeWarning {
+    fn fmt(&self, f: &mut core::fmt::Formatter) -> core::fmt::Result {
+        match self {
+            Self::Resampled(report) => write!(f, "was sampled anew: {report}"),
+        }
+    }
 }
 
 /// The rows of a level's entities: source entity to row.
@@ -47,6 +71,7 @@ pub struct EncodeContext<'a> {
     pub entities: &'a EntityRows,
     references: Vec<UntypedHandle>,
     known: HashMap<UntypedAssetId, u32>,
+    warnings: Vec<EncodeWarning>,
 }
 
 impl<'a> EncodeContext<'a> {
@@ -58,7 +83,18 @@ impl<'a> EncodeContext<'a> {
             entities,
             references: Vec::new(),
             known: HashMap::default(),
+            warnings: Vec::new(),
         }
+    }
+
+    /// Tells the cooker something that it should report.
+    pub fn warn(&mut self, warning: EncodeWarning) {
+        self.warnings.push(warning);
+    }
+
+    /// What was told by [`warn`](Self::warn) since this was last asked.
+    pub fn take_warnings(&mut self) -> Vec<EncodeWarning> {
+        core::mem::take(&mut self.warnings)
     }
 
     /// The index of `handle` in the export's reference list; appends it when it is new.

@@ -112,7 +112,7 @@ impl<C: Component + Reflect + TypePath, A: Asset> ComponentCodec for HandleCodec
 }
 
 /// The handle at `index` of the reference list, as a handle of `A`.
-pub(super) fn typed_handle<A: Asset>(context: &DecodeContext, index: u32) -> Result<Handle<A>, DecodeError> {
+pub(crate) fn typed_handle<A: Asset>(context: &DecodeContext, index: u32) -> Result<Handle<A>, DecodeError> {
     context
         .handle(index)?
         .clone()

@@ -37,8 +37,9 @@ pub(crate) use asset::created;
 pub use asset::{AssetCodec, BulkUse, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
 pub use attribute::{CookByField, Immutable};
 #[cfg(feature = "write")]
-pub use encode::{EncodeContext, EncodeError, EntityRows};
+pub use encode::{EncodeContext, EncodeError, EncodeWarning, EntityRows};
 pub use handle::HandleCodec;
+pub(crate) use handle::typed_handle;
 #[cfg(feature = "migrations")]
 pub(crate) use migrate::{Fate, Migrator, Plan, check_immutable, looks_into};
 #[cfg(feature = "migrations")]
@@ -66,7 +67,11 @@ use bevy_reflect::TypeRegistry;
 use seamless_package::{CursorError, Role, Schema};
 
 use self::reflect::first_difference;
-use crate::{level_data::HierarchyError, spawn::Column};
+use crate::{
+    assets::animation::{ClipError, GraphError},
+    level_data::HierarchyError,
+    spawn::Column,
+};
 
 /// How the values of a class are encoded; stored in [`Schema::encoding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,6 +258,12 @@ pub enum DecodeError {
     /// The entities of a level are no forest.
     #[error(transparent)]
     Hierarchy(#[from] HierarchyError),
+    /// An animation clip is none.
+    #[error(transparent)]
+    Clip(#[from] ClipError),
+    /// An animation graph cannot be walked.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
     /// A handle of the wrong asset type.
     #[error("reference {index} is not a `{expected}`; cook the package again")]
     WrongHandle {

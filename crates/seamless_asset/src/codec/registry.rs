@@ -3,6 +3,10 @@
 use core::any::TypeId;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use bevy_animation::{
+    AnimationTargetId,
+    graph::{AnimationGraph, AnimationGraphHandle},
+};
 use bevy_camera::visibility::Visibility;
 use bevy_ecs::{
     hierarchy::{ChildOf, Children},
@@ -21,6 +25,10 @@ use super::{
     plain::PlainTypes,
 };
 use crate::{
+    assets::{
+        MeshUvDensity,
+        animation::{AnimationClipCodec, AnimationGraphCodec},
+    },
     placed_row,
     spawn::{RowSets, SpawnRow},
 };
@@ -74,10 +82,19 @@ impl CodecRegistry {
         this.add_record::<bevy_camera::visibility::ViewVisibility>(Role::ALL);
         this.add_record::<bevy_camera::primitives::Aabb>(Role::ALL);
         this.add_record::<bevy_camera::CameraMainTextureUsages>(Role::ALL);
+        this.add_record::<AnimationTargetId>(Role::ALL);
+        this.add_record::<MeshUvDensity>(Role::CLIENT);
         this.add_component(RelationshipCodec::<ChildOf>::default());
         this.add_component(RelationshipTargetCodec::<Children>::default());
         this.add_component(HandleCodec::<Mesh3d, Mesh>::new(Role::ALL, |mesh| &mesh.0, Mesh3d));
+        this.add_component(HandleCodec::<AnimationGraphHandle, AnimationGraph>::new(
+            Role::ALL,
+            |graph| &graph.0,
+            AnimationGraphHandle,
+        ));
         this.add_asset::<crate::assets::MeshCodec>();
+        this.add_asset::<AnimationClipCodec>();
+        this.add_asset::<AnimationGraphCodec>();
         this.add_asset::<crate::assets::ImageCodec>();
         this.add_asset::<crate::assets::InverseBindposesCodec>();
         this.add_asset::<crate::startup::StartupIndexCodec>();
