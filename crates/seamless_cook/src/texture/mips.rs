@@ -146,15 +146,15 @@ impl<'a> Mip<'a> {
     /// The next mip.
     fn halved(&self) -> Mip<'static> {
         let (width, height) = ((self.width / 2).max(1), (self.height / 2).max(1));
-        let (columns, rows) = (Taps::new(self.width, width), Taps::new(self.height, height));
+        let columns = taps(self.width, width);
         let mut means = Vec::with_capacity(width as usize * height as usize);
         let mut row = Vec::with_capacity(self.width as usize);
         let mut sum = vec![[0.0; 4]; width as usize];
-        for y in 0..height {
+        for sources in taps(self.height, height) {
             sum.fill([0.0; 4]);
-            for (source, weight) in rows.of(y) {
+            for (source, weight) in sources {
                 self.means(source, &mut row);
-                columns.add(&row, weight, &mut sum);
+                add_row(&row, weight, &columns, &mut sum);
             }
             means.extend_from_slice(&sum);
         }
@@ -168,37 +168,30 @@ impl<'a> Mip<'a> {
     }
 }
 
-/// Which texels of the larger side each texel of the smaller one covers, and how much of them.
-struct Taps {
-    from: u32,
-    to: u32,
+/// For each texel of the smaller side the texels of the larger one that it covers, with their shares of it, which add up to
+/// one. In units of `1 / to` texels everything is whole.
+fn taps(from: u32, to: u32) -> Vec<Vec<(u32, f32)>> {
+    let (larger, smaller) = (u64::from(from), u64::from(to));
+    let covered = |at: u64| {
+        let (start, end) = (at * larger, (at + 1) * larger);
+        let sources = start / smaller..end.div_ceil(smaller);
+        let share = |source: u64| end.min((source + 1) * smaller) - start.max(source * smaller);
+        sources
+            .map(|source| (source as u32, share(source) as f32 / larger as f32))
+            .collect()
+    };
+    (0..smaller).map(covered).collect()
 }
 
-impl Taps {
-    fn new(from: u32, to: u32) -> Self {
-        Self { from, to }
-    }
-
-    /// The texels that texel `at` covers, with their shares of it, which add up to one. In units of `1 / to` texels everything is whole.
-    fn of(&self, at: u32) -> impl Iterator<Item = (u32, f32)> {
-        let (from, to) = (u64::from(self.from), u64::from(self.to));
-        let (start, end) = (u64::from(at) * from, u64::from(at + 1) * from);
-        (start / to..end.div_ceil(to)).map(move |source| {
-            let covered = end.min((source + 1) * to) - start.max(source * to);
-            (source as u32, covered as f32 / from as f32)
-        })
-    }
-
-    /// Adds a row, made smaller, to `sum`.
-    fn add(&self, row: &[Texel], weight: f32, sum: &mut [Texel]) {
-        for (at, sum) in (0..).zip(sum) {
-            for (source, share) in self.of(at) {
-                let Some(texel) = row.get(source as usize) else {
-                    continue;
-                };
-                for (sum, value) in sum.iter_mut().zip(texel) {
-                    *sum += value * (share * weight);
-                }
+/// Adds a row, made smaller, to `sum`.
+fn add_row(row: &[Texel], weight: f32, taps: &[Vec<(u32, f32)>], sum: &mut [Texel]) {
+    for (taps, sum) in taps.iter().zip(sum) {
+        for (source, share) in taps {
+            let Some(texel) = row.get(*source as usize) else {
+                continue;
+            };
+            for (sum, value) in sum.iter_mut().zip(texel) {
+                *sum += value * (share * weight);
             }
         }
     }
