@@ -20,7 +20,7 @@ use bevy::render::{
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
 use seamless_asset::codec::Codecs;
-use seamless_package::Role;
+use seamless_package::{Role, VersionList};
 use seamless_render::SeamlessRenderPlugin;
 
 use crate::cook::Order;
@@ -171,6 +171,16 @@ impl CookApp {
             storage: &Disk,
         };
         order.run()
+    }
+
+    /// The versions of the game's content, where it has any beside Bevy's.
+    pub(crate) fn versions(&self) -> Option<Vec<VersionList>> {
+        if self.setup.is_empty() {
+            return None;
+        }
+        let app = self.build_app(&Recorder::new(Path::new("")));
+        let codecs = app.world().resource::<Codecs>().read();
+        Some(codecs.migrations().versions().to_vec())
     }
 
     /// Bevy without window and GPU, with every loader and format, reading through `recorder`.

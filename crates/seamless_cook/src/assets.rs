@@ -4,6 +4,7 @@ use core::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use bevy::animation::AnimationClip;
 use bevy::asset::{LoadState, UntypedAssetId, UntypedHandle};
 use bevy::camera::primitives::MeshAabb;
 use bevy::prelude::*;
@@ -15,6 +16,7 @@ use seamless_asset::codec::{AssetCodec, BulkUse, CodecRegistry, EncodeContext, E
 use seamless_package::{Role, Schema};
 use serde::{Deserialize, Serialize};
 
+use crate::clips::ClipOffers;
 use crate::graph::blob::{self, Payload};
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
@@ -95,6 +97,8 @@ pub(crate) struct ObjectRecord {
     pub references: Vec<AssetKey>,
     /// Centre and half extents of a mesh.
     pub bounds: Option<([f32; 3], [f32; 3])>,
+    /// What is to be said about how it was encoded.
+    pub warnings: Vec<String>,
     /// What a material uses textures for.
     pub uses: Vec<(AssetKey, TextureUse)>,
     /// What a texture was cooked for, and how.
@@ -108,6 +112,8 @@ pub(crate) struct AssetWalk<'a> {
     pub codecs: &'a CodecRegistry,
     /// The unit that assets without a path belong to.
     pub unit: &'a str,
+    /// What was read of the channels of clips.
+    pub clips: &'a ClipOffers,
     /// Who reads the files.
     pub recorder: &'a Recorder,
     /// Its source, for messages.
@@ -119,9 +125,7 @@ pub(crate) struct AssetWalk<'a> {
 pub(crate) struct FileContents {
     /// Scenes that no level names, by index.
     pub scenes: BTreeMap<usize, bool>,
-    /// Names of animation clips.
-    pub animations: BTreeSet<String>,
-    /// Labels of materials and meshes.
+    /// Labels of materials.
     pub labels: BTreeSet<String>,
 }
 
@@ -140,6 +144,7 @@ pub(crate) struct AssetStore<'c> {
     counts: HashMap<TypeId, u32>,
     /// None where textures stay as they are.
     pub(crate) textures: Option<TextureStep>,
+    pub(crate) clips: ClipOffers,
 }
 
 impl<'c> AssetStore<'c> {
@@ -155,6 +160,7 @@ impl<'c> AssetStore<'c> {
             anonymous: HashMap::new(),
             counts: HashMap::new(),
             textures,
+            clips: ClipOffers::default(),
         }
     }
 
@@ -205,6 +211,26 @@ impl<'c> AssetStore<'c> {
                 None
             }
         }
+    }
+
+    /// Encodes parts of a level's file that nothing may refer to. What cannot be encoded is told as a warning, and is left out.
+    pub(crate) fn add_labelled(
+        &mut self,
+        walk: &AssetWalk,
+        handles: &[UntypedHandle],
+        warnings: &mut Vec<ContentError>,
+    ) -> Vec<AssetKey> {
+        let mut labelled = Vec::new();
+        for handle in handles {
+            let (before, failed) = (warnings.len(), self.failed.clone());
+            let key = self.add(walk, handle, &|| "its file alone".to_owned(), warnings);
+            if warnings.len() == before && !self.failed.contains(&key) {
+                labelled.push(key);
+            }
+            // Whoever refers to it is told by an error.
+            self.failed = failed;
+        }
+        labelled
     }
 
     /// Encodes `handle`'s asset and all that it refers to, where that is not done yet. `referrer` tells who needs it; it
@@ -326,6 +352,7 @@ impl<'c> AssetStore<'c> {
         self.encoded += 1;
         let mut record = Self::record(object.role, object.bulk_use, references);
         record.bounds = mesh_bounds(walk, handle);
+        record.warnings = object.warnings;
         record.uses = self.uses(walk, handle);
         self.insert_encoded(key, &object.object, record);
     }
@@ -358,6 +385,7 @@ impl<'c> AssetStore<'c> {
             is_on_demand: bulk_use == BulkUse::OnDemand,
             references,
             bounds: None,
+            warnings: Vec::new(),
             uses: Vec::new(),
             texture: None,
         }
@@ -424,10 +452,6 @@ pub(crate) fn left_out(
 ) -> Vec<ContentError> {
     let mut warnings = Vec::new();
     for (file, contents) in files {
-        for name in &contents.animations {
-            let message = "animation clips are not carried over yet; the level's entities are cooked without it";
-            warnings.push(ContentError::new(file.as_str(), format!("animation `{name}`"), message));
-        }
         for (index, _) in contents.scenes.iter().filter(|(_, used)| !**used) {
             let message = format!("is part of no level; add one with the source `…#Scene{index}` to cook it");
             warnings.push(ContentError::new(file.as_str(), format!("Scene{index}"), message));
@@ -502,6 +526,7 @@ struct Encoded {
     object: EncodedObject,
     role: Role,
     bulk_use: BulkUse,
+    warnings: Vec<String>,
 }
 
 /// Whether an asset is there, or why it is not.
@@ -541,6 +566,7 @@ fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(Encoded, Vec<Unty
     match codec.encode(walk.world, handle.id(), &mut context) {
         Ok(Some(encoded)) => Ok((
             Encoded {
+                warnings: warnings(walk, handle, &mut context),
                 object: EncodedObject {
                     schema: Arc::new(codec.schema(walk.registry)),
                     data: encoded.data,
@@ -554,6 +580,14 @@ fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(Encoded, Vec<Unty
         Ok(None) => Err("there is no such asset; load it from a file, or remove the reference".into()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// What the codec says, and what was said about the channels of a clip.
+fn warnings(walk: &AssetWalk, handle: &UntypedHandle, context: &mut EncodeContext) -> Vec<String> {
+    let clip = handle.id().try_typed::<AnimationClip>().ok();
+    let notes = clip.map_or(&[][..], |clip| walk.clips.notes(clip));
+    let told = context.take_warnings().into_iter().map(|warning| warning.to_string());
+    notes.iter().cloned().chain(told).collect()
 }
 
 /// The stable name of an asset type, as far as this app knows one.

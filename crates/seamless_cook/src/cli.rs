@@ -17,9 +17,10 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use self::paint::{ERROR, Painted};
-use crate::app::{CookApp, CookOptions, Profile};
-use crate::commands::{DiffError, diff, html_report, inspect, list, verify, why};
+use crate::app::{CookApp, CookOptions, Profile, Target};
+use crate::commands::{CleanReport, DiffError, clean, diff, html_report, inspect, list, verify, why};
 use crate::progress::Bars;
+use crate::report::{CookError, counted};
 
 /// Content errors, a file that is not sound, or a difference.
 const FAILED: u8 = 1;
@@ -44,20 +45,33 @@ enum Command {
     /// Cooks a world file (`*.world.ron`) into a directory.
     #[command(after_help = "Examples:\n  \
         seamless cook worlds/town.world.ron --out assets/town\n  \
-        seamless cook worlds/town.world.ron --out assets/town --profile dev --json report.json")]
+        seamless cook worlds/town.world.ron --out assets/town --profile dev --json report.json\n  \
+        seamless cook worlds/town.world.ron --out assets/server --target server --maps harbour,market\n\n\
+        What has not changed since the last cook into the same directory is left alone.")]
     Cook {
         /// The world file.
         world: PathBuf,
         /// The directory to write the packages and the manifest to; made if it is not there.
         #[arg(long)]
         out: PathBuf,
-        /// What is done with the data. `ship`, which will compress textures and strip what games do not need, does not
-        /// exist yet.
+        /// Only these levels, by name, and what they need.
+        #[arg(long, value_name = "A,B", value_delimiter = ',')]
+        maps: Vec<String>,
+        /// Whom the packages are for: what nobody of these needs is left out.
+        #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Target::NAMES), default_value = "all")]
+        target: String,
+        /// How many threads compress textures. Default: as many as the machine runs at once.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+        jobs: Option<u16>,
+        /// What is done with the data.
         #[arg(long, value_enum, default_value_t = CliProfile::Exact)]
         profile: CliProfile,
         /// Writes the report as JSON to this file, also when there are errors.
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
+        /// Writes a page about what was cooked to this file; see `seamless report`.
+        #[arg(long, value_name = "FILE")]
+        report: Option<PathBuf>,
         /// Seconds that a load may go without any progress before it is an error.
         #[arg(long, value_name = "SECONDS", default_value_t = 30)]
         load_timeout: u64,
@@ -132,6 +146,18 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
+    /// Removes what the cooker keeps in a directory to cook faster and no world there needs any more. The game's files stay.
+    #[command(after_help = "Examples:\n  \
+        seamless clean assets/town\n  \
+        seamless clean assets/town --all\n\n\
+        With --all, the next cook makes everything anew.")]
+    Clean {
+        /// The directory.
+        directory: PathBuf,
+        /// Everything that is kept, whether it is needed or not.
+        #[arg(long)]
+        all: bool,
+    },
     /// Prints completions for a shell.
     #[command(after_help = "Examples:\n  \
         seamless completions bash > ~/.local/share/bash-completion/completions/seamless\n  \
@@ -178,8 +204,12 @@ impl CookApp {
             Command::Cook {
                 world,
                 out,
+                maps,
+                target,
+                jobs,
                 profile,
                 json,
+                report,
                 load_timeout,
             } => {
                 let options = CookOptions {
@@ -188,11 +218,18 @@ impl CookApp {
                         CliProfile::Dev => Profile::Dev,
                         CliProfile::Ship => Profile::Ship,
                     },
+                    target: Target::named(&target).unwrap_or(Target::ALL),
+                    maps,
+                    jobs: jobs.map_or(CookOptions::default().jobs, usize::from),
                     load_timeout: Duration::from_secs(load_timeout.max(1)),
                     ..CookOptions::default()
                 };
                 let result = self.cook(&world, &out, &options, &Bars::new());
-                cook::report_cook(&result, &out, json, text)
+                let code = cook::report_cook(&result, &out, json, text);
+                match report {
+                    Some(page) if result.is_ok() => write_report(&out, &page, text),
+                    _ => code,
+                }
             }
             Command::Inspect { package, json } => tell(inspect(&package), json, text, package::print_package, |_| {
                 ExitCode::SUCCESS
@@ -207,9 +244,14 @@ impl CookApp {
                 tell(list(&directory), json, text, print, |_| ExitCode::SUCCESS)
             }
             Command::Verify { directory, json } => {
-                tell(verify(&directory, None), json, text, verdict::print_verify, |report| {
-                    failed_if(!report.faults.is_empty())
-                })
+                let versions = self.versions();
+                tell(
+                    verify(&directory, versions.as_deref()),
+                    json,
+                    text,
+                    verdict::print_verify,
+                    |report| failed_if(!report.faults.is_empty()),
+                )
             }
             Command::Diff { a, b, json } => {
                 let result = diff(&a, &b);
@@ -229,7 +271,22 @@ impl CookApp {
                 ExitCode::SUCCESS
             }),
             Command::Report { directory, out } => write_report(&directory, &out, text),
+            Command::Clean { directory, all } => print_clean(clean(&directory, all), text),
             Command::Completions { shell } => completions(shell, text),
+        }
+    }
+}
+
+fn print_clean(result: Result<CleanReport, CookError>, text: &mut String) -> ExitCode {
+    match result {
+        Ok(report) => {
+            let (removed, kept) = (counted(report.removed, "file"), counted(report.kept, "file"));
+            *text += &format!("removed {removed}, {}; kept {kept}\n", paint::size(report.bytes));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            complain_error(error);
+            ExitCode::from(FAILED)
         }
     }
 }

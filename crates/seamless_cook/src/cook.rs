@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
+use bevy::asset::UntypedHandle;
 use bevy::camera::primitives::Aabb;
 use bevy::prelude::*;
+use bevy::reflect::TypePath;
 use seamless_asset::codec::Codecs;
 use seamless_package::Role;
 
@@ -303,6 +305,7 @@ impl Cook<'_> {
             let outcome = loader.wait_for(&mut self.app, index);
             progress.step(Stage::Load, &level.name);
             prepare(self.app.world_mut(), self.order.options);
+            self.store.clips.offer(self.app.world_mut(), &self.recorder);
             let key = level_key(self.plan, level);
             let (world, store, new) = (self.app.world(), &mut self.store, &mut self.new);
             outcome.encode(&mut self.errors, |root, errors| {
@@ -319,6 +322,7 @@ impl Cook<'_> {
                     blob,
                     entities: encoded.level.entities.len() as u32,
                     references: encoded.level.all_references(),
+                    labelled: encoded.labelled,
                     // Told when all of them are there.
                     objects: BTreeMap::new(),
                     drawn: drawn.into_iter().cloned().collect(),
@@ -339,7 +343,7 @@ impl Cook<'_> {
     fn needed(&self) -> BTreeSet<&AssetKey> {
         let levels = self.plan.levels.iter();
         let units = levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)));
-        let references = units.flat_map(|level| &level.references);
+        let references = units.flat_map(LevelUnit::roots);
         closure(&self.store.objects, references.chain(&self.new.startup.root))
     }
 
@@ -383,10 +387,12 @@ impl Cook<'_> {
                 self.recorder.load_with(file, settings);
             }
         }
+        startup::free(&mut self.app);
         let mut loader = Loader::new(&lone, self.order.options);
         for (index, file) in files.iter().enumerate() {
             let outcome = loader.wait_for(&mut self.app, index);
             prepare(self.app.world_mut(), self.order.options);
+            self.store.clips.offer(self.app.world_mut(), &self.recorder);
             if outcome.is_ready() {
                 let of_file = missing.iter().filter(|key| key.file() == Some(file));
                 for key in of_file {
@@ -407,49 +413,45 @@ impl Cook<'_> {
         let registry = world.resource::<AppTypeRegistry>().read();
         let codecs = world.resource::<Codecs>().clone();
         let codecs = codecs.read();
+        let handles = world.resource::<AssetServer>().get_handles_untyped(key.path());
+        let codec = codecs.asset_by_path(key.type_path());
+        let is_asset = |handle: &UntypedHandle| codec.as_ref().is_some_and(|codec| codec.type_id == handle.type_id());
+        let Some(handle) = handles.into_iter().find(is_asset) else {
+            return;
+        };
+        let clips = core::mem::take(&mut self.store.clips);
         let walk = AssetWalk {
             world,
             registry: &registry,
             codecs: &codecs,
             unit: "",
+            clips: &clips,
             recorder: &self.recorder,
             source: "",
         };
-        let handles = world.resource::<AssetServer>().get_handles_untyped(key.path());
-        let Some(codec) = codecs.asset_by_path(key.type_path()) else {
-            return;
-        };
-        if let Some(handle) = handles.into_iter().find(|handle| handle.type_id() == codec.type_id) {
-            // An error is told by the level that is loaded then.
-            self.store.add_lone(&walk, &handle);
-        }
+        // An error is told by the level that is loaded then.
+        self.store.add_lone(&walk, &handle);
+        self.store.clips = clips;
     }
 
     /// Loads the levels, and the startup content, that lead to these assets.
     fn load_referrers(&mut self, lost: &BTreeSet<AssetKey>) {
-        let leads = |roots: &[AssetKey]| {
-            let reached = closure(&self.store.objects, roots);
-            reached.into_iter().any(|key| lost.contains(key))
-        };
-        let root = self.new.startup.root.clone();
-        let startup = root.is_some_and(|root| leads(&[root]));
+        let leading = referrers(&self.store.objects, lost);
+        let root = self.new.startup.root.as_ref();
+        let startup = root.is_some_and(|root| leading.contains(root));
         let levels: BTreeSet<String> = (self.new.levels.iter())
-            .filter(|(_, level)| leads(&level.references))
+            .filter(|(_, level)| level.roots().any(|key| leading.contains(key)))
             .map(|(key, _)| key.clone())
             .collect();
         // Whatever leads there is made anew, so that the walk gets there.
-        let on_the_way: Vec<AssetKey> = (self.store.objects.keys())
-            .filter(|key| leads(core::slice::from_ref(*key)))
-            .cloned()
-            .collect();
-        for key in &on_the_way {
-            self.store.objects.remove(key);
-        }
+        self.store.objects.retain(|key, _| !leading.contains(key));
+        startup::free(&mut self.app);
         if startup {
             self.old.startup = StartupUnit::default();
             self.new.startup = StartupUnit::default();
             self.encode_startup();
         }
+        startup::free(&mut self.app);
         self.old.levels.retain(|key, _| !levels.contains(key));
         self.new.levels.retain(|key, _| !levels.contains(key));
         self.encode_levels();
@@ -461,16 +463,7 @@ impl Cook<'_> {
         for _ in 0..MOST_ROUNDS {
             let objects = &self.store.objects;
             let needed = self.needed();
-            let mut uses: BTreeMap<AssetKey, TextureUse> = BTreeMap::new();
-            for (texture, usage) in needed
-                .iter()
-                .filter_map(|key| objects.get(*key))
-                .flat_map(|object| &object.uses)
-            {
-                uses.entry(texture.clone())
-                    .and_modify(|known| *known = known.join(*usage))
-                    .or_insert(*usage);
-            }
+            let uses = self.texture_uses(&needed);
             let usage = |key: &AssetKey| uses.get(key).copied().unwrap_or(TextureUse::Unknown);
             let is_other = |key: &AssetKey| {
                 let cooked = objects.get(key).and_then(|object| object.texture.as_ref());
@@ -488,6 +481,31 @@ impl Cook<'_> {
             }
             self.encode_missing();
         }
+    }
+
+    /// What textures are used for. Whoever is no material whose textures are known may use them for anything.
+    fn texture_uses(&self, needed: &BTreeSet<&AssetKey>) -> BTreeMap<AssetKey, TextureUse> {
+        let mut uses: BTreeMap<AssetKey, TextureUse> = BTreeMap::new();
+        let mut note = |key: &AssetKey, usage: TextureUse| {
+            let known = uses.entry(key.clone()).or_insert(usage);
+            *known = known.join(usage);
+        };
+        let is_image = |key: &&AssetKey| key.type_path() == Image::type_path();
+        for key in needed.iter().filter(|key| !key.is_startup_index()) {
+            let Some(object) = self.store.objects.get(*key) else {
+                continue;
+            };
+            object.uses.iter().for_each(|(key, usage)| note(key, *usage));
+            let is_used = |key: &&AssetKey| object.uses.iter().any(|(known, _)| known == *key);
+            let others = object.references.iter().filter(is_image).filter(|key| !is_used(key));
+            others.for_each(|key| note(key, TextureUse::Unknown));
+        }
+        for level in &self.plan.levels {
+            let unit = self.new.levels.get(&level_key(self.plan, level));
+            let images = unit.into_iter().flat_map(|unit| &unit.references).filter(is_image);
+            images.for_each(|key| note(key, TextureUse::Unknown));
+        }
+        uses
     }
 
     fn write(&mut self, output: &mut Output, report: &mut CookReport) -> Result<(), Stop> {
@@ -683,6 +701,24 @@ impl Cook<'_> {
     }
 }
 
+/// These assets, and all that lead to one of them.
+fn referrers(objects: &BTreeMap<AssetKey, ObjectRecord>, of: &BTreeSet<AssetKey>) -> BTreeSet<AssetKey> {
+    let mut users: BTreeMap<&AssetKey, Vec<&AssetKey>> = BTreeMap::new();
+    for (key, object) in objects {
+        for reference in &object.references {
+            users.entry(reference).or_default().push(key);
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&AssetKey> = of.iter().collect();
+    while let Some(key) = open.pop() {
+        if found.insert(key.clone()) {
+            open.extend(users.get(key).into_iter().flatten());
+        }
+    }
+    found
+}
+
 /// What became of the textures.
 fn textures(objects: &BTreeMap<AssetKey, ObjectRecord>) -> Vec<CookedTextureReport> {
     let textures = objects
@@ -729,5 +765,15 @@ fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &BTreeMap<AssetKey,
         }
     }
     warnings.extend(left_out(&files, objects));
+    for (key, object) in objects {
+        let path = key.path();
+        let (file, label) = path.split_once('#').unwrap_or((&path, ""));
+        warnings.extend(
+            object
+                .warnings
+                .iter()
+                .map(|warning| ContentError::new(file, label, warning.as_str())),
+        );
+    }
     warnings
 }

@@ -92,6 +92,8 @@ impl EncodedLevel {
 pub(crate) struct NewLevel {
     pub level: EncodedLevel,
     pub contents: Option<(String, FileContents)>,
+    /// Parts of its file that are exported whether anything refers to them or not.
+    pub labelled: Vec<AssetKey>,
     pub warnings: Vec<ContentError>,
 }
 
@@ -175,15 +177,19 @@ impl LevelEncoder {
                 .components
                 .insert(Children::type_path(), children);
         }
+        // Not changed by the walk, which changes the store.
+        let clips = core::mem::take(&mut store.clips);
         let walk = AssetWalk {
             world,
             registry: &registry,
             codecs: &codecs,
             unit,
+            clips: &clips,
             recorder: &self.recorder.clone(),
             source: &level.source,
         };
         store.begin_unit();
+        let labelled = source::labelled(world, root);
         let mut job = Job {
             registry: &registry,
             codecs: &codecs,
@@ -196,9 +202,15 @@ impl LevelEncoder {
         let encoded = self.encode_scene(&mut job, &scene, &hierarchy, &walk, store, &mut warnings);
         let sound = job.errors.is_empty();
         errors.append(&mut job.errors);
+        let labelled = match sound {
+            true => store.add_labelled(&walk, &labelled, &mut warnings),
+            false => Vec::new(),
+        };
+        store.clips = clips;
         sound.then(|| NewLevel {
             level: encoded,
             contents: source::contents(world, level, root),
+            labelled,
             warnings,
         })
     }

@@ -41,9 +41,10 @@ mod app;
 mod assets;
 mod bounds;
 mod cli;
+mod clips;
+mod commands;
 mod cook;
 mod graph;
-mod commands;
 mod hierarchy;
 mod level;
 mod load;
@@ -65,10 +66,11 @@ mod tests;
 
 pub use app::{CookApp, CookOptions, Profile, Target};
 pub use commands::{
-    BulkDiff, BulkInfo, Chain, ChainRoot, ChainStep, Change, ColumnInfo, ComponentDiff, DiffError, DiffReport,
-    ExportInfo, Fault, FaultKind, FoundObject, GroupInfo, ImportInfo, InspectError, LevelDiff, LevelInfo, ListedLevel,
-    ManifestDiff, ObjectDiff, ObjectTiming, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes, TypeInfo,
-    VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, diff, html_report, inspect, list, verify, why,
+    BulkDiff, BulkInfo, Chain, ChainRoot, ChainStep, Change, CleanReport, ColumnInfo, ComponentDiff, DiffError,
+    DiffReport, ExportInfo, Fault, FaultKind, FoundObject, GroupInfo, ImportInfo, InspectError, LevelDiff, LevelInfo,
+    ListedLevel, ManifestDiff, ObjectDiff, ObjectTiming, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes,
+    TypeInfo, VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, clean, diff, html_report, inspect, list,
+    verify, why,
 };
 pub use plan::WORLD_EXTENSION;
 pub use report::{

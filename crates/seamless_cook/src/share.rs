@@ -80,7 +80,7 @@ pub(crate) fn assign(
     let rank: BTreeMap<&AssetKey, usize> = order.iter().enumerate().map(|(rank, key)| (*key, rank)).collect();
     let mut assets: Vec<Shareable> = order.iter().map(|key| shareable(objects.get(key))).collect();
     for (index, level) in levels.iter().enumerate() {
-        for key in &level.references {
+        for key in level.roots() {
             assets.extend_users(rank.get(key).copied(), index);
         }
     }

@@ -8,7 +8,7 @@ use bevy::ecs::component::ComponentCloneBehavior;
 use bevy::ecs::entity_disabling::DefaultQueryFilters;
 use bevy::ecs::reflect::ReflectComponent;
 use bevy::ecs::resource::IS_RESOURCE;
-use bevy::gltf::Gltf;
+use bevy::gltf::{Gltf, GltfMesh, GltfSkin};
 use bevy::prelude::*;
 use bevy::reflect::{PartialReflect, ReflectFromReflect, TypeRegistration, TypeRegistry};
 use bevy::world_serialization::WorldAsset;
@@ -285,18 +285,26 @@ pub(crate) fn contents(world: &World, level: &PlannedLevel, root: &UntypedHandle
     };
     contents.scenes = (0..gltf.scenes.len()).map(|index| (index, index == used)).collect();
     let labels = gltf.materials.iter().map(|handle| handle.id().untyped());
-    let labels = labels.chain(gltf.meshes.iter().map(|handle| handle.id().untyped()));
     let labels = labels.filter_map(|id| Some(server.get_path(id)?.label()?.to_owned()));
     contents.labels.extend(labels);
-    let mut names: BTreeMap<_, String> = BTreeMap::new();
-    for (index, clip) in gltf.animations.iter().enumerate() {
-        names.insert(clip.id(), format!("Animation{index}"));
-    }
-    for (name, clip) in &gltf.named_animations {
-        names.insert(clip.id(), name.to_string());
-    }
-    contents.animations.extend(names.into_values());
     Some((file, contents))
+}
+
+/// The meshes, skins and clips of a glTF file, whether its scenes use them or not.
+pub(crate) fn labelled(world: &World, root: &UntypedHandle) -> Vec<UntypedHandle> {
+    let Some(gltf) = gltf(world, root) else {
+        return Vec::new();
+    };
+    let meshes = world.get_resource::<Assets<GltfMesh>>();
+    let meshes = gltf.meshes.iter().filter_map(|mesh| meshes?.get(mesh));
+    let meshes = meshes
+        .flat_map(|mesh| &mesh.primitives)
+        .map(|primitive| primitive.mesh.clone().untyped());
+    let skins = world.get_resource::<Assets<GltfSkin>>();
+    let skins = gltf.skins.iter().filter_map(|skin| skins?.get(skin));
+    let skins = skins.map(|skin| skin.inverse_bind_matrices.clone().untyped());
+    let clips = gltf.animations.iter().map(|clip| clip.clone().untyped());
+    meshes.chain(skins).chain(clips).collect()
 }
 
 impl FileContents {
@@ -305,7 +313,6 @@ impl FileContents {
         for (scene, used) in &other.scenes {
             *self.scenes.entry(*scene).or_default() |= used;
         }
-        self.animations.extend(other.animations.iter().cloned());
         self.labels.extend(other.labels.iter().cloned());
     }
 }

@@ -124,6 +124,13 @@ fn whole_files(sources: &[StartupSource]) -> Vec<Request> {
     files
 }
 
+/// Frees what nobody holds: what is loaded then is loaded as whoever asks for it wants it.
+pub(crate) fn free(app: &mut App) {
+    for _ in 0..FREEING_UPDATES {
+        app.update();
+    }
+}
+
 /// What is asked for, by whom, and in which order; none if that is nothing.
 pub(crate) fn asked(world: &World, plan: &WorldPlan) -> Option<Digest> {
     let sources = sources(world, plan);
@@ -262,6 +269,7 @@ impl Encoder<'_, '_> {
         for (number, request) in requests.iter().enumerate() {
             let outcome = loader.wait_for(self.app, number);
             (self.prepare)(self.app.world_mut(), &options);
+            self.store.clips.offer(self.app.world_mut(), self.recorder);
             let world = self.app.world();
             outcome.encode(self.errors, |root, errors| {
                 for index in &request.sources {
@@ -279,9 +287,7 @@ impl Encoder<'_, '_> {
             loader.release(number);
         }
         drop(loader);
-        for _ in 0..FREEING_UPDATES {
-            self.app.update();
-        }
+        free(self.app);
         unloaded
     }
 }
@@ -322,15 +328,19 @@ fn add(
 ) -> AssetKey {
     let registry = world.resource::<AppTypeRegistry>().read();
     let codecs = world.resource::<Codecs>().clone();
+    let clips = core::mem::take(&mut store.clips);
     let walk = AssetWalk {
         world,
         registry: &registry,
         codecs: &codecs.read(),
         unit: STARTUP_UNIT,
+        clips: &clips,
         recorder,
         source: &format!("startup content of {}", source.owner),
     };
-    store.add(&walk, handle, &|| format!("`{}`", source.path), errors)
+    let key = store.add(&walk, handle, &|| format!("`{}`", source.path), errors);
+    store.clips = clips;
+    key
 }
 
 /// The index: which source became which object, and for whom.

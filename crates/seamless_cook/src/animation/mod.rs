@@ -42,6 +42,16 @@ pub struct SkippedChannel {
     pub reason: SkipReason,
 }
 
+impl core::fmt::Display for SkippedChannel {
+    fn fmt(&self, f: &mut core::fmt::Formatter) -> core::fmt::Result {
+        write!(
+            f,
+            "channel {} of node {} is left out, as Bevy does: {}",
+            self.channel, self.node, self.reason
+        )
+    }
+}
+
 /// Why a channel animates nothing.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]

@@ -7,7 +7,20 @@ use seamless_asset::{StartupPinned, StartupReport};
 
 use super::paint::{WARNING, size};
 use super::{FAILED, complain_error, complain_of, to_json};
-use crate::report::{CookError, CookReport, counted};
+use crate::report::{CookError, CookReport, CookWork, counted};
+
+/// What there was to do, unless that was nothing.
+fn work(work: &CookWork) -> String {
+    if *work == CookWork::default() {
+        return String::new();
+    }
+    format!(
+        "  {} loaded, {} encoded, {} written; all else was as it should be\n",
+        counted(work.sources_loaded as usize, "source"),
+        counted(work.encoded as usize, "object"),
+        counted(work.packages_written as usize, "package"),
+    )
+}
 
 pub(super) fn report_cook(
     result: &Result<CookReport, CookError>,
@@ -28,9 +41,13 @@ pub(super) fn report_cook(
     }
     let mut code = match result {
         Ok(report) => {
+            let did = if report.work == CookWork::default() {
+                format!("`{}` is up to date", report.world)
+            } else {
+                format!("cooked `{}`", report.world)
+            };
             *text += &format!(
-                "cooked `{}`: {}, {} entities, {}, {} in {:.1} s to {}\n",
-                report.world,
+                "{did}: {}, {} entities, {}, {} in {:.1} s to {}\n",
                 counted(report.levels.len(), "level"),
                 report.entities,
                 counted(report.packages.len(), "package"),
@@ -38,6 +55,7 @@ pub(super) fn report_cook(
                 report.seconds,
                 out.display(),
             );
+            *text += &work(&report.work);
             if let Some(startup) = &report.startup {
                 print_startup(startup, text);
             }

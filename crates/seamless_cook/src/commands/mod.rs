@@ -3,6 +3,7 @@
 //! All of them read packages without the types that are in them: the tables, and columns by their stored schemas. So the program
 //! `seamless` works on any game's packages.
 
+mod clean;
 mod diff;
 mod entities;
 mod folder;
@@ -12,6 +13,7 @@ mod list;
 mod verify;
 mod why;
 
+pub use clean::{CleanReport, clean};
 pub use diff::{
     BulkDiff, Change, ComponentDiff, DiffError, DiffReport, LevelDiff, ManifestDiff, ObjectDiff, PackageDiff, Sizes,
     diff,

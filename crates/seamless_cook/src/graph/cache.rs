@@ -58,7 +58,8 @@ impl<'a> Cache<'a> {
         (Digest::of(&bytes) == *digest).then_some(bytes)
     }
 
-    fn path(&self, digest: &Digest) -> PathBuf {
+    /// Where it is, if it is there.
+    pub fn path(&self, digest: &Digest) -> PathBuf {
         let name = digest.to_string();
         let (folder, file) = name.split_at(2);
         self.folder.join(Path::new(folder)).join(file)

@@ -81,6 +81,11 @@ impl Recorder {
             .is_some_and(|meta| meta.digest.is_some())
     }
 
+    /// The bytes of a file that was loaded, once more.
+    pub fn read_again(&self, file: &str) -> std::io::Result<Vec<u8>> {
+        std::fs::read(self.root.join(file))
+    }
+
     /// What loading `file` depends on, as far as it was loaded.
     pub fn dependencies(&self, file: &str) -> Dependencies {
         let state = self.lock();

@@ -61,12 +61,21 @@ pub(crate) struct LevelUnit {
     pub entities: u32,
     /// What columns and resources refer to, each once.
     pub references: Vec<AssetKey>,
+    /// Parts of its file that are exported whether anything refers to them or not.
+    pub labelled: Vec<AssetKey>,
     /// Assets of no file.
     pub objects: BTreeMap<AssetKey, ObjectRecord>,
     /// Meshes that are drawn.
     pub drawn: Vec<AssetKey>,
     pub contents: Option<FileContents>,
     pub warnings: Vec<ContentError>,
+}
+
+impl LevelUnit {
+    /// All assets that the level brings in, before what these refer to.
+    pub fn roots(&self) -> impl Iterator<Item = &AssetKey> {
+        self.references.iter().chain(&self.labelled)
+    }
 }
 
 /// The startup content as bytes.

@@ -1,10 +1,11 @@
 //! Tests of the cooker: fixtures, and what each stage must do.
 
+mod clean;
 mod cook;
 mod diff;
 mod hierarchy;
-mod incremental;
 mod html;
+mod incremental;
 mod own_types;
 mod plan;
 mod seek_free;

@@ -175,8 +175,10 @@ fn content_errors_are_all_listed_with_file_and_object() {
     );
     let message = errors[1]["message"].as_str().unwrap_or_default();
     assert_holds(message, &["needed by `painted.gltf#Material0", "`painted.gltf`"]);
-    let written = std::fs::read_dir(town.path("out")).map_or(0, Iterator::count);
-    assert_eq!(written, 0, "nothing is written for a world with errors");
+    let written = std::fs::read_dir(town.path("out")).into_iter().flatten().flatten();
+    // What the cooker keeps for itself is not written for the game.
+    let written = written.filter(|file| file.file_name() != ".cook");
+    assert_eq!(written.count(), 0, "nothing is written for a world with errors");
 }
 
 #[test]
