@@ -22,7 +22,7 @@ pub(crate) enum LoadOutcome {
     /// All is there.
     Ready(UntypedHandle),
     /// The source itself is there, but something that it refers to failed.
-    Broken(UntypedHandle, ContentError),
+    Broken(UntypedHandle),
     /// The source itself is there, but something that it refers to makes no progress.
     Stalled(UntypedHandle, ContentError),
     /// The source itself is not there.
@@ -43,15 +43,8 @@ impl LoadOutcome {
     ) {
         match self {
             Self::Stopped(error) => errors.push(error),
-            Self::Ready(root) => encode(&root, errors),
-            Self::Broken(root, error) => {
-                // The walk finds which objects need what is missing; if it finds none, the loader's word is all there is.
-                let before = errors.len();
-                encode(&root, errors);
-                if errors.len() == before {
-                    errors.push(error);
-                }
-            }
+            // The walk finds which objects need what is missing; what none of them needs is not missed.
+            Self::Ready(root) | Self::Broken(root) => encode(&root, errors),
             Self::Stalled(root, error) => {
                 errors.push(error);
                 encode(&root, errors);
@@ -177,9 +170,8 @@ impl<'a, L: Loadable> Loader<'a, L> {
         if loaded {
             match server.recursive_dependency_load_state(active.handle.id()) {
                 RecursiveDependencyLoadState::Loaded => return Some(LoadOutcome::Ready(active.handle.clone())),
-                RecursiveDependencyLoadState::Failed(cause) if quiet >= SETTLE.min(self.timeout) => {
-                    let message = format!("something it refers to failed to load: {cause}");
-                    return Some(LoadOutcome::Broken(active.handle.clone(), source.error(message)));
+                RecursiveDependencyLoadState::Failed(_) if quiet >= SETTLE.min(self.timeout) => {
+                    return Some(LoadOutcome::Broken(active.handle.clone()));
                 }
                 _ => {}
             }

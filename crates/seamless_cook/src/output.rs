@@ -1,13 +1,14 @@
 //! What is in the output directory already, and may not be overwritten.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use seamless_level::{ManifestLimits, WorldManifest};
 use seamless_package::{Limits, Package, PackageError, VersionList, VersionMismatch, check_all};
 
-use crate::graph::output::write_error;
+use crate::graph::output::{is_plain_name, write_error};
+use crate::graph::state::Written;
 use crate::plan::WorldPlan;
 use crate::report::CookError;
 use crate::share::PackagePlan;
@@ -29,14 +30,25 @@ fn files_of(manifest: &WorldManifest) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Packages of an earlier cook of this world that the new one does not have.
-pub(crate) fn stale_packages(manifest: &Path, packages: &[PackagePlan]) -> Vec<String> {
-    let Some(old) = read_manifest(manifest) else {
-        return Vec::new();
-    };
+/// Packages of an earlier cook of this world that the new one does not have: the manifest's, and those that are remembered.
+pub(crate) fn stale_packages(
+    manifest: &Path,
+    remembered: &BTreeMap<String, Written>,
+    packages: &[PackagePlan],
+) -> Vec<String> {
+    let old = read_manifest(manifest);
+    let listed = old.iter().flat_map(files_of);
+    let known: BTreeSet<&str> = listed.chain(remembered.keys().map(String::as_str)).collect();
     let kept: BTreeSet<&str> = packages.iter().map(|package| package.file.as_str()).collect();
-    let ours = |file: &&&str| file.ends_with(".pkg") && !file.contains(['/', '\\']);
-    files_of(&old)
+    let others: Vec<WorldManifest> = (manifests(manifest.parent().unwrap_or(Path::new("")))
+        .unwrap_or_default()
+        .iter())
+    .filter(|path| *path != manifest)
+    .filter_map(|path| read_manifest(path))
+    .collect();
+    let others: BTreeSet<&str> = others.iter().flat_map(files_of).collect();
+    let ours = |file: &&&str| file.ends_with(".pkg") && is_plain_name(file) && !others.contains(**file);
+    known
         .iter()
         .filter(ours)
         .filter(|file| !kept.contains(**file))
@@ -44,10 +56,9 @@ pub(crate) fn stale_packages(manifest: &Path, packages: &[PackagePlan]) -> Vec<S
         .collect()
 }
 
-/// Refuses to overwrite the packages of another world.
-pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &Path) -> Result<(), CookError> {
-    let mut manifests: Vec<PathBuf> = fs::read_dir(out)
-        .map_err(|source| write_error(out, source))?
+/// The manifests in a folder.
+fn manifests(out: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut manifests: Vec<PathBuf> = fs::read_dir(out)?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
             path.extension()
@@ -55,6 +66,12 @@ pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &P
         })
         .collect();
     manifests.sort();
+    Ok(manifests)
+}
+
+/// Refuses to overwrite the packages of another world.
+pub(crate) fn refuse_foreign(plan: &WorldPlan, packages: &[PackagePlan], out: &Path) -> Result<(), CookError> {
+    let manifests = manifests(out).map_err(|source| write_error(out, source))?;
     for path in manifests {
         if path.file_stem().is_some_and(|stem| stem == plan.name.as_str()) {
             continue;

@@ -43,6 +43,8 @@ pub(crate) struct WorldPlan {
     /// Absolute.
     pub root: PathBuf,
     pub levels: Vec<PlannedLevel>,
+    /// Levels of the world that this cook is not asked for.
+    pub other_levels: Vec<PlannedLevel>,
     pub volumes: Vec<VolumeSource>,
     /// Startup content of the world file, relative to the asset root.
     pub startup: Vec<String>,
@@ -75,7 +77,8 @@ impl WorldPlan {
         if !errors.is_empty() {
             return Err(errors);
         }
-        self.levels.retain(|level| maps.contains(&level.name));
+        let levels = core::mem::take(&mut self.levels).into_iter();
+        (self.levels, self.other_levels) = levels.partition(|level| maps.contains(&level.name));
         for volume in &mut self.volumes {
             volume.levels.retain(|level| maps.contains(level));
         }
@@ -186,6 +189,7 @@ impl Checker<'_> {
                 .into_owned(),
             root,
             levels,
+            other_levels: Vec::new(),
             volumes,
             startup,
             resources: source.resources,

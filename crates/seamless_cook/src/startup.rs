@@ -131,6 +131,18 @@ pub(crate) fn free(app: &mut App) {
     }
 }
 
+/// Makes the index of the startup content anew: what it tells of types follows from all that its objects lead to.
+pub(crate) fn complete(world: &World, plan: &WorldPlan, store: &mut AssetStore, unit: &StartupUnit) {
+    let Some((root, record)) = (unit.root.as_ref()).and_then(|root| store.objects.get_key_value(root)) else {
+        return;
+    };
+    let (root, record) = (root.clone(), record.clone());
+    // It was made before, by the same codec.
+    if let Ok(object) = index(world, store, &sources(world, plan), &record.references) {
+        store.insert_encoded(root, &object, record);
+    }
+}
+
 /// What is asked for, by whom, and in which order; none if that is nothing.
 pub(crate) fn asked(world: &World, plan: &WorldPlan) -> Option<Digest> {
     let sources = sources(world, plan);
@@ -194,6 +206,7 @@ pub(crate) fn encode(
         return None;
     }
     let keys: Vec<AssetKey> = keys.into_iter().flatten().collect();
+    // Made again when all that it tells of is known, see `complete`.
     let object = match index(app.world(), store, &sources, &keys) {
         Ok(object) => object,
         Err(message) => {

@@ -1,7 +1,7 @@
 //! Textures are cooked on threads of their own, while levels load. See [`TextureStep`].
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -229,9 +229,12 @@ fn next(queue: &Queue) -> Option<Job> {
 
 fn cook(job: &Job, settings: &TextureSettings) -> CookedTexture {
     // A fault of the compressor is an error about one texture, and does not leave everybody waiting.
-    let cooked = catch_unwind(|| cook_texture(&job.image, job.usage, settings, ENCODER));
+    let cooked = catch_unwind(AssertUnwindSafe(|| {
+        let cooked = cook_texture(&job.image, job.usage, settings, ENCODER);
+        (encode(&cooked.image, &job.schema), cooked.report)
+    }));
     let (encoded, report) = match cooked {
-        Ok(cooked) => (encode(&cooked.image, &job.schema), Some(cooked.report)),
+        Ok((encoded, report)) => (encoded, Some(report)),
         Err(_) => (
             Err("the texture compressor has failed; turn it off for this texture".into()),
             None,

@@ -112,7 +112,7 @@ pub(crate) fn write_world(
     let folder = output.path("");
     refuse_foreign(world.plan, world.packages, &folder)?;
     let manifest_file = format!("{}.{MANIFEST_EXTENSION}", world.plan.name);
-    let stale = stale_packages(&output.path(&manifest_file), world.packages);
+    let stale = stale_packages(&output.path(&manifest_file), world.old, world.packages);
     progress.begin(Stage::Write, world.packages.len() as u64 + 1);
     let (names, listed_names) = names(world)?;
     let layout = Layout { world, names };

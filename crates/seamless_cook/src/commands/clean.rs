@@ -79,14 +79,14 @@ fn blobs(graph: &Graph) -> Vec<Digest> {
     objects.chain(graph.levels.values().map(|level| level.blob)).collect()
 }
 
+/// The files in a folder and those that it holds. Links are left alone: they lead elsewhere.
 fn files_in(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files.extend(files_in(&path));
-        } else {
-            files.push(path);
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files.extend(files_in(&entry.path())),
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            _ => {}
         }
     }
     files

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bevy::ecs::reflect::{ReflectComponent, ReflectResource};
 use bevy::prelude::*;
-use seamless_asset::codec::{Codecs, resource_schema};
+use seamless_asset::codec::{BulkUse, Codecs, resource_schema};
 
 use super::Order;
 use crate::app::CookOptions;
@@ -52,7 +52,11 @@ pub(super) fn of_app(world: &World, order: &Order) -> Digest {
     parts.value(&order.cooker.importers);
     let registry = world.resource::<AppTypeRegistry>().read();
     let codecs = world.resource::<Codecs>().read();
-    let mut schemas: Vec<Vec<u8>> = codecs.assets().map(|codec| codec.schema(&registry).encode()).collect();
+    let assets = codecs.assets().map(|codec| {
+        let use_of_bulk = u8::from(codec.bulk == BulkUse::OnDemand);
+        [codec.schema(&registry).encode(), vec![codec.role.bits(), use_of_bulk]].concat()
+    });
+    let mut schemas: Vec<Vec<u8>> = assets.collect();
     for registration in registry.iter() {
         if registration.data::<ReflectComponent>().is_some()
             && let Ok(codec) = codecs.component(registration.type_id(), &registry)

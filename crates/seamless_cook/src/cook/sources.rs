@@ -9,7 +9,7 @@ use bevy::prelude::*;
 
 use crate::graph::digest::Digest;
 use crate::graph::recorder::{Dependencies, SeenFile, meta_path};
-use crate::graph::state::{FileUnit, Seen, Settings};
+use crate::graph::state::{FileUnit, Loading, Seen, Settings};
 use crate::graph::storage::stamp;
 use crate::load::Loadable;
 use crate::plan::WorldPlan;
@@ -34,7 +34,7 @@ pub(super) struct Sources {
     began: i128,
     /// What this one saw.
     now: BTreeMap<String, SeenFile>,
-    settings: BTreeMap<String, Settings>,
+    loadings: BTreeMap<String, Loading>,
 }
 
 impl Sources {
@@ -44,7 +44,7 @@ impl Sources {
             seen: seen.files,
             began: seen.began,
             now: BTreeMap::new(),
-            settings: BTreeMap::new(),
+            loadings: BTreeMap::new(),
         }
     }
 
@@ -65,19 +65,24 @@ impl Sources {
     }
 
     /// Remembers how files were loaded, whether they have changed since or not.
-    pub fn remember_settings(&mut self, files: &BTreeMap<String, FileUnit>) {
-        let settings = files.iter().map(|(file, unit)| (file.clone(), unit.settings.clone()));
-        self.settings = settings.collect();
+    pub fn remember_loadings(&mut self, files: &BTreeMap<String, FileUnit>) {
+        let loadings = files.iter().map(|(file, unit)| (file.clone(), unit.loading.clone()));
+        self.loadings = loadings.collect();
     }
 
     /// Whoever refers to a file now decides how it is loaded.
-    pub fn forget_settings(&mut self, file: &str) {
-        self.settings.remove(file);
+    pub fn forget_loading(&mut self, file: &str) {
+        self.loadings.remove(file);
+    }
+
+    /// How a file was loaded the last time.
+    pub fn loading(&self, file: &str) -> Loading {
+        self.loadings.get(file).cloned().unwrap_or_default()
     }
 
     /// How a file is loaded by itself. What was never loaded is only known to who refers to it.
     pub fn settings(&self, file: &str) -> Settings {
-        match self.settings.get(file) {
+        match self.loadings.get(file).map(|loading| &loading.settings) {
             Some(Settings::Given(_)) if stamp(&self.root.join(meta_path(file))).is_some() => Settings::Unknown,
             Some(settings) => settings.clone(),
             None => Settings::Unknown,

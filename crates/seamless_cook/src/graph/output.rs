@@ -44,8 +44,17 @@ impl Journal {
         if Digest::of(body) != digest {
             return None;
         }
-        postcard::from_bytes(body).ok()
+        let journal: Self = postcard::from_bytes(body).ok()?;
+        // Whoever wrote it, it leads nowhere else.
+        let mut names = journal.files.iter().chain(&journal.removed);
+        names.all(|name| is_plain_name(name)).then_some(journal)
     }
+}
+
+/// Whether this is the name of a file in a folder, on every system, and no path that leads out of it.
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    let bad = |c: char| c.is_control() || "/\\:".contains(c);
+    !name.is_empty() && name != "." && name != ".." && !name.contains(bad)
 }
 
 /// The output folder of one cook.
@@ -94,6 +103,9 @@ impl<'a> Output<'a> {
 
     /// Writes a file that will take its place with all others.
     pub fn stage(&mut self, file: &str, bytes: &[u8]) -> Result<(), CookError> {
+        if !is_plain_name(file) {
+            return Err(write_error(&self.path(file), io::ErrorKind::InvalidFilename.into()));
+        }
         let folder = self.staged_folder();
         if self.staged.is_empty() {
             self.storage

@@ -42,14 +42,16 @@ struct Recorded {
     files: BTreeMap<String, SeenFile>,
     /// By task. The waker is kept so that no later task is taken for this one.
     tasks: BTreeMap<usize, Task>,
+    /// The tasks that loaded each file.
+    sources: BTreeMap<String, Vec<usize>>,
+    /// The tasks that read for others.
+    helpers: Vec<usize>,
     /// What is read instead of the file's own settings.
     settings: BTreeMap<String, Vec<u8>>,
 }
 
 struct Task {
     _waker: Waker,
-    /// The file that it loads; none if it reads for another task.
-    source: Option<String>,
     files: BTreeSet<String>,
 }
 
@@ -72,6 +74,11 @@ impl Recorder {
         self.lock().settings.insert(file.to_owned(), settings);
     }
 
+    /// Ends what [`load_with`](Self::load_with) began.
+    pub fn load_all_as_they_are(&self) {
+        self.lock().settings.clear();
+    }
+
     /// Whether a file has settings of its own.
     pub fn has_meta(&self, file: &str) -> bool {
         let state = self.lock();
@@ -89,17 +96,17 @@ impl Recorder {
     /// What loading `file` depends on, as far as it was loaded.
     pub fn dependencies(&self, file: &str) -> Dependencies {
         let state = self.lock();
-        let own = |task: &&Task| task.source.as_deref().is_none_or(|source| source == file);
-        let files = state.tasks.values().filter(own).flat_map(|task| &task.files);
-        files
+        let own = state.sources.get(file).into_iter().flatten();
+        let tasks = own.chain(&state.helpers).filter_map(|task| state.tasks.get(task));
+        tasks
+            .flat_map(|task| &task.files)
             .map(|path| (path.clone(), state.files.get(path).and_then(|seen| seen.digest)))
             .collect()
     }
 
     /// Whether a file was loaded.
     pub fn has_loaded(&self, file: &str) -> bool {
-        let state = self.lock();
-        state.tasks.values().any(|task| task.source.as_deref() == Some(file))
+        self.lock().sources.contains_key(file)
     }
 
     /// All files that were asked for.
@@ -109,8 +116,7 @@ impl Recorder {
 
     /// How many sources were loaded.
     pub fn loads(&self) -> u64 {
-        let state = self.lock();
-        state.tasks.values().filter(|task| task.source.is_some()).count() as u64
+        self.lock().sources.values().map(|tasks| tasks.len() as u64).sum()
     }
 
     fn lock(&self) -> MutexGuard<'_, Recorded> {
@@ -121,9 +127,15 @@ impl Recorder {
     /// Notes a read of the calling task. Bevy asks for the settings of what it loads first.
     fn note(&self, waker: &Waker, source: Option<&str>, path: &str, seen: SeenFile) {
         let mut state = self.lock();
-        let task = state.tasks.entry(waker.data() as usize).or_insert_with(|| Task {
+        let id = waker.data() as usize;
+        if !state.tasks.contains_key(&id) {
+            match source {
+                Some(source) => state.sources.entry(source.to_owned()).or_default().push(id),
+                None => state.helpers.push(id),
+            }
+        }
+        let task = state.tasks.entry(id).or_insert_with(|| Task {
             _waker: waker.clone(),
-            source: source.map(str::to_owned),
             files: BTreeSet::new(),
         });
         task.files.insert(path.to_owned());

@@ -36,8 +36,16 @@ pub(crate) struct Seen {
 pub(crate) struct FileUnit {
     /// It holds as long as these do.
     pub dependencies: Dependencies,
-    pub settings: Settings,
+    pub loading: Loading,
     pub objects: BTreeMap<AssetKey, ObjectRecord>,
+}
+
+/// How a file was loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Loading {
+    pub settings: Settings,
+    /// The unit that refers to it first, whose settings these are.
+    pub owner: String,
 }
 
 /// The settings that whoever refers to a file has it loaded with.
@@ -48,8 +56,17 @@ pub(crate) enum Settings {
     Own,
     /// These, in Bevy's text format.
     Given(Vec<u8>),
+    /// Those changed in this way: the file is loaded through its referrer.
+    Through(Vec<u8>),
     /// Only the referrer knows: the file is loaded through it.
     Unknown,
+}
+
+impl Settings {
+    /// Whether the file can be loaded by itself.
+    pub fn is_replayable(&self) -> bool {
+        matches!(self, Self::Own | Self::Given(_))
+    }
 }
 
 /// The entities of a level as bytes.

@@ -42,9 +42,9 @@ impl Stamp {
         }
     }
 
-    /// The latest time in it, in nanoseconds since 1970.
+    /// When the file was changed last, in nanoseconds since 1970; as it says itself, where the system does not tell.
     pub fn latest(&self) -> i128 {
-        self.modified.max(self.changed)
+        if self.changed == 0 { self.modified } else { self.changed }
     }
 }
 

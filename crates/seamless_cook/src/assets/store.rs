@@ -1,0 +1,364 @@
+//! Encodes assets, each once. See [`AssetStore`].
+
+use core::any::TypeId;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use bevy::asset::{UntypedAssetId, UntypedHandle};
+use bevy::prelude::*;
+use seamless_asset::assets::ImageCodec;
+use seamless_asset::codec::{AssetCodec, BulkUse};
+use seamless_package::Role;
+
+use super::encode::{Encoded, content_error, encode, is_image, mesh_bounds, ready, settings, type_path};
+use super::{AssetKey, AssetWalk, EncodedObject, ObjectRecord};
+use crate::clips::ClipOffers;
+use crate::graph::cache::Cache;
+use crate::graph::digest::Digest;
+use crate::graph::state::{Loading, Settings};
+use crate::report::ContentError;
+use crate::texture::{TextureUse, material_uses};
+use crate::texture_step::{CookedTexture, TextureStep};
+
+/// All assets of a world, encoded: the bytes in the cache, what is known of them here.
+pub(crate) struct AssetStore<'c> {
+    cache: &'c Cache<'c>,
+    pub(crate) objects: BTreeMap<AssetKey, ObjectRecord>,
+    /// The files of what was encoded, with the settings that they were loaded with.
+    pub(crate) fresh: BTreeMap<String, Loading>,
+    /// How the files of what was taken over were loaded.
+    pub(crate) inherited: BTreeMap<String, Loading>,
+    /// What was encoded by this cook, in order.
+    pub(crate) encoded_now: Vec<AssetKey>,
+    /// How many levels and assets were encoded.
+    pub(crate) encoded: u64,
+    /// Why the cache could not be written to.
+    pub(crate) stopped: Option<std::io::Error>,
+    failed: BTreeSet<AssetKey>,
+    anonymous: HashMap<UntypedAssetId, AssetKey>,
+    counts: HashMap<TypeId, u32>,
+    /// None where textures stay as they are.
+    pub(crate) textures: Option<TextureStep>,
+    pub(crate) clips: ClipOffers,
+}
+
+impl<'c> AssetStore<'c> {
+    /// Nothing yet.
+    pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>) -> Self {
+        Self {
+            cache,
+            objects: BTreeMap::new(),
+            fresh: BTreeMap::new(),
+            inherited: BTreeMap::new(),
+            encoded_now: Vec::new(),
+            encoded: 0,
+            stopped: None,
+            failed: BTreeSet::new(),
+            anonymous: HashMap::new(),
+            counts: HashMap::new(),
+            textures,
+            clips: ClipOffers::default(),
+        }
+    }
+
+    /// Takes over what an earlier cook has encoded.
+    pub(crate) fn inherit(&mut self, objects: &BTreeMap<AssetKey, ObjectRecord>) {
+        for (key, object) in objects {
+            if let Some(textures) = &mut self.textures {
+                for (texture, usage) in &object.uses {
+                    textures.note_use(texture.clone(), *usage);
+                }
+            }
+            self.objects.insert(key.clone(), object.clone());
+        }
+    }
+
+    /// Drops what leads to something that could not be encoded: the next cook goes there again, and tells the same.
+    pub(crate) fn drop_broken(&mut self) {
+        loop {
+            let is_broken = |object: &ObjectRecord| object.references.iter().any(|key| !self.objects.contains_key(key));
+            let broken = self.objects.iter().filter(|(_, object)| is_broken(object));
+            let broken: Vec<AssetKey> = broken.map(|(key, _)| key.clone()).collect();
+            if broken.is_empty() {
+                return;
+            }
+            broken.iter().for_each(|key| drop(self.objects.remove(key)));
+        }
+    }
+
+    /// From now on, assets without a path are another unit's.
+    pub(crate) fn begin_unit(&mut self) {
+        self.anonymous.clear();
+        self.counts.clear();
+    }
+
+    /// The assets without a path of a unit.
+    pub(crate) fn anonymous_of(&self, of: &str) -> BTreeMap<AssetKey, ObjectRecord> {
+        let first = AssetKey::Anonymous {
+            unit: of.to_owned(),
+            type_path: String::new(),
+            order: 0,
+        };
+        let is_own = |key: &AssetKey| matches!(key, AssetKey::Anonymous { unit, .. } if unit == of);
+        let objects = self.objects.range(first..).take_while(|(key, _)| is_own(key));
+        objects.map(|(key, object)| (key.clone(), object.clone())).collect()
+    }
+
+    /// Puts bytes into the cache.
+    pub(crate) fn keep(&mut self, bytes: &[u8]) -> Option<Digest> {
+        match self.cache.put(bytes) {
+            Ok(digest) => Some(digest),
+            Err(error) => {
+                self.stopped.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    /// Encodes parts of a level's file that nothing may refer to. What cannot be encoded is told as a warning, and is left out.
+    pub(crate) fn add_labelled(
+        &mut self,
+        walk: &AssetWalk,
+        handles: &[UntypedHandle],
+        warnings: &mut Vec<ContentError>,
+    ) -> Vec<AssetKey> {
+        let mut labelled = Vec::new();
+        for handle in handles {
+            let (before, failed) = (warnings.len(), self.failed.clone());
+            let key = self.add(walk, handle, &|| "its file alone".to_owned(), warnings);
+            if warnings.len() == before && !self.failed.contains(&key) {
+                labelled.push(key);
+            }
+            // Whoever refers to it is told by an error.
+            self.failed = failed;
+        }
+        labelled
+    }
+
+    /// Encodes `handle`'s asset and all that it refers to, where that is not done yet. `referrer` tells who needs it; it
+    /// is only asked for a message.
+    pub(crate) fn add(
+        &mut self,
+        walk: &AssetWalk,
+        handle: &UntypedHandle,
+        referrer: &dyn Fn() -> String,
+        errors: &mut Vec<ContentError>,
+    ) -> AssetKey {
+        let root = self.key(walk, handle);
+        // With the asset that refers to it; the first has none.
+        let mut open = vec![(root.clone(), handle.clone(), None)];
+        while let Some((key, handle, asset)) = open.pop() {
+            self.compare_settings(walk, &key, &handle);
+            if self.is_known(&key) {
+                continue;
+            }
+            let encoded =
+                ready(walk, &handle).and_then(|()| match self.textures.is_some() && is_image(walk, &handle) {
+                    true => Ok(None),
+                    false => encode(walk, &handle).map(Some),
+                });
+            match encoded {
+                Ok(None) => self.start(walk, key, handle),
+                Ok(Some((object, handles))) => {
+                    let mut references = Vec::new();
+                    for handle in handles {
+                        let reference = self.key(walk, &handle);
+                        references.push(reference.clone());
+                        open.push((reference, handle, Some(format!("`{}`", key.path()))));
+                    }
+                    self.insert(walk, key, &handle, object, references);
+                }
+                Err(message) => {
+                    let referrer = asset.unwrap_or_else(referrer);
+                    errors.push(content_error(walk, &key, &referrer, &message));
+                    self.failed.insert(key);
+                }
+            }
+        }
+        root
+    }
+
+    /// As [`add`](Self::add), of a file that was loaded by itself: what does not work is left to who refers to it, and so is what leads
+    /// to assets without a path, since these belong to a level.
+    pub(crate) fn add_lone(&mut self, walk: &AssetWalk, handle: &UntypedHandle) {
+        self.begin_unit();
+        let before = self.encoded_now.len();
+        self.add(walk, handle, &String::new, &mut Vec::new());
+        self.failed.clear();
+        let is_stray = |key: &AssetKey| matches!(key, AssetKey::Anonymous { unit, .. } if unit == walk.unit);
+        let new = self.encoded_now.get(before..).unwrap_or_default().to_vec();
+        for key in new {
+            let leads = |object: &ObjectRecord| object.references.iter().any(is_stray);
+            if is_stray(&key) || self.objects.get(&key).is_some_and(leads) {
+                self.objects.remove(&key);
+            }
+        }
+    }
+
+    fn is_known(&self, key: &AssetKey) -> bool {
+        let is_pending = (self.textures.as_ref()).is_some_and(|textures| textures.is_pending(key));
+        is_pending || self.objects.contains_key(key) || self.failed.contains(key)
+    }
+
+    fn note_settings(&mut self, walk: &AssetWalk, key: &AssetKey, handle: &UntypedHandle) {
+        let Some(file) = key.file() else { return };
+        let settings = settings(walk, file, key, handle);
+        let known = self.fresh.entry(file.to_owned()).or_insert_with(|| Loading {
+            settings: Settings::Own,
+            owner: walk.unit.to_owned(),
+        });
+        if settings != Settings::Own {
+            known.settings = settings;
+        }
+    }
+
+    /// A file was loaded by itself, as it was before.
+    pub(crate) fn keep_loading(&mut self, file: &str, loading: Loading) {
+        if let Some(fresh) = self.fresh.get_mut(file) {
+            *fresh = loading;
+        }
+    }
+
+    /// Who refers to a file first has it loaded otherwise than before: its assets are others.
+    fn compare_settings(&mut self, walk: &AssetWalk, key: &AssetKey, handle: &UntypedHandle) {
+        let Some(file) = key.file() else { return };
+        let Some(known) = self.inherited.get(file).filter(|known| known.owner == walk.unit) else {
+            return;
+        };
+        // A part of the file says nothing of how the file is loaded.
+        if key.path() == file && settings(walk, file, key, handle) != known.settings {
+            self.inherited.remove(file);
+            self.objects.remove(key);
+        }
+    }
+
+    /// A texture that is cooked on another thread.
+    fn start(&mut self, walk: &AssetWalk, key: AssetKey, handle: UntypedHandle) {
+        self.note_settings(walk, &key, &handle);
+        let codec = walk.codecs.asset(TypeId::of::<Image>());
+        if let (Some(textures), Some(codec)) = (&mut self.textures, codec) {
+            textures.add(key, handle, || Arc::new(codec.schema(walk.registry)));
+        }
+    }
+
+    /// Cooks the textures that were met; all materials of their level were, too.
+    pub(crate) fn start_textures(&mut self, world: &World, errors: &mut Vec<ContentError>) {
+        let done = self.textures.as_mut().map(|textures| textures.start(world));
+        self.insert_textures(done.unwrap_or_default(), errors);
+    }
+
+    /// Waits for all textures.
+    pub(crate) fn finish_textures(&mut self, errors: &mut Vec<ContentError>) {
+        let done = self.textures.as_mut().map(TextureStep::finish);
+        self.insert_textures(done.unwrap_or_default(), errors);
+    }
+
+    fn insert_textures(&mut self, done: Vec<CookedTexture>, errors: &mut Vec<ContentError>) {
+        for texture in done {
+            match texture.encoded {
+                Ok(object) => {
+                    self.encoded += 1;
+                    let mut record = Self::record(ImageCodec::ROLE, ImageCodec::BULK, Vec::new());
+                    record.texture = texture.report.map(|report| (texture.usage, report));
+                    self.insert_encoded(texture.key, &object, record);
+                }
+                Err(message) => {
+                    let path = texture.key.path();
+                    let (file, label) = path.split_once('#').unwrap_or((&path, ""));
+                    errors.push(ContentError::new(file, label, message));
+                    self.failed.insert(texture.key);
+                }
+            }
+        }
+    }
+
+    fn insert(
+        &mut self,
+        walk: &AssetWalk,
+        key: AssetKey,
+        handle: &UntypedHandle,
+        object: Encoded,
+        references: Vec<AssetKey>,
+    ) {
+        self.note_settings(walk, &key, handle);
+        self.encoded += 1;
+        let mut record = Self::record(object.role, object.bulk_use, references);
+        record.bounds = mesh_bounds(walk, handle);
+        record.warnings = object.warnings;
+        record.uses = self.uses(walk, handle);
+        self.insert_encoded(key, &object.object, record);
+    }
+
+    /// What a material uses textures for.
+    fn uses(&mut self, walk: &AssetWalk, handle: &UntypedHandle) -> Vec<(AssetKey, TextureUse)> {
+        let materials = walk.world.get_resource::<Assets<StandardMaterial>>();
+        let id = handle.id().try_typed::<StandardMaterial>().ok();
+        let Some(material) = materials.zip(id).and_then(|(materials, id)| materials.get(id)) else {
+            return Vec::new();
+        };
+        let mut uses = Vec::new();
+        for (texture, usage) in material_uses(material) {
+            let key = self.key(walk, &texture.untyped());
+            if let Some(textures) = &mut self.textures {
+                textures.note_use(key.clone(), usage);
+            }
+            uses.push((key, usage));
+        }
+        uses
+    }
+
+    /// What is known of an asset before its bytes are.
+    pub(crate) fn record(role: Role, bulk_use: BulkUse, references: Vec<AssetKey>) -> ObjectRecord {
+        ObjectRecord {
+            blob: Digest::of(&[]),
+            type_path: String::new(),
+            role,
+            bytes: 0,
+            is_on_demand: bulk_use == BulkUse::OnDemand,
+            references,
+            bounds: None,
+            warnings: Vec::new(),
+            uses: Vec::new(),
+            texture: None,
+        }
+    }
+
+    /// Adds an asset that is encoded.
+    pub(crate) fn insert_encoded(&mut self, key: AssetKey, object: &EncodedObject, record: ObjectRecord) {
+        let bytes = object.data.len() + object.bulk.iter().map(|payload| payload.0.len()).sum::<usize>();
+        // Plain data into memory: nothing that could fail.
+        let blob = postcard::to_allocvec(object).unwrap_or_default();
+        let Some(blob) = self.keep(&blob) else { return };
+        let record = ObjectRecord {
+            blob,
+            type_path: object.schema.type_path.clone(),
+            bytes: bytes as u64,
+            ..record
+        };
+        self.encoded_now.push(key.clone());
+        self.objects.insert(key, record);
+    }
+
+    /// Who the asset of a handle is.
+    pub(crate) fn key(&mut self, walk: &AssetWalk, handle: &UntypedHandle) -> AssetKey {
+        let type_path = type_path(walk, handle.type_id());
+        let server = walk.world.resource::<AssetServer>();
+        let path = server.get_path(handle.id()).map(|path| path.to_string());
+        if let Some(path) = path.or_else(|| handle.path().map(ToString::to_string)) {
+            let path = path.replace('\\', "/");
+            return AssetKey::Path { path, type_path };
+        }
+        if let Some(key) = self.anonymous.get(&handle.id()) {
+            return key.clone();
+        }
+        let count = self.counts.entry(handle.type_id()).or_default();
+        let key = AssetKey::Anonymous {
+            unit: walk.unit.to_owned(),
+            type_path,
+            order: *count,
+        };
+        *count += 1;
+        self.anonymous.insert(handle.id(), key.clone());
+        key
+    }
+}

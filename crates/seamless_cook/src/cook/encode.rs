@@ -1,0 +1,248 @@
+//! Encodes what does not hold any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy::asset::UntypedHandle;
+use bevy::prelude::*;
+use seamless_asset::codec::Codecs;
+
+use super::sources::LoneFile;
+use super::{Cook, level_key};
+use crate::app::prepare;
+use crate::assets::{AssetKey, AssetWalk, ObjectRecord, closure};
+use crate::graph::recorder::text;
+use crate::graph::state::{LevelUnit, Settings, StartupUnit};
+use crate::level::LevelEncoder;
+use crate::load::Loader;
+use crate::plan::PlannedLevel;
+use crate::report::Stage;
+use crate::startup;
+
+impl Cook<'_> {
+    pub(super) fn encode_startup(&mut self) {
+        let asked = startup::asked(self.app.world(), self.plan);
+        if asked.is_none() || self.new.startup.asked == asked {
+            return;
+        }
+        if self.old.startup.asked == asked {
+            self.new.startup = self.old.startup.clone();
+            return;
+        }
+        let unit = startup::encode(
+            &mut self.app,
+            self.plan,
+            self.order.options,
+            &self.recorder,
+            &mut self.store,
+            &mut self.errors,
+            prepare,
+        );
+        self.new.startup = unit.unwrap_or_default();
+    }
+
+    /// Levels that do not hold any more.
+    pub(super) fn encode_levels(&mut self) {
+        let mut asked = BTreeSet::new();
+        let mut changed = Vec::new();
+        for level in &self.plan.levels {
+            let key = level_key(self.plan, level);
+            match self.old.levels.get(&key) {
+                _ if self.new.levels.contains_key(&key) => {}
+                Some(unit) => {
+                    self.new.levels.insert(key, unit.clone());
+                }
+                None if asked.insert(key) => changed.push(level.clone()),
+                None => {}
+            }
+        }
+        self.load_levels(&changed);
+    }
+
+    /// Loads and encodes levels in order, a few being loaded ahead.
+    fn load_levels(&mut self, levels: &[PlannedLevel]) {
+        let progress = self.order.progress;
+        progress.begin(Stage::Load, levels.len() as u64);
+        progress.begin(Stage::Encode, levels.len() as u64);
+        let mut loader = Loader::new(levels, self.order.options);
+        let mut encoder = LevelEncoder::new(self.plan.resources, &self.recorder);
+        for (index, level) in levels.iter().enumerate() {
+            let outcome = loader.wait_for(&mut self.app, index);
+            progress.step(Stage::Load, &level.name);
+            prepare(self.app.world_mut(), self.order.options);
+            self.store.clips.offer(self.app.world_mut(), &self.recorder);
+            let key = level_key(self.plan, level);
+            let (world, store, new) = (self.app.world(), &mut self.store, &mut self.new);
+            let sound = self.errors.len();
+            outcome.encode(&mut self.errors, |root, errors| {
+                let Some(encoded) = encoder.encode(world, &key, level, root, store, errors) else {
+                    return;
+                };
+                // Plain data into memory: nothing that could fail.
+                let bytes = postcard::to_allocvec(&encoded.level).unwrap_or_default();
+                let Some(blob) = store.keep(&bytes) else { return };
+                store.encoded += 1;
+                let drawn: BTreeSet<&AssetKey> = encoded.level.drawn.iter().map(|drawn| &drawn.mesh).collect();
+                let unit = LevelUnit {
+                    file: text(&level.asset_path),
+                    blob,
+                    entities: encoded.level.entities.len() as u32,
+                    references: encoded.level.all_references(),
+                    labelled: encoded.labelled,
+                    // Told when all of them are there.
+                    objects: BTreeMap::new(),
+                    drawn: drawn.into_iter().cloned().collect(),
+                    contents: encoded.contents.map(|(_, contents)| contents),
+                    warnings: encoded.warnings,
+                };
+                new.levels.insert(key.clone(), unit);
+            });
+            if self.errors.len() > sound {
+                // The next cook goes there again, and tells the same.
+                self.new.levels.remove(&key);
+            }
+            self.store.start_textures(self.app.world(), &mut self.errors);
+            loader.release(index);
+            progress.step(Stage::Encode, &level.name);
+        }
+        progress.end(Stage::Load);
+        progress.end(Stage::Encode);
+    }
+
+    /// All that the world refers to.
+    pub(super) fn needed(&self) -> BTreeSet<&AssetKey> {
+        let levels = self.plan.levels.iter();
+        let units = levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)));
+        let references = units.flat_map(LevelUnit::roots);
+        closure(&self.store.objects, references.chain(&self.new.startup.root))
+    }
+
+    /// Assets whose files have changed, while no level that refers to them has: each file is loaded by itself. Where that does not
+    /// work, the levels that lead to it are loaded, and tell what is wrong.
+    pub(super) fn encode_missing(&mut self) {
+        let (mut tried, mut lost_before) = (BTreeSet::new(), BTreeSet::new());
+        loop {
+            self.store.finish_textures(&mut self.errors);
+            let missing = self.missing();
+            let lone: Vec<String> = (missing.keys().flatten())
+                .filter(|file| self.sources.settings(file).is_replayable() && tried.insert((*file).clone()))
+                .cloned()
+                .collect();
+            if !lone.is_empty() {
+                self.load_files(&lone, &missing);
+                continue;
+            }
+            let lost: BTreeSet<AssetKey> = missing.into_values().flatten().collect();
+            // What is not there when the levels that lead to it were loaded has told why.
+            if lost.is_empty() || lost == lost_before {
+                return;
+            }
+            self.load_referrers(&lost);
+            lost_before = lost;
+        }
+    }
+
+    /// What is needed and not known, by file.
+    fn missing(&self) -> BTreeMap<Option<String>, BTreeSet<AssetKey>> {
+        let mut missing: BTreeMap<Option<String>, BTreeSet<AssetKey>> = BTreeMap::new();
+        for key in self.needed() {
+            if !self.store.objects.contains_key(key) {
+                let file = key.file().map(str::to_owned);
+                missing.entry(file).or_default().insert(key.clone());
+            }
+        }
+        missing
+    }
+
+    /// Loads files by themselves, and encodes what is missing of them.
+    fn load_files(&mut self, files: &[String], missing: &BTreeMap<Option<String>, BTreeSet<AssetKey>>) {
+        let lone: Vec<LoneFile> = files.iter().map(|file| LoneFile { path: file.clone() }).collect();
+        for file in files {
+            if let Settings::Given(settings) = self.sources.settings(file) {
+                self.recorder.load_with(file, settings);
+            }
+        }
+        startup::free(&mut self.app);
+        let mut loader = Loader::new(&lone, self.order.options);
+        for (index, file) in files.iter().enumerate() {
+            let outcome = loader.wait_for(&mut self.app, index);
+            prepare(self.app.world_mut(), self.order.options);
+            self.store.clips.offer(self.app.world_mut(), &self.recorder);
+            if outcome.is_ready() {
+                for key in missing.get(&Some(file.clone())).into_iter().flatten() {
+                    self.encode_lone(key);
+                }
+                self.store.start_textures(self.app.world(), &mut self.errors);
+                self.store.keep_loading(file, self.sources.loading(file));
+            }
+            loader.release(index);
+        }
+        self.recorder.load_all_as_they_are();
+    }
+
+    fn encode_lone(&mut self, key: &AssetKey) {
+        let world = self.app.world();
+        let registry = world.resource::<AppTypeRegistry>().read();
+        let codecs = world.resource::<Codecs>().clone();
+        let codecs = codecs.read();
+        let handles = world.resource::<AssetServer>().get_handles_untyped(key.path());
+        let codec = codecs.asset_by_path(key.type_path());
+        let is_asset = |handle: &UntypedHandle| codec.as_ref().is_some_and(|codec| codec.type_id == handle.type_id());
+        let Some(handle) = handles.into_iter().find(is_asset) else {
+            return;
+        };
+        let clips = core::mem::take(&mut self.store.clips);
+        let walk = AssetWalk {
+            world,
+            registry: &registry,
+            codecs: &codecs,
+            unit: "",
+            clips: &clips,
+            recorder: &self.recorder,
+            source: "",
+        };
+        // An error is told by the level that is loaded then.
+        self.store.add_lone(&walk, &handle);
+        self.store.clips = clips;
+    }
+
+    /// Loads the levels, and the startup content, that lead to these assets.
+    fn load_referrers(&mut self, lost: &BTreeSet<AssetKey>) {
+        let leading = referrers(&self.store.objects, lost);
+        let root = self.new.startup.root.as_ref();
+        let startup = root.is_some_and(|root| leading.contains(root));
+        let levels: BTreeSet<String> = (self.new.levels.iter())
+            .filter(|(_, level)| level.roots().any(|key| leading.contains(key)))
+            .map(|(key, _)| key.clone())
+            .collect();
+        // Whatever leads there is made anew, so that the walk gets there.
+        self.store.objects.retain(|key, _| !leading.contains(key));
+        startup::free(&mut self.app);
+        if startup {
+            self.old.startup = StartupUnit::default();
+            self.new.startup = StartupUnit::default();
+            self.encode_startup();
+        }
+        startup::free(&mut self.app);
+        self.old.levels.retain(|key, _| !levels.contains(key));
+        self.new.levels.retain(|key, _| !levels.contains(key));
+        self.encode_levels();
+    }
+}
+
+/// These assets, and all that lead to one of them.
+fn referrers(objects: &BTreeMap<AssetKey, ObjectRecord>, of: &BTreeSet<AssetKey>) -> BTreeSet<AssetKey> {
+    let mut users: BTreeMap<&AssetKey, Vec<&AssetKey>> = BTreeMap::new();
+    for (key, object) in objects {
+        for reference in &object.references {
+            users.entry(reference).or_default().push(key);
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&AssetKey> = of.iter().collect();
+    while let Some(key) = open.pop() {
+        if found.insert(key.clone()) {
+            open.extend(users.get(key).into_iter().flatten());
+        }
+    }
+    found
+}

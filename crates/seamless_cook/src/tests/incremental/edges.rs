@@ -1,0 +1,111 @@
+//! Edits that once gave something else than cooking everything.
+
+use super::*;
+use crate::{Profile, Target};
+
+/// The file's own pixels are the same, what the level says of them is not.
+#[test]
+fn a_sampler_that_changes_under_a_texture_is_seen() {
+    let sampler = |wrap: u32| {
+        let text = gltf(&["a"], "red.ppm");
+        let text = text.replace(
+            r#""textures":[{"source":0}]"#,
+            r#""textures":[{"source":0,"sampler":0}]"#,
+        );
+        text.replace(r#""images":"#, &format!(r#""samplers":[{{"wrapS":{wrap}}}],"images":"#))
+    };
+    let cook = |fixture: &Fixture, wrap| {
+        fixture.write("scenes/a.gltf", sampler(wrap));
+        fixture.cook(r#"(levels: [(source: "scenes/a.gltf")])"#).unwrap();
+        output(&fixture.out())
+    };
+    let (edited, fresh) = (two_scenes(), two_scenes());
+    let clamped = cook(&edited, 33071);
+    let repeated = cook(&edited, 10497);
+    assert_ne!(clamped, repeated);
+    assert_eq!(repeated, cook(&fresh, 10497));
+}
+
+/// Loaded through who refers to it, and compressed on another thread.
+#[test]
+fn a_texture_with_settings_beside_it_is_waited_for() {
+    let mut project = Project::new(2);
+    project.profile = Profile::Dev;
+    project.settings.insert(0, true);
+    project.check();
+    project.paint(0, 200);
+    project.check();
+    project.settings.remove(&0);
+    project.check();
+    project.settings.insert(1, false);
+    project.check();
+}
+
+#[test]
+fn an_import_of_what_the_target_leaves_out_is_part_of_a_package() {
+    let mut project = Project::new(2);
+    project.target = Target::named("server").unwrap();
+    project.check();
+    project.scenes[0].texture = 1 - project.scenes[0].texture;
+    project.check();
+}
+
+#[test]
+fn a_missing_texture_is_told_beside_a_broken_level() {
+    let project = Project::new(3);
+    project.check();
+    let file = |name: &str| project.files().into_iter().find(|path| path.ends_with(name)).unwrap();
+    std::fs::write(file("scenes/s0.gltf"), "broken").unwrap();
+    std::fs::remove_file(file("textures/t2.ppm")).unwrap();
+    project.check();
+    // And again, from what is remembered of that.
+    project.check();
+    let errors = project.cook(&project.out()).unwrap_err();
+    assert!(
+        errors
+            .content_errors()
+            .iter()
+            .any(|error| error.file == "textures/t2.ppm"),
+        "{errors:?}"
+    );
+    assert!(
+        errors
+            .content_errors()
+            .iter()
+            .any(|error| error.file == "scenes/s0.gltf"),
+        "{errors:?}"
+    );
+}
+
+/// A texture that nothing needs may be missing, in every cook.
+#[test]
+fn what_nobody_needs_is_not_missed() {
+    let fixture = two_scenes();
+    let text = gltf(&["a"], "red.ppm");
+    let text = text.replace(
+        r#""textures":[{"source":0}]"#,
+        r#""textures":[{"source":0},{"source":1}]"#,
+    );
+    let text = text.replace(
+        r#""images":[{"uri":"red.ppm"}]"#,
+        r#""images":[{"uri":"red.ppm"},{"uri":"gone.ppm"}]"#,
+    );
+    let unused = r#""materials":[{"pbrMetallicRoughness":{"baseColorTexture":{"index":1}}},"#;
+    let text = text
+        .replace(r#""materials":["#, unused)
+        .replace(r#""material":0"#, r#""material":1"#);
+    fixture.write("scenes/a.gltf", text);
+    let world = r#"(levels: [(source: "scenes/a.gltf")])"#;
+    fixture.cook(world).unwrap();
+    assert_eq!(fixture.cook(world).unwrap().work, CookWork::default());
+}
+
+/// Packages of levels that are gone go, though nobody knows their manifest any more.
+#[test]
+fn packages_of_a_lost_manifest_go() {
+    let mut project = Project::new(2);
+    project.check();
+    project.levels.truncate(1);
+    std::fs::remove_file(project.out().join("test.seamless")).unwrap();
+    project.check();
+}
