@@ -8,11 +8,12 @@
 //! that say so in their rows: the limit of [`migrate_latest`] is another build, which ran before, and the peer of [`read_bulk`]
 //! comes after the others. A row holds medians, and `spread` is the distance between the 10th and the 90th percentile of our samples, divided by their
 //! median. Times per entity are CPU time of the measuring thread, so that other programs on the machine do not count;
-//! [`flight`] measures wall time, because a hitch is one, and [`package_link`] does, because Bevy loads on many threads.
+//! [`flight`] measures wall time, because a hitch is one, and [`package_link`] and [`cook`] do, because Bevy loads on many threads.
 
 mod app;
 mod bed;
 mod commit;
+mod cook;
 mod flight;
 mod level;
 mod load_cpu;
@@ -52,7 +53,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 17] = [
+const BENCHES: [Bench; 20] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -93,6 +94,9 @@ const BENCHES: [Bench; 17] = [
     (migrate_latest::NAME, migrate_latest::run),
     ("netref_encode/bytes", netref::bytes),
     ("netref_encode/ns", netref::ns),
+    ("cook_noop", cook::noop),
+    ("cook_one_edit", cook::one_edit),
+    ("cook_scaling", cook::scaling),
     ("flight_hitch", flight::run),
 ];
 
