@@ -8,7 +8,7 @@ use std::{
 
 use bevy::prelude::*;
 use bevy_seamless::prelude::*;
-use seamless_cook::{CookApp, CookError, CookOptions, CookReport};
+use seamless_cook::{CookApp, CookError, CookOptions, CookReport, Target};
 use tempfile::TempDir;
 
 use crate::app::{headless_with, run_until};
@@ -38,6 +38,20 @@ impl Cooked {
         let report = cook(dir.path(), world, &dir.path().join("out"), configure)
             .unwrap_or_else(|error| panic!("{}", describe(&error)));
         Self { dir, report }
+    }
+
+    /// Cooks the same sources again, for a target.
+    ///
+    /// # Panics
+    /// When the cook fails; with all its errors.
+    pub fn cook_for(&mut self, target: Target, configure: fn(&mut App)) {
+        let options = CookOptions {
+            target,
+            ..CookOptions::default()
+        };
+        let file = self.dir.path().join("test.world.ron");
+        let report = CookApp::new().with(configure).cook(&file, &self.out(), &options, &());
+        self.report = report.unwrap_or_else(|error| panic!("{}", describe(&error)));
     }
 
     /// Where the sources are.

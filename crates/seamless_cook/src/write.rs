@@ -26,6 +26,7 @@ use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageRep
 use crate::share::{PackageKind, PackagePlan};
 
 use self::manifest::{listed, manifest};
+pub(crate) use self::package::LEFT_OUT;
 use self::package::Writer;
 use self::seek_free::Copies;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use bevy::{app::TaskPoolPlugin, asset::AssetPlugin, prelude::*, transform::TransformPlugin};
 use bevy_seamless::SeamlessMinimalPlugins;
 use bevy_seamless::prelude::*;
+use seamless_cook::Target;
 use seamless_tests::{
     app::{bevy_spawn, headless_with, run_until},
     cooked::{Cooked, MANIFEST, STREAM_LIMIT, reveal, spawn_world},
@@ -51,15 +52,16 @@ fn placed(ecs: &World, root: Entity, snapshot: &Snapshot) -> Vec<Placed> {
     snapshot.paths().filter(|path| *path != "/").map(entity).collect()
 }
 
-fn compare(source: &str, bevy_path: &str) -> Snapshot {
+fn compare(source: &str, bevy_path: &str, target: &str) -> Snapshot {
     let sources = |dir: &Path| {
         write_everything_scn(dir);
     };
-    let cooked = Cooked::new(
+    let mut cooked = Cooked::new(
         sources,
         &format!("(levels: [(name: \"level\", source: \"{source}\")])"),
         register_types,
     );
+    cooked.cook_for(Target::named(target).expect("a target"), register_types);
     let mut app = server(&cooked.out());
     let world = spawn_world(&mut app, MANIFEST);
     let there = run_until(&mut app, STREAM_LIMIT, |ecs| ecs.get::<LevelTable>(world).is_some());
@@ -90,17 +92,24 @@ fn compare(source: &str, bevy_path: &str) -> Snapshot {
     found
 }
 
+/// Packages for everybody, and those for servers alone.
+const TARGETS: [&str; 2] = ["all", "server"];
+
 #[test]
 fn a_server_has_the_gltf_without_what_draws() {
-    let found = compare("everything.gltf", "everything.gltf#Scene0");
-    let text = found.to_text();
-    assert!(text.contains("Mesh3d"), "a server may want meshes, for collisions");
+    for target in TARGETS {
+        let found = compare("everything.gltf", "everything.gltf#Scene0", target);
+        let text = found.to_text();
+        assert!(text.contains("Mesh3d"), "a server may want meshes, for collisions");
+    }
 }
 
 #[test]
 fn a_server_has_the_game_s_own_components() {
-    let text = compare("everything.scn.ron", "everything.scn.ron").to_text();
-    for part in ["Inventory", "CrewOf", "EscortedBy"] {
-        assert!(text.contains(part), "{part} is there");
+    for target in TARGETS {
+        let text = compare("everything.scn.ron", "everything.scn.ron", target).to_text();
+        for part in ["Inventory", "CrewOf", "EscortedBy"] {
+            assert!(text.contains(part), "{part} is there");
+        }
     }
 }

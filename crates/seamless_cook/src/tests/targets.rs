@@ -1,7 +1,7 @@
 //! Packages for some, and of some levels only.
 
 use super::*;
-use crate::{Target, inspect};
+use crate::{Target, inspect, verify};
 
 fn options(target: &str, maps: &[&str]) -> CookOptions {
     CookOptions {
@@ -38,6 +38,8 @@ fn packages_of_a_server_carry_no_textures() {
         .cook_with(&CookApp::new(), TWO_LEVELS, &options("server", &[]))
         .unwrap();
     assert!(!has_image(&fixture));
+    let faults = verify(&fixture.out(), None).unwrap().faults;
+    assert!(faults.is_empty(), "what is left out is no fault: {faults:?}");
     assert!(server.bytes < client.bytes);
     // The levels are there all the same, from what was encoded for the client.
     assert_eq!(server.entities, client.entities);

@@ -13,7 +13,7 @@ use crate::level::{EncodedColumn, EncodedLevel};
 use crate::share::PackagePlan;
 
 /// Where objects seem to be that nobody of the target needs, and that lie nowhere: whoever asks for one is told by this name.
-const LEFT_OUT: &str = "not-for-this-target.pkg";
+pub(crate) const LEFT_OUT: &str = "not-for-this-target.pkg";
 
 /// Writes one package.
 pub(super) struct Writer<'a> {

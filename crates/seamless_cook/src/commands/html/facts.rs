@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use seamless_asset::STARTUP_EXPORT;
 
 use super::super::folder::{CookedFolder, PackageFile, class_name, local_path};
+use crate::write::LEFT_OUT;
 
 /// How many of the largest objects are told.
 const LARGEST: usize = 40;
@@ -177,6 +178,7 @@ fn package_facts(
         types: by_type,
         imports: imports
             .filter_map(|index| package.import_package(index))
+            .filter(|file| *file != LEFT_OUT)
             .map(str::to_owned)
             .collect(),
         payloads: external

@@ -7,6 +7,7 @@ use seamless_package::{Export, Import, PackageError};
 use super::super::folder::{CookedFolder, PackageFile, class_name, local_path};
 use super::{FaultKind, VerifyReport};
 use crate::report::counted;
+use crate::write::LEFT_OUT;
 
 /// Adds all that is wrong between the package and others.
 pub(super) fn check(folder: &CookedFolder, file: &PackageFile, report: &mut VerifyReport) {
@@ -20,6 +21,8 @@ pub(super) fn check(folder: &CookedFolder, file: &PackageFile, report: &mut Veri
             Some(source) => report.faults.extend(
                 import_fault(file, index, &import, source).map(|kind| super::Fault::new(&*file.file, "", kind)),
             ),
+            // What the target does not need lies nowhere.
+            None if source == LEFT_OUT => {}
             // It cannot be read, which is told already.
             None if folder.has_file(source) => {}
             None => missing.entry(source).or_default().imports += 1,

@@ -7,6 +7,7 @@ use seamless_level::{LevelEntry, WorldManifest};
 
 use super::super::folder::{CookedFolder, PackageFile};
 use super::{FaultKind, VerifyReport};
+use crate::write::LEFT_OUT;
 
 /// Entities of the level of each package; none where it cannot be read, which is told elsewhere.
 type Entities<'f> = BTreeMap<&'f str, u32>;
@@ -189,7 +190,9 @@ fn closure<'f>(folder: &'f CookedFolder, package: &'f PackageFile) -> BTreeSet<&
 fn imported(file: &PackageFile) -> impl Iterator<Item = &str> {
     let package = &file.package;
     let imports = (0..package.imports().len()).filter(|index| package.forced_for_import(*index).is_none());
-    imports.filter_map(|index| package.import_package(index))
+    let packages = imports.filter_map(|index| package.import_package(index));
+    // What the target does not need lies nowhere.
+    packages.filter(|file| *file != LEFT_OUT)
 }
 
 fn check_unused(folder: &CookedFolder, report: &mut VerifyReport) {
