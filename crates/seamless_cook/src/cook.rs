@@ -87,6 +87,7 @@ impl Order<'_> {
             old: graph,
             new: Graph::default(),
             errors: Vec::new(),
+            broken: BTreeSet::new(),
         };
         let mut report = CookReport {
             world: world.clone(),
@@ -100,7 +101,9 @@ impl Order<'_> {
         cook.remember(identity, began, &mut output, &mut report, &state_file)?;
         report.seconds = start.elapsed().as_secs_f64();
         if !cook.errors.is_empty() {
-            let errors = core::mem::take(&mut cook.errors);
+            let mut errors = core::mem::take(&mut cook.errors);
+            // In an order of their own, whatever was found first.
+            errors.sort();
             return Err(fail(report, errors, start));
         }
         Ok(report)
@@ -150,8 +153,6 @@ fn state_file(world: &str) -> String {
 }
 
 fn fail(mut report: CookReport, mut errors: Vec<ContentError>, start: Instant) -> CookError {
-    // In an order of their own, whatever was found first.
-    errors.sort();
     errors.dedup();
     report.errors = errors;
     report.packages = Vec::new();
@@ -173,6 +174,8 @@ struct Cook<'a> {
     old: Graph,
     new: Graph,
     errors: Vec<ContentError>,
+    /// Levels that have errors.
+    broken: BTreeSet<String>,
 }
 
 /// What a level's bytes follow from, beside the files.

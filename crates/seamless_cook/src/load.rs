@@ -1,14 +1,17 @@
 //! Loads sources through Bevy's `AssetServer`, a few ahead, and never waits for ever. See [`Loader`].
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use bevy::asset::{AssetPath, LoadState, RecursiveDependencyLoadState, UntypedHandle};
+use bevy::asset::{AssetPath, LoadState, RecursiveDependencyLoadState, UntypedAssetLoadFailedEvent, UntypedHandle};
+use bevy::ecs::message::MessageCursor;
 use bevy::gltf::Gltf;
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAsset;
 
 use crate::app::CookOptions;
+use crate::graph::recorder::text;
 use crate::plan::{PlannedLevel, SourceKind};
 use crate::report::ContentError;
 
@@ -58,6 +61,9 @@ pub(crate) trait Loadable {
     /// Asks Bevy's `AssetServer` for it.
     fn load(&self, world: &World) -> UntypedHandle;
 
+    /// Its file.
+    fn file(&self) -> String;
+
     /// An error about it.
     fn error(&self, message: String) -> ContentError;
 }
@@ -70,6 +76,10 @@ impl Loadable for PlannedLevel {
             SourceKind::Gltf(_) => server.load::<Gltf>(path).untyped(),
             SourceKind::DynamicWorld => server.load::<DynamicWorld>(path).untyped(),
         }
+    }
+
+    fn file(&self) -> String {
+        text(&self.asset_path)
     }
 
     fn error(&self, message: String) -> ContentError {
@@ -91,6 +101,10 @@ pub(crate) struct Loader<'a, L> {
     ahead: usize,
     /// A number that changes whenever any asset arrives, and when it did.
     mark: (usize, Instant),
+    /// Files of which Bevy could not load something, and why. Where a part of a file was asked for before the file was, Bevy tells that of
+    /// the part alone, and leaves the file loading for ever.
+    failed: BTreeMap<String, String>,
+    failures: MessageCursor<UntypedAssetLoadFailedEvent>,
 }
 
 impl<'a, L: Loadable> Loader<'a, L> {
@@ -101,6 +115,8 @@ impl<'a, L: Loadable> Loader<'a, L> {
             timeout: options.load_timeout,
             ahead: options.levels_ahead.max(1),
             mark: (0, Instant::now()),
+            failed: BTreeMap::new(),
+            failures: MessageCursor::default(),
         }
     }
 
@@ -144,6 +160,12 @@ impl<'a, L: Loadable> Loader<'a, L> {
         if changed {
             self.mark = (mark, now);
         }
+        if let Some(failures) = world.get_resource::<Messages<UntypedAssetLoadFailedEvent>>() {
+            for failure in self.failures.read(failures) {
+                let file = failure.path.without_label().to_string().replace('\\', "/");
+                self.failed.insert(file, without_trace(&failure.error));
+            }
+        }
         let server = world.resource::<AssetServer>();
         for active in self.active.iter_mut().flatten() {
             let state = state_numbers(server, &active.handle);
@@ -161,12 +183,16 @@ impl<'a, L: Loadable> Loader<'a, L> {
         let server = world.resource::<AssetServer>();
         let quiet = active.changed.max(self.mark.1).elapsed();
         let loaded = match server.load_state(active.handle.id()) {
-            LoadState::Failed(cause) => {
-                let message = format!("failed to load: {cause}; correct the file, or add what loads it to the cooker");
-                return Some(LoadOutcome::Stopped(source.error(message)));
-            }
+            LoadState::Failed(cause) => return Some(stopped(source, &without_trace(&cause))),
             state => state.is_loaded(),
         };
+        if let Some(cause) = self
+            .failed
+            .get(&source.file())
+            .filter(|_| !loaded && quiet >= SETTLE.min(self.timeout))
+        {
+            return Some(stopped(source, cause));
+        }
         if loaded {
             match server.recursive_dependency_load_state(active.handle.id()) {
                 RecursiveDependencyLoadState::Loaded => return Some(LoadOutcome::Ready(active.handle.clone())),
@@ -191,6 +217,16 @@ impl<'a, L: Loadable> Loader<'a, L> {
             LoadOutcome::Stopped(error)
         })
     }
+}
+
+fn stopped(source: &impl Loadable, cause: &str) -> LoadOutcome {
+    let message = format!("failed to load: {cause}; correct the file, or add what loads it to the cooker");
+    LoadOutcome::Stopped(source.error(message))
+}
+
+/// What an error says, without the trace that Bevy adds where it is asked for traces: that one differs from run to run.
+pub(crate) fn without_trace(error: &dyn core::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 fn state_numbers(server: &AssetServer, handle: &UntypedHandle) -> (u8, u8) {

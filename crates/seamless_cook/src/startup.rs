@@ -57,6 +57,10 @@ impl Loadable for Request {
         typed.unwrap_or_else(|| server.load_builder().load_untyped(self.path.clone()).untyped())
     }
 
+    fn file(&self) -> String {
+        self.path.split('#').next().unwrap_or_default().to_owned()
+    }
+
     fn error(&self, message: String) -> ContentError {
         let (file, label) = self.path.split_once('#').unwrap_or((&self.path, ""));
         let message = format!(

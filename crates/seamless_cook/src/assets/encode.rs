@@ -14,6 +14,7 @@ use seamless_package::Role;
 use super::{AssetKey, AssetWalk, EncodedObject};
 use crate::graph::blob::Payload;
 use crate::graph::state::Settings;
+use crate::load::without_trace;
 use crate::report::ContentError;
 
 /// The settings that whoever refers to `file` has it loaded with.
@@ -71,7 +72,8 @@ pub(super) fn ready(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(), Stri
     let state = walk.world.resource::<AssetServer>().load_state(handle.id());
     match state {
         LoadState::Failed(cause) => Err(format!(
-            "failed to load: {cause}; correct the path or the file, or remove the reference"
+            "failed to load: {}; correct the path or the file, or remove the reference",
+            without_trace(&cause)
         )),
         LoadState::Loading => {
             let message =

@@ -47,7 +47,7 @@ impl Cook<'_> {
         for level in &self.plan.levels {
             let key = level_key(self.plan, level);
             match self.old.levels.get(&key) {
-                _ if self.new.levels.contains_key(&key) => {}
+                _ if self.new.levels.contains_key(&key) || self.broken.contains(&key) => {}
                 Some(unit) => {
                     self.new.levels.insert(key, unit.clone());
                 }
@@ -97,8 +97,9 @@ impl Cook<'_> {
                 new.levels.insert(key.clone(), unit);
             });
             if self.errors.len() > sound {
-                // The next cook goes there again, and tells the same.
+                // The next cook goes there again, and tells the same; this one has told it.
                 self.new.levels.remove(&key);
+                self.broken.insert(key);
             }
             self.store.start_textures(self.app.world(), &mut self.errors);
             loader.release(index);

@@ -128,6 +128,10 @@ impl Loadable for LoneFile {
         server.load_builder().load_untyped(self.path.clone()).untyped()
     }
 
+    fn file(&self) -> String {
+        self.path.clone()
+    }
+
     fn error(&self, message: String) -> ContentError {
         ContentError::new(self.path.as_str(), "", message)
     }
