@@ -117,8 +117,8 @@ pub(crate) fn load(app: &mut App, package: &str, dependencies: &[&str]) -> Insta
 
 pub(crate) fn run_until(app: &mut App, mut done: impl FnMut(&mut World) -> bool) {
     let start = Instant::now();
-    // By the clock: on a busy machine the threads that load get little of it.
-    while start.elapsed() < Duration::from_secs(60) {
+    // By the clock, and long: the threads that load are of the lowest priority, and on a busy machine get next to nothing of it.
+    while start.elapsed() < Duration::from_secs(240) {
         app.update();
         if done(app.world_mut()) {
             return;
