@@ -8,7 +8,7 @@ use bevy::prelude::*;
 use seamless_asset::assets::animation::ClipSources;
 
 use crate::animation::clips_of_gltf;
-use crate::graph::recorder::{Recorder, text};
+use crate::graph::recorder::{Recorder, slashed, text};
 
 /// Which clips were offered to the codec, and what is to be said about them.
 ///
@@ -36,7 +36,7 @@ impl ClipOffers {
                 continue;
             };
             if let Some(label) = path.label() {
-                let file = path.without_label().to_string().replace('\\', "/");
+                let file = slashed(path.without_label());
                 files.entry(file).or_default().insert(label.to_owned(), id);
             }
         }

@@ -93,11 +93,7 @@ impl Order<'_> {
             world: world.clone(),
             ..CookReport::default()
         };
-        cook.run(&mut output, &mut report).map_err(|stop| match stop {
-            Stop::Content(error) => fail(core::mem::take(&mut report), vec![error], start),
-            Stop::Cook(error) => error,
-            Stop::Lost => write_error(&output.cook_folder(), std::io::ErrorKind::InvalidData.into()),
-        })?;
+        cook.run(&mut output, &mut report)?;
         cook.remember(identity, began, &mut output, &mut report, &state_file)?;
         report.seconds = start.elapsed().as_secs_f64();
         if !cook.errors.is_empty() {
@@ -185,29 +181,34 @@ pub(crate) fn level_key(plan: &WorldPlan, level: &PlannedLevel) -> String {
 }
 
 impl Cook<'_> {
-    fn run(&mut self, output: &mut Output, report: &mut CookReport) -> Result<(), Stop> {
+    /// Content errors are in `errors` afterwards.
+    fn run(&mut self, output: &mut Output, report: &mut CookReport) -> Result<(), CookError> {
         self.forget_changed();
-        for round in 0.. {
+        for _ in 0..=MOST_ROUNDS {
             self.encode_startup();
             self.encode_levels();
             self.encode_missing();
             self.settle_textures();
             if let Some(source) = self.store.stopped.take() {
-                return Err(Stop::Cook(write_error(&output.cook_folder(), source)));
+                return Err(write_error(&output.cook_folder(), source));
             }
             if !self.errors.is_empty() {
                 return Ok(());
             }
             match self.write(output, report) {
-                Err(Stop::Lost) if round < MOST_ROUNDS => self.forget_lost(),
-                Err(Stop::Content(error)) => {
-                    self.errors.push(error);
+                Ok(()) => return Ok(()),
+                Err(Stop::Lost) => self.forget_lost(),
+                Err(Stop::Cook(error)) => return Err(error),
+                Err(Stop::Content(errors)) => {
+                    self.errors.extend(errors);
                     return Ok(());
                 }
-                result => return result,
             }
         }
-        Ok(())
+        Err(write_error(
+            &output.cook_folder(),
+            std::io::ErrorKind::InvalidData.into(),
+        ))
     }
 
     /// Takes over what still holds.
@@ -296,11 +297,8 @@ impl Cook<'_> {
             let unit = self.new.levels.get(&key);
             units.push(unit.ok_or_else(|| {
                 // No level is left out without an error.
-                Stop::Content(ContentError::new(
-                    level.source.as_str(),
-                    "",
-                    "was not encoded; cook again",
-                ))
+                let message = "was not encoded; cook again";
+                Stop::Content(vec![ContentError::new(level.source.as_str(), "", message)])
             })?);
         }
         let needed: BTreeSet<AssetKey> = self.needed().into_iter().cloned().collect();
@@ -309,15 +307,8 @@ impl Cook<'_> {
             .map(|(key, object)| (key.clone(), object.clone()))
             .collect();
         let bounds = self.bounds(&units)?;
-        report.warnings = warnings(plan, &units, &objects);
-        report.textures = textures::textures(&objects);
         let root = self.new.startup.root.as_ref();
-        let packages = share::assign(plan, root, &units, &objects, self.order.progress);
-        let packages = packages.map_err(|mut errors| {
-            let last = errors.pop();
-            self.errors.extend(errors);
-            last.map_or_else(|| Stop::Content(ContentError::new("", "", "")), Stop::Content)
-        })?;
+        let packages = share::assign(plan, root, &units, &objects, self.order.progress).map_err(Stop::Content)?;
         let versions = self
             .app
             .world()
@@ -342,8 +333,8 @@ impl Cook<'_> {
         };
         *report = CookReport {
             world: core::mem::take(&mut report.world),
-            warnings: core::mem::take(&mut report.warnings),
-            textures: core::mem::take(&mut report.textures),
+            warnings: warnings(plan, &units, &objects),
+            textures: textures::textures(&objects),
             ..CookReport::default()
         };
         let written = write_world(&world, output, self.order.progress, report)?;

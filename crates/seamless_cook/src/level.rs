@@ -92,7 +92,7 @@ impl EncodedLevel {
 /// A level as bytes, and what is to be said about it.
 pub(crate) struct NewLevel {
     pub level: EncodedLevel,
-    pub contents: Option<(String, FileContents)>,
+    pub contents: Option<FileContents>,
     /// Parts of its file that are exported whether anything refers to them or not.
     pub labelled: Vec<AssetKey>,
     pub warnings: Vec<ContentError>,

@@ -25,7 +25,7 @@
 //! )
 //! ```
 //!
-//! Only `levels` with a `source` each is needed. [`CookApp::cook`] loads every source in a headless Bevy app, encodes
+//! Only `levels` with a `source` each is needed. [`CookApp::cook`] loads every source that has changed in a headless Bevy app, encodes
 //! entities and assets with the codecs of `seamless_asset`, puts assets that several levels use into shared packages,
 //! and writes one package per level and the world's manifest, and one package of startup content if there is any: what the
 //! game's plugins registered with `add_startup_content`, and what the world file lists. The same sources give the same bytes, with

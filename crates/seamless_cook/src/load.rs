@@ -11,7 +11,7 @@ use bevy::prelude::*;
 use bevy::world_serialization::WorldAsset;
 
 use crate::app::CookOptions;
-use crate::graph::recorder::text;
+use crate::graph::recorder::{slashed, text};
 use crate::plan::{PlannedLevel, SourceKind};
 use crate::report::ContentError;
 
@@ -162,7 +162,7 @@ impl<'a, L: Loadable> Loader<'a, L> {
         }
         if let Some(failures) = world.get_resource::<Messages<UntypedAssetLoadFailedEvent>>() {
             for failure in self.failures.read(failures) {
-                let file = failure.path.without_label().to_string().replace('\\', "/");
+                let file = slashed(failure.path.without_label());
                 self.failed.insert(file, without_trace(&failure.error));
             }
         }

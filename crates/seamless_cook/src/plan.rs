@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use crate::graph::recorder::text;
 use crate::report::ContentError;
 use crate::world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile};
 
@@ -269,7 +270,7 @@ impl Checker<'_> {
             self.error(object, "is outside the world's `root`; move it, or widen `root`");
             return None;
         };
-        let path = path.to_string_lossy().replace('\\', "/");
+        let path = text(path);
         Some(label.map_or_else(|| path.clone(), |label| format!("{path}#{label}")))
     }
 

@@ -269,10 +269,9 @@ fn reflected<'a>(
 }
 
 /// What a glTF file holds, so that what no level uses can be told.
-pub(crate) fn contents(world: &World, level: &PlannedLevel, root: &UntypedHandle) -> Option<(String, FileContents)> {
+pub(crate) fn contents(world: &World, level: &PlannedLevel, root: &UntypedHandle) -> Option<FileContents> {
     let gltf = gltf(world, root)?;
     let server = world.resource::<AssetServer>();
-    let file = server.get_path(root.id())?.to_string().replace('\\', "/");
     let mut contents = FileContents::default();
     let default = || {
         gltf.scenes
@@ -287,7 +286,7 @@ pub(crate) fn contents(world: &World, level: &PlannedLevel, root: &UntypedHandle
     let labels = gltf.materials.iter().map(|handle| handle.id().untyped());
     let labels = labels.filter_map(|id| Some(server.get_path(id)?.label()?.to_owned()));
     contents.labels.extend(labels);
-    Some((file, contents))
+    Some(contents)
 }
 
 /// The meshes, skins and clips of a glTF file, whether its scenes use them or not.

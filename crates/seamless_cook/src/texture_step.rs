@@ -1,11 +1,11 @@
 //! Textures are cooked on threads of their own, while levels load. See [`TextureStep`].
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use async_channel::{Receiver, Sender, unbounded};
 use bevy::asset::UntypedHandle;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
@@ -59,18 +59,12 @@ pub(crate) struct CookedTexture {
     pub encoded: Result<EncodedObject, String>,
 }
 
-#[derive(Default)]
-struct Queue {
-    jobs: Mutex<(VecDeque<Job>, bool)>,
-    changed: Condvar,
-}
-
 /// The textures of a cook: which are used for what, which are on their way.
 pub(crate) struct TextureStep {
     settings: TextureSettings,
     threads: Vec<JoinHandle<()>>,
     most_threads: usize,
-    queue: Arc<Queue>,
+    jobs: (Sender<Job>, Receiver<Job>),
     done: (Sender<(usize, CookedTexture)>, Receiver<(usize, CookedTexture)>),
     bytes: usize,
     /// What materials, as far as they are known, use each for.
@@ -90,8 +84,8 @@ impl TextureStep {
             settings,
             threads: Vec::new(),
             most_threads: threads.max(1),
-            queue: Arc::default(),
-            done: channel(),
+            jobs: unbounded(),
+            done: unbounded(),
             bytes: 0,
             uses: BTreeMap::new(),
             waiting: Vec::new(),
@@ -165,7 +159,7 @@ impl TextureStep {
     }
 
     fn next(&mut self) -> Option<CookedTexture> {
-        let texture = self.done.1.recv().ok()?;
+        let texture = self.done.1.recv_blocking().ok()?;
         Some(self.take(texture))
     }
 
@@ -176,27 +170,21 @@ impl TextureStep {
     }
 
     fn push(&mut self, job: Job) {
-        let mut jobs = self.queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.0.push_back(job);
-        let wanted = jobs.0.len();
-        drop(jobs);
-        self.queue.changed.notify_one();
-        if self.threads.len() < self.most_threads.min(wanted.max(1)) {
-            let (queue, done, settings) = (self.queue.clone(), self.done.0.clone(), self.settings);
+        // The other end lives as long as this one.
+        let _ = self.jobs.0.send_blocking(job);
+        if self.threads.len() < self.most_threads.min(self.jobs.0.len().max(1)) {
+            let (jobs, done, settings) = (self.jobs.1.clone(), self.done.0.clone(), self.settings);
             self.threads
-                .push(std::thread::spawn(move || work(&queue, &done, &settings)));
+                .push(std::thread::spawn(move || work(&jobs, &done, &settings)));
         }
     }
 }
 
 impl Drop for TextureStep {
     fn drop(&mut self) {
-        {
-            let mut jobs = self.queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-            jobs.0.clear();
-            jobs.1 = true;
-        }
-        self.queue.changed.notify_all();
+        self.jobs.0.close();
+        // What nobody has begun is not begun any more.
+        while self.jobs.1.try_recv().is_ok() {}
         for thread in self.threads.drain(..) {
             // One that panicked has said so.
             let _ = thread.join();
@@ -204,26 +192,13 @@ impl Drop for TextureStep {
     }
 }
 
-fn work(queue: &Queue, done: &Sender<(usize, CookedTexture)>, settings: &TextureSettings) {
-    while let Some(job) = next(queue) {
+fn work(jobs: &Receiver<Job>, done: &Sender<(usize, CookedTexture)>, settings: &TextureSettings) {
+    while let Ok(job) = jobs.recv_blocking() {
         let bytes = job.bytes();
         // The receiver is gone when the cook has failed.
-        if done.send((bytes, cook(&job, settings))).is_err() {
+        if done.send_blocking((bytes, cook(&job, settings))).is_err() {
             return;
         }
-    }
-}
-
-fn next(queue: &Queue) -> Option<Job> {
-    let mut jobs = queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        if jobs.1 {
-            return None;
-        }
-        if let Some(job) = jobs.0.pop_front() {
-            return Some(job);
-        }
-        jobs = queue.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::bounds::Bounds;
 use crate::graph::cache::Cache;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::output::{Output, write_error};
+use crate::graph::recorder::text;
 use crate::graph::state::{LevelUnit, Written};
 use crate::graph::storage::{Stamp, stamp};
 use crate::level::EncodedLevel;
@@ -38,7 +39,7 @@ pub(crate) const MANIFEST_EXTENSION: &str = "seamless";
 
 /// Why writing stopped.
 pub(crate) enum Stop {
-    Content(ContentError),
+    Content(Vec<ContentError>),
     Cook(CookError),
     /// The cache has lost this.
     Lost,
@@ -165,11 +166,11 @@ pub(crate) fn current_stamp(output: &Output, file: &str) -> Result<Stamp, CookEr
 fn package_error(world: &World, package: &PackagePlan, error: &dyn core::fmt::Display) -> Stop {
     let level = world.level_of(package);
     let source = level.map_or(world.world_file, |(level, _)| level.source.as_str());
-    Stop::Content(ContentError::new(
+    Stop::Content(vec![ContentError::new(
         source,
         format!("package `{}`", package.file),
         error.to_string(),
-    ))
+    )])
 }
 
 /// Makes a package and stages it, if what is there is not the same.
@@ -252,7 +253,7 @@ fn write_manifest(
     );
     let text = manifest
         .to_ron()
-        .map_err(|error| Stop::Content(ContentError::new(world.world_file, "", error.to_string())))?;
+        .map_err(|error| Stop::Content(vec![ContentError::new(world.world_file, "", error.to_string())]))?;
     if output.read(file).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
@@ -336,7 +337,7 @@ fn names(world: &World) -> Result<(Names, Vec<(Digest, Vec<String>)>), Stop> {
     let (mut names, mut lists) = (Names::new(), Vec::new());
     for (index, package) in world.packages.iter().enumerate() {
         let level = world.level_of(package);
-        let own = level.map(|(level, _)| format!("{}#", level.asset_path.to_string_lossy().replace('\\', "/")));
+        let own = level.map(|(level, _)| format!("{}#", text(&level.asset_path)));
         let mut key = Parts::default();
         key.value(&own)
             .value(&package.assets)

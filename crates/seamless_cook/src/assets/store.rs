@@ -15,6 +15,7 @@ use super::{AssetKey, AssetWalk, EncodedObject, ObjectRecord};
 use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
+use crate::graph::recorder::slashed;
 use crate::graph::state::{Loading, Settings};
 use crate::report::ContentError;
 use crate::texture::{TextureUse, material_uses};
@@ -345,7 +346,7 @@ impl<'c> AssetStore<'c> {
         let server = walk.world.resource::<AssetServer>();
         let path = server.get_path(handle.id()).map(|path| path.to_string());
         if let Some(path) = path.or_else(|| handle.path().map(ToString::to_string)) {
-            let path = path.replace('\\', "/");
+            let path = slashed(path);
             return AssetKey::Path { path, type_path };
         }
         if let Some(key) = self.anonymous.get(&handle.id()) {

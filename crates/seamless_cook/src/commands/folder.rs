@@ -25,29 +25,22 @@ pub(super) struct PackageFile {
 impl PackageFile {
     /// Reads the tables of a package, and nothing behind them.
     pub fn open(path: &Path, file: String) -> Result<Self, InspectError> {
-        let io = |source| InspectError::Io {
-            path: path.to_owned(),
-            source,
-        };
-        let broken = |source| InspectError::Package {
-            path: path.to_owned(),
-            source: Box::new(source),
-        };
+        let (io, broken) = (InspectError::io(path), InspectError::broken(path));
         let limits = Limits::default();
-        let mut handle = File::open(path).map_err(io)?;
+        let mut handle = File::open(path).map_err(&io)?;
         let mut header = Vec::new();
         (&mut handle)
             .take(SUMMARY_SIZE as u64)
             .read_to_end(&mut header)
-            .map_err(io)?;
-        let summary = Summary::parse(&header, &limits).map_err(broken)?;
+            .map_err(&io)?;
+        let summary = Summary::parse(&header, &limits).map_err(&broken)?;
         let rest = summary.header_len().saturating_sub(header.len() as u64);
         // Grows with what is really there.
-        handle.take(rest).read_to_end(&mut header).map_err(io)?;
+        handle.take(rest).read_to_end(&mut header).map_err(&io)?;
         Ok(Self {
             path: path.to_owned(),
             file,
-            package: Package::parse(header, &limits).map_err(broken)?,
+            package: Package::parse(header, &limits).map_err(&broken)?,
         })
     }
 
@@ -96,10 +89,7 @@ impl PackageFile {
     }
 
     pub fn io(&self, source: std::io::Error) -> InspectError {
-        InspectError::Io {
-            path: self.path.clone(),
-            source,
-        }
+        InspectError::io(&self.path)(source)
     }
 }
 
@@ -248,10 +238,7 @@ pub(super) fn read_manifest(path: &Path) -> Result<WorldManifest, InspectError> 
             .take(limits.bytes.saturating_add(1))
             .read_to_end(&mut bytes)
     };
-    read().map_err(|source| InspectError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    read().map_err(InspectError::io(path))?;
     WorldManifest::from_ron(&bytes, &limits).map_err(|source| InspectError::Manifest {
         path: path.to_owned(),
         source,
@@ -292,15 +279,12 @@ fn cooked_files(directory: &Path) -> Result<Vec<PathBuf>, InspectError> {
 
 /// Files and directories in a directory, sorted. Hidden directories are a cache's; links to directories are not followed.
 fn entries(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), InspectError> {
-    let io = |source| InspectError::Io {
-        path: directory.to_owned(),
-        source,
-    };
+    let io = InspectError::io(directory);
     let (mut files, mut directories) = (Vec::new(), Vec::new());
-    for entry in fs::read_dir(directory).map_err(io)? {
-        let entry = entry.map_err(io)?;
+    for entry in fs::read_dir(directory).map_err(&io)? {
+        let entry = entry.map_err(&io)?;
         let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        match entry.file_type().map_err(io)?.is_dir() {
+        match entry.file_type().map_err(&io)?.is_dir() {
             true if !is_hidden => directories.push(entry.path()),
             true => {}
             false => files.push(entry.path()),

@@ -236,21 +236,31 @@ pub struct ColumnInfo {
     pub bytes: u64,
 }
 
+impl InspectError {
+    /// What the system said about a file.
+    pub(super) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// What is wrong with a package.
+    pub(super) fn broken(path: &Path) -> impl Fn(PackageError) -> Self {
+        |source| Self::Package {
+            path: path.to_owned(),
+            source: Box::new(source),
+        }
+    }
+}
+
 /// Reads a package wholly, checks every checksum, and tells what is in it.
 ///
 /// # Errors
 /// When the file cannot be read, or anything in it is not as it was written.
 pub fn inspect(path: &Path) -> Result<PackageInfo, InspectError> {
-    let io = |source| InspectError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let broken = |source| InspectError::Package {
-        path: path.to_owned(),
-        source: Box::new(source),
-    };
-    let bytes = fs::read(path).map_err(io)?;
-    let package = Package::verify_whole(&bytes, &Limits::default()).map_err(broken)?;
+    let bytes = fs::read(path).map_err(InspectError::io(path))?;
+    let package = Package::verify_whole(&bytes, &Limits::default()).map_err(InspectError::broken(path))?;
     let summary = package.summary();
     Ok(PackageInfo {
         name: package.name().to_owned(),

@@ -91,7 +91,7 @@ impl Cook<'_> {
                     // Told when all of them are there.
                     objects: BTreeMap::new(),
                     drawn: drawn.into_iter().cloned().collect(),
-                    contents: encoded.contents.map(|(_, contents)| contents),
+                    contents: encoded.contents,
                     warnings: encoded.warnings,
                 };
                 new.levels.insert(key.clone(), unit);

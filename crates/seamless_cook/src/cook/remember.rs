@@ -47,7 +47,7 @@ impl Cook<'_> {
         } else {
             self.new.packages = core::mem::take(&mut self.old.packages);
         }
-        output.replace_own(state_file, &Memory::new(&seen, &self.new).to_bytes())?;
+        output.replace_own(state_file, &Memory::encode(&seen, &self.new))?;
         report.work.sources_loaded = self.recorder.loads();
         report.work.encoded = self.store.encoded;
         report.work.files_written = output.writes() + self.cache.writes();

@@ -34,14 +34,10 @@ impl<'a> Cache<'a> {
     /// Keeps bytes.
     pub fn put(&self, bytes: &[u8]) -> io::Result<Digest> {
         let digest = Digest::of(bytes);
-        let path = self.path(&digest);
-        if path
-            .metadata()
-            .is_ok_and(|metadata| metadata.len() == bytes.len() as u64)
-            && self.get(&digest).is_some()
-        {
+        if self.get(&digest).is_some() {
             return Ok(digest);
         }
+        let path = self.path(&digest);
         if let Some(folder) = path.parent() {
             self.storage.make_folder(folder)?;
         }

@@ -168,7 +168,12 @@ impl<F: Future<Output = Result<Vec<u8>, AssetReaderError>>> AsyncRead for F {}
 
 /// The path as Bevy writes it, on every system.
 pub(crate) fn text(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
+    slashed(path.to_string_lossy())
+}
+
+/// A path, or an asset path with source and label, with slashes.
+pub(crate) fn slashed(path: impl ToString) -> String {
+    path.to_string().replace('\\', "/")
 }
 
 impl AssetReader for Recorder {

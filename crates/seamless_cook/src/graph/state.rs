@@ -138,52 +138,50 @@ pub(crate) struct Graph {
     pub packages: BTreeMap<String, Written>,
 }
 
-/// What a cook leaves for the next: two parts, of which the first is enough where nothing has changed.
+/// What a cook leaves for the next: two parts, of which the first is enough where nothing has changed. Each is checked when it is
+/// read; one that is damaged, or another version's, is none: then everything is cooked.
 pub(crate) struct Memory {
-    seen: Vec<u8>,
-    graph: Vec<u8>,
+    head: Head,
+    /// Both parts, one behind the other.
+    parts: Vec<u8>,
 }
 
 impl Memory {
-    pub fn new(seen: &Seen, graph: &Graph) -> Self {
+    /// The bytes of a file.
+    pub fn encode(seen: &Seen, graph: &Graph) -> Vec<u8> {
         // Plain data into memory: nothing that could fail.
         let bytes = |value: Result<Vec<u8>, postcard::Error>| value.unwrap_or_default();
-        Self {
-            seen: bytes(postcard::to_allocvec(seen)),
-            graph: bytes(postcard::to_allocvec(graph)),
-        }
-    }
-
-    pub fn to_bytes(&self) -> Vec<u8> {
+        let seen = bytes(postcard::to_allocvec(seen));
+        let graph = bytes(postcard::to_allocvec(graph));
         let head = Head {
             format: FORMAT,
-            seen: Digest::of(&self.seen),
-            graph: Digest::of(&self.graph),
-            seen_bytes: self.seen.len() as u64,
+            seen: Digest::of(&seen),
+            graph: Digest::of(&graph),
+            seen_bytes: seen.len() as u64,
         };
-        let head = postcard::to_allocvec(&head).unwrap_or_default();
-        [&(head.len() as u32).to_le_bytes()[..], &head, &self.seen, &self.graph].concat()
+        let head = bytes(postcard::to_allocvec(&head));
+        [&(head.len() as u32).to_le_bytes()[..], &head, &seen, &graph].concat()
     }
 
-    /// None if it is damaged, or another version's: then everything is cooked.
+    /// What [`encode`](Self::encode) wrote.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (len, rest) = bytes.split_first_chunk::<4>()?;
-        let (head, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+        let (head, parts) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
         let head: Head = postcard::from_bytes(head).ok()?;
-        let (seen, graph) = rest.split_at_checked(usize::try_from(head.seen_bytes).ok()?)?;
-        let sound = head.format == FORMAT && Digest::of(seen) == head.seen && Digest::of(graph) == head.graph;
-        sound.then(|| Self {
-            seen: seen.to_owned(),
-            graph: graph.to_owned(),
-        })
+        let parts = parts.to_owned();
+        (head.format == FORMAT).then_some(Self { head, parts })
     }
 
     pub fn seen(&self) -> Option<Seen> {
-        read(&self.seen)
+        read(self.split()?.0, self.head.seen)
     }
 
     pub fn graph(&self) -> Option<Graph> {
-        read(&self.graph)
+        read(self.split()?.1, self.head.graph)
+    }
+
+    fn split(&self) -> Option<(&[u8], &[u8])> {
+        self.parts.split_at_checked(usize::try_from(self.head.seen_bytes).ok()?)
     }
 }
 
@@ -195,6 +193,6 @@ struct Head {
     seen_bytes: u64,
 }
 
-fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    postcard::from_bytes(bytes).ok()
+fn read<T: DeserializeOwned>(bytes: &[u8], digest: Digest) -> Option<T> {
+    (Digest::of(bytes) == digest).then(|| postcard::from_bytes(bytes).ok())?
 }

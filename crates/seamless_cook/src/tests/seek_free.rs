@@ -158,16 +158,26 @@ fn a_package_that_is_read_on_demand_only_belongs_to_its_world() {
     assert!(!shared.exists(), "a package of an earlier cook goes");
 }
 
-#[test]
-fn payloads_that_are_read_on_demand_are_not_copied() {
-    let app = films();
+/// Sources: two scenes that play one film.
+pub(super) fn two_players() -> Fixture {
     let fixture = Fixture::new();
     let scene = scene(&[(Plays::type_path(), r#"(Path("heat.film"))"#)]);
-    let frames: Vec<u8> = (0..100_000_u32).map(|at| (at / 64) as u8).collect();
     fixture
         .write("a.scn.ron", &scene)
         .write("b.scn.ron", &scene)
-        .write("heat.film", &frames);
+        .write("heat.film", frames());
+    fixture
+}
+
+fn frames() -> Vec<u8> {
+    (0..100_000_u32).map(|at| (at / 64) as u8).collect()
+}
+
+#[test]
+fn payloads_that_are_read_on_demand_are_not_copied() {
+    let app = films();
+    let fixture = two_players();
+    let frames = frames();
     let world = r#"(levels: [(source: "a.scn.ron"), (source: "b.scn.ron", seek_free: true)])"#;
     fixture.cook_with(&app, world, &CookOptions::default()).unwrap();
 

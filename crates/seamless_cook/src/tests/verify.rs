@@ -3,11 +3,10 @@
 mod made;
 mod manifests;
 
-use bevy::reflect::TypePath;
 use seamless_level::{ManifestLimits, WorldManifest};
 use seamless_package::{Limits, Package, PackageError};
 
-use super::seek_free::{Plays, films};
+use super::seek_free::{films, two_players};
 use super::*;
 use crate::{Fault, FaultKind, InspectError, VerifyReport, verify};
 
@@ -85,13 +84,7 @@ fn what_was_cooked_is_sound() {
 
 /// Two levels that play one film, of which the second has a copy without its frames.
 fn two_films() -> Fixture {
-    let fixture = Fixture::new();
-    let scene = scene(&[(Plays::type_path(), r#"(Path("heat.film"))"#)]);
-    let frames: Vec<u8> = (0..100_000_u32).map(|at| (at / 64) as u8).collect();
-    fixture
-        .write("a.scn.ron", &scene)
-        .write("b.scn.ron", &scene)
-        .write("heat.film", &frames);
+    let fixture = two_players();
     cook_films(&fixture);
     fixture
 }
