@@ -27,6 +27,7 @@ use crate::cook::Order;
 use crate::graph::recorder::Recorder;
 use crate::graph::storage::Disk;
 use crate::report::{CookError, CookReport, Progress};
+use crate::texture::TargetFormats;
 
 /// What a cook does with the data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,27 +47,37 @@ pub enum Profile {
 pub struct Target {
     /// Objects and components that none of these needs are left out: what refers to them is told so.
     pub roles: Role,
+    /// What its GPUs can sample. Only [`Profile::Dev`] and [`Profile::Ship`] make formats; `Exact` changes no data.
+    pub formats: TargetFormats,
 }
 
 impl Target {
     /// Everybody: one set of packages for client, server and editor, each of which skips what it does not need. The default.
-    pub const ALL: Self = Self { roles: Role::ALL };
+    pub const ALL: Self = Self {
+        roles: Role::ALL,
+        formats: TargetFormats { bc: true },
+    };
 
-    /// The target with this name: `all`, `client`, `server` or `editor`.
+    /// The target with this name, one of [`NAMES`](Self::NAMES). With `-rgba8` it is for GPUs without block compression
+    /// (`TEXTURE_COMPRESSION_BC`), as those of phones: textures get mips, and stay uncompressed.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let roles = match name {
+        let (role, formats) = match name.strip_suffix("-rgba8") {
+            Some(role) => (role, TargetFormats { bc: false }),
+            None => (name, TargetFormats::default()),
+        };
+        let roles = match role {
             "all" => Role::ALL,
             "client" => Role::CLIENT,
-            "server" => Role::SERVER,
-            "editor" => Role::EDITOR,
+            "server" if formats.bc => Role::SERVER,
+            "editor" if formats.bc => Role::EDITOR,
             _ => return None,
         };
-        Some(Self { roles })
+        Some(Self { roles, formats })
     }
 
     /// The names that [`named`](Self::named) knows.
-    pub const NAMES: [&str; 4] = ["all", "client", "server", "editor"];
+    pub const NAMES: [&str; 6] = ["all", "client", "server", "editor", "all-rgba8", "client-rgba8"];
 }
 
 /// How to cook.

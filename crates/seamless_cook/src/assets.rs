@@ -97,6 +97,8 @@ pub(crate) struct ObjectRecord {
     pub warnings: Vec<String>,
     /// What a material uses textures for.
     pub uses: Vec<(AssetKey, TextureUse)>,
+    /// How long it took to encode, and to compress.
+    pub seconds: f64,
     /// What a texture was cooked for, and how.
     pub texture: Option<(TextureUse, TextureReport)>,
 }

@@ -4,6 +4,7 @@ mod encode;
 mod fingerprint;
 mod remember;
 mod sources;
+mod summary;
 mod textures;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,7 @@ use seamless_asset::codec::Codecs;
 use seamless_package::Role;
 
 use crate::app::{CookApp, CookOptions};
-use crate::assets::{AssetKey, AssetStore, FileContents, ObjectRecord, left_out};
+use crate::assets::{AssetKey, AssetStore, ObjectRecord};
 use crate::bounds::{self, Bounds};
 use crate::graph::cache::Cache;
 use crate::graph::digest::{Digest, Parts};
@@ -106,7 +107,7 @@ impl Order<'_> {
     }
 
     fn textures(&self) -> Option<TextureStep> {
-        let settings = texture_step::settings(self.options.profile)?;
+        let settings = texture_step::settings(self.options)?;
         Some(TextureStep::new(settings, self.options.jobs))
     }
 
@@ -333,8 +334,9 @@ impl Cook<'_> {
         };
         *report = CookReport {
             world: core::mem::take(&mut report.world),
-            warnings: warnings(plan, &units, &objects),
+            warnings: summary::warnings(plan, &units, &objects),
             textures: textures::textures(&objects),
+            slowest: summary::slowest(plan, &units, &objects),
             ..CookReport::default()
         };
         let written = write_world(&world, output, self.order.progress, report)?;
@@ -399,31 +401,4 @@ fn stripped(
     }
     packages.retain(|package| package.level().is_some() || !package.assets.is_empty());
     packages
-}
-
-/// What the levels, and the files that they are from, are warned of.
-fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &BTreeMap<AssetKey, ObjectRecord>) -> Vec<ContentError> {
-    let mut files: BTreeMap<String, FileContents> = BTreeMap::new();
-    let mut told = BTreeSet::new();
-    let mut warnings = Vec::new();
-    for (level, unit) in plan.levels.iter().zip(units) {
-        if let Some(contents) = &unit.contents {
-            files.entry(unit.file.clone()).or_default().join(contents);
-        }
-        if told.insert(level_key(plan, level)) {
-            warnings.extend(unit.warnings.iter().cloned());
-        }
-    }
-    warnings.extend(left_out(&files, objects));
-    for (key, object) in objects {
-        let path = key.path();
-        let (file, label) = path.split_once('#').unwrap_or((&path, ""));
-        warnings.extend(
-            object
-                .warnings
-                .iter()
-                .map(|warning| ContentError::new(file, label, warning.as_str())),
-        );
-    }
-    warnings
 }

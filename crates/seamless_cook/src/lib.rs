@@ -68,12 +68,12 @@ pub use app::{CookApp, CookOptions, Profile, Target};
 pub use commands::{
     BulkDiff, BulkInfo, Chain, ChainRoot, ChainStep, Change, CleanReport, ColumnInfo, ComponentDiff, DiffError,
     DiffReport, ExportInfo, Fault, FaultKind, FoundObject, GroupInfo, ImportInfo, InspectError, LevelDiff, LevelInfo,
-    ListedLevel, ManifestDiff, ObjectDiff, ObjectTiming, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes,
-    TypeInfo, VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, clean, diff, html_report, inspect, list,
-    verify, why,
+    ListedLevel, ManifestDiff, ObjectDiff, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes, TypeInfo,
+    VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, clean, diff, html_report, inspect, list, verify, why,
 };
 pub use plan::WORLD_EXTENSION;
 pub use report::{
-    ContentError, CookError, CookReport, CookWork, CookedTextureReport, LevelReport, PackageReport, Progress, Stage,
+    ContentError, CookError, CookReport, CookWork, CookedTextureReport, LevelReport, ObjectTiming, PackageReport,
+    Progress, SLOWEST_OBJECTS, Stage,
 };
 pub use world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile, WorldFileError};

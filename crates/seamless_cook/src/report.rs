@@ -88,11 +88,16 @@ pub struct CookReport {
     pub errors: Vec<ContentError>,
     /// What became of the textures; empty where the profile leaves them as they are.
     pub textures: Vec<CookedTextureReport>,
+    /// The assets and levels that took longest, the slowest first; at most [`SLOWEST_OBJECTS`].
+    pub slowest: Vec<ObjectTiming>,
     /// How long it took.
     pub seconds: f64,
     /// What had to be done: all of it for a first cook, nothing where nothing has changed.
     pub work: CookWork,
 }
+
+/// How many of the slowest objects a report tells.
+pub const SLOWEST_OBJECTS: usize = 40;
 
 /// A texture that was cooked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,6 +106,17 @@ pub struct CookedTextureReport {
     pub object: String,
     /// What was done to it, and how good it is.
     pub texture: TextureReport,
+}
+
+/// How long the cook of an object took, whichever cook it was that last had to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObjectTiming {
+    /// The object: its path in the sources.
+    pub object: String,
+    /// What was done: `compress` a texture, or `encode` anything else.
+    pub step: String,
+    /// How long it took on its thread, in seconds. What Bevy's loaders took is not in it.
+    pub seconds: f64,
 }
 
 /// What a cook had to do, beside looking whether there is anything to do.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use async_channel::{Receiver, Sender, unbounded};
 use bevy::asset::UntypedHandle;
@@ -13,7 +14,7 @@ use seamless_asset::assets::ImageCodec;
 use seamless_asset::codec::{AssetCodec, EncodeContext, EntityRows};
 use seamless_package::Schema;
 
-use crate::app::Profile;
+use crate::app::{CookOptions, Profile};
 use crate::assets::{AssetKey, EncodedObject};
 use crate::graph::blob::Payload;
 use crate::texture::{CpuEncoder, Quality, TextureEncoder, TextureReport, TextureSettings, TextureUse, cook_texture};
@@ -21,15 +22,16 @@ use crate::texture::{CpuEncoder, Quality, TextureEncoder, TextureReport, Texture
 /// Bytes of source images that wait or are worked on, at most; a larger one comes alone.
 const MOST_BYTES: usize = 512 << 20;
 
-/// What a profile does to textures; nothing if it changes no data.
-pub(crate) fn settings(profile: Profile) -> Option<TextureSettings> {
-    let quality = match profile {
+/// What is done to textures; nothing if the profile changes no data.
+pub(crate) fn settings(options: &CookOptions) -> Option<TextureSettings> {
+    let quality = match options.profile {
         Profile::Exact => return None,
         Profile::Dev => Quality::Fast,
         Profile::Ship => Quality::Best,
     };
     Some(TextureSettings {
         quality,
+        target: options.target.formats,
         ..TextureSettings::default()
     })
 }
@@ -57,6 +59,8 @@ pub(crate) struct CookedTexture {
     pub usage: TextureUse,
     pub report: Option<TextureReport>,
     pub encoded: Result<EncodedObject, String>,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// The textures of a cook: which are used for what, which are on their way.
@@ -203,6 +207,7 @@ fn work(jobs: &Receiver<Job>, done: &Sender<(usize, CookedTexture)>, settings: &
 }
 
 fn cook(job: &Job, settings: &TextureSettings) -> CookedTexture {
+    let start = Instant::now();
     // A fault of the compressor is an error about one texture, and does not leave everybody waiting.
     let cooked = catch_unwind(AssertUnwindSafe(|| {
         let cooked = cook_texture(&job.image, job.usage, settings, ENCODER);
@@ -220,6 +225,7 @@ fn cook(job: &Job, settings: &TextureSettings) -> CookedTexture {
         usage: job.usage,
         report,
         encoded,
+        seconds: start.elapsed().as_secs_f64(),
     }
 }
 

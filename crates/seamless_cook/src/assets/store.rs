@@ -3,6 +3,7 @@
 use core::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Instant;
 
 use bevy::asset::{UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
@@ -153,6 +154,7 @@ impl<'c> AssetStore<'c> {
             if self.is_known(&key) {
                 continue;
             }
+            let start = Instant::now();
             let encoded =
                 ready(walk, &handle).and_then(|()| match self.textures.is_some() && is_image(walk, &handle) {
                     true => Ok(None),
@@ -167,7 +169,7 @@ impl<'c> AssetStore<'c> {
                         references.push(reference.clone());
                         open.push((reference, handle, Some(format!("`{}`", key.path()))));
                     }
-                    self.insert(walk, key, &handle, object, references);
+                    self.insert(walk, key, &handle, object, references, start);
                 }
                 Err(message) => {
                     let referrer = asset.unwrap_or_else(referrer);
@@ -260,6 +262,7 @@ impl<'c> AssetStore<'c> {
                 Ok(object) => {
                     self.encoded += 1;
                     let mut record = Self::record(ImageCodec::ROLE, ImageCodec::BULK, Vec::new());
+                    record.seconds = texture.seconds;
                     record.texture = texture.report.map(|report| (texture.usage, report));
                     self.insert_encoded(texture.key, &object, record);
                 }
@@ -280,6 +283,7 @@ impl<'c> AssetStore<'c> {
         handle: &UntypedHandle,
         object: Encoded,
         references: Vec<AssetKey>,
+        start: Instant,
     ) {
         self.note_settings(walk, &key, handle);
         self.encoded += 1;
@@ -287,6 +291,7 @@ impl<'c> AssetStore<'c> {
         record.bounds = mesh_bounds(walk, handle);
         record.warnings = object.warnings;
         record.uses = self.uses(walk, handle);
+        record.seconds = start.elapsed().as_secs_f64();
         self.insert_encoded(key, &object.object, record);
     }
 
@@ -319,6 +324,7 @@ impl<'c> AssetStore<'c> {
             references,
             bounds: None,
             warnings: Vec::new(),
+            seconds: 0.0,
             uses: Vec::new(),
             texture: None,
         }

@@ -11,21 +11,11 @@ use std::path::Path;
 
 use super::folder::CookedFolder;
 use super::inspect::InspectError;
+use crate::report::ObjectTiming;
 use facts::Facts;
 
-/// How long the cook spent on an object.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ObjectTiming {
-    /// The object: its source, or its package and name.
-    pub object: String,
-    /// What was done, such as `load` or `compress`.
-    pub step: String,
-    /// How long it took, in seconds.
-    pub seconds: f64,
-}
-
 /// A page in HTML about the cooked files in `directory`: a treemap of their sizes by package and type, the largest objects, what is
-/// stored more than once, which packages need which, and the slowest objects of `timings`, if there are any. It needs no other file
+/// stored more than once, which packages need which, and the slowest objects of `timings`, if there are any: [`CookReport::slowest`](crate::CookReport::slowest) has them. It needs no other file
 /// and no script.
 ///
 /// # Errors

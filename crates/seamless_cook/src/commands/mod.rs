@@ -18,7 +18,7 @@ pub use diff::{
     BulkDiff, Change, ComponentDiff, DiffError, DiffReport, LevelDiff, ManifestDiff, ObjectDiff, PackageDiff, Sizes,
     diff,
 };
-pub use html::{ObjectTiming, html_report};
+pub use html::html_report;
 pub use inspect::{
     BulkInfo, ColumnInfo, ExportInfo, GroupInfo, ImportInfo, InspectError, LevelInfo, OriginInfo, PackageInfo,
     SchemaInfo, TypeInfo, VersionInfo, inspect,

@@ -1,6 +1,7 @@
 //! Encodes what does not hold any more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use bevy::asset::UntypedHandle;
 use bevy::prelude::*;
@@ -72,7 +73,7 @@ impl Cook<'_> {
             self.store.clips.offer(self.app.world_mut(), &self.recorder);
             let key = level_key(self.plan, level);
             let (world, store, new) = (self.app.world(), &mut self.store, &mut self.new);
-            let sound = self.errors.len();
+            let (sound, start) = (self.errors.len(), Instant::now());
             outcome.encode(&mut self.errors, |root, errors| {
                 let Some(encoded) = encoder.encode(world, &key, level, root, store, errors) else {
                     return;
@@ -85,6 +86,7 @@ impl Cook<'_> {
                 let unit = LevelUnit {
                     file: text(&level.asset_path),
                     blob,
+                    seconds: start.elapsed().as_secs_f64(),
                     entities: encoded.level.entities.len() as u32,
                     references: encoded.level.all_references(),
                     labelled: encoded.labelled,

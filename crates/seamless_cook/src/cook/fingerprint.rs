@@ -38,7 +38,7 @@ pub(super) fn identity(order: &Order) -> Option<Digest> {
 
 /// The options that shape what is cooked.
 fn shaping(options: &CookOptions) -> String {
-    let textures = texture_step::settings(options.profile);
+    let textures = texture_step::settings(options);
     format!("{:?} {textures:?} {}", options.profile, texture_step::ENCODER.id())
 }
 

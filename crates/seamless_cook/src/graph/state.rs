@@ -14,7 +14,7 @@ use crate::bounds::Bounds;
 use crate::report::{ContentError, CookReport};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What is enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]
@@ -75,6 +75,8 @@ pub(crate) struct LevelUnit {
     /// Its source: it holds as long as that one's unit does.
     pub file: String,
     pub blob: Digest,
+    /// How long it took to encode.
+    pub seconds: f64,
     pub entities: u32,
     /// What columns and resources refer to, each once.
     pub references: Vec<AssetKey>,

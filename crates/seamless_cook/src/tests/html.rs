@@ -72,6 +72,25 @@ fn the_slowest_objects_come_first() {
     assert_eq!(texts[place("slow.png") + 4], "1250.0 ms");
 }
 
+#[test]
+fn a_cook_tells_what_took_longest() {
+    let fixture = two_scenes();
+    let first = fixture.cook(TWO_LEVELS).unwrap();
+    assert!(first.slowest.iter().any(|timing| timing.object.starts_with("level `")));
+    assert!(first.slowest.iter().any(|timing| timing.object.contains(".ppm")));
+    assert!(
+        first
+            .slowest
+            .iter()
+            .all(|timing| timing.seconds > 0.0 && timing.step == "encode")
+    );
+    assert!(first.slowest.is_sorted_by(|a, b| a.seconds >= b.seconds));
+    // What has nothing to do knows it still.
+    assert_eq!(fixture.cook(TWO_LEVELS).unwrap().slowest, first.slowest);
+    let page = html_report(&fixture.out(), &first.slowest).unwrap();
+    assert!(texts(&page).contains(&first.slowest[0].object));
+}
+
 #[cfg(unix)]
 #[test]
 fn names_cannot_break_out() {

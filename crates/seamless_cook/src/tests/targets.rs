@@ -1,7 +1,7 @@
 //! Packages for some, and of some levels only.
 
 use super::*;
-use crate::{Target, inspect, verify};
+use crate::{Profile, Target, inspect, verify};
 
 fn options(target: &str, maps: &[&str]) -> CookOptions {
     CookOptions {
@@ -79,4 +79,42 @@ fn what_a_cook_of_some_maps_leaves_out_is_still_known() {
     let work = fixture.cook(TWO_LEVELS).unwrap().work;
     assert_eq!((work.sources_loaded, work.encoded), (0, 0));
     assert_eq!(std::fs::read(fixture.out().join("a.pkg")).unwrap(), all);
+}
+
+#[test]
+fn targets_are_known_by_name() {
+    for name in Target::NAMES {
+        assert!(Target::named(name).is_some(), "{name}");
+    }
+    // A server has no GPU that could lack anything.
+    for name in ["", "-rgba8", "server-rgba8", "clients", "Client"] {
+        assert_eq!(Target::named(name), None, "{name}");
+    }
+}
+
+#[test]
+fn textures_stay_uncompressed_where_the_target_lacks_blocks() {
+    let fixture = two_scenes();
+    fixture.write(
+        "scenes/checker.ppm",
+        [b"P6 8 8 255\n".as_slice(), &[200; 8 * 8 * 3]].concat(),
+    );
+    fixture.write("scenes/a.gltf", gltf(&["Door"], "checker.ppm"));
+    let cook = |target: &str| {
+        let options = CookOptions {
+            profile: Profile::Dev,
+            ..options(target, &[])
+        };
+        let report = fixture.cook_with(&CookApp::new(), TWO_LEVELS, &options).unwrap();
+        let mut textures = report.textures.into_iter();
+        textures
+            .find(|texture| texture.object == "scenes/checker.ppm")
+            .unwrap()
+            .texture
+    };
+    let (desktop, phone) = (cook("client"), cook("client-rgba8"));
+    assert_eq!(desktop.to_format, "bc1rgbaunormsrgb");
+    assert_eq!(phone.to_format, "rgba8unormsrgb");
+    assert_eq!((desktop.to_mips, phone.to_mips), (4, 4));
+    assert_eq!(cook("client"), desktop);
 }

@@ -9,6 +9,7 @@ use super::choose::{Choice, Content, choose, look};
 use super::compress::compress;
 use super::coverage;
 use super::encoder::{BlockFormat, TextureEncoder};
+use super::expand::expanded;
 use super::measure::{Errors, Measure};
 use super::mips::{Base, Filter, Mip, chain, full_count};
 use super::pixel::PixelFormat;
@@ -34,6 +35,16 @@ pub fn cook_texture(
     settings: &TextureSettings,
     encoder: &dyn TextureEncoder,
 ) -> Cooked {
+    let plain = if settings.target.bc { None } else { expanded(image) };
+    let mut cooked = cook(plain.as_ref().unwrap_or(image), usage, settings, encoder);
+    if plain.is_some() {
+        let was = new_report(image, usage, None);
+        (cooked.report.from_format, cooked.report.bytes_before) = (was.from_format, was.bytes_before);
+    }
+    cooked
+}
+
+fn cook(image: &Image, usage: TextureUse, settings: &TextureSettings, encoder: &dyn TextureEncoder) -> Cooked {
     let source = match Source::of(image, usage) {
         Ok(source) => source,
         Err(kept) => {

@@ -8,7 +8,8 @@
 //!   renormalised; where alpha is cut out, each mip shows the same share of its texels as the image does; everything else is
 //!   averaged as it is. A mip is the mean of exactly the area that it covers, whatever the size.
 //! * An image that cannot be block-compressed, or should not be, keeps its format; one whose use is not known, or that has mips or is
-//!   compressed already, stays as it is. The report says why, see [`Kept`].
+//!   compressed already, stays as it is. The report says why, see [`Kept`]. For a target without block formats, blocks become
+//!   texels again.
 //! * Samplers stay as they are. Bevy's default one is set by `ImagePlugin`: `default_linear` blends between mips, `default_nearest`
 //!   takes the nearest one; so does a sampler from glTF that asks for no mips, since wgpu knows no filter without them.
 //!
@@ -32,6 +33,7 @@ mod compress;
 mod cook;
 mod coverage;
 mod encoder;
+mod expand;
 mod measure;
 mod mips;
 mod normals;

@@ -1,13 +1,10 @@
 //! The tables of the page.
 
-use super::ObjectTiming;
 use super::facts::Facts;
 use super::page::{Cell, Page, escape, share, short_type};
 use crate::cli::paint::size;
+use crate::report::ObjectTiming;
 use crate::report::counted;
-
-/// How many of the slowest objects are told.
-const SLOWEST: usize = 40;
 
 pub(super) fn summary(facts: &Facts, page: &mut Page) {
     let count = |kind: &str| {
@@ -89,17 +86,12 @@ pub(super) fn slowest(timings: &[ObjectTiming], page: &mut Page) {
     let Some(most) = timings.first().map(|timing| timing.seconds) else {
         return;
     };
-    let sum: f64 = timings.iter().map(|timing| timing.seconds).sum();
     page.section(
         "Slowest objects",
-        &format!(
-            "{} took {sum:.2} s together, over all threads.",
-            counted(timings.len(), "step")
-        ),
+        "What took longest to encode or to compress when it was last cooked, each on one thread.",
     );
     let rows: Vec<Vec<Cell>> = timings
         .iter()
-        .take(SLOWEST)
         .map(|timing| {
             vec![
                 Cell::Text(timing.object.clone()),

@@ -285,3 +285,50 @@ fn the_same_bytes_always() {
         }
     });
 }
+
+#[test]
+fn blocks_become_texels_where_the_target_lacks_them() {
+    let no_bc = TextureSettings {
+        target: TargetFormats { bc: false },
+        ..FAST
+    };
+    // Every mip, down to those that are smaller than a block.
+    let blocks = cook_texture(&gradient(16, 8), COLOR, &FAST, &CpuEncoder).image;
+    assert_eq!(blocks.texture_descriptor.format, TextureFormat::Bc1RgbaUnormSrgb);
+    let cooked = cook_texture(&blocks, COLOR, &no_bc, &CpuEncoder);
+    assert_eq!(cooked.image.texture_descriptor.format, TextureFormat::Rgba8UnormSrgb);
+    assert_eq!(cooked.image.texture_descriptor.mip_level_count, 5);
+    assert_eq!(cooked.report.from_format, "bc1rgbaunormsrgb");
+    assert_eq!(cooked.report.to_format, "rgba8unormsrgb");
+    // What a level of mips was is what it is: near the one that was never compressed.
+    let plain = cook_texture(&gradient(16, 8), COLOR, &no_bc, &CpuEncoder).image;
+    let (a, b) = (plain.data.unwrap(), cooked.image.data.unwrap());
+    assert_eq!(a.len(), b.len());
+    let worst = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).max();
+    assert!(worst <= Some(24), "{worst:?}");
+    // Whatever it is used for, and in every format that is there.
+    use TextureFormat as F;
+    let formats = [
+        (F::Bc2RgbaUnorm, F::Rgba8Unorm, 16),
+        (F::Bc3RgbaUnorm, F::Rgba8Unorm, 16),
+        (F::Bc4RUnorm, F::R8Unorm, 8),
+        (F::Bc4RSnorm, F::R8Snorm, 8),
+        (F::Bc5RgUnorm, F::Rg8Unorm, 16),
+        (F::Bc5RgSnorm, F::Rg8Snorm, 16),
+        (F::Bc6hRgbUfloat, F::Rgba16Float, 16),
+        (F::Bc6hRgbFloat, F::Rgba16Float, 16),
+        (F::Bc7RgbaUnorm, F::Rgba8Unorm, 16),
+    ];
+    for (from, to, block) in formats {
+        // 6 × 5 texels are four blocks, of two layers.
+        let image = image_of(6, 5, 2, from, vec![7; 4 * 2 * block]);
+        let expanded = cook_texture(&image, TextureUse::Unknown, &no_bc, &CpuEncoder).image;
+        assert_eq!(expanded.texture_descriptor.format, to, "{from:?}");
+        let texel = to.block_copy_size(None).unwrap() as usize;
+        assert_eq!(expanded.data.unwrap().len(), 6 * 5 * 2 * texel, "{from:?}");
+        // Less than it says stays as it is.
+        let short = image_of(6, 5, 2, from, vec![7; 4 * 2 * block - 1]);
+        let kept = cook_texture(&short, TextureUse::Unknown, &no_bc, &CpuEncoder).image;
+        assert_eq!(kept.texture_descriptor.format, from, "{from:?}");
+    }
+}
