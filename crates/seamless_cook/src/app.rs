@@ -36,7 +36,8 @@ pub enum Profile {
     #[default]
     Exact,
     /// To look at: textures get mips and are block-compressed, fast ([`texture`](crate::texture)), and are kept on the GPU only at run
-    /// time (`RenderAssetUsages::RENDER_WORLD`). Everything else is as in `Exact`. Meshes keep their copy: bounds and ray casts read it.
+    /// time (`RenderAssetUsages::RENDER_WORLD`). Whatever draws a mesh gets the mesh's [`MeshUvDensity`](seamless_asset::assets::MeshUvDensity).
+    /// Everything else is as in `Exact`. Meshes keep their copy: bounds and ray casts read it.
     Dev,
     /// As `Dev`, with textures that took as much time as they need.
     Ship,

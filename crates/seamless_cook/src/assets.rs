@@ -93,6 +93,8 @@ pub(crate) struct ObjectRecord {
     pub references: Vec<AssetKey>,
     /// Centre and half extents of a mesh.
     pub bounds: Option<([f32; 3], [f32; 3])>,
+    /// Metres per unit of a mesh's two channels of texture coordinates, where meshes are looked at for that.
+    pub uv_density: [Option<f32>; 2],
     /// What is to be said about how it was encoded.
     pub warnings: Vec<String>,
     /// What a material uses textures for.

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use self::faults::{list_culprits, list_misfits, list_problems};
 use crate::assets::{AssetKey, AssetStore, AssetWalk, FileContents};
 use crate::bounds::{self, Drawn};
+use crate::density::{self, DensityRow};
 use crate::graph::blob;
 use crate::graph::recorder::Recorder;
 use crate::hierarchy::{Hierarchy, grouped};
@@ -47,6 +48,8 @@ pub(crate) struct EncodedLevel {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct EncodedGroup {
     pub rows: u32,
+    /// Those whose UV densities are filled in when the package is written.
+    pub densities: Vec<DensityRow>,
     /// By type path.
     pub columns: Vec<EncodedColumn>,
 }
@@ -178,6 +181,9 @@ impl LevelEncoder {
                 .components
                 .insert(Children::type_path(), children);
         }
+        if store.changes_data() {
+            density::place(&mut scene.entities);
+        }
         // Not changed by the walk, which changes the store.
         let clips = core::mem::take(&mut store.clips);
         let walk = AssetWalk {
@@ -240,8 +246,13 @@ impl LevelEncoder {
         for (row, index) in rows.iter().enumerate() {
             job.rows.insert(scene.entities[*index].entity, row as u32);
         }
-        let (groups, schemas, handles) = self.encode_groups(job, &scene.entities, &groups);
+        let (mut encoded, schemas, handles) = self.encode_groups(job, &scene.entities, &groups);
         let references = add_entity_assets(job, &scene.entities, &handles, walk, store);
+        let places = references.iter().zip(0..).collect();
+        for (encoded, group) in encoded.iter_mut().zip(&groups) {
+            let entities = group.iter().map(|index| &scene.entities[*index]);
+            encoded.densities = density::rows(entities, &places, |mesh| store.key(walk, mesh));
+        }
         let resources = self.encode_resources(job, scene, walk, store, warnings);
         EncodedLevel {
             entities: rows.iter().map(|index| job.names[*index].clone()).collect(),
@@ -250,7 +261,7 @@ impl LevelEncoder {
                 .filter(|(_, index)| hierarchy.parents[**index].is_none())
                 .map(|(row, _)| row)
                 .collect(),
-            groups,
+            groups: encoded,
             schemas,
             references,
             resources,
@@ -280,6 +291,7 @@ impl LevelEncoder {
             }
             encoded.push(EncodedGroup {
                 rows: group.len() as u32,
+                densities: Vec::new(),
                 columns,
             });
         }

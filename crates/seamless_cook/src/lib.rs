@@ -44,6 +44,7 @@ mod cli;
 mod clips;
 mod commands;
 mod cook;
+mod density;
 mod graph;
 mod hierarchy;
 mod level;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bevy::animation::AnimationClip;
 use bevy::asset::{LoadState, UntypedHandle};
-use bevy::camera::primitives::MeshAabb;
 use bevy::prelude::*;
 use bevy::tasks::block_on;
 use seamless_asset::codec::{BulkUse, EncodeContext, EntityRows};
@@ -15,6 +14,7 @@ use super::{AssetKey, AssetWalk, EncodedObject};
 use crate::graph::blob::Payload;
 use crate::graph::state::Settings;
 use crate::load::without_trace;
+use crate::mesh;
 use crate::report::ContentError;
 
 /// The settings that whoever refers to `file` has it loaded with.
@@ -38,9 +38,15 @@ pub(super) fn settings(walk: &AssetWalk, file: &str, key: &AssetKey, handle: &Un
     }
 }
 
-pub(super) fn mesh_bounds(walk: &AssetWalk, handle: &UntypedHandle) -> Option<([f32; 3], [f32; 3])> {
+/// The mesh, if it is one.
+pub(super) fn mesh_of<'w>(walk: &AssetWalk<'w>, handle: &UntypedHandle) -> Option<&'w Mesh> {
     let id = handle.id().try_typed::<Mesh>().ok()?;
-    let aabb = walk.world.get_resource::<Assets<Mesh>>()?.get(id)?.compute_aabb()?;
+    walk.world.get_resource::<Assets<Mesh>>()?.get(id)
+}
+
+/// Centre and half extents.
+pub(super) fn mesh_bounds(mesh: &Mesh) -> Option<([f32; 3], [f32; 3])> {
+    let aabb = mesh::bounds(mesh)?.aabb;
     Some((aabb.center.into(), aabb.half_extents.into()))
 }
 

@@ -11,13 +11,14 @@ use seamless_asset::assets::ImageCodec;
 use seamless_asset::codec::{AssetCodec, BulkUse};
 use seamless_package::Role;
 
-use super::encode::{Encoded, content_error, encode, is_image, mesh_bounds, ready, settings, type_path};
+use super::encode::{Encoded, content_error, encode, is_image, mesh_bounds, mesh_of, ready, settings, type_path};
 use super::{AssetKey, AssetWalk, EncodedObject, ObjectRecord};
 use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
 use crate::graph::recorder::slashed;
 use crate::graph::state::{Loading, Settings};
+use crate::mesh::uv_density;
 use crate::report::ContentError;
 use crate::texture::{TextureUse, material_uses};
 use crate::texture_step::{CookedTexture, TextureStep};
@@ -61,6 +62,11 @@ impl<'c> AssetStore<'c> {
             textures,
             clips: ClipOffers::default(),
         }
+    }
+
+    /// Whether the profile does more than to store what is there.
+    pub(crate) fn changes_data(&self) -> bool {
+        self.textures.is_some()
     }
 
     /// Takes over what an earlier cook has encoded.
@@ -288,7 +294,13 @@ impl<'c> AssetStore<'c> {
         self.note_settings(walk, &key, handle);
         self.encoded += 1;
         let mut record = Self::record(object.role, object.bulk_use, references);
-        record.bounds = mesh_bounds(walk, handle);
+        if let Some(mesh) = mesh_of(walk, handle) {
+            record.bounds = mesh_bounds(mesh);
+            if self.changes_data() {
+                let density = uv_density(mesh);
+                record.uv_density = [density.uv_0, density.uv_1];
+            }
+        }
         record.warnings = object.warnings;
         record.uses = self.uses(walk, handle);
         record.seconds = start.elapsed().as_secs_f64();
@@ -323,6 +335,7 @@ impl<'c> AssetStore<'c> {
             is_on_demand: bulk_use == BulkUse::OnDemand,
             references,
             bounds: None,
+            uv_density: [None; 2],
             warnings: Vec::new(),
             seconds: 0.0,
             uses: Vec::new(),

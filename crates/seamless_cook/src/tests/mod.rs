@@ -2,6 +2,7 @@
 
 mod clean;
 mod cook;
+mod density;
 mod diff;
 mod hierarchy;
 mod html;
@@ -137,6 +138,32 @@ fn two_scenes() -> Fixture {
 
 const TWO_LEVELS: &str =
     r#"(levels: [(source: "scenes/a.gltf"), (source: "scenes/b.gltf", translation: (10.0, 0.0, 0.0))])"#;
+
+/// What [`gltf`] made, with texture coordinates behind the positions: those of [`triangle_with_uvs`].
+fn with_uvs(gltf: &str) -> String {
+    let view = r#"{"buffer":0,"byteLength":36}"#;
+    gltf.replace(r#""POSITION":0"#, r#""POSITION":0,"TEXCOORD_0":1"#)
+        .replace(r#"bin","byteLength":36"#, r#"bin","byteLength":60"#)
+        .replace(
+            view,
+            &format!(r#"{view},{{"buffer":0,"byteOffset":36,"byteLength":24}}"#),
+        )
+        .replace(
+            r#""max":[1,2,0]}"#,
+            r#""max":[1,2,0]},{"bufferView":1,"componentType":5126,"count":3,"type":"VEC2"}"#,
+        )
+}
+
+/// A triangle with legs of `size` and twice that, over half of a texture: √2 · `size` metres per unit.
+fn triangle_with_uvs(size: f32) -> Vec<u8> {
+    let positions = [0.0, 0.0, 0.0, size, 0.0, 0.0, 0.0, 2.0 * size, 0.0];
+    let uvs = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
+    positions
+        .iter()
+        .chain(&uvs)
+        .flat_map(|value: &f32| value.to_le_bytes())
+        .collect()
+}
 
 fn files(directory: &Path) -> Vec<String> {
     let mut files: Vec<String> = std::fs::read_dir(directory)

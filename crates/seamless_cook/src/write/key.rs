@@ -9,7 +9,7 @@ use crate::graph::digest::{Digest, Parts};
 use crate::share::PackageKind;
 
 /// Raised with every change of how packages are put together.
-const STEP: u64 = 1;
+const STEP: u64 = 2;
 
 /// The digest of all that goes into the package `index`, and the files of the packages that it imports from. `copied` are the assets
 /// that it takes copies of.
@@ -47,7 +47,11 @@ pub(super) fn of(layout: &Layout, index: usize, copied: Option<(&Copies, &[Asset
     }
     if let Some((_, level)) = world.level_of(package) {
         parts.digest(&level.blob).number(level.references.len() as u64);
-        level.references.iter().for_each(|key| reference(&mut parts, key));
+        for key in &level.references {
+            reference(&mut parts, key);
+            // Stands on the entities.
+            parts.value(&world.objects.get(key).map(|object| object.uv_density));
+        }
     }
     if let Some((copies, keys)) = copied {
         parts.number(keys.len() as u64);

@@ -1,13 +1,17 @@
 //! One package, from what is in the cache. See [`Writer`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use bevy::reflect::TypePath;
+use seamless_asset::assets::MeshUvDensity;
 use seamless_asset::level_data::{LevelBuilder, level_schema};
 use seamless_package::{ClassIndex, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
 
 use super::seek_free::{Copied, Copies};
 use super::{CODEC, Layout, Stop, load, package_error};
 use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
+use crate::density;
 use crate::graph::output::Output;
 use crate::level::{EncodedColumn, EncodedLevel};
 use crate::share::PackagePlan;
@@ -169,7 +173,7 @@ impl<'a> Writer<'a> {
                 codec: CODEC,
             })?;
         }
-        let ids = entity_ids(level, file)?;
+        let (ids, world) = (entity_ids(level, file)?, self.layout.world);
         let mut builder = LevelBuilder::new(ids, level.roots.clone());
         for group in &level.groups {
             let mut columns = Vec::new();
@@ -180,9 +184,14 @@ impl<'a> Writer<'a> {
             {
                 let type_path = level.schema(column).map_or("", |schema| schema.type_path.as_str());
                 let class = self.class(type_path)?.index() as u32;
-                columns.push((class, column.role, column.data.as_slice()));
+                let data = match type_path == MeshUvDensity::type_path() {
+                    true => density::filled(&column.data, &group.densities, &level.references, world.objects).into(),
+                    false => Cow::Borrowed(column.data.as_slice()),
+                };
+                columns.push((class, column.role, data));
             }
-            builder.group(group.rows, columns.into_iter());
+            let columns = columns.iter().map(|(class, role, data)| (*class, *role, &**data));
+            builder.group(group.rows, columns);
         }
         let refs = self.refs(&level.references)?;
         builder.export(&mut self.writer, refs, CODEC)?;

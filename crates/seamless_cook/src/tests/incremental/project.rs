@@ -179,7 +179,7 @@ impl Project {
                 Some((file, _)) => file,
                 None => "lost.ppm",
             };
-            files.insert(format!("scenes/{index}.bin"), triangle_of(scene.size));
+            files.insert(format!("scenes/{index}.bin"), triangle_with_uvs(scene.size));
             files.insert(scene.file.clone(), gltf_of(scene, index, texture).into_bytes());
             files.insert(normal, b"P6\n1 1\n255\nabc".to_vec());
         }
@@ -247,7 +247,7 @@ pub fn level(index: usize) -> Level {
 
 fn gltf_of(scene: &Scene, index: usize, texture: &str) -> String {
     let names: Vec<&str> = scene.nodes.iter().map(String::as_str).collect();
-    let text = gltf(&names, &format!("../{texture}")).replace("triangle.bin", &format!("{index}.bin"));
+    let text = with_uvs(&gltf(&names, &format!("../{texture}"))).replace("triangle.bin", &format!("{index}.bin"));
     if scene.is_normal {
         text.replace(
             r#""pbrMetallicRoughness":{"baseColorTexture":{"index":0}}"#,
@@ -256,13 +256,6 @@ fn gltf_of(scene: &Scene, index: usize, texture: &str) -> String {
     } else {
         text
     }
-}
-
-fn triangle_of(size: f32) -> Vec<u8> {
-    [0.0, 0.0, 0.0, size, 0.0, 0.0, 0.0, 2.0 * size, 0.0]
-        .iter()
-        .flat_map(|value: &f32| value.to_le_bytes())
-        .collect()
 }
 
 /// Settings for an image, beside its file.
