@@ -19,6 +19,7 @@ use crate::clips::ClipOffers;
 use crate::graph::blob::{self, Payload};
 use crate::graph::digest::Digest;
 use crate::graph::recorder::Recorder;
+use crate::mesh_step::MeshUse;
 use crate::report::ContentError;
 use crate::texture::{TextureReport, TextureUse};
 
@@ -95,6 +96,10 @@ pub(crate) struct ObjectRecord {
     pub bounds: Option<([f32; 3], [f32; 3])>,
     /// Metres per unit of a mesh's two channels of texture coordinates, where meshes are looked at for that.
     pub uv_density: [Option<f32>; 2],
+    /// Whether it is a material that hides what is behind it.
+    pub hides: bool,
+    /// What a mesh was put in order for, where meshes are.
+    pub ordered: Option<MeshUse>,
     /// What is to be said about how it was encoded.
     pub warnings: Vec<String>,
     /// What a material uses textures for.

@@ -5,7 +5,7 @@ mod fingerprint;
 mod remember;
 mod sources;
 mod summary;
-mod textures;
+mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +16,7 @@ use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
 use seamless_package::Role;
 
-use crate::app::{CookApp, CookOptions};
+use crate::app::{CookApp, CookOptions, Profile};
 use crate::assets::{AssetKey, AssetStore, ObjectRecord};
 use crate::bounds::{self, Bounds};
 use crate::graph::cache::Cache;
@@ -81,7 +81,7 @@ impl Order<'_> {
             order: self,
             app: self.cooker.build_app(&recorder),
             sources: Sources::new(&plan, seen),
-            store: AssetStore::new(&cache, self.textures()),
+            store: AssetStore::new(&cache, self.textures(), self.options.profile == Profile::Ship),
             cache: &cache,
             recorder,
             plan: &plan,
@@ -189,7 +189,7 @@ impl Cook<'_> {
             self.encode_startup();
             self.encode_levels();
             self.encode_missing();
-            self.settle_textures();
+            self.settle_uses();
             if let Some(source) = self.store.stopped.take() {
                 return Err(write_error(&output.cook_folder(), source));
             }
@@ -335,7 +335,7 @@ impl Cook<'_> {
         *report = CookReport {
             world: core::mem::take(&mut report.world),
             warnings: summary::warnings(plan, &units, &objects),
-            textures: textures::textures(&objects),
+            textures: uses::textures(&objects),
             slowest: summary::slowest(plan, &units, &objects),
             ..CookReport::default()
         };
@@ -351,7 +351,7 @@ impl Cook<'_> {
         parts
             .value(&(level.translation, level.rotation, level.scale))
             .digest(&unit.blob);
-        for mesh in &unit.drawn {
+        for (mesh, _) in &unit.drawn {
             parts.value(&self.store.objects.get(mesh).and_then(|object| object.bounds));
         }
         parts.finish()

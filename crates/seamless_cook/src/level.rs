@@ -22,6 +22,7 @@ use crate::density::{self, DensityRow};
 use crate::graph::blob;
 use crate::graph::recorder::Recorder;
 use crate::hierarchy::{Hierarchy, grouped};
+use crate::mesh_step::{self, Draw};
 use crate::plan::{PlannedLevel, SourceKind};
 use crate::report::ContentError;
 use crate::source::{self, Scene, SourceEntity};
@@ -96,6 +97,7 @@ impl EncodedLevel {
 pub(crate) struct NewLevel {
     pub level: EncodedLevel,
     pub contents: Option<FileContents>,
+    pub drawn: BTreeSet<Draw>,
     /// Parts of its file that are exported whether anything refers to them or not.
     pub labelled: Vec<AssetKey>,
     pub warnings: Vec<ContentError>,
@@ -196,6 +198,8 @@ impl LevelEncoder {
             source: &level.source,
         };
         store.begin_unit();
+        let drawn = mesh_step::draws(world, &scene.entities, |asset| store.key(&walk, asset));
+        store.note_draws(&drawn);
         let labelled = source::labelled(world, root);
         let mut job = Job {
             registry: &registry,
@@ -217,6 +221,7 @@ impl LevelEncoder {
         sound.then(|| NewLevel {
             level: encoded,
             contents: source::contents(world, level, root),
+            drawn: drawn.into_keys().collect(),
             labelled,
             warnings,
         })

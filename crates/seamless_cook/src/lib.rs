@@ -50,6 +50,7 @@ mod hierarchy;
 mod level;
 mod load;
 pub mod mesh;
+mod mesh_step;
 mod output;
 mod plan;
 mod progress;

@@ -15,6 +15,7 @@ use crate::graph::blob::Payload;
 use crate::graph::state::Settings;
 use crate::load::without_trace;
 use crate::mesh;
+use crate::mesh_step::{self, MeshUse};
 use crate::report::ContentError;
 
 /// The settings that whoever refers to `file` has it loaded with.
@@ -97,8 +98,12 @@ pub(super) fn is_image(walk: &AssetWalk, handle: &UntypedHandle) -> bool {
     id.zip(images).is_some_and(|(id, images)| images.contains(id))
 }
 
-/// Encodes one asset; gives it with the handles that it refers to.
-pub(super) fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(Encoded, Vec<UntypedHandle>), String> {
+/// Encodes one asset; gives it with the handles that it refers to. A mesh is put in order for a use, if it has one.
+pub(super) fn encode(
+    walk: &AssetWalk,
+    handle: &UntypedHandle,
+    ordered_for: Option<MeshUse>,
+) -> Result<(Encoded, Vec<UntypedHandle>), String> {
     let Some(codec) = walk.codecs.asset(handle.type_id()) else {
         return Err(format!(
             "assets of type `{}` have no codec; give them one (`AssetCodec`), or add \
@@ -108,7 +113,11 @@ pub(super) fn encode(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(Encode
     };
     let no_entities = EntityRows::default();
     let mut context = EncodeContext::new(walk.registry, &no_entities);
-    match codec.encode(walk.world, handle.id(), &mut context) {
+    let encoded = match ordered_for.zip(mesh_of(walk, handle)) {
+        Some((usage, mesh)) => mesh_step::encode(mesh, usage, &mut context).map(Some),
+        None => codec.encode(walk.world, handle.id(), &mut context),
+    };
+    match encoded {
         Ok(Some(encoded)) => Ok((
             Encoded {
                 warnings: warnings(walk, handle, &mut context),

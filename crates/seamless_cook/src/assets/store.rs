@@ -19,8 +19,9 @@ use crate::graph::digest::Digest;
 use crate::graph::recorder::slashed;
 use crate::graph::state::{Loading, Settings};
 use crate::mesh::uv_density;
+use crate::mesh_step::{Draw, MeshUse, hides};
 use crate::report::ContentError;
-use crate::texture::{TextureUse, material_uses};
+use crate::texture::material_uses;
 use crate::texture_step::{CookedTexture, TextureStep};
 
 /// All assets of a world, encoded: the bytes in the cache, what is known of them here.
@@ -43,11 +44,13 @@ pub(crate) struct AssetStore<'c> {
     /// None where textures stay as they are.
     pub(crate) textures: Option<TextureStep>,
     pub(crate) clips: ClipOffers,
+    /// What meshes are used for, as far as that is known; none where they stay as they are.
+    pub(crate) meshes: Option<BTreeMap<AssetKey, MeshUse>>,
 }
 
 impl<'c> AssetStore<'c> {
     /// Nothing yet.
-    pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>) -> Self {
+    pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>, orders_meshes: bool) -> Self {
         Self {
             cache,
             objects: BTreeMap::new(),
@@ -61,6 +64,7 @@ impl<'c> AssetStore<'c> {
             counts: HashMap::new(),
             textures,
             clips: ClipOffers::default(),
+            meshes: orders_meshes.then(BTreeMap::new),
         }
     }
 
@@ -77,7 +81,19 @@ impl<'c> AssetStore<'c> {
                     textures.note_use(texture.clone(), *usage);
                 }
             }
+            if let Some((meshes, usage)) = self.meshes.as_mut().zip(object.ordered) {
+                meshes.insert(key.clone(), usage);
+            }
             self.objects.insert(key.clone(), object.clone());
+        }
+    }
+
+    /// What meshes are used for by the level at hand.
+    pub(crate) fn note_draws(&mut self, draws: &BTreeMap<Draw, MeshUse>) {
+        let Some(meshes) = &mut self.meshes else { return };
+        for ((mesh, _), usage) in draws {
+            let known = meshes.entry(mesh.clone()).or_insert(*usage);
+            *known = known.join(*usage);
         }
     }
 
@@ -164,7 +180,7 @@ impl<'c> AssetStore<'c> {
             let encoded =
                 ready(walk, &handle).and_then(|()| match self.textures.is_some() && is_image(walk, &handle) {
                     true => Ok(None),
-                    false => encode(walk, &handle).map(Some),
+                    false => encode(walk, &handle, self.mesh_use(walk, &key, &handle)).map(Some),
                 });
             match encoded {
                 Ok(None) => self.start(walk, key, handle),
@@ -300,29 +316,36 @@ impl<'c> AssetStore<'c> {
                 let density = uv_density(mesh);
                 record.uv_density = [density.uv_0, density.uv_1];
             }
+            record.ordered = self.mesh_use(walk, &key, handle);
         }
         record.warnings = object.warnings;
-        record.uses = self.uses(walk, handle);
+        self.tell_material(walk, handle, &mut record);
         record.seconds = start.elapsed().as_secs_f64();
         self.insert_encoded(key, &object.object, record);
     }
 
-    /// What a material uses textures for.
-    fn uses(&mut self, walk: &AssetWalk, handle: &UntypedHandle) -> Vec<(AssetKey, TextureUse)> {
+    /// Where meshes are put in order, what this one is used for as far as that is known.
+    fn mesh_use(&self, walk: &AssetWalk, key: &AssetKey, handle: &UntypedHandle) -> Option<MeshUse> {
+        mesh_of(walk, handle)?;
+        let usage = self.meshes.as_ref()?.get(key).copied();
+        Some(usage.unwrap_or(MeshUse::Any))
+    }
+
+    /// What a material does, and uses textures for.
+    fn tell_material(&mut self, walk: &AssetWalk, handle: &UntypedHandle, record: &mut ObjectRecord) {
         let materials = walk.world.get_resource::<Assets<StandardMaterial>>();
         let id = handle.id().try_typed::<StandardMaterial>().ok();
         let Some(material) = materials.zip(id).and_then(|(materials, id)| materials.get(id)) else {
-            return Vec::new();
+            return;
         };
-        let mut uses = Vec::new();
+        record.hides = hides(material);
         for (texture, usage) in material_uses(material) {
             let key = self.key(walk, &texture.untyped());
             if let Some(textures) = &mut self.textures {
                 textures.note_use(key.clone(), usage);
             }
-            uses.push((key, usage));
+            record.uses.push((key, usage));
         }
-        uses
     }
 
     /// What is known of an asset before its bytes are.
@@ -336,6 +359,8 @@ impl<'c> AssetStore<'c> {
             references,
             bounds: None,
             uv_density: [None; 2],
+            hides: false,
+            ordered: None,
             warnings: Vec::new(),
             seconds: 0.0,
             uses: Vec::new(),

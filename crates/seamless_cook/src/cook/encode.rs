@@ -82,7 +82,6 @@ impl Cook<'_> {
                 let bytes = postcard::to_allocvec(&encoded.level).unwrap_or_default();
                 let Some(blob) = store.keep(&bytes) else { return };
                 store.encoded += 1;
-                let drawn: BTreeSet<&AssetKey> = encoded.level.drawn.iter().map(|drawn| &drawn.mesh).collect();
                 let unit = LevelUnit {
                     file: text(&level.asset_path),
                     blob,
@@ -92,7 +91,7 @@ impl Cook<'_> {
                     labelled: encoded.labelled,
                     // Told when all of them are there.
                     objects: BTreeMap::new(),
-                    drawn: drawn.into_iter().cloned().collect(),
+                    drawn: encoded.drawn,
                     contents: encoded.contents,
                     warnings: encoded.warnings,
                 };

@@ -13,7 +13,7 @@ use crate::graph::storage::Stamp;
 use crate::texture_step;
 
 /// Raised with every change of what the cooker makes of what was loaded.
-const STEP: u64 = 1;
+const STEP: u64 = 2;
 
 /// Of the program, its options and the world file: where these are the same, so is the app. `None` where that cannot be told.
 pub(super) fn identity(order: &Order) -> Option<Digest> {

@@ -11,10 +11,11 @@ use super::recorder::{Dependencies, SeenFile};
 use super::storage::Stamp;
 use crate::assets::{AssetKey, FileContents, ObjectRecord};
 use crate::bounds::Bounds;
+use crate::mesh_step::Draw;
 use crate::report::{ContentError, CookReport};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// What is enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]
@@ -84,8 +85,8 @@ pub(crate) struct LevelUnit {
     pub labelled: Vec<AssetKey>,
     /// Assets of no file.
     pub objects: BTreeMap<AssetKey, ObjectRecord>,
-    /// Meshes that are drawn.
-    pub drawn: Vec<AssetKey>,
+    /// What is drawn, each pair once.
+    pub drawn: BTreeSet<Draw>,
     pub contents: Option<FileContents>,
     pub warnings: Vec<ContentError>,
 }

@@ -7,6 +7,7 @@ mod diff;
 mod hierarchy;
 mod html;
 mod incremental;
+mod mesh_order;
 mod own_types;
 mod plan;
 mod seek_free;

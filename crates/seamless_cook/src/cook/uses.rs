@@ -1,4 +1,4 @@
-//! What textures are used for, and what became of them.
+//! What textures and meshes are used for, and what became of textures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,35 @@ use bevy::reflect::TypePath;
 
 use super::{Cook, MOST_ROUNDS, level_key};
 use crate::assets::{AssetKey, ObjectRecord};
+use crate::mesh_step::{self, MeshUse};
 use crate::report::CookedTextureReport;
 use crate::texture::TextureUse;
 
 impl Cook<'_> {
-    /// A texture is cooked for what all materials that are needed use it for, which is known at the end only: the few that turn out to
-    /// be used for something else as well are cooked again.
-    pub(super) fn settle_textures(&mut self) {
+    /// Textures and meshes are cooked for what all that is needed uses them for, which is known at the end only: the few that turn out
+    /// to be used for something else as well are cooked again.
+    pub(super) fn settle_uses(&mut self) {
         for _ in 0..MOST_ROUNDS {
-            let objects = &self.store.objects;
             let needed = self.needed();
-            let uses = self.texture_uses(&needed);
-            let usage = |key: &AssetKey| uses.get(key).copied().unwrap_or(TextureUse::Unknown);
-            let is_other = |key: &AssetKey| {
-                let cooked = objects.get(key).and_then(|object| object.texture.as_ref());
-                cooked.is_some_and(|(cooked, _)| *cooked != usage(key))
+            let (textures, meshes) = (self.texture_uses(&needed), self.mesh_uses(&needed));
+            let is_other = |key: &AssetKey, object: &ObjectRecord| {
+                let of_texture = || textures.get(key).copied().unwrap_or(TextureUse::Unknown);
+                let of_mesh = || meshes.get(key).copied().unwrap_or(MeshUse::Any);
+                object
+                    .texture
+                    .as_ref()
+                    .is_some_and(|(cooked, _)| *cooked != of_texture())
+                    || object.ordered.is_some_and(|ordered| ordered != of_mesh())
             };
-            let others: Vec<AssetKey> = needed.into_iter().filter(|key| is_other(key)).cloned().collect();
-            if let Some(textures) = &mut self.store.textures {
-                textures.uses = uses;
+            let objects = &self.store.objects;
+            let known = needed.into_iter().filter_map(|key| Some((key, objects.get(key)?)));
+            let others = known.filter(|(key, object)| is_other(key, object));
+            let others: Vec<AssetKey> = others.map(|(key, _)| key.clone()).collect();
+            if let Some(step) = &mut self.store.textures {
+                step.uses = textures;
+            }
+            if let Some(known) = &mut self.store.meshes {
+                *known = meshes;
             }
             if others.is_empty() || !self.errors.is_empty() {
                 return;
@@ -35,6 +45,16 @@ impl Cook<'_> {
             }
             self.encode_missing();
         }
+    }
+
+    fn mesh_uses(&self, needed: &BTreeSet<&AssetKey>) -> BTreeMap<AssetKey, MeshUse> {
+        if self.store.meshes.is_none() {
+            return BTreeMap::new();
+        }
+        let levels = self.plan.levels.iter();
+        let levels = levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)));
+        let uses = mesh_step::uses(levels, needed, &self.store.objects);
+        uses.into_iter().map(|(key, usage)| (key.clone(), usage)).collect()
     }
 
     /// What textures are used for. Whoever is no material whose textures are known may use them for anything.
