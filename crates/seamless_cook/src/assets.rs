@@ -8,6 +8,7 @@ pub(crate) use store::AssetStore;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::StartupIndex;
@@ -138,8 +139,8 @@ pub(crate) struct FileContents {
 pub(crate) fn closure<'a>(
     objects: &'a BTreeMap<AssetKey, ObjectRecord>,
     roots: impl IntoIterator<Item = &'a AssetKey>,
-) -> BTreeSet<&'a AssetKey> {
-    let mut needed = BTreeSet::new();
+) -> HashSet<&'a AssetKey> {
+    let mut needed = HashSet::with_capacity(objects.len());
     let mut open: Vec<&AssetKey> = roots.into_iter().collect();
     while let Some(key) = open.pop() {
         if needed.insert(key) {

@@ -2,11 +2,13 @@
 
 mod encode;
 mod fingerprint;
+mod past;
 mod remember;
 mod sources;
 mod summary;
 mod uses;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
@@ -21,10 +23,10 @@ use crate::assets::{AssetKey, AssetStore, ObjectRecord};
 use crate::bounds::{self, Bounds};
 use crate::graph::cache::Cache;
 use crate::graph::digest::{Digest, Parts};
-use crate::graph::output::{Output, write_error};
+use crate::graph::output::{COOK_FOLDER, Output, write_error};
 use crate::graph::recorder::{Recorder, text};
-use crate::graph::state::{Graph, LevelUnit, Memory, Settings, StartupUnit};
-use crate::graph::storage::{Stamp, Storage, stamp};
+use crate::graph::state::{Graph, LevelUnit, Settings, StartupUnit};
+use crate::graph::storage::Storage;
 use crate::level::EncodedLevel;
 use crate::plan::{PlannedLevel, WorldPlan, world_name};
 use crate::report::{ContentError, CookError, CookReport, Progress};
@@ -33,6 +35,7 @@ use crate::startup;
 use crate::texture_step::{self, TextureStep};
 use crate::write::{self, Stop, load, write_world};
 
+use self::past::Past;
 use self::sources::Sources;
 
 /// How often lost bytes are made again before the disk is blamed.
@@ -60,21 +63,18 @@ impl Order<'_> {
             };
             Err(fail(report, errors, start))
         };
-        let identity = fingerprint::identity(self);
-        if let Some(report) = self.unchanged(identity, start) {
+        let (state_file, identity) = (state_file(&world), fingerprint::identity(self));
+        let past = Past::read(self.storage, self.out, &state_file);
+        if let Some(report) = self.unchanged(&past, identity, start) {
             return Ok(report);
         }
-        let began = sources::settle();
         let plan = match self.plan() {
             Ok(plan) => plan,
             Err(errors) => return failed(errors),
         };
         let mut output = Output::open(self.storage, self.out)?;
-        let state_file = state_file(&world);
-        let memory = self.storage.read(&output.cook_folder().join(&state_file)).ok();
-        let memory = memory.and_then(|bytes| Memory::parse(&bytes));
-        let seen = memory.as_ref().and_then(Memory::seen).unwrap_or_default();
-        let graph = memory.as_ref().and_then(Memory::graph).unwrap_or_default();
+        let past = past.read_again(self.storage, self.out, &state_file);
+        let (seen, graph, began) = past.settle();
         let cache = Cache::new(self.storage, output.cook_folder().join("objects"));
         let recorder = Recorder::new(&plan.root);
         let mut cook = Cook {
@@ -120,25 +120,13 @@ impl Order<'_> {
     }
 
     /// The report of the last cook, if nothing has changed since.
-    fn unchanged(&self, identity: Option<Digest>, start: Instant) -> Option<CookReport> {
-        let identity = identity?;
-        let folder = self.out.join(crate::graph::output::COOK_FOLDER);
-        if folder.join("journal").exists() {
+    fn unchanged(&self, past: &Past, identity: Option<Digest>, start: Instant) -> Option<CookReport> {
+        let is_interrupted = self.out.join(COOK_FOLDER).join("journal").exists();
+        let is_same = identity.is_some() && past.seen.identity == identity;
+        if is_interrupted || !is_same || !Sources::all_unchanged(&past.seen) || !past.outputs_are_there(self.out) {
             return None;
         }
-        let bytes = self
-            .storage
-            .read(&folder.join(state_file(&world_name(self.world_file))))
-            .ok()?;
-        let seen = Memory::parse(&bytes)?.seen()?;
-        if seen.identity != Some(identity) || !Sources::all_unchanged(&seen) {
-            return None;
-        }
-        let same = |(file, old): (&String, &Stamp)| stamp(&self.out.join(file)) == Some(*old);
-        if !seen.outputs.iter().all(same) {
-            return None;
-        }
-        let mut report = seen.report;
+        let mut report = past.seen.report.clone();
         report.work = crate::report::CookWork::default();
         report.seconds = start.elapsed().as_secs_f64();
         Some(report)
@@ -214,7 +202,13 @@ impl Cook<'_> {
 
     /// Takes over what still holds.
     fn forget_changed(&mut self) {
-        let fingerprint = fingerprint::of_app(self.app.world(), self.order);
+        let program = fingerprint::program(self.order);
+        let known = self
+            .old
+            .fingerprint
+            .filter(|_| program.is_some() && self.old.program == program);
+        let fingerprint = known.unwrap_or_else(|| fingerprint::of_app(self.app.world(), self.order));
+        self.new.program = program;
         if self.old.fingerprint != Some(fingerprint) {
             let packages = core::mem::take(&mut self.old.packages);
             self.old = Graph {
@@ -247,11 +241,15 @@ impl Cook<'_> {
             .iter()
             .map(|(file, unit)| (file.clone(), unit.loading.clone()))
             .collect();
-        let units = self.old.files.values().map(|unit| &unit.objects);
-        let units = units.chain(self.old.levels.values().map(|level| &level.objects));
-        for objects in units.chain([&self.old.startup.objects]) {
-            self.store.inherit(objects);
+        let mut objects: Vec<(AssetKey, ObjectRecord)> = Vec::new();
+        for unit in self.old.files.values_mut() {
+            objects.extend(core::mem::take(&mut unit.objects));
         }
+        let levels = self.old.levels.values().map(|level| &level.objects);
+        for anonymous in levels.chain([&self.old.startup.objects]) {
+            objects.extend(anonymous.iter().map(|(key, object)| (key.clone(), object.clone())));
+        }
+        self.store.inherit(objects);
     }
 
     /// Files whose settings were those of a level that is no more: who refers to them first now decides.
@@ -302,11 +300,15 @@ impl Cook<'_> {
                 Stop::Content(vec![ContentError::new(level.source.as_str(), "", message)])
             })?);
         }
-        let needed: BTreeSet<AssetKey> = self.needed().into_iter().cloned().collect();
-        let objects: BTreeMap<AssetKey, ObjectRecord> = (self.store.objects.iter())
-            .filter(|(key, _)| needed.contains(*key))
-            .map(|(key, object)| (key.clone(), object.clone()))
-            .collect();
+        let objects = {
+            let needed = self.needed();
+            let known = self.store.objects.iter().filter(|(key, _)| needed.contains(*key));
+            // Mostly that is all of them.
+            match known.clone().count() == self.store.objects.len() {
+                true => Cow::Borrowed(&self.store.objects),
+                false => Cow::Owned(known.map(|(key, object)| (key.clone(), object.clone())).collect()),
+            }
+        };
         let bounds = self.bounds(&units)?;
         let root = self.new.startup.root.as_ref();
         let packages = share::assign(plan, root, &units, &objects, self.order.progress).map_err(Stop::Content)?;

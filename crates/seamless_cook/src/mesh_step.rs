@@ -1,8 +1,9 @@
 //! Meshes are put in order for the GPU where nobody sees it. See [`MeshUse`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bevy::asset::UntypedHandle;
+use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use bevy::reflect::TypePath;
 use seamless_asset::assets::MeshCodec;
@@ -72,7 +73,7 @@ pub(crate) fn draws(
 /// What each mesh is used for by these levels and assets. One that nobody draws may be used for anything.
 pub(crate) fn uses<'a>(
     levels: impl Iterator<Item = &'a LevelUnit>,
-    needed: &BTreeSet<&'a AssetKey>,
+    needed: &HashSet<&'a AssetKey>,
     objects: &'a BTreeMap<AssetKey, ObjectRecord>,
 ) -> BTreeMap<&'a AssetKey, MeshUse> {
     let mut uses = BTreeMap::new();

@@ -74,8 +74,8 @@ impl<'c> AssetStore<'c> {
     }
 
     /// Takes over what an earlier cook has encoded.
-    pub(crate) fn inherit(&mut self, objects: &BTreeMap<AssetKey, ObjectRecord>) {
-        for (key, object) in objects {
+    pub(crate) fn inherit(&mut self, objects: Vec<(AssetKey, ObjectRecord)>) {
+        for (key, object) in &objects {
             if let Some(textures) = &mut self.textures {
                 for (texture, usage) in &object.uses {
                     textures.note_use(texture.clone(), *usage);
@@ -84,8 +84,9 @@ impl<'c> AssetStore<'c> {
             if let Some((meshes, usage)) = self.meshes.as_mut().zip(object.ordered) {
                 meshes.insert(key.clone(), usage);
             }
-            self.objects.insert(key.clone(), object.clone());
         }
+        // Sorted, and built at once.
+        self.objects = objects.into_iter().collect();
     }
 
     /// What meshes are used for by the level at hand.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use bevy::asset::UntypedHandle;
+use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
 
@@ -111,7 +112,7 @@ impl Cook<'_> {
     }
 
     /// All that the world refers to.
-    pub(super) fn needed(&self) -> BTreeSet<&AssetKey> {
+    pub(super) fn needed(&self) -> HashSet<&AssetKey> {
         let levels = self.plan.levels.iter();
         let units = levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)));
         let references = units.flat_map(LevelUnit::roots);

@@ -15,8 +15,8 @@ use crate::texture_step;
 /// Raised with every change of what the cooker makes of what was loaded.
 const STEP: u64 = 2;
 
-/// Of the program, its options and the world file: where these are the same, so is the app. `None` where that cannot be told.
-pub(super) fn identity(order: &Order) -> Option<Digest> {
+/// Of the program, and what shapes its app: where these are the same, so is [`of_app`]. `None` where that cannot be told.
+pub(super) fn program(order: &Order) -> Option<Digest> {
     let program = std::fs::metadata(std::env::current_exe().ok()?).ok()?;
     let mut parts = Parts::default();
     parts.number(STEP).value(&Stamp::of(&program));
@@ -27,6 +27,14 @@ pub(super) fn identity(order: &Order) -> Option<Digest> {
         parts.number(hasher.finish());
     }
     parts.value(&order.cooker.importers).value(&shaping(order.options));
+    Some(parts.finish())
+}
+
+/// Of the program, its options and the world file: where these are the same, so is what is cooked of the same sources. `None` where that
+/// cannot be told.
+pub(super) fn identity(order: &Order) -> Option<Digest> {
+    let mut parts = Parts::default();
+    parts.digest(&program(order)?);
     // Which packages there are, and what goes into them; not what is made of a source.
     parts
         .value(&order.options.maps)

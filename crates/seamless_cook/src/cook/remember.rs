@@ -29,6 +29,8 @@ impl Cook<'_> {
                 self.new.levels.entry(key).or_insert(level);
             }
         }
+        // Said before the objects move.
+        let tracked = self.store.objects.keys().all(|key| key.file().is_none_or(is_tracked));
         self.remember_files();
         let mut seen = Seen {
             root: self.plan.root.clone(),
@@ -37,7 +39,6 @@ impl Cook<'_> {
             ..Seen::default()
         };
         if is_done {
-            let tracked = self.store.objects.keys().all(|key| key.file().is_none_or(is_tracked));
             seen.identity = identity.filter(|_| tracked);
             let manifest = format!("{}.{MANIFEST_EXTENSION}", self.plan.name);
             for file in self.new.packages.keys().chain([&manifest]) {
@@ -65,11 +66,15 @@ impl Cook<'_> {
         if self.new.startup.root.is_some() {
             self.new.startup.objects = self.store.anonymous_of(startup::STARTUP_UNIT);
         }
-        for (key, object) in &self.store.objects {
-            if let Some(file) = key.file().filter(|file| is_tracked(file)) {
-                let unit = files.entry(file.to_owned()).or_default();
-                unit.objects.insert(key.clone(), object.clone());
-            }
+        for (key, object) in core::mem::take(&mut self.store.objects) {
+            let Some(file) = key.file().filter(|file| is_tracked(file)) else {
+                continue;
+            };
+            let unit = match files.get_mut(file) {
+                Some(unit) => unit,
+                None => files.entry(file.to_owned()).or_default(),
+            };
+            unit.objects.insert(key, object);
         }
         let encoded_now: BTreeSet<&AssetKey> = self.store.encoded_now.iter().collect();
         for (file, unit) in &mut files {

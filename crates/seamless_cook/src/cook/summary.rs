@@ -45,19 +45,22 @@ pub(super) fn slowest(
     units: &[&LevelUnit],
     objects: &BTreeMap<AssetKey, ObjectRecord>,
 ) -> Vec<ObjectTiming> {
-    let timing = |object: String, step: &str, seconds| ObjectTiming {
-        object,
-        step: step.to_owned(),
-        seconds,
-    };
-    let step = |object: &ObjectRecord| if object.texture.is_some() { "compress" } else { "encode" };
-    let assets = objects
-        .iter()
-        .map(|(key, object)| timing(key.path(), step(object), object.seconds));
+    let assets = objects.iter().map(|(key, object)| (object.seconds, Ok((key, object))));
     let levels = plan.levels.iter().zip(units);
-    let levels = levels.map(|(level, unit)| timing(format!("level `{}`", level.name), "encode", unit.seconds));
-    let mut slowest: Vec<ObjectTiming> = assets.chain(levels).collect();
-    slowest.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    slowest.truncate(SLOWEST_OBJECTS);
-    slowest
+    let levels = levels.map(|(level, unit)| (unit.seconds, Err(&level.name)));
+    let mut slowest: Vec<_> = assets.chain(levels).collect();
+    slowest.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let told = slowest.into_iter().take(SLOWEST_OBJECTS).map(|(seconds, what)| {
+        let (object, step) = match what {
+            Ok((key, object)) if object.texture.is_some() => (key.path(), "compress"),
+            Ok((key, _)) => (key.path(), "encode"),
+            Err(level) => (format!("level `{level}`"), "encode"),
+        };
+        ObjectTiming {
+            object,
+            step: step.to_owned(),
+            seconds,
+        }
+    });
+    told.collect()
 }

@@ -1,7 +1,8 @@
 //! What textures and meshes are used for, and what became of textures.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use bevy::reflect::TypePath;
 
@@ -47,7 +48,7 @@ impl Cook<'_> {
         }
     }
 
-    fn mesh_uses(&self, needed: &BTreeSet<&AssetKey>) -> BTreeMap<AssetKey, MeshUse> {
+    fn mesh_uses(&self, needed: &HashSet<&AssetKey>) -> BTreeMap<AssetKey, MeshUse> {
         if self.store.meshes.is_none() {
             return BTreeMap::new();
         }
@@ -58,7 +59,7 @@ impl Cook<'_> {
     }
 
     /// What textures are used for. Whoever is no material whose textures are known may use them for anything.
-    fn texture_uses(&self, needed: &BTreeSet<&AssetKey>) -> BTreeMap<AssetKey, TextureUse> {
+    fn texture_uses(&self, needed: &HashSet<&AssetKey>) -> BTreeMap<AssetKey, TextureUse> {
         let mut uses: BTreeMap<AssetKey, TextureUse> = BTreeMap::new();
         let mut note = |key: &AssetKey, usage: TextureUse| {
             let known = uses.entry(key.clone()).or_insert(usage);

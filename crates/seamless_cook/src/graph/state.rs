@@ -15,7 +15,7 @@ use crate::mesh_step::Draw;
 use crate::report::{ContentError, CookReport};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// What is enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]
@@ -130,6 +130,8 @@ pub(crate) struct Written {
 /// Everything that the next cook can start from.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Graph {
+    /// Of what the app is built by, where that can be told: where it is the same, so is the fingerprint.
+    pub program: Option<Digest>,
     /// Of the app's types, codecs, loaders and versions.
     pub fingerprint: Option<Digest>,
     pub files: BTreeMap<String, FileUnit>,

@@ -1,0 +1,59 @@
+//! What the last cook left, read once. See [`Past`].
+
+use std::path::Path;
+
+use super::sources::settle;
+use crate::graph::output::COOK_FOLDER;
+use crate::graph::state::{Graph, Memory, Seen};
+use crate::graph::storage::{Storage, stamp};
+
+/// What the last cook left, as far as it is whole.
+#[derive(Default)]
+pub(super) struct Past {
+    bytes: Vec<u8>,
+    memory: Option<Memory>,
+    pub seen: Seen,
+}
+
+impl Past {
+    /// Reads the file of that name in the cooker's own folder; what is not there, or not sound, is nothing.
+    pub fn read(storage: &dyn Storage, out: &Path, state_file: &str) -> Self {
+        let bytes = storage
+            .read(&out.join(COOK_FOLDER).join(state_file))
+            .unwrap_or_default();
+        let memory = Memory::parse(&bytes);
+        let seen = memory.as_ref().and_then(Memory::seen).unwrap_or_default();
+        Self { bytes, memory, seen }
+    }
+
+    /// The same, now that no other cook is at work: one may have been.
+    pub fn read_again(self, storage: &dyn Storage, out: &Path, state_file: &str) -> Self {
+        let bytes = storage
+            .read(&out.join(COOK_FOLDER).join(state_file))
+            .unwrap_or_default();
+        if bytes == self.bytes {
+            self
+        } else {
+            Self::read(storage, out, state_file)
+        }
+    }
+
+    /// Whether the files in the output folder are those that were written.
+    pub fn outputs_are_there(&self, out: &Path) -> bool {
+        let mut outputs = self.seen.outputs.iter();
+        outputs.all(|(file, old)| stamp(&out.join(file)) == Some(*old))
+    }
+
+    /// All of it; meanwhile the clock goes on, so that whatever changes from now on has another stamp than before. With the graph
+    /// comes the time, in nanoseconds since 1970.
+    pub fn settle(self) -> (Seen, Graph, i128) {
+        let memory = self.memory;
+        let (graph, began) = std::thread::scope(|scope| {
+            let graph = scope.spawn(|| memory.as_ref().and_then(Memory::graph));
+            let began = settle();
+            // One that panicked knows nothing.
+            (graph.join().ok().flatten(), began)
+        });
+        (self.seen, graph.unwrap_or_default(), began)
+    }
+}
