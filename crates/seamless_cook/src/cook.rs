@@ -24,10 +24,10 @@ use crate::graph::output::{Output, write_error};
 use crate::graph::recorder::{Recorder, text};
 use crate::graph::state::{Graph, LevelUnit, Memory, Settings, StartupUnit};
 use crate::graph::storage::{Stamp, Storage, stamp};
+use crate::layout;
 use crate::level::EncodedLevel;
 use crate::plan::{PlannedLevel, WorldPlan, world_name};
 use crate::report::{ContentError, CookError, CookReport, Progress};
-use crate::share::{self, PackagePlan};
 use crate::startup;
 use crate::texture_step::{self, TextureStep};
 use crate::write::{self, Stop, load, write_world};
@@ -308,7 +308,16 @@ impl Cook<'_> {
             .collect();
         let bounds = self.bounds(&units)?;
         let root = self.new.startup.root.as_ref();
-        let packages = share::assign(plan, root, &units, &objects, self.order.progress).map_err(Stop::Content)?;
+        let roles = self.order.options.target.roles;
+        let layout = layout::Input {
+            plan,
+            startup: root,
+            levels: &units,
+            bounds: &bounds,
+            objects: &objects,
+            roles,
+        };
+        let layout = layout::assign(&layout, self.order.progress).map_err(Stop::Content)?;
         let versions = self
             .app
             .world()
@@ -317,8 +326,6 @@ impl Cook<'_> {
             .migrations()
             .versions()
             .to_vec();
-        let roles = self.order.options.target.roles;
-        let packages = stripped(packages, &objects, roles);
         let world = write::World {
             plan,
             roles,
@@ -326,14 +333,17 @@ impl Cook<'_> {
             levels: &units,
             bounds: &bounds,
             objects: &objects,
-            packages: &packages,
+            packages: &layout.packages,
             versions: &versions,
             cache: self.cache,
             old: &self.old.packages,
         };
+        let mut warnings = warnings(plan, &units, &objects);
+        warnings.extend(layout.warnings);
         *report = CookReport {
             world: core::mem::take(&mut report.world),
-            warnings: warnings(plan, &units, &objects),
+            warnings,
+            layout: layout.report,
             textures: textures::textures(&objects),
             ..CookReport::default()
         };
@@ -385,20 +395,6 @@ impl Cook<'_> {
             .map(|((level, unit), bounds)| (level.name.clone(), (self.bounds_key(level, unit), *bounds)))
             .collect()
     }
-}
-
-/// Leaves out what nobody of the target needs.
-fn stripped(
-    mut packages: Vec<PackagePlan>,
-    objects: &BTreeMap<AssetKey, ObjectRecord>,
-    roles: Role,
-) -> Vec<PackagePlan> {
-    for package in &mut packages {
-        let is_needed = |key: &AssetKey| objects.get(key).is_some_and(|object| object.role.intersects(roles));
-        package.assets.retain(is_needed);
-    }
-    packages.retain(|package| package.level().is_some() || !package.assets.is_empty());
-    packages
 }
 
 /// What the levels, and the files that they are from, are warned of.

@@ -14,7 +14,7 @@ use crate::bounds::Bounds;
 use crate::report::{ContentError, CookReport};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What is enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]

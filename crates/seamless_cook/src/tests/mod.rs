@@ -6,10 +6,11 @@ mod diff;
 mod hierarchy;
 mod html;
 mod incremental;
+mod layout;
 mod own_types;
 mod plan;
 mod seek_free;
-mod share;
+
 mod startup;
 mod targets;
 mod verify;

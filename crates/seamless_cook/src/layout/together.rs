@@ -1,0 +1,151 @@
+//! Which levels load together, as far as volumes tell. See [`Together`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy::math::Vec3;
+use seamless_level::VolumeShape;
+
+use crate::bounds::{self, Bounds};
+use crate::plan::WorldPlan;
+
+/// A part of a whole, in so many parts: whole numbers, because the same world gives the same packages on every machine.
+pub(super) const ONE: u64 = 1 << 16;
+/// The most levels of a set that are looked at; the others are taken to be like them.
+const SAMPLES: usize = 64;
+
+/// Where and when levels are loaded.
+pub(crate) struct Together {
+    levels: Vec<LevelPlace>,
+}
+
+/// When one level is loaded.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LevelPlace {
+    /// Boxes around the volumes that ask for it.
+    pub regions: Vec<(Vec3, Vec3)>,
+    pub is_always_loaded: bool,
+    pub is_seek_free: bool,
+}
+
+impl LevelPlace {
+    fn meets(&self, other: &Self) -> bool {
+        let overlap = |a: &(Vec3, Vec3), b: &(Vec3, Vec3)| a.0.cmple(b.1).all() && b.0.cmple(a.1).all();
+        let mut regions = self.regions.iter();
+        regions.any(|region| other.regions.iter().any(|other| overlap(region, other)))
+    }
+}
+
+impl Together {
+    pub(super) fn new(levels: Vec<LevelPlace>) -> Self {
+        Self { levels }
+    }
+
+    /// Of a world whose levels have these bounds.
+    pub(crate) fn of(plan: &WorldPlan, bounds: &[Option<Bounds>]) -> Self {
+        let mut regions: BTreeMap<&str, Vec<(Vec3, Vec3)>> = BTreeMap::new();
+        for volume in &plan.volumes {
+            for level in &volume.levels {
+                regions.entry(level).or_default().push(box_around(&volume.shape));
+            }
+        }
+        let levels = plan.levels.iter().enumerate().map(|(index, level)| LevelPlace {
+            regions: match regions.remove(level.name.as_str()) {
+                Some(regions) => regions,
+                None if plan.volumes.is_empty() => {
+                    let bounds = bounds.get(index).copied().flatten();
+                    vec![box_around(&bounds::own_volume(level, bounds))]
+                }
+                // It comes when somebody asks for it, nobody knows when.
+                None => Vec::new(),
+            },
+            is_always_loaded: level.always_loaded,
+            is_seek_free: level.seek_free,
+        });
+        Self::new(levels.collect())
+    }
+
+    fn of_level(&self, level: usize) -> Option<&LevelPlace> {
+        self.levels.get(level)
+    }
+
+    /// How many levels there are.
+    pub(super) fn count(&self) -> u64 {
+        self.levels.len() as u64
+    }
+
+    /// Whether what a level needs lies outside its file.
+    pub(super) fn opens(&self, level: usize) -> bool {
+        self.of_level(level).is_some_and(|level| !level.is_seek_free)
+    }
+
+    /// Whether a level is always there, and can keep what others need.
+    pub(super) fn is_persistent(&self, level: usize) -> bool {
+        self.of_level(level)
+            .is_some_and(|level| level.is_always_loaded && !level.is_seek_free)
+    }
+
+    /// Whether there is such a level.
+    pub(super) fn has_persistent(&self) -> bool {
+        (0..self.levels.len()).any(|level| self.is_persistent(level))
+    }
+
+    /// How often a package of these users is loaded while every level is loaded once, in [`ONE`]s: whoever comes first of those that are
+    /// there together loads it. In any order, that is one in `n` of a level and `n - 1` others that it meets.
+    pub(super) fn loads(&self, users: &BTreeSet<usize>) -> u64 {
+        let users: Vec<&LevelPlace> = (users.iter().filter(|level| self.opens(**level)))
+            .filter_map(|level| self.of_level(*level))
+            .collect();
+        if users.iter().any(|level| level.is_always_loaded) {
+            return ONE;
+        }
+        let step = users.len().div_ceil(SAMPLES).max(1);
+        let sampled = users.iter().step_by(step);
+        let (sum, count) = sampled.fold((0, 0), |(sum, count), level| {
+            let others = users.iter().filter(|other| !core::ptr::eq(**other, *level));
+            let together = 1 + others.filter(|other| level.meets(other)).count() as u64;
+            (sum + ONE / together, count + 1)
+        });
+        (sum * users.len() as u64).checked_div(count).unwrap_or_default()
+    }
+
+    /// In which part of the world's places one of these levels is there, in parts of [`ONE`]. Each level that comes and goes is a place.
+    pub(super) fn presence(&self, users: &BTreeSet<usize>) -> u64 {
+        let of_users: Vec<&LevelPlace> = users.iter().filter_map(|level| self.of_level(*level)).collect();
+        if of_users.iter().any(|level| level.is_always_loaded) {
+            return ONE;
+        }
+        let places: Vec<(usize, &LevelPlace)> = (self.levels.iter().enumerate())
+            .filter(|(_, level)| !level.is_always_loaded)
+            .collect();
+        let step = places.len().div_ceil(SAMPLES).max(1);
+        let is_there = |(index, place): &(usize, &LevelPlace)| {
+            users.contains(index) || of_users.iter().any(|user| user.meets(place))
+        };
+        let count = places.iter().step_by(step).count() as u64;
+        let there = places.iter().step_by(step).filter(|place| is_there(place)).count() as u64;
+        (there * ONE).checked_div(count).unwrap_or(ONE)
+    }
+}
+
+/// The smallest box around a shape, as far as that is easily told: of planes, only those across an axis count.
+fn box_around(shape: &VolumeShape) -> (Vec3, Vec3) {
+    match shape {
+        VolumeShape::Box { min, max } => (*min, *max),
+        VolumeShape::Sphere { center, radius } => (*center - *radius, *center + *radius),
+        VolumeShape::Convex { planes } => {
+            let (mut min, mut max) = (Vec3::NEG_INFINITY, Vec3::INFINITY);
+            for (normal, d) in planes {
+                for axis in 0..3 {
+                    if normal[axis] != 0.0 && normal.length_squared() == normal[axis] * normal[axis] {
+                        let end = d / normal[axis];
+                        match normal[axis] > 0.0 {
+                            true => max[axis] = max[axis].min(end),
+                            false => min[axis] = min[axis].max(end),
+                        }
+                    }
+                }
+            }
+            (min, max)
+        }
+    }
+}
