@@ -13,7 +13,6 @@ use std::time::Instant;
 use bevy::camera::primitives::Aabb;
 use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
-use seamless_package::Role;
 
 use crate::app::{CookApp, CookOptions};
 use crate::assets::{AssetKey, AssetStore, FileContents, ObjectRecord, left_out};

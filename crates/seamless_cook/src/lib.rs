@@ -73,7 +73,7 @@ pub use commands::{
     TypeInfo, VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, clean, diff, html_report, inspect, list,
     verify, why,
 };
-pub use layout::{Choice, LayoutCost, LayoutGroup, LayoutReason, LayoutReport};
+pub use layout::{Choice, LayoutCost, LayoutGroup, LayoutReason, LayoutReport, LayoutTotal};
 pub use plan::WORLD_EXTENSION;
 pub use report::{
     ContentError, CookError, CookReport, CookWork, CookedTextureReport, LevelReport, PackageReport, Progress, Stage,

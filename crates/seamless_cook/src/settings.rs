@@ -128,7 +128,11 @@ impl CookSettings {
         let one = |message: String| vec![error(String::new(), message)];
         let metadata = match std::fs::metadata(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(one(format!("cannot be read: {error}; give it back its rights, or remove it"))),
+            Err(error) => {
+                return Err(one(format!(
+                    "cannot be read: {error}; give it back its rights, or remove it"
+                )));
+            }
             Ok(metadata) => metadata,
         };
         if metadata.len() > MOST_BYTES {
@@ -163,7 +167,10 @@ impl LayoutSettings {
             faults.push(("layout.rules".to_owned(), message));
         }
         for rule in self.rules.iter().filter(|rule| rule.objects.is_empty()) {
-            let message = format!("a rule for {:?} names no objects; write a path or a pattern", rule.place);
+            let message = format!(
+                "a rule for {:?} names no objects; write a path or a pattern",
+                rule.place
+            );
             faults.push(("layout.rules".to_owned(), message));
         }
         faults

@@ -3,6 +3,7 @@
 mod duplicates;
 mod facts;
 mod graph;
+mod layout;
 mod page;
 mod tables;
 mod treemap;
@@ -25,7 +26,7 @@ pub struct ObjectTiming {
 }
 
 /// A page in HTML about the cooked files in `directory`: a treemap of their sizes by package and type, the largest objects, what is
-/// stored more than once, which packages need which, and the slowest objects of `timings`, if there are any. It needs no other file
+/// stored more than once, what was decided of it by the cook that the folder remembers, which packages need which, and the slowest objects of `timings`, if there are any. It needs no other file
 /// and no script.
 ///
 /// # Errors
@@ -39,6 +40,7 @@ pub fn html_report(directory: &Path, timings: &[ObjectTiming]) -> Result<String,
     tables::types(&facts, &mut page);
     tables::largest(&facts, &mut page);
     duplicates::section(&folder, &mut page);
+    layout::section(directory, &folder, &mut page);
     graph::section(&facts, &mut page);
     tables::slowest(timings, &mut page);
     tables::packages(&facts, &mut page);

@@ -27,7 +27,9 @@ pub(crate) fn choose(scene: &Scene) -> Vec<Choice> {
 
 /// The same for all that several levels use, whatever rules say.
 pub(crate) fn everything(scene: &Scene, choice: Choice) -> Vec<Choice> {
-    (0..scene.assets.len()).map(|index| same(scene, index, choice)).collect()
+    (0..scene.assets.len())
+        .map(|index| same(scene, index, choice))
+        .collect()
 }
 
 fn same(scene: &Scene, asset: usize, choice: Choice) -> Choice {
@@ -93,7 +95,10 @@ pub(super) fn cheapest_of(scene: &Scene, group: &Group, may_persist: bool) -> Ch
         .filter(|asset| scene.forced(*asset).is_none())
         .collect();
     let size = scene.size(&free);
-    let is_open = group.assets.iter().any(|asset| scene.forced(*asset) == Some(Choice::Share));
+    let is_open = group
+        .assets
+        .iter()
+        .any(|asset| scene.forced(*asset) == Some(Choice::Share));
     let least_presence = u64::from(scene.settings.persistent_percent) * ONE / 100;
     let may_persist = may_persist && scene.together.has_persistent() && group.presence >= least_presence;
     let choices = [
@@ -171,7 +176,10 @@ fn obey(scene: &Scene, referrers: &[Vec<usize>], choices: &mut [Choice]) {
             let forced = scene.forced(index);
             if is_below[index] || forced.is_some_and(|forced| forced > limit) {
                 is_below[index] = true;
-                asset.references.iter().for_each(|reference| is_below[*reference] = true);
+                asset
+                    .references
+                    .iter()
+                    .for_each(|reference| is_below[*reference] = true);
             } else if forced == Some(limit) {
                 kept.push(index);
             }
@@ -195,4 +203,3 @@ fn raise(assets: &[Asset], choices: &mut [Choice]) {
         }
     }
 }
-

@@ -280,7 +280,9 @@ impl<'a> Scene<'a> {
                 (None, _) | (_, None) => Home::Nowhere,
                 (Some(Choice::Persistent), _) => Home::Persistent,
                 (Some(Choice::Share), Some(level)) => place(&shared).map_or(Home::Level(*level), Home::Shared),
-                (Some(Choice::Duplicate), Some(level)) => place(&originals).map_or(Home::Level(*level), Home::Originals),
+                (Some(Choice::Duplicate), Some(level)) => {
+                    place(&originals).map_or(Home::Level(*level), Home::Originals)
+                }
             }
         };
         self.assets.iter().enumerate().map(home).collect()

@@ -22,7 +22,7 @@ mod merge;
 mod order;
 mod report;
 mod rules;
-mod together;
+pub(crate) mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,12 +34,11 @@ use crate::bounds::Bounds;
 use crate::graph::state::LevelUnit;
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, Progress, Stage};
-use crate::settings::LayoutSettings;
 use crate::startup::STARTUP_PACKAGE;
 
-pub(crate) use choose::choose;
+pub(crate) use choose::{choose, everything};
 pub(crate) use cost::{Group, Laid, Scene};
-pub use report::{LayoutCost, LayoutGroup, LayoutReason, LayoutReport};
+pub use report::{LayoutCost, LayoutGroup, LayoutReason, LayoutReport, LayoutTotal};
 pub(crate) use together::Together;
 
 /// The most shared packages that a world is cooked to.
@@ -51,8 +50,12 @@ const ORIGINALS: &str = "originals_";
 
 /// Whether a level's package may not have this name, without its ending and in lower case.
 pub(crate) fn is_kept_name(name: &str) -> bool {
-    let numbered = [SHARED, ORIGINALS].iter().filter_map(|prefix| name.strip_prefix(prefix));
-    let is_numbered = numbered.into_iter().any(|number| number.chars().all(|c| c.is_ascii_digit()));
+    let numbered = [SHARED, ORIGINALS]
+        .iter()
+        .filter_map(|prefix| name.strip_prefix(prefix));
+    let is_numbered = numbered
+        .into_iter()
+        .any(|number| number.chars().all(|c| c.is_ascii_digit()));
     is_numbered || PERSISTENT_PACKAGE.strip_suffix(".pkg") == Some(name)
 }
 
@@ -208,7 +211,11 @@ fn assets(input: &Input, order: &[&AssetKey], matched: &rules::Matched, progress
                 used.is_startup |= asset.is_startup;
             }
         }
-        if !input.objects.get(*key).is_some_and(|object| object.role.intersects(input.roles)) {
+        if !input
+            .objects
+            .get(*key)
+            .is_some_and(|object| object.role.intersects(input.roles))
+        {
             // It lies nowhere.
             asset.users.clear();
             asset.is_startup = false;
@@ -225,7 +232,9 @@ fn packages(input: &Input, order: &[&AssetKey], scene: &Scene, laid: &Laid) -> V
         packages.push(PackagePlan::new(file, kind));
         packages.len() - 1
     };
-    let startup = input.startup.map(|_| add(STARTUP_PACKAGE.to_owned(), PackageKind::Startup));
+    let startup = input
+        .startup
+        .map(|_| add(STARTUP_PACKAGE.to_owned(), PackageKind::Startup));
     let persistent = (laid.has_persistent).then(|| add(PERSISTENT_PACKAGE.to_owned(), PackageKind::Persistent));
     let shared: Vec<usize> = (0..laid.shared)
         .map(|n| add(format!("{SHARED}{n}.pkg"), PackageKind::Shared))

@@ -6,7 +6,9 @@ use crate::assets::{AssetKey, ObjectRecord};
 use crate::report::ContentError;
 
 /// All assets, each after those that it refers to; otherwise by key.
-pub(super) fn dependency_order(objects: &BTreeMap<AssetKey, ObjectRecord>) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
+pub(super) fn dependency_order(
+    objects: &BTreeMap<AssetKey, ObjectRecord>,
+) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
     let mut order = Vec::with_capacity(objects.len());
     // False while its references are on the way.
     let mut seen: BTreeMap<&AssetKey, bool> = BTreeMap::new();

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::choose::{cheapest_of, everything};
+use super::choose::cheapest_of;
 use super::cost::{Cost, Group, Laid, Scene};
 use super::together::ONE;
-use super::Choice;
+use super::{Choice, everything};
 use crate::assets::AssetKey;
+use crate::cli::paint::size;
 use crate::plan::WorldPlan;
 
 /// The most groups that are told: those for which it matters most.
@@ -23,6 +24,12 @@ pub struct LayoutReport {
     pub duplicate_everything: LayoutCost,
     /// What it would cost to have everything that several levels use in shared packages.
     pub share_everything: LayoutCost,
+    /// Objects of several levels that each of these has a copy of.
+    pub copied: LayoutTotal,
+    /// Objects of several levels in shared packages.
+    pub shared: LayoutTotal,
+    /// Objects that come with what is always loaded.
+    pub persistent: LayoutTotal,
     /// Objects with the same users and the same place, those first for which it matters most.
     pub groups: Vec<LayoutGroup>,
     /// Groups that are not told.
@@ -42,6 +49,15 @@ pub struct LayoutCost {
     pub resident_bytes: u64,
     /// All of it as a price, in bytes read: see [`LayoutSettings`](crate::LayoutSettings).
     pub price: u64,
+}
+
+/// How much lies in one kind of place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayoutTotal {
+    /// How many objects.
+    pub objects: u32,
+    /// Their size, once, as they are stored.
+    pub stored_bytes: u64,
 }
 
 /// Objects that the same levels use, and that lie in the same place.
@@ -80,6 +96,18 @@ pub enum LayoutReason {
     World,
 }
 
+impl Choice {
+    /// In one word, where objects lie.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Duplicate => "copied",
+            Self::Share => "shared",
+            Self::Persistent => "persistent",
+        }
+    }
+}
+
 impl LayoutGroup {
     /// How much depends on the choice.
     fn weight(&self) -> u64 {
@@ -89,6 +117,22 @@ impl LayoutGroup {
 }
 
 impl LayoutCost {
+    /// What it takes more or less than `other`, for people.
+    pub(crate) fn against(&self, other: &Self) -> Vec<String> {
+        let bytes = |ours: u64, theirs: u64, what: &str| {
+            let sign = if ours > theirs { '+' } else { '-' };
+            (ours != theirs).then(|| format!("{sign}{} {what}", size(ours.abs_diff(theirs))))
+        };
+        let opens = self.opens - other.opens;
+        let differences = [
+            bytes(self.read_bytes, other.read_bytes, "read"),
+            (opens.abs() >= 0.05).then(|| format!("{opens:+.1} packages opened")),
+            bytes(self.disk_bytes, other.disk_bytes, "on disk"),
+            bytes(self.resident_bytes, other.resident_bytes, "in memory"),
+        ];
+        differences.into_iter().flatten().collect()
+    }
+
     fn of(cost: &Cost, scene: &Scene) -> Self {
         Self {
             disk_bytes: cost.disk,
@@ -101,7 +145,13 @@ impl LayoutCost {
 }
 
 /// The report about a layout.
-pub(super) fn of(plan: &WorldPlan, order: &[&AssetKey], scene: &Scene, choices: &[Choice], laid: &Laid) -> LayoutReport {
+pub(super) fn of(
+    plan: &WorldPlan,
+    order: &[&AssetKey],
+    scene: &Scene,
+    choices: &[Choice],
+    laid: &Laid,
+) -> LayoutReport {
     let whole = |choice: Choice| LayoutCost::of(&scene.lay(&everything(scene, choice)).cost, scene);
     let mut groups: Vec<LayoutGroup> = Vec::new();
     for group in &scene.groups {
@@ -113,6 +163,14 @@ pub(super) fn of(plan: &WorldPlan, order: &[&AssetKey], scene: &Scene, choices: 
             }
         }
     }
+    let total = |choice: Choice| {
+        let groups = groups.iter().filter(|group| group.choice == choice);
+        groups.fold(LayoutTotal::default(), |total, group| LayoutTotal {
+            objects: total.objects + group.objects,
+            stored_bytes: total.stored_bytes + group.stored_bytes,
+        })
+    };
+    let [copied, shared, persistent] = [Choice::Duplicate, Choice::Share, Choice::Persistent].map(total);
     groups.sort_by_key(|group| core::cmp::Reverse(group.weight()));
     let left_out = groups.len().saturating_sub(MOST_GROUPS);
     groups.truncate(MOST_GROUPS);
@@ -120,6 +178,9 @@ pub(super) fn of(plan: &WorldPlan, order: &[&AssetKey], scene: &Scene, choices: 
         chosen: LayoutCost::of(&laid.cost, scene),
         duplicate_everything: whole(Choice::Duplicate),
         share_everything: whole(Choice::Share),
+        copied,
+        shared,
+        persistent,
         groups,
         groups_left_out: left_out as u32,
     }
@@ -133,8 +194,8 @@ fn told(
     members: &[usize],
     choice: Choice,
 ) -> LayoutGroup {
-    let size = scene.size(members);
-    let cost = |choice: Choice| LayoutCost::of(&scene.cost(group, size, choice), scene);
+    let members_size = scene.size(members);
+    let cost = |choice: Choice| LayoutCost::of(&scene.cost(group, members_size, choice), scene);
     let is_ruled = members.iter().any(|asset| scene.forced(*asset) == Some(choice));
     let reason = match cheapest_of(scene, group, true) == choice {
         _ if is_ruled => LayoutReason::Rule,
@@ -153,7 +214,7 @@ fn told(
         largest: (largest.iter().take(SOME))
             .filter_map(|asset| Some(order.get(*asset)?.path()))
             .collect(),
-        stored_bytes: size.stored,
+        stored_bytes: members_size.stored,
         chosen: cost(choice),
         duplicated: cost(Choice::Duplicate),
         shared: cost(Choice::Share),

@@ -9,7 +9,7 @@ use crate::bounds::{self, Bounds};
 use crate::plan::WorldPlan;
 
 /// A part of a whole, in so many parts: whole numbers, because the same world gives the same packages on every machine.
-pub(super) const ONE: u64 = 1 << 16;
+pub(crate) const ONE: u64 = 1 << 16;
 /// The most levels of a set that are looked at; the others are taken to be like them.
 const SAMPLES: usize = 64;
 
@@ -20,7 +20,7 @@ pub(crate) struct Together {
 
 /// When one level is loaded.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LevelPlace {
+pub(crate) struct LevelPlace {
     /// Boxes around the volumes that ask for it.
     pub regions: Vec<(Vec3, Vec3)>,
     pub is_always_loaded: bool,
@@ -36,7 +36,7 @@ impl LevelPlace {
 }
 
 impl Together {
-    pub(super) fn new(levels: Vec<LevelPlace>) -> Self {
+    pub(crate) fn new(levels: Vec<LevelPlace>) -> Self {
         Self { levels }
     }
 
@@ -69,29 +69,29 @@ impl Together {
     }
 
     /// How many levels there are.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.levels.len() as u64
     }
 
     /// Whether what a level needs lies outside its file.
-    pub(super) fn opens(&self, level: usize) -> bool {
+    pub(crate) fn opens(&self, level: usize) -> bool {
         self.of_level(level).is_some_and(|level| !level.is_seek_free)
     }
 
     /// Whether a level is always there, and can keep what others need.
-    pub(super) fn is_persistent(&self, level: usize) -> bool {
+    pub(crate) fn is_persistent(&self, level: usize) -> bool {
         self.of_level(level)
             .is_some_and(|level| level.is_always_loaded && !level.is_seek_free)
     }
 
     /// Whether there is such a level.
-    pub(super) fn has_persistent(&self) -> bool {
+    pub(crate) fn has_persistent(&self) -> bool {
         (0..self.levels.len()).any(|level| self.is_persistent(level))
     }
 
     /// How often a package of these users is loaded while every level is loaded once, in [`ONE`]s: whoever comes first of those that are
     /// there together loads it. In any order, that is one in `n` of a level and `n - 1` others that it meets.
-    pub(super) fn loads(&self, users: &BTreeSet<usize>) -> u64 {
+    pub(crate) fn loads(&self, users: &BTreeSet<usize>) -> u64 {
         let users: Vec<&LevelPlace> = (users.iter().filter(|level| self.opens(**level)))
             .filter_map(|level| self.of_level(*level))
             .collect();
@@ -109,7 +109,7 @@ impl Together {
     }
 
     /// In which part of the world's places one of these levels is there, in parts of [`ONE`]. Each level that comes and goes is a place.
-    pub(super) fn presence(&self, users: &BTreeSet<usize>) -> u64 {
+    pub(crate) fn presence(&self, users: &BTreeSet<usize>) -> u64 {
         let of_users: Vec<&LevelPlace> = users.iter().filter_map(|level| self.of_level(*level)).collect();
         if of_users.iter().any(|level| level.is_always_loaded) {
             return ONE;

@@ -1,1 +1,5 @@
-//! Layout.
+//! Where assets lie: what the decision promises, for any world.
+
+mod cooked;
+mod decision;
+mod together;

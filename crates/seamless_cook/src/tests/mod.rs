@@ -10,7 +10,7 @@ mod layout;
 mod own_types;
 mod plan;
 mod seek_free;
-
+mod settings;
 mod startup;
 mod targets;
 mod verify;
@@ -125,10 +125,14 @@ fn triangle() -> Vec<u8> {
         .collect()
 }
 
-/// Sources: two glTF files that share a picture.
+/// Settings by which everything is shared, however small it is.
+const SHARE: &str = r#"(layout: (rules: [(objects: "*", place: Share)]))"#;
+
+/// Sources: two glTF files that share a picture, in a package of its own.
 fn two_scenes() -> Fixture {
     let fixture = Fixture::new();
     fixture
+        .write("cook.ron", SHARE)
         .write("scenes/a.gltf", gltf(&["Wheel", "Wheel", "", ""], "red.ppm"))
         .write("scenes/b.gltf", gltf(&["Door"], "red.ppm"))
         .write("scenes/triangle.bin", triangle())

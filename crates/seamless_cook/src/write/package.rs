@@ -41,12 +41,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The package's bytes.
-    pub fn build(
-        mut self,
-        package: &PackagePlan,
-        originals: &Originals,
-        output: &Output,
-    ) -> Result<Vec<u8>, Stop> {
+    pub fn build(mut self, package: &PackagePlan, originals: &Originals, output: &Output) -> Result<Vec<u8>, Stop> {
         let world = self.layout.world;
         let level: Option<EncodedLevel> = match world.level_of(package) {
             Some((_, unit)) => Some(load(world.cache, &unit.blob)?),

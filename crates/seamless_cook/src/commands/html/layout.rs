@@ -1,0 +1,105 @@
+//! Where objects lie that several levels use, as the last cook decided it. See [`section`].
+
+use std::path::Path;
+
+use super::page::{Cell, Page};
+use crate::commands::folder::CookedFolder;
+use crate::graph::output::COOK_FOLDER;
+use crate::graph::state::Memory;
+use crate::layout::{LayoutCost, LayoutGroup, LayoutReason, LayoutReport};
+use crate::report::counted;
+
+/// How many groups are shown.
+const GROUPS: usize = 40;
+
+/// The layouts of the folder's worlds, as far as the cooker remembers them.
+pub(super) fn section(directory: &Path, folder: &CookedFolder, page: &mut Page) {
+    for (file, manifest) in &folder.manifests {
+        let Some(layout) = remembered(directory, file).filter(|layout| !layout.groups.is_empty()) else {
+            continue;
+        };
+        page.section(
+            &format!("Layout of {}", manifest.name),
+            "Where objects lie that several levels use, and what it takes to store them and to load every level once. Levels whose volumes \
+             overlap are there together; the price has all of it in bytes read.",
+        );
+        totals(&layout, page);
+        groups(&layout, page);
+    }
+}
+
+fn remembered(directory: &Path, manifest: &str) -> Option<LayoutReport> {
+    let world = Path::new(manifest).file_stem()?.to_str()?;
+    let bytes = std::fs::read(directory.join(COOK_FOLDER).join(format!("{world}.state"))).ok()?;
+    Some(Memory::parse(&bytes)?.seen()?.report.layout)
+}
+
+fn totals(layout: &LayoutReport, page: &mut Page) {
+    let row = |name: &str, cost: &LayoutCost| {
+        vec![
+            Cell::Text(name.to_owned()),
+            Cell::Bytes(cost.disk_bytes),
+            Cell::Bytes(cost.read_bytes),
+            Cell::Text(format!("{:.1}", cost.opens)),
+            Cell::Bytes(cost.resident_bytes),
+            Cell::Bytes(cost.price),
+        ]
+    };
+    let rows = [
+        row("as it is", &layout.chosen),
+        row("everything copied", &layout.duplicate_everything),
+        row("everything shared", &layout.share_everything),
+    ];
+    let head = [
+        "",
+        "On disk#",
+        "Read#",
+        "Packages opened#",
+        "In memory without need#",
+        "Price#",
+    ];
+    page.table(&head, &rows);
+}
+
+fn groups(layout: &LayoutReport, page: &mut Page) {
+    let row = |group: &LayoutGroup| {
+        vec![
+            Cell::Lines(some(&group.largest, group.objects as usize)),
+            Cell::Lines(some(&group.some_levels, group.levels as usize)),
+            Cell::Text(group.choice.name().to_owned()),
+            Cell::Text(reason(group.reason).to_owned()),
+            Cell::Bytes(group.stored_bytes),
+            Cell::Lines(group.chosen.against(&group.duplicated)),
+            Cell::Lines(group.chosen.against(&group.shared)),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = layout.groups.iter().take(GROUPS).map(row).collect();
+    let head = [
+        "Objects",
+        "Levels",
+        "Place",
+        "Why",
+        "Size#",
+        "Against copies",
+        "Against sharing",
+    ];
+    page.table(&head, &rows);
+    let left_out = layout.groups.len().saturating_sub(GROUPS) + layout.groups_left_out as usize;
+    if left_out > 0 {
+        page.markup(&format!("<p>{} of less weight.</p>", counted(left_out, "more group")));
+    }
+}
+
+fn some(names: &[String], count: usize) -> Vec<String> {
+    let more = count.saturating_sub(names.len());
+    let more = (more > 0).then(|| format!("and {more} more"));
+    names.iter().cloned().chain(more).collect()
+}
+
+fn reason(reason: LayoutReason) -> &'static str {
+    match reason {
+        LayoutReason::Cost => "costs least",
+        LayoutReason::Rule => "a rule",
+        LayoutReason::World => "costs least with all else",
+    }
+}
