@@ -32,6 +32,8 @@
 //! the same compiler and target: the memory of components that are nothing but numbers is stored as it is. A type that serialises
 //! itself must write its hash maps in an order of its own.
 //!
+//! Settings of a project's cooks are in `cook.ron` beside its world files, see [`CookSettings`].
+//!
 //! What was cooked is looked at by [`inspect`], [`list`], [`verify`], [`diff`], [`why`] and [`html_report`], which need none of a game's types.
 //!
 //! The program `seamless` is this library without a game's own types; see [`CookApp`] for a game's own cook program.

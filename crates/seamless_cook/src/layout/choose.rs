@@ -15,7 +15,7 @@ pub(crate) fn choose(scene: &Scene) -> Vec<Choice> {
         cheapest(scene, true),
     ];
     let priced = candidates.into_iter().map(|choices| {
-        let price = scene.lay(&choices).cost.price(scene.settings);
+        let price = scene.whole_cost(&choices).price(scene.settings);
         (price, choices)
     });
     // The first of equals: what is simplest.

@@ -90,7 +90,7 @@ fn percent(of: u64, percent: u32) -> u64 {
     u64::try_from(u128::from(of) * u128::from(percent) / 100).unwrap_or(u64::MAX)
 }
 
-/// A layout: where each asset lies, and what that costs.
+/// A layout: where each asset lies.
 pub(crate) struct Laid {
     pub homes: Vec<Home>,
     pub has_persistent: bool,
@@ -98,7 +98,6 @@ pub(crate) struct Laid {
     pub shared: usize,
     /// How many packages of originals there are.
     pub originals: usize,
-    pub cost: Cost,
 }
 
 impl<'a> Scene<'a> {
@@ -201,33 +200,40 @@ impl<'a> Scene<'a> {
         part(size.unpacked, parts).saturating_mul(self.together.count())
     }
 
-    /// Lays everything out as chosen.
-    pub fn lay(&self, choices: &[Choice]) -> Laid {
-        let sizes = |choice: Choice| {
-            let groups = self.groups.iter().enumerate().filter(|(_, group)| group.is_shared());
-            groups.filter_map(move |(index, group)| {
+    /// The groups of several users that have assets of this choice, with the size of these.
+    fn sizes(&self, choices: &[Choice], choice: Choice) -> BTreeMap<usize, ObjectSize> {
+        let groups = self.groups.iter().enumerate().filter(|(_, group)| group.is_shared());
+        groups
+            .filter_map(|(index, group)| {
                 let members = self.members(group, choices, choice);
                 (!members.is_empty()).then(|| (index, self.size(&members)))
             })
-        };
-        let shared = runs(&self.groups, sizes(Choice::Share), MOST_SHARED);
-        let originals = runs(&self.groups, sizes(Choice::Duplicate), MOST_SHARED);
-        let mut cost = Cost::default();
-        for (index, size) in sizes(Choice::Duplicate) {
-            cost += self.cost(&self.groups[index], size, Choice::Duplicate);
-        }
-        let wanted: BTreeMap<usize, ObjectSize> = sizes(Choice::Share).collect();
-        for run in &shared {
-            cost += self.run_cost(run, &wanted);
-        }
-        let (others, has_persistent) = self.others_cost(choices);
+            .collect()
+    }
+
+    /// Lays everything out as chosen.
+    pub fn lay(&self, choices: &[Choice]) -> Laid {
+        let run = |choice| runs(&self.groups, self.sizes(choices, choice), MOST_SHARED);
+        let (shared, originals) = (run(Choice::Share), run(Choice::Duplicate));
         Laid {
             homes: self.homes(choices, &shared, &originals),
-            has_persistent,
+            has_persistent: choices.contains(&Choice::Persistent),
             shared: shared.len(),
             originals: originals.len(),
-            cost: cost + others,
         }
+    }
+
+    /// What it costs to lay everything out as chosen.
+    pub fn whole_cost(&self, choices: &[Choice]) -> Cost {
+        let mut cost = self.others_cost(choices);
+        for (index, size) in self.sizes(choices, Choice::Duplicate) {
+            cost += self.cost(&self.groups[index], size, Choice::Duplicate);
+        }
+        let wanted = self.sizes(choices, Choice::Share);
+        for run in &runs(&self.groups, wanted.clone(), MOST_SHARED) {
+            cost += self.run_cost(run, &wanted);
+        }
+        cost
     }
 
     /// A shared package, whose levels may load some of it without need.
@@ -247,22 +253,20 @@ impl<'a> Scene<'a> {
     }
 
     /// What is used by one level, and what is persistent.
-    fn others_cost(&self, choices: &[Choice]) -> (Cost, bool) {
+    fn others_cost(&self, choices: &[Choice]) -> Cost {
         let mut cost = Cost::default();
-        let mut has_persistent = false;
         for group in &self.groups {
             let persistent = self.members(group, choices, Choice::Persistent);
             cost += self.cost(group, self.size(&persistent), Choice::Persistent);
-            has_persistent |= !persistent.is_empty();
             if !group.is_shared() {
                 let own = self.members(group, choices, Choice::Duplicate);
                 cost += self.cost(group, self.size(&own), Choice::Duplicate);
             }
         }
-        if has_persistent {
+        if choices.contains(&Choice::Persistent) {
             cost.opens = cost.opens.saturating_add(ONE);
         }
-        (cost, has_persistent)
+        cost
     }
 
     fn homes(&self, choices: &[Choice], shared: &[Run], originals: &[Run]) -> Vec<Home> {

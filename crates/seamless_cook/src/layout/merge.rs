@@ -1,6 +1,6 @@
 //! Sets of users whose assets lie in one package. See [`runs`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Group;
 use crate::assets::ObjectSize;
@@ -31,8 +31,9 @@ impl Run {
 
 /// One run for each group with its size, and fewer where there would be more than `most`. References lead from a run to earlier ones, as
 /// groups with more users come first: what an asset refers to has at least its users.
-pub(super) fn runs(groups: &[Group], sizes: impl Iterator<Item = (usize, ObjectSize)>, most: usize) -> Vec<Run> {
+pub(super) fn runs(groups: &[Group], sizes: BTreeMap<usize, ObjectSize>, most: usize) -> Vec<Run> {
     let mut runs: Vec<Run> = sizes
+        .into_iter()
         .filter_map(|(index, size)| {
             Some(Run {
                 groups: vec![index],

@@ -170,7 +170,7 @@ pub(crate) fn assign(input: &Input, progress: &dyn Progress) -> Result<Layout, V
     let laid = scene.lay(&choices);
     let packages = packages(input, &order, &scene, &laid);
     let warnings = rules::warnings(input.plan, &matched, &order, &scene, &choices);
-    let report = report::of(input.plan, &order, &scene, &choices, &laid);
+    let report = report::of(input.plan, &order, &scene, &choices);
     progress.end(Stage::Share);
     Ok(Layout {
         packages,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::choose::cheapest_of;
-use super::cost::{Cost, Group, Laid, Scene};
+use super::cost::{Cost, Group, Scene};
 use super::together::ONE;
 use super::{Choice, everything};
 use crate::assets::AssetKey;
@@ -41,7 +41,7 @@ pub struct LayoutReport {
 pub struct LayoutCost {
     /// Bytes on the disk.
     pub disk_bytes: u64,
-    /// Bytes read while every level is loaded once, where levels are there together whose volumes overlap.
+    /// Bytes read while every level is loaded once, beside entities and tables.
     pub read_bytes: u64,
     /// Packages opened meanwhile, beside the levels' own; a mean over all orders in which levels may come.
     pub opens: f64,
@@ -145,14 +145,8 @@ impl LayoutCost {
 }
 
 /// The report about a layout.
-pub(super) fn of(
-    plan: &WorldPlan,
-    order: &[&AssetKey],
-    scene: &Scene,
-    choices: &[Choice],
-    laid: &Laid,
-) -> LayoutReport {
-    let whole = |choice: Choice| LayoutCost::of(&scene.lay(&everything(scene, choice)).cost, scene);
+pub(super) fn of(plan: &WorldPlan, order: &[&AssetKey], scene: &Scene, choices: &[Choice]) -> LayoutReport {
+    let whole = |choice: Choice| LayoutCost::of(&scene.whole_cost(&everything(scene, choice)), scene);
     let mut groups: Vec<LayoutGroup> = Vec::new();
     for group in &scene.groups {
         for choice in [Choice::Duplicate, Choice::Share, Choice::Persistent] {
@@ -175,7 +169,7 @@ pub(super) fn of(
     let left_out = groups.len().saturating_sub(MOST_GROUPS);
     groups.truncate(MOST_GROUPS);
     LayoutReport {
-        chosen: LayoutCost::of(&laid.cost, scene),
+        chosen: LayoutCost::of(&scene.whole_cost(choices), scene),
         duplicate_everything: whole(Choice::Duplicate),
         share_everything: whole(Choice::Share),
         copied,

@@ -28,11 +28,30 @@ pub(crate) struct LevelPlace {
 }
 
 impl LevelPlace {
-    fn meets(&self, other: &Self) -> bool {
-        let overlap = |a: &(Vec3, Vec3), b: &(Vec3, Vec3)| a.0.cmple(b.1).all() && b.0.cmple(a.1).all();
+    fn holds(&self, point: Vec3) -> bool {
         let mut regions = self.regions.iter();
-        regions.any(|region| other.regions.iter().any(|other| overlap(region, other)))
+        regions.any(|(min, max)| min.cmple(point).all() && point.cmple(*max).all())
     }
+
+    fn middles(&self) -> impl Iterator<Item = Vec3> {
+        self.regions.iter().map(middle)
+    }
+
+    /// Whether one is there in the middle of where the other is: volumes that only touch are hardly ever there together.
+    fn meets(&self, other: &Self) -> bool {
+        self.middles().any(|middle| other.holds(middle)) || other.middles().any(|middle| self.holds(middle))
+    }
+}
+
+/// The middle of a box; of one without end, what end it has.
+fn middle((min, max): &(Vec3, Vec3)) -> Vec3 {
+    let on_axis = |min: f32, max: f32| match (min.is_finite(), max.is_finite()) {
+        (true, true) => min * 0.5 + max * 0.5,
+        (true, false) => min,
+        (false, true) => max,
+        (false, false) => 0.0,
+    };
+    Vec3::new(on_axis(min.x, max.x), on_axis(min.y, max.y), on_axis(min.z, max.z))
 }
 
 impl Together {
@@ -108,7 +127,8 @@ impl Together {
         (sum * users.len() as u64).checked_div(count).unwrap_or_default()
     }
 
-    /// In which part of the world's places one of these levels is there, in parts of [`ONE`]. Each level that comes and goes is a place.
+    /// In which part of the world's places one of these levels is there, in parts of [`ONE`]. Places are the middles of where levels that
+    /// come and go are there.
     pub(crate) fn presence(&self, users: &BTreeSet<usize>) -> u64 {
         let of_users: Vec<&LevelPlace> = users.iter().filter_map(|level| self.of_level(*level)).collect();
         if of_users.iter().any(|level| level.is_always_loaded) {
@@ -119,7 +139,8 @@ impl Together {
             .collect();
         let step = places.len().div_ceil(SAMPLES).max(1);
         let is_there = |(index, place): &(usize, &LevelPlace)| {
-            users.contains(index) || of_users.iter().any(|user| user.meets(place))
+            let mut middles = place.middles();
+            users.contains(index) || middles.any(|middle| of_users.iter().any(|user| user.holds(middle)))
         };
         let count = places.iter().step_by(step).count() as u64;
         let there = places.iter().step_by(step).filter(|place| is_there(place)).count() as u64;

@@ -1,6 +1,7 @@
 //! Copies of shared assets in the packages of levels, which need not open another one for them. See [`Originals`].
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, WriteError};
 
@@ -55,10 +56,10 @@ impl Originals {
             let Some(plan) = world.packages.get(home) else {
                 continue;
             };
-            if !originals.contains_key(&home) {
-                originals.insert(home, original(world, plan, output)?);
-            }
-            let Some(package) = originals.get(&home) else { continue };
+            let package = match originals.entry(home) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(original(world, plan, output)?),
+            };
             let Some(index) = package.find_name(&layout.name(key)) else {
                 continue;
             };

@@ -20,8 +20,8 @@ pub(super) fn section(directory: &Path, folder: &CookedFolder, page: &mut Page) 
         };
         page.section(
             &format!("Layout of {}", manifest.name),
-            "Where objects lie that several levels use, and what it takes to store them and to load every level once. Levels whose volumes \
-             overlap are there together; the price has all of it in bytes read.",
+            "Where objects lie that several levels use, and what it takes to store them and to load every level once, by the prices of \
+             cook.ron. A level of several that are there together finds what the others have opened. The price has all of it in bytes read.",
         );
         totals(&layout, page);
         groups(&layout, page);

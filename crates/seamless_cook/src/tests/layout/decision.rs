@@ -252,7 +252,7 @@ fn world(rules: bool, references: usize) -> impl Strategy<Value = World> {
 }
 
 fn price(scene: &Scene, choices: &[Choice]) -> u64 {
-    scene.lay(choices).cost.price(scene.settings)
+    scene.whole_cost(choices).price(scene.settings)
 }
 
 /// The place of a home's package among all.

@@ -28,14 +28,14 @@ fn levels_apart_load_what_they_share_each() {
 
 #[test]
 fn levels_that_are_there_together_load_it_once() {
-    let together = Together::new(vec![at(0.0, 10.0), at(5.0, 10.0), at(10.0, 10.0), at(15.0, 10.0)]);
+    let together = Together::new(vec![at(0.0, 10.0), at(3.0, 10.0), at(6.0, 10.0), at(9.0, 10.0)]);
     assert_eq!(together.loads(&all(4)), ONE);
 }
 
 /// Of three in a row the middle one meets both: a third, and two halves.
 #[test]
 fn a_row_is_between_both() {
-    let together = Together::new(vec![at(0.0, 10.0), at(15.0, 10.0), at(30.0, 10.0)]);
+    let together = Together::new(vec![at(0.0, 10.0), at(8.0, 10.0), at(16.0, 10.0)]);
     assert_eq!(together.loads(&all(3)), ONE / 3 + 2 * (ONE / 2));
     assert_eq!(
         together.presence(&[1].into()),
@@ -70,7 +70,7 @@ fn who_has_no_volume_meets_nobody() {
 
 #[test]
 fn many_levels_are_counted_by_some() {
-    let together = Together::new((0..1000).map(|x| at(x as f32 * 100.0, 60.0)).collect());
+    let together = Together::new((0..1000).map(|x| at(x as f32 * 100.0, 110.0)).collect());
     let loads = together.loads(&all(1000));
     assert!(
         (330 * ONE..340 * ONE).contains(&loads),
@@ -100,9 +100,9 @@ mod volumes {
             format!("(shape: Convex(planes: [(({sign:?}, 0.0, 0.0), {d:?})]), levels: [\"{level}\"]),")
         };
         for (volumes, loads) in [
-            (ball(0.0, "a") + &ball(15.0, "b"), ONE),
-            (ball(0.0, "a") + &ball(25.0, "b"), 2 * ONE),
-            (ball(0.0, "a") + &ball(25.0, "b") + &ball(-5.0, "b"), ONE),
+            (ball(0.0, "a") + &ball(8.0, "b"), ONE),
+            (ball(0.0, "a") + &ball(15.0, "b"), 2 * ONE),
+            (ball(0.0, "a") + &ball(15.0, "b") + &ball(-5.0, "b"), ONE),
             (ball(0.0, "a\", \"b"), ONE),
             (ball(0.0, "a"), 2 * ONE),
             // Everything left of 5, and everything right of it.
