@@ -13,7 +13,7 @@ use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::StartupIndex;
 use seamless_asset::codec::CodecRegistry;
-use seamless_package::{Role, Schema};
+use seamless_package::{Role, Schema, stored_size};
 use serde::{Deserialize, Serialize};
 
 use crate::clips::ClipOffers;
@@ -23,6 +23,7 @@ use crate::graph::recorder::Recorder;
 use crate::mesh_step::MeshUse;
 use crate::report::ContentError;
 use crate::texture::{TextureReport, TextureUse};
+use crate::write::CODEC;
 
 /// Which asset: the same for every level that uses it, and for every run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,6 +81,44 @@ pub(crate) struct EncodedObject {
     pub bulk: Vec<Payload>,
 }
 
+/// How large an asset is, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ObjectSize {
+    /// As it is stored, with all payloads.
+    pub stored: u64,
+    /// Of that, what is read with it: no payloads that are read on demand. That much a copy takes.
+    pub read: u64,
+    /// What is read with it, unpacked.
+    pub unpacked: u64,
+}
+
+impl core::ops::Add for ObjectSize {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            stored: self.stored.saturating_add(other.stored),
+            read: self.read.saturating_add(other.read),
+            unpacked: self.unpacked.saturating_add(other.unpacked),
+        }
+    }
+}
+
+impl ObjectSize {
+    fn of(object: &EncodedObject, is_on_demand: bool) -> Self {
+        let stored = |bytes: &[u8]| stored_size(bytes, CODEC);
+        let payloads: u64 = object.bulk.iter().map(|payload| stored(&payload.0)).sum();
+        let unpacked: usize = object.bulk.iter().map(|payload| payload.0.len()).sum();
+        let (data, unpacked_data) = (stored(&object.data), object.data.len());
+        let (read, unpacked_read) = if is_on_demand { (0, 0) } else { (payloads, unpacked) };
+        Self {
+            stored: data + payloads,
+            read: data + read,
+            unpacked: (unpacked_data + unpacked_read) as u64,
+        }
+    }
+}
+
 /// What is known of an encoded asset without its bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ObjectRecord {
@@ -88,8 +127,7 @@ pub(crate) struct ObjectRecord {
     pub type_path: String,
     #[serde(with = "blob::role")]
     pub role: Role,
-    /// Of data and payloads.
-    pub bytes: u64,
+    pub size: ObjectSize,
     /// Whether its payloads are read on demand.
     pub is_on_demand: bool,
     pub references: Vec<AssetKey>,

@@ -20,7 +20,7 @@ use self::paint::{ERROR, Painted};
 use crate::app::{CookApp, CookOptions, Profile, Target};
 use crate::commands::{CleanReport, DiffError, clean, diff, html_report, inspect, list, verify, why};
 use crate::progress::Bars;
-use crate::report::{CookError, ObjectTiming, counted};
+use crate::report::{CookError, counted};
 
 /// Content errors, a file that is not sound, or a difference.
 const FAILED: u8 = 1;
@@ -226,8 +226,8 @@ impl CookApp {
                 };
                 let result = self.cook(&world, &out, &options, &Bars::new());
                 let code = cook::report_cook(&result, &out, json, text);
-                match (report, result) {
-                    (Some(page), Ok(cooked)) => write_report(&out, &cooked.slowest, &page, text),
+                match report {
+                    Some(page) if result.is_ok() => write_report(&out, &page, text),
                     _ => code,
                 }
             }
@@ -270,7 +270,7 @@ impl CookApp {
             } => tell(why(&object, &directory), json, text, verdict::print_why, |_| {
                 ExitCode::SUCCESS
             }),
-            Command::Report { directory, out } => write_report(&directory, &[], &out, text),
+            Command::Report { directory, out } => write_report(&directory, &out, text),
             Command::Clean { directory, all } => print_clean(clean(&directory, all), text),
             Command::Completions { shell } => completions(shell, text),
         }
@@ -339,8 +339,8 @@ fn to_json(value: &impl serde::Serialize, text: &mut String) {
     }
 }
 
-fn write_report(directory: &Path, slowest: &[ObjectTiming], out: &Path, text: &mut String) -> ExitCode {
-    let page = match html_report(directory, slowest) {
+fn write_report(directory: &Path, out: &Path, text: &mut String) -> ExitCode {
+    let page = match html_report(directory) {
         Ok(page) => page,
         Err(error) => {
             complain_error(error);

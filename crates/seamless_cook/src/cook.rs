@@ -16,7 +16,6 @@ use std::time::Instant;
 use bevy::camera::primitives::Aabb;
 use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
-use seamless_package::Role;
 
 use crate::app::{CookApp, CookOptions, Profile};
 use crate::assets::{AssetKey, AssetStore, ObjectRecord};
@@ -27,10 +26,10 @@ use crate::graph::output::{COOK_FOLDER, Output, write_error};
 use crate::graph::recorder::{Recorder, text};
 use crate::graph::state::{Graph, LevelUnit, Settings, StartupUnit};
 use crate::graph::storage::Storage;
+use crate::layout;
 use crate::level::EncodedLevel;
 use crate::plan::{PlannedLevel, WorldPlan, world_name};
 use crate::report::{ContentError, CookError, CookReport, Progress};
-use crate::share::{self, PackagePlan};
 use crate::startup;
 use crate::texture_step::{self, TextureStep};
 use crate::write::{self, Stop, load, write_world};
@@ -311,7 +310,16 @@ impl Cook<'_> {
         };
         let bounds = self.bounds(&units)?;
         let root = self.new.startup.root.as_ref();
-        let packages = share::assign(plan, root, &units, &objects, self.order.progress).map_err(Stop::Content)?;
+        let roles = self.order.options.target.roles;
+        let layout = layout::Input {
+            plan,
+            startup: root,
+            levels: &units,
+            bounds: &bounds,
+            objects: &objects,
+            roles,
+        };
+        let layout = layout::assign(&layout, self.order.progress).map_err(Stop::Content)?;
         let versions = self
             .app
             .world()
@@ -320,8 +328,6 @@ impl Cook<'_> {
             .migrations()
             .versions()
             .to_vec();
-        let roles = self.order.options.target.roles;
-        let packages = stripped(packages, &objects, roles);
         let world = write::World {
             plan,
             roles,
@@ -329,14 +335,17 @@ impl Cook<'_> {
             levels: &units,
             bounds: &bounds,
             objects: &objects,
-            packages: &packages,
+            packages: &layout.packages,
             versions: &versions,
             cache: self.cache,
             old: &self.old.packages,
         };
+        let mut warnings = summary::warnings(plan, &units, &objects);
+        warnings.extend(layout.warnings);
         *report = CookReport {
             world: core::mem::take(&mut report.world),
-            warnings: summary::warnings(plan, &units, &objects),
+            warnings,
+            layout: layout.report,
             textures: uses::textures(&objects),
             slowest: summary::slowest(plan, &units, &objects),
             ..CookReport::default()
@@ -389,18 +398,4 @@ impl Cook<'_> {
             .map(|((level, unit), bounds)| (level.name.clone(), (self.bounds_key(level, unit), *bounds)))
             .collect()
     }
-}
-
-/// Leaves out what nobody of the target needs.
-fn stripped(
-    mut packages: Vec<PackagePlan>,
-    objects: &BTreeMap<AssetKey, ObjectRecord>,
-    roles: Role,
-) -> Vec<PackagePlan> {
-    for package in &mut packages {
-        let is_needed = |key: &AssetKey| objects.get(key).is_some_and(|object| object.role.intersects(roles));
-        package.assets.retain(is_needed);
-    }
-    packages.retain(|package| package.level().is_some() || !package.assets.is_empty());
-    packages
 }

@@ -26,11 +26,13 @@
 //! ```
 //!
 //! Only `levels` with a `source` each is needed. [`CookApp::cook`] loads every source that has changed in a headless Bevy app, encodes
-//! entities and assets with the codecs of `seamless_asset`, puts assets that several levels use into shared packages,
-//! and writes one package per level and the world's manifest, and one package of startup content if there is any: what the
+//! entities and assets with the codecs of `seamless_asset`, decides for assets that several levels use whether each holds a copy or all
+//! open a shared package ([`LayoutSettings`], [`LayoutReport`]), and writes one package per level and the world's manifest, and one package of startup content if there is any: what the
 //! game's plugins registered with `add_startup_content`, and what the world file lists. The same sources give the same bytes, with
 //! the same compiler and target: the memory of components that are nothing but numbers is stored as it is. A type that serialises
 //! itself must write its hash maps in an order of its own.
+//!
+//! Settings of a project's cooks are in `cook.ron` beside its world files, see [`CookSettings`].
 //!
 //! What was cooked is looked at by [`inspect`], [`list`], [`verify`], [`diff`], [`why`] and [`html_report`], which need none of a game's types.
 //!
@@ -47,6 +49,7 @@ mod cook;
 mod density;
 mod graph;
 mod hierarchy;
+mod layout;
 mod level;
 mod load;
 pub mod mesh;
@@ -55,7 +58,7 @@ mod output;
 mod plan;
 mod progress;
 mod report;
-mod share;
+mod settings;
 mod source;
 mod startup;
 pub mod texture;
@@ -73,9 +76,11 @@ pub use commands::{
     ListedLevel, ManifestDiff, ObjectDiff, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes, TypeInfo,
     VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, clean, diff, html_report, inspect, list, verify, why,
 };
+pub use layout::{Choice, LayoutCost, LayoutGroup, LayoutReason, LayoutReport, LayoutTotal};
 pub use plan::WORLD_EXTENSION;
 pub use report::{
     ContentError, CookError, CookReport, CookWork, CookedTextureReport, LevelReport, ObjectTiming, PackageReport,
     Progress, SLOWEST_OBJECTS, Stage,
 };
+pub use settings::{CookSettings, CookSettingsError, LayoutRule, LayoutSettings, Placement};
 pub use world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile, WorldFileError};

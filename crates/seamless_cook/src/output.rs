@@ -9,9 +9,9 @@ use seamless_package::{Limits, Package, PackageError, VersionList, VersionMismat
 
 use crate::graph::output::{is_plain_name, write_error};
 use crate::graph::state::Written;
+use crate::layout::PackagePlan;
 use crate::plan::WorldPlan;
 use crate::report::CookError;
-use crate::share::PackagePlan;
 use crate::write::MANIFEST_EXTENSION;
 
 /// Reads a manifest that is already there; one that cannot be read is as good as none.

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::graph::recorder::text;
+use crate::layout::is_kept_name;
 use crate::report::ContentError;
+use crate::settings::CookSettings;
 use crate::world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile};
 
 /// The ending of world files.
@@ -50,6 +52,7 @@ pub(crate) struct WorldPlan {
     /// Startup content of the world file, relative to the asset root.
     pub startup: Vec<String>,
     pub resources: ResourcePolicy,
+    pub settings: CookSettings,
 }
 
 /// The world's name: the file name without `.world.ron`.
@@ -121,7 +124,11 @@ impl WorldPlan {
             world_file: &world_file,
             errors: Vec::new(),
         };
-        let plan = checker.plan(source);
+        let mut plan = checker.plan(source);
+        match CookSettings::beside(&world_file) {
+            Ok(settings) => plan.settings = settings,
+            Err(errors) => checker.errors.extend(errors),
+        }
         if checker.errors.is_empty() {
             Ok(plan)
         } else {
@@ -194,6 +201,7 @@ impl Checker<'_> {
             volumes,
             startup,
             resources: source.resources,
+            settings: CookSettings::default(),
         }
     }
 
@@ -418,8 +426,7 @@ fn check_name(name: &str) -> Result<(), String> {
     if name.len() > 200 {
         return Err(format!("its name is {} bytes long; 200 are enough", name.len()));
     }
-    let number = name.to_lowercase().strip_prefix("shared_").map(str::to_owned);
-    if number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {
+    if is_kept_name(&name.to_lowercase()) {
         return Err("its name is kept for packages of shared assets; give it another `name`".into());
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use seamless_asset::StartupReport;
 use serde::{Deserialize, Serialize};
 
+use crate::layout::LayoutReport;
 use crate::texture::TextureReport;
 
 /// Something about one file, and one object in it.
@@ -78,6 +79,8 @@ pub struct CookReport {
     pub startup: Option<StartupReport>,
     /// The packages, that of the startup content and the shared ones first. Empty when there were errors: then nothing is written.
     pub packages: Vec<PackageReport>,
+    /// Where the objects lie that several levels use, and what that costs.
+    pub layout: LayoutReport,
     /// Size of all packages in bytes.
     pub bytes: u64,
     /// Entities of all levels.
@@ -194,7 +197,7 @@ pub enum Stage {
     Load,
     /// Levels and their assets become bytes. Steps are levels; runs interleaved with [`Stage::Load`].
     Encode,
-    /// Deciding which assets go into shared packages. Steps are assets.
+    /// Deciding which assets are shared, copied, or persistent. Steps are assets.
     Share,
     /// Packages are compressed and written. Steps are packages.
     Write,

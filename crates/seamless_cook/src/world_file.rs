@@ -2,6 +2,7 @@
 
 use seamless_level::VolumeShape;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// A world as its author writes it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -49,7 +50,7 @@ pub struct LevelSource {
     #[serde(default)]
     pub always_loaded: bool,
     /// Whether the level's package holds copies of all shared assets that the level needs, so that it is read from one file without
-    /// a seek. It takes more room on the disk, and none in memory: what is live already is not loaded again. Payloads that are read on
+    /// a seek, whatever costs less (see [`LayoutSettings`](crate::LayoutSettings)). It takes more room on the disk, and none in memory: what is live already is not loaded again. Payloads that are read on
     /// demand (`BulkUse::OnDemand`) are not copied.
     #[serde(default)]
     pub seek_free: bool,
@@ -110,13 +111,14 @@ impl WorldFile {
     /// # Errors
     /// With line and column, when it is no such text.
     pub fn parse(text: &str) -> Result<Self, WorldFileError> {
-        ron::Options::default()
-            .with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
-            .from_str(text)
-            .map_err(|error| WorldFileError {
-                line: error.span.start.line,
-                column: error.span.start.col,
-                message: error.code.to_string(),
-            })
+        parse_ron(text).map_err(|(line, column, message)| WorldFileError { line, column, message })
     }
+}
+
+/// Parses what an author writes; optional fields may be given without `Some`. An error is line, column, and what is wrong there.
+pub(crate) fn parse_ron<T: DeserializeOwned>(text: &str) -> Result<T, (usize, usize, String)> {
+    ron::Options::default()
+        .with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
+        .from_str(text)
+        .map_err(|error| (error.span.start.line, error.span.start.col, error.code.to_string()))
 }

@@ -20,19 +20,19 @@ use crate::graph::output::{Output, write_error};
 use crate::graph::recorder::text;
 use crate::graph::state::{LevelUnit, Written};
 use crate::graph::storage::{Stamp, stamp};
+use crate::layout::{PackageKind, PackagePlan};
 use crate::level::EncodedLevel;
 use crate::output::{refuse_foreign, refuse_newer, stale_packages};
 use crate::plan::{PlannedLevel, WorldPlan};
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
-use crate::share::{PackageKind, PackagePlan};
 
 use self::manifest::{listed, manifest};
 pub(crate) use self::package::LEFT_OUT;
 use self::package::Writer;
-use self::seek_free::Copies;
+use self::seek_free::Originals;
 
 /// How data is stored where it saves enough.
-const CODEC: Codec = Codec::Lz4;
+pub(crate) const CODEC: Codec = Codec::Lz4;
 
 /// The ending of manifests.
 pub(crate) const MANIFEST_EXTENSION: &str = "seamless";
@@ -118,14 +118,11 @@ pub(crate) fn write_world(
     progress.begin(Stage::Write, world.packages.len() as u64 + 1);
     let (names, listed_names) = names(world)?;
     let layout = Layout { world, names };
-    let takes_copies = world.plan.levels.iter().any(|level| level.seek_free);
-    let mut copies = Copies::default();
+    let mut originals = Originals::default();
     let mut done: Vec<Done> = Vec::new();
     for (index, (package, names)) in world.packages.iter().zip(listed_names).enumerate() {
-        let written = write_package(&layout, index, names, &copies, output)?;
-        if takes_copies && package.kind == PackageKind::Shared {
-            copies.add(index, package, written.written.content_hash);
-        }
+        let written = write_package(&layout, index, names, &originals, output)?;
+        originals.add(index, written.written.content_hash);
         progress.step(Stage::Write, &package.file);
         done.push(written);
     }
@@ -178,7 +175,7 @@ fn write_package(
     layout: &Layout,
     index: usize,
     (names_key, names): (Digest, Vec<String>),
-    copies: &Copies,
+    originals: &Originals,
     output: &mut Output,
 ) -> Result<Done, Stop> {
     let world = layout.world;
@@ -188,9 +185,7 @@ fn write_package(
             std::io::ErrorKind::NotFound.into(),
         )));
     };
-    let needed = world.level_of(package).filter(|(level, _)| level.seek_free);
-    let needed = needed.map(|(_, level)| copies.needed(world, level, package));
-    let (key, used) = key::of(layout, index, needed.as_deref().map(|needed| (copies, needed)));
+    let (key, used) = key::of(layout, index, originals);
     if let Some(old) = world.old.get(&package.file)
         && old.key == key
         && stamp(&output.path(&package.file)) == Some(old.stamp)
@@ -203,8 +198,7 @@ fn write_package(
         return Ok(Done { written, is_new: false });
     }
     refuse_newer(&output.path(&package.file), world.versions)?;
-    let copied = needed.as_deref().map(|needed| (copies, needed));
-    let bytes = Writer::new(layout, index).build(package, copied, output)?;
+    let bytes = Writer::new(layout, index).build(package, originals, output)?;
     let fault = |error: PackageError| package_error(world, package, &error);
     let summary = seamless_package::Summary::parse(&bytes, &Limits::default()).map_err(fault)?;
     output.stage(&package.file, &bytes)?;
@@ -311,14 +305,18 @@ fn entries(world: &World, done: &[Done]) -> Vec<LevelEntry> {
                 .collect()
         })
         .collect();
+    let persistent = (world.packages.iter()).position(|package| package.kind == PackageKind::Persistent);
     let levels = world.packages.iter().zip(done).zip(&used);
     levels
         .filter_map(|((package, done), used_here)| {
             let (level, unit) = world.level_of(package)?;
+            let mut used_here = used_here.clone();
+            // Who is always there brings the package and keeps it, whether it uses it or not.
+            used_here.extend(persistent.filter(|_| level.always_loaded && !level.seek_free));
             Some(LevelEntry {
                 name: level.name.clone(),
                 package: package.file.clone(),
-                dependencies: dependencies(world.packages, &used, used_here),
+                dependencies: dependencies(world.packages, &used, &used_here),
                 translation: level.translation,
                 rotation: level.rotation,
                 scale: level.scale,

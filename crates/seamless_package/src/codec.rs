@@ -178,14 +178,7 @@ const ZSTD_LEVEL: i32 = 12;
 #[cfg(feature = "write")]
 pub(crate) fn pack(raw: Vec<u8>, codec: Codec) -> Packed {
     let raw_size = raw.len() as u64;
-    let packed = match codec {
-        Codec::Lz4 if raw.len() <= LZ4_MAX_INPUT => Some(lz4_flex::block::compress(&raw)),
-        Codec::None | Codec::Lz4 => None,
-        // The one thing that can fail is to get memory, and then the bytes are stored as they are.
-        Codec::Zstd => zstd::bulk::compress(&raw, ZSTD_LEVEL).ok(),
-    };
-    let saves = |stored: &Vec<u8>| (stored.len() as u64).saturating_mul(10) < raw_size.saturating_mul(9);
-    match packed.filter(saves) {
+    match compressed(&raw, codec) {
         Some(stored) => Packed {
             stored,
             raw_size,
@@ -197,4 +190,29 @@ pub(crate) fn pack(raw: Vec<u8>, codec: Codec) -> Packed {
             codec: Codec::None,
         },
     }
+}
+
+/// The size in bytes that data or a payload has in a package for which `codec` is asked.
+///
+/// ```
+/// # use seamless_package::{Codec, stored_size};
+/// assert!(stored_size(&[7; 1000], Codec::Lz4) < 100);
+/// assert_eq!(stored_size(&[1, 2, 3], Codec::Lz4), 3);
+/// ```
+#[cfg(feature = "write")]
+#[must_use]
+pub fn stored_size(raw: &[u8], codec: Codec) -> u64 {
+    compressed(raw, codec).map_or(raw.len(), |stored| stored.len()) as u64
+}
+
+/// The compressed form, if it is asked for and saves more than a tenth.
+#[cfg(feature = "write")]
+fn compressed(raw: &[u8], codec: Codec) -> Option<Vec<u8>> {
+    let packed = match codec {
+        Codec::Lz4 if raw.len() <= LZ4_MAX_INPUT => Some(lz4_flex::block::compress(raw)),
+        Codec::None | Codec::Lz4 => None,
+        // The one thing that can fail is to get memory, and then the bytes are stored as they are.
+        Codec::Zstd => zstd::bulk::compress(raw, ZSTD_LEVEL).ok(),
+    };
+    packed.filter(|stored| (stored.len() as u64).saturating_mul(10) < (raw.len() as u64).saturating_mul(9))
 }

@@ -12,7 +12,7 @@ use seamless_asset::codec::{AssetCodec, BulkUse};
 use seamless_package::Role;
 
 use super::encode::{Encoded, content_error, encode, is_image, mesh_bounds, mesh_of, ready, settings, type_path};
-use super::{AssetKey, AssetWalk, EncodedObject, ObjectRecord};
+use super::{AssetKey, AssetWalk, EncodedObject, ObjectRecord, ObjectSize};
 use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
@@ -355,7 +355,7 @@ impl<'c> AssetStore<'c> {
             blob: Digest::of(&[]),
             type_path: String::new(),
             role,
-            bytes: 0,
+            size: ObjectSize::default(),
             is_on_demand: bulk_use == BulkUse::OnDemand,
             references,
             bounds: None,
@@ -371,14 +371,13 @@ impl<'c> AssetStore<'c> {
 
     /// Adds an asset that is encoded.
     pub(crate) fn insert_encoded(&mut self, key: AssetKey, object: &EncodedObject, record: ObjectRecord) {
-        let bytes = object.data.len() + object.bulk.iter().map(|payload| payload.0.len()).sum::<usize>();
         // Plain data into memory: nothing that could fail.
         let blob = postcard::to_allocvec(object).unwrap_or_default();
         let Some(blob) = self.keep(&blob) else { return };
         let record = ObjectRecord {
             blob,
             type_path: object.schema.type_path.clone(),
-            bytes: bytes as u64,
+            size: ObjectSize::of(object, record.is_on_demand),
             ..record
         };
         self.encoded_now.push(key.clone());

@@ -7,6 +7,7 @@ use seamless_asset::{StartupPinned, StartupReport};
 
 use super::paint::{WARNING, size};
 use super::{FAILED, complain_error, complain_of, to_json};
+use crate::layout::{Choice, LayoutReport};
 use crate::report::{CookError, CookReport, CookWork, counted};
 
 /// What there was to do, unless that was nothing.
@@ -56,6 +57,7 @@ pub(super) fn report_cook(
                 out.display(),
             );
             *text += &work(&report.work);
+            print_layout(&report.layout, text);
             if let Some(startup) = &report.startup {
                 print_startup(startup, text);
             }
@@ -75,6 +77,32 @@ pub(super) fn report_cook(
         }
     }
     code
+}
+
+/// Where objects lie that several levels use, and what that saves.
+fn print_layout(layout: &LayoutReport, text: &mut String) {
+    if layout.groups.is_empty() {
+        return;
+    }
+    let places = [
+        (Choice::Duplicate, layout.copied),
+        (Choice::Share, layout.shared),
+        (Choice::Persistent, layout.persistent),
+    ];
+    let places: Vec<String> = (places.iter().filter(|(_, total)| total.objects > 0))
+        .map(|(choice, total)| format!("{} {} ({})", total.objects, choice.name(), size(total.stored_bytes)))
+        .collect();
+    *text += &format!("objects of several levels: {}\n", places.join(", "));
+    let baselines = [
+        ("sharing", &layout.share_everything),
+        ("copying", &layout.duplicate_everything),
+    ];
+    for (name, cost) in baselines {
+        let differences = layout.chosen.against(cost);
+        if !differences.is_empty() {
+            *text += &format!("  against {name} everything: {}\n", differences.join(", "));
+        }
+    }
 }
 
 /// What the startup content pins, and for whom.

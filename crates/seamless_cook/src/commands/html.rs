@@ -3,6 +3,7 @@
 mod duplicates;
 mod facts;
 mod graph;
+mod layout;
 mod page;
 mod tables;
 mod treemap;
@@ -11,17 +12,21 @@ use std::path::Path;
 
 use super::folder::CookedFolder;
 use super::inspect::InspectError;
-use crate::report::ObjectTiming;
+use crate::graph::output::COOK_FOLDER;
+use crate::graph::state::Memory;
+use crate::report::CookReport;
 use facts::Facts;
 
 /// A page in HTML about the cooked files in `directory`: a treemap of their sizes by package and type, the largest objects, what is
-/// stored more than once, which packages need which, and the slowest objects of `timings`, if there are any: [`CookReport::slowest`](crate::CookReport::slowest) has them. It needs no other file
-/// and no script.
+/// stored more than once, and which packages need which; and, as far as the folder remembers its cooks, what was decided about shared
+/// objects, and what took longest. It needs no other file and no script.
 ///
 /// # Errors
 /// When the directory or a file in it cannot be read.
-pub fn html_report(directory: &Path, timings: &[ObjectTiming]) -> Result<String, InspectError> {
+pub fn html_report(directory: &Path) -> Result<String, InspectError> {
     let folder = CookedFolder::open_sound(directory)?;
+    let manifests = folder.manifests.iter();
+    let cooks: Vec<CookReport> = manifests.filter_map(|(file, _)| remembered(directory, file)).collect();
     let facts = Facts::of(&folder);
     let mut page = page::Page::new(&facts.title());
     tables::summary(&facts, &mut page);
@@ -29,8 +34,16 @@ pub fn html_report(directory: &Path, timings: &[ObjectTiming]) -> Result<String,
     tables::types(&facts, &mut page);
     tables::largest(&facts, &mut page);
     duplicates::section(&folder, &mut page);
+    layout::section(&cooks, &mut page);
     graph::section(&facts, &mut page);
-    tables::slowest(timings, &mut page);
+    tables::slowest(&cooks, &mut page);
     tables::packages(&facts, &mut page);
     Ok(page.finish())
+}
+
+/// What the cook of a world told.
+fn remembered(directory: &Path, manifest: &str) -> Option<CookReport> {
+    let world = Path::new(manifest).file_stem()?.to_str()?;
+    let bytes = std::fs::read(directory.join(COOK_FOLDER).join(format!("{world}.state"))).ok()?;
+    Some(Memory::parse(&bytes)?.seen()?.report)
 }

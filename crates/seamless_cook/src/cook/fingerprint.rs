@@ -10,6 +10,7 @@ use super::Order;
 use crate::app::CookOptions;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::storage::Stamp;
+use crate::settings::settings_file;
 use crate::texture_step;
 
 /// Raised with every change of what the cooker makes of what was loaded.
@@ -30,7 +31,7 @@ pub(super) fn program(order: &Order) -> Option<Digest> {
     Some(parts.finish())
 }
 
-/// Of the program, its options and the world file: where these are the same, so is what is cooked of the same sources. `None` where that
+/// Of the program, its options, the world file and the settings beside it: where these are the same, so is what is cooked of the same sources. `None` where that
 /// cannot be told.
 pub(super) fn identity(order: &Order) -> Option<Digest> {
     let mut parts = Parts::default();
@@ -41,6 +42,7 @@ pub(super) fn identity(order: &Order) -> Option<Digest> {
         .number(order.options.target.roles.bits().into());
     parts.value(&std::path::absolute(order.world_file).ok()?);
     parts.bytes(&std::fs::read(order.world_file).ok()?);
+    parts.value(&std::fs::read(settings_file(order.world_file)).ok());
     Some(parts.finish())
 }
 

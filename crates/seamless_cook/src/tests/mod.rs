@@ -7,11 +7,12 @@ mod diff;
 mod hierarchy;
 mod html;
 mod incremental;
+mod layout;
 mod mesh_order;
 mod own_types;
 mod plan;
 mod seek_free;
-mod share;
+mod settings;
 mod startup;
 mod targets;
 mod verify;
@@ -126,10 +127,14 @@ fn triangle() -> Vec<u8> {
         .collect()
 }
 
-/// Sources: two glTF files that share a picture.
+/// Settings by which everything is shared, however small it is.
+const SHARE: &str = r#"(layout: (rules: [(objects: "*", place: Share)]))"#;
+
+/// Sources: two glTF files that share a picture, in a package of its own.
 fn two_scenes() -> Fixture {
     let fixture = Fixture::new();
     fixture
+        .write("cook.ron", SHARE)
         .write("scenes/a.gltf", gltf(&["Wheel", "Wheel", "", ""], "red.ppm"))
         .write("scenes/b.gltf", gltf(&["Door"], "red.ppm"))
         .write("scenes/triangle.bin", triangle())

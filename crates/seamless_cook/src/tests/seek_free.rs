@@ -163,6 +163,7 @@ pub(super) fn two_players() -> Fixture {
     let fixture = Fixture::new();
     let scene = scene(&[(Plays::type_path(), r#"(Path("heat.film"))"#)]);
     fixture
+        .write("cook.ron", SHARE)
         .write("a.scn.ron", &scene)
         .write("b.scn.ron", &scene)
         .write("heat.film", frames());

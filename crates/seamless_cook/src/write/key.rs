@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::seek_free::Copies;
+use super::seek_free::Originals;
 use super::{CODEC, Layout};
 use crate::assets::AssetKey;
 use crate::graph::digest::{Digest, Parts};
-use crate::share::PackageKind;
 
 /// Raised with every change of how packages are put together.
 const STEP: u64 = 2;
 
-/// The digest of all that goes into the package `index`, and the files of the packages that it imports from. `copied` are the assets
-/// that it takes copies of.
-pub(super) fn of(layout: &Layout, index: usize, copied: Option<(&Copies, &[AssetKey])>) -> (Digest, Vec<String>) {
+/// The digest of all that goes into the package `index`, and the files of the packages that it imports from.
+pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Digest, Vec<String>) {
     let mut parts = Parts::default();
     let mut used = BTreeSet::new();
     let world = layout.world;
@@ -26,7 +24,7 @@ pub(super) fn of(layout: &Layout, index: usize, copied: Option<(&Copies, &[Asset
         return (parts.finish(), Vec::new());
     };
     parts.text(&package.file);
-    let copies: BTreeSet<&AssetKey> = copied.iter().flat_map(|(_, keys)| *keys).collect();
+    let copies: BTreeSet<&AssetKey> = package.copies.iter().collect();
     let mut reference = |parts: &mut Parts, key: &AssetKey| {
         let Some(home) = layout.home(key) else { return };
         parts
@@ -53,23 +51,13 @@ pub(super) fn of(layout: &Layout, index: usize, copied: Option<(&Copies, &[Asset
             parts.value(&world.objects.get(key).map(|object| object.uv_density));
         }
     }
-    if let Some((copies, keys)) = copied {
-        parts.number(keys.len() as u64);
-        for key in keys {
-            let Some(object) = world.objects.get(key) else { continue };
-            reference(&mut parts, key);
-            parts
-                .digest(&object.blob)
-                .number(copies.content_hash(key).unwrap_or_default());
-            object.references.iter().for_each(|key| reference(&mut parts, key));
-        }
-        // All else that it imports lies in it; startup content is never copied.
-        used.retain(|used| {
-            world
-                .packages
-                .get(*used)
-                .is_some_and(|used| used.kind == PackageKind::Startup)
-        });
+    parts.number(package.copies.len() as u64);
+    for key in &package.copies {
+        let Some(object) = world.objects.get(key) else { continue };
+        reference(&mut parts, key);
+        let content_hash = originals.home(layout, key).map(|(_, hash)| hash);
+        parts.digest(&object.blob).number(content_hash.unwrap_or_default());
+        object.references.iter().for_each(|key| reference(&mut parts, key));
     }
     let files = used
         .into_iter()

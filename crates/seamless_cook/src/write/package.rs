@@ -8,13 +8,13 @@ use seamless_asset::assets::MeshUvDensity;
 use seamless_asset::level_data::{LevelBuilder, level_schema};
 use seamless_package::{ClassIndex, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
 
-use super::seek_free::{Copied, Copies};
+use super::seek_free::{Copied, Originals};
 use super::{CODEC, Layout, Stop, load, package_error};
 use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
 use crate::density;
 use crate::graph::output::Output;
+use crate::layout::PackagePlan;
 use crate::level::{EncodedColumn, EncodedLevel};
-use crate::share::PackagePlan;
 
 /// Where objects seem to be that nobody of the target needs, and that lie nowhere: whoever asks for one is told by this name.
 pub(crate) const LEFT_OUT: &str = "not-for-this-target.pkg";
@@ -45,12 +45,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The package's bytes.
-    pub fn build(
-        mut self,
-        package: &PackagePlan,
-        copied: Option<(&Copies, &[AssetKey])>,
-        output: &Output,
-    ) -> Result<Vec<u8>, Stop> {
+    pub fn build(mut self, package: &PackagePlan, originals: &Originals, output: &Output) -> Result<Vec<u8>, Stop> {
         let world = self.layout.world;
         let level: Option<EncodedLevel> = match world.level_of(package) {
             Some((_, unit)) => Some(load(world.cache, &unit.blob)?),
@@ -59,10 +54,7 @@ impl<'a> Writer<'a> {
         let objects = package.assets.iter().filter_map(|key| Some((key, world.object(key)?)));
         let objects = objects.map(|(key, (record, object))| Ok((key, record, object?)));
         let objects: Vec<(&AssetKey, &ObjectRecord, EncodedObject)> = objects.collect::<Result<_, Stop>>()?;
-        let copies = match copied {
-            Some((copies, keys)) => copies.load(self.layout, keys, output)?,
-            None => Vec::new(),
-        };
+        let copies = originals.load(self.layout, &package.copies, output)?;
         self.fill(&objects, level.as_ref(), &copies, &package.file)
             .map_err(|error| package_error(world, package, &error))
     }

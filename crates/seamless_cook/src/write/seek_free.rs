@@ -1,23 +1,19 @@
-//! Levels that are read without a seek: copies of the shared assets that they need lie in their own package. See [`Copies`].
+//! Copies of shared assets in the packages of levels, which need not open another one for them. See [`Originals`].
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, WriteError};
 
 use super::package::Writer;
 use super::{CODEC, Layout, Stop, World, load, package_error};
-use crate::assets::{AssetKey, EncodedObject, ObjectRecord, closure};
+use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
 use crate::graph::output::{Output, write_error};
-use crate::graph::state::LevelUnit;
-use crate::share::PackagePlan;
+use crate::layout::PackagePlan;
 
-/// The shared assets, for the levels that take copies of them, each after those that it refers to.
+/// The packages that copies are made from, by index, with their content hash.
 #[derive(Default)]
-pub(super) struct Copies {
-    /// Index of the package, and its content hash.
-    homes: BTreeMap<AssetKey, (usize, u64)>,
-    order: Vec<AssetKey>,
-}
+pub(super) struct Originals(BTreeMap<usize, u64>);
 
 /// A copy that only needs to be written.
 pub(super) struct Copied<'a> {
@@ -31,24 +27,16 @@ pub(super) struct Copied<'a> {
     index: u32,
 }
 
-impl Copies {
-    /// A shared package is done: what is in it may be copied.
-    pub fn add(&mut self, index: usize, package: &PackagePlan, content_hash: u64) {
-        for key in &package.assets {
-            self.order.push(key.clone());
-            self.homes.insert(key.clone(), (index, content_hash));
-        }
+impl Originals {
+    /// A package is done: what is in it may be copied.
+    pub fn add(&mut self, index: usize, content_hash: u64) {
+        self.0.insert(index, content_hash);
     }
 
-    /// The content hash of the package that a shared asset is at home in.
-    pub fn content_hash(&self, key: &AssetKey) -> Option<u64> {
-        self.homes.get(key).map(|(_, hash)| *hash)
-    }
-
-    /// All shared assets that a level and its own assets lead to, in order.
-    pub fn needed(&self, world: &World, level: &LevelUnit, package: &PackagePlan) -> Vec<AssetKey> {
-        let needed = closure(world.objects, level.references.iter().chain(&package.assets));
-        self.order.iter().filter(|key| needed.contains(key)).cloned().collect()
+    /// The package that an asset is at home in, and its content hash.
+    pub fn home(&self, layout: &Layout, key: &AssetKey) -> Option<(usize, u64)> {
+        let index = layout.home(key)?.package;
+        Some((index, *self.0.get(&index)?))
     }
 
     /// Copies of these. Payloads that are read on demand stay where they are, copies refer to them.
@@ -62,16 +50,16 @@ impl Copies {
         let mut originals = BTreeMap::new();
         let mut copied = Vec::new();
         for key in keys {
-            let (Some((home, content_hash)), Some(record)) = (self.homes.get(key), world.objects.get(key)) else {
+            let (Some((home, content_hash)), Some(record)) = (self.home(layout, key), world.objects.get(key)) else {
                 continue;
             };
-            let Some(plan) = world.packages.get(*home) else {
+            let Some(plan) = world.packages.get(home) else {
                 continue;
             };
-            if !originals.contains_key(home) {
-                originals.insert(*home, original(world, plan, output)?);
-            }
-            let Some(package) = originals.get(home) else { continue };
+            let package = match originals.entry(home) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(original(world, plan, output)?),
+            };
             let Some(index) = package.find_name(&layout.name(key)) else {
                 continue;
             };
@@ -88,7 +76,7 @@ impl Copies {
                 object,
                 bulk,
                 package: &plan.file,
-                content_hash: *content_hash,
+                content_hash,
                 index: index as u32,
             });
         }
@@ -108,7 +96,7 @@ impl Writer<'_> {
     pub fn copy(&mut self, copies: &[Copied]) -> Result<(), WriteError> {
         let mut copied: BTreeMap<&AssetKey, ObjectRef> = BTreeMap::new();
         for copy in copies {
-            // What is no copy is startup content: always live, and never copied.
+            // What is no copy lies in another package, or is startup content.
             let refs = copy.record.references.iter().map(|key| match copied.get(key) {
                 Some(copy) => Ok(*copy),
                 None => self.reference(key),

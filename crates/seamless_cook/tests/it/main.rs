@@ -32,6 +32,8 @@ impl Town {
         town.write("crate.bin", triangle);
         town.write("crate.gltf", CRATE);
         town.write("town.world.ron", world);
+        // However small, what levels share lies in a package of its own.
+        town.write("cook.ron", "(layout: (rules: [(objects: \"*\", place: Share)]))");
         town
     }
 

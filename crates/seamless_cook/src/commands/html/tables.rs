@@ -3,8 +3,8 @@
 use super::facts::Facts;
 use super::page::{Cell, Page, escape, share, short_type};
 use crate::cli::paint::size;
-use crate::report::ObjectTiming;
 use crate::report::counted;
+use crate::report::{CookReport, ObjectTiming};
 
 pub(super) fn summary(facts: &Facts, page: &mut Page) {
     let count = |kind: &str| {
@@ -80,8 +80,8 @@ pub(super) fn largest(facts: &Facts, page: &mut Page) {
     page.table(&["Object", "Package", "Type", "On disk#", "Unpacked#", ""], &rows);
 }
 
-pub(super) fn slowest(timings: &[ObjectTiming], page: &mut Page) {
-    let mut timings: Vec<&ObjectTiming> = timings.iter().collect();
+pub(super) fn slowest(cooks: &[CookReport], page: &mut Page) {
+    let mut timings: Vec<&ObjectTiming> = cooks.iter().flat_map(|cook| &cook.slowest).collect();
     timings.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let Some(most) = timings.first().map(|timing| timing.seconds) else {
         return;

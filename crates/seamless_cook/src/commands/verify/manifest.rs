@@ -152,7 +152,12 @@ impl<'f> Checker<'f, '_> {
         }
         let needed = closure(self.folder, package);
         let listed: BTreeSet<&str> = level.dependencies.iter().map(String::as_str).collect();
-        if needed != listed {
+        // What is always loaded may bring along what others need.
+        let is_right = match level.always_loaded {
+            true => needed.is_subset(&listed),
+            false => needed == listed,
+        };
+        if !is_right {
             let text = |packages: BTreeSet<&str>| packages.into_iter().collect::<Vec<_>>().join(", ");
             let (needed, listed) = (text(needed), text(listed));
             self.add(&object, FaultKind::Dependencies { needed, listed });

@@ -35,6 +35,8 @@ enum Edit {
     RenameLevel(usize, u8),
     Move(usize, u8),
     SeekFree(usize),
+    AlwaysLoaded(usize),
+    Rule(usize, Option<usize>),
     Startup(usize),
     Settings(usize, Option<bool>),
     Profile,
@@ -63,6 +65,8 @@ fn edit() -> impl Strategy<Value = Edit> {
         1 => (n(), any::<u8>()).prop_map(|(a, b)| RenameLevel(a, b)),
         1 => (n(), any::<u8>()).prop_map(|(a, b)| Move(a, b)),
         1 => n().prop_map(SeekFree),
+        1 => n().prop_map(AlwaysLoaded),
+        3 => (n(), prop::option::weighted(0.8, n())).prop_map(|(a, b)| Rule(a, b)),
         2 => n().prop_map(Startup),
         1 => (n(), any::<Option<bool>>()).prop_map(|(a, b)| Settings(a, b)),
         1 => Just(Profile),
@@ -114,6 +118,12 @@ fn apply(project: &mut Project, edit: &Edit) {
         Edit::RenameLevel(at, name) => project.levels[at % levels].name = format!("called{name}_{}", at % levels),
         Edit::Move(at, x) => project.levels[at % levels].x = f32::from(x),
         Edit::SeekFree(at) => project.levels[at % levels].seek_free ^= true,
+        Edit::AlwaysLoaded(at) => project.levels[at % levels].always_loaded ^= true,
+        Edit::Rule(at, place) => {
+            let objects = ["*", "*.ppm", "*#Material*", "scenes/s0.gltf"][at % 4];
+            let places = ["Duplicate", "Share", "Persistent", "Auto"];
+            project.rule = place.map(|place| (objects, places[place % 4]));
+        }
         Edit::Startup(at) => match project.startup.iter().position(|known| *known == at % textures) {
             Some(known) => drop(project.startup.remove(known)),
             None => project.startup.push(at % textures),

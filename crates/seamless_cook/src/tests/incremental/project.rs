@@ -27,6 +27,7 @@ pub struct Level {
     pub source: usize,
     pub x: f32,
     pub seek_free: bool,
+    pub always_loaded: bool,
 }
 
 /// Sources and settings.
@@ -47,6 +48,8 @@ pub struct Project {
     /// Only this level, if it is there.
     pub map: Option<usize>,
     pub importer: u32,
+    /// What `cook.ron` says of objects: a pattern, and a place. Without, there is no such file.
+    pub rule: Option<(&'static str, &'static str)>,
     written: std::cell::RefCell<BTreeMap<String, Vec<u8>>>,
 }
 
@@ -67,6 +70,7 @@ impl Project {
             target: Target::ALL,
             map: None,
             importer: 1,
+            rule: None,
             written: std::cell::RefCell::default(),
         };
         project.write();
@@ -150,10 +154,19 @@ impl Project {
                         &incremental.levels,
                         &incremental.packages,
                         &incremental.warnings,
-                        &incremental.startup
+                        &incremental.startup,
+                        &incremental.layout
                     ),
-                    (&full.levels, &full.packages, &full.warnings, &full.startup)
+                    (
+                        &full.levels,
+                        &full.packages,
+                        &full.warnings,
+                        &full.startup,
+                        &full.layout
+                    )
                 );
+                let faults = crate::verify(&self.out(), None).unwrap().faults;
+                assert!(faults.is_empty(), "{faults:#?}");
             }
             (Err(incremental), Err(full)) => {
                 assert_eq!(incremental.content_errors(), full.content_errors());
@@ -186,6 +199,10 @@ impl Project {
         for (index, scenes) in self.lists.iter().enumerate() {
             files.insert(list_file(index), self.list(scenes).into_bytes());
         }
+        if let Some((objects, place)) = self.rule {
+            let text = format!("(layout: (rules: [(objects: \"{objects}\", place: {place})]))");
+            files.insert("cook.ron".into(), text.into_bytes());
+        }
         files.insert("test.world.ron".into(), self.world().into_bytes());
         files
     }
@@ -208,10 +225,17 @@ impl Project {
                 Some(scene) => scene.file.clone(),
                 None => list_file(level.source - self.scenes.len()),
             };
-            let Level { name, x, seek_free, .. } = level;
+            let Level {
+                name,
+                x,
+                seek_free,
+                always_loaded,
+                ..
+            } = level;
             writeln!(
                 text,
-                "(name: \"{name}\", source: \"{source}\", translation: ({x:.1}, 0.0, 0.0), seek_free: {seek_free}),"
+                "(name: \"{name}\", source: \"{source}\", translation: ({x:.1}, 0.0, 0.0), seek_free: {seek_free}, \
+                 always_loaded: {always_loaded}),"
             )
             .unwrap();
         }
@@ -242,6 +266,7 @@ pub fn level(index: usize) -> Level {
         source: index,
         x: index as f32 * 10.0,
         seek_free: index % 5 == 4,
+        always_loaded: index == 1,
     }
 }
 

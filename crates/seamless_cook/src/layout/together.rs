@@ -1,0 +1,172 @@
+//! Which levels load together, as far as volumes tell. See [`Together`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy::math::Vec3;
+use seamless_level::VolumeShape;
+
+use crate::bounds::{self, Bounds};
+use crate::plan::WorldPlan;
+
+/// A part of a whole, in so many parts: whole numbers, because the same world gives the same packages on every machine.
+pub(crate) const ONE: u64 = 1 << 16;
+/// The most levels of a set that are looked at; the others are taken to be like them.
+const SAMPLES: usize = 64;
+
+/// Where and when levels are loaded.
+pub(crate) struct Together {
+    levels: Vec<LevelPlace>,
+}
+
+/// When one level is loaded.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LevelPlace {
+    /// Boxes around the volumes that ask for it.
+    pub regions: Vec<(Vec3, Vec3)>,
+    pub is_always_loaded: bool,
+    pub is_seek_free: bool,
+}
+
+impl LevelPlace {
+    fn holds(&self, point: Vec3) -> bool {
+        let mut regions = self.regions.iter();
+        regions.any(|(min, max)| min.cmple(point).all() && point.cmple(*max).all())
+    }
+
+    fn middles(&self) -> impl Iterator<Item = Vec3> {
+        self.regions.iter().map(middle)
+    }
+
+    /// Whether one is there in the middle of where the other is: volumes that only touch are hardly ever there together.
+    fn meets(&self, other: &Self) -> bool {
+        self.middles().any(|middle| other.holds(middle)) || other.middles().any(|middle| self.holds(middle))
+    }
+}
+
+/// The middle of a box; of one without end, what end it has.
+fn middle((min, max): &(Vec3, Vec3)) -> Vec3 {
+    let on_axis = |min: f32, max: f32| match (min.is_finite(), max.is_finite()) {
+        (true, true) => min * 0.5 + max * 0.5,
+        (true, false) => min,
+        (false, true) => max,
+        (false, false) => 0.0,
+    };
+    Vec3::new(on_axis(min.x, max.x), on_axis(min.y, max.y), on_axis(min.z, max.z))
+}
+
+impl Together {
+    pub(crate) fn new(levels: Vec<LevelPlace>) -> Self {
+        Self { levels }
+    }
+
+    /// Of a world whose levels have these bounds.
+    pub(crate) fn of(plan: &WorldPlan, bounds: &[Option<Bounds>]) -> Self {
+        let mut regions: BTreeMap<&str, Vec<(Vec3, Vec3)>> = BTreeMap::new();
+        for volume in &plan.volumes {
+            for level in &volume.levels {
+                regions.entry(level).or_default().push(box_around(&volume.shape));
+            }
+        }
+        let levels = plan.levels.iter().enumerate().map(|(index, level)| LevelPlace {
+            regions: match regions.remove(level.name.as_str()) {
+                Some(regions) => regions,
+                None if plan.volumes.is_empty() => {
+                    let bounds = bounds.get(index).copied().flatten();
+                    vec![box_around(&bounds::own_volume(level, bounds))]
+                }
+                // It comes when somebody asks for it, nobody knows when.
+                None => Vec::new(),
+            },
+            is_always_loaded: level.always_loaded,
+            is_seek_free: level.seek_free,
+        });
+        Self::new(levels.collect())
+    }
+
+    fn of_level(&self, level: usize) -> Option<&LevelPlace> {
+        self.levels.get(level)
+    }
+
+    /// How many levels there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.levels.len() as u64
+    }
+
+    /// Whether what a level needs lies outside its file.
+    pub(crate) fn opens(&self, level: usize) -> bool {
+        self.of_level(level).is_some_and(|level| !level.is_seek_free)
+    }
+
+    /// Whether a level is always there, and can keep what others need.
+    pub(crate) fn is_persistent(&self, level: usize) -> bool {
+        self.of_level(level)
+            .is_some_and(|level| level.is_always_loaded && !level.is_seek_free)
+    }
+
+    /// Whether there is such a level.
+    pub(crate) fn has_persistent(&self) -> bool {
+        (0..self.levels.len()).any(|level| self.is_persistent(level))
+    }
+
+    /// How often a package of these users is loaded while every level is loaded once, in [`ONE`]s: whoever comes first of those that are
+    /// there together loads it. In any order, that is one in `n` of a level and `n - 1` others that it meets.
+    pub(crate) fn loads(&self, users: &BTreeSet<usize>) -> u64 {
+        let users: Vec<&LevelPlace> = (users.iter().filter(|level| self.opens(**level)))
+            .filter_map(|level| self.of_level(*level))
+            .collect();
+        if users.iter().any(|level| level.is_always_loaded) {
+            return ONE;
+        }
+        let step = users.len().div_ceil(SAMPLES).max(1);
+        let sampled = users.iter().step_by(step);
+        let (sum, count) = sampled.fold((0, 0), |(sum, count), level| {
+            let others = users.iter().filter(|other| !core::ptr::eq(**other, *level));
+            let together = 1 + others.filter(|other| level.meets(other)).count() as u64;
+            (sum + ONE / together, count + 1)
+        });
+        (sum * users.len() as u64).checked_div(count).unwrap_or_default()
+    }
+
+    /// In which part of the world's places one of these levels is there, in parts of [`ONE`]. Places are the middles of where levels that
+    /// come and go are there.
+    pub(crate) fn presence(&self, users: &BTreeSet<usize>) -> u64 {
+        let of_users: Vec<&LevelPlace> = users.iter().filter_map(|level| self.of_level(*level)).collect();
+        if of_users.iter().any(|level| level.is_always_loaded) {
+            return ONE;
+        }
+        let places: Vec<(usize, &LevelPlace)> = (self.levels.iter().enumerate())
+            .filter(|(_, level)| !level.is_always_loaded)
+            .collect();
+        let step = places.len().div_ceil(SAMPLES).max(1);
+        let is_there = |(index, place): &(usize, &LevelPlace)| {
+            let mut middles = place.middles();
+            users.contains(index) || middles.any(|middle| of_users.iter().any(|user| user.holds(middle)))
+        };
+        let count = places.iter().step_by(step).count() as u64;
+        let there = places.iter().step_by(step).filter(|place| is_there(place)).count() as u64;
+        (there * ONE).checked_div(count).unwrap_or(ONE)
+    }
+}
+
+/// The smallest box around a shape, as far as that is easily told: of planes, only those across an axis count.
+fn box_around(shape: &VolumeShape) -> (Vec3, Vec3) {
+    match shape {
+        VolumeShape::Box { min, max } => (*min, *max),
+        VolumeShape::Sphere { center, radius } => (*center - *radius, *center + *radius),
+        VolumeShape::Convex { planes } => {
+            let (mut min, mut max) = (Vec3::NEG_INFINITY, Vec3::INFINITY);
+            for (normal, d) in planes {
+                for axis in 0..3 {
+                    if normal[axis] != 0.0 && normal.length_squared() == normal[axis] * normal[axis] {
+                        let end = d / normal[axis];
+                        match normal[axis] > 0.0 {
+                            true => max[axis] = max[axis].min(end),
+                            false => min[axis] = min[axis].max(end),
+                        }
+                    }
+                }
+            }
+            (min, max)
+        }
+    }
+}
