@@ -1,13 +1,12 @@
 //! Tables of an open package, read where they lie. See [`Table`].
 
-use crate::cursor::Cursor;
 use crate::error::{PackageError, Place};
 use crate::id::ObjectId;
-use crate::tables::Wire;
+use crate::tables::{Export, Record, Row};
 use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
-use std::slice::ChunksExact;
+use std::ops::Range;
 
 /// The records of one table of an open package, in the order of the file.
 ///
@@ -30,7 +29,7 @@ pub struct Table<'a, T> {
     records: PhantomData<T>,
 }
 
-impl<'a, T: Wire> Table<'a, T> {
+impl<'a, T: Record> Table<'a, T> {
     /// The records that `bytes` hold; a part of one at the end is left out.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         let records = PhantomData;
@@ -39,7 +38,7 @@ impl<'a, T: Wire> Table<'a, T> {
 
     /// How many records there are.
     pub fn len(&self) -> usize {
-        self.bytes.chunks_exact(T::SIZE).len()
+        self.bytes.len().checked_div(T::SIZE).unwrap_or_default()
     }
 
     /// Whether there are none.
@@ -50,13 +49,14 @@ impl<'a, T: Wire> Table<'a, T> {
     /// The record with this index; none if there are fewer.
     #[inline]
     pub fn get(&self, index: usize) -> Option<T> {
-        decode(self.bytes(index)?)
+        T::read_at(self.bytes, 0, index).ok()
     }
 
     /// All records, from the first.
     pub fn iter(&self) -> TableIter<'a, T> {
         TableIter {
-            rest: self.bytes.chunks_exact(T::SIZE),
+            table: self.bytes,
+            rest: 0..self.len(),
             records: PhantomData,
         }
     }
@@ -66,12 +66,28 @@ impl<'a, T: Wire> Table<'a, T> {
         self.iter().collect()
     }
 
+    /// The record with this index, or why there is none. The table starts `start` bytes behind the start of `place`.
+    pub(crate) fn read(&self, place: &Place, start: usize, index: usize) -> Result<T, PackageError> {
+        T::read_at(self.bytes, start, index).map_err(|source| {
+            let place = place.clone();
+            PackageError::Record { place, source }
+        })
+    }
+}
+
+impl<'a, T: Row> Table<'a, T> {
     /// The `count` records from `first` on; none if there are fewer.
     #[inline]
     pub(crate) fn part(&self, first: u32, count: u32) -> Option<Self> {
         let start = (first as usize).checked_mul(T::SIZE)?;
         let end = (count as usize).checked_mul(T::SIZE)?.checked_add(start)?;
         Some(Self::new(self.bytes.get(start..end)?))
+    }
+
+    /// The bytes of all records from this one on, each of which has `N` of them.
+    pub(crate) fn rows<const N: usize>(&self, first: usize) -> &'a [[u8; N]] {
+        let start = first.saturating_mul(N);
+        self.bytes.get(start..).unwrap_or_default().as_chunks().0
     }
 
     /// Calls `check` with every record, in order; what is no record ends it, or what `check` refuses. The table starts
@@ -83,39 +99,24 @@ impl<'a, T: Wire> Table<'a, T> {
         start: usize,
         mut check: impl FnMut(usize, T) -> Result<(), PackageError>,
     ) -> Result<(), PackageError> {
-        for (index, bytes) in self.bytes.chunks_exact(T::SIZE).enumerate() {
-            match decode(bytes) {
+        for index in 0..self.len() {
+            match self.get(index) {
                 Some(record) => check(index, record)?,
-                None => return self.no_record(place, start, index),
+                None => return self.read(place, start, index).map(drop),
             }
         }
         Ok(())
     }
-
-    /// Says why there is no record with this index.
-    #[cold]
-    fn no_record(&self, place: &Place, start: usize, index: usize) -> Result<(), PackageError> {
-        let start = start.saturating_add(index.saturating_mul(T::SIZE));
-        let mut cursor = Cursor::at(self.bytes(index).unwrap_or_default(), start);
-        match T::read(&mut cursor) {
-            Ok(_) => Ok(()),
-            Err(source) => Err(PackageError::Record {
-                place: place.clone(),
-                source,
-            }),
-        }
-    }
-
-    #[inline]
-    fn bytes(&self, index: usize) -> Option<&'a [u8]> {
-        let start = index.checked_mul(T::SIZE)?;
-        self.bytes.get(start..start.checked_add(T::SIZE)?)
-    }
 }
 
-#[inline]
-fn decode<T: Wire>(record: &[u8]) -> Option<T> {
-    T::read(&mut Cursor::new(record)).ok()
+impl<'a> Table<'a, Export> {
+    /// One field of these exports: the one that starts at byte `AT` of an entry, and has `N` bytes.
+    #[inline]
+    pub(crate) fn column<const AT: usize, const N: usize>(&self, exports: Range<usize>) -> &'a [[u8; N]] {
+        let start = self.len().saturating_mul(AT);
+        let column = self.bytes.get(start..).unwrap_or_default().as_chunks().0;
+        column.get(exports).unwrap_or_default()
+    }
 }
 
 impl<T> Clone for Table<'_, T> {
@@ -134,13 +135,13 @@ impl<T> PartialEq for Table<'_, T> {
 
 impl<T> Eq for Table<'_, T> {}
 
-impl<T: Wire + fmt::Debug> fmt::Debug for Table<'_, T> {
+impl<T: Record + fmt::Debug> fmt::Debug for Table<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl<'a, T: Wire> IntoIterator for Table<'a, T> {
+impl<'a, T: Record> IntoIterator for Table<'a, T> {
     type Item = T;
     type IntoIter = TableIter<'a, T>;
 
@@ -152,16 +153,17 @@ impl<'a, T: Wire> IntoIterator for Table<'a, T> {
 /// The records of a [`Table`], one after the other.
 #[derive(Debug, Clone)]
 pub struct TableIter<'a, T> {
-    rest: ChunksExact<'a, u8>,
+    table: &'a [u8],
+    rest: Range<usize>,
     records: PhantomData<T>,
 }
 
-impl<T: Wire> Iterator for TableIter<'_, T> {
+impl<T: Record> Iterator for TableIter<'_, T> {
     type Item = T;
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        decode(self.rest.next()?)
+        T::read_at(self.table, 0, self.rest.next()?).ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -169,30 +171,38 @@ impl<T: Wire> Iterator for TableIter<'_, T> {
     }
 }
 
-impl<T: Wire> DoubleEndedIterator for TableIter<'_, T> {
+impl<T: Record> DoubleEndedIterator for TableIter<'_, T> {
     fn next_back(&mut self) -> Option<T> {
-        decode(self.rest.next_back()?)
+        T::read_at(self.table, 0, self.rest.next_back()?).ok()
     }
 }
 
-impl<T: Wire> ExactSizeIterator for TableIter<'_, T> {}
+impl<T: Record> ExactSizeIterator for TableIter<'_, T> {}
 
-impl<T: Wire> FusedIterator for TableIter<'_, T> {}
+impl<T: Record> FusedIterator for TableIter<'_, T> {}
 
 /// Size in bytes of an entry of an [`Order`].
 pub(crate) const ORDER_ENTRY_SIZE: usize = 4;
 
-/// The indices of a table's records, in ascending order of the object ids that the records start with: to find them by.
+/// The indices of a table's records, in ascending order of the object ids that are their first fields: to find them by.
 #[derive(Clone, Copy)]
-pub(crate) struct Order<'a, T> {
-    table: Table<'a, T>,
+pub(crate) struct Order<'a> {
+    /// The bytes of the table, up to where the last id ends or beyond.
+    table: &'a [u8],
+    stride: usize,
     indices: &'a [[u8; ORDER_ENTRY_SIZE]],
 }
 
-impl<'a, T: Wire> Order<'a, T> {
-    pub(crate) fn new(table: Table<'a, T>, bytes: &'a [u8]) -> Self {
+impl<'a> Order<'a> {
+    pub(crate) fn new<T: Record>(table: Table<'a, T>, bytes: &'a [u8]) -> Self {
         let (indices, _) = bytes.as_chunks();
-        Self { table, indices }
+        // Nothing but the ids, where they are a column.
+        let ids = table.len().saturating_mul(T::STRIDE);
+        Self {
+            table: table.bytes.get(..ids).unwrap_or_default(),
+            stride: T::STRIDE,
+            indices,
+        }
     }
 
     /// Every record is there once, and no two have one id: `place` is where the second one is.
@@ -200,25 +210,21 @@ impl<'a, T: Wire> Order<'a, T> {
         let mut previous = None;
         for index in self.indices {
             let index = number(index);
-            let Some(id) = self.id(index) else {
-                let what = "the order of the object ids names an entry that is not there";
-                return Err(PackageError::malformed(table, what));
-            };
-            match previous {
-                Some(before) if before > id => {
-                    return Err(PackageError::malformed(
-                        table,
-                        "the order of the object ids does not ascend",
-                    ));
-                }
-                Some(before) if before == id => {
-                    return Err(PackageError::malformed(
-                        place(index),
-                        "another entry has the same object id",
-                    ));
-                }
-                _ => previous = Some(id),
+            let id = self.id(index);
+            // The usual case, before any words are made.
+            if previous < id {
+                previous = id;
+                continue;
             }
+            let what = match (previous, id) {
+                (_, None) => "the order of the object ids names an entry that is not there",
+                (before, id) if before == id => {
+                    let what = "another entry has the same object id";
+                    return Err(PackageError::malformed(place(index), what));
+                }
+                _ => "the order of the object ids does not ascend",
+            };
+            return Err(PackageError::malformed(table, what));
         }
         Ok(())
     }
@@ -233,7 +239,8 @@ impl<'a, T: Wire> Order<'a, T> {
 
     #[inline]
     fn id(&self, index: usize) -> Option<ObjectId> {
-        Some(ObjectId(u64::from_le_bytes(*self.table.bytes(index)?.first_chunk()?)))
+        let rest = self.table.get(index.saturating_mul(self.stride)..)?;
+        Some(ObjectId(u64::from_le_bytes(*rest.first_chunk()?)))
     }
 }
 

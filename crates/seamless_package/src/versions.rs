@@ -8,7 +8,7 @@ use crate::error::{PackageError, Place};
 use crate::names::Names;
 use crate::reader::Package;
 use crate::table::Table;
-use crate::tables::{NameIndex, record};
+use crate::tables::{NameIndex, Row, record};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -197,6 +197,8 @@ record! {
         pub(crate) hash: u64,
     }
 }
+
+impl Row for VersionRecord {}
 
 /// The version table of a package.
 #[derive(Clone, Copy)]

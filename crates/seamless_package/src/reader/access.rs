@@ -6,7 +6,7 @@ use crate::names::Names;
 use crate::schema::Schema;
 use crate::summary::{Summary, sized};
 use crate::table::{ORDER_ENTRY_SIZE, Order, Table};
-use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire};
+use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Record};
 use crate::versions::{StoredVersions, VersionId, Versions};
 
 /// Where a forced export was copied from.
@@ -195,17 +195,17 @@ impl Package {
         }
     }
 
-    pub(super) fn import_order(&self) -> Order<'_, Import> {
+    pub(super) fn import_order(&self) -> Order<'_> {
         let (offset, count) = (self.summary.import_order_offset(), self.summary.import_count);
         Order::new(self.imports(), self.bytes_at(offset, sized(count, ORDER_ENTRY_SIZE)))
     }
 
-    pub(super) fn export_order(&self) -> Order<'_, Export> {
+    pub(super) fn export_order(&self) -> Order<'_> {
         let (offset, count) = (self.summary.export_order_offset(), self.summary.export_count);
         Order::new(self.exports(), self.bytes_at(offset, sized(count, ORDER_ENTRY_SIZE)))
     }
 
-    fn table<T: Wire>(&self, offset: u64, count: u32) -> Table<'_, T> {
+    fn table<T: Record>(&self, offset: u64, count: u32) -> Table<'_, T> {
         Table::new(self.bytes_at(offset, sized(count, T::SIZE)))
     }
 
