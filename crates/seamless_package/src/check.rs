@@ -15,7 +15,7 @@ use std::iter;
 /// The tables of a package, read but not yet believed.
 pub(crate) struct Tables<'a> {
     pub summary: &'a Summary,
-    pub names: Names<'a, str>,
+    pub names: Names<'a>,
     pub imports: Table<'a, Import>,
     pub import_order: Order<'a>,
     pub origins: Table<'a, Origin>,
@@ -38,12 +38,15 @@ struct Ends {
     total_raw: u64,
 }
 
+const NO_OBJECT: u32 = u32::MAX;
+
 /// What the exports before have left to check the next ones by.
 struct Progress {
     /// The next export.
     next: usize,
     ends: Ends,
-    /// Of every export before, how long its chain of outers is, itself included; 0 for a class.
+    /// By the number that refers to it: how long an export's chain of outers is, itself included. [`NO_OBJECT`] for a class and
+    /// for what is yet to come; 0 in front, for a reference to nothing.
     depths: Vec<u32>,
     classes: Vec<usize>,
     /// Of this package, then of each origin.
@@ -138,6 +141,10 @@ impl Tables<'_> {
         let summary = self.summary;
         let origins = self.origins.iter().map(|origin| origin.package);
         let packages = iter::once(summary.package_name).chain(origins);
+        let mut depths = vec![NO_OBJECT; self.exports.len().saturating_add(1)];
+        if let Some(nothing) = depths.first_mut() {
+            *nothing = 0;
+        }
         Progress {
             next: 0,
             ends: Ends {
@@ -148,7 +155,7 @@ impl Tables<'_> {
                 bulk_end: summary.bulk_offset,
                 total_raw: 0,
             },
-            depths: vec![0; self.exports.len()],
+            depths,
             classes: Vec::new(),
             seeds: packages.map(|name| self.seed(name)).collect(),
             forced: Vec::new(),
@@ -202,13 +209,12 @@ impl Tables<'_> {
 
     fn check_import(&self, import: &Import, package: PackageSeed) -> Rule {
         let missing = "a name is not in the name table";
-        known(self.names.bytes(import.package), missing)?;
+        let path = self.names.bytes(import.package);
+        known(path, missing)?;
         let object = known(self.names.bytes(import.object), missing)?;
         known(self.names.bytes(import.type_path), missing)?;
-        rule(
-            import.package != self.summary.package_name,
-            "the package imports from itself",
-        )?;
+        let own = self.names.bytes(self.summary.package_name);
+        rule(path != own, "the package imports from itself")?;
         rule(
             import.object_id == package.id(object),
             "the object id is not that of the path",
@@ -217,19 +223,21 @@ impl Tables<'_> {
 
     /// Ascending by path: one origin is there once.
     fn check_origins(&self) -> Result<(), PackageError> {
+        let own = self.names.bytes(self.summary.package_name);
         let mut previous = None;
         self.origins.try_for_each(&Place::Origins, 0, |index, origin| {
             let malformed = |what| PackageError::malformed(Place::Origin { index }, what);
-            if self.names.get(origin.package).is_none() {
+            let path = self.names.bytes(origin.package);
+            if path.is_none() {
                 return Err(malformed("a name is not in the name table"));
             }
-            if origin.package == self.summary.package_name {
+            if path == own {
                 return Err(malformed("the package is its own origin"));
             }
-            if previous >= Some(origin.package) {
+            if previous >= path {
                 return Err(malformed("the origins are not in ascending order of their paths"));
             }
-            previous = Some(origin.package);
+            previous = path;
             Ok(())
         })
     }

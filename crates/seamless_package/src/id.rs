@@ -101,10 +101,10 @@ impl ObjectRef {
         self.0 != 0 && place <= export.wrapping_add(imports)
     }
 
-    /// The index of the export that this refers to; of anything else, one that no export has.
+    /// The number of the export that this refers to, counted from 1; 0 for nothing, and for an import one that no export has.
     #[inline]
-    pub(crate) fn export_index(self) -> usize {
-        (self.0 as u32).wrapping_sub(1) as usize
+    pub(crate) fn export_number(self) -> usize {
+        self.0 as u32 as usize
     }
 
     /// What this refers to.

@@ -169,7 +169,8 @@ impl Package {
 
     /// Checks every rule between the tables; gives the indices of the classes.
     fn check_tables(&self, limits: &Limits) -> Result<Vec<usize>, PackageError> {
-        let names = self.names().parse()?;
+        let names = self.names();
+        names.check()?;
         let tables = Tables {
             summary: &self.summary,
             names,

@@ -84,10 +84,9 @@ impl<'a, T: Row> Table<'a, T> {
         Some(Self::new(self.bytes.get(start..end)?))
     }
 
-    /// The bytes of all records from this one on, each of which has `N` of them.
-    pub(crate) fn rows<const N: usize>(&self, first: usize) -> &'a [[u8; N]] {
-        let start = first.saturating_mul(N);
-        self.bytes.get(start..).unwrap_or_default().as_chunks().0
+    /// The bytes of these records, each of which has `N` of them; none if there are fewer.
+    pub(crate) fn rows<const N: usize>(&self, rows: Range<usize>) -> Option<&'a [[u8; N]]> {
+        self.bytes.as_chunks().0.get(rows)
     }
 
     /// Calls `check` with every record, in order; what is no record ends it, or what `check` refuses. The table starts

@@ -52,13 +52,27 @@ impl Row for Import {}
 impl Row for Origin {}
 impl Row for Bulk {}
 
-/// Reads a field of record `index`, out of a column that starts at byte `column` of its table.
-#[inline]
-pub(crate) fn read_field<T: Wire>(table: &[u8], offset: usize, column: usize, index: usize) -> Result<T, CursorError> {
-    // Nothing wraps: who calls this has compared the index with the length of the table.
-    let start = column.wrapping_add(index.wrapping_mul(T::SIZE));
-    let bytes = table.get(start..).unwrap_or_default();
-    T::read(&mut Cursor::at(bytes, offset.wrapping_add(start)))
+/// The fields of one record of a table in columns.
+pub(crate) struct Fields<'a> {
+    pub table: &'a [u8],
+    /// Where the table is, in the words of errors.
+    pub offset: usize,
+    pub index: usize,
+    /// Where the column of the next field starts.
+    pub column: usize,
+    /// How many records there are: more than `index`.
+    pub count: usize,
+}
+
+impl Fields<'_> {
+    #[inline]
+    pub(crate) fn next<T: Wire>(&mut self) -> Result<T, CursorError> {
+        // Nothing wraps: all of this lies within the table.
+        let start = self.column.wrapping_add(self.index.wrapping_mul(T::SIZE));
+        self.column = self.column.wrapping_add(self.count.wrapping_mul(T::SIZE));
+        let bytes = self.table.get(start..).unwrap_or_default();
+        T::read(&mut Cursor::at(bytes, self.offset.wrapping_add(start)))
+    }
 }
 
 /// The table in columns out of one in rows: all first fields, then all second ones.
@@ -106,12 +120,8 @@ macro_rules! record {
                 if index >= count {
                     return Self::read(&mut $crate::cursor::Cursor::at(&[], offset.saturating_add(table.len())));
                 }
-                let mut end = 0_usize;
-                Ok(Self { $($field: {
-                    let column = end;
-                    end = end.wrapping_add(count.wrapping_mul(<$type as $crate::tables::Wire>::SIZE));
-                    $crate::tables::read_field(table, offset, column, index)?
-                },)+ })
+                let mut fields = $crate::tables::Fields { table, offset, index, column: 0, count };
+                Ok(Self { $($field: fields.next()?,)+ })
             }
         }
     };

@@ -210,7 +210,7 @@ pub(crate) struct Versions<'a> {
 
 impl<'a> Versions<'a> {
     /// Checks every rule of the table.
-    pub(crate) fn check(&self, names: Names<'_, str>) -> Result<(), PackageError> {
+    pub(crate) fn check(&self, names: Names<'_>) -> Result<(), PackageError> {
         let mut next_entry = 0;
         let mut previous = None;
         self.lists.try_for_each(&Place::Versions, 0, |index, list| {
@@ -232,25 +232,26 @@ impl<'a> Versions<'a> {
         Err(PackageError::malformed(Place::Versions, "entries are left over"))
     }
 
-    fn check_list(&self, list: &VersionRecord, names: Names<'_, str>) -> Result<(), &'static str> {
+    fn check_list(&self, list: &VersionRecord, names: Names<'_>) -> Result<(), &'static str> {
         let missing = "a name is not in the name table";
-        names.get(list.label).ok_or(missing)?;
+        names.bytes(list.label).ok_or(missing)?;
         let entries = self.entries_of(list).ok_or("the entries end outside of their list")?;
         let mut hash = Xxh3::new();
         for entry in entries {
-            hash.update(names.get(entry).ok_or(missing)?.as_bytes());
+            hash.update(names.bytes(entry).ok_or(missing)?);
             hash.update(&[0]);
         }
         if hash.digest() != list.hash {
             return Err("the hash is not that of the entries");
         }
-        // A name is in the name table once, so one index is one name.
+        // Names ascend in the name table, so what is there twice lies side by side.
         let mut sorted = entries.to_vec();
         sorted.sort_unstable();
-        if sorted.windows(2).any(|pair| pair.first() == pair.last()) {
-            return Err("two entries have the same name");
+        let sorted = sorted.into_iter().map(|entry| names.bytes(entry));
+        match sorted.is_sorted_by(|a, b| a < b) {
+            true => Ok(()),
+            false => Err("two entries have the same name, or the names are not in ascending order"),
         }
-        Ok(())
     }
 
     fn entries_of(&self, list: &VersionRecord) -> Option<Table<'a, NameIndex>> {
@@ -261,13 +262,13 @@ impl<'a> Versions<'a> {
 /// One version list of a package: the entries that the package was saved with.
 #[derive(Clone)]
 pub struct StoredVersions<'a> {
-    names: Names<'a, [u8]>,
+    names: Names<'a>,
     record: VersionRecord,
     entries: Table<'a, NameIndex>,
 }
 
 impl<'a> StoredVersions<'a> {
-    pub(crate) fn new(versions: &Versions<'a>, names: Names<'a, [u8]>, record: VersionRecord) -> Self {
+    pub(crate) fn new(versions: &Versions<'a>, names: Names<'a>, record: VersionRecord) -> Self {
         let none = Table::new(&[]);
         Self {
             names,

@@ -1,6 +1,6 @@
 //! One export of whatever kind, and what is wrong with it.
 
-use super::{Broken, Ends, Progress, Rule, Tables, known, rule, within};
+use super::{Broken, Ends, NO_OBJECT, Progress, Rule, Tables, known, rule, within};
 use crate::codec::{Codec, check_sizes};
 use crate::error::{PackageError, Place};
 use crate::id::{ObjectRef, RefTarget};
@@ -20,7 +20,7 @@ impl Tables<'_> {
     fn check_entry(&self, index: usize, export: &Export, progress: &mut Progress) -> Result<(), Broken> {
         self.check_identity(export, progress)?;
         let depth = self.check_order(index, export, progress)?;
-        if let Some(slot) = progress.depths.get_mut(index) {
+        if let Some(slot) = progress.depths.get_mut(index.saturating_add(1)) {
             *slot = depth;
         }
         self.check_refs(index, export, &mut progress.ends)?;
@@ -55,26 +55,25 @@ impl Tables<'_> {
         if export.is_class() {
             progress.classes.push(index);
             check_class(export)?;
-            return Ok(0);
+            return Ok(NO_OBJECT);
         }
-        let before = progress.depths.get(..index).unwrap_or_default();
-        let depth_of = |reference: ObjectRef| before.get(reference.export_index()).copied();
+        let before = progress.depths.get(..=index).unwrap_or_default();
+        let depth_of = |reference: ObjectRef| before.get(reference.export_number()).copied();
         let class = known(depth_of(export.class), "the class is no export before this one")?;
-        rule(class == 0, "the class is an object")?;
-        let mut depth = 1_u32;
+        rule(class == NO_OBJECT, "the class is an object")?;
+        let outer = known(depth_of(export.outer), "the outer is no export before this one")?;
+        rule(outer != NO_OBJECT, "the outer is a class")?;
         if !export.outer.is_none() {
-            let outer = known(depth_of(export.outer), "the outer is no export before this one")?;
-            rule(outer != 0, "the outer is a class")?;
             let same = self.origin_of(export.outer) == Some(export.origin);
             rule(same, "the outer is an object of another package")?;
-            depth = outer.saturating_add(1);
         }
+        let depth = outer.saturating_add(1);
         within("depth", self.limits.depth.into(), depth.into())?;
         Ok(depth)
     }
 
     fn origin_of(&self, export: ObjectRef) -> Option<u32> {
-        let export = self.exports.get(export.export_index());
+        let export = self.exports.get(export.export_number().checked_sub(1)?);
         export.map(|export| export.origin)
     }
 

@@ -4,10 +4,10 @@
 //! rules of many exports in one instruction. The answer is yes or nothing: what is wrong, and where, tells [`exports`](super::exports),
 //! which is the only judge.
 
-use super::{Ends, Progress, Tables};
+use super::{Ends, NO_OBJECT, Progress, Tables};
 use crate::codec::{CODECS, check_sizes};
 use crate::id::{ObjectId, ObjectRef, PackageSeed, Role};
-use crate::tables::{Export, NameIndex, Wire};
+use crate::tables::{Export, NameIndex};
 use std::ops::Range;
 
 type Short = [u8; 4];
@@ -70,85 +70,81 @@ impl Tables<'_> {
     fn are_sizes_right(&self, run: &Range<usize>, ends: &mut Ends) -> bool {
         let offsets = column!(self, run, "data_offset");
         let (stored, raw) = (column!(self, run, "stored_size"), column!(self, run, "raw_size"));
-        let (Some(data), Some(all_raw)) = (sum(stored), sum(raw)) else {
-            return false;
-        };
-        let (data_end, total_raw) = (
-            ends.data_end.checked_add(data.sum),
-            ends.total_raw.checked_add(all_raw.sum),
-        );
         let steps = offsets.iter().zip(stored).zip(offsets.get(1..).unwrap_or_default());
         let gaps = steps.fold(0, |gaps, ((offset, size), next)| {
             gaps | (long(offset).wrapping_add(long(size)) ^ long(next))
         });
+        let (Some(data), Some(all_raw)) = (sum(stored), self.raw_sum(run, stored, raw)) else {
+            return false;
+        };
+        let data_end = ends.data_end.checked_add(data.sum);
+        let total_raw = ends.total_raw.checked_add(all_raw.sum);
         let right = gaps == 0
             && offsets.first().map(long) == Some(ends.data_end)
             && data_end.is_some_and(|end| end <= self.summary.bulk_offset)
             && total_raw.is_some_and(|total| total <= self.limits.total_raw_bytes)
-            && all_raw.most <= self.limits.raw_bytes_per_object
-            && self.are_sizes_possible(run, stored, raw);
-        if let (Some(data_end), Some(total_raw)) = (data_end, total_raw) {
-            (ends.data_end, ends.total_raw) = (data_end, total_raw);
-        }
+            && all_raw.most <= self.limits.raw_bytes_per_object;
+        ends.data_end = data_end.unwrap_or_default();
+        ends.total_raw = total_raw.unwrap_or_default();
         right
     }
 
-    fn are_sizes_possible(&self, run: &Range<usize>, stored: &[Long], raw: &[Long]) -> bool {
+    /// The sum of the raw sizes, if all are possible.
+    fn raw_sum(&self, run: &Range<usize>, stored: &[Long], raw: &[Long]) -> Option<Sum> {
         let sizes = stored.iter().zip(raw);
         let codecs = column!(self, run, "codec");
-        if codecs.iter().fold(0, |all, [codec]| all | codec) == 0 {
-            return sizes.fold(0, |all, (stored, raw)| all | (long(stored) ^ long(raw))) == 0;
-        }
-        codecs.iter().zip(sizes).all(|([codec], (stored, raw))| {
-            let codec = CODECS.get(usize::from(*codec));
-            codec.is_some_and(|codec| check_sizes(*codec, long(stored), long(raw)).is_ok())
-        })
+        let possible = match codecs.iter().fold(0, |all, [codec]| all | codec) {
+            0 => sizes.fold(0, |all, (stored, raw)| all | (long(stored) ^ long(raw))) == 0,
+            _ => codecs.iter().zip(sizes).all(|([codec], (stored, raw))| {
+                let codec = CODECS.get(usize::from(*codec));
+                codec.is_some_and(|codec| check_sizes(*codec, long(stored), long(raw)).is_ok())
+            }),
+        };
+        sum(raw).filter(|_| possible)
     }
 
     /// Each outer is an object before, and no chain of them is too long. Leaves the lengths.
     fn are_outers_right(&self, run: &Range<usize>, depths: &mut [u32]) -> bool {
-        let mut most = 0;
-        for (index, outer) in run.clone().zip(column!(self, run, "outer")) {
-            let (before, rest) = depths.split_at_mut_checked(index).unwrap_or_default();
-            let outer = reference(outer);
-            let outer_depth = match outer.is_none() {
-                true => 0,
-                false => before.get(outer.export_index()).copied().unwrap_or_default(),
-            };
-            // A class has a depth of 0, too.
-            let Some(slot) = rest.first_mut().filter(|_| outer.is_none() || outer_depth > 0) else {
-                return false;
-            };
-            *slot = outer_depth.saturating_add(1);
-            most = most.max(*slot);
+        let (mut least, mut most) = (u32::MAX, 0);
+        let slots = run.start.saturating_add(1)..;
+        for (slot, outer) in slots.zip(column!(self, run, "outer")) {
+            // What is no object becomes 0, and so does what is behind this one, and not known yet.
+            let outer = depths.get(reference(outer).export_number()).unwrap_or(&NO_OBJECT);
+            let depth = outer.wrapping_add(1);
+            if let Some(slot) = depths.get_mut(slot) {
+                *slot = depth;
+            }
+            (least, most) = (least.min(depth), most.max(depth));
         }
-        most <= self.limits.depth
+        least > 0 && most <= self.limits.depth
     }
 
-    /// Each class is one. It then is before the run, where none is, and nothing else than a class has a depth of 0.
+    /// Each class is one: it is before the run then, in which all are objects.
     fn are_classes_right(&self, run: &Range<usize>, depths: &[u32]) -> bool {
-        let known = depths.get(..run.end).unwrap_or_default();
+        let known = depths.get(..=run.end).unwrap_or_default();
         column!(self, run, "class")
             .iter()
-            .all(|class| known.get(reference(class).export_index()) == Some(&0))
+            .all(|class| known.get(reference(class).export_number()) == Some(&NO_OBJECT))
     }
 
     /// The references of each follow those of the one before, and are to imports or to exports before it.
     fn are_refs_right(&self, run: &Range<usize>, ends: &mut Ends) -> bool {
         let counts = column!(self, run, "ref_count");
-        let Some(end) = follow(column!(self, run, "first_ref"), counts, ends.next_ref) else {
+        let start = ends.next_ref;
+        let Some(end) = follow(column!(self, run, "first_ref"), counts, start) else {
             return false;
         };
-        let mut rest = self.refs.rows::<{ ObjectRef::SIZE }>(ends.next_ref as usize);
         ends.next_ref = end;
+        let Some(refs) = self.refs.rows(start as usize..end as usize) else {
+            return false;
+        };
         let imports = self.summary.import_count;
-        (run.start as u32..).zip(counts).all(|(index, count)| {
-            let Some((refs, behind)) = rest.split_at_checked(short(count) as usize) else {
-                return false;
-            };
-            rest = behind;
-            refs.iter().all(|bytes| reference(bytes).is_within(index, imports))
-        })
+        owners(run.start as u32, counts, refs.len())
+            .iter()
+            .zip(refs)
+            .fold(true, |all, (owner, bytes)| {
+                all & reference(bytes).is_within(*owner, imports)
+            })
     }
 
     /// The payloads of each follow those of the one before, and are right. Most exports have none.
@@ -203,6 +199,25 @@ fn find(column: &[Short], is: impl Fn(&Short) -> bool) -> usize {
     }
     before
 }
+
+/// For each reference the export that it belongs to, the first of which is `first`; a few more follow.
+fn owners(first: u32, counts: &[Short], refs: usize) -> Vec<u32> {
+    let mut owners = vec![0; refs.saturating_add(FEW)];
+    let mut rest = owners.as_mut_slice();
+    for (owner, count) in (first..).zip(counts) {
+        let count = short(count) as usize;
+        // To write a few takes no longer than to write one, and asks not how many: the next overwrites what is too much.
+        match rest.first_chunk_mut::<FEW>() {
+            Some(few) if count <= FEW => *few = [owner; FEW],
+            _ => rest.get_mut(..count).unwrap_or_default().fill(owner),
+        }
+        rest = rest.get_mut(count..).unwrap_or_default();
+    }
+    owners
+}
+
+/// As many as most exports have references, or more.
+const FEW: usize = 4;
 
 struct Sum {
     sum: u64,

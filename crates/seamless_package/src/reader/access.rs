@@ -126,7 +126,7 @@ impl Package {
         let index = self.find(self.seed.id(object.as_bytes()))?;
         // A name that is not in the package may still have the id of one that is.
         let name = self.exports().get(index)?.name;
-        self.names().is(name, object).then_some(index)
+        (self.names().bytes(name) == Some(object.as_bytes())).then_some(index)
     }
 
     /// Schema of the type of export `index`; none if that is a class itself, or not there.
@@ -171,7 +171,7 @@ impl Package {
         self.origins().get(number.checked_sub(1)? as usize)
     }
 
-    pub(super) fn names(&self) -> Names<'_, [u8]> {
+    pub(super) fn names(&self) -> Names<'_> {
         let summary = &self.summary;
         let section = self.bytes_at(summary.names_offset, summary.names_size);
         Names::new(section, summary.name_count)
