@@ -196,27 +196,34 @@ impl Tables<'_> {
     }
 
     fn check_imports(&self) -> Result<(), PackageError> {
-        // Imports from one package often follow each other.
-        let mut package = (NameIndex(0), self.seed(NameIndex(0)));
+        // Many imports are from few packages: those are looked at once.
+        let mut packages = [None; 16];
         self.imports.try_for_each(&Place::Imports, 0, |index, import| {
-            if package.0 != import.package {
-                package = (import.package, self.seed(import.package));
-            }
-            self.check_import(&import, package.1)
+            self.check_import(&import, &mut packages)
                 .map_err(|what| PackageError::malformed(Place::Import { index }, what))
         })
     }
 
-    fn check_import(&self, import: &Import, package: PackageSeed) -> Rule {
+    fn check_import(&self, import: &Import, packages: &mut [Option<(NameIndex, PackageSeed)>; 16]) -> Rule {
         let missing = "a name is not in the name table";
-        let path = self.names.bytes(import.package);
-        known(path, missing)?;
+        let NameIndex(package) = import.package;
+        let seed = match packages.get_mut(package as usize % packages.len()) {
+            Some(Some((known, seed))) if *known == import.package => *seed,
+            slot => {
+                let path = known(self.names.bytes(import.package), missing)?;
+                let own = self.names.bytes(self.summary.package_name);
+                rule(Some(path) != own, "the package imports from itself")?;
+                let seed = PackageSeed::new(path);
+                if let Some(slot) = slot {
+                    *slot = Some((import.package, seed));
+                }
+                seed
+            }
+        };
         let object = known(self.names.bytes(import.object), missing)?;
         known(self.names.bytes(import.type_path), missing)?;
-        let own = self.names.bytes(self.summary.package_name);
-        rule(path != own, "the package imports from itself")?;
         rule(
-            import.object_id == package.id(object),
+            import.object_id == seed.id(object),
             "the object id is not that of the path",
         )
     }

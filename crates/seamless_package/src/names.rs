@@ -49,12 +49,12 @@ impl<'a> Names<'a> {
         first > 0
             && last as usize == self.text.len()
             && pairs.fold(true, |ascend, (end, next)| ascend & (number(end) < number(next)))
-            && least(self.text) > 0
-            && self.text.is_ascii()
+            // Neither 0 nor more than ASCII: many bytes at a time, which to look for a certain one is not.
+            && self.text.iter().fold(0, |most, byte| byte.wrapping_sub(1).max(most)) < 0x7f
     }
 
     fn check_each(&self, text: &str) -> Result<(), &'static str> {
-        if least(self.text) == 0 {
+        if text.contains('\0') {
             return Err("a name holds a NUL character");
         }
         let mut start = 0;
@@ -98,11 +98,6 @@ impl<'a> Names<'a> {
         };
         Some(start as usize..end as usize)
     }
-}
-
-/// The least of all bytes: found many at a time, which a certain one is not.
-fn least(text: &[u8]) -> u8 {
-    text.iter().copied().fold(u8::MAX, u8::min)
 }
 
 #[inline]

@@ -1,8 +1,9 @@
 //! Tables of an open package, read where they lie. See [`Table`].
 
+use crate::cursor::Cursor;
 use crate::error::{PackageError, Place};
 use crate::id::ObjectId;
-use crate::tables::{Export, Record, Row};
+use crate::tables::{Export, Record, Row, Wire};
 use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
@@ -115,6 +116,15 @@ impl<'a> Table<'a, Export> {
         let start = self.len().saturating_mul(AT);
         let column = self.bytes.get(start..).unwrap_or_default().as_chunks().0;
         column.get(exports).unwrap_or_default()
+    }
+
+    /// One field of one export, without a look at the others; none if there is no such export.
+    #[inline]
+    pub(crate) fn field<const AT: usize, F: Wire>(&self, index: usize) -> Option<F> {
+        let count = self.len();
+        let start = count.saturating_mul(AT).saturating_add(index.saturating_mul(F::SIZE));
+        let field = self.bytes.get(start..).filter(|_| index < count)?;
+        F::read(&mut Cursor::new(field)).ok()
     }
 }
 

@@ -70,37 +70,36 @@ impl Tables<'_> {
     fn are_sizes_right(&self, run: &Range<usize>, ends: &mut Ends) -> bool {
         let offsets = column!(self, run, "data_offset");
         let (stored, raw) = (column!(self, run, "stored_size"), column!(self, run, "raw_size"));
-        let steps = offsets.iter().zip(stored).zip(offsets.get(1..).unwrap_or_default());
-        let gaps = steps.fold(0, |gaps, ((offset, size), next)| {
-            gaps | (long(offset).wrapping_add(long(size)) ^ long(next))
-        });
-        let (Some(data), Some(all_raw)) = (sum(stored), self.raw_sum(run, stored, raw)) else {
+        let Some(data) = follow_sizes(offsets, stored, raw, ends.data_end) else {
             return false;
         };
-        let data_end = ends.data_end.checked_add(data.sum);
-        let total_raw = ends.total_raw.checked_add(all_raw.sum);
-        let right = gaps == 0
-            && offsets.first().map(long) == Some(ends.data_end)
-            && data_end.is_some_and(|end| end <= self.summary.bulk_offset)
-            && total_raw.is_some_and(|total| total <= self.limits.total_raw_bytes)
-            && all_raw.most <= self.limits.raw_bytes_per_object;
-        ends.data_end = data_end.unwrap_or_default();
-        ends.total_raw = total_raw.unwrap_or_default();
-        right
+        // Where nothing is compressed, which one look at all sizes has shown, the raw sizes are the stored ones.
+        let codecs = column!(self, run, "codec").iter().fold(0, |all, [codec]| all | codec);
+        let all_raw = match codecs == 0 && data.is_plain {
+            true => Some(data.stored),
+            false => self.packed_sizes(run, stored, raw),
+        };
+        let total = all_raw.and_then(|raw| ends.total_raw.checked_add(raw.sum));
+        let (Some(all_raw), Some(total_raw)) = (all_raw, total) else {
+            return false;
+        };
+        (ends.data_end, ends.total_raw) = (data.end, total_raw);
+        data.end <= self.summary.bulk_offset
+            && total_raw <= self.limits.total_raw_bytes
+            && all_raw.most <= self.limits.raw_bytes_per_object
     }
 
-    /// The sum of the raw sizes, if all are possible.
-    fn raw_sum(&self, run: &Range<usize>, stored: &[Long], raw: &[Long]) -> Option<Sum> {
-        let sizes = stored.iter().zip(raw);
-        let codecs = column!(self, run, "codec");
-        let possible = match codecs.iter().fold(0, |all, [codec]| all | codec) {
-            0 => sizes.fold(0, |all, (stored, raw)| all | (long(stored) ^ long(raw))) == 0,
-            _ => codecs.iter().zip(sizes).all(|([codec], (stored, raw))| {
-                let codec = CODECS.get(usize::from(*codec));
-                codec.is_some_and(|codec| check_sizes(*codec, long(stored), long(raw)).is_ok())
-            }),
-        };
-        sum(raw).filter(|_| possible)
+    /// The raw sizes, if each is possible for its codec.
+    fn packed_sizes(&self, run: &Range<usize>, stored: &[Long], raw: &[Long]) -> Option<Sizes> {
+        let codecs = column!(self, run, "codec").iter();
+        let possible = codecs.zip(stored).zip(raw).all(|(([codec], stored), raw)| {
+            let codec = CODECS.get(usize::from(*codec));
+            codec.is_some_and(|codec| check_sizes(*codec, long(stored), long(raw)).is_ok())
+        });
+        let most = raw.iter().fold(0, |all, size| all | long(size));
+        most.checked_mul(raw.len() as u64)?;
+        let sum = raw.iter().fold(0, |sum, size| long(size).wrapping_add(sum));
+        possible.then_some(Sizes { sum, most })
     }
 
     /// Each outer is an object before, and no chain of them is too long. Leaves the lengths.
@@ -203,15 +202,20 @@ fn find(column: &[Short], is: impl Fn(&Short) -> bool) -> usize {
 /// For each reference the export that it belongs to, the first of which is `first`; a few more follow.
 fn owners(first: u32, counts: &[Short], refs: usize) -> Vec<u32> {
     let mut owners = vec![0; refs.saturating_add(FEW)];
-    let mut rest = owners.as_mut_slice();
+    let mut start = 0_usize;
     for (owner, count) in (first..).zip(counts) {
         let count = short(count) as usize;
         // To write a few takes no longer than to write one, and asks not how many: the next overwrites what is too much.
-        match rest.first_chunk_mut::<FEW>() {
+        match owners.get_mut(start..).and_then(|rest| rest.first_chunk_mut::<FEW>()) {
             Some(few) if count <= FEW => *few = [owner; FEW],
-            _ => rest.get_mut(..count).unwrap_or_default().fill(owner),
+            _ => owners
+                .get_mut(start..)
+                .unwrap_or_default()
+                .iter_mut()
+                .take(count)
+                .for_each(|slot| *slot = owner),
         }
-        rest = rest.get_mut(count..).unwrap_or_default();
+        start = start.wrapping_add(count);
     }
     owners
 }
@@ -219,18 +223,44 @@ fn owners(first: u32, counts: &[Short], refs: usize) -> Vec<u32> {
 /// As many as most exports have references, or more.
 const FEW: usize = 4;
 
-struct Sum {
+#[derive(Clone, Copy)]
+struct Sizes {
     sum: u64,
     /// No size is more than this.
     most: u64,
 }
 
-/// The sum of sizes, if it is so small that one look at their bits shows that it does not overflow.
-fn sum(sizes: &[Long]) -> Option<Sum> {
-    let most = sizes.iter().fold(0, |all, size| all | long(size));
-    most.checked_mul(sizes.len() as u64)?;
-    let sum = sizes.iter().fold(0, |sum, size| long(size).wrapping_add(sum));
-    Some(Sum { sum, most })
+struct Data {
+    end: u64,
+    stored: Sizes,
+    /// Whether all sizes are the raw ones.
+    is_plain: bool,
+}
+
+/// Where data ends, if each piece starts where the one before ends, the first at `start`; and if the sizes are so small that one
+/// look at their bits shows that no sum overflows.
+fn follow_sizes(offsets: &[Long], stored: &[Long], raw: &[Long], start: u64) -> Option<Data> {
+    let last = stored.len().checked_sub(1)?;
+    let (last_stored, last_raw) = (long(stored.get(last)?), long(raw.get(last)?));
+    let pieces = offsets.iter().zip(offsets.get(1..)?).zip(stored.iter().zip(raw));
+    let (mut gaps, mut differences, mut most) = (0, 0, 0);
+    for ((offset, next), (stored, raw)) in pieces {
+        let stored = long(stored);
+        gaps |= long(offset).wrapping_add(stored) ^ long(next);
+        differences |= stored ^ long(raw);
+        most |= stored;
+    }
+    let most = most | last_stored;
+    let longest = most.checked_mul(stored.len() as u64)?;
+    start.checked_add(longest)?;
+    let end = long(offsets.get(last)?).wrapping_add(last_stored);
+    let sum = end.wrapping_sub(start);
+    let right = gaps == 0 && long(offsets.first()?) == start;
+    right.then_some(Data {
+        end,
+        stored: Sizes { sum, most },
+        is_plain: differences | (last_stored ^ last_raw) == 0,
+    })
 }
 
 /// Where counted things end, if each count starts where the one before ends, the first at `start`.

@@ -108,7 +108,8 @@ impl Package {
 
     /// Name of the object that is export `index`; none if there is no such export.
     pub fn export_name(&self, index: usize) -> Option<&str> {
-        Some(self.names().known(self.exports().get(index)?.name))
+        let name = self.exports().field::<{ Export::at("name") }, _>(index)?;
+        Some(self.names().known(name))
     }
 
     /// Index of the export with this id, forced or not, in logarithmic time.
@@ -125,13 +126,14 @@ impl Package {
     pub fn find_name(&self, object: &str) -> Option<usize> {
         let index = self.find(self.seed.id(object.as_bytes()))?;
         // A name that is not in the package may still have the id of one that is.
-        let name = self.exports().get(index)?.name;
+        let name = self.exports().field::<{ Export::at("name") }, _>(index)?;
         (self.names().bytes(name) == Some(object.as_bytes())).then_some(index)
     }
 
     /// Schema of the type of export `index`; none if that is a class itself, or not there.
     pub fn class_of(&self, index: usize) -> Option<&Schema> {
-        match self.exports().get(index)?.class.target() {
+        let class: ObjectRef = self.exports().field::<{ Export::at("class") }, _>(index)?;
+        match class.target() {
             RefTarget::Export(class) => self.schema(class),
             RefTarget::None | RefTarget::Import(_) => None,
         }
