@@ -206,8 +206,8 @@ impl Tables<'_> {
 
     fn check_import(&self, import: &Import, packages: &mut [Option<(NameIndex, PackageSeed)>; 16]) -> Rule {
         let missing = "a name is not in the name table";
-        let NameIndex(package) = import.package;
-        let seed = match packages.get_mut(package as usize % packages.len()) {
+        let slot = import.package.0 as usize % packages.len();
+        let seed = match packages.get_mut(slot) {
             Some(Some((known, seed))) if *known == import.package => *seed,
             slot => {
                 let path = known(self.names.bytes(import.package), missing)?;
