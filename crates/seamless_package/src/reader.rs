@@ -189,7 +189,8 @@ impl Package {
     }
 
     fn read_schemas(&self, classes: &[usize], limits: &Limits) -> Result<Vec<(usize, Schema)>, PackageError> {
-        let read = |&index: &usize| {
+        let mut schemas = Vec::with_capacity(classes.len());
+        for &index in classes {
             let data = self.export_data(index, &self.header, 0)?;
             let schema = Schema::decode_at(&data, limits, || self.place(index))?;
             let name = self.export_name(index).unwrap_or_default();
@@ -197,9 +198,9 @@ impl Package {
                 let what = "the class is not named after its type";
                 return Err(PackageError::malformed(self.place(index), what));
             }
-            Ok((index, schema))
-        };
-        classes.iter().map(read).collect()
+            schemas.push((index, schema));
+        }
+        Ok(schemas)
     }
 
     /// An import with the id of an export is the same object, or a collision of two; both paths are known here. An object has

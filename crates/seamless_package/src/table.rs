@@ -195,47 +195,66 @@ pub(crate) const ORDER_ENTRY_SIZE: usize = 4;
 
 /// The indices of a table's records, in ascending order of the object ids that are their first fields: to find them by.
 #[derive(Clone, Copy)]
-pub(crate) struct Order<'a> {
-    /// The bytes of the table, up to where the last id ends or beyond.
-    table: &'a [u8],
-    stride: usize,
+pub(crate) struct Order<'a, T> {
+    /// The bytes of the table, up to the end of the last id or beyond.
+    ids: &'a [u8],
     indices: &'a [[u8; ORDER_ENTRY_SIZE]],
+    records: PhantomData<T>,
 }
 
-impl<'a> Order<'a> {
-    pub(crate) fn new<T: Record>(table: Table<'a, T>, bytes: &'a [u8]) -> Self {
+impl<'a, T: Record> Order<'a, T> {
+    pub(crate) fn new(table: Table<'a, T>, bytes: &'a [u8]) -> Self {
         let (indices, _) = bytes.as_chunks();
         // Nothing but the ids, where they are a column.
         let ids = table.len().saturating_mul(T::STRIDE);
         Self {
-            table: table.bytes.get(..ids).unwrap_or_default(),
-            stride: T::STRIDE,
+            ids: table.bytes.get(..ids).unwrap_or_default(),
             indices,
+            records: PhantomData,
         }
     }
 
     /// Every record is there once, and no two have one id: `place` is where the second one is.
     pub(crate) fn check(&self, table: Place, place: impl Fn(usize) -> Place) -> Result<(), PackageError> {
+        if self.ascends() {
+            return Ok(());
+        }
         let mut previous = None;
         for index in self.indices {
             let index = number(index);
-            let id = self.id(index);
-            // The usual case, before any words are made.
-            if previous < id {
-                previous = id;
-                continue;
-            }
-            let what = match (previous, id) {
-                (_, None) => "the order of the object ids names an entry that is not there",
-                (before, id) if before == id => {
+            let what = match (previous, self.id(index)) {
+                (before, Some(id)) if before < Some(id) => {
+                    previous = Some(id);
+                    continue;
+                }
+                (before, Some(id)) if before == Some(id) => {
                     let what = "another entry has the same object id";
                     return Err(PackageError::malformed(place(index), what));
                 }
-                _ => "the order of the object ids does not ascend",
+                (_, Some(_)) => "the order of the object ids does not ascend",
+                (_, None) => "the order of the object ids names an entry that is not there",
             };
             return Err(PackageError::malformed(table, what));
         }
         Ok(())
+    }
+
+    /// Whether [`check`](Self::check) has nothing to say.
+    fn ascends(&self) -> bool {
+        let mut ids = self.indices.iter().map(|index| self.id(number(index)));
+        let Some(first) = ids.next() else {
+            return true;
+        };
+        let Some(mut previous) = first else {
+            return false;
+        };
+        ids.all(|id| match id {
+            Some(id) if id > previous => {
+                previous = id;
+                true
+            }
+            _ => false,
+        })
     }
 
     /// The index of the record with this id.
@@ -248,7 +267,7 @@ impl<'a> Order<'a> {
 
     #[inline]
     fn id(&self, index: usize) -> Option<ObjectId> {
-        let rest = self.table.get(index.saturating_mul(self.stride)..)?;
+        let rest = self.ids.get(index.saturating_mul(T::STRIDE)..)?;
         Some(ObjectId(u64::from_le_bytes(*rest.first_chunk()?)))
     }
 }

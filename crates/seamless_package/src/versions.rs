@@ -200,6 +200,9 @@ record! {
 
 impl Row for VersionRecord {}
 
+/// So many bytes at once take no longer to hash than more would.
+const LONG_TEXT: usize = 1024;
+
 /// The version table of a package.
 #[derive(Clone, Copy)]
 pub(crate) struct Versions<'a> {
@@ -238,11 +241,11 @@ impl<'a> Versions<'a> {
         let entries = self.entries_of(list).ok_or("the entries end outside of their list")?;
         let mut hash = Xxh3::new();
         // To hash many short names one by one takes longer than to put them together.
-        let mut text = Vec::new();
+        let mut text = Vec::with_capacity(LONG_TEXT);
         for entry in entries {
             text.extend_from_slice(names.bytes(entry).ok_or(missing)?);
             text.push(0);
-            if text.len() >= 1024 {
+            if text.len() >= LONG_TEXT {
                 hash.update(&text);
                 text.clear();
             }

@@ -104,18 +104,28 @@ impl Tables<'_> {
 
     /// Each outer is an object before, and no chain of them is too long. Leaves the lengths.
     fn are_outers_right(&self, run: &Range<usize>, depths: &mut [u32]) -> bool {
-        let (mut least, mut most) = (u32::MAX, 0);
-        let slots = run.start.saturating_add(1)..;
-        for (slot, outer) in slots.zip(column!(self, run, "outer")) {
-            // What is no object becomes 0, and so does what is behind this one, and not known yet.
-            let outer = depths.get(reference(outer).export_number()).unwrap_or(&NO_OBJECT);
-            let depth = outer.wrapping_add(1);
-            if let Some(slot) = depths.get_mut(slot) {
-                *slot = depth;
-            }
-            (least, most) = (least.min(depth), most.max(depth));
-        }
-        least > 0 && most <= self.limits.depth
+        let mut slot = run.start.saturating_add(1);
+        column!(self, run, "outer").chunks(16).all(|outers| {
+            let same = outers.first().filter(|first| is_each(outers, first));
+            let right = match same {
+                // Neighbours often have one outer, or none.
+                Some(outer) => self.set_depths(depths, slot..slot.wrapping_add(outers.len()), outer),
+                None => (slot..)
+                    .zip(outers)
+                    .all(|(slot, outer)| self.set_depths(depths, slot..slot.wrapping_add(1), outer)),
+            };
+            slot = slot.wrapping_add(outers.len());
+            right
+        })
+    }
+
+    #[inline]
+    fn set_depths(&self, depths: &mut [u32], slots: Range<usize>, outer: &Short) -> bool {
+        // What is no object becomes 0, and so does what is yet to come.
+        let outer = depths.get(reference(outer).export_number()).unwrap_or(&NO_OBJECT);
+        let depth = outer.wrapping_add(1);
+        depths.get_mut(slots).unwrap_or_default().fill(depth);
+        depth > 0 && depth <= self.limits.depth
     }
 
     /// Each class is one: it is before the run then, in which all are objects.
@@ -184,6 +194,10 @@ fn long(bytes: &Long) -> u64 {
 #[inline]
 fn reference(bytes: &Short) -> ObjectRef {
     ObjectRef::from_raw(i32::from_le_bytes(*bytes))
+}
+
+fn is_each(column: &[Short], one: &Short) -> bool {
+    column.iter().fold(true, |all, other| all & (other == one))
 }
 
 /// Position of the first that is looked for, or behind the last. Blocks without one are stepped over as a whole.
@@ -265,14 +279,14 @@ fn follow_sizes(offsets: &[Long], stored: &[Long], raw: &[Long], start: u64) -> 
 
 /// Where counted things end, if each count starts where the one before ends, the first at `start`.
 fn follow(starts: &[Short], counts: &[Short], start: u64) -> Option<u64> {
-    let steps = starts.iter().zip(counts).zip(starts.get(1..).unwrap_or_default());
-    let gaps = steps.fold(0, |gaps, ((start, count), next)| {
-        gaps | (short(start).wrapping_add(short(count)) ^ short(next))
-    });
-    let end = counts
-        .iter()
-        .fold(start, |end, count| end.wrapping_add(short(count).into()));
+    let (first, last) = (starts.first()?, counts.last()?);
+    let (mut gaps, mut end) = (0, start);
+    for ((start, count), next) in starts.iter().zip(counts).zip(starts.get(1..)?) {
+        gaps |= short(start).wrapping_add(short(count)) ^ short(next);
+        end = end.wrapping_add(short(count).into());
+    }
+    let end = end.wrapping_add(short(last).into());
     // The last is the largest: if it has 32 bits, nothing before has wrapped.
-    let right = gaps == 0 && starts.first().map(|first| short(first).into()) == Some(start);
-    (right && u32::try_from(end).is_ok()).then_some(end)
+    let right = gaps == 0 && u64::from(short(first)) == start && u32::try_from(end).is_ok();
+    right.then_some(end)
 }

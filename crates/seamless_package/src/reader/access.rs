@@ -197,12 +197,12 @@ impl Package {
         }
     }
 
-    pub(super) fn import_order(&self) -> Order<'_> {
+    pub(super) fn import_order(&self) -> Order<'_, Import> {
         let (offset, count) = (self.summary.import_order_offset(), self.summary.import_count);
         Order::new(self.imports(), self.bytes_at(offset, sized(count, ORDER_ENTRY_SIZE)))
     }
 
-    pub(super) fn export_order(&self) -> Order<'_> {
+    pub(super) fn export_order(&self) -> Order<'_, Export> {
         let (offset, count) = (self.summary.export_order_offset(), self.summary.export_count);
         Order::new(self.exports(), self.bytes_at(offset, sized(count, ORDER_ENTRY_SIZE)))
     }
