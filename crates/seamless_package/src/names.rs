@@ -91,11 +91,12 @@ impl<'a> Names<'a> {
     #[inline]
     fn range(&self, index: NameIndex) -> Option<Range<usize>> {
         let index = index.0 as usize;
-        // Both ends in one look, unless it is the first.
-        match self.ends.get(index.wrapping_sub(1)..=index) {
-            Some([start, end]) => Some(number(start) as usize..number(end) as usize),
-            _ => Some(0..number(self.ends.get(index).filter(|_| index == 0)?) as usize),
-        }
+        let end = number(self.ends.get(index)?);
+        let start = match index.checked_sub(1) {
+            Some(previous) => number(self.ends.get(previous)?),
+            None => 0,
+        };
+        Some(start as usize..end as usize)
     }
 }
 
