@@ -248,13 +248,13 @@ impl<'a, T: Record> Order<'a, T> {
         let Some(mut previous) = first else {
             return false;
         };
-        ids.all(|id| match id {
-            Some(id) if id > previous => {
-                previous = id;
-                true
+        for id in ids {
+            match id {
+                Some(id) if id > previous => previous = id,
+                _ => return false,
             }
-            _ => false,
-        })
+        }
+        true
     }
 
     /// The index of the record with this id.

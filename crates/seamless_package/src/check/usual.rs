@@ -131,29 +131,36 @@ impl Tables<'_> {
     /// Each class is one: it is before the run then, in which all are objects.
     fn are_classes_right(&self, run: &Range<usize>, depths: &[u32]) -> bool {
         let known = depths.get(..=run.end).unwrap_or_default();
-        column!(self, run, "class")
-            .iter()
-            .all(|class| known.get(reference(class).export_number()) == Some(&NO_OBJECT))
+        for class in column!(self, run, "class") {
+            if known.get(reference(class).export_number()) != Some(&NO_OBJECT) {
+                return false;
+            }
+        }
+        true
     }
 
     /// The references of each follow those of the one before, and are to imports or to exports before it.
     fn are_refs_right(&self, run: &Range<usize>, ends: &mut Ends) -> bool {
-        let counts = column!(self, run, "ref_count");
         let start = ends.next_ref;
-        let Some(end) = follow(column!(self, run, "first_ref"), counts, start) else {
+        let end = follow(column!(self, run, "first_ref"), column!(self, run, "ref_count"), start);
+        let refs = end.and_then(|end| self.refs.rows(start as usize..end as usize));
+        let (Some(end), Some(refs)) = (end, refs) else {
             return false;
         };
         ends.next_ref = end;
-        let Some(refs) = self.refs.rows(start as usize..end as usize) else {
-            return false;
-        };
-        let imports = self.summary.import_count;
-        owners(run.start as u32, counts, refs.len())
-            .iter()
-            .zip(refs)
-            .fold(true, |all, (owner, bytes)| {
-                all & reference(bytes).is_within(*owner, imports)
-            })
+        // An export is before the one that a reference belongs to, if the references of the next start no later than there.
+        let starts = column!(self, (0..run.end), "first_ref");
+        let first_import = (1_u64 << 32).saturating_sub(self.summary.import_count.into());
+        for (place, target) in (start..).zip(refs) {
+            let right = match starts.get(short(target) as usize) {
+                Some(next) => u64::from(short(next)) <= place && *target != [0; 4],
+                None => u64::from(short(target)) >= first_import,
+            };
+            if !right {
+                return false;
+            }
+        }
+        true
     }
 
     /// The payloads of each follow those of the one before, and are right. Most exports have none.
@@ -173,11 +180,13 @@ impl Tables<'_> {
 
     /// Each object has the id of its path.
     fn are_ids_right(&self, run: &Range<usize>, seed: PackageSeed) -> bool {
-        let objects = column!(self, run, "name").iter().zip(column!(self, run, "object_id"));
-        objects.into_iter().all(|(name, id)| {
+        for (name, id) in column!(self, run, "name").iter().zip(column!(self, run, "object_id")) {
             let name = self.names.bytes(NameIndex(short(name)));
-            name.is_some_and(|name| seed.id(name) == ObjectId(long(id)))
-        })
+            if !name.is_some_and(|name| seed.id(name) == ObjectId(long(id))) {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -212,30 +221,6 @@ fn find(column: &[Short], is: impl Fn(&Short) -> bool) -> usize {
     }
     before
 }
-
-/// For each reference the export that it belongs to, the first of which is `first`; a few more follow.
-fn owners(first: u32, counts: &[Short], refs: usize) -> Vec<u32> {
-    let mut owners = vec![0; refs.saturating_add(FEW)];
-    let mut start = 0_usize;
-    for (owner, count) in (first..).zip(counts) {
-        let count = short(count) as usize;
-        // To write a few takes no longer than to write one, and asks not how many: the next overwrites what is too much.
-        match owners.get_mut(start..).and_then(|rest| rest.first_chunk_mut::<FEW>()) {
-            Some(few) if count <= FEW => *few = [owner; FEW],
-            _ => owners
-                .get_mut(start..)
-                .unwrap_or_default()
-                .iter_mut()
-                .take(count)
-                .for_each(|slot| *slot = owner),
-        }
-        start = start.wrapping_add(count);
-    }
-    owners
-}
-
-/// As many as most exports have references, or more.
-const FEW: usize = 4;
 
 #[derive(Clone, Copy)]
 struct Sizes {
