@@ -1,5 +1,7 @@
 //! The rules between the tables, checked once when a package is opened, so that nothing later has to doubt them.
 
+#[cfg(test)]
+mod agree;
 mod exports;
 mod usual;
 
@@ -28,6 +30,7 @@ pub(crate) struct Tables<'a> {
 
 /// How far the tables and the data regions are used up by the exports before.
 #[derive(Clone, Copy)]
+#[cfg_attr(test, derive(Debug, PartialEq))]
 struct Ends {
     /// Sums of counts of 32 bits, of as many exports as 32 bits can count: these do not overflow.
     next_ref: u64,
@@ -41,6 +44,7 @@ struct Ends {
 const NO_OBJECT: u32 = u32::MAX;
 
 /// What the exports before have left to check the next ones by.
+#[cfg_attr(test, derive(Clone))]
 struct Progress {
     /// The next export.
     next: usize,
@@ -167,7 +171,11 @@ impl Tables<'_> {
         let mut progress = self.start();
         while progress.next < self.exports.len() {
             let run = self.usual_run(progress.next);
+            #[cfg(test)]
+            let before = progress.clone();
             if let Some(ends) = self.pass(run.clone(), &mut progress) {
+                #[cfg(test)]
+                self.assert_agreed(before, &run, ends, &progress);
                 (progress.ends, progress.next) = (ends, run.end);
                 continue;
             }
