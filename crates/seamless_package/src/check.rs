@@ -204,7 +204,7 @@ impl Tables<'_> {
     }
 
     fn check_imports(&self) -> Result<(), PackageError> {
-        // Many imports are from few packages: those are looked at once.
+        // Many imports are from few packages: each of those is looked at once, or seldom more often.
         let mut packages = [None; 16];
         self.imports.try_for_each(&Place::Imports, 0, |index, import| {
             self.check_import(&import, &mut packages)
@@ -214,8 +214,7 @@ impl Tables<'_> {
 
     fn check_import(&self, import: &Import, packages: &mut [Option<(NameIndex, PackageSeed)>; 16]) -> Rule {
         let missing = "a name is not in the name table";
-        let slot = import.package.0 as usize % packages.len();
-        let seed = match packages.get_mut(slot) {
+        let seed = match packages.get_mut(usize::from(import.package.0 as u8 & 15)) {
             Some(Some((known, seed))) if *known == import.package => *seed,
             slot => {
                 let path = known(self.names.bytes(import.package), missing)?;

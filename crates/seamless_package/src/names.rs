@@ -80,7 +80,8 @@ impl<'a> Names<'a> {
     /// As [`get`](Self::get), for who only hashes it, or compares it.
     #[inline]
     pub(crate) fn bytes(&self, index: NameIndex) -> Option<&'a [u8]> {
-        self.text.get(self.range(index)?)
+        let Range { start, end } = self.range(index)?;
+        self.text.get(..end)?.get(start..)
     }
 
     /// Name of an index that was checked when the package was opened.

@@ -267,8 +267,12 @@ impl<'a, T: Record> Order<'a, T> {
 
     #[inline]
     fn id(&self, index: usize) -> Option<ObjectId> {
-        let rest = self.ids.get(index.saturating_mul(T::STRIDE)..)?;
-        Some(ObjectId(u64::from_le_bytes(*rest.first_chunk()?)))
+        let id = if T::STRIDE == ObjectId::SIZE {
+            self.ids.as_chunks().0.get(index)?
+        } else {
+            self.ids.get(index.saturating_mul(T::STRIDE)..)?.first_chunk()?
+        };
+        Some(ObjectId(u64::from_le_bytes(*id)))
     }
 }
 

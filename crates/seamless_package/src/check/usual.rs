@@ -182,7 +182,7 @@ impl Tables<'_> {
     fn are_ids_right(&self, run: &Range<usize>, seed: PackageSeed) -> bool {
         for (name, id) in column!(self, run, "name").iter().zip(column!(self, run, "object_id")) {
             let name = self.names.bytes(NameIndex(short(name)));
-            if !name.is_some_and(|name| seed.id(name) == ObjectId(long(id))) {
+            if name.is_none_or(|name| seed.id(name) != ObjectId(long(id))) {
                 return false;
             }
         }
