@@ -73,8 +73,8 @@ impl Tables<'_> {
     }
 
     fn origin_of(&self, export: ObjectRef) -> Option<u32> {
-        let export = self.exports.get(export.export_number().checked_sub(1)?);
-        export.map(|export| export.origin)
+        let index = export.export_number().checked_sub(1)?;
+        self.exports.field::<{ Export::at("origin") }, _>(index)
     }
 
     fn check_refs(&self, index: usize, export: &Export, ends: &mut Ends) -> Rule {
@@ -105,8 +105,9 @@ impl Tables<'_> {
 
     /// Whether a forced export may refer to this export: a forced one stays with it, a class is everyone's.
     fn may_force(&self, target: usize) -> bool {
-        let target = self.exports.get(target);
-        target.is_some_and(|target| target.is_forced() || target.is_class())
+        let origin: Option<u32> = self.exports.field::<{ Export::at("origin") }, _>(target);
+        let class: Option<ObjectRef> = self.exports.field::<{ Export::at("class") }, _>(target);
+        origin.is_some_and(|origin| origin != 0) || class.is_some_and(ObjectRef::is_none)
     }
 
     fn check_data(&self, export: &Export, ends: &mut Ends) -> Result<(), Broken> {

@@ -34,7 +34,7 @@ impl Tables<'_> {
     /// but the depths of the run.
     pub(super) fn pass(&self, run: Range<usize>, progress: &mut Progress) -> Option<Ends> {
         let seed = *progress.seeds.first()?;
-        if run.is_empty() || !progress.forced.is_empty() {
+        if run.is_empty() {
             return None;
         }
         let mut ends = progress.ends;
@@ -149,12 +149,13 @@ impl Tables<'_> {
         };
         ends.next_ref = end;
         // An export is before the one that a reference belongs to, if the references of the next start no later than there.
-        let starts = column!(self, (0..run.end), "first_ref");
+        let next_starts = column!(self, (1..run.end), "first_ref");
         let first_import = (1_u64 << 32).saturating_sub(self.summary.import_count.into());
         for (place, target) in (start..).zip(refs) {
-            let right = match starts.get(short(target) as usize) {
-                Some(next) => u64::from(short(next)) <= place && *target != [0; 4],
-                None => u64::from(short(target)) >= first_import,
+            let number = short(target);
+            let right = match next_starts.get(number.wrapping_sub(1) as usize) {
+                Some(next) => u64::from(short(next)) <= place,
+                None => u64::from(number) >= first_import,
             };
             if !right {
                 return false;
