@@ -122,8 +122,12 @@ impl<'a> Table<'a, Export> {
     #[inline]
     pub(crate) fn field<const AT: usize, F: Wire>(&self, index: usize) -> Option<F> {
         let count = self.len();
-        let start = count.saturating_mul(AT).saturating_add(index.saturating_mul(F::SIZE));
-        let field = self.bytes.get(start..).filter(|_| index < count)?;
+        if index >= count {
+            return None;
+        }
+        // Nothing wraps within the table.
+        let start = count.wrapping_mul(AT).wrapping_add(index.wrapping_mul(F::SIZE));
+        let field = self.bytes.get(start..)?;
         F::read(&mut Cursor::new(field)).ok()
     }
 }

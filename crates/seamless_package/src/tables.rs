@@ -52,27 +52,14 @@ impl Row for Import {}
 impl Row for Origin {}
 impl Row for Bulk {}
 
-/// The fields of one record of a table in columns.
-pub(crate) struct Fields<'a> {
-    pub table: &'a [u8],
-    /// Where the table is, in the words of errors.
-    pub offset: usize,
-    pub index: usize,
-    /// Where the column of the next field starts.
-    pub column: usize,
-    /// How many records there are: more than `index`.
-    pub count: usize,
-}
-
-impl Fields<'_> {
-    #[inline]
-    pub(crate) fn next<T: Wire>(&mut self) -> Result<T, CursorError> {
-        // Nothing wraps: all of this lies within the table.
-        let start = self.column.wrapping_add(self.index.wrapping_mul(T::SIZE));
-        self.column = self.column.wrapping_add(self.count.wrapping_mul(T::SIZE));
-        let bytes = self.table.get(start..).unwrap_or_default();
-        T::read(&mut Cursor::at(bytes, self.offset.wrapping_add(start)))
-    }
+/// The bytes of field `index` of a column, which starts `column` bytes behind the start of its table. Who asks has compared the
+/// index with the length of the table, so they are there; the compiler, who does not know that, may leave out a field that nobody
+/// looks at all the same.
+#[inline(always)]
+pub(crate) fn field_bytes<const N: usize>(table: &[u8], column: usize, index: usize) -> [u8; N] {
+    let start = column.wrapping_add(index.wrapping_mul(N));
+    let field = table.get(start..).and_then(|rest| rest.first_chunk());
+    field.copied().unwrap_or([0; N])
 }
 
 /// The table in columns out of one in rows: all first fields, then all second ones.
@@ -110,7 +97,8 @@ macro_rules! record {
                 [] => 0,
             };
 
-            #[inline]
+            // What is not asked for is not read, but only where this is part of who asks.
+            #[inline(always)]
             fn read_at(
                 table: &[u8],
                 offset: usize,
@@ -120,8 +108,19 @@ macro_rules! record {
                 if index >= count {
                     return Self::read(&mut $crate::cursor::Cursor::at(&[], offset.saturating_add(table.len())));
                 }
-                let mut fields = $crate::tables::Fields { table, offset, index, column: 0, count };
-                Ok(Self { $($field: fields.next()?,)+ })
+                let mut next = 0_usize;
+                let mut column = |size: usize| {
+                    let start = next;
+                    next = next.wrapping_add(count.wrapping_mul(size));
+                    start
+                };
+                Ok(Self { $($field: {
+                    const SIZE: usize = <$type as $crate::tables::Wire>::SIZE;
+                    let column = column(SIZE);
+                    let bytes = $crate::tables::field_bytes::<SIZE>(table, column, index);
+                    let start = offset.wrapping_add(column).wrapping_add(index.wrapping_mul(SIZE));
+                    <$type as $crate::tables::Wire>::read(&mut $crate::cursor::Cursor::at(&bytes, start))?
+                },)+ })
             }
         }
     };

@@ -153,8 +153,10 @@ impl Package {
     /// What export `index` refers to, in the order in which it was written; empty if there is no such export.
     pub fn refs(&self, index: usize) -> Table<'_, ObjectRef> {
         let refs = || {
-            let export = self.exports().get(index)?;
-            self.ref_table().part(export.first_ref, export.ref_count)
+            let exports = self.exports();
+            let first = exports.field::<{ Export::at("first_ref") }, _>(index)?;
+            self.ref_table()
+                .part(first, exports.field::<{ Export::at("ref_count") }, _>(index)?)
         };
         refs().unwrap_or(Table::new(&[]))
     }
@@ -162,8 +164,10 @@ impl Package {
     /// The bulk payloads of export `index`, in the order in which they were written; empty if there is no such export.
     pub fn bulk(&self, index: usize) -> Table<'_, Bulk> {
         let bulk = || {
-            let export = self.exports().get(index)?;
-            self.bulk_table().part(export.first_bulk, export.bulk_count)
+            let exports = self.exports();
+            let first = exports.field::<{ Export::at("first_bulk") }, _>(index)?;
+            self.bulk_table()
+                .part(first, exports.field::<{ Export::at("bulk_count") }, _>(index)?)
         };
         bulk().unwrap_or(Table::new(&[]))
     }
