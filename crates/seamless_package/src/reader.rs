@@ -212,15 +212,17 @@ impl Package {
             let Some(found) = order.find(import.object_id) else {
                 continue;
             };
-            let export = self.exports().get(found);
-            let origin = export.as_ref().and_then(|export| self.origin(export.origin));
+            let exports = self.exports();
+            let origin = exports.field::<{ Export::at("origin") }, u32>(found);
+            let origin = origin.and_then(|origin| self.origin(origin));
             let is_same = origin.map(|origin| origin.package) == Some(import.package)
-                && export.map(|export| export.name) == Some(import.object);
+                && exports.field::<{ Export::at("name") }, _>(found) == Some(import.object);
             if !is_same {
                 return malformed("an export has the same object id");
             }
             let class = self.class_of(found);
-            if class.is_some_and(|class| self.import_type(index) != Some(&class.type_path)) {
+            let type_path = self.names().bytes(import.type_path);
+            if class.is_some_and(|class| type_path != Some(class.type_path.as_bytes())) {
                 return malformed("the forced export of the same object has another type");
             }
         }
