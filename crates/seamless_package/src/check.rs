@@ -170,11 +170,7 @@ impl Tables<'_> {
     fn check_exports(&self) -> Result<Progress, PackageError> {
         let mut progress = self.start();
         while progress.next < self.exports.len() {
-            // Behind the first forced export there are only forced ones.
-            let run = match progress.forced.is_empty() {
-                true => self.usual_run(progress.next),
-                false => progress.next..progress.next,
-            };
+            let run = self.usual_run(progress.next);
             #[cfg(test)]
             let before = progress.clone();
             if let Some(ends) = self.pass(run.clone(), &mut progress) {

@@ -1,6 +1,6 @@
 //! Usual exports, many at a time.
 //!
-//! Nearly all exports are the package's own objects, and right. So a rule is asked of a whole column, without a branch, and most
+//! Nearly all exports are objects, and right. So a rule is asked of a whole column, without a branch, and most
 //! rules of many exports in one instruction. The answer is yes or nothing: what is wrong, and where, tells [`exports`](super::exports),
 //! which is the only judge.
 
@@ -21,19 +21,28 @@ macro_rules! column {
 }
 
 impl Tables<'_> {
-    /// The exports from `first` on, up to the next class or forced export.
+    /// The exports from `first` on, up to the next class, all of them own ones or all forced.
     pub(super) fn usual_run(&self, first: usize) -> Range<usize> {
         let rest = first..self.exports.len();
-        let own = find(column!(self, rest, "class"), |class: &Short| *class == [0; 4]);
-        let run = first..first.saturating_add(own);
-        let own = find(column!(self, run, "origin"), |origin: &Short| *origin != [0; 4]);
-        first..first.saturating_add(own)
+        let objects = find(column!(self, rest, "class"), |class: &Short| *class == [0; 4]);
+        let run = first..first.saturating_add(objects);
+        let origins = column!(self, run, "origin");
+        let alike = match self.is_forced(&run) {
+            true => find(origins, |origin: &Short| *origin == [0; 4]),
+            false => find(origins, |origin: &Short| *origin != [0; 4]),
+        };
+        first..first.saturating_add(alike)
     }
 
-    /// Where the tables are used up to behind the run, if all of it keeps every rule. Nothing of `progress` has changed then
-    /// but the depths of the run.
+    fn is_forced(&self, run: &Range<usize>) -> bool {
+        column!(self, run, "origin")
+            .first()
+            .is_some_and(|origin| *origin != [0; 4])
+    }
+
+    /// Where the tables are used up to behind the run, if all of it keeps every rule. If not, nothing of `progress` has changed but the
+    /// depths of the run.
     pub(super) fn pass(&self, run: Range<usize>, progress: &mut Progress) -> Option<Ends> {
-        let seed = *progress.seeds.first()?;
         if run.is_empty() {
             return None;
         }
@@ -44,7 +53,10 @@ impl Tables<'_> {
             && self.are_classes_right(&run, &progress.depths)
             && self.are_refs_right(&run, &mut ends)
             && self.are_payloads_right(&run, &mut ends)
-            && self.are_ids_right(&run, seed);
+            && match self.is_forced(&run) {
+                true => self.are_forced_right(&run, progress),
+                false => self.are_own_right(&run, progress),
+            };
         right.then_some(ends)
     }
 
@@ -59,11 +71,7 @@ impl Tables<'_> {
         let reserved = column!(self, run, "reserved")
             .iter()
             .map(|bytes| u16::from_le_bytes(*bytes));
-        let elsewhere = column!(self, run, "origin_index").iter().map(short);
-        roles < Role::ALL.bits()
-            && usize::from(codecs) < CODECS.len()
-            && reserved.fold(0, |all, one| all | one) == 0
-            && elsewhere.fold(0, |all, one| all | one) == 0
+        roles < Role::ALL.bits() && usize::from(codecs) < CODECS.len() && reserved.fold(0, |all, one| all | one) == 0
     }
 
     /// The data of each follows that of the one before, and the sizes are possible.
@@ -179,7 +187,17 @@ impl Tables<'_> {
             })
     }
 
-    /// Each object has the id of its path.
+    /// Own objects come first, are nowhere else, and have the id of their path.
+    fn are_own_right(&self, run: &Range<usize>, progress: &Progress) -> bool {
+        let elsewhere = column!(self, run, "origin_index").iter().map(short);
+        let Some(seed) = progress.seeds.first().filter(|_| progress.forced.is_empty()) else {
+            return false;
+        };
+        elsewhere.fold(0, |all, one| all | one) == 0 && self.are_ids_right(run, *seed)
+    }
+
+    /// Half of the time that opening takes per object is spent here: out of line, the numbers of the hash stay in registers.
+    #[inline(never)]
     fn are_ids_right(&self, run: &Range<usize>, seed: PackageSeed) -> bool {
         for (name, id) in column!(self, run, "name").iter().zip(column!(self, run, "object_id")) {
             let name = self.names.bytes(NameIndex(short(name)));
@@ -188,6 +206,48 @@ impl Tables<'_> {
             }
         }
         true
+    }
+
+    /// Copies have the ids that they have at home, are parts of copies from there, and refer to no own object.
+    fn are_forced_right(&self, run: &Range<usize>, progress: &mut Progress) -> bool {
+        let origins = column!(self, run, "origin");
+        let objects = column!(self, run, "name").iter().zip(column!(self, run, "object_id"));
+        for (origin, (name, id)) in origins.iter().zip(objects) {
+            let seed = progress.seeds.get(short(origin) as usize);
+            let name = self.names.bytes(NameIndex(short(name)));
+            let right = seed.zip(name).map(|(seed, name)| seed.id(name));
+            if right != Some(ObjectId(long(id))) {
+                return false;
+            }
+        }
+        let all = column!(self, (0..run.end), "origin");
+        for (origin, outer) in origins.iter().zip(column!(self, run, "outer")) {
+            let outer = reference(outer).export_number().checked_sub(1);
+            if outer.is_some_and(|outer| all.get(outer) != Some(origin)) {
+                return false;
+            }
+        }
+        if !self.refers_to_forced(run, progress) {
+            return false;
+        }
+        let indices = column!(self, run, "origin_index").iter().map(short);
+        progress.forced.extend(origins.iter().map(short).zip(indices));
+        true
+    }
+
+    /// Whether all references of forced exports, which are right otherwise, are to imports, to classes or to forced exports.
+    fn refers_to_forced(&self, run: &Range<usize>, progress: &Progress) -> bool {
+        // All exports from the first forced one on are.
+        let first = run.start.saturating_sub(progress.forced.len());
+        let own = progress.depths.get(..=first).unwrap_or_default();
+        let start = progress.ends.next_ref;
+        let counts = column!(self, run, "ref_count")
+            .iter()
+            .map(|count| u64::from(short(count)));
+        let end = start.saturating_add(counts.fold(0, u64::wrapping_add));
+        let refs = self.refs.rows(start as usize..end as usize).unwrap_or_default();
+        refs.iter()
+            .all(|target| own.get(short(target) as usize).is_none_or(|depth| *depth == NO_OBJECT))
     }
 }
 
