@@ -366,7 +366,7 @@ fn every_flipped_bit_under_right_checksums_is_an_error_or_changes_no_data() {
     assert!((1..800).contains(&accepted), "{accepted} bits are free");
 }
 
-/// Own objects of all kinds, so many that they are looked at in blocks.
+/// Own objects of all kinds and copies from two packages, so many that they are looked at in blocks.
 fn many() -> Vec<u8> {
     let mut writer = PackageWriter::new("levels/many.pkg");
     let rock = writer
@@ -393,6 +393,24 @@ fn many() -> Vec<u8> {
         };
         before.push(writer.export(export).unwrap());
     }
+    let mut copies = Vec::new();
+    for index in 0..40_u32 {
+        let name = format!("copy {index}");
+        let export = NewExport {
+            outer: match index % 5 {
+                2.. if index > 1 => copies[index as usize - 2],
+                _ => ObjectRef::NONE,
+            },
+            refs: copies.iter().rev().take(2).copied().chain([rock]).collect(),
+            ..plain(&name, classes[0], b"copy")
+        };
+        let from = ForcedOrigin {
+            package: ["shared/a.pkg", "shared/b.pkg"][index as usize % 2],
+            content_hash: 1,
+            index: 100 + index,
+        };
+        copies.push(writer.forced(from, export).unwrap());
+    }
     writer.finish().unwrap()
 }
 
@@ -403,7 +421,9 @@ fn no_field_of_any_export_is_overlooked() {
     let summary = summary_of(&bytes);
     let whole = verify(&bytes).unwrap();
     let mut accepted = BTreeSet::new();
-    for index in [0, 1, 2, 3, 16, 17, 18, 41, 60, 99, 111, 112, 113, 150, 151] {
+    for index in [
+        0, 1, 2, 3, 16, 17, 18, 41, 60, 99, 111, 112, 113, 151, 152, 153, 170, 191,
+    ] {
         for (name, size) in Export::LAYOUT {
             let at = export_field(&bytes, index, name);
             for bit in 0..size * 8 {
@@ -417,11 +437,10 @@ fn no_field_of_any_export_is_overlooked() {
             }
         }
     }
-    // The checksum of data is compared when that is read; a compressed object's size is known then, too.
-    assert_eq!(
-        accepted.into_iter().collect::<Vec<_>>(),
-        ["checksum", "outer", "raw_size", "role"]
-    );
+    // The checksum of data is compared when that is read; a compressed object's size is known then, too. Which copy it was at home,
+    // only home knows.
+    let free = ["checksum", "origin_index", "outer", "raw_size", "role"];
+    assert_eq!(accepted.into_iter().collect::<Vec<_>>(), free);
 }
 
 #[test]
@@ -430,12 +449,16 @@ fn a_reference_of_any_export_is_to_what_comes_before() {
     let summary = summary_of(&bytes);
     let package = verify(&bytes).unwrap();
     let refs = refs_at(&bytes);
+    let mut before = None;
     for (index, export) in package.exports().iter().enumerate() {
+        // A copy refers to copies only.
+        let may = before.is_some_and(|before: crate::Export| before.is_forced() || !export.is_forced());
+        before = Some(export.clone());
         for reference in export.first_ref..export.first_ref + export.ref_count {
             let at = refs + reference as usize * 4;
             let count = summary.export_count as i32;
             for (raw, right) in [
-                (index as i32, index > 0),
+                (index as i32, may),
                 (index as i32 + 1, false),
                 (count, false),
                 (count + 1, false),
