@@ -5,7 +5,7 @@ use crate::cursor::ByteWriter;
 use crate::id::{ObjectId, ObjectRef, Role};
 use crate::summary::{CHECKSUM_RANGE, FORMAT_VERSION, MAGIC, SUMMARY_SIZE, Summary, checksum};
 use crate::table::{ORDER_ENTRY_SIZE, order_of};
-use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire, Zero};
+use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire, Zero, to_columns};
 use crate::versions::{VersionList, VersionRecord};
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
@@ -315,10 +315,11 @@ impl Parts {
                 bulk_end = bulk_end.saturating_add(payload.stored().len() as u64);
             }
         }
-        exports.bytes(refs.as_slice());
-        exports.bytes(bulk.as_slice());
-        exports.bytes(&order_of(self.exports.iter().map(|export| export.object_id)));
-        exports.into_bytes()
+        let mut section = to_columns(exports.as_slice(), Export::LAYOUT);
+        section.extend_from_slice(refs.as_slice());
+        section.extend_from_slice(bulk.as_slice());
+        section.extend(order_of(self.exports.iter().map(|export| export.object_id)));
+        section
     }
 
     fn summary(&self, names: &[&str], sections: &[Section; 5], regions: Regions) -> Summary {

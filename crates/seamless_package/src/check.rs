@@ -1,8 +1,12 @@
 //! The rules between the tables, checked once when a package is opened, so that nothing later has to doubt them.
 
-use crate::codec::{Codec, check_sizes};
+#[cfg(test)]
+mod agree;
+mod exports;
+mod usual;
+
 use crate::error::{PackageError, Place};
-use crate::id::{ObjectRef, PackageSeed, RefTarget};
+use crate::id::{ObjectRef, PackageSeed};
 use crate::limits::Limits;
 use crate::names::Names;
 use crate::summary::Summary;
@@ -13,7 +17,7 @@ use std::iter;
 /// The tables of a package, read but not yet believed.
 pub(crate) struct Tables<'a> {
     pub summary: &'a Summary,
-    pub names: Names<'a, str>,
+    pub names: Names<'a>,
     pub imports: Table<'a, Import>,
     pub import_order: Order<'a, Import>,
     pub origins: Table<'a, Origin>,
@@ -24,22 +28,10 @@ pub(crate) struct Tables<'a> {
     pub limits: &'a Limits,
 }
 
-/// What later exports need to know of an export.
+/// How far the tables and the data regions are used up by the exports before.
 #[derive(Clone, Copy)]
-struct Seen {
-    /// Length of its chain of outers, itself included; 0 for a class.
-    depth: u32,
-    origin: u32,
-}
-
-impl Seen {
-    fn is_class(self) -> bool {
-        self.depth == 0
-    }
-}
-
-/// How far the shared lists and the data regions are used up by the exports before.
-struct Progress {
+#[cfg_attr(test, derive(Debug, PartialEq))]
+struct Ends {
     /// Sums of counts of 32 bits, of as many exports as 32 bits can count: these do not overflow.
     next_ref: u64,
     next_bulk: u64,
@@ -47,7 +39,19 @@ struct Progress {
     data_end: u64,
     bulk_end: u64,
     total_raw: u64,
-    seen: Vec<Seen>,
+}
+
+const NO_OBJECT: u32 = u32::MAX;
+
+/// What the exports before have left to check the next ones by.
+#[cfg_attr(test, derive(Clone))]
+struct Progress {
+    /// The next export.
+    next: usize,
+    ends: Ends,
+    /// By the number that refers to it: how long an export's chain of outers is, itself included. [`NO_OBJECT`] for a class and
+    /// for what is yet to come; 0 in front, for a reference to nothing.
+    depths: Vec<u32>,
     classes: Vec<usize>,
     /// Of this package, then of each origin.
     seeds: Vec<PackageSeed>,
@@ -127,16 +131,8 @@ impl Tables<'_> {
     pub(crate) fn check(&self) -> Result<Vec<usize>, PackageError> {
         self.check_imports()?;
         self.check_origins()?;
-        let mut progress = self.start();
-        self.exports.try_for_each(&Place::Exports, 0, |index, export| {
-            self.check_export(index, &export, &mut progress)
-                .map_err(|broken| broken.at(self.place(index)))?;
-            match export.bulk_count {
-                0 => Ok(()),
-                _ => self.check_payloads(index, &mut progress),
-            }
-        })?;
-        self.check_end(&progress)
+        let progress = self.check_exports()?;
+        self.check_end(&progress.ends)
             .and_then(|()| self.check_forced(progress.forced))
             .map_err(|what| PackageError::malformed(Place::Exports, what))?;
         self.export_order.check(Place::Exports, |index| self.place(index))?;
@@ -149,18 +145,46 @@ impl Tables<'_> {
         let summary = self.summary;
         let origins = self.origins.iter().map(|origin| origin.package);
         let packages = iter::once(summary.package_name).chain(origins);
+        let mut depths = vec![NO_OBJECT; self.exports.len().saturating_add(1)];
+        if let Some(nothing) = depths.first_mut() {
+            *nothing = 0;
+        }
         Progress {
-            next_ref: 0,
-            next_bulk: 0,
-            class_end: summary.data_offset,
-            data_end: summary.header_len(),
-            bulk_end: summary.bulk_offset,
-            total_raw: 0,
-            seen: Vec::with_capacity(self.exports.len()),
+            next: 0,
+            ends: Ends {
+                next_ref: 0,
+                next_bulk: 0,
+                class_end: summary.data_offset,
+                data_end: summary.header_len(),
+                bulk_end: summary.bulk_offset,
+                total_raw: 0,
+            },
+            depths,
             classes: Vec::new(),
             seeds: packages.map(|name| self.seed(name)).collect(),
             forced: Vec::new(),
         }
+    }
+
+    /// The usual exports in runs, the others one by one.
+    fn check_exports(&self) -> Result<Progress, PackageError> {
+        let mut progress = self.start();
+        while progress.next < self.exports.len() {
+            let run = self.usual_run(progress.next);
+            #[cfg(test)]
+            let before = progress.clone();
+            if let Some(ends) = self.pass(run.clone(), &mut progress) {
+                #[cfg(test)]
+                self.assert_agreed(before, &run, ends, &progress);
+                (progress.ends, progress.next) = (ends, run.end);
+                continue;
+            }
+            // Something in the run is wrong, or so large that only this can tell; or there is no run.
+            for index in run.start..run.end.max(run.start.saturating_add(1)) {
+                self.check_export(index, &mut progress)?;
+            }
+        }
+        Ok(progress)
     }
 
     fn seed(&self, package: NameIndex) -> PackageSeed {
@@ -180,47 +204,54 @@ impl Tables<'_> {
     }
 
     fn check_imports(&self) -> Result<(), PackageError> {
-        // Imports from one package often follow each other.
-        let mut package = (NameIndex(0), self.seed(NameIndex(0)));
+        // Many imports are from few packages: each of those is looked at once, or seldom more often.
+        let mut packages = [None; 16];
         self.imports.try_for_each(&Place::Imports, 0, |index, import| {
-            if package.0 != import.package {
-                package = (import.package, self.seed(import.package));
-            }
-            self.check_import(&import, package.1)
+            self.check_import(&import, &mut packages)
                 .map_err(|what| PackageError::malformed(Place::Import { index }, what))
         })
     }
 
-    fn check_import(&self, import: &Import, package: PackageSeed) -> Rule {
+    fn check_import(&self, import: &Import, packages: &mut [Option<(NameIndex, PackageSeed)>; 16]) -> Rule {
         let missing = "a name is not in the name table";
-        known(self.names.bytes(import.package), missing)?;
+        let seed = match packages.get_mut(usize::from(import.package.0 as u8 & 15)) {
+            Some(Some((known, seed))) if *known == import.package => *seed,
+            slot => {
+                let path = known(self.names.bytes(import.package), missing)?;
+                let own = self.names.bytes(self.summary.package_name);
+                rule(Some(path) != own, "the package imports from itself")?;
+                let seed = PackageSeed::new(path);
+                if let Some(slot) = slot {
+                    *slot = Some((import.package, seed));
+                }
+                seed
+            }
+        };
         let object = known(self.names.bytes(import.object), missing)?;
         known(self.names.bytes(import.type_path), missing)?;
         rule(
-            import.package != self.summary.package_name,
-            "the package imports from itself",
-        )?;
-        rule(
-            import.object_id == package.id(object),
+            import.object_id == seed.id(object),
             "the object id is not that of the path",
         )
     }
 
     /// Ascending by path: one origin is there once.
     fn check_origins(&self) -> Result<(), PackageError> {
+        let own = self.names.bytes(self.summary.package_name);
         let mut previous = None;
         self.origins.try_for_each(&Place::Origins, 0, |index, origin| {
             let malformed = |what| PackageError::malformed(Place::Origin { index }, what);
-            if self.names.get(origin.package).is_none() {
+            let path = self.names.bytes(origin.package);
+            if path.is_none() {
                 return Err(malformed("a name is not in the name table"));
             }
-            if origin.package == self.summary.package_name {
+            if path == own {
                 return Err(malformed("the package is its own origin"));
             }
-            if previous >= Some(origin.package) {
+            if previous >= path {
                 return Err(malformed("the origins are not in ascending order of their paths"));
             }
-            previous = Some(origin.package);
+            previous = path;
             Ok(())
         })
     }
@@ -234,209 +265,24 @@ impl Tables<'_> {
         rule(forced.len() == self.origins.len(), "nothing is copied from an origin")
     }
 
-    #[inline]
-    fn check_export(&self, index: usize, export: &Export, progress: &mut Progress) -> Result<(), Broken> {
-        self.check_identity(export, progress)?;
-        let depth = self.check_order(index, export, progress)?;
-        progress.seen.push(Seen {
-            depth,
-            origin: export.origin,
-        });
-        self.check_refs(index, export, progress)?;
-        self.check_data(export, progress)?;
-        rule(
-            u64::from(export.first_bulk) == progress.next_bulk,
-            "the bulk entries do not follow those of the export before",
-        )?;
-        Ok(())
-    }
-
-    /// Own objects first, forced exports behind them, each under the id that it has where it is from.
-    #[inline]
-    fn check_identity(&self, export: &Export, progress: &mut Progress) -> Rule {
-        if export.is_forced() {
-            progress.forced.push((export.origin, export.origin_index));
-        } else {
-            rule(progress.forced.is_empty(), "an own object follows a forced export")?;
-            rule(export.origin_index == 0, "an own object has an index elsewhere")?;
-        }
-        let seed = progress.seeds.get(export.origin as usize);
-        let seed = known(seed, "the origin is not in the origin table")?;
-        let missing = "the name is not in the name table";
-        let name = known(self.names.bytes(export.name), missing)?;
-        rule(
-            export.object_id == seed.id(name),
-            "the object id is not that of the path",
-        )
-    }
-
-    /// Class before instance and outer before inner; a class stands alone. Gives the length of the chain of outers.
-    #[inline]
-    fn check_order(&self, index: usize, export: &Export, progress: &mut Progress) -> Result<u32, Broken> {
-        if export.is_class() {
-            progress.classes.push(index);
-            check_class(export)?;
-            return Ok(0);
-        }
-        // Only those before this one were seen.
-        let seen = |reference: ObjectRef| progress.seen.get(reference.export_index()).copied();
-        let class = known(seen(export.class), "the class is no export before this one")?;
-        rule(class.is_class(), "the class is an object")?;
-        let mut depth = 1;
-        if !export.outer.is_none() {
-            let outer = known(seen(export.outer), "the outer is no export before this one")?;
-            rule(!outer.is_class(), "the outer is a class")?;
-            let same = outer.origin == export.origin;
-            rule(same, "the outer is an object of another package")?;
-            depth = outer.depth.saturating_add(1);
-        }
-        within("depth", self.limits.depth.into(), depth.into())?;
-        Ok(depth)
-    }
-
-    #[inline]
-    fn check_refs(&self, index: usize, export: &Export, progress: &mut Progress) -> Rule {
-        rule(
-            u64::from(export.first_ref) == progress.next_ref,
-            "the references do not follow those of the export before",
-        )?;
-        let refs = self.refs.part(export.first_ref, export.ref_count);
-        let refs = known(refs, "the references end outside of their list")?;
-        progress.next_ref = progress.next_ref.wrapping_add(export.ref_count.into());
-        let (is_forced, imports) = (export.is_forced(), self.summary.import_count);
-        // Almost all are references of the package's own objects, which this allows.
-        if !is_forced && refs.iter().all(|reference| reference.is_within(index as u32, imports)) {
-            return Ok(());
-        }
-        self.check_each_ref(index, is_forced, refs, progress)
-    }
-
-    #[cold]
-    fn check_each_ref(&self, index: usize, is_forced: bool, refs: Table<ObjectRef>, progress: &Progress) -> Rule {
-        refs.iter()
-            .try_for_each(|reference| self.check_ref(index, is_forced, reference, progress))
-    }
-
-    fn check_ref(&self, index: usize, is_forced: bool, reference: ObjectRef, progress: &Progress) -> Rule {
-        match reference.target() {
-            RefTarget::None => Err("a reference refers to nothing"),
-            RefTarget::Export(target) if target >= index => Err("a reference is to no export before this one"),
-            RefTarget::Export(target) if is_forced && !may_force(progress, target) => {
-                Err("a forced export refers to an own object of the package")
-            }
-            RefTarget::Import(target) if target >= self.imports.len() => {
-                Err("a reference is to an import that is not there")
-            }
-            RefTarget::Export(_) | RefTarget::Import(_) => Ok(()),
-        }
-    }
-
-    #[inline]
-    fn check_data(&self, export: &Export, progress: &mut Progress) -> Result<(), Broken> {
+    fn check_end(&self, ends: &Ends) -> Rule {
         let summary = self.summary;
-        let (end, region_end) = if export.is_class() {
-            (&mut progress.class_end, summary.header_len())
-        } else {
-            (&mut progress.data_end, summary.bulk_offset)
-        };
-        advance(end, region_end, export.data_offset, export.stored_size)?;
-        check_sizes(export.codec, export.stored_size, export.raw_size)?;
-        self.check_raw(export.raw_size, &mut progress.total_raw)
-    }
-
-    fn check_payloads(&self, index: usize, progress: &mut Progress) -> Result<(), PackageError> {
-        let Some(export) = self.exports.get(index) else {
-            return Ok(());
-        };
-        let Some(entries) = self.bulk.part(export.first_bulk, export.bulk_count) else {
-            let what = "the bulk entries end outside of their table";
-            return Err(PackageError::malformed(self.place(index), what));
-        };
-        progress.next_bulk = progress.next_bulk.wrapping_add(export.bulk_count.into());
-        let first = self.summary.bulk_entry_position(export.first_bulk);
-        entries.try_for_each(&Place::Exports, first, |payload, bulk| {
-            self.check_payload(&export, &bulk, progress).map_err(|broken| {
-                broken.at(Place::Bulk {
-                    index,
-                    name: self.export_name(index),
-                    payload,
-                })
-            })
-        })
-    }
-
-    fn check_payload(&self, export: &Export, bulk: &Bulk, progress: &mut Progress) -> Result<(), Broken> {
-        self.check_bulk_range(export, bulk, &mut progress.bulk_end)?;
-        check_sizes(bulk.codec, bulk.stored_size, bulk.raw_size)?;
-        let end = bulk.offset.saturating_add(bulk.stored_size);
-        within("file_bytes", self.limits.file_bytes, end)?;
-        self.check_raw(bulk.raw_size, &mut progress.total_raw)
-    }
-
-    /// A payload follows the one before, or lies in the file that its object is from.
-    fn check_bulk_range(&self, export: &Export, bulk: &Bulk, end: &mut u64) -> Rule {
-        if bulk.origin == 0 {
-            return advance(end, self.summary.file_len, bulk.offset, bulk.stored_size);
-        }
+        rule(ends.next_ref == summary.ref_count.into(), "references are left over")?;
         rule(
-            bulk.origin == export.origin,
-            "the payload lies in a package that the object is not from",
-        )?;
-        let fits = bulk.offset.checked_add(bulk.stored_size).is_some();
-        rule(fits, "the payload ends outside of every file")
-    }
-
-    #[inline]
-    fn check_raw(&self, raw_size: u64, total: &mut u64) -> Result<(), Broken> {
-        within("raw_bytes_per_object", self.limits.raw_bytes_per_object, raw_size)?;
-        *total = total.saturating_add(raw_size);
-        within("total_raw_bytes", self.limits.total_raw_bytes, *total)
-    }
-
-    fn check_end(&self, progress: &Progress) -> Rule {
-        let summary = self.summary;
-        rule(
-            progress.next_ref == summary.ref_count.into(),
-            "references are left over",
-        )?;
-        rule(
-            progress.next_bulk == summary.bulk_count.into(),
+            ends.next_bulk == summary.bulk_count.into(),
             "bulk entries are left over",
         )?;
         rule(
-            progress.class_end == summary.header_len(),
+            ends.class_end == summary.header_len(),
             "data is left over behind the last class",
         )?;
         rule(
-            progress.data_end == summary.bulk_offset,
+            ends.data_end == summary.bulk_offset,
             "data is left over behind the last export",
         )?;
         rule(
-            progress.bulk_end == summary.file_len,
+            ends.bulk_end == summary.file_len,
             "data is left over behind the last bulk payload",
         )
     }
-}
-
-#[inline]
-fn check_class(export: &Export) -> Rule {
-    rule(!export.is_forced(), "a class is a forced export")?;
-    rule(export.outer.is_none(), "a class has an outer")?;
-    rule(export.ref_count == 0, "a class has references")?;
-    rule(export.bulk_count == 0, "a class has bulk data")?;
-    rule(export.codec == Codec::None, "a class is compressed")
-}
-
-/// Whether a forced export may refer to this export: a forced one stays with it, a class is everyone's.
-fn may_force(progress: &Progress, target: usize) -> bool {
-    let target = progress.seen.get(target);
-    target.is_some_and(|target| target.origin != 0 || target.is_class())
-}
-
-/// Every byte belongs to one range: each starts where the one before ended, and none leaves its region.
-#[inline]
-fn advance(end: &mut u64, region_end: u64, offset: u64, size: u64) -> Rule {
-    rule(offset == *end, "the data does not follow that of the entry before")?;
-    *end = offset.saturating_add(size);
-    rule(*end <= region_end, "the data ends outside of its region")
 }

@@ -93,18 +93,10 @@ impl ObjectRef {
         self.0 == 0
     }
 
-    /// Whether this is to an export before `export`, or to one of the first `imports` imports. Neither is more than `i32` can
-    /// count, so the numbers between the two are one run, that of `u32` from the least of them on.
+    /// The number of the export that this refers to, counted from 1; 0 for nothing, and for an import one that no export has.
     #[inline]
-    pub(crate) fn is_within(self, export: u32, imports: u32) -> bool {
-        let place = (self.0 as u32).wrapping_add(imports);
-        self.0 != 0 && place <= export.wrapping_add(imports)
-    }
-
-    /// The index of the export that this refers to; of anything else, one that no export has.
-    #[inline]
-    pub(crate) fn export_index(self) -> usize {
-        (self.0 as u32).wrapping_sub(1) as usize
+    pub(crate) fn export_number(self) -> usize {
+        self.0 as u32 as usize
     }
 
     /// What this refers to.

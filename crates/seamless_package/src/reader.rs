@@ -7,12 +7,14 @@ pub use access::OriginOf;
 pub use payload::BulkLocation;
 
 use crate::check::Tables;
+use crate::cursor::Cursor;
 use crate::error::{PackageError, Place};
 use crate::id::PackageSeed;
 use crate::limits::Limits;
 use crate::schema::Schema;
-use crate::summary::Summary;
+use crate::summary::{Summary, sized};
 use crate::table::order_of;
+use crate::tables::{Export, Wire, to_columns};
 use payload::{slice, verify};
 use std::borrow::Cow;
 use std::fmt;
@@ -24,8 +26,8 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Package {
     summary: Summary,
-    /// The bytes of the file up to the data: tables are read where they lie. A file that is too old to have the orders of its
-    /// object ids has them behind its header here.
+    /// The bytes of the file up to the data: tables are read where they lie. What an older file has in another form is brought
+    /// into today's here, and what it lacks is behind the header.
     header: Vec<u8>,
     /// Index of each class among the exports, ascending, and its schema.
     schemas: Vec<(usize, Schema)>,
@@ -55,7 +57,7 @@ impl Package {
             seed: PackageSeed::default(),
         };
         package.check_sums()?;
-        package.add_orders();
+        package.renew()?;
         let classes = package.check_tables(limits)?;
         package.seed = PackageSeed::new(package.name().as_bytes());
         package.schemas = package.read_schemas(&classes, limits)?;
@@ -130,21 +132,45 @@ impl Package {
         Ok(())
     }
 
-    /// Files of format version 2 lack the orders of the object ids.
-    fn add_orders(&mut self) {
-        if self.summary.has_orders() {
-            return;
+    /// Gives the tables of an older file the form that they have in a new one.
+    fn renew(&mut self) -> Result<(), PackageError> {
+        if !self.summary.has_columns() {
+            self.turn_exports()?;
         }
-        let imports = order_of(self.imports().iter().map(|import| import.object_id));
-        let exports = order_of(self.exports().iter().map(|export| export.object_id));
-        self.header.reserve_exact(imports.len().saturating_add(exports.len()));
-        self.header.extend_from_slice(&imports);
-        self.header.extend_from_slice(&exports);
+        if !self.summary.has_orders() {
+            let imports = order_of(self.imports().iter().map(|import| import.object_id));
+            let exports = order_of(self.exports().iter().map(|export| export.object_id));
+            self.header.reserve_exact(imports.len().saturating_add(exports.len()));
+            self.header.extend_from_slice(&imports);
+            self.header.extend_from_slice(&exports);
+        }
+        Ok(())
+    }
+
+    /// Puts an export table that is in rows into columns.
+    fn turn_exports(&mut self) -> Result<(), PackageError> {
+        let place = || Place::Exports;
+        let offset = self.summary.exports_offset;
+        let size = sized(self.summary.export_count, Export::SIZE);
+        let rows = slice(&self.header, 0, offset, size, place)?;
+        // Errors name bytes as they are in the file.
+        for (index, row) in rows.chunks_exact(Export::SIZE).enumerate() {
+            let mut cursor = Cursor::at(row, index.saturating_mul(Export::SIZE));
+            let read = Export::read(&mut cursor);
+            read.map_err(|source| PackageError::Record { place: place(), source })?;
+        }
+        let columns = to_columns(rows, Export::LAYOUT);
+        let start = offset as usize;
+        if let Some(table) = self.header.get_mut(start..start.saturating_add(columns.len())) {
+            table.copy_from_slice(&columns);
+        }
+        Ok(())
     }
 
     /// Checks every rule between the tables; gives the indices of the classes.
     fn check_tables(&self, limits: &Limits) -> Result<Vec<usize>, PackageError> {
-        let names = self.names().parse()?;
+        let names = self.names();
+        names.check()?;
         let tables = Tables {
             summary: &self.summary,
             names,
@@ -163,7 +189,8 @@ impl Package {
     }
 
     fn read_schemas(&self, classes: &[usize], limits: &Limits) -> Result<Vec<(usize, Schema)>, PackageError> {
-        let read = |&index: &usize| {
+        let mut schemas = Vec::with_capacity(classes.len());
+        for &index in classes {
             let data = self.export_data(index, &self.header, 0)?;
             let schema = Schema::decode_at(&data, limits, || self.place(index))?;
             let name = self.export_name(index).unwrap_or_default();
@@ -171,9 +198,9 @@ impl Package {
                 let what = "the class is not named after its type";
                 return Err(PackageError::malformed(self.place(index), what));
             }
-            Ok((index, schema))
-        };
-        classes.iter().map(read).collect()
+            schemas.push((index, schema));
+        }
+        Ok(schemas)
     }
 
     /// An import with the id of an export is the same object, or a collision of two; both paths are known here. An object has
@@ -185,15 +212,17 @@ impl Package {
             let Some(found) = order.find(import.object_id) else {
                 continue;
             };
-            let export = self.exports().get(found);
-            let origin = export.as_ref().and_then(|export| self.origin(export.origin));
+            let exports = self.exports();
+            let origin = exports.field::<{ Export::at("origin") }, u32>(found);
+            let origin = origin.and_then(|origin| self.origin(origin));
             let is_same = origin.map(|origin| origin.package) == Some(import.package)
-                && export.map(|export| export.name) == Some(import.object);
+                && exports.field::<{ Export::at("name") }, _>(found) == Some(import.object);
             if !is_same {
                 return malformed("an export has the same object id");
             }
             let class = self.class_of(found);
-            if class.is_some_and(|class| self.import_type(index) != Some(&class.type_path)) {
+            let type_path = self.names().bytes(import.type_path);
+            if class.is_some_and(|class| type_path != Some(class.type_path.as_bytes())) {
                 return malformed("the forced export of the same object has another type");
             }
         }

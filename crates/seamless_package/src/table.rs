@@ -3,11 +3,11 @@
 use crate::cursor::Cursor;
 use crate::error::{PackageError, Place};
 use crate::id::ObjectId;
-use crate::tables::Wire;
+use crate::tables::{Export, Record, Row, Wire};
 use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
-use std::slice::ChunksExact;
+use std::ops::Range;
 
 /// The records of one table of an open package, in the order of the file.
 ///
@@ -30,7 +30,7 @@ pub struct Table<'a, T> {
     records: PhantomData<T>,
 }
 
-impl<'a, T: Wire> Table<'a, T> {
+impl<'a, T: Record> Table<'a, T> {
     /// The records that `bytes` hold; a part of one at the end is left out.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         let records = PhantomData;
@@ -39,7 +39,7 @@ impl<'a, T: Wire> Table<'a, T> {
 
     /// How many records there are.
     pub fn len(&self) -> usize {
-        self.bytes.chunks_exact(T::SIZE).len()
+        self.bytes.len().checked_div(T::SIZE).unwrap_or_default()
     }
 
     /// Whether there are none.
@@ -50,13 +50,14 @@ impl<'a, T: Wire> Table<'a, T> {
     /// The record with this index; none if there are fewer.
     #[inline]
     pub fn get(&self, index: usize) -> Option<T> {
-        decode(self.bytes(index)?)
+        T::read_at(self.bytes, 0, index).ok()
     }
 
     /// All records, from the first.
     pub fn iter(&self) -> TableIter<'a, T> {
         TableIter {
-            rest: self.bytes.chunks_exact(T::SIZE),
+            table: self.bytes,
+            rest: 0..self.len(),
             records: PhantomData,
         }
     }
@@ -66,12 +67,27 @@ impl<'a, T: Wire> Table<'a, T> {
         self.iter().collect()
     }
 
+    /// The record with this index, or why there is none. The table starts `start` bytes behind the start of `place`.
+    pub(crate) fn read(&self, place: &Place, start: usize, index: usize) -> Result<T, PackageError> {
+        T::read_at(self.bytes, start, index).map_err(|source| {
+            let place = place.clone();
+            PackageError::Record { place, source }
+        })
+    }
+}
+
+impl<'a, T: Row> Table<'a, T> {
     /// The `count` records from `first` on; none if there are fewer.
     #[inline]
     pub(crate) fn part(&self, first: u32, count: u32) -> Option<Self> {
         let start = (first as usize).checked_mul(T::SIZE)?;
         let end = (count as usize).checked_mul(T::SIZE)?.checked_add(start)?;
         Some(Self::new(self.bytes.get(start..end)?))
+    }
+
+    /// The bytes of these records, each of which has `N` of them; none if there are fewer.
+    pub(crate) fn rows<const N: usize>(&self, rows: Range<usize>) -> Option<&'a [[u8; N]]> {
+        self.bytes.as_chunks().0.get(rows)
     }
 
     /// Calls `check` with every record, in order; what is no record ends it, or what `check` refuses. The table starts
@@ -83,39 +99,37 @@ impl<'a, T: Wire> Table<'a, T> {
         start: usize,
         mut check: impl FnMut(usize, T) -> Result<(), PackageError>,
     ) -> Result<(), PackageError> {
-        for (index, bytes) in self.bytes.chunks_exact(T::SIZE).enumerate() {
-            match decode(bytes) {
+        for index in 0..self.len() {
+            match self.get(index) {
                 Some(record) => check(index, record)?,
-                None => return self.no_record(place, start, index),
+                None => return self.read(place, start, index).map(drop),
             }
         }
         Ok(())
     }
-
-    /// Says why there is no record with this index.
-    #[cold]
-    fn no_record(&self, place: &Place, start: usize, index: usize) -> Result<(), PackageError> {
-        let start = start.saturating_add(index.saturating_mul(T::SIZE));
-        let mut cursor = Cursor::at(self.bytes(index).unwrap_or_default(), start);
-        match T::read(&mut cursor) {
-            Ok(_) => Ok(()),
-            Err(source) => Err(PackageError::Record {
-                place: place.clone(),
-                source,
-            }),
-        }
-    }
-
-    #[inline]
-    fn bytes(&self, index: usize) -> Option<&'a [u8]> {
-        let start = index.checked_mul(T::SIZE)?;
-        self.bytes.get(start..start.checked_add(T::SIZE)?)
-    }
 }
 
-#[inline]
-fn decode<T: Wire>(record: &[u8]) -> Option<T> {
-    T::read(&mut Cursor::new(record)).ok()
+impl<'a> Table<'a, Export> {
+    /// One field of these exports: the one that starts at byte `AT` of an entry, and has `N` bytes.
+    #[inline]
+    pub(crate) fn column<const AT: usize, const N: usize>(&self, exports: Range<usize>) -> &'a [[u8; N]] {
+        let start = self.len().saturating_mul(AT);
+        let column = self.bytes.get(start..).unwrap_or_default().as_chunks().0;
+        column.get(exports).unwrap_or_default()
+    }
+
+    /// One field of one export, without a look at the others; none if there is no such export.
+    #[inline]
+    pub(crate) fn field<const AT: usize, F: Wire>(&self, index: usize) -> Option<F> {
+        let count = self.len();
+        if index >= count {
+            return None;
+        }
+        // Nothing wraps within the table.
+        let start = count.wrapping_mul(AT).wrapping_add(index.wrapping_mul(F::SIZE));
+        let field = self.bytes.get(start..)?;
+        F::read(&mut Cursor::new(field)).ok()
+    }
 }
 
 impl<T> Clone for Table<'_, T> {
@@ -134,13 +148,13 @@ impl<T> PartialEq for Table<'_, T> {
 
 impl<T> Eq for Table<'_, T> {}
 
-impl<T: Wire + fmt::Debug> fmt::Debug for Table<'_, T> {
+impl<T: Record + fmt::Debug> fmt::Debug for Table<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl<'a, T: Wire> IntoIterator for Table<'a, T> {
+impl<'a, T: Record> IntoIterator for Table<'a, T> {
     type Item = T;
     type IntoIter = TableIter<'a, T>;
 
@@ -152,16 +166,17 @@ impl<'a, T: Wire> IntoIterator for Table<'a, T> {
 /// The records of a [`Table`], one after the other.
 #[derive(Debug, Clone)]
 pub struct TableIter<'a, T> {
-    rest: ChunksExact<'a, u8>,
+    table: &'a [u8],
+    rest: Range<usize>,
     records: PhantomData<T>,
 }
 
-impl<T: Wire> Iterator for TableIter<'_, T> {
+impl<T: Record> Iterator for TableIter<'_, T> {
     type Item = T;
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        decode(self.rest.next()?)
+        T::read_at(self.table, 0, self.rest.next()?).ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -169,58 +184,81 @@ impl<T: Wire> Iterator for TableIter<'_, T> {
     }
 }
 
-impl<T: Wire> DoubleEndedIterator for TableIter<'_, T> {
+impl<T: Record> DoubleEndedIterator for TableIter<'_, T> {
     fn next_back(&mut self) -> Option<T> {
-        decode(self.rest.next_back()?)
+        T::read_at(self.table, 0, self.rest.next_back()?).ok()
     }
 }
 
-impl<T: Wire> ExactSizeIterator for TableIter<'_, T> {}
+impl<T: Record> ExactSizeIterator for TableIter<'_, T> {}
 
-impl<T: Wire> FusedIterator for TableIter<'_, T> {}
+impl<T: Record> FusedIterator for TableIter<'_, T> {}
 
 /// Size in bytes of an entry of an [`Order`].
 pub(crate) const ORDER_ENTRY_SIZE: usize = 4;
 
-/// The indices of a table's records, in ascending order of the object ids that the records start with: to find them by.
+/// The indices of a table's records, in ascending order of the object ids that are their first fields: to find them by.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<'a, T> {
-    table: Table<'a, T>,
+    /// The bytes of the table, up to the end of the last id or beyond.
+    ids: &'a [u8],
     indices: &'a [[u8; ORDER_ENTRY_SIZE]],
+    records: PhantomData<T>,
 }
 
-impl<'a, T: Wire> Order<'a, T> {
+impl<'a, T: Record> Order<'a, T> {
     pub(crate) fn new(table: Table<'a, T>, bytes: &'a [u8]) -> Self {
         let (indices, _) = bytes.as_chunks();
-        Self { table, indices }
+        // Nothing but the ids, where they are a column.
+        let ids = table.len().saturating_mul(T::STRIDE);
+        Self {
+            ids: table.bytes.get(..ids).unwrap_or_default(),
+            indices,
+            records: PhantomData,
+        }
     }
 
     /// Every record is there once, and no two have one id: `place` is where the second one is.
     pub(crate) fn check(&self, table: Place, place: impl Fn(usize) -> Place) -> Result<(), PackageError> {
+        if self.ascends() {
+            return Ok(());
+        }
         let mut previous = None;
         for index in self.indices {
             let index = number(index);
-            let Some(id) = self.id(index) else {
-                let what = "the order of the object ids names an entry that is not there";
-                return Err(PackageError::malformed(table, what));
+            let what = match (previous, self.id(index)) {
+                (before, Some(id)) if before < Some(id) => {
+                    previous = Some(id);
+                    continue;
+                }
+                (before, Some(id)) if before == Some(id) => {
+                    let what = "another entry has the same object id";
+                    return Err(PackageError::malformed(place(index), what));
+                }
+                (_, Some(_)) => "the order of the object ids does not ascend",
+                (_, None) => "the order of the object ids names an entry that is not there",
             };
-            match previous {
-                Some(before) if before > id => {
-                    return Err(PackageError::malformed(
-                        table,
-                        "the order of the object ids does not ascend",
-                    ));
-                }
-                Some(before) if before == id => {
-                    return Err(PackageError::malformed(
-                        place(index),
-                        "another entry has the same object id",
-                    ));
-                }
-                _ => previous = Some(id),
-            }
+            return Err(PackageError::malformed(table, what));
         }
         Ok(())
+    }
+
+    /// Whether [`check`](Self::check) has nothing to say.
+    fn ascends(&self) -> bool {
+        let mut ids = self.indices.iter().map(|index| self.id(number(index)));
+        let Some(first) = ids.next() else {
+            return true;
+        };
+        let Some(mut previous) = first else {
+            return false;
+        };
+        for id in ids {
+            match id {
+                Some(id) if id > previous => previous = id,
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// The index of the record with this id.
@@ -233,7 +271,12 @@ impl<'a, T: Wire> Order<'a, T> {
 
     #[inline]
     fn id(&self, index: usize) -> Option<ObjectId> {
-        Some(ObjectId(u64::from_le_bytes(*self.table.bytes(index)?.first_chunk()?)))
+        let id = if T::STRIDE == ObjectId::SIZE {
+            self.ids.as_chunks().0.get(index)?
+        } else {
+            self.ids.get(index.saturating_mul(T::STRIDE)..)?.first_chunk()?
+        };
+        Some(ObjectId(u64::from_le_bytes(*id)))
     }
 }
 

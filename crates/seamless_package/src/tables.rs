@@ -21,8 +21,109 @@ pub trait Wire: Sized {
     fn write(&self, writer: &mut ByteWriter);
 }
 
-/// Declares a record once: the struct, its layout, its reading and its writing, which therefore cannot drift apart.
+/// What a [`Table`](crate::Table) holds.
+pub trait Record: Wire {
+    /// Bytes from the first field of a record to that of the next.
+    const STRIDE: usize;
+    /// Reads the record with this index out of a table, which is at `offset` of what errors speak of.
+    ///
+    /// # Errors
+    /// There are fewer records, or the bytes mean nothing.
+    fn read_at(table: &[u8], offset: usize, index: usize) -> Result<Self, CursorError>;
+}
+
+/// Records that lie one behind the other.
+pub trait Row: Wire {}
+
+impl<T: Row> Record for T {
+    const STRIDE: usize = T::SIZE;
+
+    #[inline]
+    fn read_at(table: &[u8], offset: usize, index: usize) -> Result<Self, CursorError> {
+        let start = index.saturating_mul(T::SIZE);
+        let row = table.get(start..).unwrap_or_default();
+        T::read(&mut Cursor::at(row, offset.saturating_add(start)))
+    }
+}
+
+impl Row for NameIndex {}
+impl Row for ObjectRef {}
+impl Row for Import {}
+impl Row for Origin {}
+impl Row for Bulk {}
+
+/// The bytes of field `index` of a column, which starts `column` bytes behind the start of its table. Who asks has compared the
+/// index with the length of the table, so they are there; the compiler, who does not know that, may leave out a field that nobody
+/// looks at all the same.
+#[inline(always)]
+pub(crate) fn field_bytes<const N: usize>(table: &[u8], column: usize, index: usize) -> [u8; N] {
+    let start = column.wrapping_add(index.wrapping_mul(N));
+    let field = table.get(start..).and_then(|rest| rest.first_chunk());
+    field.copied().unwrap_or([0; N])
+}
+
+/// The table in columns out of one in rows: all first fields, then all second ones.
+pub(crate) fn to_columns(rows: &[u8], layout: &[(&str, usize)]) -> Vec<u8> {
+    let size = layout.iter().map(|(_, size)| size).sum();
+    let mut columns = Vec::with_capacity(rows.len());
+    let mut start = 0_usize;
+    for (_, field) in layout {
+        let end = start.saturating_add(*field);
+        columns.extend(rows.chunks_exact(size).filter_map(|row| row.get(start..end)).flatten());
+        start = end;
+    }
+    columns
+}
+
+/// Declares a record once: the struct, its layout, its reading and its writing, which therefore cannot drift apart. Tables
+/// hold it in rows, if it is a [`Row`], or `in columns`.
 macro_rules! record {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident in columns {
+            $($(#[$field_meta:meta])* $visibility:vis $field:ident: $type:ty,)+
+        }
+    ) => {
+        $crate::tables::record! {
+            $(#[$meta])*
+            pub struct $name {
+                $($(#[$field_meta])* $visibility $field: $type,)+
+            }
+        }
+
+        impl $crate::tables::Record for $name {
+            const STRIDE: usize = match Self::LAYOUT {
+                [(_, first), ..] => *first,
+                [] => 0,
+            };
+
+            // What is not asked for is not read, but only where this is part of who asks.
+            #[inline(always)]
+            fn read_at(
+                table: &[u8],
+                offset: usize,
+                index: usize,
+            ) -> Result<Self, $crate::cursor::CursorError> {
+                let count = table.len() / <$name as $crate::tables::Wire>::SIZE;
+                if index >= count {
+                    return Self::read(&mut $crate::cursor::Cursor::at(&[], offset.saturating_add(table.len())));
+                }
+                let mut next = 0_usize;
+                let mut column = |size: usize| {
+                    let start = next;
+                    next = next.wrapping_add(count.wrapping_mul(size));
+                    start
+                };
+                Ok(Self { $($field: {
+                    const SIZE: usize = <$type as $crate::tables::Wire>::SIZE;
+                    let column = column(SIZE);
+                    let bytes = $crate::tables::field_bytes::<SIZE>(table, column, index);
+                    let start = offset.wrapping_add(column).wrapping_add(index.wrapping_mul(SIZE));
+                    <$type as $crate::tables::Wire>::read(&mut $crate::cursor::Cursor::at(&bytes, start))?
+                },)+ })
+            }
+        }
+    };
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
@@ -37,8 +138,8 @@ macro_rules! record {
         }
 
         impl $name {
-            /// Size and name of every field, in order.
-            #[cfg(test)]
+            /// Name and size of every field, in order.
+            #[allow(dead_code, reason = "only tests ask for that of most records")]
             pub(crate) const LAYOUT: &[(&str, usize)] =
                 &[$((stringify!($field), <$type as $crate::tables::Wire>::SIZE)),+];
         }
@@ -110,14 +211,15 @@ impl<const N: usize> Wire for Zero<N> {
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
         let offset = cursor.offset();
         let bytes: [u8; N] = cursor.array()?;
-        match bytes.iter().find(|&&byte| byte != 0) {
-            None => Ok(Self),
-            Some(&byte) => Err(CursorError::Value {
-                what: "reserved byte",
-                offset,
-                found: byte.into(),
-            }),
+        if bytes == [0; N] {
+            return Ok(Self);
         }
+        let found = bytes.into_iter().find(|byte| *byte != 0).unwrap_or_default();
+        Err(CursorError::Value {
+            what: "reserved byte",
+            offset,
+            found: found.into(),
+        })
     }
 
     #[cfg(feature = "write")]
@@ -224,7 +326,7 @@ record! {
 
 record! {
     /// An entry of the export table: an object stored in this package, its own or a copy of another package's.
-    pub struct Export {
+    pub struct Export in columns {
         /// Identity of the object.
         pub object_id: ObjectId,
         /// The object's name.
@@ -264,6 +366,19 @@ record! {
 }
 
 impl Export {
+    /// Offset of a field in the entry. It does not compile if there is no such field.
+    pub(crate) const fn at(name: &str) -> usize {
+        let (mut fields, mut offset) = (Self::LAYOUT, 0_usize);
+        while let [(field, size), rest @ ..] = fields {
+            if is_same(field.as_bytes(), name.as_bytes()) {
+                return offset;
+            }
+            offset = offset.saturating_add(*size);
+            fields = rest;
+        }
+        panic!("an export has no such field")
+    }
+
     /// Whether this is a class: its data is a [`Schema`](crate::Schema).
     pub fn is_class(&self) -> bool {
         self.class.is_none()
@@ -273,6 +388,17 @@ impl Export {
     pub fn is_forced(&self) -> bool {
         self.origin != 0
     }
+}
+
+/// `==` is not for constants yet.
+const fn is_same(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([first, rest_of_a @ ..], [second, rest_of_b @ ..]) = (a, b) {
+        if *first != *second {
+            return false;
+        }
+        (a, b) = (rest_of_a, rest_of_b);
+    }
+    a.is_empty() && b.is_empty()
 }
 
 record! {

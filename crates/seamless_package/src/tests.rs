@@ -22,6 +22,7 @@ use crate::table::order_of;
 use crate::tables::Wire;
 use crate::versions::VersionRecord;
 use seal::{reseal_summary, reseal_tables};
+use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn schema(type_path: &str) -> Schema {
@@ -221,13 +222,34 @@ fn field(layout: &[(&str, usize)], name: &str) -> (usize, usize) {
 /// Overwrites a field of the record at `base` with the low bytes of `value`.
 fn put(bytes: &mut [u8], base: usize, layout: &[(&str, usize)], name: &str, value: u64) {
     let (offset, size) = field(layout, name);
-    let start = base + offset;
-    bytes[start..start + size].copy_from_slice(&u128::from(value).to_le_bytes()[..size]);
+    put_number(&mut bytes[base + offset..][..size], value);
 }
 
-/// Offset of an export's entry.
-fn export_at(bytes: &[u8], index: usize) -> usize {
-    summary_of(bytes).exports_offset as usize + index * Export::SIZE
+fn put_number(bytes: &mut [u8], value: u64) {
+    let len = bytes.len();
+    bytes.copy_from_slice(&u128::from(value).to_le_bytes()[..len]);
+}
+
+/// Where a field of an export is: the export table is in columns.
+fn export_field(bytes: &[u8], index: usize, name: &str) -> Range<usize> {
+    let summary = summary_of(bytes);
+    let (offset, size) = field(Export::LAYOUT, name);
+    let column = summary.exports_offset as usize + summary.export_count as usize * offset;
+    column + index * size..column + (index + 1) * size
+}
+
+/// Overwrites a field of an export.
+fn put_export(bytes: &mut [u8], index: usize, name: &str, value: u64) {
+    let field = export_field(bytes, index, name);
+    put_number(&mut bytes[field], value);
+}
+
+/// Gives an export the id and the name of another one.
+fn copy_identity(bytes: &mut [u8], from: usize, to: usize) {
+    for name in ["object_id", "name"] {
+        let (from, to) = (export_field(bytes, from, name), export_field(bytes, to, name));
+        bytes.copy_within(from, to.start);
+    }
 }
 
 /// Offset of an import's entry.
@@ -245,11 +267,14 @@ fn version_at(bytes: &[u8], index: usize) -> usize {
     summary_of(bytes).versions_offset as usize + index * VersionRecord::SIZE
 }
 
+/// Offset of the references.
+fn refs_at(bytes: &[u8]) -> usize {
+    summary_of(bytes).refs_offset() as usize
+}
+
 /// Offset of an entry of the bulk table.
 fn bulk_at(bytes: &[u8], index: usize) -> usize {
-    let summary = summary_of(bytes);
-    let refs = export_at(bytes, summary.export_count as usize);
-    refs + summary.ref_count as usize * 4 + index * Bulk::SIZE
+    refs_at(bytes) + summary_of(bytes).ref_count as usize * 4 + index * Bulk::SIZE
 }
 
 #[test]

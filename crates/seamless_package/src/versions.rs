@@ -8,7 +8,7 @@ use crate::error::{PackageError, Place};
 use crate::names::Names;
 use crate::reader::Package;
 use crate::table::Table;
-use crate::tables::{NameIndex, record};
+use crate::tables::{NameIndex, Row, record};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -198,6 +198,11 @@ record! {
     }
 }
 
+impl Row for VersionRecord {}
+
+/// So many bytes at once take no longer to hash than more would.
+const LONG_TEXT: usize = 1024;
+
 /// The version table of a package.
 #[derive(Clone, Copy)]
 pub(crate) struct Versions<'a> {
@@ -208,7 +213,7 @@ pub(crate) struct Versions<'a> {
 
 impl<'a> Versions<'a> {
     /// Checks every rule of the table.
-    pub(crate) fn check(&self, names: Names<'_, str>) -> Result<(), PackageError> {
+    pub(crate) fn check(&self, names: Names<'_>) -> Result<(), PackageError> {
         let mut next_entry = 0;
         let mut previous = None;
         self.lists.try_for_each(&Place::Versions, 0, |index, list| {
@@ -230,25 +235,33 @@ impl<'a> Versions<'a> {
         Err(PackageError::malformed(Place::Versions, "entries are left over"))
     }
 
-    fn check_list(&self, list: &VersionRecord, names: Names<'_, str>) -> Result<(), &'static str> {
+    fn check_list(&self, list: &VersionRecord, names: Names<'_>) -> Result<(), &'static str> {
         let missing = "a name is not in the name table";
-        names.get(list.label).ok_or(missing)?;
+        names.bytes(list.label).ok_or(missing)?;
         let entries = self.entries_of(list).ok_or("the entries end outside of their list")?;
         let mut hash = Xxh3::new();
+        // To hash many short names one by one takes longer than to put them together.
+        let mut text = Vec::with_capacity(LONG_TEXT);
         for entry in entries {
-            hash.update(names.get(entry).ok_or(missing)?.as_bytes());
-            hash.update(&[0]);
+            text.extend_from_slice(names.bytes(entry).ok_or(missing)?);
+            text.push(0);
+            if text.len() >= LONG_TEXT {
+                hash.update(&text);
+                text.clear();
+            }
         }
+        hash.update(&text);
         if hash.digest() != list.hash {
             return Err("the hash is not that of the entries");
         }
-        // A name is in the name table once, so one index is one name.
+        // Names ascend in the name table, so what is there twice lies side by side.
         let mut sorted = entries.to_vec();
         sorted.sort_unstable();
-        if sorted.windows(2).any(|pair| pair.first() == pair.last()) {
-            return Err("two entries have the same name");
+        let sorted = sorted.into_iter().map(|entry| names.bytes(entry));
+        match sorted.is_sorted_by(|a, b| a < b) {
+            true => Ok(()),
+            false => Err("two entries have the same name, or the names are not in ascending order"),
         }
-        Ok(())
     }
 
     fn entries_of(&self, list: &VersionRecord) -> Option<Table<'a, NameIndex>> {
@@ -259,13 +272,13 @@ impl<'a> Versions<'a> {
 /// One version list of a package: the entries that the package was saved with.
 #[derive(Clone)]
 pub struct StoredVersions<'a> {
-    names: Names<'a, [u8]>,
+    names: Names<'a>,
     record: VersionRecord,
     entries: Table<'a, NameIndex>,
 }
 
 impl<'a> StoredVersions<'a> {
-    pub(crate) fn new(versions: &Versions<'a>, names: Names<'a, [u8]>, record: VersionRecord) -> Self {
+    pub(crate) fn new(versions: &Versions<'a>, names: Names<'a>, record: VersionRecord) -> Self {
         let none = Table::new(&[]);
         Self {
             names,

@@ -6,7 +6,7 @@ use crate::names::Names;
 use crate::schema::Schema;
 use crate::summary::{Summary, sized};
 use crate::table::{ORDER_ENTRY_SIZE, Order, Table};
-use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire};
+use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Record};
 use crate::versions::{StoredVersions, VersionId, Versions};
 
 /// Where a forced export was copied from.
@@ -108,7 +108,8 @@ impl Package {
 
     /// Name of the object that is export `index`; none if there is no such export.
     pub fn export_name(&self, index: usize) -> Option<&str> {
-        Some(self.names().known(self.exports().get(index)?.name))
+        let name = self.exports().field::<{ Export::at("name") }, _>(index)?;
+        Some(self.names().known(name))
     }
 
     /// Index of the export with this id, forced or not, in logarithmic time.
@@ -125,13 +126,14 @@ impl Package {
     pub fn find_name(&self, object: &str) -> Option<usize> {
         let index = self.find(self.seed.id(object.as_bytes()))?;
         // A name that is not in the package may still have the id of one that is.
-        let name = self.exports().get(index)?.name;
-        self.names().is(name, object).then_some(index)
+        let name = self.exports().field::<{ Export::at("name") }, _>(index)?;
+        (self.names().bytes(name) == Some(object.as_bytes())).then_some(index)
     }
 
     /// Schema of the type of export `index`; none if that is a class itself, or not there.
     pub fn class_of(&self, index: usize) -> Option<&Schema> {
-        match self.exports().get(index)?.class.target() {
+        let class: ObjectRef = self.exports().field::<{ Export::at("class") }, _>(index)?;
+        match class.target() {
             RefTarget::Export(class) => self.schema(class),
             RefTarget::None | RefTarget::Import(_) => None,
         }
@@ -151,8 +153,10 @@ impl Package {
     /// What export `index` refers to, in the order in which it was written; empty if there is no such export.
     pub fn refs(&self, index: usize) -> Table<'_, ObjectRef> {
         let refs = || {
-            let export = self.exports().get(index)?;
-            self.ref_table().part(export.first_ref, export.ref_count)
+            let exports = self.exports();
+            let first = exports.field::<{ Export::at("first_ref") }, _>(index)?;
+            self.ref_table()
+                .part(first, exports.field::<{ Export::at("ref_count") }, _>(index)?)
         };
         refs().unwrap_or(Table::new(&[]))
     }
@@ -160,8 +164,10 @@ impl Package {
     /// The bulk payloads of export `index`, in the order in which they were written; empty if there is no such export.
     pub fn bulk(&self, index: usize) -> Table<'_, Bulk> {
         let bulk = || {
-            let export = self.exports().get(index)?;
-            self.bulk_table().part(export.first_bulk, export.bulk_count)
+            let exports = self.exports();
+            let first = exports.field::<{ Export::at("first_bulk") }, _>(index)?;
+            self.bulk_table()
+                .part(first, exports.field::<{ Export::at("bulk_count") }, _>(index)?)
         };
         bulk().unwrap_or(Table::new(&[]))
     }
@@ -171,7 +177,7 @@ impl Package {
         self.origins().get(number.checked_sub(1)? as usize)
     }
 
-    pub(super) fn names(&self) -> Names<'_, [u8]> {
+    pub(super) fn names(&self) -> Names<'_> {
         let summary = &self.summary;
         let section = self.bytes_at(summary.names_offset, summary.names_size);
         Names::new(section, summary.name_count)
@@ -205,7 +211,7 @@ impl Package {
         Order::new(self.exports(), self.bytes_at(offset, sized(count, ORDER_ENTRY_SIZE)))
     }
 
-    fn table<T: Wire>(&self, offset: u64, count: u32) -> Table<'_, T> {
+    fn table<T: Record>(&self, offset: u64, count: u32) -> Table<'_, T> {
         Table::new(self.bytes_at(offset, sized(count, T::SIZE)))
     }
 

@@ -47,10 +47,7 @@ fn forged(change: impl FnOnce(&mut Vec<u8>)) -> PackageError {
 }
 
 fn forged_export(index: usize, name: &'static str, value: u64) -> PackageError {
-    forged(|bytes| {
-        let at = export_at(bytes, index);
-        put(bytes, at, Export::LAYOUT, name, value);
-    })
+    forged(|bytes| put_export(bytes, index, name, value))
 }
 
 #[test]

@@ -357,8 +357,8 @@ fn an_edit_elsewhere_makes_no_payload_stale() {
     let range = other.export_range(2).unwrap();
     let range = range.start as usize..range.end as usize;
     bytes[range.clone()].copy_from_slice(b"black");
-    let (summary, sum, at) = (summary_of(&bytes), xxh3_64(b"black"), export_at(&bytes, 2));
-    put(&mut bytes, at, Export::LAYOUT, "checksum", sum);
+    let summary = summary_of(&bytes);
+    put_export(&mut bytes, 2, "checksum", xxh3_64(b"black"));
     reseal_tables(&mut bytes, &summary);
     let edited = verify(&bytes).unwrap();
     assert_ne!(edited.summary().content_hash, other.summary().content_hash);
@@ -369,7 +369,7 @@ fn an_edit_elsewhere_makes_no_payload_stale() {
 fn forged_copies_are_refused() {
     let bytes = golden();
     let summary = summary_of(&bytes);
-    let refs = export_at(&bytes, summary.export_count as usize);
+    let refs = refs_at(&bytes);
     // The last reference is the leaf's to the tree: make it one to an own object.
     let last = refs + (summary.ref_count as usize - 1) * 4;
     let mut forged = bytes.clone();
@@ -414,15 +414,8 @@ fn origins_are_there_once_and_used() {
     );
     // The second copy is said to be from the first origin, too.
     let mut forged = bytes.clone();
-    let y = export_at(&bytes, 2);
-    put(&mut forged, y, Export::LAYOUT, "origin", 1);
-    put(
-        &mut forged,
-        y,
-        Export::LAYOUT,
-        "object_id",
-        ObjectId::new("b.pkg", "y").0,
-    );
+    put_export(&mut forged, 2, "origin", 1);
+    put_export(&mut forged, 2, "object_id", ObjectId::new("b.pkg", "y").0);
     reseal_tables(&mut forged, &summary);
     let text = verify(&forged).unwrap_err().to_string();
     assert!(text.contains("nothing is copied from an origin"), "{text}");

@@ -16,10 +16,10 @@ fn kept(name: &str) -> Vec<u8> {
 fn files() -> [(&'static str, Vec<u8>); 4] {
     let golden = |codecs| golden_writer_with(codecs).finish().unwrap();
     [
-        ("format-3.pkg", golden(PLAIN)),
-        ("format-3-trees.pkg", trees(PLAIN)),
-        ("format-3-compressed.pkg", golden(COMPRESSED)),
-        ("format-3-compressed-trees.pkg", trees(COMPRESSED)),
+        ("format-4.pkg", golden(PLAIN)),
+        ("format-4-trees.pkg", trees(PLAIN)),
+        ("format-4-compressed.pkg", golden(COMPRESSED)),
+        ("format-4-compressed-trees.pkg", trees(COMPRESSED)),
     ]
 }
 
@@ -86,7 +86,7 @@ fn check_golden(version: u32, bytes: &[u8], trees: &[u8]) {
 
 #[test]
 fn every_format_version_stays_readable() {
-    for version in [2, 3] {
+    for version in [2, 3, 4] {
         let file = |name: &str| kept(&format!("format-{version}{name}.pkg"));
         check_golden(version, &file(""), &file("-trees"));
         let compressed = file("-compressed");
@@ -108,13 +108,23 @@ fn an_old_package_finds_its_objects_and_has_each_once() {
     for (index, import) in package.imports().iter().enumerate() {
         assert_eq!(package.find_import(import.object_id), Some(index));
     }
+    // Its export table is in rows.
     let summary = summary_of(&bytes);
+    let row = |index: usize| summary.exports_offset as usize + index * Export::SIZE;
     let mut forged = bytes.clone();
-    let (a, b) = (export_at(&bytes, A), export_at(&bytes, B));
-    forged.copy_within(a..a + ObjectId::SIZE + NameIndex::SIZE, b);
+    forged.copy_within(row(A)..row(A) + ObjectId::SIZE + NameIndex::SIZE, row(B));
     reseal_tables(&mut forged, &summary);
     let text = verify(&forged).unwrap_err().to_string();
     assert!(text.contains("has the same object id"), "{text}");
+    // What an error says of a byte is so in the file.
+    let mut forged = bytes.clone();
+    put(&mut forged, row(B), Export::LAYOUT, "role", 0);
+    reseal_tables(&mut forged, &summary);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(
+        text.contains("export table") && text.contains("0 at byte 260 is no role"),
+        "{text}"
+    );
 }
 
 /// Compressed bytes change with the compressors' versions, the format does not; so only the plain files are compared.

@@ -129,11 +129,10 @@ fn an_external_payload_ends_within_a_file() {
 fn a_raw_size_must_be_possible_and_true() {
     let bytes = golden();
     let summary = summary_of(&bytes);
-    let at = export_at(&bytes, A);
     let stored = verify(&bytes).unwrap().exports().get(A).unwrap().stored_size;
     let forge = |raw: u64| {
         let mut forged = bytes.clone();
-        put(&mut forged, at, Export::LAYOUT, "raw_size", raw);
+        put_export(&mut forged, A, "raw_size", raw);
         reseal_tables(&mut forged, &summary);
         verify(&forged).unwrap_err()
     };

@@ -179,15 +179,14 @@ proptest! {
         let summary = summary_of(&bytes);
         let package = verify(&bytes).unwrap();
         let range = package.export_range(A).unwrap();
-        let at = export_at(&bytes, A);
         let mut forged = bytes;
         let stored = &mut forged[range.start as usize..range.end as usize];
         for (target, byte) in stored.iter_mut().zip(noise.iter().cycle()) {
             *target = *byte;
         }
         let sum = xxh3_64(stored);
-        put(&mut forged, at, Export::LAYOUT, "checksum", sum);
-        put(&mut forged, at, Export::LAYOUT, "raw_size", raw);
+        put_export(&mut forged, A, "checksum", sum);
+        put_export(&mut forged, A, "raw_size", raw);
         reseal_tables(&mut forged, &summary);
         if let Ok(package) = Package::parse(&forged, &Limits::default())
             && let Ok(data) = package.export_data(A, &forged, 0)

@@ -173,6 +173,11 @@ fn lists_are_read_as_they_were_written() {
     assert_eq!(VersionId::GAME.to_string(), "5ea31e55-0000-4000-8000-000000000002");
 }
 
+fn find(bytes: &[u8], text: &[u8]) -> usize {
+    let mut windows = bytes.windows(text.len());
+    windows.position(|window| window == text).unwrap()
+}
+
 #[test]
 fn a_stored_list_has_no_name_twice_and_nothing_is_left_over() {
     let bytes = golden();
@@ -186,6 +191,16 @@ fn a_stored_list_has_no_name_twice_and_nothing_is_left_over() {
     reseal_tables(&mut forged, &summary);
     let text = verify(&forged).unwrap_err().to_string();
     assert!(text.contains("two entries have the same name"), "{text}");
+    // Of two names that are out of order, one might be there twice.
+    let mut forged = bytes.clone();
+    let names = summary.names_offset as usize + summary.name_count as usize * 4;
+    let keys = names + find(&bytes[names..], b"keys have colors");
+    forged[keys] = b'c';
+    let hash = xxh3_64(b"doors have keys\0ceys have colors\0");
+    put(&mut forged, version_at(&bytes, 1), VersionRecord::LAYOUT, "hash", hash);
+    reseal_tables(&mut forged, &summary);
+    let text = verify(&forged).unwrap_err().to_string();
+    assert!(text.contains("names are not in ascending order"), "{text}");
     // The second list ends early, again with the right hash; so does the third, which is empty.
     let mut forged = bytes.clone();
     put(

@@ -227,7 +227,7 @@ fn formats_that_do_not_go_together() {
         &report,
         "mixed_formats",
         &name,
-        &["has format 2, and `z.pkg` has format 3"],
+        &["has format 2, and `z.pkg` has format 4"],
     );
 }
 

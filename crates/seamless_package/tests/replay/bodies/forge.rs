@@ -8,22 +8,48 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sizes of the records, and where the checksums in them are: see `docs/FORMAT.md`.
-pub const EXPORT_SIZE: usize = 80;
-const EXPORT_CHECKSUM: usize = 48;
+const EXPORT_SIZE: usize = 80;
+/// Where the fields of an export are in its entry, and how long they are.
+pub const EXPORT_FIELDS: [(usize, usize); 17] = [
+    (0, 8),
+    (8, 4),
+    (12, 4),
+    (16, 4),
+    (20, 1),
+    (21, 1),
+    (22, 2),
+    (24, 8),
+    (32, 8),
+    (40, 8),
+    EXPORT_CHECKSUM,
+    (56, 4),
+    (60, 4),
+    (64, 4),
+    (68, 4),
+    (72, 4),
+    (76, 4),
+];
+const EXPORT_CHECKSUM: (usize, usize) = (48, 8);
 const REF_SIZE: usize = 4;
 const BULK_SIZE: usize = 40;
 const IMPORT_SIZE: usize = 24;
 pub const BULK_CHECKSUM: usize = 24;
 
-/// Offset of the entry of export `index`.
-pub fn export_at(summary: &Summary, index: usize) -> usize {
-    summary.exports_offset as usize + index * EXPORT_SIZE
+/// Where a field of export `index` is: the export table is in columns.
+pub fn export_field(summary: &Summary, index: usize, (offset, size): (usize, usize)) -> Range<usize> {
+    let column = summary.exports_offset as usize + summary.export_count as usize * offset;
+    column + index * size..column + (index + 1) * size
+}
+
+/// Offset of the references.
+fn refs_at(summary: &Summary) -> usize {
+    summary.exports_offset as usize + summary.export_count as usize * EXPORT_SIZE
 }
 
 /// Offset of the entry of bulk payload `index`.
 pub fn bulk_at(summary: &Summary, index: usize) -> usize {
     let refs = summary.ref_count as usize * REF_SIZE;
-    export_at(summary, summary.export_count as usize) + refs + index * BULK_SIZE
+    refs_at(summary) + refs + index * BULK_SIZE
 }
 
 pub fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
@@ -34,7 +60,7 @@ pub fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
 pub fn header_sections(summary: &Summary) -> [Range<usize>; 11] {
     let section = |offset: u64, size: u64| offset as usize..(offset + size) as usize;
     let exports = exports_section(summary);
-    let refs = export_at(summary, summary.export_count as usize);
+    let refs = refs_at(summary);
     let bulk = bulk_at(summary, 0);
     let order = bulk_at(summary, summary.bulk_count as usize);
     let imports = section(summary.imports_offset, summary.imports_size);
@@ -103,8 +129,8 @@ pub fn reseal_data(bytes: &mut [u8], package: &Package) {
     let summary = package.summary();
     let mut payload = 0;
     for (index, export) in package.exports().iter().enumerate() {
-        let entry = export_at(summary, index);
-        reseal(bytes, entry + EXPORT_CHECKSUM, export.data_offset, export.stored_size);
+        let checksum = export_field(summary, index, EXPORT_CHECKSUM).start;
+        reseal(bytes, checksum, export.data_offset, export.stored_size);
         for bulk in package.bulk(index) {
             if bulk.origin == 0 {
                 let entry = bulk_at(summary, payload);

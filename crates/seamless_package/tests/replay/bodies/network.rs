@@ -1,9 +1,11 @@
 //! Two peers whose messages arrive, get lost, are changed, or are made up.
 
+mod packets;
 mod peer;
 
 use super::forge::number;
 use arbitrary::{Result, Unstructured};
+use packets::Packets;
 use peer::{EXPORTS, LAST_PACKAGE, Peer};
 use seamless_package::package_map::{HandshakeError, UNACKNOWLEDGED};
 
@@ -15,13 +17,18 @@ pub fn network(bytes: &[u8]) {
 
 struct Network {
     peers: [Peer; 2],
+    packets: Packets,
     /// Whether every message so far was an honest one.
     honest: bool,
 }
 
 fn talk(u: &mut Unstructured<'_>) -> Result<()> {
     let peers = [Peer::new(u)?, Peer::new(u)?];
-    let mut network = Network { peers, honest: true };
+    let mut network = Network {
+        peers,
+        packets: Packets::default(),
+        honest: true,
+    };
     // The lists are the same, or not.
     for _ in 0..u.int_in_range(0..=4)? {
         let package = u.int_in_range(0..=LAST_PACKAGE)?;
@@ -30,7 +37,7 @@ fn talk(u: &mut Unstructured<'_>) -> Result<()> {
     }
     while !u.is_empty() {
         let from = usize::from(u.arbitrary::<bool>()?);
-        match u.int_in_range(0..=9)? {
+        match u.int_in_range(0..=12)? {
             0 => network.shake(u, from)?,
             1 | 2 => network.mention(u, from)?,
             3 => network.acknowledge(u, from)?,
@@ -38,6 +45,7 @@ fn talk(u: &mut Unstructured<'_>) -> Result<()> {
             5 => network.peers[from].list(u.int_in_range(0..=LAST_PACKAGE)?, false),
             6 => network.peers[from].learn(u.int_in_range(0..=4)?),
             7 => network.peers[from].load(u)?,
+            10.. => network.packets.talk(u, &network.peers, from)?,
             _ => network.make_up(u, from)?,
         }
         network.peers[from].check();

@@ -1,6 +1,6 @@
 //! Opening: any bytes, and packages with changed tables under right checksums.
 
-use super::forge::{EXPORT_SIZE, change, export_at, header_sections, reseal_data};
+use super::forge::{EXPORT_FIELDS, change, export_field, header_sections, reseal_data};
 use super::{made, walk};
 use arbitrary::{Result, Unstructured};
 use seamless_package::{Limits, Package};
@@ -22,8 +22,9 @@ fn changed(u: &mut Unstructured<'_>) -> Result<()> {
         let section = u.choose(&sections)?.clone();
         change(u, &mut file, section)?;
         if u.ratio(1, 4)? {
-            let entry = export_at(package.summary(), u.choose_index(package.exports().len())?);
-            change(u, &mut file, entry..entry + EXPORT_SIZE)?;
+            let index = u.choose_index(package.exports().len())?;
+            let field = *u.choose(&EXPORT_FIELDS)?;
+            change(u, &mut file, export_field(package.summary(), index, field))?;
         }
     }
     if seal {
