@@ -55,6 +55,7 @@ mod progress;
 mod report;
 mod share;
 mod source;
+mod source_check;
 mod startup;
 pub mod texture;
 mod texture_step;
