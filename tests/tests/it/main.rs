@@ -8,6 +8,7 @@ mod hooks;
 mod invariants;
 mod odd;
 mod oracle;
+mod paths;
 mod render;
 mod resources;
 mod same_world;
