@@ -13,4 +13,5 @@ mod render;
 mod resources;
 mod same_world;
 mod server;
+mod shipped;
 mod startup;
