@@ -8,7 +8,7 @@ use std::{
 
 use bevy::prelude::*;
 use bevy_seamless::prelude::*;
-use seamless_cook::{CookApp, CookError, CookOptions, CookReport, Target};
+use seamless_cook::{CookApp, CookError, CookOptions, CookReport};
 use tempfile::TempDir;
 
 use crate::app::{headless_with, run_until};
@@ -18,6 +18,9 @@ pub const STREAM_LIMIT: Duration = Duration::from_secs(60);
 
 /// The manifest of every world that [`Cooked`] makes, in its `out` directory.
 pub const MANIFEST: &str = "test.seamless";
+
+/// The world file of every world that is cooked here, beside its sources.
+const WORLD_FILE: &str = "test.world.ron";
 
 /// Sources, the world file `test.world.ron` and, in `out`, what was cooked from them.
 pub struct Cooked {
@@ -40,17 +43,12 @@ impl Cooked {
         Self { dir, report }
     }
 
-    /// Cooks the same sources again, for a target.
+    /// Cooks the same sources again, as `options` say.
     ///
     /// # Panics
     /// When the cook fails; with all its errors.
-    pub fn cook_for(&mut self, target: Target, configure: fn(&mut App)) {
-        let options = CookOptions {
-            target,
-            ..CookOptions::default()
-        };
-        let file = self.dir.path().join("test.world.ron");
-        let report = CookApp::new().with(configure).cook(&file, &self.out(), &options, &());
+    pub fn cook_again(&mut self, options: &CookOptions, configure: fn(&mut App)) {
+        let report = cook_with(self.sources(), &self.out(), options, configure);
         self.report = report.unwrap_or_else(|error| panic!("{}", describe(&error)));
     }
 
@@ -97,11 +95,22 @@ impl Cooked {
 /// # Panics
 /// When the world file cannot be written.
 pub fn cook(sources: &Path, world: &str, out: &Path, configure: fn(&mut App)) -> Result<CookReport, CookError> {
-    let file = sources.join("test.world.ron");
-    fs::write(&file, world).expect("the world file is written");
-    CookApp::new()
-        .with(configure)
-        .cook(&file, out, &CookOptions::default(), &())
+    fs::write(sources.join(WORLD_FILE), world).expect("the world file is written");
+    cook_with(sources, out, &CookOptions::default(), configure)
+}
+
+/// Cooks the world file that [`cook`] wrote, as `options` say.
+///
+/// # Errors
+/// The cooker's.
+pub fn cook_with(
+    sources: &Path,
+    out: &Path,
+    options: &CookOptions,
+    configure: fn(&mut App),
+) -> Result<CookReport, CookError> {
+    let cooker = CookApp::new().with(configure);
+    cooker.cook(&sources.join(WORLD_FILE), out, options, &())
 }
 
 /// A cook's error with everything that it lists.

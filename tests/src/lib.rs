@@ -5,6 +5,7 @@ pub mod app;
 pub mod atomicity;
 pub mod cooked;
 pub mod fixtures;
+pub mod flip;
 pub mod picture;
 pub mod random;
 pub mod skip;

@@ -1,6 +1,11 @@
 //! Pictures rendered off-screen, one of every frame, with what the render world holds in that frame.
 
-use std::{path::Path, sync::mpsc};
+use std::{
+    path::Path,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use bevy::{
     app::PluginsState,
@@ -29,7 +34,7 @@ use bevy::{
 use image::{ImageBuffer, Rgba};
 use wgpu::Backends;
 
-use crate::skip::skipped;
+use crate::{app::LOAD_LIMIT, skip::skipped};
 
 /// Width and height of every picture, in pixels. A row of it is a multiple of 256 bytes, as a copy to a buffer needs.
 pub const SIDE: u32 = 256;
@@ -83,6 +88,16 @@ impl Picture {
     #[must_use]
     pub fn is_drawn(&self) -> bool {
         self.0.chunks_exact(4).all(|pixel| pixel[3] == u8::MAX)
+    }
+
+    /// Red, green and blue of each pixel, row by row, in linear light from 0 to 1.
+    #[must_use]
+    pub fn light(&self) -> Vec<[f32; 3]> {
+        let pixels = self.0.chunks_exact(4);
+        let light = |pixel: &[u8]| Srgba::rgb_u8(pixel[0], pixel[1], pixel[2]).into();
+        pixels
+            .map(|pixel| LinearRgba::to_f32_array_no_alpha(light(pixel)))
+            .collect()
     }
 
     /// The number of different colours.
@@ -225,6 +240,26 @@ pub fn next_frame(app: &mut App) -> Frame {
     app.update();
     let frame = app.sub_app_mut(RenderApp).world_mut().remove_resource::<Frame>();
     frame.expect("the render target is there from the first frame on")
+}
+
+/// The first frame that is complete and equal to the one before it.
+///
+/// # Panics
+/// When there is none for [`LOAD_LIMIT`].
+#[must_use]
+pub fn settled(app: &mut App) -> Frame {
+    let start = Instant::now();
+    let mut last = next_frame(app);
+    while start.elapsed() < LOAD_LIMIT {
+        let frame = next_frame(app);
+        if frame.waiting == 0 && frame.picture.is_drawn() && frame.picture == last.picture {
+            return frame;
+        }
+        last = frame;
+        // Shaders are loaded on another thread.
+        thread::sleep(Duration::from_millis(1));
+    }
+    panic!("the picture does not settle");
 }
 
 fn note_frame(

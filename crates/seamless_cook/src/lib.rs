@@ -60,6 +60,7 @@ mod progress;
 mod report;
 mod settings;
 mod source;
+mod source_check;
 mod startup;
 pub mod texture;
 mod texture_step;

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use bevy::asset::AssetPath;
+
 use crate::graph::recorder::text;
 use crate::layout::is_kept_name;
 use crate::report::ContentError;
@@ -113,6 +115,7 @@ impl WorldPlan {
                 "is no world file; give a file whose name ends with `{WORLD_EXTENSION}`"
             )));
         }
+        check_file_name(&world_name(world_file)).map_err(one)?;
         let world_file = std::path::absolute(world_file)
             .map(|path| normalized(&path))
             .map_err(|error| one(format!("has no absolute path: {error}")))?;
@@ -279,7 +282,14 @@ impl Checker<'_> {
             return None;
         };
         let path = text(path);
-        Some(label.map_or_else(|| path.clone(), |label| format!("{path}#{label}")))
+        let path = label.map_or_else(|| path.clone(), |label| format!("{path}#{label}"));
+        if let Err(error) = AssetPath::try_parse(&path) {
+            let message =
+                format!("is no path of an asset: {error}; write a file, and `#` and a label for a part of it");
+            self.error(format!("startup `{path}`"), message);
+            return None;
+        }
+        Some(path)
     }
 
     fn placement(&mut self, object: &str, level: &LevelSource) {
@@ -417,8 +427,22 @@ fn unit(rotation: [f32; 4]) -> [f32; 4] {
     }
 }
 
-/// A level's name becomes a file name, on every system.
-fn check_name(name: &str) -> Result<(), String> {
+/// A level's name becomes a file name, and the cooker keeps a few for itself.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    check_file_name(name)?;
+    let lower = name.to_lowercase();
+    let number = lower.strip_prefix("shared_");
+    if number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {
+        return Err("its name is kept for packages of shared assets; give it another `name`".into());
+    }
+    if lower == "startup" {
+        return Err("its name is kept for the package of startup content; give it another `name`".into());
+    }
+    Ok(())
+}
+
+/// Names become file names, on every system.
+fn check_file_name(name: &str) -> Result<(), String> {
     let bad = |c: char| c.is_control() || "/\\:*?\"<>|#".contains(c);
     if name.is_empty() || name.starts_with('.') || name.ends_with(['.', ' ']) || name.contains(bad) {
         return Err("its name cannot be a file name; use letters, digits, `_` and `-`".into());
@@ -429,7 +453,20 @@ fn check_name(name: &str) -> Result<(), String> {
     if is_kept_name(&name.to_lowercase()) {
         return Err("its name is kept for packages of shared assets; give it another `name`".into());
     }
+    if is_device(name) {
+        return Err("its name is a device's on Windows, with any ending; give it another name".into());
+    }
     Ok(())
+}
+
+/// Whether Windows takes the name for one of its devices, whatever follows the first dot.
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end().to_uppercase();
+    let port = ["COM", "LPT"].iter().find_map(|device| stem.strip_prefix(device));
+    let is_port = port.is_some_and(|port| {
+        port.chars().count() == 1 && port.contains(|c: char| c.is_ascii_digit() || "¹²³".contains(c))
+    });
+    is_port || ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].contains(&stem.as_str())
 }
 
 fn default_name(file: &str, label: Option<&str>) -> String {

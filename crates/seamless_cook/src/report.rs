@@ -156,6 +156,12 @@ pub enum CookError {
         /// The directory.
         path: PathBuf,
     },
+    /// The cooker's folder in the output directory has a symbolic link in it, or is one.
+    #[error("{} is a symbolic link, and what is written there would end up elsewhere; remove it", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// The output directory holds another world's packages under the same names.
     #[error("`{file}` in the output directory belongs to the world `{world}`; cook into a directory of its own")]
     ForeignPackage {

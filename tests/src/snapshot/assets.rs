@@ -12,6 +12,7 @@ use bevy::{
 use super::{
     plain::float32,
     record::{AssetRecord, Fields, Leaf},
+    triangles,
     walk::Walker,
 };
 
@@ -79,6 +80,22 @@ fn mesh(walker: &mut Walker, mesh: &Mesh, fields: &mut Fields) {
     put(fields, "topology", mesh.primitive_topology());
     put(fields, "asset_usage", mesh.asset_usage);
     put(fields, "enable_raytracing", mesh.enable_raytracing);
+    if walker.is_shipped
+        && let Some(triangles) = triangles::in_any_order(mesh)
+    {
+        fields.insert("triangles".to_owned(), Leaf::blob(&triangles));
+    } else {
+        vertices(mesh, fields);
+    }
+    put(fields, "morph_target_names", mesh.morph_target_names());
+    match mesh.skinned_mesh_bounds() {
+        None => put(fields, "skinned_mesh_bounds", "none"),
+        Some(bounds) => walker.value("skinned_mesh_bounds", bounds, fields),
+    }
+    walker.value("final_aabb", &mesh.final_aabb, fields);
+}
+
+fn vertices(mesh: &Mesh, fields: &mut Fields) {
     attributes(mesh, fields);
     match mesh.try_indices_option() {
         Ok(None) => put(fields, "indices", "none"),
@@ -94,11 +111,6 @@ fn mesh(walker: &mut Walker, mesh: &Mesh, fields: &mut Fields) {
         Err(error) => put(fields, "indices", error),
     }
     morph_targets(mesh, fields);
-    match mesh.skinned_mesh_bounds() {
-        None => put(fields, "skinned_mesh_bounds", "none"),
-        Some(bounds) => walker.value("skinned_mesh_bounds", bounds, fields),
-    }
-    walker.value("final_aabb", &mesh.final_aabb, fields);
 }
 
 fn attributes(mesh: &Mesh, fields: &mut Fields) {
@@ -134,10 +146,26 @@ fn morph_targets(mesh: &Mesh, fields: &mut Fields) {
             fields.insert("morph_targets".to_owned(), Leaf::blob(&bytes));
         }
     }
-    put(fields, "morph_target_names", mesh.morph_target_names());
 }
 
-fn image(_: &mut Walker, image: &Image, fields: &mut Fields) {
+fn image(walker: &mut Walker, image: &Image, fields: &mut Fields) {
+    let descriptor = &image.texture_descriptor;
+    put(fields, "descriptor.label", descriptor.label);
+    put(fields, "descriptor.size", descriptor.size);
+    put(fields, "descriptor.sample_count", descriptor.sample_count);
+    put(fields, "descriptor.dimension", descriptor.dimension);
+    put(fields, "descriptor.format.is_srgb", descriptor.format.is_srgb());
+    put(fields, "descriptor.usage", descriptor.usage);
+    put(fields, "descriptor.view_formats", descriptor.view_formats);
+    put(fields, "sampler", &image.sampler);
+    put(fields, "view_descriptor", &image.texture_view_descriptor);
+    put(fields, "copy_on_resize", image.copy_on_resize);
+    if !walker.is_shipped {
+        pixels(image, fields);
+    }
+}
+
+fn pixels(image: &Image, fields: &mut Fields) {
     match &image.data {
         None => put(fields, "data", "none"),
         Some(data) => {
@@ -146,18 +174,9 @@ fn image(_: &mut Walker, image: &Image, fields: &mut Fields) {
     }
     put(fields, "data_order", image.data_order);
     let descriptor = &image.texture_descriptor;
-    put(fields, "descriptor.label", descriptor.label);
-    put(fields, "descriptor.size", descriptor.size);
     put(fields, "descriptor.mip_level_count", descriptor.mip_level_count);
-    put(fields, "descriptor.sample_count", descriptor.sample_count);
-    put(fields, "descriptor.dimension", descriptor.dimension);
     put(fields, "descriptor.format", descriptor.format);
-    put(fields, "descriptor.usage", descriptor.usage);
-    put(fields, "descriptor.view_formats", descriptor.view_formats);
-    put(fields, "sampler", &image.sampler);
-    put(fields, "view_descriptor", &image.texture_view_descriptor);
     put(fields, "asset_usage", image.asset_usage);
-    put(fields, "copy_on_resize", image.copy_on_resize);
 }
 
 fn material(walker: &mut Walker, material: &StandardMaterial, fields: &mut Fields) {

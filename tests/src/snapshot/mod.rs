@@ -10,6 +10,7 @@ mod options;
 mod paths;
 mod plain;
 mod record;
+mod triangles;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ impl Snapshot {
     /// When `root` is not alive or the world has no type registry.
     pub fn with(world: &World, root: Entity, options: &SnapshotOptions) -> Self {
         let paths = paths::Paths::below(world, root);
-        let mut walker = walk::Walker::new(world, &paths);
+        let mut walker = walk::Walker::new(world, &paths, options);
         let mut entities = BTreeMap::new();
         for (path, entity) in paths.in_order() {
             let hide = *entity == root && !options.has_root_components();
@@ -65,7 +66,7 @@ impl Snapshot {
     /// When the world has no type registry.
     pub fn of_asset(world: &World, handle: &UntypedHandle) -> Self {
         let paths = paths::Paths::default();
-        let mut walker = walk::Walker::new(world, &paths);
+        let mut walker = walk::Walker::new(world, &paths, &SnapshotOptions::default());
         let mut fields = BTreeMap::new();
         let leaf = walker.handle(handle);
         fields.insert(String::new(), leaf);

@@ -12,6 +12,7 @@ pub struct SnapshotOptions {
     prefixes: Vec<String>,
     types: HashSet<TypeId>,
     no_root: bool,
+    shipped: bool,
 }
 
 impl SnapshotOptions {
@@ -41,6 +42,18 @@ impl SnapshotOptions {
     pub fn without_root_components(mut self) -> Self {
         self.no_root = true;
         self
+    }
+
+    /// Leaves out what a cook that changes pictures and the order of triangles may change: the pixels of images, their formats, mips and whether
+    /// the main world keeps them, and the order of vertices and triangles.
+    #[must_use]
+    pub fn as_shipped(mut self) -> Self {
+        self.shipped = true;
+        self
+    }
+
+    pub(super) fn is_shipped(&self) -> bool {
+        self.shipped
     }
 
     pub(super) fn has_root_components(&self) -> bool {

@@ -28,17 +28,20 @@ pub(super) struct Walker<'w> {
     pub(super) world: &'w World,
     paths: &'w Paths,
     registry: TypeRegistryArc,
+    /// See [`SnapshotOptions::as_shipped`].
+    pub(super) is_shipped: bool,
     /// `None` while an asset is being read: a reference back to it is a cycle.
     seen: HashMap<UntypedAssetId, Option<Leaf>>,
     assets: BTreeMap<Fingerprint, AssetRecord>,
 }
 
 impl<'w> Walker<'w> {
-    pub(super) fn new(world: &'w World, paths: &'w Paths) -> Self {
+    pub(super) fn new(world: &'w World, paths: &'w Paths, options: &SnapshotOptions) -> Self {
         Self {
             world,
             paths,
             registry: world.resource::<AppTypeRegistry>().0.clone(),
+            is_shipped: options.is_shipped(),
             seen: HashMap::new(),
             assets: BTreeMap::new(),
         }

@@ -18,7 +18,7 @@ use seamless_tests::{
     app::{LOAD_LIMIT, run_until},
     cooked::{Ask, Cooked, MANIFEST, ask, reveal, spawn_world, state},
     fixtures::write_everything_gltf,
-    picture::{Frame, Picture, has_driver, next_frame, studio, windowless},
+    picture::{Frame, Picture, has_driver, next_frame, settled, studio, windowless},
     skip::skipped,
 };
 
@@ -33,22 +33,6 @@ fn looking(from: Vec3, at: Vec3) -> Transform {
 fn save(picture: &Picture, name: &str) {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     picture.save(&dir.join(format!("{name}.png")));
-}
-
-/// The first frame that is complete and equal to the one before it.
-fn settled(app: &mut App) -> Frame {
-    let start = Instant::now();
-    let mut last = next_frame(app);
-    while start.elapsed() < LOAD_LIMIT {
-        let frame = next_frame(app);
-        if frame.waiting == 0 && frame.picture.is_drawn() && frame.picture == last.picture {
-            return frame;
-        }
-        last = frame;
-        // Shaders are loaded on another thread.
-        thread::sleep(Duration::from_millis(1));
-    }
-    panic!("the picture does not settle");
 }
 
 #[track_caller]

@@ -5,7 +5,7 @@ use std::path::Path;
 use bevy::{app::TaskPoolPlugin, asset::AssetPlugin, prelude::*, transform::TransformPlugin};
 use bevy_seamless::SeamlessMinimalPlugins;
 use bevy_seamless::prelude::*;
-use seamless_cook::Target;
+use seamless_cook::{CookOptions, Target};
 use seamless_tests::{
     app::{bevy_spawn, headless_with, run_until},
     cooked::{Cooked, MANIFEST, STREAM_LIMIT, reveal, spawn_world},
@@ -61,7 +61,11 @@ fn compare(source: &str, bevy_path: &str, target: &str) -> Snapshot {
         &format!("(levels: [(name: \"level\", source: \"{source}\")])"),
         register_types,
     );
-    cooked.cook_for(Target::named(target).expect("a target"), register_types);
+    let options = CookOptions {
+        target: Target::named(target).expect("a target"),
+        ..CookOptions::default()
+    };
+    cooked.cook_again(&options, register_types);
     let mut app = server(&cooked.out());
     let world = spawn_world(&mut app, MANIFEST);
     let there = run_until(&mut app, STREAM_LIMIT, |ecs| ecs.get::<LevelTable>(world).is_some());

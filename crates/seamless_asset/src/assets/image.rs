@@ -84,7 +84,12 @@ impl AssetCodec for ImageCodec {
     fn encode(image: &Image, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
         let mut stored = StoredImage::of(image);
         let mut split = None;
+        check_texture(&stored)?;
         if let Some(pixels) = &image.data {
+            if let Err(needed) = check_size(&stored, pixels.len()) {
+                let found = pixels.len();
+                return Err(EncodeError::TooFewPixels { found, needed });
+            }
             split = MipLayout::of(&stored).and_then(|layout| layout.split(pixels));
             stored.pixels = if split.is_some() {
                 StoredPixels::Mips
@@ -133,7 +138,10 @@ fn pixels(stored: &StoredImage, mut bulk: Vec<Vec<u8>>, tail: &[u8]) -> Result<O
         (StoredPixels::None, 0, 0) => Ok(None),
         (StoredPixels::Whole, 1, 0) => {
             let pixels = bulk.pop().unwrap_or_default();
-            check_size(stored, pixels.len())?;
+            check_size(stored, pixels.len()).map_err(|needed| {
+                let found = pixels.len();
+                DecodeError::Malformed(format!("{found} bytes of pixels where the texture needs {needed}"))
+            })?;
             Ok(Some(pixels))
         }
         (StoredPixels::Mips, ..) => MipLayout::of(stored)
@@ -202,13 +210,26 @@ impl StoredImage {
 }
 
 /// wgpu reads past the end of pixels that are too few, and panics: the size is checked here, off the main thread. Formats
-/// without a size of their own in memory, such as depth with stencil, pass: no pixels are uploaded to them.
-fn check_size(stored: &StoredImage, found: usize) -> Result<(), DecodeError> {
+/// without a size of their own in memory, such as depth with stencil, pass: no pixels are uploaded to them. The error is what is needed.
+fn check_size(stored: &StoredImage, found: usize) -> Result<(), u64> {
     let needed = MipLayout::of(stored).map_or(0, |layout| layout.total());
-    if (found as u64) < needed {
-        return Err(DecodeError::Malformed(format!(
-            "{found} bytes of pixels where the texture needs {needed}"
-        )));
+    if (found as u64) < needed { Err(needed) } else { Ok(()) }
+}
+
+/// What wgpu refuses when the texture is made, which ends a game, is told by the cooker.
+#[cfg(feature = "write")]
+fn check_texture(stored: &StoredImage) -> Result<(), EncodeError> {
+    let Extent3d {
+        width,
+        height,
+        depth_or_array_layers: layers,
+    } = stored.size;
+    if width == 0 || height == 0 || layers == 0 {
+        return Err(EncodeError::EmptyImage { width, height, layers });
+    }
+    let (found, most) = (stored.mip_level_count, stored.size.max_mips(stored.dimension));
+    if !(1..=most).contains(&found) {
+        return Err(EncodeError::WrongMips { found, most });
     }
     Ok(())
 }

@@ -80,7 +80,11 @@ impl AssetCodec for MeshCodec {
             });
             arrays.extend_from_slice(values.get_bytes());
         }
-        let indices = match mesh.try_indices_option().map_err(|error| lost(&error))? {
+        let indices = mesh.try_indices_option().map_err(|error| lost(&error))?;
+        if let Some((index, vertices)) = indices.and_then(|indices| wild_index(mesh, indices)) {
+            return Err(EncodeError::WildIndex { index, vertices });
+        }
+        let indices = match indices {
             None => StoredIndices::None,
             Some(Indices::U16(indices)) => {
                 push(indices, &mut arrays);
@@ -215,12 +219,23 @@ fn read_indices(mesh: &mut Mesh, stored: StoredIndices, arrays: &mut Arrays) -> 
         StoredIndices::U16(count) => Indices::U16(arrays.values(count)?),
         StoredIndices::U32(count) => Indices::U32(arrays.values(count)?),
     };
-    let vertices = mesh.count_vertices();
-    if let Some(index) = indices.iter().find(|index| *index >= vertices) {
+    if let Some((index, vertices)) = wild_index(mesh, &indices) {
         return Err(malformed(format!("index {index} of {vertices} vertices")));
     }
     mesh.insert_indices(indices);
     Ok(())
+}
+
+/// The first index that leads past the vertices, and how many these are. In a strip the largest number begins a new one.
+fn wild_index(mesh: &Mesh, indices: &Indices) -> Option<(usize, usize)> {
+    let restart = match (mesh.primitive_topology(), indices) {
+        (PrimitiveTopology::LineStrip | PrimitiveTopology::TriangleStrip, Indices::U16(_)) => u16::MAX.into(),
+        (PrimitiveTopology::LineStrip | PrimitiveTopology::TriangleStrip, Indices::U32(_)) => u32::MAX,
+        _ => 0,
+    } as usize;
+    let vertices = mesh.count_vertices();
+    let is_wild = |index: &usize| *index >= vertices && (restart == 0 || *index != restart);
+    indices.iter().find(is_wild).map(|index| (index, vertices))
 }
 
 impl StoredSkinBounds {

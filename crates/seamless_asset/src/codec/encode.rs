@@ -39,6 +39,40 @@ pub enum EncodeError {
     /// An animation graph could not be walked.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// There are no textures of no size.
+    #[error("it is {width} × {height} texels in {layers} layers, which is nothing; export the image again")]
+    EmptyImage {
+        /// Texels across.
+        width: u32,
+        /// Texels down.
+        height: u32,
+        /// Layers, or texels deep.
+        layers: u32,
+    },
+    /// An image of its size cannot have that many mips.
+    #[error("it says that it has {found} mips, and from 1 to {most} are possible; export the image again")]
+    WrongMips {
+        /// How many it says.
+        found: u32,
+        /// How many halvings there are until one texel is left, and one.
+        most: u32,
+    },
+    /// The file was cut off, or says a wrong size.
+    #[error("it has {found} bytes of pixels where {needed} are needed; export the image again")]
+    TooFewPixels {
+        /// Bytes that there are.
+        found: usize,
+        /// Bytes of all mips and layers.
+        needed: u64,
+    },
+    /// The GPU would read past the vertices.
+    #[error("its index {index} is none of its {vertices} vertices; export the mesh again")]
+    WildIndex {
+        /// The first such index.
+        index: usize,
+        /// How many vertices there are.
+        vertices: usize,
+    },
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),

@@ -48,7 +48,7 @@ impl Buffers {
 }
 
 /// What follows `data:`, by Bevy's rules.
-fn inline(data: &str) -> Option<Vec<u8>> {
+pub(crate) fn inline(data: &str) -> Option<Vec<u8>> {
     let (kind, data) = data.split_once(',')?;
     match kind.ends_with(";base64") {
         true => BASE64_STANDARD.decode(data).ok(),

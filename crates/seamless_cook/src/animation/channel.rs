@@ -7,9 +7,7 @@ use gltf::{Accessor, buffer::View};
 use seamless_asset::assets::animation::{ClipError, CurveProperty, Interpolation, StoredCurve};
 
 use super::{SkipReason, buffers::Buffers};
-
-/// Values of a sparse accessor without a base take no bytes in the file, so nothing else bounds them.
-const MOST_SPARSE: usize = 1 << 24;
+use crate::source_check::MAX_SPARSE;
 
 pub(super) fn curve(
     channel: &Channel,
@@ -156,7 +154,7 @@ fn is_readable<T: Item>(accessor: &Accessor, buffers: &Buffers) -> bool {
     };
     let (indices, values) = (sparse.indices(), sparse.values());
     accessor.count() > 0
-        && accessor.count() <= MOST_SPARSE
+        && accessor.count() <= MAX_SPARSE as usize
         && base_fits
         && fits(
             &indices.view(),

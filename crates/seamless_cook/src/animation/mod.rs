@@ -17,6 +17,7 @@ use gltf::json::{animation::Channel, validation::Checked};
 use seamless_asset::assets::animation::{ClipError, StoredClip};
 
 use buffers::Buffers;
+pub(crate) use buffers::inline;
 
 /// An animation of a glTF file.
 #[derive(Debug, Clone, PartialEq)]

@@ -75,6 +75,7 @@ impl<'a> Output<'a> {
         if !cook.is_dir() {
             storage.make_folder(&cook).map_err(fail)?;
         }
+        refuse_links(&cook)?;
         let lock = lock(&cook.join("lock"), folder)?;
         let mut output = Self {
             storage,
@@ -216,6 +217,25 @@ impl Drop for Output<'_> {
             // Best effort: the cook failed already, and says why.
             let _ = self.storage.remove(&self.staged_folder().join(file));
         }
+    }
+}
+
+/// Writing through a link would change what lies elsewhere. Nobody but the cooker has business in its folder; files further down are
+/// removed before they are written.
+fn refuse_links(cook: &Path) -> Result<(), CookError> {
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let entries = |folder: &Path| {
+        std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+    };
+    let all = core::iter::once(cook.to_owned());
+    let all = all.chain(entries(cook)).chain(entries(&cook.join("objects")));
+    match all.into_iter().find(|path| is_link(path)) {
+        Some(path) => Err(CookError::Link { path }),
+        None => Ok(()),
     }
 }
 

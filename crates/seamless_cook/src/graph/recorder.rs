@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
 use super::storage::{Stamp, stamp};
+use crate::source_check::check;
 
 /// A source file as a cook saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,7 +185,11 @@ impl AssetReader for Recorder {
             files.read(path).await?.read_to_end(&mut bytes).await?;
             Ok(bytes)
         };
-        self.record(&text(path), None, read).await
+        let reader = self.record(&text(path), None, read).await?;
+        match check(&self.root.join(path), &reader.bytes) {
+            Ok(()) => Ok(reader),
+            Err(error) => Err(std::io::Error::other(error).into()),
+        }
     }
 
     async fn read_meta<'a>(&'a self, path: &'a Path) -> Result<impl Reader + 'a, AssetReaderError> {

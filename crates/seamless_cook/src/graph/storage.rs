@@ -85,7 +85,7 @@ impl Storage for Disk {
     }
 
     fn write(&self, path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
-        let mut file = File::create(path)?;
+        let mut file = create(path)?;
         file.write_all(bytes)?;
         if sync { file.sync_data() } else { Ok(()) }
     }
@@ -108,6 +108,17 @@ impl Storage for Disk {
         File::open(path)?.sync_all()?;
         let _ = path;
         Ok(())
+    }
+}
+
+/// A file that was not there before: what has its name is removed, so that nothing is written through a link.
+fn create(path: &Path) -> io::Result<File> {
+    match File::create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            File::create_new(path)
+        }
+        created => created,
     }
 }
 

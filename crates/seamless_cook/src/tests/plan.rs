@@ -1,6 +1,11 @@
 //! World files that are wrong: every error is found, and says what mends it.
 
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
 use super::*;
+use crate::graph::output::is_plain_name;
+use crate::plan::check_name;
 use crate::world_file::{ResourcePolicy, WorldFile};
 
 #[test]
@@ -131,4 +136,45 @@ fn sources_outside_the_root_are_refused() {
     fixture.write("other/x", "");
     let errors = fixture.errors(r#"(root: "other", levels: [(source: "scenes/a.gltf")])"#);
     assert_error(&errors, "test.world.ron", "level `a`", "outside the world's `root`");
+}
+
+#[test]
+fn names_that_a_file_cannot_have_are_refused() {
+    for name in ["con", "Nul.txt", "COM3", "lpt².x", "CONOUT$", "prn .a"] {
+        assert!(check_name(name).is_err_and(|error| error.contains("device")), "{name}");
+    }
+    for name in ["startup", "STARTUP", "shared_12"] {
+        assert!(
+            check_name(name).is_err_and(|error| error.contains("is kept for")),
+            "{name}"
+        );
+    }
+    for name in ["console", "COM", "COM10", "com¼", "nulls", "startup_2", "shared_a"] {
+        assert_eq!(check_name(name), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn startup_content_without_a_label_behind_its_mark_is_an_error() {
+    let errors = two_scenes().errors(r#"(levels: [(source: "scenes/a.gltf")], startup: ["scenes/a.gltf#"])"#);
+    assert_error(
+        &errors,
+        "test.world.ron",
+        "startup `scenes/a.gltf#`",
+        "no path of an asset",
+    );
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 2000, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn a_name_that_is_taken_is_a_plain_file_name(name in "[a-cA-C./\\\\: \u{0}-\u{1f}*?|<>#~\u{2215}\u{ff0f}nulcon$1-3_-]{0,12}") {
+        if check_name(&name).is_ok() {
+            let file = format!("{name}.pkg");
+            prop_assert!(is_plain_name(&file));
+            prop_assert_eq!(Path::new(&name).components().count(), 1);
+            prop_assert!(!name.ends_with(['.', ' ']));
+        }
+    }
 }

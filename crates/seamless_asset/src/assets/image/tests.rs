@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use wgpu_types::{Extent3d, TextureDataOrder, TextureDimension, TextureFormat};
 
 use super::{ImageCodec, StoredImage, StoredPixels};
-use crate::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodedAsset};
+use crate::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
 
 fn encoded(image: &Image) -> EncodedAsset {
     let (registry, rows) = (TypeRegistry::default(), EntityHashMap::default());
@@ -207,6 +207,34 @@ fn mips_without_a_size_are_refused() {
     assert!(error.to_string().contains("Depth24PlusStencil8"), "{error}");
 }
 
+#[test]
+fn textures_that_nothing_can_hold_are_not_written() {
+    let (registry, rows) = (TypeRegistry::default(), EntityHashMap::default());
+    let refused = |size, mips, bytes| {
+        let image = image(size, mips, TextureFormat::R8Unorm, TextureDataOrder::LayerMajor, bytes);
+        ImageCodec::encode(&image, &mut EncodeContext::new(&registry, &rows)).map(|_| ())
+    };
+    assert!(matches!(refused([4, 4, 1], 3, 21), Ok(())));
+    for size in [[0, 4, 1], [4, 0, 1], [4, 4, 0]] {
+        assert!(
+            matches!(refused(size, 1, 16), Err(EncodeError::EmptyImage { .. })),
+            "{size:?}"
+        );
+    }
+    for mips in [0, 4, u32::MAX] {
+        let error = refused([4, 4, 1], mips, 100);
+        assert!(
+            matches!(error, Err(EncodeError::WrongMips { found, most: 3 }) if found == mips),
+            "{mips} mips"
+        );
+    }
+    let error = refused([4, 4, 1], 3, 20);
+    assert!(matches!(
+        error,
+        Err(EncodeError::TooFewPixels { found: 20, needed: 21 })
+    ));
+}
+
 fn formats() -> impl Strategy<Value = (TextureFormat, u32, u32)> {
     prop::sample::select(vec![
         (TextureFormat::R8Unorm, 1, 1),
@@ -231,6 +259,7 @@ proptest! {
         extra in prop::sample::select(vec![0_usize, 0, 1, 100]),
     ) {
         let order = if mip_major { TextureDataOrder::MipMajor } else { TextureDataOrder::LayerMajor };
+        let mips = mips.min(width.max(height).ilog2() + 1);
         let bytes: usize = mip_bytes(width, height, mips, block, side).iter().sum();
         let image = image([width, height, layers], mips, format, order, bytes * layers as usize + extra);
         let stored = encoded(&image);
@@ -248,6 +277,7 @@ proptest! {
     #[test]
     fn volumes_come_back(size in prop::array::uniform3(1_u32..130), mips in 1_u32..8, mip_major in any::<bool>()) {
         let order = if mip_major { TextureDataOrder::MipMajor } else { TextureDataOrder::LayerMajor };
+        let mips = mips.min(size.iter().max().unwrap().ilog2() + 1);
         let at = |level: u32| size.iter().map(|side| (side >> level).max(1) as usize).product::<usize>();
         let mut image = image(size, mips, TextureFormat::R8Unorm, order, (0..mips).map(at).sum());
         image.texture_descriptor.dimension = TextureDimension::D3;

@@ -230,11 +230,11 @@ fn payloads_on_demand_stay_with_the_original() {
 fn the_page_tells_the_layout() {
     let fixture = scenes("()");
     fixture.cook(TWO_LEVELS).unwrap();
-    let page = crate::html_report(&fixture.out(), &[]).unwrap();
+    let page = crate::html_report(&fixture.out()).unwrap();
     for text in ["Layout", "copied", RED_PICTURE, "costs least"] {
         assert!(page.contains(text), "no `{text}` in the page");
     }
     crate::clean(&fixture.out(), true).unwrap();
-    let page = crate::html_report(&fixture.out(), &[]).unwrap();
+    let page = crate::html_report(&fixture.out()).unwrap();
     assert!(!page.contains("costs least"), "nobody remembers why");
 }
