@@ -87,6 +87,13 @@ fn write_sources(dir: &Path) {
     fs::write(dir.join("door.scn.ron"), scene_with_doors(40)).expect("the scene is written");
 }
 
+/// As [`write_sources`], for levels that have what they share in a package of its own, however small it is.
+fn write_shared_sources(dir: &Path) {
+    write_sources(dir);
+    let settings = r#"(layout: (rules: [(objects: "*", place: Share)]))"#;
+    fs::write(dir.join("cook.ron"), settings).expect("the settings are written");
+}
+
 /// `bad`, to be broken, and `good`, which shares nothing with it.
 fn two_levels() -> Cooked {
     let world = r#"(levels: [(name: "bad", source: "everything.scn.ron"), (name: "good", source: "animated.gltf")])"#;
@@ -141,7 +148,7 @@ fn a_missing_package() {
 fn a_missing_shared_package() {
     let world = r#"(levels: [(name: "bad", source: "everything.gltf"), (name: "too", source: "everything.gltf"),
         (name: "good", source: "animated.gltf")])"#;
-    let cooked = Cooked::new(write_sources, world, register_types);
+    let cooked = Cooked::new(write_shared_sources, world, register_types);
     let shared = cooked.report.levels[0].dependencies[0].clone();
     fs::remove_file(cooked.file(&shared)).expect("it was there");
     let (mut app, world) = cooked.start(register_types);
@@ -180,8 +187,8 @@ fn an_import_that_is_not_there() {
              (name: \"good\", source: \"everything.gltf#Scene1\")])"
         )
     };
-    let cooked = Cooked::new(write_sources, &levels("animated.gltf"), register_types);
-    let other = Cooked::new(write_sources, &levels("everything.gltf"), register_types);
+    let cooked = Cooked::new(write_shared_sources, &levels("animated.gltf"), register_types);
+    let other = Cooked::new(write_shared_sources, &levels("everything.gltf"), register_types);
     let shared = cooked.report.levels[0].dependencies[0].clone();
     fs::copy(other.file(&shared), cooked.file(&shared)).expect("both have a shared package of that name");
     let (mut app, world) = cooked.start(register_types);
@@ -233,7 +240,7 @@ fn the_same_type_is_no_error() {
 fn a_shared_package_is_no_level() {
     let world = r#"(levels: [(name: "bad", source: "animated.gltf"), (name: "too", source: "animated.gltf"),
         (name: "good", source: "everything.gltf#Scene1")])"#;
-    let cooked = Cooked::new(write_sources, world, register_types);
+    let cooked = Cooked::new(write_shared_sources, world, register_types);
     let shared = &cooked.report.levels[0].dependencies[0];
     fs::copy(cooked.file(shared), cooked.file("bad.pkg")).expect("it is copied");
     let (mut app, world) = cooked.start(register_types);

@@ -6,6 +6,7 @@ mod drawn;
 mod flight;
 mod hooks;
 mod invariants;
+mod layout;
 mod odd;
 mod oracle;
 mod paths;
