@@ -138,7 +138,7 @@ fn assert_bad(put: impl Fn(&Path, &Source), file: impl Fn(&Source) -> String, so
             Profile::Exact => cook(dir.path(), &world(&files), &out, |_| {}),
             _ => cook_with(dir.path(), &out, &as_profile(profile), |_| {}),
         };
-        let error = result.err().expect("the sources are wrong");
+        let error = result.expect_err("the sources are wrong");
         let errors = error.content_errors();
         let missing: Vec<String> = sources
             .iter()

@@ -145,7 +145,7 @@ fn apply(app: &mut App, (_, of, change): &Wrong) {
 }
 
 /// Mean FLIP of what is shipped, at most: the near view shows what blocks cost, the others the mips as well, which blur at a grazing angle.
-/// Measured: 0.0, 0.0, 0.0. The least of the faults is 0.0.
+/// Measured: 0.023, 0.046 and 0.052. Of the faults, 0.44, 0.37, 0.27 and 0.12, all at the grazing angle.
 const MOST: [f32; 3] = [0.03, 0.07, 0.07];
 
 #[test]
@@ -175,7 +175,6 @@ fn shipped_textures_look_the_same() {
     let mut shipped = show(&cooked);
     for ((view, reference), most) in views().into_iter().zip(&reference).zip(MOST) {
         let found = difference(reference, &picture(&mut shipped, view));
-        eprintln!("{found}");
         assert!(
             found < most,
             "{found} from {:?}, and {most} are allowed",
@@ -187,7 +186,6 @@ fn shipped_textures_look_the_same() {
     for wrong in &WRONG {
         apply(&mut exact, wrong);
         let found = difference(&reference[1], &picture(&mut exact, grazing));
-        eprintln!("{found}");
         assert!(found > MOST[1], "that {} is not seen: {found}", wrong.0);
         apply(&mut exact, wrong);
     }
