@@ -111,6 +111,8 @@ mod writer;
 
 pub use codec::Codec;
 #[cfg(feature = "write")]
+pub use codec::ZSTD_LEVEL;
+#[cfg(feature = "write")]
 pub use cursor::ByteWriter;
 pub use cursor::{Cursor, CursorError};
 pub use error::{Fault, PackageError, Place};
