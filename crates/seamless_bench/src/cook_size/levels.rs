@@ -16,7 +16,8 @@ use bevy_pbr::{MeshMaterial3d, StandardMaterial};
 use bevy_transform::components::{GlobalTransform, TransformTreeChanged};
 use bevy_world_serialization::{DynamicWorldBuilder, WorldFilter};
 use seamless_asset::{
-    InstanceId, InstanceRequest, LevelInstance, LiveObjectsResource, LoadState, PACKAGE_EXTENSION, Streamer,
+    InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LiveObjectsResource, LoadState, PACKAGE_EXTENSION,
+    Streamer,
     level_data::LEVEL_CLASS,
     package::{ObjectId, Package},
 };
@@ -45,7 +46,7 @@ impl Levels {
         // Bevy's asset server takes paths from where the program lies.
         let folder = folder.canonicalize().expect("the folder is there");
         Self {
-            app: app(Plugins::Bare, &folder),
+            app: app(Plugins::Scenes, &folder),
         }
     }
 
@@ -72,11 +73,13 @@ impl Levels {
             ..InstanceRequest::default()
         };
         let id = self.app.world_mut().resource_mut::<Streamer>().load(request);
-        self.wait(package, |streamer| {
-            let state = streamer.state(id);
-            assert_ne!(state, Some(LoadState::Failed), "`{package}` can be loaded");
-            state == Some(LoadState::Live)
-        });
+        let has_ended = |state| matches!(state, Some(LoadState::Live | LoadState::Failed));
+        self.wait(package, |streamer| has_ended(streamer.state(id)));
+        for event in self.app.world_mut().resource_mut::<Messages<InstanceEvent>>().drain() {
+            if let InstanceEvent::Failed { error, .. } = event {
+                panic!("{error}");
+            }
+        }
         id
     }
 

@@ -5,7 +5,10 @@ use bevy_image::{CompressedImageFormats, ImageSampler, ImageType};
 use bevy_mesh::PrimitiveTopology;
 use wgpu_types::{Extent3d, TextureDimension, TextureFormat};
 
+use seamless_cook::Profile;
+
 use super::*;
+use crate::project::{Project, TextureRole};
 
 #[test]
 fn packages_and_manifest_count_and_nothing_else() {
@@ -103,6 +106,51 @@ fn a_mesh_is_its_vertices_and_indices() {
     assert_eq!(buffers(&mesh).len(), 4 * 32 + 6 * 4);
     let bare = Mesh::new(PrimitiveTopology::PointList, RenderAssetUsages::MAIN_WORLD);
     assert_eq!(buffers(&bare).len(), 0);
+}
+
+/// So many levels that show the same texture, and what the peer has of them.
+fn peer_of(levels: usize) -> Sizes {
+    let project = Project::new(&vec![vec![("a.ppm".to_owned(), TextureRole::Color)]; levels]);
+    let mut picture = b"P6\n64 64\n255\n".to_vec();
+    picture.extend((0..64 * 64 * 3_u32).map(|byte| (byte * 7 % 251) as u8));
+    project.write("a.ppm", picture);
+    let (_, report) = project.cook(Profile::Dev, 1);
+    let sizes = peer(&project.out());
+    assert_eq!(sizes.entities, report.entities);
+    sizes
+}
+
+#[test]
+fn the_peer_has_every_level_and_mesh_and_each_texture_once() {
+    let (one, two) = (peer_of(1), peer_of(2));
+    assert!(one.textures > 0 && one.left_out == 0, "{one:?}");
+    // Three vertices with a position each, and the normal that Bevy's loader gives them.
+    assert!(one.meshes > 0 && one.meshes <= 3 * 24, "{one:?}");
+    assert!(
+        one.lean_levels < one.levels && one.levels < one.text && one.entities > 0,
+        "{one:?}"
+    );
+    assert_eq!((two.textures, two.left_out), (one.textures, 0));
+    assert_eq!((two.meshes, two.entities), (2 * one.meshes, 2 * one.entities));
+    assert!(two.levels > one.levels, "{two:?}");
+}
+
+#[test]
+fn a_level_is_text_with_the_paths_of_what_it_shows() {
+    let project = Project::new(&[vec![("a.ppm".to_owned(), TextureRole::Color)]]);
+    project.write("a.ppm", b"P6\n1 1\n255\n\x01\x02\x03");
+    project.cook(Profile::Dev, 1);
+    let bytes = fs::read(project.out().join("l0.pkg")).unwrap();
+    let package = Package::verify_whole(&bytes, &Limits::default()).unwrap();
+    let texts = Levels::new(&project.out()).texts(&package).unwrap();
+    for text in [&texts.whole, &texts.lean] {
+        assert!(
+            text.contains("l0.glb#Mesh0/Primitive0") && text.contains("l0.glb#Material0"),
+            "{text}"
+        );
+        assert!(text.contains("transform::Transform"), "{text}");
+    }
+    assert!(texts.whole.contains("GlobalTransform") && !texts.lean.contains("GlobalTransform"));
 }
 
 #[test]
