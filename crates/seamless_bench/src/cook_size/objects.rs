@@ -1,14 +1,12 @@
 //! Textures and meshes out of packages. See [`Objects`].
 
-use std::collections::HashSet;
-
 use bevy_image::Image;
 use bevy_mesh::Mesh;
 use bevy_reflect::{TypePath, TypeRegistry};
 use seamless_asset::{
     assets::{ImageCodec, MeshCodec},
     codec::{AssetCodec, DecodeContext},
-    package::{ObjectId, Package},
+    package::Package,
 };
 
 /// What is stored outside of levels.
@@ -17,26 +15,26 @@ pub enum Object {
     Mesh(Box<Mesh>),
 }
 
-/// Which objects were met: one that several packages hold counts once.
+/// Decodes objects. Neither textures nor meshes look at types.
 #[derive(Default)]
 pub struct Objects {
-    known: HashSet<ObjectId>,
-    /// Neither textures nor meshes look at types.
     registry: TypeRegistry,
 }
 
 impl Objects {
-    /// The textures and meshes of a package, given as its file's bytes, that were not met before.
-    pub fn new_ones(&mut self, package: &Package, bytes: &[u8]) -> Vec<Object> {
-        let mut objects = Vec::new();
-        for (index, export) in package.exports().iter().enumerate() {
-            let class = package.class_of(index).map_or("", |schema| schema.type_path.as_str());
+    /// The textures and meshes that are at home in a package, given as its file's bytes. Copies are not: they would count twice.
+    pub fn of(&self, package: &Package, bytes: &[u8]) -> Vec<Object> {
+        let own = package
+            .exports()
+            .iter()
+            .enumerate()
+            .filter(|(_, export)| !export.is_forced());
+        own.filter_map(|(index, _)| {
+            let class = package.class_of(index)?.type_path.as_str();
             let is_image = class == Image::type_path();
-            if (is_image || class == Mesh::type_path()) && self.known.insert(export.object_id) {
-                objects.push(self.decode(package, index, bytes, is_image));
-            }
-        }
-        objects
+            (is_image || class == Mesh::type_path()).then(|| self.decode(package, index, bytes, is_image))
+        })
+        .collect()
     }
 
     fn decode(&self, package: &Package, index: usize, bytes: &[u8], is_image: bool) -> Object {

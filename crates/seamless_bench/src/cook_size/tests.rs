@@ -96,7 +96,7 @@ fn textures_of_other_kinds_are_told() {
     add_image(&mut sizes, &volume);
     add_image(&mut sizes, &image(TextureFormat::R16Float, 4));
     assert_eq!((sizes.left_out, sizes.textures), (2, 0));
-    assert!(note(1, &sizes).contains("2 textures"));
+    assert!(note(1, &Stored::default(), &sizes).contains("2 textures"));
 }
 
 #[test]
@@ -115,8 +115,14 @@ fn peer_of(levels: usize) -> Sizes {
     picture.extend((0..64 * 64 * 3_u32).map(|byte| (byte * 7 % 251) as u8));
     project.write("a.ppm", picture);
     let (_, report) = project.cook(Profile::Dev, 1);
-    let sizes = peer(&project.out());
+    let (stored, sizes) = measure(&project.out());
     assert_eq!(sizes.entities, report.entities);
+    assert_eq!(stored.total(), report.bytes);
+    assert!(
+        stored.textures > 0 && stored.meshes > 0 && stored.levels > 0,
+        "{stored:?}"
+    );
+    assert!(stored.by_zstd <= stored.total(), "{stored:?}");
     sizes
 }
 
@@ -171,7 +177,19 @@ fn a_note_has_the_lean_peer() {
         ..Sizes::default()
     };
     assert_eq!(sizes.total(), 230);
-    let text = note(100, &sizes);
+    let stored = Stored {
+        textures: 40,
+        meshes: 20,
+        levels: 20,
+        rest: 15,
+        by_zstd: 87,
+    };
+    // Five bytes are the manifest's.
+    let text = note(100, &stored, &sizes);
+    assert!(
+        text.contains("and the rest 20") && text.contains("would be 92: 2.50×"),
+        "{text}"
+    );
     assert!(
         text.contains("the peer 200: 2.00×") && !text.contains("ours alone"),
         "{text}"
