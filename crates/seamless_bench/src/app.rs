@@ -9,6 +9,7 @@ use bevy_asset::{
 };
 use bevy_camera::CameraPlugin;
 use bevy_ecs::world::World;
+use bevy_image::ImagePlugin;
 use bevy_mesh::{Indices, Mesh, MeshPlugin, PrimitiveTopology};
 use bevy_pbr::{MeshMaterial3d, StandardMaterial};
 use bevy_reflect::TypePath;
@@ -38,6 +39,8 @@ pub enum Plugins {
     Game,
     /// Only what entities need to be there.
     Bare,
+    /// What entities need, and textures.
+    Scenes,
 }
 
 /// A headless app that reads its packages below `root`.
@@ -52,9 +55,11 @@ pub fn app(plugins: Plugins, root: &Path) -> App {
     app.add_plugins((TaskPoolPlugin::default(), assets, MeshPlugin, WorldSerializationPlugin))
         .init_asset::<StandardMaterial>()
         .register_asset_reflect::<StandardMaterial>();
-    if plugins == Plugins::Game {
-        app.add_plugins((TransformPlugin, CameraPlugin));
-    }
+    match plugins {
+        Plugins::Game => app.add_plugins((TransformPlugin, CameraPlugin)),
+        Plugins::Scenes => app.add_plugins(ImagePlugin::default()),
+        Plugins::Bare => &mut app,
+    };
     app.add_plugins((SeamlessAssetPlugin::default(), SeamlessRenderPlugin));
     register_types(&mut app);
     app.finish();

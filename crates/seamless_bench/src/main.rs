@@ -1,26 +1,34 @@
 //! `seamless_bench`: bevy_seamless, what a Bevy user would pick instead, and the engine's limit, side by side.
 //!
 //! ```text
-//! cargo run --release -p seamless_bench -- [--filter NAME] [--json FILE] [--limit-from FILE]
+//! cargo run --release -p seamless_bench -- [--filter NAME] [--json FILE] [--limit-from FILE] [--open-world FOLDER]
 //! ```
 //!
 //! Every row measures the same data in the same run, and samples are interleaved (ours, peer, limit, ours, …), with two exceptions
 //! that say so in their rows: the limit of [`migrate_latest`] is another build, which ran before, and the peer of [`read_bulk`]
 //! comes after the others. A row holds medians, and `spread` is the distance between the 10th and the 90th percentile of our samples, divided by their
 //! median. Times per entity are CPU time of the measuring thread, so that other programs on the machine do not count;
-//! [`flight`] measures wall time, because a hitch is one, and [`package_link`] and [`cook`] do, because Bevy loads on many threads.
+//! [`flight`] measures wall time, because a hitch is one, and [`package_link`], [`cook`] and [`cook_full`] do, because Bevy loads on many
+//! threads.
+//!
+//! [`cook_full`] and [`cook_size`] measure what the example `open_world` made when it ran. The peer of [`cook_full`] is written in
+//! C++, so it is a feature: `--features bevy_processor`.
 
 mod app;
 mod bed;
 mod commit;
 mod cook;
+mod cook_full;
+mod cook_size;
 mod flight;
 mod level;
 mod load_cpu;
 mod migrate_latest;
 mod netref;
+mod open_world;
 mod package_link;
 mod package_open;
+mod project;
 mod read_bulk;
 mod row;
 mod scene;
@@ -31,6 +39,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 
+use open_world::OpenWorld;
 use row::{Row, table};
 
 /// Measures bevy_seamless beside Bevy's own scenes.
@@ -45,6 +54,9 @@ struct Options {
     /// Takes the limit of `migrate_latest` from this file: the `--json` of a build with `--no-default-features`.
     #[arg(long)]
     limit_from: Option<PathBuf>,
+    /// The folder of the example `open_world`, with its `sources` and what was `cooked`.
+    #[arg(long, default_value = "assets/open_world")]
+    open_world: PathBuf,
     /// Repetitions of each measurement; the default of each row if left out.
     #[arg(long)]
     samples: Option<usize>,
@@ -100,19 +112,45 @@ const BENCHES: [Bench; 20] = [
     ("flight_hitch", flight::run),
 ];
 
+/// As [`Bench`], of the example world.
+type WorldBench = (&'static str, fn(&OpenWorld, Option<usize>) -> Row);
+
+const WORLD_BENCHES: [WorldBench; 3] = [
+    ("cook_full/dev", cook_full::dev),
+    ("cook_full/ship", cook_full::ship),
+    ("cook_size", cook_size::run),
+];
+
+/// Measures all rows that are asked for.
+#[expect(clippy::print_stderr, reason = "a program on the command line")]
+fn measure(options: &Options) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, bench) in BENCHES.iter().filter(|(name, _)| name.contains(&options.filter)) {
+        eprintln!("measuring {name} …");
+        rows.push(bench(options.samples));
+    }
+    let benches = WORLD_BENCHES.iter().filter(|(name, _)| name.contains(&options.filter));
+    let mut benches = benches.peekable();
+    if benches.peek().is_none() {
+        return rows;
+    }
+    match OpenWorld::find(&options.open_world) {
+        Ok(world) => rows.extend(benches.map(|(name, bench)| {
+            eprintln!("measuring {name} …");
+            bench(&world, options.samples)
+        })),
+        Err(missing) => eprintln!("warning: {missing}"),
+    }
+    rows
+}
+
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a program on the command line")]
 fn main() -> ExitCode {
     let options = Options::parse();
     if cfg!(debug_assertions) {
         eprintln!("warning: a debug build; the numbers mean nothing. Use `cargo run --release -p seamless_bench`");
     }
-    let mut rows = Vec::new();
-    for (name, bench) in BENCHES {
-        if name.contains(&options.filter) {
-            eprintln!("measuring {name} …");
-            rows.push(bench(options.samples));
-        }
-    }
+    let mut rows = measure(&options);
     if let Some(path) = options.limit_from
         && let Err(error) = migrate_latest::take_limit(&mut rows, &path)
     {

@@ -169,10 +169,10 @@ pub(crate) struct Packed {
 #[cfg(feature = "write")]
 const LZ4_MAX_INPUT: usize = 0x7E00_0000;
 
-/// Cooked once and read often, so the time goes into the cooking. Higher levels cost many times the time for a few
-/// hundredths, and need larger windows.
+/// The level of [`Codec::Zstd`]. Cooked once and read often, so the time goes into the cooking. Higher levels cost many times the
+/// time for a few hundredths, and need larger windows.
 #[cfg(feature = "write")]
-const ZSTD_LEVEL: i32 = 12;
+pub const ZSTD_LEVEL: i32 = 12;
 
 /// Compresses if that is asked for and saves more than a tenth.
 #[cfg(feature = "write")]

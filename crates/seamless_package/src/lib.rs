@@ -111,7 +111,7 @@ mod writer;
 
 pub use codec::Codec;
 #[cfg(feature = "write")]
-pub use codec::stored_size;
+pub use codec::{ZSTD_LEVEL, stored_size};
 #[cfg(feature = "write")]
 pub use cursor::ByteWriter;
 pub use cursor::{Cursor, CursorError};
