@@ -14,6 +14,8 @@ pub struct Limits {
     pub header_bytes: u64,
     /// Entries of the name table. Default: 4 194 304.
     pub names: u32,
+    /// Length of one name in bytes. Default: 65 536. Whatever has a name hashes it, and many may have the same.
+    pub name_bytes: u32,
     /// Entries of the import table. Default: 1 048 576.
     pub imports: u32,
     /// Entries of the origin table. Default: 65 536.
@@ -45,6 +47,7 @@ impl Default for Limits {
             file_bytes: 8 * GIB,
             header_bytes: 256 * MIB,
             names: 1 << 22,
+            name_bytes: 1 << 16,
             imports: 1 << 20,
             origins: 1 << 16,
             exports: 1 << 20,

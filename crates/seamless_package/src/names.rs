@@ -1,4 +1,4 @@
-//! The name table: every text of a package, once.
+//! The name table: the texts of a package.
 
 use crate::cursor::CursorError;
 use crate::error::{PackageError, Place};
@@ -27,8 +27,8 @@ impl<'a> Names<'a> {
 
     /// Checks that every name is a text, and not empty. That each is there once, and in order, is asked where it matters: of
     /// origins and of version lists. Objects have ids.
-    pub(crate) fn check(&self) -> Result<(), PackageError> {
-        if self.is_usual() {
+    pub(crate) fn check(&self, most_bytes: u32) -> Result<(), PackageError> {
+        if self.is_usual(most_bytes) {
             return Ok(());
         }
         let Ok(text) = std::str::from_utf8(self.text) else {
@@ -37,40 +37,46 @@ impl<'a> Names<'a> {
             let place = Place::Names;
             return Err(PackageError::Record { place, source });
         };
-        self.check_each(text)
-            .map_err(|what| PackageError::malformed(Place::Names, what))
+        let longest = self.check_each(text);
+        let longest = longest.map_err(|what| PackageError::malformed(Place::Names, what))?;
+        PackageError::check_limit(Place::Names, "name_bytes", most_bytes.into(), longest as u64)
     }
 
     /// Whether all is right, and ASCII, where every byte is a character: that takes no look at a single name.
-    fn is_usual(&self) -> bool {
+    fn is_usual(&self, most_bytes: u32) -> bool {
         let first = self.ends.first().map_or(0, number);
         let last = self.ends.last().map_or(0, number);
         let pairs = self.ends.iter().zip(self.ends.get(1..).unwrap_or_default());
         first > 0
+            && first <= most_bytes
             && last as usize == self.text.len()
-            && pairs.fold(true, |ascend, (end, next)| ascend & (number(end) < number(next)))
+            && pairs.fold(true, |usual, (end, next)| {
+                let (end, next) = (number(end), number(next));
+                usual & (end < next) & (next.wrapping_sub(end) <= most_bytes)
+            })
             // Neither 0 nor more than ASCII: many bytes at a time, which to look for a certain one is not.
             && self.text.iter().fold(0, |most, byte| byte.wrapping_sub(1).max(most)) < 0x7f
     }
 
-    fn check_each(&self, text: &str) -> Result<(), &'static str> {
+    /// Gives the length of the longest.
+    fn check_each(&self, text: &str) -> Result<usize, &'static str> {
         if text.contains('\0') {
             return Err("a name holds a NUL character");
         }
-        let mut start = 0;
+        let (mut start, mut longest) = (0, 0);
         for end in self.ends {
             let end = number(end) as usize;
             // It starts where a character starts, because the one before ends there.
             match text.get(start..end) {
                 None => return Err("a name lies outside of the text"),
                 Some("") => return Err("a name is empty"),
-                Some(_) => start = end,
+                Some(name) => (start, longest) = (end, longest.max(name.len())),
             }
         }
         if start != text.len() {
             return Err("the text does not end with the last name");
         }
-        Ok(())
+        Ok(longest)
     }
 
     pub(crate) fn get(&self, index: NameIndex) -> Option<&'a str> {

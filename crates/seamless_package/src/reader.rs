@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::schema::Schema;
 use crate::summary::{Summary, sized};
 use crate::table::order_of;
-use crate::tables::{Export, Wire, to_columns};
+use crate::tables::{Export, NameIndex, Wire, to_columns};
 use payload::{slice, verify};
 use std::borrow::Cow;
 use std::fmt;
@@ -170,7 +170,7 @@ impl Package {
     /// Checks every rule between the tables; gives the indices of the classes.
     fn check_tables(&self, limits: &Limits) -> Result<Vec<usize>, PackageError> {
         let names = self.names();
-        names.check()?;
+        names.check(limits.name_bytes)?;
         let tables = Tables {
             summary: &self.summary,
             names,
@@ -215,8 +215,13 @@ impl Package {
             let exports = self.exports();
             let origin = exports.field::<{ Export::at("origin") }, u32>(found);
             let origin = origin.and_then(|origin| self.origin(origin));
-            let is_same = origin.map(|origin| origin.package) == Some(import.package)
-                && exports.field::<{ Export::at("name") }, _>(found) == Some(import.object);
+            let name = exports.field::<{ Export::at("name") }, NameIndex>(found);
+            // A text may be in the name table twice.
+            let is_text = |index: Option<NameIndex>, other: NameIndex| {
+                index == Some(other)
+                    || index.is_some_and(|index| self.names().bytes(index) == self.names().bytes(other))
+            };
+            let is_same = is_text(origin.map(|origin| origin.package), import.package) && is_text(name, import.object);
             if !is_same {
                 return malformed("an export has the same object id");
             }

@@ -190,6 +190,7 @@ fn no_limits() -> Limits {
         file_bytes: u64::MAX,
         header_bytes: u64::MAX,
         names: u32::MAX,
+        name_bytes: u32::MAX,
         imports: u32::MAX,
         origins: u32::MAX,
         exports: u32::MAX,

@@ -254,7 +254,7 @@ impl<'a> Versions<'a> {
         if hash.digest() != list.hash {
             return Err("the hash is not that of the entries");
         }
-        // Names ascend in the name table, so what is there twice lies side by side.
+        // The writer's names ascend, so what is there twice lies side by side: whether these do is looked at.
         let mut sorted = entries.to_vec();
         sorted.sort_unstable();
         let sorted = sorted.into_iter().map(|entry| names.bytes(entry));

@@ -222,7 +222,7 @@ fn what_is_missing_or_cannot_be_cooked_names_its_plugin() {
             .add_startup_content::<Hud, StandardMaterial>(["scenes/torn.gltf#Material0/std"]);
     });
     fixture.write("scenes/torn.gltf", gltf(&["Torn"], "gone.ppm"));
-    let world = r#"(levels: [(name: "Startup", source: "scenes/a.gltf"), (source: "scenes/torn.gltf")])"#;
+    let world = r#"(levels: [(source: "scenes/a.gltf"), (source: "scenes/torn.gltf")])"#;
     let errors = fixture.errors_with(&wrong, world, &CookOptions::default());
     assert_error(&errors, "icons/gone.png", "", "Hud");
     assert_error(&errors, "icons/gone.png", "", "`root`");
@@ -231,13 +231,18 @@ fn what_is_missing_or_cannot_be_cooked_names_its_plugin() {
     assert_error(&errors, "scenes/a.gltf", "", "codec");
     assert_error(&errors, "scenes/a.gltf", "", "Props");
     assert_error(&errors, "gone.ppm", "", "Hud");
-    assert_error(&errors, "test.world.ron", "level `Startup`", "startup.pkg");
     // What is wrong with the levels is listed as well, once.
     assert_eq!(
         errors.iter().filter(|error| error.file.contains("gone.ppm")).count(),
         1,
         "{errors:#?}"
     );
+}
+
+#[test]
+fn no_level_has_the_name_of_the_startup_package() {
+    let errors = two_scenes().errors(r#"(levels: [(name: "Startup", source: "scenes/a.gltf")])"#);
+    assert_error(&errors, "test.world.ron", "level `Startup`", "startup content");
 }
 
 #[test]

@@ -25,7 +25,14 @@ fn exact() -> Limits {
         raw_bytes_per_object: *sizes.iter().max().unwrap(),
         total_raw_bytes: sizes.iter().sum(),
         depth: 3,
+        name_bytes: longest_name(&package),
     }
+}
+
+fn longest_name(package: &Package) -> u32 {
+    let indices = 0..package.summary().name_count;
+    let bytes = indices.map(|index| package.name_of(NameIndex(index)).unwrap().len());
+    bytes.max().unwrap() as u32
 }
 
 #[test]
@@ -33,7 +40,7 @@ fn every_limit_is_kept_and_named() {
     let bytes = golden();
     let exact = exact();
     Package::verify_whole(&bytes, &exact).unwrap();
-    let lower: [(&str, fn(&mut Limits)); 13] = [
+    let lower: [(&str, fn(&mut Limits)); 14] = [
         ("file_bytes", |limits| limits.file_bytes -= 1),
         ("header_bytes", |limits| limits.header_bytes -= 1),
         ("names", |limits| limits.names -= 1),
@@ -49,6 +56,7 @@ fn every_limit_is_kept_and_named() {
         }),
         ("total_raw_bytes", |limits| limits.total_raw_bytes -= 1),
         ("depth", |limits| limits.depth -= 1),
+        ("name_bytes", |limits| limits.name_bytes -= 1),
     ];
     for (name, change) in lower {
         let mut limits = exact.clone();

@@ -59,6 +59,7 @@ fn narrow() -> Limits {
         file_bytes: 4000,
         header_bytes: 1500,
         names: 10,
+        name_bytes: 12,
         imports: 1,
         origins: 1,
         exports: 4,
