@@ -145,7 +145,8 @@ impl CookApp {
     }
 
     /// Changes the headless app before it starts: plugins, types, codecs, asset loaders, startup content. Runs once per cook, after
-    /// Bevy's own plugins and the built-in codecs are added. Systems that come along run, and only warn when they fail.
+    /// Bevy's own plugins and the built-in codecs are added. What it does may follow from the program alone, unless it captures something:
+    /// the next cook by the same program takes it for the same. Systems that come along run, and only warn when they fail.
     #[must_use]
     pub fn with<R, F: Fn(&mut App) -> R + 'static>(mut self, setup: F) -> Self {
         let run = Box::new(move |app: &mut App| {

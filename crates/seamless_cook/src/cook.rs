@@ -62,7 +62,8 @@ impl Order<'_> {
             };
             Err(fail(report, errors, start))
         };
-        let (state_file, identity) = (state_file(&world), fingerprint::identity(self));
+        let program = fingerprint::program(self);
+        let (state_file, identity) = (state_file(&world), fingerprint::identity(self, program));
         let past = Past::read(self.storage, self.out, &state_file);
         if let Some(report) = self.unchanged(&past, identity, start) {
             return Ok(report);
@@ -78,6 +79,7 @@ impl Order<'_> {
         let recorder = Recorder::new(&plan.root);
         let mut cook = Cook {
             order: self,
+            program,
             app: self.cooker.build_app(&recorder),
             sources: Sources::new(&plan, seen),
             store: AssetStore::new(&cache, self.textures(), self.options.profile == Profile::Ship),
@@ -148,6 +150,8 @@ fn fail(mut report: CookReport, mut errors: Vec<ContentError>, start: Instant) -
 /// A cook that found something to do.
 struct Cook<'a> {
     order: &'a Order<'a>,
+    /// Of what the app is built by.
+    program: Option<Digest>,
     plan: &'a WorldPlan,
     app: App,
     recorder: Recorder,
@@ -201,7 +205,7 @@ impl Cook<'_> {
 
     /// Takes over what still holds.
     fn forget_changed(&mut self) {
-        let program = fingerprint::program(self.order);
+        let program = self.program;
         let known = self
             .old
             .fingerprint

@@ -1,12 +1,15 @@
 //! A world file, checked: names, files and volumes that can be cooked. See [`WorldPlan::read`].
 
+mod names;
+
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use bevy::asset::AssetPath;
 
+pub(crate) use self::names::check_name;
+use self::names::{check_file_name, default_name};
 use crate::graph::recorder::text;
-use crate::layout::is_kept_name;
 use crate::report::ContentError;
 use crate::settings::CookSettings;
 use crate::world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile};
@@ -51,6 +54,8 @@ pub(crate) struct WorldPlan {
     /// Levels of the world that this cook is not asked for.
     pub other_levels: Vec<PlannedLevel>,
     pub volumes: Vec<VolumeSource>,
+    /// Whether the world file has volumes, of these levels or of others: else each level gets one around its bounds.
+    pub has_volumes: bool,
     /// Startup content of the world file, relative to the asset root.
     pub startup: Vec<String>,
     pub resources: ResourcePolicy,
@@ -186,6 +191,7 @@ impl Checker<'_> {
         self.names(&levels);
         let names: BTreeSet<&str> = levels.iter().map(|level| level.name.as_str()).collect();
         let mut seen = BTreeSet::new();
+        let has_volumes = !source.volumes.is_empty();
         let volumes = source.volumes.into_iter().enumerate();
         let volumes = volumes
             .map(|(index, volume)| self.volume(index, volume, &names, &mut seen))
@@ -202,6 +208,7 @@ impl Checker<'_> {
             levels,
             other_levels: Vec::new(),
             volumes,
+            has_volumes,
             startup,
             resources: source.resources,
             settings: CookSettings::default(),
@@ -424,63 +431,6 @@ fn unit(rotation: [f32; 4]) -> [f32; 4] {
         rotation
     } else {
         rotation.map(|value| value / length)
-    }
-}
-
-/// A level's name becomes a file name, and the cooker keeps a few for itself.
-pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    check_file_name(name)?;
-    let lower = name.to_lowercase();
-    let number = lower.strip_prefix("shared_");
-    if number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {
-        return Err("its name is kept for packages of shared assets; give it another `name`".into());
-    }
-    if lower == "startup" {
-        return Err("its name is kept for the package of startup content; give it another `name`".into());
-    }
-    Ok(())
-}
-
-/// Names become file names, on every system.
-fn check_file_name(name: &str) -> Result<(), String> {
-    let bad = |c: char| c.is_control() || "/\\:*?\"<>|#".contains(c);
-    if name.is_empty() || name.starts_with('.') || name.ends_with(['.', ' ']) || name.contains(bad) {
-        return Err("its name cannot be a file name; use letters, digits, `_` and `-`".into());
-    }
-    if name.len() > 200 {
-        return Err(format!("its name is {} bytes long; 200 are enough", name.len()));
-    }
-    if is_kept_name(&name.to_lowercase()) {
-        return Err("its name is kept for packages of shared assets; give it another `name`".into());
-    }
-    if is_device(name) {
-        return Err("its name is a device's on Windows, with any ending; give it another name".into());
-    }
-    Ok(())
-}
-
-/// Whether Windows takes the name for one of its devices, whatever follows the first dot.
-fn is_device(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or_default().trim_end().to_uppercase();
-    let port = ["COM", "LPT"].iter().find_map(|device| stem.strip_prefix(device));
-    let is_port = port.is_some_and(|port| {
-        port.chars().count() == 1 && port.contains(|c: char| c.is_ascii_digit() || "¹²³".contains(c))
-    });
-    is_port || ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].contains(&stem.as_str())
-}
-
-fn default_name(file: &str, label: Option<&str>) -> String {
-    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    let lower = name.to_ascii_lowercase();
-    let ending = [".scn.ron", ".gltf", ".glb"]
-        .into_iter()
-        .find(|ending| lower.ends_with(ending));
-    let stem = ending
-        .and_then(|ending| name.get(..name.len() - ending.len()))
-        .unwrap_or(name);
-    match label {
-        Some(label) => format!("{stem}_{label}"),
-        None => stem.to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::world_file::parse_ron;
 /// The file that settings are in, beside the world file.
 pub(crate) const SETTINGS_FILE: &str = "cook.ron";
 /// The most bytes that it may have.
-const MOST_BYTES: u64 = 1 << 20;
+pub(crate) const MOST_SETTINGS_BYTES: u64 = 1 << 20;
 /// The most rules that it may have: each is compared with each object.
 const MOST_RULES: usize = 1024;
 
@@ -136,8 +136,11 @@ impl CookSettings {
             }
             Ok(metadata) => metadata,
         };
-        if metadata.len() > MOST_BYTES {
-            let message = format!("has {} bytes; {MOST_BYTES} are enough, use patterns", metadata.len());
+        if metadata.len() > MOST_SETTINGS_BYTES {
+            let message = format!(
+                "has {} bytes; {MOST_SETTINGS_BYTES} are enough, use patterns",
+                metadata.len()
+            );
             return Err(one(message));
         }
         let text = std::fs::read_to_string(&file)

@@ -53,9 +53,9 @@ pub(crate) enum ClaimError {
         needed: u64,
         there: u64,
     },
-    /// A buffer is not as long as the file says.
-    #[error("buffer {buffer} has {there} bytes, and {needed} are needed; export the file again")]
-    ShortBuffer { buffer: usize, needed: u64, there: u64 },
+    /// A node is below itself.
+    #[error("scene {scene} has a node, {node}, with a child that it is below of; export the file again")]
+    Circle { scene: usize, node: usize },
     /// The nodes of a scene are nested too deep.
     #[error(
         "scene {scene} has {depth} nodes below each other, and {MAX_NODE_DEPTH} are allowed; make its hierarchy flatter"

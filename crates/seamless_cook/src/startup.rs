@@ -178,20 +178,6 @@ pub(crate) fn encode(
     let asked = asked(app.world(), plan);
     let sources = sources(app.world(), plan);
     let before = errors.len();
-    if let Some(level) = plan
-        .levels
-        .iter()
-        .find(|level| level.name.eq_ignore_ascii_case("startup"))
-    {
-        let message = format!(
-            "its package would be `{STARTUP_PACKAGE}`, which holds the startup content; give it another `name`"
-        );
-        errors.push(ContentError::new(
-            plan.file_name.as_str(),
-            format!("level `{}`", level.name),
-            message,
-        ));
-    }
     store.begin_unit();
     let mut encoder = Encoder {
         app,

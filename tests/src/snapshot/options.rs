@@ -1,5 +1,6 @@
 //! What a snapshot leaves out.
 
+use bevy_seamless::asset::assets::MeshUvDensity;
 use std::{
     any::TypeId,
     collections::{BTreeSet, HashSet},
@@ -45,11 +46,11 @@ impl SnapshotOptions {
     }
 
     /// Leaves out what a cook that changes pictures and the order of triangles may change: the pixels of images, their formats, mips and whether
-    /// the main world keeps them, and the order of vertices and triangles.
+    /// the main world keeps them, and the order of vertices and triangles; and what it adds, the UV densities of meshes.
     #[must_use]
     pub fn as_shipped(mut self) -> Self {
         self.shipped = true;
-        self
+        self.ignore_type::<MeshUvDensity>()
     }
 
     pub(super) fn is_shipped(&self) -> bool {

@@ -81,3 +81,32 @@ fn levels_are_the_same_wherever_their_objects_lie() {
     }
     assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
 }
+
+#[test]
+fn clips_that_no_entity_refers_to_come_with_copies() {
+    let write = |dir: &Path| {
+        write_animated_gltf(dir);
+        let settings = "(layout: (rules: [(objects: \"*\", place: Duplicate)]))";
+        fs::write(dir.join("cook.ron"), settings).expect("the settings are written");
+    };
+    let world = r#"(levels: [(name: "a", source: "animated.gltf"), (name: "b", source: "animated.gltf")])"#;
+    let cooked = Cooked::new(write, world, register_types);
+    let (mut app, world) = cooked.start(register_types);
+    let clips = |app: &App| app.world().resource::<Assets<AnimationClip>>().len();
+    assert_eq!(clips(&app), 0);
+    reveal(&mut app, world, "a");
+    for _ in 0..3 {
+        app.update();
+    }
+    let alone = clips(&app);
+    assert!(alone > 0, "whoever asks for one finds it");
+    reveal(&mut app, world, "b");
+    app.update();
+    assert_eq!(clips(&app), alone);
+    for level in ["a", "b"] {
+        ask(&mut app, level, Ask::Unload);
+    }
+    assert!(run_until(&mut app, LOAD_LIMIT, |ecs| ecs
+        .resource::<Assets<AnimationClip>>()
+        .is_empty()));
+}

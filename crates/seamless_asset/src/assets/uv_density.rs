@@ -32,13 +32,14 @@ pub struct MeshUvDensity {
     pub uv_1: Option<f32>,
 }
 
-/// A channel that is not there is stored as zero.
+/// A channel that is not there is stored as zero, and so is one that is no density.
 impl Record for MeshUvDensity {
     const VERSION: u32 = 1;
 
     fn write(&self, out: &mut Vec<u8>) {
         for channel in [self.uv_0, self.uv_1] {
-            out.extend_from_slice(&channel.unwrap_or(0.0).to_le_bytes());
+            let density = channel.filter(|density| density.is_finite() && *density > 0.0);
+            out.extend_from_slice(&density.unwrap_or(0.0).to_le_bytes());
         }
     }
 

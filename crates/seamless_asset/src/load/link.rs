@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::entity::Entity;
-use bevy_platform::collections::HashMap;
+use bevy_platform::collections::{HashMap, HashSet};
 use bevy_reflect::TypeRegistry;
 use seamless_package::{Export, NameIndex, ObjectId, ObjectRef, Package, RefTarget};
 
@@ -201,12 +201,10 @@ impl<'a> Decoder<'a> {
         slots.extend(assets.iter().map(|asset| asset.slot.clone()));
         let new = assets.iter().filter(|asset| asset.value.is_rendered());
         rendered.extend(new.map(|asset| asset.asset));
-        let own = self
-            .exports
-            .into_iter()
-            .zip(self.package.exports())
-            .filter(|(_, export)| !export.is_forced());
-        let own = own.filter_map(|(handle, _)| handle);
+        let lone = lone_copies(self.package);
+        let own = self.exports.into_iter().zip(self.package.exports()).enumerate();
+        let own = own.filter(|(index, (_, export))| !export.is_forced() || lone.contains(index));
+        let own = own.filter_map(|(_, (handle, _))| handle);
         let mut needs = self.reach.needs(linker);
         needs.extend(requested.needs);
         Ok(LoadedPackage {
@@ -224,6 +222,28 @@ impl<'a> Decoder<'a> {
             sources: Vec::new(),
         })
     }
+}
+
+/// Copies that nothing in the package refers to, which are kept as its own objects are: whoever asks for them by name finds them.
+/// The others are kept by what refers to them.
+fn lone_copies(package: &Package) -> HashSet<usize> {
+    let exports = package.exports().iter().enumerate();
+    let copies = exports.filter(|(_, export)| export.is_forced());
+    let mut lone: HashSet<usize> = copies.map(|(index, _)| index).collect();
+    if lone.is_empty() {
+        return lone;
+    }
+    for reference in (0..package.exports().len()).flat_map(|index| package.refs(index).iter()) {
+        let copy = match reference.target() {
+            RefTarget::Export(index) => Some(index),
+            RefTarget::Import(index) => package.forced_for_import(index),
+            RefTarget::None => None,
+        };
+        if let Some(index) = copy {
+            lone.remove(&index);
+        }
+    }
+    lone
 }
 
 impl Decoder<'_> {

@@ -1,6 +1,8 @@
 //! What shapes a cook beside its sources. See [`identity`] and [`of_app`].
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::ErrorKind;
+use std::path::Path;
 
 use bevy::ecs::reflect::{ReflectComponent, ReflectResource};
 use bevy::prelude::*;
@@ -10,7 +12,7 @@ use super::Order;
 use crate::app::CookOptions;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::storage::Stamp;
-use crate::settings::settings_file;
+use crate::settings::{MOST_SETTINGS_BYTES, settings_file};
 use crate::texture_step;
 
 /// Raised with every change of what the cooker makes of what was loaded.
@@ -33,17 +35,26 @@ pub(super) fn program(order: &Order) -> Option<Digest> {
 
 /// Of the program, its options, the world file and the settings beside it: where these are the same, so is what is cooked of the same sources. `None` where that
 /// cannot be told.
-pub(super) fn identity(order: &Order) -> Option<Digest> {
+pub(super) fn identity(order: &Order, program: Option<Digest>) -> Option<Digest> {
     let mut parts = Parts::default();
-    parts.digest(&program(order)?);
+    parts.digest(&program?);
     // Which packages there are, and what goes into them; not what is made of a source.
     parts
         .value(&order.options.maps)
         .number(order.options.target.roles.bits().into());
     parts.value(&std::path::absolute(order.world_file).ok()?);
     parts.bytes(&std::fs::read(order.world_file).ok()?);
-    parts.value(&std::fs::read(settings_file(order.world_file)).ok());
+    parts.value(&settings_bytes(&settings_file(order.world_file))?);
     Some(parts.finish())
+}
+
+/// The bytes of `cook.ron`, if it is there. `None` where it cannot be used: the cook says why.
+fn settings_bytes(file: &Path) -> Option<Option<Vec<u8>>> {
+    match std::fs::metadata(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(None),
+        Ok(metadata) if metadata.len() <= MOST_SETTINGS_BYTES => std::fs::read(file).ok().map(Some),
+        _ => None,
+    }
 }
 
 /// The options that shape what is cooked.

@@ -44,7 +44,7 @@ pub(crate) use together::Together;
 /// The most shared packages that a world is cooked to.
 pub(crate) const MOST_SHARED: usize = 64;
 /// The package that comes with the levels that are always loaded.
-const PERSISTENT_PACKAGE: &str = "shared_persistent.pkg";
+pub(crate) const PERSISTENT_PACKAGE: &str = "shared_persistent.pkg";
 const SHARED: &str = "shared_";
 const ORIGINALS: &str = "originals_";
 

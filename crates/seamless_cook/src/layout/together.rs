@@ -70,7 +70,7 @@ impl Together {
         let levels = plan.levels.iter().enumerate().map(|(index, level)| LevelPlace {
             regions: match regions.remove(level.name.as_str()) {
                 Some(regions) => regions,
-                None if plan.volumes.is_empty() => {
+                None if !plan.has_volumes => {
                     let bounds = bounds.get(index).copied().flatten();
                     vec![box_around(&bounds::own_volume(level, bounds))]
                 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use bevy::image::ImageFormat;
@@ -20,39 +21,39 @@ pub(super) fn check(path: &Path, bytes: &[u8]) -> Result<(), ClaimError> {
         return Ok(());
     };
     gltf.scenes().try_for_each(|scene| scene_size(&gltf, &scene))?;
-    let file = File {
-        gltf: &gltf,
-        folder: path.parent().unwrap_or(Path::new("")),
-    };
-    gltf.buffers().try_for_each(|buffer| file.buffer(&buffer))?;
-    used_accessors(&gltf).values().try_for_each(accessor_size)?;
+    let file = File::new(&gltf, path.parent().unwrap_or(Path::new("")));
+    let mut accessors = used_accessors(&gltf).into_values();
+    accessors.try_for_each(|accessor| file.accessor(&accessor))?;
     // An image that no texture shows is not loaded.
-    gltf.textures().try_for_each(|texture| file.image(&texture.source()))
+    let shown: BTreeMap<usize, _> = gltf
+        .textures()
+        .map(|texture| (texture.source().index(), texture.source()))
+        .collect();
+    shown.values().try_for_each(|image| file.image(image))
 }
 
 struct File<'a> {
     gltf: &'a Gltf,
     folder: &'a Path,
+    /// Bytes that each buffer really has, whatever the file says; none if it is not there, which Bevy's loader tells.
+    buffers: Vec<Option<u64>>,
 }
 
-impl File<'_> {
-    fn buffer(&self, buffer: &Buffer) -> Result<(), ClaimError> {
-        let needed = buffer.length() as u64;
-        let there = match buffer.source() {
+impl<'a> File<'a> {
+    fn new(gltf: &'a Gltf, folder: &'a Path) -> Self {
+        let buffers = Vec::new();
+        let mut file = Self { gltf, folder, buffers };
+        file.buffers = gltf.buffers().map(|buffer| file.length(&buffer)).collect();
+        file
+    }
+
+    fn length(&self, buffer: &Buffer) -> Option<u64> {
+        match buffer.source() {
             Source::Bin => self.gltf.blob.as_ref().map(|blob| blob.len() as u64),
             Source::Uri(uri) => match inside(uri) {
                 Some(bytes) => Some(bytes.len() as u64),
                 None => self.beside(uri),
             },
-        };
-        match there {
-            Some(there) if there < needed => Err(ClaimError::ShortBuffer {
-                buffer: buffer.index(),
-                needed,
-                there,
-            }),
-            // One that is not there is missed by Bevy's loader.
-            _ => Ok(()),
         }
     }
 
@@ -65,7 +66,7 @@ impl File<'_> {
         let what = format!("image {}", image.index());
         let (bytes, kind) = match image.source() {
             ImageSource::View { view, mime_type } => {
-                within_buffer(&what, &view)?;
+                self.within_buffer(&what, &view)?;
                 let bytes = self.viewed(&view);
                 (bytes, mime_type.to_owned())
             }
@@ -86,14 +87,79 @@ impl File<'_> {
         let range = view.offset()..view.offset().checked_add(view.length())?;
         match view.buffer().source() {
             Source::Bin => self.gltf.blob.as_ref()?.get(range).map(Cow::Borrowed),
-            Source::Uri(uri) => {
-                let bytes = inside(uri).or_else(|| {
+            Source::Uri(uri) => match inside(uri) {
+                Some(bytes) => Some(Cow::Owned(bytes.get(range)?.to_vec())),
+                None => {
                     let uri = percent_decode_str(uri).decode_utf8().ok()?;
-                    std::fs::read(self.folder.join(&*uri)).ok()
-                })?;
-                bytes.get(range).map(|bytes| Cow::Owned(bytes.to_vec()))
-            }
+                    let mut file = std::fs::File::open(self.folder.join(&*uri)).ok()?;
+                    file.seek(SeekFrom::Start(range.start as u64)).ok()?;
+                    let mut bytes = Vec::new();
+                    // As long as the view, which was seen to be there.
+                    file.take(range.len() as u64).read_to_end(&mut bytes).ok()?;
+                    Some(Cow::Owned(bytes))
+                }
+            },
         }
+    }
+
+    fn accessor(&self, accessor: &Accessor) -> Result<(), ClaimError> {
+        let what = format!("accessor {}", accessor.index());
+        let count = accessor.count() as u64;
+        let size = accessor.size() as u64;
+        match accessor.view() {
+            Some(view) => {
+                let stride = view.stride().map_or(size, |stride| stride as u64);
+                self.fits(&what, &view, accessor.offset() as u64, count, stride, size)?;
+            }
+            None if accessor.sparse().is_some() && count > MAX_SPARSE => {
+                let accessor = accessor.index();
+                return Err(ClaimError::HugeSparse { accessor, count });
+            }
+            None => {}
+        }
+        let Some(sparse) = accessor.sparse() else { return Ok(()) };
+        let count = sparse.count() as u64;
+        let (indices, values) = (sparse.indices(), sparse.values());
+        let index = match indices.index_type() {
+            IndexType::U8 => DataType::U8,
+            IndexType::U16 => DataType::U16,
+            IndexType::U32 => DataType::U32,
+        };
+        let index = index.size() as u64;
+        self.fits(&what, &indices.view(), indices.offset() as u64, count, index, index)?;
+        self.fits(&what, &values.view(), values.offset() as u64, count, size, size)
+    }
+
+    /// Whether so many elements lie in the view, and the view in its buffer.
+    fn fits(&self, what: &str, view: &View, offset: u64, count: u64, stride: u64, size: u64) -> Result<(), ClaimError> {
+        let Some(last) = count.checked_sub(1) else {
+            return Ok(());
+        };
+        let needed = last.saturating_mul(stride).saturating_add(size).saturating_add(offset);
+        let there = view.length() as u64;
+        if needed > there {
+            return Err(ClaimError::OutOfBounds {
+                what: what.to_owned(),
+                within: format!("buffer view {}", view.index()),
+                needed,
+                there,
+            });
+        }
+        self.within_buffer(what, view)
+    }
+
+    fn within_buffer(&self, what: &str, view: &View) -> Result<(), ClaimError> {
+        let needed = (view.offset() as u64).saturating_add(view.length() as u64);
+        let there = self.buffers.get(view.buffer().index()).copied().flatten();
+        let Some(there) = there.filter(|there| needed > *there) else {
+            return Ok(());
+        };
+        Err(ClaimError::OutOfBounds {
+            what: what.to_owned(),
+            within: format!("buffer {}", view.buffer().index()),
+            needed,
+            there,
+        })
     }
 }
 
@@ -120,66 +186,6 @@ fn used_accessors(gltf: &Gltf) -> BTreeMap<usize, Accessor<'_>> {
     all.map(|accessor| (accessor.index(), accessor)).collect()
 }
 
-fn accessor_size(accessor: &Accessor) -> Result<(), ClaimError> {
-    let what = format!("accessor {}", accessor.index());
-    let count = accessor.count() as u64;
-    let size = accessor.size() as u64;
-    match accessor.view() {
-        Some(view) => {
-            let stride = view.stride().map_or(size, |stride| stride as u64);
-            fits(&what, &view, accessor.offset() as u64, count, stride, size)?;
-        }
-        None if accessor.sparse().is_some() && count > MAX_SPARSE => {
-            let accessor = accessor.index();
-            return Err(ClaimError::HugeSparse { accessor, count });
-        }
-        None => {}
-    }
-    let Some(sparse) = accessor.sparse() else { return Ok(()) };
-    let count = sparse.count() as u64;
-    let (indices, values) = (sparse.indices(), sparse.values());
-    let index = match indices.index_type() {
-        IndexType::U8 => DataType::U8,
-        IndexType::U16 => DataType::U16,
-        IndexType::U32 => DataType::U32,
-    };
-    let index = index.size() as u64;
-    fits(&what, &indices.view(), indices.offset() as u64, count, index, index)?;
-    fits(&what, &values.view(), values.offset() as u64, count, size, size)
-}
-
-/// Whether so many elements lie in the view, and the view in its buffer.
-fn fits(what: &str, view: &View, offset: u64, count: u64, stride: u64, size: u64) -> Result<(), ClaimError> {
-    let Some(last) = count.checked_sub(1) else {
-        return Ok(());
-    };
-    let needed = last.saturating_mul(stride).saturating_add(size).saturating_add(offset);
-    let there = view.length() as u64;
-    if needed > there {
-        return Err(ClaimError::OutOfBounds {
-            what: what.to_owned(),
-            within: format!("buffer view {}", view.index()),
-            needed,
-            there,
-        });
-    }
-    within_buffer(what, view)
-}
-
-fn within_buffer(what: &str, view: &View) -> Result<(), ClaimError> {
-    let needed = (view.offset() as u64).saturating_add(view.length() as u64);
-    let there = view.buffer().length() as u64;
-    if needed <= there {
-        return Ok(());
-    }
-    Err(ClaimError::OutOfBounds {
-        what: what.to_owned(),
-        within: format!("buffer {}", view.buffer().index()),
-        needed,
-        there,
-    })
-}
-
 /// What is below a node, itself included.
 #[derive(Clone, Copy, Default)]
 struct Below {
@@ -191,7 +197,10 @@ fn scene_size(gltf: &Gltf, scene: &Scene) -> Result<(), ClaimError> {
     let mut known: Vec<Option<Below>> = vec![None; gltf.nodes().len()];
     let mut all = Below::default();
     for root in scene.nodes() {
-        let below = node_size(root, &mut known);
+        let below = node_size(root, &mut known).map_err(|node| ClaimError::Circle {
+            scene: scene.index(),
+            node,
+        })?;
         all.depth = all.depth.max(below.depth);
         all.entities = all.entities.saturating_add(below.entities);
     }
@@ -207,8 +216,9 @@ fn scene_size(gltf: &Gltf, scene: &Scene) -> Result<(), ClaimError> {
     Ok(())
 }
 
-/// Without recursion: that is what it is for. A circle counts as its nodes; Bevy's loader refuses it.
-fn node_size(root: Node, known: &mut [Option<Below>]) -> Below {
+/// Without recursion: that is what it is for. A node that is below itself is an error: Bevy's loader looks for one only when it has
+/// followed it for a while.
+fn node_size(root: Node, known: &mut [Option<Below>]) -> Result<Below, usize> {
     let top = root.index();
     let mut open = vec![(root, false)];
     while let Some((node, is_left)) = open.pop() {
@@ -224,12 +234,16 @@ fn node_size(root: Node, known: &mut [Option<Below>]) -> Below {
                 ..sum
             });
         } else if known[index].is_none() {
-            // Known from here on, so that a circle ends.
+            // Entered, and not left.
             known[index] = Some(Below::default());
             let children: Vec<_> = node.children().map(|child| (child, false)).collect();
+            let is_above = |child: &Node| known[child.index()].is_some_and(|below| below.depth == 0);
+            if children.iter().any(|(child, _)| is_above(child)) {
+                return Err(index);
+            }
             open.push((node, true));
             open.extend(children);
         }
     }
-    known[top].unwrap_or_default()
+    Ok(known[top].unwrap_or_default())
 }

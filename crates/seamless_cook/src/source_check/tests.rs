@@ -57,9 +57,11 @@ fn nodes_with_several_parents_are_counted_once_for_each() {
 }
 
 #[test]
-fn circles_end() {
+fn circles_are_refused() {
     let circle = chain(3).replace("{}", "{\"children\":[0]}");
-    assert_eq!(gltf(&circle), Ok(()), "Bevy's loader tells");
+    assert_eq!(gltf(&circle), Err(ClaimError::Circle { scene: 0, node: 2 }));
+    let own = chain(1).replace("{}", "{\"children\":[0]}");
+    assert_eq!(gltf(&own), Err(ClaimError::Circle { scene: 0, node: 0 }));
 }
 
 /// A farbfeld file of sixteen bits in four channels.
@@ -146,20 +148,30 @@ fn sparse_accessors_are_bounded() {
 }
 
 #[test]
-fn buffers_are_as_long_as_they_say() {
-    let buffer = |length: u32| {
+fn buffers_are_as_long_as_their_bytes() {
+    // Twelve bytes, whatever the file says of them.
+    let one_point = |buffer: u32, view: u32| {
         gltf(&format!(
-            r#"{{"asset":{{"version":"2.0"}},"buffers":[{{"byteLength":{length},"uri":"data:;base64,AAAA"}}]}}"#
+            r#"{{"asset":{{"version":"2.0"}},"meshes":[{{"primitives":[{{"attributes":{{"POSITION":0}}}}]}}],
+            "accessors":[{{"bufferView":0,"componentType":5126,"count":1,"type":"VEC3","min":[0,0,0],"max":[0,0,0]}}],
+            "bufferViews":[{{"buffer":0,"byteLength":{view}}}],
+            "buffers":[{{"byteLength":{buffer},"uri":"data:;base64,AAAAAAAAAAAAAAAA"}}]}}"#
         ))
     };
-    assert_eq!(buffer(3), Ok(()));
-    assert_eq!(
-        buffer(4),
-        Err(ClaimError::ShortBuffer {
-            buffer: 0,
-            needed: 4,
-            there: 3
-        })
+    for (buffer, view) in [(12, 12), (99, 12), (1, 12)] {
+        assert_eq!(one_point(buffer, view), Ok(()), "{buffer}");
+    }
+    let error = one_point(99, 13).expect_err("there is less");
+    assert!(
+        matches!(
+            error,
+            ClaimError::OutOfBounds {
+                needed: 13,
+                there: 12,
+                ..
+            }
+        ),
+        "{error}"
     );
 }
 

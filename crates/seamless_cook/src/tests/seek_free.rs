@@ -67,12 +67,13 @@ pub(super) struct Film(Vec<u8>);
 #[reflect(Component)]
 pub(super) struct Plays(Handle<Film>);
 
-struct FilmCodec;
+/// Of films that are read when they are played, or with what plays them.
+struct FilmCodec<const WHOLE: bool>;
 
-impl AssetCodec for FilmCodec {
+impl<const WHOLE: bool> AssetCodec for FilmCodec<WHOLE> {
     type Asset = Film;
     const VERSION: u32 = 1;
-    const BULK: BulkUse = BulkUse::OnDemand;
+    const BULK: BulkUse = if WHOLE { BulkUse::Load } else { BulkUse::OnDemand };
 
     fn encode(film: &Film, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
         let (data, bulk) = (Vec::new(), vec![film.0.clone()]);
@@ -104,12 +105,31 @@ impl AssetLoader for FilmLoader {
 }
 
 pub(super) fn films() -> CookApp {
+    films_of::<false>()
+}
+
+fn films_of<const WHOLE: bool>() -> CookApp {
     CookApp::new().with(|app| {
         app.init_asset::<Film>()
             .register_asset_loader(FilmLoader)
             .register_type::<Plays>()
-            .add_asset_codec::<FilmCodec>();
+            .add_asset_codec::<FilmCodec<WHOLE>>();
     })
+}
+
+/// A codec that reads payloads otherwise than before encodes the same bytes, and copies must be others.
+#[test]
+fn copies_follow_how_payloads_are_read() {
+    let world = r#"(levels: [(source: "a.scn.ron", seek_free: true), (source: "b.scn.ron", seek_free: true)])"#;
+    let cook = |fixture: &Fixture, app: &CookApp| {
+        fixture.cook_with(app, world, &CookOptions::default()).unwrap();
+        std::fs::read(fixture.out().join("a.pkg")).unwrap()
+    };
+    let (edited, fresh) = (two_players(), two_players());
+    let on_demand = cook(&edited, &films());
+    let whole = cook(&edited, &films_of::<true>());
+    assert!(on_demand != whole);
+    assert!(whole == cook(&fresh, &films_of::<true>()));
 }
 
 /// No level needs the package of the film, but for its payload.

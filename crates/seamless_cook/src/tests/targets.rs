@@ -1,5 +1,9 @@
 //! Packages for some, and of some levels only.
 
+use bevy::asset::{AssetLoader, LoadContext, io::Reader};
+use bevy::prelude::*;
+use seamless_asset::SeamlessAssetApp;
+
 use super::*;
 use crate::{Profile, Target, inspect, verify};
 
@@ -117,4 +121,69 @@ fn textures_stay_uncompressed_where_the_target_lacks_blocks() {
     assert_eq!(phone.to_format, "rgba8unormsrgb");
     assert_eq!((desktop.to_mips, phone.to_mips), (4, 4));
     assert_eq!(cook("client"), desktop);
+}
+
+/// Somebody of every target needs it, and a picture that a server does not.
+#[derive(Asset, Reflect)]
+struct Poster {
+    picture: Handle<Image>,
+}
+
+#[derive(Component, Reflect)]
+#[reflect(Component)]
+struct Hangs(Handle<Poster>);
+
+#[derive(TypePath)]
+struct PosterLoader;
+
+impl AssetLoader for PosterLoader {
+    type Asset = Poster;
+    type Settings = ();
+    type Error = std::io::Error;
+
+    async fn load(
+        &self,
+        reader: &mut dyn Reader,
+        _: &(),
+        context: &mut LoadContext<'_>,
+    ) -> Result<Poster, std::io::Error> {
+        let mut path = Vec::new();
+        reader.read_to_end(&mut path).await?;
+        let picture = context.load(String::from_utf8_lossy(&path).into_owned());
+        Ok(Poster { picture })
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &["poster"]
+    }
+}
+
+#[test]
+fn another_reference_to_what_is_left_out_is_written() {
+    let app = CookApp::new().with(|app| {
+        app.init_asset::<Poster>()
+            .register_asset_loader(PosterLoader)
+            .register_type::<Hangs>()
+            .cook_by_reflection::<Poster>();
+    });
+    let fixture = |picture: &str| {
+        let fixture = Fixture::new();
+        fixture
+            .write("a.scn.ron", scene(&[(Hangs::type_path(), r#"(Path("hall.poster"))"#)]))
+            .write("hall.poster", picture)
+            .write("a.ppm", RED)
+            .write("b.ppm", RED);
+        fixture
+    };
+    let cook = |fixture: &Fixture| {
+        let world = r#"(levels: [(source: "a.scn.ron")])"#;
+        fixture.cook_with(&app, world, &options("server", &[])).unwrap();
+        std::fs::read(fixture.out().join("a.pkg")).unwrap()
+    };
+    let (edited, fresh) = (fixture("a.ppm"), fixture("b.ppm"));
+    let before = cook(&edited);
+    edited.write("hall.poster", "b.ppm");
+    let after = cook(&edited);
+    assert!(before != after);
+    assert!(after == cook(&fresh));
 }

@@ -21,11 +21,13 @@ pub(super) fn expanded(image: &Image) -> Option<Image> {
     let mut blocks = image.data.as_deref()?;
     let mut texels = Vec::new();
     let (layers, mips) = (descriptor.size.depth_or_array_layers, descriptor.mip_level_count);
-    let surfaces: Vec<u32> = match image.data_order {
-        TextureDataOrder::LayerMajor => (0..layers).flat_map(|_| 0..mips).collect(),
-        TextureDataOrder::MipMajor => (0..mips).flat_map(|mip| (0..layers).map(move |_| mip)).collect(),
-    };
-    for mip in surfaces {
+    let is_by_layer = matches!(image.data_order, TextureDataOrder::LayerMajor);
+    // As many as it says, until one is not there.
+    for surface in 0..u64::from(layers) * u64::from(mips) {
+        let mip = match is_by_layer {
+            true => surface % u64::from(mips),
+            false => surface / u64::from(layers),
+        } as u32;
         let side = |size: u32| (size.checked_shr(mip).unwrap_or(0)).max(1) as usize;
         blocks = decoder.surface(
             blocks,

@@ -8,7 +8,7 @@ use crate::assets::AssetKey;
 use crate::graph::digest::{Digest, Parts};
 
 /// Raised with every change of how packages are put together.
-const STEP: u64 = 2;
+const STEP: u64 = 3;
 
 /// The digest of all that goes into the package `index`, and the files of the packages that it imports from.
 pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Digest, Vec<String>) {
@@ -26,7 +26,12 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
     parts.text(&package.file);
     let copies: BTreeSet<&AssetKey> = package.copies.iter().collect();
     let mut reference = |parts: &mut Parts, key: &AssetKey| {
-        let Some(home) = layout.home(key) else { return };
+        let Some(home) = layout.home(key) else {
+            // Nowhere: the package says what is not there.
+            let role = world.objects.get(key).map(|object| object.role.bits());
+            parts.text(&key.path()).text(key.type_path()).value(&role);
+            return;
+        };
         parts
             .text(home.file)
             .text(home.name)
@@ -57,6 +62,8 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
         reference(&mut parts, key);
         let content_hash = originals.home(layout, key).map(|(_, hash)| hash);
         parts.digest(&object.blob).number(content_hash.unwrap_or_default());
+        // Whether its payloads come along.
+        parts.number(object.is_on_demand.into());
         object.references.iter().for_each(|key| reference(&mut parts, key));
     }
     let files = used

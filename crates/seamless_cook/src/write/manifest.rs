@@ -35,7 +35,7 @@ pub(super) fn manifest(
             levels: volume.levels.clone(),
         })
         .collect();
-    if volumes.is_empty() {
+    if !plan.has_volumes {
         let streamed = plan
             .levels
             .iter()

@@ -1,9 +1,9 @@
 //! Copies of shared assets in the packages of levels, which need not open another one for them. See [`Originals`].
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
-use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, WriteError};
+use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, Summary, WriteError};
 
 use super::package::Writer;
 use super::{CODEC, Layout, Stop, World, load, package_error};
@@ -11,9 +11,15 @@ use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
 use crate::graph::output::{Output, write_error};
 use crate::layout::PackagePlan;
 
-/// The packages that copies are made from, by index, with their content hash.
+/// The packages that copies are made from, by index.
 #[derive(Default)]
-pub(super) struct Originals(BTreeMap<usize, u64>);
+pub(super) struct Originals(BTreeMap<usize, Original>);
+
+struct Original {
+    content_hash: u64,
+    /// Its tables, as soon as somebody asks.
+    package: OnceCell<Package>,
+}
 
 /// A copy that only needs to be written.
 pub(super) struct Copied<'a> {
@@ -30,13 +36,14 @@ pub(super) struct Copied<'a> {
 impl Originals {
     /// A package is done: what is in it may be copied.
     pub fn add(&mut self, index: usize, content_hash: u64) {
-        self.0.insert(index, content_hash);
+        let package = OnceCell::new();
+        self.0.insert(index, Original { content_hash, package });
     }
 
     /// The package that an asset is at home in, and its content hash.
     pub fn home(&self, layout: &Layout, key: &AssetKey) -> Option<(usize, u64)> {
         let index = layout.home(key)?.package;
-        Some((index, *self.0.get(&index)?))
+        Some((index, self.0.get(&index)?.content_hash))
     }
 
     /// Copies of these. Payloads that are read on demand stay where they are, copies refer to them.
@@ -47,7 +54,6 @@ impl Originals {
         output: &Output,
     ) -> Result<Vec<Copied<'a>>, Stop> {
         let world = layout.world;
-        let mut originals = BTreeMap::new();
         let mut copied = Vec::new();
         for key in keys {
             let (Some((home, content_hash)), Some(record)) = (self.home(layout, key), world.objects.get(key)) else {
@@ -56,9 +62,8 @@ impl Originals {
             let Some(plan) = world.packages.get(home) else {
                 continue;
             };
-            let package = match originals.entry(home) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(original(world, plan, output)?),
+            let Some(package) = self.package(home, world, plan, output)? else {
+                continue;
             };
             let Some(index) = package.find_name(&layout.name(key)) else {
                 continue;
@@ -82,13 +87,31 @@ impl Originals {
         }
         Ok(copied)
     }
-}
 
-/// The tables of a package that is done.
-fn original(world: &World, plan: &PackagePlan, output: &Output) -> Result<Package, Stop> {
-    let bytes = output.read(&plan.file);
-    let bytes = bytes.map_err(|source| write_error(&output.path(&plan.file), source))?;
-    Package::parse(bytes, &Limits::default()).map_err(|error| package_error(world, plan, &error))
+    /// The tables of a package that is done, which are read once.
+    fn package(
+        &self,
+        index: usize,
+        world: &World,
+        plan: &PackagePlan,
+        output: &Output,
+    ) -> Result<Option<&Package>, Stop> {
+        let Some(original) = self.0.get(&index) else {
+            return Ok(None);
+        };
+        if original.package.get().is_none() {
+            let bytes = output.read(&plan.file);
+            let mut bytes = bytes.map_err(|source| write_error(&output.path(&plan.file), source))?;
+            let broken = |error| package_error(world, plan, &error);
+            let header = Summary::parse(&bytes, &Limits::default()).map_err(broken)?.header_len();
+            bytes.truncate(usize::try_from(header).unwrap_or(usize::MAX));
+            bytes.shrink_to_fit();
+            let package = Package::parse(bytes, &Limits::default()).map_err(broken)?;
+            // Nobody else has looked meanwhile.
+            let _ = original.package.set(package);
+        }
+        Ok(original.package.get())
+    }
 }
 
 impl Writer<'_> {

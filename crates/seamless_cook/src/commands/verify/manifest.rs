@@ -7,6 +7,7 @@ use seamless_level::{LevelEntry, WorldManifest};
 
 use super::super::folder::{CookedFolder, PackageFile};
 use super::{FaultKind, VerifyReport};
+use crate::layout::PERSISTENT_PACKAGE;
 use crate::write::LEFT_OUT;
 
 /// Entities of the level of each package; none where it cannot be read, which is told elsewhere.
@@ -152,12 +153,15 @@ impl<'f> Checker<'f, '_> {
         }
         let needed = closure(self.folder, package);
         let listed: BTreeSet<&str> = level.dependencies.iter().map(String::as_str).collect();
-        // What is always loaded may bring along what others need.
-        let is_right = match level.always_loaded {
-            true => needed.is_subset(&listed),
-            false => needed == listed,
-        };
-        if !is_right {
+        // What is always loaded brings along what others need.
+        let brought = self.folder.package(PERSISTENT_PACKAGE).map(|package| {
+            let mut brought = closure(self.folder, package);
+            brought.insert(PERSISTENT_PACKAGE);
+            brought.extend(&needed);
+            brought
+        });
+        let is_bringer = level.always_loaded && brought.as_ref() == Some(&listed);
+        if needed != listed && !is_bringer {
             let text = |packages: BTreeSet<&str>| packages.into_iter().collect::<Vec<_>>().join(", ");
             let (needed, listed) = (text(needed), text(listed));
             self.add(&object, FaultKind::Dependencies { needed, listed });
