@@ -422,13 +422,9 @@ fn unit(rotation: [f32; 4]) -> [f32; 4] {
 /// A level's name becomes a file name, and the cooker keeps a few for itself.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     check_file_name(name)?;
-    let lower = name.to_lowercase();
-    let number = lower.strip_prefix("shared_");
+    let number = name.to_lowercase().strip_prefix("shared_").map(str::to_owned);
     if number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {
         return Err("its name is kept for packages of shared assets; give it another `name`".into());
-    }
-    if lower == "startup" {
-        return Err("its name is kept for the package of startup content; give it another `name`".into());
     }
     Ok(())
 }

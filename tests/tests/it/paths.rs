@@ -164,7 +164,6 @@ fn bad_names() -> Vec<String> {
     ];
     let marks = [
         "a\0b", "a\nb", "\u{7f}", "a.", "a ", ".hidden", "a:stream", "a*", "a?", "a|b", "a#b", "<a>", "shared_0",
-        "Startup",
     ];
     let mut all: Vec<String> = devices
         .iter()
