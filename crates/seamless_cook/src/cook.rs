@@ -220,6 +220,8 @@ impl Cook<'_> {
             };
         }
         self.new.fingerprint = Some(fingerprint);
+        // Of files that have changed, too: mostly they are used as they were.
+        self.store.guess_uses(self.old.files.values());
         let sources = &mut self.sources;
         sources.remember_loadings(&self.old.files);
         self.old.files.retain(|_, unit| sources.hold(&unit.dependencies));

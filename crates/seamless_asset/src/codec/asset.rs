@@ -201,6 +201,8 @@ pub struct ErasedAssetCodec {
     pub role: Role,
     /// When its bulk payloads are read.
     pub bulk: BulkUse,
+    /// The codec itself.
+    codec: TypeId,
     schema: fn(&TypeRegistry) -> Schema,
     decode: fn(&[u8], Vec<Vec<u8>>, &DecodeContext) -> Result<Box<dyn DecodedAsset>, DecodeError>,
     #[cfg(feature = "migrations")]
@@ -223,6 +225,7 @@ impl ErasedAssetCodec {
             type_path: C::Asset::type_path(),
             role: C::ROLE,
             bulk: C::BULK,
+            codec: TypeId::of::<C>(),
             schema: |registry| {
                 let schema = schema(C::Asset::type_path(), Encoding::Asset, C::VERSION, &C::layout(registry));
                 with_promise(schema, registry.get_type_info(TypeId::of::<C::Asset>()))
@@ -255,6 +258,12 @@ impl ErasedAssetCodec {
                     .transpose()
             },
         }
+    }
+
+    /// Whether it is `C`: a game may have put a codec of its own in its place.
+    #[must_use]
+    pub fn is<C: AssetCodec>(&self) -> bool {
+        self.codec == TypeId::of::<C>()
     }
 
     /// The schema to store, and to compare with the one found in a package.

@@ -7,6 +7,7 @@ use bevy::animation::AnimationClip;
 use bevy::asset::{LoadState, UntypedHandle};
 use bevy::prelude::*;
 use bevy::tasks::block_on;
+use seamless_asset::assets::ImageCodec;
 use seamless_asset::codec::{BulkUse, EncodeContext, EntityRows};
 use seamless_package::Role;
 
@@ -91,8 +92,12 @@ pub(super) fn ready(walk: &AssetWalk, handle: &UntypedHandle) -> Result<(), Stri
     }
 }
 
-/// Whether it is an image, and there.
+/// Whether it is an image, and there, and no codec of the game's own encodes images.
 pub(super) fn is_image(walk: &AssetWalk, handle: &UntypedHandle) -> bool {
+    let codec = walk.codecs.asset(TypeId::of::<Image>());
+    if !codec.is_some_and(|codec| codec.is::<ImageCodec>()) {
+        return false;
+    }
     let id = handle.id().try_typed::<Image>().ok();
     let images = walk.world.get_resource::<Assets<Image>>();
     id.zip(images).is_some_and(|(id, images)| images.contains(id))

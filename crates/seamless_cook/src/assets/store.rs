@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use bevy::asset::{UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
-use seamless_asset::assets::ImageCodec;
+use seamless_asset::assets::{ImageCodec, MeshCodec};
 use seamless_asset::codec::{AssetCodec, BulkUse};
 use seamless_package::Role;
 
@@ -17,7 +17,7 @@ use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
 use crate::graph::recorder::slashed;
-use crate::graph::state::{Loading, Settings};
+use crate::graph::state::{FileUnit, Loading, Settings};
 use crate::mesh::uv_density;
 use crate::mesh_step::{Draw, MeshUse, hides};
 use crate::report::ContentError;
@@ -75,18 +75,25 @@ impl<'c> AssetStore<'c> {
 
     /// Takes over what an earlier cook has encoded.
     pub(crate) fn inherit(&mut self, objects: Vec<(AssetKey, ObjectRecord)>) {
-        for (key, object) in &objects {
+        for (_, object) in &objects {
             if let Some(textures) = &mut self.textures {
                 for (texture, usage) in &object.uses {
                     textures.note_use(texture.clone(), *usage);
                 }
             }
-            if let Some((meshes, usage)) = self.meshes.as_mut().zip(object.ordered) {
-                meshes.insert(key.clone(), usage);
-            }
         }
         // Sorted, and built at once.
         self.objects = objects.into_iter().collect();
+    }
+
+    /// Takes meshes to be used as they were by the last cook, until it is known.
+    pub(crate) fn guess_uses<'a>(&mut self, files: impl Iterator<Item = &'a FileUnit>) {
+        let Some(meshes) = &mut self.meshes else { return };
+        for (key, object) in files.flat_map(|file| &file.objects) {
+            if let Some(usage) = object.ordered {
+                meshes.insert(key.clone(), usage);
+            }
+        }
     }
 
     /// What meshes are used for by the level at hand.
@@ -328,6 +335,9 @@ impl<'c> AssetStore<'c> {
     /// Where meshes are put in order, what this one is used for as far as that is known.
     fn mesh_use(&self, walk: &AssetWalk, key: &AssetKey, handle: &UntypedHandle) -> Option<MeshUse> {
         mesh_of(walk, handle)?;
+        // A codec of the game's own may rely on their order.
+        let codec = walk.codecs.asset(TypeId::of::<Mesh>());
+        codec.filter(|codec| codec.is::<MeshCodec>())?;
         let usage = self.meshes.as_ref()?.get(key).copied();
         Some(usage.unwrap_or(MeshUse::Any))
     }

@@ -5,11 +5,13 @@ use bevy::gltf::extensions::{ErasedGltfExtensionHandler, GltfExtensionHandler, G
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::SeamlessAssetApp;
-use seamless_asset::codec::{AssetCodec, DecodeContext, ReflectAssetCodec};
+use seamless_asset::codec::{
+    AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset, ReflectAssetCodec,
+};
 use seamless_package::{Limits, Package};
 
 use super::*;
-use crate::inspect;
+use crate::{Profile, inspect};
 
 const WORLD: &str = r#"(levels: [(source: "a.scn.ron")])"#;
 
@@ -193,4 +195,42 @@ fn an_asset_that_is_cooked_by_reflection_comes_back() {
         tempo: 0.1,
     };
     assert_eq!(chime, expected);
+}
+
+/// Tells how large a picture is, and nothing of its pixels.
+struct SizeCodec;
+
+impl AssetCodec for SizeCodec {
+    type Asset = Image;
+    const VERSION: u32 = 1;
+
+    fn encode(image: &Image, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        let data = image.width().to_le_bytes().to_vec();
+        Ok(EncodedAsset { data, bulk: Vec::new() })
+    }
+
+    fn decode(_: &[u8], _: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Image, DecodeError> {
+        Ok(Image::default())
+    }
+}
+
+#[test]
+fn a_codec_of_the_games_own_is_asked_with_every_profile() {
+    let app = CookApp::new().with(|app| {
+        app.add_asset_codec::<SizeCodec>();
+    });
+    let fixture = two_scenes();
+    for profile in [Profile::Exact, Profile::Dev, Profile::Ship] {
+        let options = CookOptions {
+            profile,
+            ..CookOptions::default()
+        };
+        let world = r#"(levels: [(source: "scenes/a.gltf")])"#;
+        fixture.cook_with(&app, world, &options).expect("it can be cooked");
+        let bytes = std::fs::read(fixture.out().join("a.pkg")).expect("the package is there");
+        let package = Package::verify_whole(&bytes, &Limits::default()).expect("the package is sound");
+        let picture = package.find_name("scenes/red.ppm").expect("the picture is in it");
+        let data = package.export_data(picture, &bytes, 0).expect("it is sound");
+        assert_eq!(*data, 1_u32.to_le_bytes(), "{profile:?}");
+    }
 }
