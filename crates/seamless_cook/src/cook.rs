@@ -134,7 +134,7 @@ impl Order<'_> {
     }
 }
 
-fn state_file(world: &str) -> String {
+pub(crate) fn state_file(world: &str) -> String {
     format!("{world}.state")
 }
 

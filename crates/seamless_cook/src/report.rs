@@ -51,7 +51,7 @@ pub struct LevelReport {
     pub entities: u32,
     /// Size of its package in bytes.
     pub bytes: u64,
-    /// The shared packages that it needs.
+    /// The other packages that it needs, or brings along for others.
     pub dependencies: Vec<String>,
 }
 

@@ -85,6 +85,7 @@ macro_rules! record {
         }
     ) => {
         $crate::tables::record! {
+            @layout all()
             $(#[$meta])*
             pub struct $name {
                 $($(#[$field_meta])* $visibility $field: $type,)+
@@ -130,6 +131,22 @@ macro_rules! record {
             $($(#[$field_meta:meta])* $visibility:vis $field:ident: $type:ty,)+
         }
     ) => {
+        // Only tests ask where the fields of a row are.
+        $crate::tables::record! {
+            @layout test
+            $(#[$meta])*
+            pub struct $name {
+                $($(#[$field_meta])* $visibility $field: $type,)+
+            }
+        }
+    };
+    (
+        @layout $layout:meta
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $($(#[$field_meta:meta])* $visibility:vis $field:ident: $type:ty,)+
+        }
+    ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         #[non_exhaustive]
@@ -139,7 +156,7 @@ macro_rules! record {
 
         impl $name {
             /// Name and size of every field, in order.
-            #[allow(dead_code, reason = "only tests ask for that of most records")]
+            #[cfg($layout)]
             pub(crate) const LAYOUT: &[(&str, usize)] =
                 &[$((stringify!($field), <$type as $crate::tables::Wire>::SIZE)),+];
         }

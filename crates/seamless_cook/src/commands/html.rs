@@ -12,6 +12,7 @@ use std::path::Path;
 
 use super::folder::CookedFolder;
 use super::inspect::InspectError;
+use crate::cook::state_file;
 use crate::graph::output::COOK_FOLDER;
 use crate::graph::state::Memory;
 use crate::report::CookReport;
@@ -44,6 +45,6 @@ pub fn html_report(directory: &Path) -> Result<String, InspectError> {
 /// What the cook of a world told.
 fn remembered(directory: &Path, manifest: &str) -> Option<CookReport> {
     let world = Path::new(manifest).file_stem()?.to_str()?;
-    let bytes = std::fs::read(directory.join(COOK_FOLDER).join(format!("{world}.state"))).ok()?;
+    let bytes = std::fs::read(directory.join(COOK_FOLDER).join(state_file(world))).ok()?;
     Some(Memory::parse(&bytes)?.seen()?.report)
 }

@@ -111,11 +111,15 @@ impl Cook<'_> {
         progress.end(Stage::Encode);
     }
 
+    /// What is known of the planned levels.
+    pub(super) fn units(&self) -> impl Iterator<Item = &LevelUnit> {
+        let levels = self.plan.levels.iter();
+        levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)))
+    }
+
     /// All that the world refers to.
     pub(super) fn needed(&self) -> HashSet<&AssetKey> {
-        let levels = self.plan.levels.iter();
-        let units = levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)));
-        let references = units.flat_map(LevelUnit::roots);
+        let references = self.units().flat_map(LevelUnit::roots);
         closure(&self.store.objects, references.chain(&self.new.startup.root))
     }
 

@@ -6,7 +6,7 @@ use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use bevy::reflect::TypePath;
 
-use super::{Cook, MOST_ROUNDS, level_key};
+use super::{Cook, MOST_ROUNDS};
 use crate::assets::{AssetKey, ObjectRecord};
 use crate::mesh_step::{self, MeshUse};
 use crate::report::CookedTextureReport;
@@ -52,9 +52,7 @@ impl Cook<'_> {
         if self.store.meshes.is_none() {
             return BTreeMap::new();
         }
-        let levels = self.plan.levels.iter();
-        let levels = levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)));
-        let uses = mesh_step::uses(levels, needed, &self.store.objects);
+        let uses = mesh_step::uses(self.units(), needed, &self.store.objects);
         uses.into_iter().map(|(key, usage)| (key.clone(), usage)).collect()
     }
 
@@ -75,9 +73,8 @@ impl Cook<'_> {
             let others = object.references.iter().filter(is_image).filter(|key| !is_used(key));
             others.for_each(|key| note(key, TextureUse::Unknown));
         }
-        for level in &self.plan.levels {
-            let unit = self.new.levels.get(&level_key(self.plan, level));
-            let images = unit.into_iter().flat_map(|unit| &unit.references).filter(is_image);
+        for unit in self.units() {
+            let images = unit.references.iter().filter(is_image);
             images.for_each(|key| note(key, TextureUse::Unknown));
         }
         uses

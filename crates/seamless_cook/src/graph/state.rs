@@ -20,7 +20,7 @@ const FORMAT: u32 = 6;
 /// What is enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// Of the program, the options, and the world file.
+    /// Of the program, the options, the world file and the settings beside it.
     pub identity: Option<Digest>,
     /// The asset root.
     pub root: PathBuf,

@@ -5,15 +5,26 @@ use super::together::ONE;
 use super::{Asset, Choice};
 
 /// Decides for each asset where it lies: a pure function. What costs least by itself is made sound in the cheaper way where references
-/// forbid it, and compared as a whole with sharing everything, with copying everything, and with nothing persistent that no rule asks for:
-/// it never costs more than one of these.
+/// forbid it, and compared as a whole with sharing everything and with copying everything, as far as rules let it, and with nothing persistent
+/// that no rule asks for: it never costs more than any of these.
 pub(crate) fn choose(scene: &Scene) -> Vec<Choice> {
-    let candidates = [
-        uniform(scene, Choice::Share),
-        uniform(scene, Choice::Duplicate),
-        cheapest(scene, false),
-        cheapest(scene, true),
+    let referrers = referrers(scene);
+    let shared = uniform(scene, &referrers, Choice::Share);
+    if !scene.groups.iter().any(Group::is_shared) {
+        // Rules alone decide: all candidates are this one.
+        return shared;
+    }
+    let mut candidates = vec![shared];
+    let others = [
+        uniform(scene, &referrers, Choice::Duplicate),
+        cheapest(scene, &referrers, false),
+        cheapest(scene, &referrers, true),
     ];
+    for other in others {
+        if !candidates.contains(&other) {
+            candidates.push(other);
+        }
+    }
     let priced = candidates.into_iter().map(|choices| {
         let price = scene.whole_cost(&choices).price(scene.settings);
         (price, choices)
@@ -33,16 +44,16 @@ pub(crate) fn everything(scene: &Scene, choice: Choice) -> Vec<Choice> {
 }
 
 fn same(scene: &Scene, asset: usize, choice: Choice) -> Choice {
-    match group_of(scene, asset) {
+    match scene.group(asset) {
         Some(group) if group.is_shared() => choice,
         _ => Choice::Duplicate,
     }
 }
 
 /// The same for all that no rule is about.
-fn uniform(scene: &Scene, choice: Choice) -> Vec<Choice> {
+fn uniform(scene: &Scene, referrers: &[Vec<usize>], choice: Choice) -> Vec<Choice> {
     let mut choices = with_rules(scene, |index| same(scene, index, choice));
-    obey(scene, &referrers(scene), &mut choices);
+    obey(scene, referrers, &mut choices);
     raise(scene.assets, &mut choices);
     choices
 }
@@ -58,10 +69,6 @@ fn referrers(scene: &Scene) -> Vec<Vec<usize>> {
     referrers
 }
 
-fn group_of<'s>(scene: &'s Scene, asset: usize) -> Option<&'s Group> {
-    scene.groups.get((*scene.group_of.get(asset)?)?)
-}
-
 fn with_rules(scene: &Scene, free: impl Fn(usize) -> Choice) -> Vec<Choice> {
     let assets = 0..scene.assets.len();
     assets
@@ -70,7 +77,7 @@ fn with_rules(scene: &Scene, free: impl Fn(usize) -> Choice) -> Vec<Choice> {
 }
 
 /// What costs least for each group, made sound.
-fn cheapest(scene: &Scene, may_persist: bool) -> Vec<Choice> {
+fn cheapest(scene: &Scene, referrers: &[Vec<usize>], may_persist: bool) -> Vec<Choice> {
     let by_group: Vec<Choice> = (scene.groups.iter())
         .map(|group| cheapest_of(scene, group, may_persist))
         .collect();
@@ -79,9 +86,8 @@ fn cheapest(scene: &Scene, may_persist: bool) -> Vec<Choice> {
         group.and_then(|group| by_group.get(group).copied())
     };
     let mut choices = with_rules(scene, |index| free(index).unwrap_or(Choice::Duplicate));
-    let referrers = referrers(scene);
-    settle(scene, &referrers, &mut choices);
-    obey(scene, &referrers, &mut choices);
+    settle(scene, referrers, &mut choices);
+    obey(scene, referrers, &mut choices);
     raise(scene.assets, &mut choices);
     choices
 }
@@ -143,7 +149,7 @@ fn settle(scene: &Scene, referrers: &[Vec<usize>], choices: &mut [Choice]) {
 
 /// What is lost where a shared asset is copied, and its package is still there.
 fn lowering(scene: &Scene, index: usize) -> i128 {
-    let (Some(group), Some(asset)) = (group_of(scene, index), scene.assets.get(index)) else {
+    let (Some(group), Some(asset)) = (scene.group(index), scene.assets.get(index)) else {
         return 0;
     };
     let shared = scene.cost(group, asset.size, Choice::Share);

@@ -40,7 +40,7 @@ pub(crate) struct Scene<'a> {
     pub settings: &'a LayoutSettings,
 }
 
-/// What it takes to store a world, and to load each of its levels once. What seek-free levels hold is the same in every layout, and does
+/// What it takes to store a world, and to load each of its levels once. What seek-free levels copy is the same in every layout, and does
 /// not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
@@ -131,9 +131,14 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// The group of an asset.
+    pub fn group(&self, asset: usize) -> Option<&Group> {
+        self.groups.get((*self.group_of.get(asset)?)?)
+    }
+
     /// What a rule forces on an asset, as far as that can be.
     pub fn forced(&self, index: usize) -> Option<Choice> {
-        let group = self.groups.get((*self.group_of.get(index)?)?)?;
+        let group = self.group(index)?;
         match self.assets.get(index)?.forced? {
             Choice::Persistent if self.together.has_persistent() => Some(Choice::Persistent),
             Choice::Persistent | Choice::Share if group.is_shared() => Some(Choice::Share),
@@ -238,8 +243,12 @@ impl<'a> Scene<'a> {
 
     /// A shared package, whose levels may load some of it without need.
     fn run_cost(&self, run: &Run, wanted: &BTreeMap<usize, ObjectSize>) -> Cost {
-        let loads = self.together.loads(&run.users);
-        let there = self.resident(run.size, self.together.presence(&run.users));
+        let (loads, presence) = match run.groups.as_slice() {
+            // Those of its only group.
+            [only] => (self.groups[*only].loads, self.groups[*only].presence),
+            _ => (self.together.loads(&run.users), self.together.presence(&run.users)),
+        };
+        let there = self.resident(run.size, presence);
         let used = run.groups.iter().filter_map(|index| {
             let group = self.groups.get(*index)?;
             Some(self.resident(*wanted.get(index)?, group.presence))

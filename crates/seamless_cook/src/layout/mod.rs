@@ -1,6 +1,6 @@
 //! Which package holds which asset, and which levels hold copies of it. See [`assign`], and [`choose`] for the decision itself.
 //!
-//! An asset that one level uses lies in that level's package. For assets that several levels use, there are three places ([`Choice`]):
+//! An asset that one level uses lies in that level's package, unless a rule makes it, or what leads to it, persistent. For assets that several levels use, there are three places ([`Choice`]):
 //!
 //! * *Duplicate*: each level holds a copy, and opens no other package for it. The originals lie in packages of their own.
 //! * *Share*: one package for each set of levels, so that all of it is needed whenever any of it is.

@@ -94,10 +94,7 @@ pub(super) fn warnings(
 
 /// Whether an asset lies elsewhere than its rule says. What is startup content, and what only one level uses, is where it has to be.
 fn is_broken(matched: &Matched, rules: &[LayoutRule], scene: &Scene, choices: &[Choice], asset: usize) -> bool {
-    let group = scene.group_of.get(asset).copied().flatten();
-    let Some(group) = group.and_then(|group| scene.groups.get(group)) else {
-        return false;
-    };
+    let Some(group) = scene.group(asset) else { return false };
     match matched.choice(rules, asset) {
         Some(Choice::Persistent) => choices.get(asset) != Some(&Choice::Persistent),
         Some(choice) => group.is_shared() && choices.get(asset) != Some(&choice),

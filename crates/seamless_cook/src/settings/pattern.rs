@@ -1,28 +1,29 @@
 //! Patterns with `*` and `?`.
 
+use core::str::Chars;
+
 /// Whether `text` is what `pattern` says. `*` stands for any letters, also none, `?` for any one. Takes time for one by the other at most,
 /// whatever is in them.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut at, mut read) = (0, 0);
-    // Behind the last star, and what it stands for so far: only that one may have to stand for more.
-    let mut star: Option<(usize, usize)> = None;
-    while let Some(letter) = text.get(read) {
-        match pattern.get(at) {
+    let (mut pattern, mut text) = (pattern.chars(), text.chars());
+    // Behind the last star, and behind what it stands for so far: only that one may have to stand for more.
+    let mut star: Option<(Chars, Chars)> = None;
+    while let Some(letter) = text.clone().next() {
+        match pattern.clone().next() {
             Some('*') => {
-                at += 1;
-                star = Some((at, read));
+                pattern.next();
+                star = Some((pattern.clone(), text.clone()));
             }
-            Some(wanted) if wanted == letter || *wanted == '?' => {
-                at += 1;
-                read += 1;
+            Some(wanted) if wanted == letter || wanted == '?' => {
+                pattern.next();
+                text.next();
             }
             _ => {
-                let Some((behind, taken)) = star else { return false };
-                star = Some((behind, taken + 1));
-                (at, read) = (behind, taken + 1);
+                let Some((behind, rest)) = &mut star else { return false };
+                rest.next();
+                (pattern, text) = (behind.clone(), rest.clone());
             }
         }
     }
-    pattern.iter().skip(at).all(|letter| *letter == '*')
+    pattern.all(|letter| letter == '*')
 }

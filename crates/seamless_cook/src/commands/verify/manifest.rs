@@ -154,14 +154,16 @@ impl<'f> Checker<'f, '_> {
         let needed = closure(self.folder, package);
         let listed: BTreeSet<&str> = level.dependencies.iter().map(String::as_str).collect();
         // What is always loaded brings along what others need.
-        let brought = self.folder.package(PERSISTENT_PACKAGE).map(|package| {
-            let mut brought = closure(self.folder, package);
-            brought.insert(PERSISTENT_PACKAGE);
-            brought.extend(&needed);
-            brought
-        });
-        let is_bringer = level.always_loaded && brought.as_ref() == Some(&listed);
-        if needed != listed && !is_bringer {
+        let is_bringer = || {
+            let package = self.folder.package(PERSISTENT_PACKAGE);
+            package.filter(|_| level.always_loaded).is_some_and(|package| {
+                let mut brought = closure(self.folder, package);
+                brought.insert(PERSISTENT_PACKAGE);
+                brought.extend(&needed);
+                brought == listed
+            })
+        };
+        if needed != listed && !is_bringer() {
             let text = |packages: BTreeSet<&str>| packages.into_iter().collect::<Vec<_>>().join(", ");
             let (needed, listed) = (text(needed), text(listed));
             self.add(&object, FaultKind::Dependencies { needed, listed });
