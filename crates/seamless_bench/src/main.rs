@@ -115,10 +115,11 @@ const BENCHES: [Bench; 20] = [
 /// As [`Bench`], of the example world.
 type WorldBench = (&'static str, fn(&OpenWorld, Option<usize>) -> Row);
 
-const WORLD_BENCHES: [WorldBench; 3] = [
+const WORLD_BENCHES: [WorldBench; 4] = [
     ("cook_full/dev", cook_full::dev),
     ("cook_full/ship", cook_full::ship),
-    ("cook_size", cook_size::run),
+    ("cook_size", cook_size::ship),
+    ("cook_size/dev", cook_size::dev),
 ];
 
 /// Measures all rows that are asked for.

@@ -40,9 +40,9 @@ impl OpenWorld {
         let world = Self {
             folder: folder.to_owned(),
         };
-        let needed = [world.textures(), world.cooked()];
-        match needed.into_iter().find(|folder| !folder.is_dir()) {
-            Some(folder) => Err(Missing(folder)),
+        let needed = [world.textures(), world.world_file(), world.cooked()];
+        match needed.into_iter().find(|needed| !needed.exists()) {
+            Some(needed) => Err(Missing(needed)),
             None => Ok(world),
         }
     }
@@ -50,6 +50,11 @@ impl OpenWorld {
     /// The folder with packages and manifest.
     pub fn cooked(&self) -> PathBuf {
         self.folder.join("cooked")
+    }
+
+    /// What says which levels there are.
+    pub fn world_file(&self) -> PathBuf {
+        self.folder.join("sources").join("open_world.world.ron")
     }
 
     fn textures(&self) -> PathBuf {

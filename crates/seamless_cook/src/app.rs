@@ -20,7 +20,7 @@ use bevy::render::{
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
 use seamless_asset::codec::Codecs;
-use seamless_package::{Role, VersionList};
+use seamless_package::{Codec, Role, VersionList};
 use seamless_render::SeamlessRenderPlugin;
 
 use crate::cook::Order;
@@ -40,8 +40,20 @@ pub enum Profile {
     /// Everything else is as in `Exact`. Meshes keep their copy: bounds and ray casts read it.
     Dev,
     /// As `Dev`, with textures that took as much time as they need. Meshes are put in an order that a GPU draws with fewer misses
-    /// ([`mesh::reordered`](crate::mesh::reordered)) where all that is known to draw them hides what is behind.
+    /// ([`mesh::reordered`](crate::mesh::reordered)) where all that is known to draw them hides what is behind. Packages are smaller:
+    /// what the others store as LZ4 is stored as zstd.
     Ship,
+}
+
+impl Profile {
+    /// How packages store what gets smaller by it. LZ4 is written and read at once; zstd takes its time when it is written.
+    #[must_use]
+    pub fn codec(self) -> Codec {
+        match self {
+            Self::Exact | Self::Dev => Codec::Lz4,
+            Self::Ship => Codec::Zstd,
+        }
+    }
 }
 
 /// Whom the packages are for.

@@ -12,8 +12,8 @@ use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::StartupIndex;
-use seamless_asset::codec::CodecRegistry;
-use seamless_package::{Role, Schema, stored_size};
+use seamless_asset::codec::{BulkUse, CodecRegistry};
+use seamless_package::{Codec, Role, Schema, stored_size};
 use serde::{Deserialize, Serialize};
 
 use crate::clips::ClipOffers;
@@ -23,7 +23,6 @@ use crate::graph::recorder::Recorder;
 use crate::mesh_step::MeshUse;
 use crate::report::ContentError;
 use crate::texture::{TextureReport, TextureUse};
-use crate::write::CODEC;
 
 /// Which asset: the same for every level that uses it, and for every run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -105,8 +104,8 @@ impl core::ops::Add for ObjectSize {
 }
 
 impl ObjectSize {
-    fn of(object: &EncodedObject, is_on_demand: bool) -> Self {
-        let stored = |bytes: &[u8]| stored_size(bytes, CODEC);
+    fn of(object: &EncodedObject, codec: Codec, is_on_demand: bool) -> Self {
+        let stored = |bytes: &[u8]| stored_size(bytes, codec);
         let payloads: u64 = object.bulk.iter().map(|payload| stored(&payload.0)).sum();
         let unpacked: usize = object.bulk.iter().map(|payload| payload.0.len()).sum();
         let (data, unpacked_data) = (stored(&object.data), object.data.len());
@@ -115,6 +114,26 @@ impl ObjectSize {
             stored: data + payloads,
             read: data + read,
             unpacked: (unpacked_data + unpacked_read) as u64,
+        }
+    }
+}
+
+/// An encoded asset as the cache keeps it, and what it will take in a package. Making it takes time, which threads have.
+pub(crate) struct MeasuredObject {
+    pub type_path: String,
+    /// An [`EncodedObject`].
+    pub bytes: Vec<u8>,
+    pub size: ObjectSize,
+}
+
+impl MeasuredObject {
+    /// For packages whose data is stored with `codec`.
+    pub(crate) fn of(object: &EncodedObject, codec: Codec, bulk_use: BulkUse) -> Self {
+        Self {
+            type_path: object.schema.type_path.clone(),
+            // Plain data into memory: nothing that could fail.
+            bytes: postcard::to_allocvec(object).unwrap_or_default(),
+            size: ObjectSize::of(object, codec, bulk_use == BulkUse::OnDemand),
         }
     }
 }

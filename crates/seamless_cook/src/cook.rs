@@ -17,7 +17,7 @@ use bevy::camera::primitives::Aabb;
 use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
 
-use crate::app::{CookApp, CookOptions, Profile};
+use crate::app::{CookApp, CookOptions};
 use crate::assets::{AssetKey, AssetStore, ObjectRecord};
 use crate::bounds::{self, Bounds};
 use crate::graph::cache::Cache;
@@ -82,7 +82,7 @@ impl Order<'_> {
             program,
             app: self.cooker.build_app(&recorder),
             sources: Sources::new(&plan, seen),
-            store: AssetStore::new(&cache, self.textures(), self.options.profile == Profile::Ship),
+            store: AssetStore::new(&cache, self.textures(), self.options.profile),
             cache: &cache,
             recorder,
             plan: &plan,
@@ -109,7 +109,11 @@ impl Order<'_> {
 
     fn textures(&self) -> Option<TextureStep> {
         let settings = texture_step::settings(self.options)?;
-        Some(TextureStep::new(settings, self.options.jobs))
+        Some(TextureStep::new(
+            settings,
+            self.options.profile.codec(),
+            self.options.jobs,
+        ))
     }
 
     fn plan(&self) -> Result<WorldPlan, Vec<ContentError>> {
@@ -337,6 +341,7 @@ impl Cook<'_> {
         let world = write::World {
             plan,
             roles,
+            codec: self.order.options.profile.codec(),
             world_file: &self.order.world_file.display().to_string(),
             levels: &units,
             bounds: &bounds,

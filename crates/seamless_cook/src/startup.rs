@@ -143,7 +143,8 @@ pub(crate) fn complete(world: &World, plan: &WorldPlan, store: &mut AssetStore, 
     let (root, record) = (root.clone(), record.clone());
     // It was made before, by the same codec.
     if let Ok(object) = index(world, store, &sources(world, plan), &record.references) {
-        store.insert_encoded(root, &object, record);
+        let object = store.measured(&object, BulkUse::Load);
+        store.insert_encoded(root, object, record);
     }
 }
 
@@ -209,11 +210,9 @@ pub(crate) fn encode(
         type_path: StartupIndex::type_path().to_owned(),
         order: 0,
     };
-    store.insert_encoded(
-        root.clone(),
-        &object,
-        AssetStore::record(Role::ALL, BulkUse::Load, keys),
-    );
+    let object = store.measured(&object, BulkUse::Load);
+    let record = AssetStore::record(Role::ALL, BulkUse::Load, keys);
+    store.insert_encoded(root.clone(), object, record);
     let files = files(app.world(), plan);
     Some(StartupUnit {
         asked,

@@ -12,10 +12,10 @@ use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::assets::ImageCodec;
 use seamless_asset::codec::{AssetCodec, EncodeContext, EntityRows};
-use seamless_package::Schema;
+use seamless_package::{Codec, Schema};
 
 use crate::app::{CookOptions, Profile};
-use crate::assets::{AssetKey, EncodedObject};
+use crate::assets::{AssetKey, EncodedObject, MeasuredObject};
 use crate::graph::blob::Payload;
 use crate::texture::{CpuEncoder, Quality, TextureEncoder, TextureReport, TextureSettings, TextureUse, cook_texture};
 
@@ -58,7 +58,7 @@ pub(crate) struct CookedTexture {
     pub key: AssetKey,
     pub usage: TextureUse,
     pub report: Option<TextureReport>,
-    pub encoded: Result<EncodedObject, String>,
+    pub encoded: Result<MeasuredObject, String>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -66,6 +66,7 @@ pub(crate) struct CookedTexture {
 /// The textures of a cook: which are used for what, which are on their way.
 pub(crate) struct TextureStep {
     settings: TextureSettings,
+    codec: Codec,
     threads: Vec<JoinHandle<()>>,
     most_threads: usize,
     jobs: (Sender<Job>, Receiver<Job>),
@@ -82,10 +83,11 @@ pub(crate) struct TextureStep {
 }
 
 impl TextureStep {
-    /// Works on so many threads.
-    pub fn new(settings: TextureSettings, threads: usize) -> Self {
+    /// Works on so many threads, for packages whose data is stored with `codec`.
+    pub fn new(settings: TextureSettings, codec: Codec, threads: usize) -> Self {
         Self {
             settings,
+            codec,
             threads: Vec::new(),
             most_threads: threads.max(1),
             jobs: unbounded(),
@@ -177,9 +179,10 @@ impl TextureStep {
         // The other end lives as long as this one.
         let _ = self.jobs.0.send_blocking(job);
         if self.threads.len() < self.most_threads.min(self.jobs.0.len().max(1)) {
-            let (jobs, done, settings) = (self.jobs.1.clone(), self.done.0.clone(), self.settings);
-            self.threads
-                .push(std::thread::spawn(move || work(&jobs, &done, &settings)));
+            let (jobs, done) = (self.jobs.1.clone(), self.done.0.clone());
+            let (settings, codec) = (self.settings, self.codec);
+            let work = move || work(&jobs, &done, &settings, codec);
+            self.threads.push(std::thread::spawn(work));
         }
     }
 }
@@ -196,25 +199,27 @@ impl Drop for TextureStep {
     }
 }
 
-fn work(jobs: &Receiver<Job>, done: &Sender<(usize, CookedTexture)>, settings: &TextureSettings) {
+fn work(jobs: &Receiver<Job>, done: &Sender<(usize, CookedTexture)>, settings: &TextureSettings, codec: Codec) {
     while let Ok(job) = jobs.recv_blocking() {
         let bytes = job.bytes();
         // The receiver is gone when the cook has failed.
-        if done.send_blocking((bytes, cook(&job, settings))).is_err() {
+        if done.send_blocking((bytes, cook(&job, settings, codec))).is_err() {
             return;
         }
     }
 }
 
-fn cook(job: &Job, settings: &TextureSettings) -> CookedTexture {
+fn cook(job: &Job, settings: &TextureSettings, codec: Codec) -> CookedTexture {
     let start = Instant::now();
     // A fault of the compressor is an error about one texture, and does not leave everybody waiting.
     let cooked = catch_unwind(AssertUnwindSafe(|| {
         let cooked = cook_texture(&job.image, job.usage, settings, ENCODER);
-        (encode(&cooked.image, &job.schema), cooked.report)
+        let encoded = encode(&cooked.image, &job.schema);
+        let measured = encoded.map(|object| MeasuredObject::of(&object, codec, ImageCodec::BULK));
+        (measured, cooked.report)
     }));
     let (encoded, report) = match cooked {
-        Ok((encoded, report)) => (encoded, Some(report)),
+        Ok((measured, report)) => (measured, Some(report)),
         Err(_) => (
             Err("the texture compressor has failed; turn it off for this texture".into()),
             None,

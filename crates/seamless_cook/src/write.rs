@@ -31,9 +31,6 @@ pub(crate) use self::package::LEFT_OUT;
 use self::package::Writer;
 use self::seek_free::Originals;
 
-/// How data is stored where it saves enough.
-pub(crate) const CODEC: Codec = Codec::Lz4;
-
 /// The ending of manifests.
 pub(crate) const MANIFEST_EXTENSION: &str = "seamless";
 
@@ -59,6 +56,8 @@ pub(crate) struct World<'a> {
     pub plan: &'a WorldPlan,
     /// What nobody of these needs is left out.
     pub roles: Role,
+    /// How data is stored where it saves enough.
+    pub codec: Codec,
     pub world_file: &'a str,
     /// In the order of the plan.
     pub levels: &'a [&'a LevelUnit],

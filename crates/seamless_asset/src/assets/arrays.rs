@@ -21,7 +21,7 @@ pub(super) fn with_header(header: &impl Serialize, arrays: &[u8]) -> Result<Enco
     Ok(EncodedAsset { data, bulk: Vec::new() })
 }
 
-/// Appends an array.
+/// Appends an array as it lies in memory.
 #[cfg(feature = "write")]
 pub(super) fn push<T: NoUninit>(values: &[T], arrays: &mut Vec<u8>) {
     arrays.extend_from_slice(bytemuck::cast_slice(values));
@@ -42,6 +42,12 @@ impl<'a> Arrays<'a> {
         Ok((header, rest))
     }
 
+    /// Arrays without a header.
+    #[cfg(test)]
+    pub fn of(data: &'a [u8]) -> Self {
+        Self(data)
+    }
+
     /// The next `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let (taken, left) = self.0.split_at_checked(count).ok_or_else(|| {
@@ -51,10 +57,14 @@ impl<'a> Arrays<'a> {
         Ok(taken)
     }
 
-    /// The next `count` values. Memory is taken only for what is there.
+    /// The next `count` values, stored by [`push`]. Memory is taken only for what is there.
     pub fn values<T: Pod>(&mut self, count: u32) -> Result<Vec<T>, DecodeError> {
-        let bytes = self.bytes((count as usize).saturating_mul(size_of::<T>()))?;
-        Ok(bytemuck::pod_collect_to_vec(bytes))
+        Ok(bytemuck::pod_collect_to_vec(self.bytes_of::<T>(count)?))
+    }
+
+    /// The bytes of the next `count` values.
+    pub fn bytes_of<T>(&mut self, count: u32) -> Result<&'a [u8], DecodeError> {
+        self.bytes((count as usize).saturating_mul(size_of::<T>()))
     }
 
     /// There must be nothing left.

@@ -1,4 +1,4 @@
-//! Meshes: attributes and indices as they lie in memory. See [`MeshCodec`].
+//! Meshes: attributes and indices, in an order of their bytes that packs well. See [`MeshCodec`].
 
 use bevy_asset::RenderAssetUsages;
 use bevy_math::{Vec3, bounding::Aabb3d};
@@ -7,11 +7,13 @@ use bevy_mesh::{
     morph::MorphAttributes,
     skinning::{JointAabb, SkinnedMeshBounds},
 };
+use bevy_reflect::TypePath;
+use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
 
-use super::arrays::Arrays;
 #[cfg(feature = "write")]
-use super::arrays::{push, with_header};
+use super::arrays::with_header;
+use super::{arrays::Arrays, planes};
 use crate::codec::{AssetCodec, DecodeContext, DecodeError};
 #[cfg(feature = "write")]
 use crate::codec::{EncodeContext, EncodeError, EncodedAsset};
@@ -56,7 +58,7 @@ struct StoredSkinBounds {
 
 impl AssetCodec for MeshCodec {
     type Asset = Mesh;
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn is_rendered(mesh: &Mesh) -> bool {
         mesh.asset_usage.contains(RenderAssetUsages::RENDER_WORLD)
@@ -78,7 +80,7 @@ impl AssetCodec for MeshCodec {
                 format: attribute.format,
                 vertices: values.len() as u32,
             });
-            arrays.extend_from_slice(values.get_bytes());
+            push_attribute(values, &mut arrays);
         }
         let indices = mesh.try_indices_option().map_err(|error| lost(&error))?;
         if let Some((index, vertices)) = indices.and_then(|indices| wild_index(mesh, indices)) {
@@ -87,16 +89,16 @@ impl AssetCodec for MeshCodec {
         let indices = match indices {
             None => StoredIndices::None,
             Some(Indices::U16(indices)) => {
-                push(indices, &mut arrays);
+                planes::push(indices, &mut arrays);
                 StoredIndices::U16(indices.len() as u32)
             }
             Some(Indices::U32(indices)) => {
-                push(indices, &mut arrays);
+                planes::push(indices, &mut arrays);
                 StoredIndices::U32(indices.len() as u32)
             }
         };
         let morph_targets = mesh.get_morph_targets().map(|targets| {
-            push(targets, &mut arrays);
+            planes::push(targets, &mut arrays);
             targets.len() as u32
         });
         let stored = StoredMesh {
@@ -114,30 +116,64 @@ impl AssetCodec for MeshCodec {
     }
 
     fn decode(data: &[u8], _: Vec<Vec<u8>>, context: &DecodeContext) -> Result<Mesh, DecodeError> {
-        let (stored, mut arrays) = Arrays::split::<StoredMesh>(data, "a mesh")?;
-        let usage = RenderAssetUsages::from_bits(stored.asset_usage)
-            .ok_or_else(|| malformed(format!("unknown asset usage {:#x}", stored.asset_usage)))?;
-        let mut mesh = Mesh::new(stored.topology, usage);
-        for attribute in &stored.attributes {
-            let values = read_attribute(attribute, &mut arrays)?;
-            mesh.insert_attribute(known_attribute(attribute, context)?, values);
-        }
-        read_indices(&mut mesh, stored.indices, &mut arrays)?;
-        if let Some(count) = stored.morph_targets {
-            mesh.set_morph_targets(arrays.values::<MorphAttributes>(count)?);
-        }
-        if let Some(names) = stored.morph_target_names {
-            mesh.set_morph_target_names(names);
-        }
-        arrays.finish()?;
-        mesh.enable_raytracing = stored.enable_raytracing;
-        mesh.final_aabb = stored.final_aabb.map(|[min, max]| Aabb3d {
-            min: min.into(),
-            max: max.into(),
-        });
-        mesh.set_skinned_mesh_bounds(stored.skin_bounds.map(StoredSkinBounds::into_bounds));
-        Ok(mesh)
+        decode(data, Form::Planes, context)
     }
+
+    fn decode_version(
+        version: u32,
+        data: &[u8],
+        _: Vec<Vec<u8>>,
+        context: &DecodeContext,
+    ) -> Result<Mesh, DecodeError> {
+        match version {
+            1 => decode(data, Form::Memory, context),
+            _ => Err(DecodeError::version(Mesh::type_path(), version, Self::VERSION)),
+        }
+    }
+}
+
+/// How arrays are stored.
+#[derive(Clone, Copy)]
+enum Form {
+    /// As they lie in memory: version 1.
+    Memory,
+    /// See [`planes`].
+    Planes,
+}
+
+impl Form {
+    fn values<T: Pod>(self, arrays: &mut Arrays, count: u32) -> Result<Vec<T>, DecodeError> {
+        match self {
+            Self::Memory => arrays.values(count),
+            Self::Planes => planes::values(arrays, count),
+        }
+    }
+}
+
+fn decode(data: &[u8], form: Form, context: &DecodeContext) -> Result<Mesh, DecodeError> {
+    let (stored, mut arrays) = Arrays::split::<StoredMesh>(data, "a mesh")?;
+    let usage = RenderAssetUsages::from_bits(stored.asset_usage)
+        .ok_or_else(|| malformed(format!("unknown asset usage {:#x}", stored.asset_usage)))?;
+    let mut mesh = Mesh::new(stored.topology, usage);
+    for attribute in &stored.attributes {
+        let values = read_attribute(attribute, form, &mut arrays)?;
+        mesh.insert_attribute(known_attribute(attribute, context)?, values);
+    }
+    read_indices(&mut mesh, stored.indices, form, &mut arrays)?;
+    if let Some(count) = stored.morph_targets {
+        mesh.set_morph_targets(form.values::<MorphAttributes>(&mut arrays, count)?);
+    }
+    if let Some(names) = stored.morph_target_names {
+        mesh.set_morph_target_names(names);
+    }
+    arrays.finish()?;
+    mesh.enable_raytracing = stored.enable_raytracing;
+    mesh.final_aabb = stored.final_aabb.map(|[min, max]| Aabb3d {
+        min: min.into(),
+        max: max.into(),
+    });
+    mesh.set_skinned_mesh_bounds(stored.skin_bounds.map(StoredSkinBounds::into_bounds));
+    Ok(mesh)
 }
 
 fn malformed(message: String) -> DecodeError {
@@ -194,30 +230,94 @@ impl AtId for MeshVertexAttribute {
     }
 }
 
-fn read_attribute(stored: &StoredAttribute, arrays: &mut Arrays) -> Result<VertexAttributeValues, DecodeError> {
-    use VertexAttributeValues as Values;
-    macro_rules! values {
+/// Hands all kinds of vertex values to a macro: those that [`VertexAttributeValues`] has.
+macro_rules! with_formats {
+    ($apply:ident) => {
+        $apply!(
+            Uint8,
+            Uint8x2,
+            Uint8x4,
+            Sint8,
+            Sint8x2,
+            Sint8x4,
+            Unorm8,
+            Unorm8x2,
+            Unorm8x4,
+            Snorm8,
+            Snorm8x2,
+            Snorm8x4,
+            Uint16,
+            Uint16x2,
+            Uint16x4,
+            Sint16,
+            Sint16x2,
+            Sint16x4,
+            Unorm16,
+            Unorm16x2,
+            Unorm16x4,
+            Snorm16,
+            Snorm16x2,
+            Snorm16x4,
+            Float16,
+            Float16x2,
+            Float16x4,
+            Float32,
+            Float32x2,
+            Float32x3,
+            Float32x4,
+            Uint32,
+            Uint32x2,
+            Uint32x3,
+            Uint32x4,
+            Sint32,
+            Sint32x2,
+            Sint32x3,
+            Sint32x4,
+            Float64,
+            Float64x2,
+            Float64x3,
+            Float64x4,
+            Unorm10_10_10_2,
+            Unorm8x4Bgra,
+        )
+    };
+}
+
+fn read_attribute(
+    stored: &StoredAttribute,
+    form: Form,
+    arrays: &mut Arrays,
+) -> Result<VertexAttributeValues, DecodeError> {
+    macro_rules! read {
         ($($format:ident),* $(,)?) => {
             match stored.format {
-                $(VertexFormat::$format => Values::$format(arrays.values(stored.vertices)?),)*
-                other => return Err(malformed(format!("vertex format {other:?} is not supported"))),
+                $(VertexFormat::$format => {
+                    VertexAttributeValues::$format(form.values(arrays, stored.vertices)?)
+                })*
             }
         };
     }
-    Ok(values!(
-        Uint8, Uint8x2, Uint8x4, Sint8, Sint8x2, Sint8x4, Unorm8, Unorm8x2, Unorm8x4, Snorm8, Snorm8x2, Snorm8x4,
-        Uint16, Uint16x2, Uint16x4, Sint16, Sint16x2, Sint16x4, Unorm16, Unorm16x2, Unorm16x4, Snorm16, Snorm16x2,
-        Snorm16x4, Float16, Float16x2, Float16x4, Float32, Float32x2, Float32x3, Float32x4, Uint32, Uint32x2, Uint32x3,
-        Uint32x4, Sint32, Sint32x2, Sint32x3, Sint32x4,
-    ))
+    Ok(with_formats!(read))
+}
+
+#[cfg(feature = "write")]
+fn push_attribute(values: &VertexAttributeValues, arrays: &mut Vec<u8>) {
+    macro_rules! push {
+        ($($format:ident),* $(,)?) => {
+            match values {
+                $(VertexAttributeValues::$format(values) => planes::push(values, arrays),)*
+            }
+        };
+    }
+    with_formats!(push);
 }
 
 /// Indices are checked against the vertices: the GPU must not read past them.
-fn read_indices(mesh: &mut Mesh, stored: StoredIndices, arrays: &mut Arrays) -> Result<(), DecodeError> {
+fn read_indices(mesh: &mut Mesh, stored: StoredIndices, form: Form, arrays: &mut Arrays) -> Result<(), DecodeError> {
     let indices = match stored {
         StoredIndices::None => return Ok(()),
-        StoredIndices::U16(count) => Indices::U16(arrays.values(count)?),
-        StoredIndices::U32(count) => Indices::U32(arrays.values(count)?),
+        StoredIndices::U16(count) => Indices::U16(form.values(arrays, count)?),
+        StoredIndices::U32(count) => Indices::U32(form.values(arrays, count)?),
     };
     if let Some((index, vertices)) = wild_index(mesh, &indices) {
         return Err(malformed(format!("index {index} of {vertices} vertices")));
@@ -228,13 +328,12 @@ fn read_indices(mesh: &mut Mesh, stored: StoredIndices, arrays: &mut Arrays) -> 
 
 /// The first index that leads past the vertices, and how many these are. In a strip the largest number begins a new one.
 fn wild_index(mesh: &Mesh, indices: &Indices) -> Option<(usize, usize)> {
-    let restart = match (mesh.primitive_topology(), indices) {
-        (PrimitiveTopology::LineStrip | PrimitiveTopology::TriangleStrip, Indices::U16(_)) => u16::MAX.into(),
-        (PrimitiveTopology::LineStrip | PrimitiveTopology::TriangleStrip, Indices::U32(_)) => u32::MAX,
-        _ => 0,
-    } as usize;
+    let restart = mesh.primitive_topology().is_strip().then_some(match indices {
+        Indices::U16(_) => u16::MAX as usize,
+        Indices::U32(_) => u32::MAX as usize,
+    });
     let vertices = mesh.count_vertices();
-    let is_wild = |index: &usize| *index >= vertices && (restart == 0 || *index != restart);
+    let is_wild = |index: &usize| *index >= vertices && Some(*index) != restart;
     indices.iter().find(is_wild).map(|index| (index, vertices))
 }
 
@@ -265,3 +364,6 @@ impl StoredSkinBounds {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ pub mod animation;
 mod arrays;
 mod image;
 mod mesh;
+mod planes;
 mod skin;
 mod uv_density;
 

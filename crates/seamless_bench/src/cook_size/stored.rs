@@ -5,8 +5,6 @@ use bevy_mesh::Mesh;
 use bevy_reflect::TypePath;
 use seamless_asset::{level_data::LEVEL_CLASS, package::Package};
 
-use super::packed;
-
 /// Bytes of packages, by what they hold.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
@@ -15,8 +13,6 @@ pub struct Stored {
     pub levels: u64,
     /// Tables, schemas, materials, and everything else.
     pub rest: u64,
-    /// All of it, if data and payloads were compressed as the peer's files are.
-    pub by_zstd: u64,
 }
 
 impl Stored {
@@ -27,23 +23,15 @@ impl Stored {
 
     /// Adds a package, given as its file's bytes.
     pub fn add(&mut self, package: &Package, bytes: &[u8]) {
-        let (mut rest, mut by_zstd) = (bytes.len() as u64, bytes.len() as u64);
+        let mut rest = bytes.len() as u64;
         for (index, export) in package.exports().iter().enumerate() {
             // Those of a copy may lie in another file.
             let payloads = package.bulk(index);
-            let here = || payloads.iter().enumerate().filter(|(_, payload)| payload.origin == 0);
-            let stored = export.stored_size + here().map(|(_, payload)| payload.stored_size).sum::<u64>();
+            let here = payloads.iter().filter(|payload| payload.origin == 0);
+            let stored = export.stored_size + here.map(|payload| payload.stored_size).sum::<u64>();
             let Some(class) = package.class_of(index) else {
                 continue;
             };
-            let data = package.export_data(index, bytes, 0).expect("the package is sound");
-            let payload = |number| {
-                package
-                    .bulk_data(index, number, bytes, 0)
-                    .expect("the package is sound")
-            };
-            let sizes = here().map(|(number, _)| packed(&payload(number)));
-            by_zstd = by_zstd - stored + packed(&data) + sizes.sum::<u64>();
             let kind = match class.type_path.as_str() {
                 path if path == Image::type_path() => &mut self.textures,
                 path if path == Mesh::type_path() => &mut self.meshes,
@@ -54,6 +42,5 @@ impl Stored {
             rest -= stored;
         }
         self.rest += rest;
-        self.by_zstd += by_zstd;
     }
 }

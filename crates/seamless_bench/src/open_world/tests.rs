@@ -22,6 +22,8 @@ fn what_is_missing_is_named_with_the_mend() {
     };
     missing("textures");
     std::fs::create_dir_all(folder.path().join("sources/textures")).unwrap();
+    missing("open_world.world.ron");
+    std::fs::write(folder.path().join("sources/open_world.world.ron"), []).unwrap();
     missing("cooked");
     std::fs::create_dir_all(folder.path().join("cooked")).unwrap();
     std::fs::write(folder.path().join("sources/textures/b.png"), []).unwrap();

@@ -9,10 +9,11 @@ use bevy::asset::{UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
 use seamless_asset::assets::{ImageCodec, MeshCodec};
 use seamless_asset::codec::{AssetCodec, BulkUse};
-use seamless_package::Role;
+use seamless_package::{Codec, Role};
 
 use super::encode::{Encoded, content_error, encode, is_image, mesh_bounds, mesh_of, ready, settings, type_path};
-use super::{AssetKey, AssetWalk, EncodedObject, ObjectRecord, ObjectSize};
+use super::{AssetKey, AssetWalk, EncodedObject, MeasuredObject, ObjectRecord, ObjectSize};
+use crate::app::Profile;
 use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
@@ -27,6 +28,8 @@ use crate::texture_step::{CookedTexture, TextureStep};
 /// All assets of a world, encoded: the bytes in the cache, what is known of them here.
 pub(crate) struct AssetStore<'c> {
     cache: &'c Cache<'c>,
+    /// How packages store data.
+    codec: Codec,
     pub(crate) objects: BTreeMap<AssetKey, ObjectRecord>,
     /// The files of what was encoded, with the settings that they were loaded with.
     pub(crate) fresh: BTreeMap<String, Loading>,
@@ -50,9 +53,10 @@ pub(crate) struct AssetStore<'c> {
 
 impl<'c> AssetStore<'c> {
     /// Nothing yet.
-    pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>, orders_meshes: bool) -> Self {
+    pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>, profile: Profile) -> Self {
         Self {
             cache,
+            codec: profile.codec(),
             objects: BTreeMap::new(),
             fresh: BTreeMap::new(),
             inherited: BTreeMap::new(),
@@ -64,13 +68,18 @@ impl<'c> AssetStore<'c> {
             counts: HashMap::new(),
             textures,
             clips: ClipOffers::default(),
-            meshes: orders_meshes.then(BTreeMap::new),
+            meshes: (profile == Profile::Ship).then(BTreeMap::new),
         }
     }
 
     /// Whether the profile does more than to store what is there.
     pub(crate) fn changes_data(&self) -> bool {
         self.textures.is_some()
+    }
+
+    /// An encoded asset, ready to be inserted.
+    pub(crate) fn measured(&self, object: &EncodedObject, bulk_use: BulkUse) -> MeasuredObject {
+        MeasuredObject::of(object, self.codec, bulk_use)
     }
 
     /// Takes over what an earlier cook has encoded.
@@ -294,7 +303,7 @@ impl<'c> AssetStore<'c> {
                     let mut record = Self::record(ImageCodec::ROLE, ImageCodec::BULK, Vec::new());
                     record.seconds = texture.seconds;
                     record.texture = texture.report.map(|report| (texture.usage, report));
-                    self.insert_encoded(texture.key, &object, record);
+                    self.insert_encoded(texture.key, object, record);
                 }
                 Err(message) => {
                     let path = texture.key.path();
@@ -328,8 +337,9 @@ impl<'c> AssetStore<'c> {
         }
         record.warnings = object.warnings;
         self.tell_material(walk, handle, &mut record);
+        let measured = self.measured(&object.object, object.bulk_use);
         record.seconds = start.elapsed().as_secs_f64();
-        self.insert_encoded(key, &object.object, record);
+        self.insert_encoded(key, measured, record);
     }
 
     /// Where meshes are put in order, what this one is used for as far as that is known.
@@ -380,14 +390,12 @@ impl<'c> AssetStore<'c> {
     }
 
     /// Adds an asset that is encoded.
-    pub(crate) fn insert_encoded(&mut self, key: AssetKey, object: &EncodedObject, record: ObjectRecord) {
-        // Plain data into memory: nothing that could fail.
-        let blob = postcard::to_allocvec(object).unwrap_or_default();
-        let Some(blob) = self.keep(&blob) else { return };
+    pub(crate) fn insert_encoded(&mut self, key: AssetKey, object: MeasuredObject, record: ObjectRecord) {
+        let Some(blob) = self.keep(&object.bytes) else { return };
         let record = ObjectRecord {
             blob,
-            type_path: object.schema.type_path.clone(),
-            size: ObjectSize::of(object, record.is_on_demand),
+            type_path: object.type_path,
+            size: object.size,
             ..record
         };
         self.encoded_now.push(key.clone());

@@ -18,9 +18,10 @@ pub(super) struct Past {
 impl Past {
     /// Reads the file of that name in the cooker's own folder; what is not there, or not sound, is nothing.
     pub fn read(storage: &dyn Storage, out: &Path, state_file: &str) -> Self {
-        let bytes = storage
-            .read(&out.join(COOK_FOLDER).join(state_file))
-            .unwrap_or_default();
+        Self::of(bytes(storage, out, state_file))
+    }
+
+    fn of(bytes: Vec<u8>) -> Self {
         let memory = Memory::parse(&bytes);
         let seen = memory.as_ref().and_then(Memory::seen).unwrap_or_default();
         Self { bytes, memory, seen }
@@ -28,13 +29,10 @@ impl Past {
 
     /// The same, now that no other cook is at work: one may have been.
     pub fn read_again(self, storage: &dyn Storage, out: &Path, state_file: &str) -> Self {
-        let bytes = storage
-            .read(&out.join(COOK_FOLDER).join(state_file))
-            .unwrap_or_default();
-        if bytes == self.bytes {
-            self
-        } else {
-            Self::read(storage, out, state_file)
+        let bytes = bytes(storage, out, state_file);
+        match bytes == self.bytes {
+            true => self,
+            false => Self::of(bytes),
         }
     }
 
@@ -56,4 +54,9 @@ impl Past {
         });
         (self.seen, graph.unwrap_or_default(), began)
     }
+}
+
+fn bytes(storage: &dyn Storage, out: &Path, state_file: &str) -> Vec<u8> {
+    let file = out.join(COOK_FOLDER).join(state_file);
+    storage.read(&file).unwrap_or_default()
 }

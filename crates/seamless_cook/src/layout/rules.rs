@@ -28,6 +28,13 @@ impl Matched {
 
 /// Compares all assets with all rules; the last rule that fits counts.
 pub(super) fn matched(rules: &[LayoutRule], order: &[&AssetKey]) -> Matched {
+    if rules.is_empty() {
+        // Nobody asks for paths then.
+        return Matched {
+            rules: vec![None; order.len()],
+            fit: Vec::new(),
+        };
+    }
     let mut fit = vec![false; rules.len()];
     let last = |key: &&AssetKey| {
         let path = key.path();

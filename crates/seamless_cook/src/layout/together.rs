@@ -16,6 +16,7 @@ const SAMPLES: usize = 64;
 /// Where and when levels are loaded.
 pub(crate) struct Together {
     levels: Vec<LevelPlace>,
+    has_persistent: bool,
 }
 
 /// When one level is loaded.
@@ -31,6 +32,11 @@ impl LevelPlace {
     fn holds(&self, point: Vec3) -> bool {
         let mut regions = self.regions.iter();
         regions.any(|(min, max)| min.cmple(point).all() && point.cmple(*max).all())
+    }
+
+    /// Whether it is always there, and can keep what others need.
+    fn is_persistent(&self) -> bool {
+        self.is_always_loaded && !self.is_seek_free
     }
 
     fn middles(&self) -> impl Iterator<Item = Vec3> {
@@ -56,7 +62,8 @@ fn middle((min, max): &(Vec3, Vec3)) -> Vec3 {
 
 impl Together {
     pub(crate) fn new(levels: Vec<LevelPlace>) -> Self {
-        Self { levels }
+        let has_persistent = levels.iter().any(LevelPlace::is_persistent);
+        Self { levels, has_persistent }
     }
 
     /// Of a world whose levels have these bounds.
@@ -97,15 +104,9 @@ impl Together {
         self.of_level(level).is_some_and(|level| !level.is_seek_free)
     }
 
-    /// Whether a level is always there, and can keep what others need.
-    pub(crate) fn is_persistent(&self, level: usize) -> bool {
-        self.of_level(level)
-            .is_some_and(|level| level.is_always_loaded && !level.is_seek_free)
-    }
-
     /// Whether there is such a level.
     pub(crate) fn has_persistent(&self) -> bool {
-        (0..self.levels.len()).any(|level| self.is_persistent(level))
+        self.has_persistent
     }
 
     /// How often a package of these users is loaded while every level is loaded once, in [`ONE`]s: whoever comes first of those that are

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::Layout;
 use super::seek_free::Originals;
-use super::{CODEC, Layout};
 use crate::assets::AssetKey;
 use crate::graph::digest::{Digest, Parts};
 
@@ -15,7 +15,7 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
     let mut parts = Parts::default();
     let mut used = BTreeSet::new();
     let world = layout.world;
-    let formats = [STEP, u64::from(seamless_package::FORMAT_VERSION), CODEC as u64];
+    let formats = [STEP, u64::from(seamless_package::FORMAT_VERSION), world.codec as u64];
     parts.value(&formats).number(world.roles.bits().into());
     for list in world.versions {
         parts.text(&format!("{list:?}"));

@@ -9,7 +9,7 @@ use seamless_asset::level_data::{LevelBuilder, level_schema};
 use seamless_package::{ClassIndex, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
 
 use super::seek_free::{Copied, Originals};
-use super::{CODEC, Layout, Stop, load, package_error};
+use super::{Layout, Stop, load, package_error};
 use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
 use crate::density;
 use crate::graph::output::Output;
@@ -115,7 +115,7 @@ impl<'a> Writer<'a> {
                 .iter()
                 .map(|payload| NewBulk::Inline(payload.0.clone()))
                 .collect(),
-            codec: CODEC,
+            codec: self.layout.world.codec,
         };
         let reference = self.writer.export(export)?;
         self.exported.insert(key.clone(), reference);
@@ -162,7 +162,7 @@ impl<'a> Writer<'a> {
                 data: resource.data.clone(),
                 refs,
                 bulk: Vec::new(),
-                codec: CODEC,
+                codec: self.layout.world.codec,
             })?;
         }
         let (ids, world) = (entity_ids(level, file)?, self.layout.world);
@@ -186,7 +186,7 @@ impl<'a> Writer<'a> {
             builder.group(group.rows, columns);
         }
         let refs = self.refs(&level.references)?;
-        builder.export(&mut self.writer, refs, CODEC)?;
+        builder.export(&mut self.writer, refs, self.layout.world.codec)?;
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, Summary, WriteError};
 
 use super::package::Writer;
-use super::{CODEC, Layout, Stop, World, load, package_error};
+use super::{Layout, Stop, World, load, package_error};
 use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
 use crate::graph::output::{Output, write_error};
 use crate::layout::PackagePlan;
@@ -133,7 +133,7 @@ impl Writer<'_> {
                 data: copy.object.data.clone(),
                 refs,
                 bulk: copy.bulk.clone(),
-                codec: CODEC,
+                codec: self.layout.world.codec,
             };
             let origin = ForcedOrigin {
                 package: copy.package,
