@@ -1,17 +1,18 @@
 //! Assets that levels refer to, each encoded once. See [`AssetStore`].
 
 mod encode;
+mod key;
 mod store;
 
+pub(crate) use key::{AssetKey, AssetName, ByKey, ByKeyRef, KeySet, Objects, from_bytes, to_bytes};
 pub(crate) use store::AssetStore;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bevy::platform::collections::HashSet;
+use bevy::platform::hash::PassHash;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
-use seamless_asset::StartupIndex;
 use seamless_asset::codec::{BulkUse, CodecRegistry};
 use seamless_package::{Codec, Role, Schema, stored_size};
 use serde::{Deserialize, Serialize};
@@ -23,52 +24,6 @@ use crate::graph::recorder::Recorder;
 use crate::mesh_step::MeshUse;
 use crate::report::ContentError;
 use crate::texture::{TextureReport, TextureUse};
-
-/// Which asset: the same for every level that uses it, and for every run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) enum AssetKey {
-    /// An asset with a path: file, and label if it has one.
-    Path { path: String, type_path: String },
-    /// An asset without a path: the n-th of its type in the unit that it belongs to.
-    Anonymous {
-        unit: String,
-        type_path: String,
-        order: u32,
-    },
-}
-
-impl AssetKey {
-    /// Whether it is the index of the startup content.
-    pub(crate) fn is_startup_index(&self) -> bool {
-        matches!(self, Self::Anonymous { type_path, .. } if type_path == StartupIndex::type_path())
-    }
-
-    /// Its path, or what stands for it.
-    pub(crate) fn path(&self) -> String {
-        match self {
-            Self::Path { path, .. } => path.clone(),
-            Self::Anonymous { type_path, order, .. } => {
-                let name = type_path.rsplit("::").next().unwrap_or(type_path);
-                format!("#{name}{order}")
-            }
-        }
-    }
-
-    /// The file that it is from, if it is from one.
-    pub(crate) fn file(&self) -> Option<&str> {
-        match self {
-            Self::Path { path, .. } => path.split('#').next(),
-            Self::Anonymous { .. } => None,
-        }
-    }
-
-    /// The type of the asset.
-    pub(crate) fn type_path(&self) -> &str {
-        match self {
-            Self::Path { type_path, .. } | Self::Anonymous { type_path, .. } => type_path,
-        }
-    }
-}
 
 /// An asset as bytes.
 #[derive(Clone, Serialize, Deserialize)]
@@ -193,11 +148,8 @@ pub(crate) struct FileContents {
 }
 
 /// The assets that `roots` lead to, themselves included, whether they are known or not.
-pub(crate) fn closure<'a>(
-    objects: &'a BTreeMap<AssetKey, ObjectRecord>,
-    roots: impl IntoIterator<Item = &'a AssetKey>,
-) -> HashSet<&'a AssetKey> {
-    let mut needed = HashSet::with_capacity(objects.len());
+pub(crate) fn closure<'a>(objects: &'a Objects, roots: impl IntoIterator<Item = &'a AssetKey>) -> KeySet<'a> {
+    let mut needed = KeySet::with_capacity_and_hasher(objects.len(), PassHash);
     let mut open: Vec<&AssetKey> = roots.into_iter().collect();
     while let Some(key) = open.pop() {
         if needed.insert(key) {
@@ -208,10 +160,7 @@ pub(crate) fn closure<'a>(
 }
 
 /// What of the loaded files is not cooked.
-pub(crate) fn left_out(
-    files: &BTreeMap<String, FileContents>,
-    objects: &BTreeMap<AssetKey, ObjectRecord>,
-) -> Vec<ContentError> {
+pub(crate) fn left_out(files: &BTreeMap<String, FileContents>, objects: &Objects) -> Vec<ContentError> {
     let mut warnings = Vec::new();
     for (file, contents) in files {
         for (index, _) in contents.scenes.iter().filter(|(_, used)| !**used) {
@@ -226,18 +175,17 @@ pub(crate) fn left_out(
     warnings
 }
 
-/// Whether an asset with this label, or part of it (`Mesh0/Primitive1`), is cooked.
-fn uses(objects: &BTreeMap<AssetKey, ObjectRecord>, file: &str, label: &str) -> bool {
+/// `objects` are sorted. Whether an asset with this label, or part of it (`Mesh0/Primitive1`), is cooked.
+fn uses(objects: &Objects, file: &str, label: &str) -> bool {
     let prefix = format!("{file}#{label}");
-    let first = AssetKey::Path {
-        path: prefix.clone(),
-        type_path: String::new(),
-    };
-    objects
-        .range(first..)
-        .map_while(|(key, _)| match key {
-            AssetKey::Path { path, .. } => path.strip_prefix(&prefix),
-            AssetKey::Anonymous { .. } => None,
-        })
-        .any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    let names = objects.as_slice();
+    let first = names.partition_point(|key, _| match key.name() {
+        AssetName::Path { path, .. } => *path < prefix,
+        AssetName::Anonymous { .. } => false,
+    });
+    let mut below = names.iter().skip(first).map_while(|(key, _)| match key.name() {
+        AssetName::Path { path, .. } => path.strip_prefix(&prefix),
+        AssetName::Anonymous { .. } => None,
+    });
+    below.any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -74,13 +74,13 @@ impl Order<'_> {
         };
         let mut output = Output::open(self.storage, self.out)?;
         let past = past.read_again(self.storage, self.out, &state_file);
-        let (seen, graph, began) = past.settle();
         let cache = Cache::new(self.storage, output.cook_folder().join("objects"));
         let recorder = Recorder::new(&plan.root);
+        let (seen, graph, began, app) = past.settle(|| self.cooker.build_app(&recorder));
         let mut cook = Cook {
             order: self,
             program,
-            app: self.cooker.build_app(&recorder),
+            app,
             sources: Sources::new(&plan, seen),
             store: AssetStore::new(&cache, self.textures(), self.options.profile),
             cache: &cache,
@@ -97,9 +97,10 @@ impl Order<'_> {
         };
         cook.run(&mut output, &mut report)?;
         cook.remember(identity, began, &mut output, &mut report, &state_file)?;
+        let mut errors = core::mem::take(&mut cook.errors);
+        cook.free();
         report.seconds = start.elapsed().as_secs_f64();
-        if !cook.errors.is_empty() {
-            let mut errors = core::mem::take(&mut cook.errors);
+        if !errors.is_empty() {
             // In an order of their own, whatever was found first.
             errors.sort();
             return Err(fail(report, errors, start));
@@ -177,6 +178,13 @@ pub(crate) fn level_key(plan: &WorldPlan, level: &PlannedLevel) -> String {
 }
 
 impl Cook<'_> {
+    /// Of a large world there is so much that nobody should wait until it is freed.
+    fn free(self) {
+        let (sources, graphs) = (self.sources, (self.old, self.new));
+        let (objects, fresh, inherited) = (self.store.objects, self.store.fresh, self.store.inherited);
+        std::thread::spawn(move || drop((sources, graphs, objects, fresh, inherited)));
+    }
+
     /// Content errors are in `errors` afterwards.
     fn run(&mut self, output: &mut Output, report: &mut CookReport) -> Result<(), CookError> {
         self.forget_changed();
@@ -256,7 +264,7 @@ impl Cook<'_> {
         }
         let levels = self.old.levels.values().map(|level| &level.objects);
         for anonymous in levels.chain([&self.old.startup.objects]) {
-            objects.extend(anonymous.iter().map(|(key, object)| (key.clone(), object.clone())));
+            objects.extend_from_slice(anonymous);
         }
         self.store.inherit(objects);
     }
@@ -286,11 +294,11 @@ impl Cook<'_> {
         self.store.objects.retain(|_, object| !is_lost(&object.blob));
         for levels in [&mut self.old.levels, &mut self.new.levels] {
             levels.retain(|_, level| {
-                !is_lost(&level.blob) && !level.objects.values().any(|object| is_lost(&object.blob))
+                !is_lost(&level.blob) && !level.objects.iter().any(|(_, object)| is_lost(&object.blob))
             });
         }
         for startup in [&mut self.old.startup, &mut self.new.startup] {
-            if startup.objects.values().any(|object| is_lost(&object.blob)) {
+            if startup.objects.iter().any(|(_, object)| is_lost(&object.blob)) {
                 *startup = StartupUnit::default();
             }
         }
@@ -299,6 +307,7 @@ impl Cook<'_> {
     fn write(&mut self, output: &mut Output, report: &mut CookReport) -> Result<(), Stop> {
         let plan = self.plan;
         startup::complete(self.app.world(), plan, &mut self.store, &self.new.startup);
+        self.store.sort();
         let mut units = Vec::new();
         for level in &plan.levels {
             let key = level_key(plan, level);

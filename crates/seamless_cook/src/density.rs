@@ -11,7 +11,7 @@ use seamless_asset::assets::MeshUvDensity;
 use seamless_asset::codec::Record;
 use serde::{Deserialize, Serialize};
 
-use crate::assets::{AssetKey, ObjectRecord};
+use crate::assets::{AssetKey, Objects};
 use crate::source::SourceEntity;
 
 /// What an entity has until its package is written.
@@ -59,12 +59,7 @@ pub(crate) fn rows<'a>(
 }
 
 /// The column with the densities of the meshes in it.
-pub(crate) fn filled(
-    column: &[u8],
-    rows: &[DensityRow],
-    references: &[AssetKey],
-    objects: &BTreeMap<AssetKey, ObjectRecord>,
-) -> Vec<u8> {
+pub(crate) fn filled(column: &[u8], rows: &[DensityRow], references: &[AssetKey], objects: &Objects) -> Vec<u8> {
     let mut column = column.to_vec();
     for DensityRow { row, mesh } in rows {
         let object = references.get(*mesh as usize).and_then(|key| objects.get(key));

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use bevy::asset::UntypedHandle;
-use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use bevy::reflect::TypePath;
 use seamless_asset::assets::MeshCodec;
 use seamless_asset::codec::{AssetCodec, EncodeContext, EncodeError, EncodedAsset};
 use serde::{Deserialize, Serialize};
 
-use crate::assets::{AssetKey, ObjectRecord};
+use crate::assets::{AssetKey, ByKeyRef, KeySet, Objects};
 use crate::graph::state::LevelUnit;
 use crate::mesh::{Reorder, reordered};
 use crate::source::SourceEntity;
@@ -73,10 +72,10 @@ pub(crate) fn draws(
 /// What each mesh is used for by these levels and assets. One that nobody draws may be used for anything.
 pub(crate) fn uses<'a>(
     levels: impl Iterator<Item = &'a LevelUnit>,
-    needed: &HashSet<&'a AssetKey>,
-    objects: &'a BTreeMap<AssetKey, ObjectRecord>,
-) -> BTreeMap<&'a AssetKey, MeshUse> {
-    let mut uses = BTreeMap::new();
+    needed: &KeySet<'a>,
+    objects: &'a Objects,
+) -> ByKeyRef<'a, MeshUse> {
+    let mut uses = ByKeyRef::default();
     let mut note = |mesh, usage: MeshUse| {
         let known = uses.entry(mesh).or_insert(usage);
         *known = known.join(usage);

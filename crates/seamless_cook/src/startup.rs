@@ -11,7 +11,7 @@ use seamless_asset::{STARTUP_EXPORT, StartupContent, StartupIndex, StartupTable}
 use seamless_package::Role;
 
 use crate::app::CookOptions;
-use crate::assets::{AssetKey, AssetStore, AssetWalk, EncodedObject, closure};
+use crate::assets::{AssetKey, AssetName, AssetStore, AssetWalk, EncodedObject, closure};
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::recorder::Recorder;
 use crate::graph::state::StartupUnit;
@@ -205,15 +205,16 @@ pub(crate) fn encode(
             return None;
         }
     };
-    let root = AssetKey::Anonymous {
+    let root = AssetKey::new(AssetName::Anonymous {
         unit: STARTUP_UNIT.to_owned(),
         type_path: StartupIndex::type_path().to_owned(),
         order: 0,
-    };
+    });
     let object = store.measured(&object, BulkUse::Load);
     let record = AssetStore::record(Role::ALL, BulkUse::Load, keys);
     store.insert_encoded(root.clone(), object, record);
     let files = files(app.world(), plan);
+    store.sort();
     Some(StartupUnit {
         asked,
         dependencies: files.iter().flat_map(|file| recorder.dependencies(file)).collect(),

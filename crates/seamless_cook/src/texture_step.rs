@@ -1,6 +1,6 @@
 //! Textures are cooked on threads of their own, while levels load. See [`TextureStep`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,7 +15,7 @@ use seamless_asset::codec::{AssetCodec, EncodeContext, EntityRows};
 use seamless_package::{Codec, Schema};
 
 use crate::app::{CookOptions, Profile};
-use crate::assets::{AssetKey, EncodedObject, MeasuredObject};
+use crate::assets::{AssetKey, ByKey, EncodedObject, MeasuredObject};
 use crate::graph::blob::Payload;
 use crate::texture::{CpuEncoder, Quality, TextureEncoder, TextureReport, TextureSettings, TextureUse, cook_texture};
 
@@ -73,7 +73,7 @@ pub(crate) struct TextureStep {
     done: (Sender<(usize, CookedTexture)>, Receiver<(usize, CookedTexture)>),
     bytes: usize,
     /// What materials, as far as they are known, use each for.
-    pub uses: BTreeMap<AssetKey, TextureUse>,
+    pub uses: ByKey<TextureUse>,
     /// Seen in the level at hand.
     waiting: Vec<(AssetKey, UntypedHandle)>,
     /// Of images.
@@ -93,7 +93,7 @@ impl TextureStep {
             jobs: unbounded(),
             done: unbounded(),
             bytes: 0,
-            uses: BTreeMap::new(),
+            uses: ByKey::default(),
             waiting: Vec::new(),
             schema: None,
             pending: BTreeSet::new(),

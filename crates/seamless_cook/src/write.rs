@@ -12,7 +12,7 @@ use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable}
 use seamless_level::LevelEntry;
 use seamless_package::{Codec, Limits, Package, PackageError, Role, VersionList};
 
-use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
+use crate::assets::{AssetKey, ByKeyRef, EncodedObject, ObjectRecord, Objects};
 use crate::bounds::Bounds;
 use crate::graph::cache::Cache;
 use crate::graph::digest::{Digest, Parts};
@@ -49,7 +49,7 @@ impl From<CookError> for Stop {
 }
 
 /// Where each asset is: index of its package, and its name there.
-type Names = BTreeMap<AssetKey, (usize, String)>;
+type Names<'a> = ByKeyRef<'a, (usize, String)>;
 
 /// A world that only needs to be written.
 pub(crate) struct World<'a> {
@@ -62,7 +62,7 @@ pub(crate) struct World<'a> {
     /// In the order of the plan.
     pub levels: &'a [&'a LevelUnit],
     pub bounds: &'a [Option<Bounds>],
-    pub objects: &'a BTreeMap<AssetKey, ObjectRecord>,
+    pub objects: &'a Objects,
     pub packages: &'a [PackagePlan],
     pub versions: &'a [VersionList],
     pub cache: &'a Cache<'a>,
@@ -73,7 +73,7 @@ pub(crate) struct World<'a> {
 /// Everything that is known about where objects are.
 struct Layout<'a> {
     world: &'a World<'a>,
-    names: Names,
+    names: Names<'a>,
 }
 
 impl<'a> World<'a> {
@@ -330,8 +330,8 @@ fn entries(world: &World, done: &[Done]) -> Vec<LevelEntry> {
 
 /// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where
 /// another object has that name. With them, for each package, what they follow from, and the names in the order of its assets.
-fn names(world: &World) -> Result<(Names, Vec<(Digest, Vec<String>)>), Stop> {
-    let (mut names, mut lists) = (Names::new(), Vec::new());
+fn names<'a>(world: &World<'a>) -> Result<(Names<'a>, Vec<(Digest, Vec<String>)>), Stop> {
+    let (mut names, mut lists) = (Names::default(), Vec::new());
     for (index, package) in world.packages.iter().enumerate() {
         let level = world.level_of(package);
         let own = level.map(|(level, _)| format!("{}#", text(&level.asset_path)));
@@ -348,7 +348,7 @@ fn names(world: &World) -> Result<(Names, Vec<(Digest, Vec<String>)>), Stop> {
                 names_of(package, own.as_deref(), entities)
             }
         };
-        names.extend((package.assets.iter().cloned()).zip(list.iter().map(|name| (index, name.clone()))));
+        names.extend(package.assets.iter().zip(list.iter().map(|name| (index, name.clone()))));
         lists.push((key, list));
     }
     Ok((names, lists))

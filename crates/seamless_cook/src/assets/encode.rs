@@ -11,7 +11,7 @@ use seamless_asset::assets::ImageCodec;
 use seamless_asset::codec::{BulkUse, EncodeContext, EntityRows};
 use seamless_package::Role;
 
-use super::{AssetKey, AssetWalk, EncodedObject};
+use super::{AssetKey, AssetName, AssetWalk, EncodedObject};
 use crate::graph::blob::Payload;
 use crate::graph::state::Settings;
 use crate::load::without_trace;
@@ -53,12 +53,12 @@ pub(super) fn mesh_bounds(mesh: &Mesh) -> Option<([f32; 3], [f32; 3])> {
 }
 
 pub(super) fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, message: &str) -> ContentError {
-    let (file, object) = match key {
-        AssetKey::Path { path, .. } => match path.split_once('#') {
+    let (file, object) = match key.name() {
+        AssetName::Path { path, .. } => match path.split_once('#') {
             Some((file, label)) => (file.to_owned(), label.to_owned()),
             None => (path.clone(), String::new()),
         },
-        AssetKey::Anonymous { .. } => (walk.source.to_owned(), key.path()),
+        AssetName::Anonymous { .. } => (walk.source.to_owned(), key.path()),
     };
     ContentError::new(
         file,

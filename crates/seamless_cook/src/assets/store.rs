@@ -12,7 +12,7 @@ use seamless_asset::codec::{AssetCodec, BulkUse};
 use seamless_package::{Codec, Role};
 
 use super::encode::{Encoded, content_error, encode, is_image, mesh_bounds, mesh_of, ready, settings, type_path};
-use super::{AssetKey, AssetWalk, EncodedObject, MeasuredObject, ObjectRecord, ObjectSize};
+use super::{AssetKey, AssetName, AssetWalk, ByKey, EncodedObject, MeasuredObject, ObjectRecord, ObjectSize, Objects};
 use crate::app::Profile;
 use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
@@ -30,7 +30,7 @@ pub(crate) struct AssetStore<'c> {
     cache: &'c Cache<'c>,
     /// How packages store data.
     codec: Codec,
-    pub(crate) objects: BTreeMap<AssetKey, ObjectRecord>,
+    pub(crate) objects: Objects,
     /// The files of what was encoded, with the settings that they were loaded with.
     pub(crate) fresh: BTreeMap<String, Loading>,
     /// How the files of what was taken over were loaded.
@@ -48,7 +48,7 @@ pub(crate) struct AssetStore<'c> {
     pub(crate) textures: Option<TextureStep>,
     pub(crate) clips: ClipOffers,
     /// What meshes are used for, as far as that is known; none where they stay as they are.
-    pub(crate) meshes: Option<BTreeMap<AssetKey, MeshUse>>,
+    pub(crate) meshes: Option<ByKey<MeshUse>>,
 }
 
 impl<'c> AssetStore<'c> {
@@ -57,7 +57,7 @@ impl<'c> AssetStore<'c> {
         Self {
             cache,
             codec: profile.codec(),
-            objects: BTreeMap::new(),
+            objects: Objects::default(),
             fresh: BTreeMap::new(),
             inherited: BTreeMap::new(),
             encoded_now: Vec::new(),
@@ -68,7 +68,7 @@ impl<'c> AssetStore<'c> {
             counts: HashMap::new(),
             textures,
             clips: ClipOffers::default(),
-            meshes: (profile == Profile::Ship).then(BTreeMap::new),
+            meshes: (profile == Profile::Ship).then(ByKey::default),
         }
     }
 
@@ -91,7 +91,6 @@ impl<'c> AssetStore<'c> {
                 }
             }
         }
-        // Sorted, and built at once.
         self.objects = objects.into_iter().collect();
     }
 
@@ -123,7 +122,7 @@ impl<'c> AssetStore<'c> {
             if broken.is_empty() {
                 return;
             }
-            broken.iter().for_each(|key| drop(self.objects.remove(key)));
+            broken.iter().for_each(|key| drop(self.objects.swap_remove(key)));
         }
     }
 
@@ -133,16 +132,24 @@ impl<'c> AssetStore<'c> {
         self.counts.clear();
     }
 
-    /// The assets without a path of a unit.
-    pub(crate) fn anonymous_of(&self, of: &str) -> BTreeMap<AssetKey, ObjectRecord> {
-        let first = AssetKey::Anonymous {
-            unit: of.to_owned(),
-            type_path: String::new(),
-            order: 0,
-        };
-        let is_own = |key: &AssetKey| matches!(key, AssetKey::Anonymous { unit, .. } if unit == of);
-        let objects = self.objects.range(first..).take_while(|(key, _)| is_own(key));
-        objects.map(|(key, object)| (key.clone(), object.clone())).collect()
+    /// Brings what is known into the order of the keys.
+    pub(crate) fn sort(&mut self) {
+        // Mostly it is, but for what was added last, which a stable sort makes use of.
+        self.objects.sort_keys();
+    }
+
+    /// The assets without a path of a unit, where the objects are sorted.
+    pub(crate) fn anonymous_of(&self, of: &str) -> Vec<(AssetKey, ObjectRecord)> {
+        let objects = self.objects.as_slice();
+        let first = objects.partition_point(|key, _| match key.name() {
+            AssetName::Path { .. } => true,
+            AssetName::Anonymous { unit, .. } => unit.as_str() < of,
+        });
+        let own = objects
+            .iter()
+            .skip(first)
+            .take_while(|(key, _)| key.is_anonymous_of(of));
+        own.map(|(key, object)| (key.clone(), object.clone())).collect()
     }
 
     /// Puts bytes into the cache.
@@ -227,12 +234,12 @@ impl<'c> AssetStore<'c> {
         let before = self.encoded_now.len();
         self.add(walk, handle, &String::new, &mut Vec::new());
         self.failed.clear();
-        let is_stray = |key: &AssetKey| matches!(key, AssetKey::Anonymous { unit, .. } if unit == walk.unit);
+        let is_stray = |key: &AssetKey| key.is_anonymous_of(walk.unit);
         let new = self.encoded_now.get(before..).unwrap_or_default().to_vec();
         for key in new {
             let leads = |object: &ObjectRecord| object.references.iter().any(is_stray);
             if is_stray(&key) || self.objects.get(&key).is_some_and(leads) {
-                self.objects.remove(&key);
+                self.objects.swap_remove(&key);
             }
         }
     }
@@ -270,7 +277,7 @@ impl<'c> AssetStore<'c> {
         // A part of the file says nothing of how the file is loaded.
         if key.path() == file && settings(walk, file, key, handle) != known.settings {
             self.inherited.remove(file);
-            self.objects.remove(key);
+            self.objects.swap_remove(key);
         }
     }
 
@@ -409,17 +416,17 @@ impl<'c> AssetStore<'c> {
         let path = server.get_path(handle.id()).map(|path| path.to_string());
         if let Some(path) = path.or_else(|| handle.path().map(ToString::to_string)) {
             let path = slashed(path);
-            return AssetKey::Path { path, type_path };
+            return AssetKey::new(AssetName::Path { path, type_path });
         }
         if let Some(key) = self.anonymous.get(&handle.id()) {
             return key.clone();
         }
         let count = self.counts.entry(handle.type_id()).or_default();
-        let key = AssetKey::Anonymous {
+        let key = AssetKey::new(AssetName::Anonymous {
             unit: walk.unit.to_owned(),
             type_path,
             order: *count,
-        };
+        });
         *count += 1;
         self.anonymous.insert(handle.id(), key.clone());
         key

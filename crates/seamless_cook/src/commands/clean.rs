@@ -71,11 +71,8 @@ fn needed(states: &[PathBuf]) -> BTreeSet<PathBuf> {
 fn blobs(graph: &Graph) -> Vec<Digest> {
     let files = graph.files.values().map(|unit| &unit.objects);
     let levels = graph.levels.values().map(|level| &level.objects);
-    let objects = files
-        .chain(levels)
-        .chain([&graph.startup.objects])
-        .flat_map(|objects| objects.values());
-    let objects = objects.map(|object| object.blob);
+    let objects = files.chain(levels).chain([&graph.startup.objects]).flatten();
+    let objects = objects.map(|(_, object)| object.blob);
     objects.chain(graph.levels.values().map(|level| level.blob)).collect()
 }
 

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use bevy::asset::UntypedHandle;
-use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
 
 use super::sources::LoneFile;
 use super::{Cook, level_key};
 use crate::app::prepare;
-use crate::assets::{AssetKey, AssetWalk, ObjectRecord, closure};
+use crate::assets::{AssetKey, AssetWalk, KeySet, Objects, closure};
 use crate::graph::recorder::text;
 use crate::graph::state::{LevelUnit, Settings, StartupUnit};
 use crate::level::LevelEncoder;
@@ -48,10 +47,12 @@ impl Cook<'_> {
         let mut changed = Vec::new();
         for level in &self.plan.levels {
             let key = level_key(self.plan, level);
-            match self.old.levels.get(&key) {
-                _ if self.new.levels.contains_key(&key) || self.broken.contains(&key) => {}
+            if self.new.levels.contains_key(&key) || self.broken.contains(&key) {
+                continue;
+            }
+            match self.old.levels.remove(&key) {
                 Some(unit) => {
-                    self.new.levels.insert(key, unit.clone());
+                    self.new.levels.insert(key, unit);
                 }
                 None if asked.insert(key) => changed.push(level.clone()),
                 None => {}
@@ -91,7 +92,7 @@ impl Cook<'_> {
                     references: encoded.level.all_references(),
                     labelled: encoded.labelled,
                     // Told when all of them are there.
-                    objects: BTreeMap::new(),
+                    objects: Vec::new(),
                     drawn: encoded.drawn,
                     contents: encoded.contents,
                     warnings: encoded.warnings,
@@ -118,7 +119,7 @@ impl Cook<'_> {
     }
 
     /// All that the world refers to.
-    pub(super) fn needed(&self) -> HashSet<&AssetKey> {
+    pub(super) fn needed(&self) -> KeySet<'_> {
         let references = self.units().flat_map(LevelUnit::roots);
         closure(&self.store.objects, references.chain(&self.new.startup.root))
     }
@@ -237,7 +238,7 @@ impl Cook<'_> {
 }
 
 /// These assets, and all that lead to one of them.
-fn referrers(objects: &BTreeMap<AssetKey, ObjectRecord>, of: &BTreeSet<AssetKey>) -> BTreeSet<AssetKey> {
+fn referrers(objects: &Objects, of: &BTreeSet<AssetKey>) -> BTreeSet<AssetKey> {
     let mut users: BTreeMap<&AssetKey, Vec<&AssetKey>> = BTreeMap::new();
     for (key, object) in objects {
         for reference in &object.references {

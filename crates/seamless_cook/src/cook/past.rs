@@ -42,17 +42,17 @@ impl Past {
         outputs.all(|(file, old)| stamp(&out.join(file)) == Some(*old))
     }
 
-    /// All of it; meanwhile the clock goes on, so that whatever changes from now on has another stamp than before. With the graph
-    /// comes the time, in nanoseconds since 1970.
-    pub fn settle(self) -> (Seen, Graph, i128) {
+    /// All of it. Meanwhile `make` is called, and the clock goes on, so that whatever changes from now on has another stamp than before:
+    /// with the graph comes the time, in nanoseconds since 1970.
+    pub fn settle<T>(self, make: impl FnOnce() -> T) -> (Seen, Graph, i128, T) {
         let memory = self.memory;
-        let (graph, began) = std::thread::scope(|scope| {
+        let (graph, began, made) = std::thread::scope(|scope| {
             let graph = scope.spawn(|| memory.as_ref().and_then(Memory::graph));
-            let began = settle();
+            let (began, made) = settle(make);
             // One that panicked knows nothing.
-            (graph.join().ok().flatten(), began)
+            (graph.join().ok().flatten(), began, made)
         });
-        (self.seen, graph.unwrap_or_default(), began)
+        (self.seen, graph.unwrap_or_default(), began, made)
     }
 }
 

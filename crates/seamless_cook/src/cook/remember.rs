@@ -1,9 +1,9 @@
 //! What a cook leaves for the next one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Cook;
-use crate::assets::AssetKey;
+use crate::assets::{AssetKey, KeySet};
 use crate::graph::digest::Digest;
 use crate::graph::output::Output;
 use crate::graph::recorder::SeenFile;
@@ -58,6 +58,7 @@ impl Cook<'_> {
     /// The units of all files that anything is from.
     fn remember_files(&mut self) {
         self.store.drop_broken();
+        self.store.sort();
         let mut files: BTreeMap<String, FileUnit> = BTreeMap::new();
         for (key, level) in &mut self.new.levels {
             files.entry(level.file.clone()).or_default();
@@ -74,9 +75,9 @@ impl Cook<'_> {
                 Some(unit) => unit,
                 None => files.entry(file.to_owned()).or_default(),
             };
-            unit.objects.insert(key, object);
+            unit.objects.push((key, object));
         }
-        let encoded_now: BTreeSet<&AssetKey> = self.store.encoded_now.iter().collect();
+        let encoded_now: KeySet = self.store.encoded_now.iter().collect();
         for (file, unit) in &mut files {
             let old = self.old.files.get(file);
             let loading = self.store.fresh.get(file).or(old.map(|old| &old.loading));
@@ -84,7 +85,7 @@ impl Cook<'_> {
             // What was taken over is of the bytes that were there then, whatever was read now.
             let is_new = |key: &AssetKey| encoded_now.contains(key);
             unit.dependencies = match old {
-                Some(old) if !self.recorder.has_loaded(file) || !unit.objects.keys().all(is_new) => {
+                Some(old) if !self.recorder.has_loaded(file) || !unit.objects.iter().all(|(key, _)| is_new(key)) => {
                     old.dependencies.clone()
                 }
                 _ => self.recorder.dependencies(file),

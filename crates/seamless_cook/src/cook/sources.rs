@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bevy::asset::UntypedHandle;
 use bevy::prelude::*;
@@ -19,11 +19,15 @@ use crate::report::ContentError;
 /// at it, or later, may have changed again without another stamp. In nanoseconds.
 const STAMP_LAG: i128 = 20_000_000;
 
-/// Waits until every change so far has another stamp than any to come; gives the time in nanoseconds since 1970.
-pub(super) fn settle() -> i128 {
-    std::thread::sleep(Duration::from_nanos(STAMP_LAG as u64 + 1));
+/// Waits until every change so far has another stamp than any to come, and calls `make` meanwhile; gives the time in nanoseconds since
+/// 1970.
+pub(super) fn settle<T>(make: impl FnOnce() -> T) -> (i128, T) {
+    let start = Instant::now();
+    let made = make();
+    let lag = Duration::from_nanos(STAMP_LAG as u64 + 1);
+    std::thread::sleep(lag.saturating_sub(start.elapsed()));
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as i128)
+    (since.map_or(0, |since| since.as_nanos() as i128), made)
 }
 
 /// Source files, each looked at once in a cook.

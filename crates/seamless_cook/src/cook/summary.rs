@@ -3,17 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::level_key;
-use crate::assets::{AssetKey, FileContents, ObjectRecord, left_out};
+use crate::assets::{FileContents, Objects, left_out};
 use crate::graph::state::LevelUnit;
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, ObjectTiming, SLOWEST_OBJECTS};
 
 /// What the levels, and the files that they are from, are warned of.
-pub(super) fn warnings(
-    plan: &WorldPlan,
-    units: &[&LevelUnit],
-    objects: &BTreeMap<AssetKey, ObjectRecord>,
-) -> Vec<ContentError> {
+pub(super) fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects) -> Vec<ContentError> {
     let mut files: BTreeMap<String, FileContents> = BTreeMap::new();
     let mut told = BTreeSet::new();
     let mut warnings = Vec::new();
@@ -40,11 +36,7 @@ pub(super) fn warnings(
 }
 
 /// What took longest. A level's time has that of the assets that it was the first to refer to in it, less textures.
-pub(super) fn slowest(
-    plan: &WorldPlan,
-    units: &[&LevelUnit],
-    objects: &BTreeMap<AssetKey, ObjectRecord>,
-) -> Vec<ObjectTiming> {
+pub(super) fn slowest(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects) -> Vec<ObjectTiming> {
     let assets = objects.iter().map(|(key, object)| (object.seconds, Ok((key, object))));
     let levels = plan.levels.iter().zip(units);
     let levels = levels.map(|(level, unit)| (unit.seconds, Err(&level.name)));

@@ -1,13 +1,10 @@
 //! What textures and meshes are used for, and what became of textures.
 
-use std::collections::BTreeMap;
-
-use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
 use bevy::reflect::TypePath;
 
 use super::{Cook, MOST_ROUNDS};
-use crate::assets::{AssetKey, ObjectRecord};
+use crate::assets::{AssetKey, ByKey, KeySet, ObjectRecord, Objects};
 use crate::mesh_step::{self, MeshUse};
 use crate::report::CookedTextureReport;
 use crate::texture::TextureUse;
@@ -42,23 +39,23 @@ impl Cook<'_> {
                 return;
             }
             for key in &others {
-                self.store.objects.remove(key);
+                self.store.objects.swap_remove(key);
             }
             self.encode_missing();
         }
     }
 
-    fn mesh_uses(&self, needed: &HashSet<&AssetKey>) -> BTreeMap<AssetKey, MeshUse> {
+    fn mesh_uses(&self, needed: &KeySet) -> ByKey<MeshUse> {
         if self.store.meshes.is_none() {
-            return BTreeMap::new();
+            return ByKey::default();
         }
         let uses = mesh_step::uses(self.units(), needed, &self.store.objects);
         uses.into_iter().map(|(key, usage)| (key.clone(), usage)).collect()
     }
 
     /// What textures are used for. Whoever is no material whose textures are known may use them for anything.
-    fn texture_uses(&self, needed: &HashSet<&AssetKey>) -> BTreeMap<AssetKey, TextureUse> {
-        let mut uses: BTreeMap<AssetKey, TextureUse> = BTreeMap::new();
+    fn texture_uses(&self, needed: &KeySet) -> ByKey<TextureUse> {
+        let mut uses: ByKey<TextureUse> = ByKey::default();
         let mut note = |key: &AssetKey, usage: TextureUse| {
             let known = uses.entry(key.clone()).or_insert(usage);
             *known = known.join(usage);
@@ -82,7 +79,7 @@ impl Cook<'_> {
 }
 
 /// What became of the textures.
-pub(super) fn textures(objects: &BTreeMap<AssetKey, ObjectRecord>) -> Vec<CookedTextureReport> {
+pub(super) fn textures(objects: &Objects) -> Vec<CookedTextureReport> {
     let textures = objects
         .iter()
         .filter_map(|(key, object)| Some((key, object.texture.as_ref()?)));

@@ -29,12 +29,12 @@ impl fmt::Debug for Digest {
 
 /// The digest of a list of parts. Each goes in behind its length, so that no two lists are the same bytes.
 #[derive(Default)]
-pub(crate) struct Parts(blake3::Hasher);
+pub(crate) struct Parts(Vec<u8>);
 
 impl Parts {
     pub fn bytes(&mut self, part: &[u8]) -> &mut Self {
         self.number(part.len() as u64);
-        self.0.update(part);
+        self.0.extend_from_slice(part);
         self
     }
 
@@ -43,12 +43,12 @@ impl Parts {
     }
 
     pub fn number(&mut self, part: u64) -> &mut Self {
-        self.0.update(&part.to_le_bytes());
+        self.0.extend_from_slice(&part.to_le_bytes());
         self
     }
 
     pub fn digest(&mut self, part: &Digest) -> &mut Self {
-        self.0.update(&part.0);
+        self.0.extend_from_slice(&part.0);
         self
     }
 
@@ -59,6 +59,6 @@ impl Parts {
     }
 
     pub fn finish(&self) -> Digest {
-        Digest(self.0.finalize().into())
+        Digest::of(&self.0)
     }
 }

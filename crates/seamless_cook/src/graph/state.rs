@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
 use super::recorder::{Dependencies, SeenFile};
 use super::storage::Stamp;
-use crate::assets::{AssetKey, FileContents, ObjectRecord};
+use crate::assets::{AssetKey, FileContents, ObjectRecord, from_bytes, to_bytes};
 use crate::bounds::Bounds;
 use crate::mesh_step::Draw;
 use crate::report::{ContentError, CookReport};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 
 /// What is enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]
@@ -38,7 +37,8 @@ pub(crate) struct FileUnit {
     /// It holds as long as these do.
     pub dependencies: Dependencies,
     pub loading: Loading,
-    pub objects: BTreeMap<AssetKey, ObjectRecord>,
+    /// Its assets, sorted.
+    pub objects: Vec<(AssetKey, ObjectRecord)>,
 }
 
 /// How a file was loaded.
@@ -84,7 +84,7 @@ pub(crate) struct LevelUnit {
     /// Parts of its file that are exported whether anything refers to them or not.
     pub labelled: Vec<AssetKey>,
     /// Assets of no file.
-    pub objects: BTreeMap<AssetKey, ObjectRecord>,
+    pub objects: Vec<(AssetKey, ObjectRecord)>,
     /// What is drawn, each pair once.
     pub drawn: BTreeSet<Draw>,
     pub contents: Option<FileContents>,
@@ -107,7 +107,7 @@ pub(crate) struct StartupUnit {
     pub files: BTreeSet<String>,
     pub dependencies: Dependencies,
     /// Assets of no file.
-    pub objects: BTreeMap<AssetKey, ObjectRecord>,
+    pub objects: Vec<(AssetKey, ObjectRecord)>,
     /// Its index, among these; none if there is no startup content.
     pub root: Option<AssetKey>,
 }
@@ -157,7 +157,7 @@ impl Memory {
         // Plain data into memory: nothing that could fail.
         let bytes = |value: Result<Vec<u8>, postcard::Error>| value.unwrap_or_default();
         let seen = bytes(postcard::to_allocvec(seen));
-        let graph = bytes(postcard::to_allocvec(graph));
+        let graph = bytes(to_bytes(graph));
         let head = Head {
             format: FORMAT,
             seen: Digest::of(&seen),
@@ -178,11 +178,13 @@ impl Memory {
     }
 
     pub fn seen(&self) -> Option<Seen> {
-        read(self.split()?.0, self.head.seen)
+        let bytes = checked(self.split()?.0, self.head.seen)?;
+        postcard::from_bytes(bytes).ok()
     }
 
     pub fn graph(&self) -> Option<Graph> {
-        read(self.split()?.1, self.head.graph)
+        let bytes = checked(self.split()?.1, self.head.graph)?;
+        from_bytes(bytes).ok()
     }
 
     fn split(&self) -> Option<(&[u8], &[u8])> {
@@ -198,6 +200,6 @@ struct Head {
     seen_bytes: u64,
 }
 
-fn read<T: DeserializeOwned>(bytes: &[u8], digest: Digest) -> Option<T> {
-    (Digest::of(bytes) == digest).then(|| postcard::from_bytes(bytes).ok())?
+fn checked(bytes: &[u8], digest: Digest) -> Option<&[u8]> {
+    (Digest::of(bytes) == digest).then_some(bytes)
 }

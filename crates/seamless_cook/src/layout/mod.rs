@@ -24,12 +24,12 @@ mod report;
 mod rules;
 pub(crate) mod together;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use seamless_package::Role;
 use serde::{Deserialize, Serialize};
 
-use crate::assets::{AssetKey, ObjectRecord, ObjectSize};
+use crate::assets::{AssetKey, ByKeyRef, ObjectSize, Objects};
 use crate::bounds::Bounds;
 use crate::graph::state::LevelUnit;
 use crate::plan::WorldPlan;
@@ -141,7 +141,7 @@ pub(crate) struct Input<'a> {
     pub startup: Option<&'a AssetKey>,
     pub levels: &'a [&'a LevelUnit],
     pub bounds: &'a [Option<Bounds>],
-    pub objects: &'a BTreeMap<AssetKey, ObjectRecord>,
+    pub objects: &'a Objects,
     /// What nobody of these needs lies nowhere.
     pub roles: Role,
 }
@@ -181,7 +181,7 @@ pub(crate) fn assign(input: &Input, progress: &dyn Progress) -> Result<Layout, V
 
 /// What is known of each asset of `order`: who uses it, and what it refers to.
 fn assets(input: &Input, order: &[&AssetKey], matched: &rules::Matched, progress: &dyn Progress) -> Vec<Asset> {
-    let rank: BTreeMap<&AssetKey, usize> = order.iter().enumerate().map(|(rank, key)| (*key, rank)).collect();
+    let rank: ByKeyRef<usize> = order.iter().enumerate().map(|(rank, key)| (*key, rank)).collect();
     let asset = |(index, key): (usize, &&AssetKey)| {
         let object = input.objects.get(*key);
         let references = object.into_iter().flat_map(|object| &object.references);

@@ -1,27 +1,26 @@
 //! Assets in an order in which each comes after what it refers to. See [`dependency_order`].
 
-use std::collections::BTreeMap;
-
-use crate::assets::{AssetKey, ObjectRecord};
+use crate::assets::{AssetKey, Objects};
 use crate::report::ContentError;
 
-/// All assets, each after those that it refers to; otherwise by key.
-pub(super) fn dependency_order(
-    objects: &BTreeMap<AssetKey, ObjectRecord>,
-) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
+/// All assets of `objects`, which are sorted, each after those that it refers to; otherwise by key.
+pub(super) fn dependency_order(objects: &Objects) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
     let mut order = Vec::with_capacity(objects.len());
-    // False while its references are on the way.
-    let mut seen: BTreeMap<&AssetKey, bool> = BTreeMap::new();
+    // By index in `objects`. False while its references are on the way.
+    let mut seen: Vec<Option<bool>> = vec![None; objects.len()];
     let mut errors = Vec::new();
-    for root in objects.keys() {
+    for root in 0..objects.len() {
         let mut open = vec![(root, false)];
-        while let Some((key, left)) = open.pop() {
+        while let Some((index, left)) = open.pop() {
+            let Some((key, object)) = objects.get_index(index) else {
+                continue;
+            };
             if left {
-                seen.insert(key, true);
+                seen[index] = Some(true);
                 order.push(key);
                 continue;
             }
-            match seen.get(key) {
+            match seen[index] {
                 Some(true) => continue,
                 Some(false) => {
                     let path = key.path();
@@ -35,15 +34,15 @@ pub(super) fn dependency_order(
                 }
                 None => {}
             }
-            seen.insert(key, false);
-            open.push((key, true));
-            let references = objects.get_key_value(key).map(|(_, object)| &object.references);
-            let known = references
-                .into_iter()
-                .flatten()
-                .filter(|key| objects.contains_key(*key));
-            let open_references = known.rev().filter(|key| seen.get(*key) != Some(&true));
-            open.extend(open_references.map(|key| (key, false)).collect::<Vec<_>>());
+            seen[index] = Some(false);
+            open.push((index, true));
+            let references = object.references.iter().rev();
+            let known = references.filter_map(|key| objects.get_index_of(key));
+            open.extend(
+                known
+                    .filter(|index| seen[*index] != Some(true))
+                    .map(|index| (index, false)),
+            );
         }
     }
     if errors.is_empty() { Ok(order) } else { Err(errors) }

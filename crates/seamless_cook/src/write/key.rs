@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Layout;
 use super::seek_free::Originals;
-use crate::assets::AssetKey;
+
+use crate::assets::{AssetKey, KeySet};
 use crate::graph::digest::{Digest, Parts};
 
 /// Raised with every change of how packages are put together.
@@ -24,7 +25,7 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
         return (parts.finish(), Vec::new());
     };
     parts.text(&package.file);
-    let copies: BTreeSet<&AssetKey> = package.copies.iter().collect();
+    let copies: KeySet = package.copies.iter().collect();
     let mut reference = |parts: &mut Parts, key: &AssetKey| {
         let Some(home) = layout.home(key) else {
             // Nowhere: the package says what is not there.

@@ -10,7 +10,7 @@ use seamless_package::{ClassIndex, NewBulk, NewExport, ObjectId, ObjectRef, Pack
 
 use super::seek_free::{Copied, Originals};
 use super::{Layout, Stop, load, package_error};
-use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
+use crate::assets::{AssetKey, ByKey, EncodedObject, ObjectRecord};
 use crate::density;
 use crate::graph::output::Output;
 use crate::layout::PackagePlan;
@@ -25,7 +25,7 @@ pub(super) struct Writer<'a> {
     index: usize,
     pub writer: PackageWriter,
     classes: BTreeMap<String, ClassIndex>,
-    exported: BTreeMap<AssetKey, ObjectRef>,
+    exported: ByKey<ObjectRef>,
 }
 
 impl<'a> Writer<'a> {
@@ -40,7 +40,7 @@ impl<'a> Writer<'a> {
             index,
             writer: PackageWriter::new(file),
             classes: BTreeMap::new(),
-            exported: BTreeMap::new(),
+            exported: ByKey::default(),
         }
     }
 

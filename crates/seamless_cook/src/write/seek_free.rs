@@ -7,7 +7,7 @@ use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Pack
 
 use super::package::Writer;
 use super::{Layout, Stop, World, load, package_error};
-use crate::assets::{AssetKey, EncodedObject, ObjectRecord};
+use crate::assets::{AssetKey, ByKeyRef, EncodedObject, ObjectRecord};
 use crate::graph::output::{Output, write_error};
 use crate::layout::PackagePlan;
 
@@ -117,7 +117,7 @@ impl Originals {
 impl Writer<'_> {
     /// Copies the assets into the package, behind everything that is its own.
     pub fn copy(&mut self, copies: &[Copied]) -> Result<(), WriteError> {
-        let mut copied: BTreeMap<&AssetKey, ObjectRef> = BTreeMap::new();
+        let mut copied: ByKeyRef<ObjectRef> = ByKeyRef::default();
         for copy in copies {
             // What is no copy lies in another package, or is startup content.
             let refs = copy.record.references.iter().map(|key| match copied.get(key) {

@@ -54,9 +54,10 @@ fn what_is_always_loaded_loads_once_and_is_everywhere() {
         is_seek_free: true,
         ..always.clone()
     };
-    let together = Together::new(vec![always, at(0.0, 1.0), at(50.0, 1.0), seek_free]);
+    let together = Together::new(vec![always, at(0.0, 1.0), at(50.0, 1.0), seek_free.clone()]);
     assert_eq!((together.loads(&all(3)), together.presence(&[0].into())), (ONE, ONE));
-    assert!(together.has_persistent() && together.is_persistent(0) && !together.is_persistent(3));
+    assert!(together.has_persistent());
+    assert!(!Together::new(vec![at(0.0, 1.0), seek_free]).has_persistent());
     assert!(!together.opens(3), "what is seek-free opens nothing");
     assert_eq!(together.loads(&[1, 2, 3].into()), 2 * ONE);
 }
