@@ -75,7 +75,6 @@ impl ObjectSize {
 
 /// An encoded asset as the cache keeps it, and what it will take in a package. Making it takes time, which threads have.
 pub(crate) struct MeasuredObject {
-    pub type_path: String,
     /// An [`EncodedObject`].
     pub bytes: Vec<u8>,
     pub size: ObjectSize,
@@ -85,7 +84,6 @@ impl MeasuredObject {
     /// For packages whose data is stored with `codec`.
     pub(crate) fn of(object: &EncodedObject, codec: Codec, bulk_use: BulkUse) -> Self {
         Self {
-            type_path: object.schema.type_path.clone(),
             // Plain data into memory: nothing that could fail.
             bytes: postcard::to_allocvec(object).unwrap_or_default(),
             size: ObjectSize::of(object, codec, bulk_use == BulkUse::OnDemand),
@@ -98,7 +96,6 @@ impl MeasuredObject {
 pub(crate) struct ObjectRecord {
     /// Its [`EncodedObject`] in the cache.
     pub blob: Digest,
-    pub type_path: String,
     #[serde(with = "blob::role")]
     pub role: Role,
     pub size: ObjectSize,

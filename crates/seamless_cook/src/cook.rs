@@ -76,17 +76,17 @@ impl Order<'_> {
         let past = past.read_again(self.storage, self.out, &state_file);
         let cache = Cache::new(self.storage, output.cook_folder().join("objects"));
         let recorder = Recorder::new(&plan.root);
-        let (seen, graph, began, app) = past.settle(|| self.cooker.build_app(&recorder));
+        let past = past.settle(|| self.cooker.build_app(&recorder));
         let mut cook = Cook {
             order: self,
             program,
-            app,
-            sources: Sources::new(&plan, seen),
+            app: past.made,
+            sources: Sources::new(&plan, past.seen, past.changed),
             store: AssetStore::new(&cache, self.textures(), self.options.profile),
             cache: &cache,
             recorder,
             plan: &plan,
-            old: graph,
+            old: past.graph,
             new: Graph::default(),
             errors: Vec::new(),
             broken: BTreeSet::new(),
@@ -96,7 +96,7 @@ impl Order<'_> {
             ..CookReport::default()
         };
         cook.run(&mut output, &mut report)?;
-        cook.remember(identity, began, &mut output, &mut report, &state_file)?;
+        cook.remember(identity, past.began, &mut output, &mut report, &state_file)?;
         let mut errors = core::mem::take(&mut cook.errors);
         cook.free();
         report.seconds = start.elapsed().as_secs_f64();
@@ -129,7 +129,7 @@ impl Order<'_> {
     fn unchanged(&self, past: &Past, identity: Option<Digest>, start: Instant) -> Option<CookReport> {
         let is_interrupted = self.out.join(COOK_FOLDER).join("journal").exists();
         let is_same = identity.is_some() && past.seen.identity == identity;
-        if is_interrupted || !is_same || !Sources::all_unchanged(&past.seen) || !past.outputs_are_there(self.out) {
+        if is_interrupted || !is_same || !past.changed().is_empty() || !past.outputs_are_there(self.out) {
             return None;
         }
         let mut report = past.seen.report.clone();

@@ -371,9 +371,7 @@ fn index(
 /// The types of the startup content whose payloads are not loaded with it.
 fn on_demand(store: &AssetStore, keys: &[AssetKey]) -> Vec<String> {
     let needed = closure(&store.objects, keys);
-    let objects = needed.iter().filter_map(|key| store.objects.get(*key));
-    let types = objects
-        .filter(|object| object.is_on_demand)
-        .map(|object| object.type_path.clone());
+    let is_on_demand = |key: &&&AssetKey| store.objects.get(**key).is_some_and(|object| object.is_on_demand);
+    let types = (needed.iter().filter(is_on_demand)).map(|key| key.type_path().to_owned());
     types.collect::<BTreeSet<_>>().into_iter().collect()
 }

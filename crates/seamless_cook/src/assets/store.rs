@@ -380,7 +380,6 @@ impl<'c> AssetStore<'c> {
     pub(crate) fn record(role: Role, bulk_use: BulkUse, references: Vec<AssetKey>) -> ObjectRecord {
         ObjectRecord {
             blob: Digest::of(&[]),
-            type_path: String::new(),
             role,
             size: ObjectSize::default(),
             is_on_demand: bulk_use == BulkUse::OnDemand,
@@ -401,7 +400,6 @@ impl<'c> AssetStore<'c> {
         let Some(blob) = self.keep(&object.bytes) else { return };
         let record = ObjectRecord {
             blob,
-            type_path: object.type_path,
             size: object.size,
             ..record
         };

@@ -1,6 +1,6 @@
 //! The source files: which have changed since the last cook. See [`Sources`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -33,29 +33,32 @@ pub(super) fn settle<T>(make: impl FnOnce() -> T) -> (i128, T) {
 /// Source files, each looked at once in a cook.
 pub(super) struct Sources {
     root: PathBuf,
-    /// What the last cook saw, and when it began.
+    /// What the last cook saw, and which of that is not so any more.
     seen: BTreeMap<String, SeenFile>,
-    began: i128,
-    /// What this one saw.
+    changed: BTreeSet<String>,
+    /// What this one saw of other files.
     now: BTreeMap<String, SeenFile>,
     loadings: BTreeMap<String, Loading>,
 }
 
 impl Sources {
-    pub fn new(plan: &WorldPlan, seen: Seen) -> Self {
+    /// Those of the plan; of the ones that the last cook has seen, these have changed.
+    pub fn new(plan: &WorldPlan, seen: Seen, changed: BTreeSet<String>) -> Self {
+        let is_same = seen.root == plan.root;
         Self {
             root: plan.root.clone(),
-            seen: seen.files,
-            began: seen.began,
+            seen: if is_same { seen.files } else { BTreeMap::new() },
+            changed,
             now: BTreeMap::new(),
             loadings: BTreeMap::new(),
         }
     }
 
-    /// Whether no file has changed since.
-    pub fn all_unchanged(seen: &Seen) -> bool {
-        let mut files = seen.files.iter();
-        files.all(|(path, file)| is_same(&seen.root, path, file, seen.began))
+    /// Which files have changed since.
+    pub fn changed(seen: &Seen) -> BTreeSet<String> {
+        let files = seen.files.iter();
+        let changed = files.filter(|(path, file)| !is_same(&seen.root, path, file, seen.began));
+        changed.map(|(path, _)| path.clone()).collect()
     }
 
     /// Whether the files still hold this.
@@ -65,7 +68,11 @@ impl Sources {
 
     /// What this cook saw of a file without loading it.
     pub fn seen(&self, path: &str) -> Option<SeenFile> {
-        self.now.get(path).copied()
+        self.now.get(path).or_else(|| self.unchanged(path)).copied()
+    }
+
+    fn unchanged(&self, path: &str) -> Option<&SeenFile> {
+        self.seen.get(path).filter(|_| !self.changed.contains(path))
     }
 
     /// Remembers how files were loaded, whether they have changed since or not.
@@ -94,14 +101,10 @@ impl Sources {
     }
 
     fn digest(&mut self, path: &str) -> Option<Digest> {
-        if let Some(file) = self.now.get(path) {
+        if let Some(file) = self.unchanged(path).or_else(|| self.now.get(path)) {
             return file.digest;
         }
-        let known = self.seen.get(path);
-        let file = match known.filter(|file| is_same(&self.root, path, file, self.began)) {
-            Some(file) => *file,
-            None => look(&self.root.join(path)),
-        };
+        let file = look(&self.root.join(path));
         self.now.insert(path.to_owned(), file);
         file.digest
     }

@@ -6,7 +6,36 @@ use serde::{Deserialize, Serialize};
 
 /// The BLAKE3 hash of some bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) struct Digest([u8; 32]);
+pub(crate) struct Digest(#[serde(with = "whole")] [u8; 32]);
+
+/// The bytes in one piece: there are many digests.
+mod whole {
+    use core::fmt;
+
+    use serde::{Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
+        deserializer.deserialize_bytes(Visitor)
+    }
+
+    struct Visitor;
+
+    impl de::Visitor<'_> for Visitor {
+        type Value = [u8; 32];
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("32 bytes")
+        }
+
+        fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<[u8; 32], E> {
+            bytes.try_into().map_err(|_| E::invalid_length(bytes.len(), &self))
+        }
+    }
+}
 
 impl Digest {
     /// Of these bytes.

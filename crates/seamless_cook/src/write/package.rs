@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
             return Ok(*reference);
         }
         if let Some(object) = self.layout.left_out(key) {
-            return (self.writer).import(LEFT_OUT, &key.path(), &object.type_path, object.role);
+            return (self.writer).import(LEFT_OUT, &key.path(), key.type_path(), object.role);
         }
         let Some(home) = self.layout.home(key).filter(|home| home.package != self.index) else {
             return Err(WriteError::BadReference {
@@ -215,12 +215,12 @@ impl Layout<'_> {
 
     pub fn home(&self, key: &AssetKey) -> Option<Home<'_>> {
         let (package, name) = self.names.get(key)?;
-        let object = self.world.objects.get(key)?;
+        let (key, object) = self.world.objects.get_key_value(key)?;
         Some(Home {
             package: *package,
             file: &self.world.packages.get(*package)?.file,
             name,
-            type_path: &object.type_path,
+            type_path: key.type_path(),
             role: object.role,
         })
     }
