@@ -41,6 +41,7 @@
 pub mod animation;
 mod app;
 mod assets;
+mod audio;
 mod bounds;
 mod cli;
 mod clips;

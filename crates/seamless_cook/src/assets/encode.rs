@@ -12,6 +12,7 @@ use seamless_asset::codec::{BulkUse, EncodeContext, EntityRows};
 use seamless_package::Role;
 
 use super::{AssetKey, AssetWalk, EncodedObject};
+use crate::audio::with_mend;
 use crate::graph::blob::Payload;
 use crate::graph::state::Settings;
 use crate::load::without_trace;
@@ -60,6 +61,7 @@ pub(super) fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, me
         },
         AssetKey::Anonymous { .. } => (walk.source.to_owned(), key.path()),
     };
+    let message = with_mend(&file, message.to_owned());
     ContentError::new(
         file,
         object,
