@@ -36,6 +36,8 @@ pub(crate) enum AssetKey {
         type_path: String,
         order: u32,
     },
+    /// What stands for an asset in one level, because it leads to other variants of dialogue there.
+    OfLevel { level: String, key: Box<Self> },
 }
 
 impl AssetKey {
@@ -52,6 +54,7 @@ impl AssetKey {
                 let name = type_path.rsplit("::").next().unwrap_or(type_path);
                 format!("#{name}{order}")
             }
+            Self::OfLevel { key, .. } => key.path(),
         }
     }
 
@@ -60,6 +63,7 @@ impl AssetKey {
         match self {
             Self::Path { path, .. } => path.split('#').next(),
             Self::Anonymous { .. } => None,
+            Self::OfLevel { key, .. } => key.file(),
         }
     }
 
@@ -67,6 +71,7 @@ impl AssetKey {
     pub(crate) fn type_path(&self) -> &str {
         match self {
             Self::Path { type_path, .. } | Self::Anonymous { type_path, .. } => type_path,
+            Self::OfLevel { key, .. } => key.type_path(),
         }
     }
 }
@@ -105,7 +110,8 @@ impl core::ops::Add for ObjectSize {
 }
 
 impl ObjectSize {
-    fn of(object: &EncodedObject, is_on_demand: bool) -> Self {
+    /// Of an encoded asset.
+    pub(crate) fn of(object: &EncodedObject, is_on_demand: bool) -> Self {
         let stored = |bytes: &[u8]| stored_size(bytes, CODEC);
         let payloads: u64 = object.bulk.iter().map(|payload| stored(&payload.0)).sum();
         let unpacked: usize = object.bulk.iter().map(|payload| payload.0.len()).sum();
@@ -188,6 +194,24 @@ pub(crate) fn closure<'a>(
     needed
 }
 
+/// These assets, and all that lead to one of them.
+pub(crate) fn referrers(objects: &BTreeMap<AssetKey, ObjectRecord>, of: &BTreeSet<AssetKey>) -> BTreeSet<AssetKey> {
+    let mut users: BTreeMap<&AssetKey, Vec<&AssetKey>> = BTreeMap::new();
+    for (key, object) in objects {
+        for reference in &object.references {
+            users.entry(reference).or_default().push(key);
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&AssetKey> = of.iter().collect();
+    while let Some(key) = open.pop() {
+        if found.insert(key.clone()) {
+            open.extend(users.get(key).into_iter().flatten());
+        }
+    }
+    found
+}
+
 /// What of the loaded files is not cooked.
 pub(crate) fn left_out(
     files: &BTreeMap<String, FileContents>,
@@ -218,7 +242,7 @@ fn uses(objects: &BTreeMap<AssetKey, ObjectRecord>, file: &str, label: &str) -> 
         .range(first..)
         .map_while(|(key, _)| match key {
             AssetKey::Path { path, .. } => path.strip_prefix(&prefix),
-            AssetKey::Anonymous { .. } => None,
+            AssetKey::Anonymous { .. } | AssetKey::OfLevel { .. } => None,
         })
         .any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }

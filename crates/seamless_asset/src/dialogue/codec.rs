@@ -4,10 +4,10 @@ use core::marker::PhantomData;
 
 use bevy_asset::Asset;
 use bevy_reflect::TypeRegistry;
-use seamless_package::{Cursor, Role};
+use seamless_package::{Cursor, Role, Schema};
 
 use super::{DialogueVariant, DialogueVariants};
-use crate::codec::{AssetCodec, DecodeContext, DecodeError, typed_handle};
+use crate::codec::{AssetCodec, DecodeContext, DecodeError, Encoding, has_layout, schema, typed_handle};
 #[cfg(feature = "write")]
 use crate::codec::{EncodeContext, EncodeError, EncodedAsset};
 
@@ -51,9 +51,37 @@ pub fn write_variants(variants: &[StoredVariant]) -> Vec<u8> {
     variants.iter().flat_map(bytes).collect()
 }
 
+/// What the stored names of all sets start with.
+const TYPE_PATH: &str = "seamless_asset::dialogue::DialogueVariants<";
+
+const VERSION: u32 = 1;
+
+fn layout(sound: &str) -> String {
+    format!("variants of {sound}")
+}
+
+/// Whether the type of this name is a [`DialogueVariants`], of whichever sounds.
+#[must_use]
+pub fn is_variants(type_path: &str) -> bool {
+    sound_of(type_path).is_some()
+}
+
+fn sound_of(type_path: &str) -> Option<&str> {
+    type_path.strip_prefix(TYPE_PATH)?.strip_suffix('>')
+}
+
+/// Whether [`read_variants`] reads objects of this schema: a game may have a codec of its own for them.
+#[must_use]
+pub fn stores_variants(stored: &Schema) -> bool {
+    sound_of(&stored.type_path).is_some_and(|sound| {
+        let own = schema(&stored.type_path, Encoding::Asset, VERSION, &layout(sound));
+        has_layout(stored, &own)
+    })
+}
+
 impl<S: Asset> AssetCodec for DialogueVariantsCodec<S> {
     type Asset = DialogueVariants<S>;
-    const VERSION: u32 = 1;
+    const VERSION: u32 = VERSION;
     const ROLE: Role = Role::CLIENT;
 
     fn is_rendered(_: &Self::Asset) -> bool {
@@ -61,7 +89,7 @@ impl<S: Asset> AssetCodec for DialogueVariantsCodec<S> {
     }
 
     fn layout(_: &TypeRegistry) -> String {
-        format!("variants of {}", S::type_path())
+        layout(S::type_path())
     }
 
     #[cfg(feature = "write")]

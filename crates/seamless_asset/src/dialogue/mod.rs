@@ -7,7 +7,7 @@ mod tests;
 
 #[cfg(feature = "write")]
 pub use codec::write_variants;
-pub use codec::{DialogueVariantsCodec, StoredVariant, read_variants};
+pub use codec::{DialogueVariantsCodec, StoredVariant, is_variants, read_variants, stores_variants};
 pub use loader::{DIALOGUE_EXTENSION, DialogueLoadError, DialogueLoader};
 
 use bevy_asset::{Asset, Handle, VisitAssetDependencies};
@@ -65,7 +65,7 @@ pub struct DialogueVariant<S: Asset> {
 }
 
 /// How many variants a set may have.
-pub const MAX_VARIANTS: usize = 4096;
+pub const MAX_VARIANTS: usize = 1024;
 
 /// Why sounds are no set of variants.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

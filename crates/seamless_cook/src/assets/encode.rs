@@ -59,7 +59,7 @@ pub(super) fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, me
             Some((file, label)) => (file.to_owned(), label.to_owned()),
             None => (path.clone(), String::new()),
         },
-        AssetKey::Anonymous { .. } => (walk.source.to_owned(), key.path()),
+        AssetKey::Anonymous { .. } | AssetKey::OfLevel { .. } => (walk.source.to_owned(), key.path()),
     };
     let message = with_mend(&file, message.to_owned());
     ContentError::new(

@@ -4,6 +4,7 @@ mod audio;
 mod clean;
 mod cook;
 mod density;
+mod dialogue;
 mod diff;
 mod hierarchy;
 mod html;
