@@ -56,37 +56,3 @@ pub fn add_audio(app: &mut App) {
         .register_type::<SpatialListener>()
         .add_dialogue::<AudioSource>();
 }
-
-#[cfg(all(test, feature = "write"))]
-mod tests {
-    use bevy_reflect::TypeRegistry;
-
-    use super::*;
-    use crate::codec::EntityRows;
-
-    #[test]
-    fn a_sound_comes_back_whole_and_what_is_none_is_refused() {
-        let registry = TypeRegistry::default();
-        let rows = EntityRows::default();
-        let bytes: Vec<u8> = (0..=255).collect();
-        let sound = AudioSource {
-            bytes: bytes.clone().into(),
-        };
-        let encoded = AudioSourceCodec::encode(&sound, &mut EncodeContext::new(&registry, &rows)).unwrap();
-        let context = DecodeContext {
-            registry: &registry,
-            entities: &[],
-            handles: &[],
-            mesh_attributes: &[],
-        };
-        let back = AudioSourceCodec::decode(&encoded.data, encoded.bulk, &context).unwrap();
-        assert_eq!(*back.bytes, *bytes);
-        assert!(!AudioSourceCodec::is_rendered(&back));
-        for (data, bulk) in [(&[][..], 0), (&[][..], 2), (&[7][..], 1)] {
-            let error = AudioSourceCodec::decode(data, vec![vec![1]; bulk], &context)
-                .err()
-                .unwrap();
-            assert!(matches!(error, DecodeError::Malformed(_)), "{error}");
-        }
-    }
-}

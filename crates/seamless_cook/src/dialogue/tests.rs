@@ -80,9 +80,9 @@ fn disturbed(levels: usize, count: usize, max: usize, trials: usize) -> f64 {
 #[test]
 fn a_new_level_changes_what_few_others_get_however_many_there_are() {
     for (count, max) in [(12, 3), (6, 1), (20, 5)] {
-        let [few, many] = [40, 400].map(|levels| disturbed(levels, count, max, 12));
+        let [few, many] = [40, 400].map(|levels| disturbed(levels, count, max, 6));
         assert!(
-            few <= 20.0 && many <= 20.0,
+            few < count as f64 && many < count as f64,
             "{count} variants, {max} each: {few} of 40 levels, {many} of 400"
         );
     }

@@ -1,5 +1,6 @@
 //! Tests of the cooker: fixtures, and what each stage must do.
 
+#[cfg(not(feature = "audio"))]
 mod audio;
 mod clean;
 mod cook;
