@@ -68,7 +68,7 @@ fn disturbed(levels: usize, count: usize, max: usize, trials: usize) -> f64 {
     let (others, new) = all.split_at(levels);
     let before = dealt("set", others, &variants);
     let changed = new.iter().map(|level| {
-        let after = dealt("set", &[others, &[level.clone()]].concat(), &variants);
+        let after = dealt("set", &[others, core::slice::from_ref(level)].concat(), &variants);
         before
             .iter()
             .filter(|(level, chosen)| after[*level] != **chosen)

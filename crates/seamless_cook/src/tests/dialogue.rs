@@ -1,163 +1,16 @@
 //! Sets of dialogue variants: whole where nothing is said, few of them and others for each level where the world file limits them.
 
+mod guards;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use bevy::asset::{AssetLoader, LoadContext, io::Reader};
 use bevy::prelude::*;
 use seamless_asset::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
 use seamless_asset::{BlockingLoads, DialogueVariants, InstanceRequest, SeamlessAssetApp, SeamlessAssetPlugin};
-use seamless_package::Role;
 
+use self::guards::*;
 use super::*;
 use crate::{PackageInfo, Target, inspect, verify};
-
-/// A sound that needs no audio library.
-#[derive(Asset, TypePath)]
-struct Whistle(Vec<u8>);
-
-struct WhistleCodec;
-
-impl AssetCodec for WhistleCodec {
-    type Asset = Whistle;
-    const VERSION: u32 = 1;
-    const ROLE: Role = Role::CLIENT;
-
-    fn encode(whistle: &Whistle, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
-        let (data, bulk) = (whistle.0.clone(), Vec::new());
-        Ok(EncodedAsset { data, bulk })
-    }
-
-    fn decode(data: &[u8], _: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Whistle, DecodeError> {
-        Ok(Whistle(data.to_vec()))
-    }
-}
-
-#[derive(TypePath)]
-struct WhistleLoader;
-
-impl AssetLoader for WhistleLoader {
-    type Asset = Whistle;
-    type Settings = ();
-    type Error = std::io::Error;
-
-    async fn load(&self, reader: &mut dyn Reader, _: &(), _: &mut LoadContext<'_>) -> Result<Whistle, std::io::Error> {
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).await?;
-        Ok(Whistle(bytes))
-    }
-
-    fn extensions(&self) -> &[&str] {
-        &["whistle"]
-    }
-}
-
-#[derive(Component, Reflect)]
-#[reflect(Component)]
-struct Greets(Handle<DialogueVariants<Whistle>>);
-
-/// An asset between a level and a set.
-#[derive(Asset, Reflect)]
-struct Person {
-    greeting: Handle<DialogueVariants<Whistle>>,
-    age: u8,
-}
-
-#[derive(Component, Reflect)]
-#[reflect(Component)]
-struct Is(Handle<Person>);
-
-#[derive(TypePath)]
-struct PersonLoader;
-
-impl AssetLoader for PersonLoader {
-    type Asset = Person;
-    type Settings = ();
-    type Error = std::io::Error;
-
-    async fn load(
-        &self,
-        reader: &mut dyn Reader,
-        _: &(),
-        context: &mut LoadContext<'_>,
-    ) -> Result<Person, std::io::Error> {
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).await?;
-        let age = bytes.len() as u8;
-        let greeting = context.load("guard/hello.dialogue.ron");
-        Ok(Person { greeting, age })
-    }
-
-    fn extensions(&self) -> &[&str] {
-        &["person"]
-    }
-}
-
-fn add_types(app: &mut App) {
-    app.init_asset::<Whistle>()
-        .init_asset::<Person>()
-        .add_asset_codec::<WhistleCodec>()
-        .add_dialogue::<Whistle>()
-        .cook_by_reflection::<Person>()
-        .register_type::<Greets>()
-        .register_type::<Is>();
-}
-
-fn cooker() -> CookApp {
-    CookApp::new().with(|app| {
-        add_types(app);
-        app.register_asset_loader(WhistleLoader)
-            .register_asset_loader(PersonLoader);
-    })
-}
-
-const SET: &str = "guard/hello.dialogue.ron";
-
-/// A set of `count` variants, the first with the weight 0.5.
-fn write_set(fixture: &Fixture, count: usize) {
-    let variants: Vec<String> = (0..count)
-        .map(|number| {
-            fixture.write(
-                &format!("guard/{number}.whistle"),
-                format!("hello, for the {number}th time"),
-            );
-            let weight = if number == 0 { ", weight: 0.5" } else { "" };
-            format!("(sound: \"{number}.whistle\"{weight})")
-        })
-        .collect();
-    fixture.write(SET, format!("(variants: [{}])", variants.join(", ")));
-}
-
-/// Levels `a`, `b` … of one guard each, and a set of eight variants.
-fn guards(levels: usize) -> Fixture {
-    let fixture = Fixture::new();
-    write_set(&fixture, 8);
-    for level in ('a'..).take(levels) {
-        let greets = (Greets::type_path(), r#"(Path("guard/hello.dialogue.ron"))"#);
-        // Each level is another one.
-        let name = format!("\"Guard {level}\"");
-        fixture.write(
-            &format!("{level}.scn.ron"),
-            scene(&[greets, (Name::type_path(), &name)]),
-        );
-    }
-    fixture
-}
-
-/// A world of these levels, each with what is said of it.
-fn world(levels: &[(char, &str)]) -> String {
-    let levels: Vec<String> = levels
-        .iter()
-        .map(|(level, limits)| format!("(source: \"{level}.scn.ron\", {limits})"))
-        .collect();
-    format!("(levels: [{}])", levels.join(", "))
-}
-
-const FOUR: [(char, &str); 4] = [
-    ('a', "max_variants: 2"),
-    ('b', "max_variants: 2"),
-    ('c', "max_variants: 2"),
-    ('d', "max_variants: 2"),
-];
 
 fn cook(fixture: &Fixture, world: &str) -> CookReport {
     let report = fixture.cook_with(&cooker(), world, &CookOptions::default());
@@ -298,6 +151,52 @@ fn what_lies_between_a_level_and_its_set_is_the_levels_own() {
     for (file, count) in [("a.pkg", 2), ("b.pkg", 3), ("c.pkg", 8)] {
         assert_eq!(person(file).expect("each level has its own").refs, [SET]);
         assert_eq!(set_of(&fixture, file).map(|set| set.len()), Some(count), "{file}");
+    }
+    assert!(verify(&fixture.out(), None).unwrap().faults.is_empty());
+}
+
+#[derive(Resource, Reflect)]
+#[reflect(Resource)]
+struct Anthem(Handle<DialogueVariants<Whistle>>);
+
+#[test]
+fn resources_of_a_level_refer_to_its_own_set() {
+    let fixture = guards(1);
+    let anthem = format!("\"{}\": (Path(\"{SET}\"))", Anthem::type_path());
+    fixture.write("a.scn.ron", format!("(resources: {{{anthem}}}, entities: {{}})"));
+    let levels = world(&FOUR[..1]);
+    let world = format!("{}, resources: Persistent)", levels.strip_suffix(')').unwrap());
+    cook(&fixture, &world);
+    let mut exports = package(&fixture, "a.pkg").exports.into_iter();
+    let resource = exports
+        .find(|export| export.name.contains("Anthem"))
+        .expect("it is there");
+    assert_eq!(
+        (resource.refs, set_of(&fixture, "a.pkg").map(|set| set.len())),
+        (vec![SET.to_owned()], Some(2))
+    );
+}
+
+#[test]
+fn levels_from_one_source_have_different_variants() {
+    let fixture = guards(1);
+    let level = |name| format!("(name: \"{name}\", source: \"a.scn.ron\", max_variants: 4)");
+    cook(&fixture, &format!("(levels: [{}, {}])", level("east"), level("west")));
+    let sets = ["east.pkg", "west.pkg"].map(|file| set_of(&fixture, file).expect("it has its own"));
+    assert_eq!(sets.iter().flatten().collect::<BTreeSet<_>>().len(), 8);
+}
+
+#[test]
+fn seek_free_levels_hold_copies_of_their_own_variants() {
+    let fixture = guards(2);
+    fixture.write("cook.ron", SHARE);
+    let limits = "max_variants: 6, seek_free: true";
+    let report = cook(&fixture, &world(&[('a', limits), ('b', limits)]));
+    for (level, file) in ["a.pkg", "b.pkg"].iter().enumerate() {
+        let exports = package(&fixture, file).exports.into_iter();
+        let sounds = exports.filter(|export| export.class == Whistle::type_path());
+        assert_eq!(sounds.count(), 6, "{file}");
+        assert!(report.levels[level].dependencies.is_empty());
     }
     assert!(verify(&fixture.out(), None).unwrap().faults.is_empty());
 }
