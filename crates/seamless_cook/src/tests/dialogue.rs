@@ -169,7 +169,7 @@ fn resources_of_a_level_refer_to_its_own_set() {
     cook(&fixture, &world);
     let mut exports = package(&fixture, "a.pkg").exports.into_iter();
     let resource = exports
-        .find(|export| export.name.contains("Anthem"))
+        .find(|export| export.name.starts_with("Resource:"))
         .expect("it is there");
     assert_eq!(
         (resource.refs, set_of(&fixture, "a.pkg").map(|set| set.len())),
