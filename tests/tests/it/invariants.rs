@@ -131,7 +131,7 @@ fn a_game_cannot_write_packages() {
 #[test]
 fn only_the_feature_audio_needs_a_system_package() {
     let sound = |features: &[&str]| {
-        let lines = tree(&[&["-e", "normal,build,dev", "--workspace"], features].concat());
+        let lines = tree(&[&["-e", "normal,build,dev", "--workspace"][..], features].concat());
         assert!(has_package(&lines, "bevy_seamless"), "{lines:#?}");
         has_package(&lines, "bevy_audio") || has_package(&lines, "alsa-sys")
     };
