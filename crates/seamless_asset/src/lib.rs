@@ -14,6 +14,7 @@
 //! * [`LiveObjects`] knows every object that is live: an object is in memory once, whoever asks.
 //! * [`RevealGate`] lets others hold a reveal back, until the GPU has its meshes for instance.
 //! * [`StartupContent`] has what plugins refer to directly: one package, read before the first frame, live for ever.
+//! * [`DialogueVariants`] are sets of sounds of which a speaker says one.
 //! * [`StreamingSettings`] limits a frame's work, [`StreamingStats`] counts what was done.
 //!
 //! # What holds
@@ -23,6 +24,7 @@
 
 pub mod assets;
 pub mod codec;
+pub mod dialogue;
 mod edits;
 mod entities;
 mod error;
@@ -39,6 +41,7 @@ pub mod spawn;
 mod startup;
 mod threads;
 
+pub use dialogue::{DialogueVariant, DialogueVariants};
 pub use entities::{EntityPool, ReservedEntities};
 pub use error::{LoadError, LoadErrorKind};
 pub use gate::{RevealGate, RevealGates};
@@ -82,6 +85,7 @@ use seamless_package::{Limits, Role};
 
 use assets::MeshUvDensity;
 use codec::{AssetCodec, Codecs, ComponentCodec, Migrations, Record, ReflectAssetCodec};
+use dialogue::{DialogueLoader, DialogueVariantsCodec};
 use edits::AssetEdits;
 use load::{LoadServices, Pipeline, RegisteredPostLoads};
 use spawn::SpawnRow;
@@ -277,6 +281,8 @@ fn add_missing_assets(app: &mut App) {
         app.init_asset::<AnimationGraph>();
     }
     app.init_asset::<StartupIndex>();
+    #[cfg(feature = "audio")]
+    assets::add_audio(app);
 }
 
 /// The app's [`LiveObjects`].
@@ -307,6 +313,10 @@ pub trait SeamlessAssetApp {
 
     /// Cooks assets of type `A` by reflection. Fields with `#[reflect(ignore)]` are lost: make sure there are none.
     fn cook_by_reflection<A: Asset + FromReflect + GetTypeRegistration>(&mut self) -> &mut Self;
+
+    /// Adds [`DialogueVariants`] of sounds of type `S`: the asset type, its loader and its codec. Add it after Bevy's `AssetPlugin` and the
+    /// plugin that brings `S`. The feature `audio` does it for Bevy's `AudioSource`.
+    fn add_dialogue<S: Asset>(&mut self) -> &mut Self;
 
     /// Adds the codec of a component, in place of the one by reflection.
     fn add_component_codec(&mut self, codec: impl ComponentCodec) -> &mut Self;
@@ -361,6 +371,12 @@ impl SeamlessAssetApp for App {
     fn cook_by_reflection<A: Asset + FromReflect + GetTypeRegistration>(&mut self) -> &mut Self {
         self.register_type::<A>();
         self.add_asset_codec::<ReflectAssetCodec<A>>()
+    }
+
+    fn add_dialogue<S: Asset>(&mut self) -> &mut Self {
+        self.init_asset::<DialogueVariants<S>>()
+            .register_asset_loader(DialogueLoader::<S>::default())
+            .add_asset_codec::<DialogueVariantsCodec<S>>()
     }
 
     fn add_component_codec(&mut self, codec: impl ComponentCodec) -> &mut Self {

@@ -23,6 +23,8 @@ use seamless_asset::codec::Codecs;
 use seamless_package::{Codec, Role, VersionList};
 use seamless_render::SeamlessRenderPlugin;
 
+#[cfg(feature = "audio")]
+use crate::audio;
 use crate::cook::Order;
 use crate::graph::recorder::Recorder;
 use crate::graph::storage::Disk;
@@ -241,6 +243,10 @@ impl CookApp {
                 unapproved_path_mode: UnapprovedPathMode::Allow,
                 ..default()
             });
+        #[cfg(feature = "audio")]
+        {
+            plugins = audio::without_playback(plugins);
+        }
         plugins = if self.log {
             // What fails to load is in the report, with the object that needs it.
             plugins.set(LogPlugin {
@@ -255,6 +261,8 @@ impl CookApp {
         // The game's plugins bring their systems along, which may fail where there is no game: that is no fault of the content.
         app.insert_resource(FallbackErrorHandler(warn));
         app.add_plugins(SeamlessRenderPlugin);
+        #[cfg(feature = "audio")]
+        audio::add_to(&mut app);
         for setup in &self.setup {
             (setup.run)(&mut app);
         }

@@ -59,7 +59,8 @@ impl core::ops::Add for ObjectSize {
 }
 
 impl ObjectSize {
-    fn of(object: &EncodedObject, codec: Codec, is_on_demand: bool) -> Self {
+    /// Of an encoded asset.
+    pub(crate) fn of(object: &EncodedObject, codec: Codec, is_on_demand: bool) -> Self {
         let stored = |bytes: &[u8]| stored_size(bytes, codec);
         let payloads: u64 = object.bulk.iter().map(|payload| stored(&payload.0)).sum();
         let unpacked: usize = object.bulk.iter().map(|payload| payload.0.len()).sum();
@@ -156,6 +157,24 @@ pub(crate) fn closure<'a>(objects: &'a Objects, roots: impl IntoIterator<Item = 
     needed
 }
 
+/// These assets, and all that lead to one of them.
+pub(crate) fn referrers(objects: &Objects, of: &BTreeSet<AssetKey>) -> BTreeSet<AssetKey> {
+    let mut users: ByKeyRef<Vec<&AssetKey>> = ByKeyRef::default();
+    for (key, object) in objects {
+        for reference in &object.references {
+            users.entry(reference).or_default().push(key);
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&AssetKey> = of.iter().collect();
+    while let Some(key) = open.pop() {
+        if found.insert(key.clone()) {
+            open.extend(users.get(key).into_iter().flatten());
+        }
+    }
+    found
+}
+
 /// What of the loaded files is not cooked.
 pub(crate) fn left_out(files: &BTreeMap<String, FileContents>, objects: &Objects) -> Vec<ContentError> {
     let mut warnings = Vec::new();
@@ -178,11 +197,11 @@ fn uses(objects: &Objects, file: &str, label: &str) -> bool {
     let names = objects.as_slice();
     let first = names.partition_point(|key, _| match key.name() {
         AssetName::Path { path, .. } => *path < prefix,
-        AssetName::Anonymous { .. } => false,
+        AssetName::Anonymous { .. } | AssetName::OfLevel { .. } => false,
     });
     let mut below = names.iter().skip(first).map_while(|(key, _)| match key.name() {
         AssetName::Path { path, .. } => path.strip_prefix(&prefix),
-        AssetName::Anonymous { .. } => None,
+        AssetName::Anonymous { .. } | AssetName::OfLevel { .. } => None,
     });
     below.any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -18,8 +18,9 @@ use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
 
 use crate::app::{CookApp, CookOptions};
-use crate::assets::{AssetKey, AssetStore, ObjectRecord};
+use crate::assets::{AssetKey, AssetStore, ObjectRecord, Objects, closure};
 use crate::bounds::{self, Bounds};
+use crate::dialogue;
 use crate::graph::cache::Cache;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::output::{COOK_FOLDER, Output, write_error};
@@ -318,22 +319,24 @@ impl Cook<'_> {
                 Stop::Content(vec![ContentError::new(level.source.as_str(), "", message)])
             })?);
         }
-        let objects = {
-            let needed = self.needed();
-            let known = self.store.objects.iter().filter(|(key, _)| needed.contains(*key));
-            // Mostly that is all of them.
-            match known.clone().count() == self.store.objects.len() {
-                true => Cow::Borrowed(&self.store.objects),
-                false => Cow::Owned(known.map(|(key, object)| (key.clone(), object.clone())).collect()),
-            }
-        };
+        let limited = dialogue::limit(&dialogue::Input {
+            plan,
+            units: &units,
+            objects: &self.store.objects,
+            startup: self.new.startup.root.as_ref(),
+            roles: self.order.options.target.roles,
+            cache: self.cache,
+            codec: self.order.options.profile.codec(),
+        })?;
+        let levels: Vec<&LevelUnit> = limited.units.iter().map(|unit| &**unit).collect();
+        let objects = self.written(&levels, limited.objects);
         let bounds = self.bounds(&units)?;
         let root = self.new.startup.root.as_ref();
         let roles = self.order.options.target.roles;
         let layout = layout::Input {
             plan,
             startup: root,
-            levels: &units,
+            levels: &levels,
             bounds: &bounds,
             objects: &objects,
             roles,
@@ -352,7 +355,7 @@ impl Cook<'_> {
             roles,
             codec: self.order.options.profile.codec(),
             world_file: &self.order.world_file.display().to_string(),
-            levels: &units,
+            levels: &levels,
             bounds: &bounds,
             objects: &objects,
             packages: &layout.packages,
@@ -361,11 +364,13 @@ impl Cook<'_> {
             old: &self.old.packages,
         };
         let mut warnings = summary::warnings(plan, &units, &objects);
+        warnings.extend(limited.warnings);
         warnings.extend(layout.warnings);
         *report = CookReport {
             world: core::mem::take(&mut report.world),
             warnings,
             layout: layout.report,
+            dialogue: limited.report,
             textures: uses::textures(&objects),
             slowest: summary::slowest(plan, &units, &objects),
             ..CookReport::default()
@@ -374,6 +379,24 @@ impl Cook<'_> {
         self.new.bounds = self.remembered_bounds(&units, &bounds);
         self.new.packages = written;
         Ok(())
+    }
+
+    /// All that is needed by these levels, and by the startup content, with what exists for one level only.
+    fn written(&self, levels: &[&LevelUnit], of_levels: Objects) -> Cow<'_, Objects> {
+        let mut all = Cow::Borrowed(&self.store.objects);
+        if !of_levels.is_empty() {
+            all.to_mut().extend(of_levels);
+            all.to_mut().sort_keys();
+        }
+        let kept = {
+            let roots = levels.iter().flat_map(|level| level.roots());
+            let needed = closure(&all, roots.chain(&self.new.startup.root));
+            let known = all.iter().filter(|(key, _)| needed.contains(*key));
+            let is_all = known.clone().count() == all.len();
+            (!is_all).then(|| known.map(|(key, object)| (key.clone(), object.clone())).collect())
+        };
+        // Mostly that is all of them.
+        kept.map_or(all, Cow::Owned)
     }
 
     /// What each level's bounds follow from.

@@ -12,6 +12,8 @@
 //!             rotation: (0.0, 0.0, 0.0, 1.0),
 //!             scale: (1.0, 1.0, 1.0),
 //!             always_loaded: false,
+//!             max_variants: 3,              // of each set of dialogue variants; default: all
+//!             dialogue: [(sets: "guard/*", max_variants: 1)],
 //!         ),
 //!     ],
 //!     volumes: [                            // default: one around each level
@@ -41,12 +43,14 @@
 pub mod animation;
 mod app;
 mod assets;
+mod audio;
 mod bounds;
 mod cli;
 mod clips;
 mod commands;
 mod cook;
 mod density;
+mod dialogue;
 mod graph;
 mod hierarchy;
 mod layout;
@@ -77,11 +81,12 @@ pub use commands::{
     ListedLevel, ManifestDiff, ObjectDiff, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes, TypeInfo,
     VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, clean, diff, html_report, inspect, list, verify, why,
 };
+pub use dialogue::DialogueLimit;
 pub use layout::{Choice, LayoutCost, LayoutGroup, LayoutReason, LayoutReport, LayoutTotal};
 pub use plan::WORLD_EXTENSION;
 pub use report::{
-    ContentError, CookError, CookReport, CookWork, CookedTextureReport, LevelReport, ObjectTiming, PackageReport,
-    Progress, SLOWEST_OBJECTS, Stage,
+    ContentError, CookError, CookReport, CookWork, CookedTextureReport, DialogueReport, LevelReport, ObjectTiming,
+    PackageReport, Progress, SLOWEST_OBJECTS, Stage,
 };
 pub use settings::{CookSettings, CookSettingsError, LayoutRule, LayoutSettings, Placement};
 pub use world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile, WorldFileError};

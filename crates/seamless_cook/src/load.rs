@@ -11,6 +11,7 @@ use bevy::prelude::*;
 use bevy::world_serialization::WorldAsset;
 
 use crate::app::CookOptions;
+use crate::audio::with_mend;
 use crate::graph::recorder::{slashed, text};
 use crate::plan::{PlannedLevel, SourceKind};
 use crate::report::ContentError;
@@ -221,7 +222,7 @@ impl<'a, L: Loadable> Loader<'a, L> {
 
 fn stopped(source: &impl Loadable, cause: &str) -> LoadOutcome {
     let message = format!("failed to load: {cause}; correct the file, or add what loads it to the cooker");
-    LoadOutcome::Stopped(source.error(message))
+    LoadOutcome::Stopped(source.error(with_mend(&source.file(), message)))
 }
 
 /// What an error says, without the trace that Bevy adds where it is asked for traces: that one differs from run to run.

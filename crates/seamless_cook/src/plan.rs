@@ -9,6 +9,7 @@ use bevy::asset::AssetPath;
 
 pub(crate) use self::names::check_name;
 use self::names::{check_file_name, default_name};
+use crate::dialogue::DialogueLimits;
 use crate::graph::recorder::text;
 use crate::report::ContentError;
 use crate::settings::CookSettings;
@@ -40,6 +41,7 @@ pub(crate) struct PlannedLevel {
     pub scale: [f32; 3],
     pub always_loaded: bool,
     pub seek_free: bool,
+    pub dialogue: DialogueLimits,
 }
 
 /// A world that can be cooked.
@@ -228,6 +230,11 @@ impl Checker<'_> {
             self.error(&object, message);
         }
         self.placement(&object, &level);
+        let dialogue = DialogueLimits {
+            of_all: level.max_variants,
+            of_some: level.dialogue.clone(),
+        };
+        (dialogue.faults().into_iter()).for_each(|fault| self.error(&object, fault));
         let kind = self.kind(&object, file, label);
         if Path::new(file).is_absolute() {
             self.error(
@@ -258,6 +265,7 @@ impl Checker<'_> {
             scale: level.scale,
             always_loaded: level.always_loaded,
             seek_free: level.seek_free,
+            dialogue,
         };
         Some((level, path))
     }

@@ -85,6 +85,8 @@ pub struct CookReport {
     pub bytes: u64,
     /// Entities of all levels.
     pub entities: u64,
+    /// Which variants of dialogue came with which level, where the world file limits them.
+    pub dialogue: Vec<DialogueReport>,
     /// What was left out, or looks wrong but is not.
     pub warnings: Vec<ContentError>,
     /// What is wrong with the content, all of it.
@@ -109,6 +111,19 @@ pub struct CookedTextureReport {
     pub object: String,
     /// What was done to it, and how good it is.
     pub texture: TextureReport,
+}
+
+/// A set of dialogue variants of which a level has some.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DialogueReport {
+    /// The level.
+    pub level: String,
+    /// The set: its path in the sources.
+    pub set: String,
+    /// The sounds that came with the level, by their paths.
+    pub sounds: Vec<String>,
+    /// How many variants the set has in all.
+    pub variants: u32,
 }
 
 /// How long the cook of an object took, whichever cook it was that last had to.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::pattern::fits;
 use crate::report::ContentError;
 use crate::world_file::parse_ron;
 
@@ -185,6 +186,6 @@ impl LayoutRule {
     /// Whether it is about the object with this path.
     pub(crate) fn fits(&self, path: &str) -> bool {
         let file = path.split('#').next().unwrap_or(path);
-        pattern::fits(&self.objects, path) || !self.objects.contains('#') && pattern::fits(&self.objects, file)
+        fits(&self.objects, path) || !self.objects.contains('#') && fits(&self.objects, file)
     }
 }

@@ -4,6 +4,8 @@ use seamless_level::VolumeShape;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::dialogue::DialogueLimit;
+
 /// A world as its author writes it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +51,15 @@ pub struct LevelSource {
     /// Whether it is loaded wherever the streaming sources are.
     #[serde(default)]
     pub always_loaded: bool,
+    /// How many variants of each set of dialogue ([`DialogueVariants`](seamless_asset::DialogueVariants)) come with the level at most, at least
+    /// one. Which they are follows from the names of the levels that are cooked, of the set and of its sounds: each level has others, and of
+    /// all levels about as many have each variant. So the whole world has all of them, and each level holds few. What
+    /// startup content leads to comes whole. Default: all.
+    #[serde(default)]
+    pub max_variants: Option<u32>,
+    /// The same for some sets, in place of `max_variants`; of several that fit, the last one counts.
+    #[serde(default)]
+    pub dialogue: Vec<DialogueLimit>,
     /// Whether the level's package holds copies of all shared assets that the level needs, so that it is read from one file without
     /// a seek, whatever costs less (see [`LayoutSettings`](crate::LayoutSettings)). It takes more room on the disk, and none in memory: what is live already is not loaded again. Payloads that are read on
     /// demand (`BulkUse::OnDemand`) are not copied.

@@ -127,6 +127,19 @@ fn a_game_cannot_write_packages() {
     assert!(writes(&features("seamless_cook")), "{:#?}", features("seamless_cook"));
 }
 
+/// A fresh machine has no headers of a sound system.
+#[test]
+fn only_the_feature_audio_needs_a_system_package() {
+    let sound = |features: &[&str]| {
+        let lines = tree(&[&["-e", "normal,build,dev", "--workspace"][..], features].concat());
+        assert!(has_package(&lines, "bevy_seamless"), "{lines:#?}");
+        has_package(&lines, "bevy_audio") || has_package(&lines, "alsa-sys")
+    };
+    assert!(!sound(&[]));
+    assert!(sound(&["--features", "bevy_seamless/audio"]));
+    assert!(sound(&["--features", "seamless_cook/audio"]));
+}
+
 /// A game that turns the feature off must not get it back from one of our crates.
 #[test]
 fn a_shipping_build_has_no_migrations() {

@@ -96,6 +96,8 @@ impl CodecRegistry {
         this.add_asset::<AnimationClipCodec>();
         this.add_asset::<AnimationGraphCodec>();
         this.add_asset::<crate::assets::ImageCodec>();
+        #[cfg(feature = "audio")]
+        this.add_asset::<crate::assets::AudioSourceCodec>();
         this.add_asset::<crate::assets::InverseBindposesCodec>();
         this.add_asset::<crate::startup::StartupIndexCodec>();
         // As glTF files are loaded, and as running worlds are saved.
@@ -228,9 +230,10 @@ impl CodecRegistry {
     }
 }
 
-/// Who needs a component that has no codec of its own: what only draws is for clients.
+/// Who needs a component that has no codec of its own: what is only seen or heard is for clients.
 fn default_role(type_path: &str) -> Role {
-    const CLIENT_ONLY: [&str; 5] = [
+    const CLIENT_ONLY: [&str; 6] = [
+        "bevy_audio::",
         "bevy_light::",
         "bevy_pbr::",
         "bevy_render::",

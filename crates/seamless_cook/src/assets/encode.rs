@@ -12,6 +12,7 @@ use seamless_asset::codec::{BulkUse, EncodeContext, EntityRows};
 use seamless_package::Role;
 
 use super::{AssetKey, AssetName, AssetWalk, EncodedObject};
+use crate::audio::with_mend;
 use crate::graph::blob::Payload;
 use crate::graph::state::Settings;
 use crate::load::without_trace;
@@ -58,8 +59,9 @@ pub(super) fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, me
             Some((file, label)) => (file.to_owned(), label.to_owned()),
             None => (path.clone(), String::new()),
         },
-        AssetName::Anonymous { .. } => (walk.source.to_owned(), key.path()),
+        AssetName::Anonymous { .. } | AssetName::OfLevel { .. } => (walk.source.to_owned(), key.path()),
     };
+    let message = with_mend(&file, message.to_owned());
     ContentError::new(
         file,
         object,

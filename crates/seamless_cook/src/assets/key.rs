@@ -38,6 +38,8 @@ pub(crate) enum AssetName {
         type_path: String,
         order: u32,
     },
+    /// What stands for an asset in one level, because it leads to other variants of dialogue there.
+    OfLevel { level: String, key: AssetKey },
 }
 
 /// Keys bring their hash along.
@@ -79,6 +81,7 @@ impl AssetKey {
                 let name = type_path.rsplit("::").next().unwrap_or(type_path);
                 format!("#{name}{order}")
             }
+            AssetName::OfLevel { key, .. } => key.path(),
         }
     }
 
@@ -87,6 +90,7 @@ impl AssetKey {
         match self.name() {
             AssetName::Path { path, .. } => path.split('#').next(),
             AssetName::Anonymous { .. } => None,
+            AssetName::OfLevel { key, .. } => key.file(),
         }
     }
 
@@ -94,6 +98,7 @@ impl AssetKey {
     pub(crate) fn type_path(&self) -> &str {
         match self.name() {
             AssetName::Path { type_path, .. } | AssetName::Anonymous { type_path, .. } => type_path,
+            AssetName::OfLevel { key, .. } => key.type_path(),
         }
     }
 }

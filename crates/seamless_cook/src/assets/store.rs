@@ -144,6 +144,7 @@ impl<'c> AssetStore<'c> {
         let first = objects.partition_point(|key, _| match key.name() {
             AssetName::Path { .. } => true,
             AssetName::Anonymous { unit, .. } => unit.as_str() < of,
+            AssetName::OfLevel { .. } => false,
         });
         let own = objects
             .iter()

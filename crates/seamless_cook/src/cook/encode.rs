@@ -10,7 +10,7 @@ use seamless_asset::codec::Codecs;
 use super::sources::LoneFile;
 use super::{Cook, level_key};
 use crate::app::prepare;
-use crate::assets::{AssetKey, AssetWalk, KeySet, Objects, closure};
+use crate::assets::{AssetKey, AssetWalk, KeySet, closure, referrers};
 use crate::graph::recorder::text;
 use crate::graph::state::{LevelUnit, Settings, StartupUnit};
 use crate::level::LevelEncoder;
@@ -235,22 +235,4 @@ impl Cook<'_> {
         self.new.levels.retain(|key, _| !levels.contains(key));
         self.encode_levels();
     }
-}
-
-/// These assets, and all that lead to one of them.
-fn referrers(objects: &Objects, of: &BTreeSet<AssetKey>) -> BTreeSet<AssetKey> {
-    let mut users: BTreeMap<&AssetKey, Vec<&AssetKey>> = BTreeMap::new();
-    for (key, object) in objects {
-        for reference in &object.references {
-            users.entry(reference).or_default().push(key);
-        }
-    }
-    let mut found = BTreeSet::new();
-    let mut open: Vec<&AssetKey> = of.iter().collect();
-    while let Some(key) = open.pop() {
-        if found.insert(key.clone()) {
-            open.extend(users.get(key).into_iter().flatten());
-        }
-    }
-    found
 }

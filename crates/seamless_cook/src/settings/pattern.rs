@@ -4,7 +4,7 @@ use core::str::Chars;
 
 /// Whether `text` is what `pattern` says. `*` stands for any letters, also none, `?` for any one. Takes time for one by the other at most,
 /// whatever is in them.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
+pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
     // Behind the last star, and behind what it stands for so far: only that one may have to stand for more.
     let mut star: Option<(Chars, Chars)> = None;

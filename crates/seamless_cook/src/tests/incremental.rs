@@ -10,7 +10,7 @@ use crate::CookWork;
 use project::Project;
 
 /// What is in an output folder, by file name.
-fn output(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+pub(super) fn output(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
     let read = |file: String| {
         let bytes = std::fs::read(folder.join(&file)).unwrap();
         (file, bytes)

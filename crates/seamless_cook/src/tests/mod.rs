@@ -1,8 +1,11 @@
 //! Tests of the cooker: fixtures, and what each stage must do.
 
+#[cfg(not(feature = "audio"))]
+mod audio;
 mod clean;
 mod cook;
 mod density;
+mod dialogue;
 mod diff;
 mod hierarchy;
 mod html;

@@ -1,0 +1,376 @@
+//! Sets of dialogue variants: whole where nothing is said, few of them and others for each level where the world file limits them.
+
+mod guards;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy::prelude::*;
+use seamless_asset::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
+use seamless_asset::{BlockingLoads, DialogueVariants, InstanceRequest, SeamlessAssetApp, SeamlessAssetPlugin};
+
+use self::guards::*;
+use super::*;
+use crate::{PackageInfo, Target, inspect, verify};
+
+fn cook(fixture: &Fixture, world: &str) -> CookReport {
+    let report = fixture.cook_with(&cooker(), world, &CookOptions::default());
+    report.unwrap_or_else(|error| panic!("{error}: {:#?}", error.content_errors()))
+}
+
+fn package(fixture: &Fixture, file: &str) -> PackageInfo {
+    inspect(&fixture.out().join(file)).expect("the package is sound")
+}
+
+/// What the set of a package refers to, if it has one.
+fn set_of(fixture: &Fixture, file: &str) -> Option<Vec<String>> {
+    let set = package(fixture, file)
+        .exports
+        .into_iter()
+        .find(|export| export.name == SET);
+    set.map(|set| set.refs)
+}
+
+/// The sounds that are in any package.
+fn sounds(fixture: &Fixture) -> BTreeSet<String> {
+    let packages = files(&fixture.out()).into_iter().filter(|file| file.ends_with(".pkg"));
+    let exports = packages.flat_map(|file| package(fixture, &file).exports);
+    let sounds = exports.filter(|export| export.class == Whistle::type_path());
+    sounds.map(|sound| sound.name).collect()
+}
+
+#[test]
+fn without_limits_levels_share_the_whole_set() {
+    let fixture = guards(2);
+    fixture.write("cook.ron", SHARE);
+    let report = cook(&fixture, &world(&[('a', ""), ('b', "")]));
+    assert_eq!(set_of(&fixture, "shared_0.pkg").expect("it is shared").len(), 8);
+    assert_eq!(set_of(&fixture, "a.pkg"), None);
+    assert_eq!(report.dialogue, []);
+}
+
+#[test]
+fn each_level_has_few_variants_and_the_world_has_all() {
+    let fixture = guards(4);
+    let report = cook(&fixture, &world(&FOUR));
+    let mut seen = BTreeSet::new();
+    for (level, told) in FOUR.iter().map(|(level, _)| level.to_string()).zip(&report.dialogue) {
+        assert_eq!(
+            (told.level.as_str(), told.set.as_str(), told.variants),
+            (level.as_str(), SET, 8)
+        );
+        let own = set_of(&fixture, &format!("{level}.pkg")).expect("the level has its own set");
+        assert_eq!(own.len(), 2);
+        assert_eq!(told.sounds.iter().collect::<BTreeSet<_>>(), own.iter().collect());
+        seen.extend(own);
+    }
+    assert_eq!(
+        (report.dialogue.len(), seen.len()),
+        (4, 8),
+        "no two levels have one in common"
+    );
+    assert_eq!(sounds(&fixture).len(), 8);
+    assert!(verify(&fixture.out(), None).unwrap().faults.is_empty());
+}
+
+#[test]
+fn sounds_that_no_level_got_are_in_no_package() {
+    let fixture = guards(2);
+    cook(&fixture, &world(&[('a', "max_variants: 2"), ('b', "max_variants: 1")]));
+    assert_eq!(sounds(&fixture).len(), 3);
+    // A level without a limit has all, and the others have what they had.
+    let names = |fixture: &Fixture, file: &str| -> Vec<String> {
+        // Without the package that they are in.
+        let names = set_of(fixture, file).into_iter().flatten();
+        names
+            .map(|sound| sound.rsplit('#').next().unwrap_or_default().to_owned())
+            .collect()
+    };
+    let before = ["a.pkg", "b.pkg"].map(|file| names(&fixture, file));
+    let other = guards(3);
+    cook(
+        &other,
+        &world(&[('a', "max_variants: 2"), ('b', "max_variants: 1"), ('c', "")]),
+    );
+    assert_eq!(before, ["a.pkg", "b.pkg"].map(|file| names(&other, file)));
+    assert_eq!(
+        set_of(&other, "c.pkg").expect("the only one that has it whole").len(),
+        8
+    );
+}
+
+#[test]
+fn a_limit_that_is_large_enough_changes_nothing() {
+    let fixture = guards(2);
+    let report = cook(
+        &fixture,
+        &world(&[('a', "max_variants: 8"), ('b', "max_variants: 100")]),
+    );
+    assert_eq!(report.dialogue, []);
+    let limited = super::incremental::output(&fixture.out());
+    let other = guards(2);
+    cook(&other, &world(&[('a', ""), ('b', "")]));
+    let free = super::incremental::output(&other.out());
+    assert_eq!(limited, free);
+}
+
+#[test]
+fn some_sets_have_limits_of_their_own() {
+    let fixture = guards(2);
+    let limits =
+        r#"max_variants: 5, dialogue: [(sets: "guard/*", max_variants: 3), (sets: "king/*", max_variants: 1)]"#;
+    let report = cook(&fixture, &world(&[('a', limits), ('b', "max_variants: 5")]));
+    assert_eq!(set_of(&fixture, "a.pkg").map(|set| set.len()), Some(3));
+    assert_eq!(set_of(&fixture, "b.pkg").map(|set| set.len()), Some(5));
+    assert_error(
+        &report.warnings,
+        "test.world.ron",
+        "level `a`, dialogue `king/*`",
+        "fits no set",
+    );
+    assert_eq!(report.warnings.len(), 1, "{:#?}", report.warnings);
+}
+
+#[test]
+fn what_lies_between_a_level_and_its_set_is_the_levels_own() {
+    let fixture = guards(2);
+    fixture.write("cook.ron", SHARE).write("bob.person", "Bob");
+    for level in ['a', 'b', 'c'] {
+        let is = (Is::type_path(), r#"(Path("bob.person"))"#);
+        fixture.write(&format!("{level}.scn.ron"), scene(&[is]));
+    }
+    cook(
+        &fixture,
+        &world(&[('a', "max_variants: 2"), ('b', "max_variants: 3"), ('c', "")]),
+    );
+    let person = |file: &str| {
+        package(&fixture, file)
+            .exports
+            .into_iter()
+            .find(|export| export.name == "bob.person")
+    };
+    for (file, count) in [("a.pkg", 2), ("b.pkg", 3), ("c.pkg", 8)] {
+        assert_eq!(person(file).expect("each level has its own").refs, [SET]);
+        assert_eq!(set_of(&fixture, file).map(|set| set.len()), Some(count), "{file}");
+    }
+    assert!(verify(&fixture.out(), None).unwrap().faults.is_empty());
+}
+
+#[derive(Resource, Reflect)]
+#[reflect(Resource)]
+struct Anthem(Handle<DialogueVariants<Whistle>>);
+
+#[test]
+fn resources_of_a_level_refer_to_its_own_set() {
+    let fixture = guards(1);
+    let anthem = format!("\"{}\": (Path(\"{SET}\"))", Anthem::type_path());
+    fixture.write("a.scn.ron", format!("(resources: {{{anthem}}}, entities: {{}})"));
+    let levels = world(&FOUR[..1]);
+    let world = format!("{}, resources: Persistent)", levels.strip_suffix(')').unwrap());
+    cook(&fixture, &world);
+    let mut exports = package(&fixture, "a.pkg").exports.into_iter();
+    let resource = exports
+        .find(|export| export.name.starts_with("Resource:"))
+        .expect("it is there");
+    assert_eq!(
+        (resource.refs, set_of(&fixture, "a.pkg").map(|set| set.len())),
+        (vec![SET.to_owned()], Some(2))
+    );
+}
+
+#[test]
+fn levels_from_one_source_have_different_variants() {
+    let fixture = guards(1);
+    let level = |name| format!("(name: \"{name}\", source: \"a.scn.ron\", max_variants: 4)");
+    cook(&fixture, &format!("(levels: [{}, {}])", level("east"), level("west")));
+    let sets = ["east.pkg", "west.pkg"].map(|file| set_of(&fixture, file).expect("it has its own"));
+    assert_eq!(sets.iter().flatten().collect::<BTreeSet<_>>().len(), 8);
+}
+
+#[test]
+fn seek_free_levels_hold_copies_of_their_own_variants() {
+    let fixture = guards(2);
+    fixture.write("cook.ron", SHARE);
+    let limits = "max_variants: 6, seek_free: true";
+    let report = cook(&fixture, &world(&[('a', limits), ('b', limits)]));
+    for (level, file) in ["a.pkg", "b.pkg"].iter().enumerate() {
+        let exports = package(&fixture, file).exports.into_iter();
+        let sounds = exports.filter(|export| export.class == Whistle::type_path());
+        assert_eq!(sounds.count(), 6, "{file}");
+        assert!(report.levels[level].dependencies.is_empty());
+    }
+    assert!(verify(&fixture.out(), None).unwrap().faults.is_empty());
+}
+
+#[test]
+fn startup_content_has_its_sets_whole() {
+    let fixture = guards(2);
+    let levels = world(&FOUR[..2]);
+    let world = format!(
+        "{}, startup: [\"guard/hello.dialogue.ron\"])",
+        levels.strip_suffix(')').unwrap()
+    );
+    let report = cook(&fixture, &world);
+    assert_eq!(set_of(&fixture, "startup.pkg").map(|set| set.len()), Some(8));
+    assert_eq!((set_of(&fixture, "a.pkg"), report.dialogue), (None, Vec::new()));
+}
+
+#[test]
+fn servers_have_no_sets_and_no_levels_of_their_own_for_them() {
+    let fixture = guards(2);
+    let options = CookOptions {
+        target: Target::named("server").unwrap(),
+        ..CookOptions::default()
+    };
+    let report = fixture.cook_with(&cooker(), &world(&FOUR[..2]), &options).unwrap();
+    assert_eq!((set_of(&fixture, "a.pkg"), sounds(&fixture).len()), (None, 0));
+    assert_eq!(report.dialogue, []);
+    assert!(verify(&fixture.out(), None).unwrap().faults.is_empty());
+}
+
+#[test]
+fn limits_that_leave_nothing_or_are_about_nothing_are_errors() {
+    let fixture = guards(3);
+    let limits = [
+        ('a', "max_variants: 0"),
+        ('b', r#"dialogue: [(sets: "guard/*", max_variants: 0)]"#),
+        ('c', r#"dialogue: [(sets: "", max_variants: 1)]"#),
+    ];
+    let errors = fixture.errors_with(&cooker(), &world(&limits), &CookOptions::default());
+    assert_eq!(errors.len(), 3, "{errors:#?}");
+    assert_error(&errors, "test.world.ron", "level `a`", "leaves nothing to say");
+    assert_error(&errors, "test.world.ron", "level `b`", "leaves nothing to say");
+    assert_error(&errors, "test.world.ron", "level `c`", "for no `sets`");
+}
+
+/// Stores sets otherwise than the codec of `seamless_asset`.
+struct OwnCodec;
+
+impl AssetCodec for OwnCodec {
+    type Asset = DialogueVariants<Whistle>;
+    const VERSION: u32 = 7;
+
+    fn encode(set: &Self::Asset, context: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        for variant in set.variants() {
+            context.reference(&variant.sound.clone().untyped());
+        }
+        Ok(EncodedAsset::default())
+    }
+
+    fn decode(_: &[u8], _: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Self::Asset, DecodeError> {
+        Err(DecodeError::Malformed("not asked".into()))
+    }
+}
+
+#[test]
+fn sets_with_a_codec_of_the_games_own_cannot_be_limited() {
+    let fixture = guards(1);
+    let app = cooker().with(|app| {
+        app.add_asset_codec::<OwnCodec>();
+    });
+    let errors = fixture.errors_with(&app, &world(&FOUR[..1]), &CookOptions::default());
+    assert_error(&errors, SET, "", "cannot be limited");
+    let report = fixture.cook_with(&app, &world(&[('a', "")]), &CookOptions::default());
+    assert_eq!(report.expect("it is cooked whole").dialogue, []);
+}
+
+/// What a cook of what is there now makes in an empty folder.
+fn full(fixture: &Fixture, world: &str) -> BTreeMap<String, Vec<u8>> {
+    let fresh = fixture.path("fresh");
+    if fresh.exists() {
+        std::fs::remove_dir_all(&fresh).unwrap();
+    }
+    fixture.write("test.world.ron", world);
+    let file = fixture.path("test.world.ron");
+    cooker().cook(&file, &fresh, &CookOptions::default(), &()).unwrap();
+    super::incremental::output(&fresh)
+}
+
+#[test]
+fn cooked_again_is_cooked_anew() {
+    let fixture = guards(5);
+    let check = |what: &str, world: &str| {
+        let report = cook(&fixture, world);
+        let again = cook(&fixture, world);
+        assert_eq!(again.work, crate::CookWork::default(), "{what}");
+        assert_eq!(report.dialogue, again.dialogue, "{what}");
+        assert_eq!(
+            super::incremental::output(&fixture.out()),
+            full(&fixture, world),
+            "{what}"
+        );
+        report.work
+    };
+    check("all", &world(&FOUR));
+    let mut levels = FOUR.to_vec();
+    levels.push(('e', "max_variants: 2"));
+    assert_eq!(check("one more level", &world(&levels)).encoded, 1);
+    levels.remove(1);
+    assert_eq!(check("one level less", &world(&levels)).sources_loaded, 0);
+    levels[0].1 = "max_variants: 5";
+    assert_eq!(check("another limit", &world(&levels)).sources_loaded, 0);
+    levels[2].1 = "";
+    check("no limit", &world(&levels));
+    fixture.write("guard/3.whistle", "something else");
+    assert_eq!(check("another sound", &world(&levels)).encoded, 1);
+    write_set(&fixture, 7);
+    check("one variant less", &world(&levels));
+    write_set(&fixture, 9);
+    check("two variants more", &world(&levels));
+    fixture.write("a.scn.ron", scene(&[(Name::type_path(), "\"Nobody\"")]));
+    check("a level without the set", &world(&levels));
+}
+
+/// The variants of the guards that are there, by the guard's name.
+fn heard(app: &mut App) -> BTreeMap<u64, Vec<(String, f32)>> {
+    let world = app.world_mut();
+    let mut guards = world.query::<(Entity, &Greets)>();
+    let sets = world.resource::<Assets<DialogueVariants<Whistle>>>();
+    let whistles = world.resource::<Assets<Whistle>>();
+    let variants = |greets: &Greets| {
+        let variants = sets.get(&greets.0).expect("the set is there").variants().iter();
+        let sound = |handle| String::from_utf8(whistles.get(handle).expect("the sound is there").0.clone()).unwrap();
+        variants
+            .map(|variant| (sound(&variant.sound), variant.weight))
+            .collect()
+    };
+    guards
+        .iter(world)
+        .map(|(entity, greets)| (entity.to_bits(), variants(greets)))
+        .collect()
+}
+
+#[test]
+fn each_level_speaks_with_its_own_variants() {
+    let fixture = guards(4);
+    let report = cook(&fixture, &world(&FOUR));
+    let mut app = App::new();
+    let assets = AssetPlugin {
+        file_path: fixture.out().display().to_string(),
+        ..AssetPlugin::default()
+    };
+    app.add_plugins((MinimalPlugins, assets, TransformPlugin));
+    add_types(&mut app);
+    app.add_plugins(SeamlessAssetPlugin::default());
+    app.finish();
+    app.cleanup();
+    for level in ['a', 'b', 'c', 'd'] {
+        let request = InstanceRequest {
+            name: level.to_string(),
+            package: format!("{level}.pkg").into(),
+            ..default()
+        };
+        app.world_mut().load_level_blocking(request).expect("it loads");
+    }
+    app.update();
+    let heard = heard(&mut app);
+    let all: BTreeSet<&str> = heard.values().flatten().map(|(sound, _)| sound.as_str()).collect();
+    assert_eq!((heard.len(), all.len()), (4, 8));
+    assert!(heard.values().all(|variants| variants.len() == 2));
+    for (sound, weight) in heard.values().flatten() {
+        let expected = if sound.contains("the 0th") { 0.5 } else { 1.0 };
+        assert_eq!(*weight, expected, "a variant keeps its weight");
+    }
+    // In the order of the world file, which is the one in which the levels were loaded.
+    let sounds = report.dialogue.iter().map(|level| level.sounds.len());
+    assert_eq!(sounds.sum::<usize>(), 8);
+}

@@ -1,0 +1,158 @@
+//! Levels of guards who greet, in sounds that need no audio library.
+
+use bevy::asset::{AssetLoader, LoadContext, io::Reader};
+use bevy::prelude::*;
+use seamless_asset::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
+use seamless_asset::{DialogueVariants, SeamlessAssetApp};
+use seamless_package::Role;
+
+use crate::CookApp;
+use crate::tests::{Fixture, scene};
+
+/// A sound that needs no audio library.
+#[derive(Asset, TypePath)]
+pub(super) struct Whistle(pub Vec<u8>);
+
+pub(super) struct WhistleCodec;
+
+impl AssetCodec for WhistleCodec {
+    type Asset = Whistle;
+    const VERSION: u32 = 1;
+    const ROLE: Role = Role::CLIENT;
+
+    fn encode(whistle: &Whistle, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        let (data, bulk) = (whistle.0.clone(), Vec::new());
+        Ok(EncodedAsset { data, bulk })
+    }
+
+    fn decode(data: &[u8], _: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Whistle, DecodeError> {
+        Ok(Whistle(data.to_vec()))
+    }
+}
+
+#[derive(TypePath)]
+pub(super) struct WhistleLoader;
+
+impl AssetLoader for WhistleLoader {
+    type Asset = Whistle;
+    type Settings = ();
+    type Error = std::io::Error;
+
+    async fn load(&self, reader: &mut dyn Reader, _: &(), _: &mut LoadContext<'_>) -> Result<Whistle, std::io::Error> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).await?;
+        Ok(Whistle(bytes))
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &["whistle"]
+    }
+}
+
+#[derive(Component, Reflect)]
+#[reflect(Component)]
+pub(super) struct Greets(pub Handle<DialogueVariants<Whistle>>);
+
+/// An asset between a level and a set.
+#[derive(Asset, Reflect)]
+pub(super) struct Person {
+    greeting: Handle<DialogueVariants<Whistle>>,
+    age: u8,
+}
+
+#[derive(Component, Reflect)]
+#[reflect(Component)]
+pub(super) struct Is(Handle<Person>);
+
+#[derive(TypePath)]
+pub(super) struct PersonLoader;
+
+impl AssetLoader for PersonLoader {
+    type Asset = Person;
+    type Settings = ();
+    type Error = std::io::Error;
+
+    async fn load(
+        &self,
+        reader: &mut dyn Reader,
+        _: &(),
+        context: &mut LoadContext<'_>,
+    ) -> Result<Person, std::io::Error> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).await?;
+        let age = bytes.len() as u8;
+        let greeting = context.load("guard/hello.dialogue.ron");
+        Ok(Person { greeting, age })
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &["person"]
+    }
+}
+
+pub(super) fn add_types(app: &mut App) {
+    app.init_asset::<Whistle>()
+        .init_asset::<Person>()
+        .add_asset_codec::<WhistleCodec>()
+        .add_dialogue::<Whistle>()
+        .cook_by_reflection::<Person>()
+        .register_type::<Greets>()
+        .register_type::<Is>();
+}
+
+pub(super) fn cooker() -> CookApp {
+    CookApp::new().with(|app| {
+        add_types(app);
+        app.register_asset_loader(WhistleLoader)
+            .register_asset_loader(PersonLoader);
+    })
+}
+
+pub(super) const SET: &str = "guard/hello.dialogue.ron";
+
+/// A set of `count` variants, the first with the weight 0.5.
+pub(super) fn write_set(fixture: &Fixture, count: usize) {
+    let variants: Vec<String> = (0..count)
+        .map(|number| {
+            fixture.write(
+                &format!("guard/{number}.whistle"),
+                format!("hello, for the {number}th time"),
+            );
+            let weight = if number == 0 { ", weight: 0.5" } else { "" };
+            format!("(sound: \"{number}.whistle\"{weight})")
+        })
+        .collect();
+    fixture.write(SET, format!("(variants: [{}])", variants.join(", ")));
+}
+
+/// Levels `a`, `b` … of one guard each, and a set of eight variants.
+pub(super) fn guards(levels: usize) -> Fixture {
+    let fixture = Fixture::new();
+    write_set(&fixture, 8);
+    for level in ('a'..).take(levels) {
+        let greets = (Greets::type_path(), r#"(Path("guard/hello.dialogue.ron"))"#);
+        // Each level is another one.
+        let name = format!("\"Guard {level}\"");
+        fixture.write(
+            &format!("{level}.scn.ron"),
+            scene(&[greets, (Name::type_path(), &name)]),
+        );
+    }
+    fixture
+}
+
+/// A world of these levels, each with what is said of it.
+pub(super) fn world(levels: &[(char, &str)]) -> String {
+    let levels: Vec<String> = levels
+        .iter()
+        .map(|(level, limits)| format!("(source: \"{level}.scn.ron\", {limits})"))
+        .collect();
+    format!("(levels: [{}])", levels.join(", "))
+}
+
+pub(super) const FOUR: [(char, &str); 4] = [
+    ('a', "max_variants: 2"),
+    ('b', "max_variants: 2"),
+    ('c', "max_variants: 2"),
+    ('d', "max_variants: 2"),
+];
