@@ -25,6 +25,8 @@ const TYPES: [&str; 3] = ["game::Point", "game::Tree", "ü"];
 const NAMES: [&str; 6] = ["A", "B", "Oak", "B/ü~2", "class:game::Tree", ""];
 const PACKAGES: [&str; 3] = ["shared/trees.pkg", "shared/rocks.pkg", "levels/made.pkg"];
 const CODECS: [Codec; 3] = [Codec::None, Codec::Lz4, Codec::Zstd];
+/// Of many objects, one of so many has something.
+const EVERY: [u32; 4] = [1, 3, 20, 100];
 
 /// A payload in another file, for copies.
 static EXTERNAL: LazyLock<Bulk> = LazyLock::new(|| {
@@ -200,7 +202,7 @@ impl Maker {
         let class = *u.choose(&self.classes)?;
         let codec = *u.choose(&[Codec::None, Codec::Lz4])?;
         let len = u.int_in_range(0..=60)?;
-        let (with_ref, with_bulk): (u32, u32) = (u.int_in_range(1..=20)?, u.int_in_range(1..=20)?);
+        let (with_ref, with_bulk) = (*u.choose(&EVERY)?, *u.choose(&EVERY)?);
         let mut outer = match self.objects.is_empty() {
             false => ObjectRef::export(u.choose(&self.objects)?.index).expect("a small index"),
             true => ObjectRef::NONE,
