@@ -1,6 +1,6 @@
 //! The rules between the tables, checked once when a package is opened, so that nothing later has to doubt them.
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod agree;
 mod exports;
 mod usual;
@@ -30,7 +30,7 @@ pub(crate) struct Tables<'a> {
 
 /// How far the tables and the data regions are used up by the exports before.
 #[derive(Clone, Copy)]
-#[cfg_attr(test, derive(Debug, PartialEq))]
+#[cfg_attr(any(test, fuzzing), derive(Debug, PartialEq))]
 struct Ends {
     /// Sums of counts of 32 bits, of as many exports as 32 bits can count: these do not overflow.
     next_ref: u64,
@@ -44,7 +44,7 @@ struct Ends {
 const NO_OBJECT: u32 = u32::MAX;
 
 /// What the exports before have left to check the next ones by.
-#[cfg_attr(test, derive(Clone))]
+#[cfg_attr(any(test, fuzzing), derive(Clone))]
 struct Progress {
     /// The next export.
     next: usize,
@@ -171,10 +171,10 @@ impl Tables<'_> {
         let mut progress = self.start();
         while progress.next < self.exports.len() {
             let run = self.usual_run(progress.next);
-            #[cfg(test)]
+            #[cfg(any(test, fuzzing))]
             let before = progress.clone();
             if let Some(ends) = self.pass(run.clone(), &mut progress) {
-                #[cfg(test)]
+                #[cfg(any(test, fuzzing))]
                 self.assert_agreed(before, &run, ends, &progress);
                 (progress.ends, progress.next) = (ends, run.end);
                 continue;

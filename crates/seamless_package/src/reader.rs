@@ -218,8 +218,7 @@ impl Package {
             let name = exports.field::<{ Export::at("name") }, NameIndex>(found);
             // A text may be in the name table twice.
             let is_text = |index: Option<NameIndex>, other: NameIndex| {
-                index == Some(other)
-                    || index.is_some_and(|index| self.names().bytes(index) == self.names().bytes(other))
+                index.is_some_and(|index| index == other || self.names().bytes(index) == self.names().bytes(other))
             };
             let is_same = is_text(origin.map(|origin| origin.package), import.package) && is_text(name, import.object);
             if !is_same {

@@ -245,20 +245,9 @@ impl<'a, T: Record> Order<'a, T> {
 
     /// Whether [`check`](Self::check) has nothing to say.
     fn ascends(&self) -> bool {
-        let mut ids = self.indices.iter().map(|index| self.id(number(index)));
-        let Some(first) = ids.next() else {
-            return true;
-        };
-        let Some(mut previous) = first else {
-            return false;
-        };
-        for id in ids {
-            match id {
-                Some(id) if id > previous => previous = id,
-                _ => return false,
-            }
-        }
-        true
+        let ids = self.indices.iter().map(|index| self.id(number(index)));
+        // A missing id is less than any: if the first is there, so is each that is more.
+        ids.clone().next() != Some(None) && ids.is_sorted_by(|before, id| before < id)
     }
 
     /// The index of the record with this id.

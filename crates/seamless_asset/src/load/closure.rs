@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_platform::collections::{HashMap, HashSet};
-use seamless_package::{NameIndex, ObjectId, Package, RefTarget, Role};
+use seamless_package::{ObjectId, Package, RefTarget, Role};
 
 use super::{task::Wanted, type_names::TypeNames};
 use crate::{
@@ -140,12 +140,13 @@ impl Reach {
     pub fn needs(&self, linker: &Linker) -> Vec<Need> {
         let package = linker.package();
         let mut needs: Vec<Need> = Vec::new();
-        let mut known: HashMap<NameIndex, usize> = HashMap::default();
+        // By path: the name table may have it more than once.
+        let mut known: HashMap<&str, usize> = HashMap::default();
         for import in self.foreign(package).filter_map(|index| package.imports().get(index)) {
-            let at = *known.entry(import.package).or_insert_with(|| {
-                let package = package.name_of(import.package).unwrap_or_default();
+            let from = package.name_of(import.package).unwrap_or_default();
+            let at = *known.entry(from).or_insert_with(|| {
                 needs.push(Need {
-                    path: linker.sibling(package),
+                    path: linker.sibling(from),
                     objects: Vec::new(),
                 });
                 needs.len() - 1

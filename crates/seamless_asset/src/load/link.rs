@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::entity::Entity;
-use bevy_platform::collections::{HashMap, HashSet};
+use bevy_platform::collections::HashMap;
 use bevy_reflect::TypeRegistry;
 use seamless_package::{Export, NameIndex, ObjectId, ObjectRef, Package, RefTarget};
 
@@ -42,8 +42,8 @@ pub(super) struct LoadedPackage {
     pub needs: Vec<Need>,
     /// The imports that still are to be compared with the exports of their packages.
     pub unverified: Vec<Unverified>,
-    /// Handles of its own assets; they keep the objects alive as long as the package is in use. Those of imports are held by what
-    /// was decoded, and by nothing else.
+    /// Handles of its own assets, and of copies that nothing in it refers to; they keep the objects alive as long as the package is
+    /// in use. Those of imports and of other copies are held by what was decoded, and by nothing else.
     pub handles: Vec<UntypedHandle>,
     /// The objects that were asked for, in that order.
     pub wanted: Vec<UntypedHandle>,
@@ -195,22 +195,21 @@ impl<'a> Decoder<'a> {
         post_load: PostLoad,
     ) -> Result<LoadedPackage, Stop> {
         let wanted = self.wanted()?;
+        let kept = self.kept();
         let (mut unverified, mut slots, mut rendered) = (self.unverified, self.slots, self.rendered);
         let requested = post_load.assets(&mut assets)?;
         unverified.extend(requested.unverified);
         slots.extend(assets.iter().map(|asset| asset.slot.clone()));
         let new = assets.iter().filter(|asset| asset.value.is_rendered());
         rendered.extend(new.map(|asset| asset.asset));
-        let lone = lone_copies(self.package);
-        let own = self.exports.into_iter().zip(self.package.exports()).enumerate();
-        let own = own.filter(|(index, (_, export))| !export.is_forced() || lone.contains(index));
-        let own = own.filter_map(|(_, (handle, _))| handle);
+        let kept = self.exports.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept);
+        let handles = kept.filter_map(|(handle, _)| handle);
         let mut needs = self.reach.needs(linker);
         needs.extend(requested.needs);
         Ok(LoadedPackage {
             needs,
             unverified,
-            handles: own.chain(requested.handles).collect(),
+            handles: handles.chain(requested.handles).collect(),
             wanted,
             slots,
             rendered,
@@ -224,31 +223,25 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Copies that nothing in the package refers to, which are kept as its own objects are: whoever asks for them by name finds them.
-/// The others are kept by what refers to them.
-fn lone_copies(package: &Package) -> HashSet<usize> {
-    let exports = package.exports().iter().enumerate();
-    let copies = exports.filter(|(_, export)| export.is_forced());
-    let mut lone: HashSet<usize> = copies.map(|(index, _)| index).collect();
-    if lone.is_empty() {
-        return lone;
-    }
-    for reference in (0..package.exports().len()).flat_map(|index| package.refs(index).iter()) {
-        let copy = match reference.target() {
-            RefTarget::Export(index) => Some(index),
-            RefTarget::Import(index) => package.forced_for_import(index),
-            RefTarget::None => None,
-        };
-        if let Some(index) = copy {
-            lone.remove(&index);
-        }
-    }
-    lone
-}
-
 impl Decoder<'_> {
     fn error(&self, object: &str, kind: impl Into<LoadErrorKind>) -> Stop {
         Stop::from(LoadError::object(self.file.as_str(), object, kind))
+    }
+
+    /// Which exports the package keeps: its own, and the copies that nothing in it refers to, so that whoever asks for them by name
+    /// finds them. The other copies are kept by what refers to them.
+    fn kept(&self) -> Vec<bool> {
+        let count = self.package.exports().len();
+        let mut kept = vec![true; count];
+        // All exports behind the first copy are copies.
+        let first_copy = self.package.exports().iter().position(|export| export.is_forced());
+        let Some(first_copy) = first_copy else { return kept };
+        for target in (0..count).flat_map(|index| self.targets(index)) {
+            if let Some(is_kept) = kept.get_mut(target) {
+                *is_kept = target < first_copy;
+            }
+        }
+        kept
     }
 
     /// Gives every import that is reached its handle.

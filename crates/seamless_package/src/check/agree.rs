@@ -1,4 +1,5 @@
-//! In every test that opens a package: who looks at many exports at once, says nothing that the judge would not say.
+//! In every test that opens a package, and under a fuzzer: who looks at many exports at once, says nothing that the judge would not
+//! say.
 
 use super::{Ends, Progress, Tables};
 use std::ops::Range;

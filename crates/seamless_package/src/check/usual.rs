@@ -54,7 +54,7 @@ impl Tables<'_> {
             && self.are_refs_right(&run, &mut ends)
             && self.are_payloads_right(&run, &mut ends)
             && match self.is_forced(&run) {
-                true => self.are_forced_right(&run, progress),
+                true => self.are_forced_right(&run, ends.next_ref, progress),
                 false => self.are_own_right(&run, progress),
             };
         right.then_some(ends)
@@ -208,8 +208,9 @@ impl Tables<'_> {
         true
     }
 
-    /// Copies have the ids that they have at home, are parts of copies from there, and refer to no own object.
-    fn are_forced_right(&self, run: &Range<usize>, progress: &mut Progress) -> bool {
+    /// Copies have the ids that they have at home, are parts of copies from there, and refer to no own object. Their references end
+    /// at `end_of_refs`.
+    fn are_forced_right(&self, run: &Range<usize>, end_of_refs: u64, progress: &mut Progress) -> bool {
         let origins = column!(self, run, "origin");
         let objects = column!(self, run, "name").iter().zip(column!(self, run, "object_id"));
         for (origin, (name, id)) in origins.iter().zip(objects) {
@@ -227,7 +228,7 @@ impl Tables<'_> {
                 return false;
             }
         }
-        if !self.refers_to_forced(run, progress) {
+        if !self.refers_to_forced(run.start, end_of_refs, progress) {
             return false;
         }
         let indices = column!(self, run, "origin_index").iter().map(short);
@@ -235,18 +236,15 @@ impl Tables<'_> {
         true
     }
 
-    /// Whether all references of forced exports, which are right otherwise, are to imports, to classes or to forced exports.
-    fn refers_to_forced(&self, run: &Range<usize>, progress: &Progress) -> bool {
+    /// Whether all references of the forced exports from `start` on, which are right otherwise, are to imports, to classes or to
+    /// forced exports.
+    fn refers_to_forced(&self, start: usize, end_of_refs: u64, progress: &Progress) -> bool {
         // All exports from the first forced one on are.
-        let first = run.start.saturating_sub(progress.forced.len());
+        let first = start.saturating_sub(progress.forced.len());
         let own = progress.depths.get(..=first).unwrap_or_default();
-        let start = progress.ends.next_ref;
-        let counts = column!(self, run, "ref_count")
+        let refs = self.refs.rows(progress.ends.next_ref as usize..end_of_refs as usize);
+        refs.unwrap_or_default()
             .iter()
-            .map(|count| u64::from(short(count)));
-        let end = start.saturating_add(counts.fold(0, u64::wrapping_add));
-        let refs = self.refs.rows(start as usize..end as usize).unwrap_or_default();
-        refs.iter()
             .all(|target| own.get(short(target) as usize).is_none_or(|depth| *depth == NO_OBJECT))
     }
 }

@@ -94,7 +94,7 @@ impl Decoder<'_> {
     }
 
     /// The exports that an export refers to, copies of others' objects among them.
-    fn targets(&self, index: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn targets(&self, index: usize) -> impl Iterator<Item = usize> {
         let target = |reference: ObjectRef| match reference.target() {
             RefTarget::None => None,
             RefTarget::Export(index) => Some(index),

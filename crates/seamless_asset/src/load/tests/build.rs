@@ -34,6 +34,13 @@ pub(crate) fn seek_free_chain(app: &App, name: &str, count: u32, original: &[u8]
     writer.finish().unwrap()
 }
 
+/// A chain with a mesh of its own, and a copy of the mesh of the package in `original` that nothing refers to.
+pub(super) fn chain_with_lone_copy(app: &App, name: &str, count: u32, original: &[u8]) -> Vec<u8> {
+    let mut writer = chain_writer(app, name, count, None);
+    copy_object(&mut writer, original, "Mesh", false);
+    writer.finish().unwrap()
+}
+
 fn chain_writer(app: &App, name: &str, count: u32, shared: Option<&str>) -> PackageWriter {
     let mut source = World::new();
     let ids: Vec<Entity> = (0..count).map(|_| source.spawn_empty().id()).collect();

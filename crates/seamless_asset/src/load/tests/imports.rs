@@ -2,8 +2,19 @@
 
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes as Skin;
 use bevy_reflect::TypePath;
+use seamless_package::{Limits, Package, SUMMARY_SIZE, Summary};
 
 use super::*;
+use crate::load::{
+    closure::{Need, Reach},
+    task::Wanted,
+};
+
+/// Checksums made right again, as a forger would.
+#[path = "../../../../seamless_package/tests/replay/bodies/seal.rs"]
+mod seal;
+
+use seal::reseal_tables;
 
 /// A package with a mesh of its own that also imports `Mesh` of `from`, as an object of type `type_path`.
 fn importing(app: &App, name: &str, from: &str, type_path: &str) -> Vec<u8> {
@@ -167,28 +178,75 @@ fn bytes_that_nobody_saw_are_wasted() {
     assert_eq!((stats.bytes_read, stats.bytes_wasted), (2 * size, size));
 }
 
+/// What a load of a package's assets needs of others.
+fn needs_of(file: Vec<u8>) -> Vec<Need> {
+    let package = Package::parse(file, &Limits::default()).unwrap();
+    let linker = crate::Linker::open("a.pkg".into(), package, &Codecs::default()).unwrap();
+    let reach = Reach::of(linker.package(), &Wanted::Assets, Role::ALL, &Default::default());
+    let Ok(reach) = reach else {
+        panic!("everything is there")
+    };
+    reach.needs(&linker)
+}
+
+fn objects(need: &Need) -> Vec<&str> {
+    need.objects.iter().map(|object| &**object).collect()
+}
+
 #[test]
 fn imports_from_many_packages_are_gathered_by_package() {
     const PACKAGES: usize = 20_000;
-    let mut writer = super::build::old_package("a.pkg");
+    let mut writer = old_package("a.pkg");
     let name = |number| format!("kit/{number:06}.pkg");
     for number in 0..PACKAGES {
         let object = if number < PACKAGES / 2 { "Mesh" } else { "Stone" };
         writer.import(&name(number), object, "game::Stone", Role::ALL).unwrap();
     }
     writer.import(&name(7), "Tree", "game::Tree", Role::ALL).unwrap();
-    let bytes = writer.finish().unwrap();
-    let package = seamless_package::Package::parse(&bytes, &seamless_package::Limits::default()).unwrap();
-    let linker = crate::Linker::open("a.pkg".into(), package, &Codecs::default()).unwrap();
-    let wanted = crate::load::task::Wanted::Assets;
-    let reach = crate::load::closure::Reach::of(linker.package(), &wanted, Role::ALL, &Default::default());
-    let Ok(reach) = reach else {
-        panic!("everything is there")
-    };
-    let needs = reach.needs(&linker);
+    let needs = needs_of(writer.finish().unwrap());
     assert_eq!(needs.len(), PACKAGES);
     assert_eq!(needs[7].path, AssetPath::parse(&name(7)).into_owned());
-    let objects = |at: usize| needs[at].objects.iter().map(|object| &**object).collect::<Vec<&str>>();
-    assert_eq!(objects(7), ["Mesh", "Tree"]);
-    assert_eq!(objects(PACKAGES - 1), ["Stone"]);
+    assert_eq!(objects(&needs[7]), ["Mesh", "Tree"]);
+    assert_eq!(objects(&needs[PACKAGES - 1]), ["Stone"]);
+}
+
+/// Another writer may have put a path into the name table twice.
+#[test]
+fn a_package_is_one_under_two_names_of_one_text() {
+    const IMPORT_SIZE: usize = 24;
+    let mut writer = old_package("a.pkg");
+    for (package, object) in [("kit/a.pkg", "Mesh"), ("kit/b.pkg", "Tree")] {
+        writer.import(package, object, "game::Tree", Role::ALL).unwrap();
+    }
+    let mut file = writer.finish().unwrap();
+    assert_eq!(needs_of(file.clone()).len(), 2);
+    let summary = Summary::parse(&file, &Limits::default()).unwrap();
+    replace(&mut file, b"kit/b.pkg", b"kit/a.pkg");
+    let [before, tree] = ["kit/b.pkg", "kit/a.pkg"].map(|package| ObjectId::new(package, "Tree"));
+    replace(&mut file, &before.0.to_le_bytes(), &tree.0.to_le_bytes());
+    // The imports' order by id.
+    let order = match ObjectId::new("kit/a.pkg", "Mesh") < tree {
+        true => [0, 1],
+        false => [1, 0_u32],
+    };
+    let order_at = summary.imports_offset as usize + order.len() * IMPORT_SIZE;
+    for (slot, index) in file[order_at..].chunks_exact_mut(4).zip(order) {
+        slot.copy_from_slice(&index.to_le_bytes());
+    }
+    reseal_tables(&mut file, &summary);
+    let needs = needs_of(file);
+    let found: Vec<_> = needs
+        .iter()
+        .map(|need| (need.path.to_string(), objects(need)))
+        .collect();
+    assert_eq!(found, [("kit/a.pkg".to_owned(), vec!["Mesh", "Tree"])]);
+}
+
+/// Overwrites the one place where the file has these bytes.
+fn replace(file: &mut [u8], old: &[u8], new: &[u8]) {
+    let mut places = (0..file.len()).filter(|at| file[*at..].starts_with(old));
+    let (at, None) = (places.next().unwrap(), places.next()) else {
+        panic!("more than one place");
+    };
+    file[at..at + new.len()].copy_from_slice(new);
 }

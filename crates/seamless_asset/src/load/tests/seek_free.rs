@@ -3,7 +3,7 @@
 use bevy_asset::AssetId;
 
 use super::{
-    build::seek_free_chain,
+    build::{chain_with_lone_copy, seek_free_chain},
     counting::{FileRead, counting_app},
     objects::{ask, finish},
     *,
@@ -108,6 +108,28 @@ fn copies_are_shared_with_their_originals() {
         }
         run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
     }
+}
+
+/// Whoever asks for it by its name finds it, as long as the package is in use.
+#[test]
+fn a_copy_that_nothing_refers_to_is_kept() {
+    let dir = Dir::default();
+    let (mut app, log) = counting_app(&dir, true, |_| {});
+    let original = shared_package(&app, "s.pkg");
+    put(&dir, "a.pkg", chain_with_lone_copy(&app, "a.pkg", 3, &original));
+    put(&dir, "s.pkg", original);
+    let id = load(&mut app, "a.pkg", &[]);
+    is_live(&mut app, id);
+    for _ in 0..10 {
+        app.update();
+    }
+    assert_eq!((shown(&mut app).len(), meshes(&app)), (1, 2));
+    let object = ask(&mut app, ObjectRequest::new(["s.pkg#Mesh"]));
+    finish(&mut app, &object);
+    assert_eq!(log.opened(), ["a.pkg"]);
+    drop(object);
+    leave(&mut app, id);
+    run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
 }
 
 /// Nothing but its users keeps a copy alive, so a later instance may have to bring it again.

@@ -8,7 +8,9 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sizes of the records, and where the checksums in them are: see `docs/FORMAT.md`.
-const EXPORT_SIZE: usize = 80;
+pub const EXPORT_SIZE: usize = 80;
+/// The first format version that has the export table in columns.
+const FIRST_IN_COLUMNS: u32 = 4;
 /// Where the fields of an export are in its entry, and how long they are.
 pub const EXPORT_FIELDS: [(usize, usize); 17] = [
     (0, 8),
@@ -35,10 +37,14 @@ const BULK_SIZE: usize = 40;
 const IMPORT_SIZE: usize = 24;
 pub const BULK_CHECKSUM: usize = 24;
 
-/// Where a field of export `index` is: the export table is in columns.
+/// Where a field of export `index` is.
 pub fn export_field(summary: &Summary, index: usize, (offset, size): (usize, usize)) -> Range<usize> {
-    let column = summary.exports_offset as usize + summary.export_count as usize * offset;
-    column + index * size..column + (index + 1) * size
+    let within = match summary.format_version >= FIRST_IN_COLUMNS {
+        true => summary.export_count as usize * offset + index * size,
+        false => index * EXPORT_SIZE + offset,
+    };
+    let start = summary.exports_offset as usize + within;
+    start..start + size
 }
 
 /// Offset of the references.

@@ -1,9 +1,10 @@
 //! Packages as a cooker makes them, out of a fuzzer's bytes.
 
+use super::older::older;
 use arbitrary::{Result, Unstructured};
 use seamless_package::{
     Bulk, ClassIndex, Codec, ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, PackageWriter, Role, Schema,
-    VersionId, VersionList, WriteError,
+    VersionId, VersionList,
 };
 use std::sync::LazyLock;
 
@@ -24,6 +25,8 @@ const TYPES: [&str; 3] = ["game::Point", "game::Tree", "ü"];
 const NAMES: [&str; 6] = ["A", "B", "Oak", "B/ü~2", "class:game::Tree", ""];
 const PACKAGES: [&str; 3] = ["shared/trees.pkg", "shared/rocks.pkg", "levels/made.pkg"];
 const CODECS: [Codec; 3] = [Codec::None, Codec::Lz4, Codec::Zstd];
+/// Of many objects, one of so many has something.
+const EVERY: [u32; 4] = [1, 3, 20, 100];
 
 /// A payload in another file, for copies.
 static EXTERNAL: LazyLock<Bulk> = LazyLock::new(|| {
@@ -79,7 +82,7 @@ struct Maker {
     objects: Vec<Object>,
 }
 
-/// A package with a few of everything.
+/// A package with a few of everything, or with many, in any version of the format.
 pub fn package(u: &mut Unstructured<'_>) -> Result<Made> {
     let (writer, class) = writer();
     let mut maker = Maker {
@@ -89,26 +92,50 @@ pub fn package(u: &mut Unstructured<'_>) -> Result<Made> {
         objects: Vec::new(),
     };
     for _ in 0..u.int_in_range(0..=8)? {
-        match u.int_in_range(0..=3)? {
+        match u.int_in_range(0..=4)? {
             0 => maker.class(u)?,
             1 => maker.import(u)?,
             _ => maker.export(u, None)?,
         }
     }
+    if seldom(u)? {
+        maker.import_many(u)?;
+    }
+    if seldom(u)? {
+        maker.crowd(u, None)?;
+    }
     for _ in 0..u.int_in_range(0..=3)? {
-        let from = ForcedOrigin {
-            package: u.choose(&PACKAGES)?,
-            content_hash: u.int_in_range(0..=1)?,
-            index: u.int_in_range(0..=3)?,
-        };
+        let from = origin(u)?;
         maker.export(u, Some(from))?;
+    }
+    if seldom(u)? {
+        let from = origin(u)?;
+        maker.crowd(u, Some(from))?;
     }
     for _ in 0..u.int_in_range(0..=2)? {
         maker.versions(u)?;
     }
     let file = maker.writer.finish().expect("what the writer took, the reader takes");
+    let file = match u.int_in_range(0..=7)? {
+        7 => older(&file, 2),
+        6 => older(&file, 3),
+        _ => file,
+    };
     let objects = maker.objects;
     Ok(Made { file, objects })
+}
+
+fn origin(u: &mut Unstructured<'_>) -> Result<ForcedOrigin<'static>> {
+    Ok(ForcedOrigin {
+        package: u.choose(&PACKAGES)?,
+        content_hash: u.int_in_range(0..=1)?,
+        index: u.int_in_range(0..=3)?,
+    })
+}
+
+/// Never when there are no more bytes.
+fn seldom(u: &mut Unstructured<'_>) -> Result<bool> {
+    Ok(u.int_in_range(0..=5)? == 5)
 }
 
 impl Maker {
@@ -151,21 +178,78 @@ impl Maker {
                 chunk(u)?.into()
             });
         }
+        self.add(forced, new);
+        Ok(())
+    }
+
+    /// Imports from so many packages that none of them can be remembered for long.
+    fn import_many(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        let packages = u.int_in_range(1..=40)?;
+        for number in 0..u.int_in_range(1..=60)? {
+            let package = format!("kit/{}.pkg", number % packages);
+            let import = self.writer.import(&package, &format!("{number}"), TYPES[1], Role::ALL);
+            self.refs.extend(import.ok());
+        }
+        Ok(())
+    }
+
+    /// So many objects, or copies, that more than one block of a column is looked at. They differ little; from one on they have
+    /// another outer, and some refer to something or have a payload.
+    fn crowd(&mut self, u: &mut Unstructured<'_>, from: Option<ForcedOrigin<'static>>) -> Result<()> {
+        let count = u.int_in_range(1..=80)?;
+        let turn = u.int_in_range(0..=count)?;
+        let is_chain = u.arbitrary()?;
+        let class = *u.choose(&self.classes)?;
+        let codec = *u.choose(&[Codec::None, Codec::Lz4])?;
+        let len = u.int_in_range(0..=60)?;
+        let (with_ref, with_bulk) = (*u.choose(&EVERY)?, *u.choose(&EVERY)?);
+        let mut outer = match self.objects.is_empty() {
+            false => ObjectRef::export(u.choose(&self.objects)?.index).expect("a small index"),
+            true => ObjectRef::NONE,
+        };
+        let target = match self.refs.is_empty() {
+            false => Some(*u.choose(&self.refs)?),
+            true => None,
+        };
+        for number in 0..count {
+            let name = format!("crowd/{number}");
+            let is_nth = |nth: u32| number % nth == nth - 1;
+            let new = NewExport {
+                outer: if number < turn { ObjectRef::NONE } else { outer },
+                data: vec![number as u8; len],
+                refs: target.into_iter().filter(|_| is_nth(with_ref)).collect(),
+                bulk: if is_nth(with_bulk) {
+                    vec![vec![5; len].into()]
+                } else {
+                    Vec::new()
+                },
+                ..object(&name, class, codec)
+            };
+            let from = from.map(|from| ForcedOrigin {
+                index: from.index + number,
+                ..from
+            });
+            let added = self.add(from, new);
+            if let (true, Some(added)) = (is_chain, added) {
+                outer = added;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing is added where the writer refuses it.
+    fn add(&mut self, forced: Option<ForcedOrigin<'_>>, new: NewExport<'_>) -> Option<ObjectRef> {
         let (data, bulk) = (new.data.clone(), new.bulk.clone());
         let added = match forced {
             None => self.writer.export(new),
             Some(from) => self.writer.forced(from, new),
         };
-        self.added(added, data, bulk);
-        Ok(())
-    }
-
-    fn added(&mut self, added: std::result::Result<ObjectRef, WriteError>, data: Vec<u8>, bulk: Vec<NewBulk>) {
-        let Ok(added) = added else { return };
+        let added = added.ok()?;
         self.refs.push(added);
         // Counted from one.
         let index = added.raw() as usize - 1;
         self.objects.push(Object { index, data, bulk });
+        Some(added)
     }
 
     fn versions(&mut self, u: &mut Unstructured<'_>) -> Result<()> {

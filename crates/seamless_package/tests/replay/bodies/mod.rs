@@ -15,6 +15,7 @@ mod export_data;
 mod forge;
 mod made;
 mod network;
+mod older;
 mod seal;
 mod tables;
 mod walk;
@@ -22,6 +23,7 @@ mod walk;
 pub use bulk_decode::bulk_decode;
 pub use export_data::export_data;
 pub use network::network;
+pub use older::older;
 pub use tables::tables;
 
 use seamless_package::{SUMMARY_SIZE, Summary};

@@ -9,8 +9,6 @@ use seamless_package::package_map::{Connection, ConnectionError, HandshakeError,
 struct Packet {
     bytes: Vec<u8>,
     from: usize,
-    /// Whether nothing has changed it.
-    whole: bool,
 }
 
 /// Both ends of a connection.
@@ -39,14 +37,7 @@ impl Packets {
             }
             _ => return self.send_message(u, peers, from),
         }
-        let mut packet = self.carry(
-            u,
-            Packet {
-                bytes,
-                from,
-                whole: true,
-            },
-        )?;
+        let mut packet = self.carry(u, Packet { bytes, from })?;
         for _ in 0..12 {
             if packet.bytes.is_empty() || u.ratio(1, 16)? {
                 break;
@@ -55,7 +46,6 @@ impl Packets {
             let reply = Packet {
                 bytes: reply,
                 from: 1 - packet.from,
-                whole: true,
             };
             packet = self.carry(u, reply)?;
         }
@@ -64,7 +54,7 @@ impl Packets {
 
     fn carry(&mut self, u: &mut Unstructured<'_>, mut packet: Packet) -> Result<Packet> {
         if !packet.bytes.is_empty() && u.ratio(1, 8)? {
-            (packet.whole, self.dishonest) = (false, true);
+            self.dishonest = true;
             packet.bytes.truncate(u.int_in_range(1..=packet.bytes.len())?);
             let at = u.choose_index(packet.bytes.len())?;
             packet.bytes[at] = u.arbitrary()?;
@@ -104,20 +94,13 @@ impl Packets {
         let mut bytes = Vec::new();
         let sent = self.ends[from].message(&peers[from].map, channel, &refs, body, &mut bytes);
         assert_eq!(sent.is_err(), bytes.is_empty());
-        let packet = self.carry(
-            u,
-            Packet {
-                bytes,
-                from,
-                whole: true,
-            },
-        )?;
+        let packet = self.carry(u, Packet { bytes, from })?;
         if sent.is_err() || u.ratio(1, 8)? {
             return Ok(());
         }
         let to = 1 - from;
         let received = self.ends[to].receive(&peers[to].map, &packet.bytes, &mut Vec::new());
-        if self.dishonest || !packet.whole {
+        if self.dishonest {
             return Ok(());
         }
         let Ok(Received::Message {
