@@ -49,7 +49,7 @@ pub(super) fn mesh_of<'w>(walk: &AssetWalk<'w>, handle: &UntypedHandle) -> Optio
 
 /// Centre and half extents.
 pub(super) fn mesh_bounds(mesh: &Mesh) -> Option<([f32; 3], [f32; 3])> {
-    let aabb = mesh::bounds(mesh)?.aabb;
+    let aabb = mesh::aabb(mesh)?;
     Some((aabb.center.into(), aabb.half_extents.into()))
 }
 

@@ -18,22 +18,32 @@ pub struct MeshBounds {
 /// The bounds of a mesh's vertices; `None` when it has none. Vertices that are not finite do not count: they draw nothing.
 #[must_use]
 pub fn bounds(mesh: &Mesh) -> Option<MeshBounds> {
-    let points = positions(mesh)?.iter().map(|position| Vec3A::from_array(*position));
-    let points: Vec<Vec3A> = points.filter(|point| point.is_finite()).collect();
-    let first = *points.first()?;
-    let (min, max) = points
-        .iter()
-        .fold((first, first), |(min, max), point| (min.min(*point), max.max(*point)));
-    // Halves first: the sum of two large numbers may not be finite.
-    let center = min * 0.5 + max * 0.5;
-    let aabb = Aabb {
-        center,
-        half_extents: max * 0.5 - min * 0.5,
-    };
-    let spheres = [center, ritter(&points, first)].map(|center| around(&points, center));
+    let points: Vec<Vec3A> = points(mesh)?.collect();
+    let aabb = around_all(points.iter().copied())?;
+    let spheres = [aabb.center, ritter(&points, *points.first()?)].map(|center| around(&points, center));
     let [of_box, other] = spheres;
     let sphere = if other.radius < of_box.radius { other } else { of_box };
     Some(MeshBounds { aabb, sphere })
+}
+
+/// The box of [`bounds`] alone.
+pub(crate) fn aabb(mesh: &Mesh) -> Option<Aabb> {
+    around_all(points(mesh)?)
+}
+
+fn points(mesh: &Mesh) -> Option<impl Iterator<Item = Vec3A>> {
+    let points = positions(mesh)?.iter().map(|position| Vec3A::from_array(*position));
+    Some(points.filter(|point| point.is_finite()))
+}
+
+fn around_all(mut points: impl Iterator<Item = Vec3A>) -> Option<Aabb> {
+    let first = points.next()?;
+    let (min, max) = points.fold((first, first), |(min, max), point| (min.min(point), max.max(point)));
+    Some(Aabb {
+        // Halves first: the sum of two large numbers may not be finite.
+        center: min * 0.5 + max * 0.5,
+        half_extents: max * 0.5 - min * 0.5,
+    })
 }
 
 /// The smallest ball around `center` that holds all points.

@@ -11,6 +11,7 @@ mod tipsify;
 mod triangles;
 mod uv_density;
 
+pub(crate) use bounds::aabb;
 pub use bounds::{MeshBounds, bounds};
 pub use order::{Reorder, reordered};
 pub use uv_density::uv_density;

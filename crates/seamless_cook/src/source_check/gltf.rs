@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bevy::image::ImageFormat;
 use gltf::accessor::{DataType, sparse::IndexType};
 use gltf::image::Source as ImageSource;
-use gltf::{Accessor, Buffer, Gltf, Node, Scene, buffer::Source, buffer::View};
+use gltf::{Accessor, Gltf, Node, Scene, buffer::Source, buffer::View};
 use percent_encoding::percent_decode_str;
 
 use super::{ClaimError, MAX_NODE_DEPTH, MAX_SCENE_ENTITIES, MAX_SPARSE};
@@ -20,7 +20,8 @@ pub(super) fn check(path: &Path, bytes: &[u8]) -> Result<(), ClaimError> {
     let Ok(gltf) = Gltf::from_slice(bytes) else {
         return Ok(());
     };
-    gltf.scenes().try_for_each(|scene| scene_size(&gltf, &scene))?;
+    let mut known = vec![None; gltf.nodes().len()];
+    gltf.scenes().try_for_each(|scene| scene_size(&scene, &mut known))?;
     let file = File::new(&gltf, path.parent().unwrap_or(Path::new("")));
     let mut accessors = used_accessors(&gltf).into_values();
     accessors.try_for_each(|accessor| file.accessor(&accessor))?;
@@ -33,33 +34,29 @@ pub(super) fn check(path: &Path, bytes: &[u8]) -> Result<(), ClaimError> {
 }
 
 struct File<'a> {
-    gltf: &'a Gltf,
     folder: &'a Path,
-    /// Bytes that each buffer really has, whatever the file says; none if it is not there, which Bevy's loader tells.
-    buffers: Vec<Option<u64>>,
+    /// None where a buffer is not there, which Bevy's loader tells.
+    buffers: Vec<Option<Bytes<'a>>>,
+}
+
+/// The bytes that a buffer really has, whatever the file says.
+enum Bytes<'a> {
+    Here(Cow<'a, [u8]>),
+    /// In a file of their own: so many.
+    Beside(u64),
 }
 
 impl<'a> File<'a> {
     fn new(gltf: &'a Gltf, folder: &'a Path) -> Self {
-        let buffers = Vec::new();
-        let mut file = Self { gltf, folder, buffers };
-        file.buffers = gltf.buffers().map(|buffer| file.length(&buffer)).collect();
-        file
-    }
-
-    fn length(&self, buffer: &Buffer) -> Option<u64> {
-        match buffer.source() {
-            Source::Bin => self.gltf.blob.as_ref().map(|blob| blob.len() as u64),
+        let buffers = gltf.buffers().map(|buffer| match buffer.source() {
+            Source::Bin => Some(Bytes::Here(gltf.blob.as_deref()?.into())),
             Source::Uri(uri) => match inside(uri) {
-                Some(bytes) => Some(bytes.len() as u64),
-                None => self.beside(uri),
+                Some(bytes) => Some(Bytes::Here(bytes.into())),
+                None => Some(Bytes::Beside(std::fs::metadata(beside(folder, uri)?).ok()?.len())),
             },
-        }
-    }
-
-    fn beside(&self, uri: &str) -> Option<u64> {
-        let uri = percent_decode_str(uri).decode_utf8().ok()?;
-        Some(std::fs::metadata(self.folder.join(&*uri)).ok()?.len())
+        });
+        let buffers = buffers.collect();
+        Self { folder, buffers }
     }
 
     fn image(&self, image: &gltf::Image) -> Result<(), ClaimError> {
@@ -85,20 +82,20 @@ impl<'a> File<'a> {
 
     fn viewed(&self, view: &View) -> Option<Cow<'_, [u8]>> {
         let range = view.offset()..view.offset().checked_add(view.length())?;
-        match view.buffer().source() {
-            Source::Bin => self.gltf.blob.as_ref()?.get(range).map(Cow::Borrowed),
-            Source::Uri(uri) => match inside(uri) {
-                Some(bytes) => Some(Cow::Owned(bytes.get(range)?.to_vec())),
-                None => {
-                    let uri = percent_decode_str(uri).decode_utf8().ok()?;
-                    let mut file = std::fs::File::open(self.folder.join(&*uri)).ok()?;
-                    file.seek(SeekFrom::Start(range.start as u64)).ok()?;
-                    let mut bytes = Vec::new();
-                    // As long as the view, which was seen to be there.
-                    file.take(range.len() as u64).read_to_end(&mut bytes).ok()?;
-                    Some(Cow::Owned(bytes))
-                }
-            },
+        match (
+            self.buffers.get(view.buffer().index())?.as_ref()?,
+            view.buffer().source(),
+        ) {
+            (Bytes::Here(bytes), _) => bytes.get(range).map(Cow::Borrowed),
+            (Bytes::Beside(_), Source::Uri(uri)) => {
+                let mut file = std::fs::File::open(beside(self.folder, uri)?).ok()?;
+                file.seek(SeekFrom::Start(range.start as u64)).ok()?;
+                let mut bytes = Vec::new();
+                // As long as the view, which was seen to be there.
+                file.take(range.len() as u64).read_to_end(&mut bytes).ok()?;
+                Some(Cow::Owned(bytes))
+            }
+            (Bytes::Beside(_), Source::Bin) => None,
         }
     }
 
@@ -150,7 +147,11 @@ impl<'a> File<'a> {
 
     fn within_buffer(&self, what: &str, view: &View) -> Result<(), ClaimError> {
         let needed = (view.offset() as u64).saturating_add(view.length() as u64);
-        let there = self.buffers.get(view.buffer().index()).copied().flatten();
+        let there = match self.buffers.get(view.buffer().index()) {
+            Some(Some(Bytes::Here(bytes))) => Some(bytes.len() as u64),
+            Some(Some(Bytes::Beside(length))) => Some(*length),
+            Some(None) | None => None,
+        };
         let Some(there) = there.filter(|there| needed > *there) else {
             return Ok(());
         };
@@ -161,6 +162,12 @@ impl<'a> File<'a> {
             there,
         })
     }
+}
+
+/// The file that a URI names.
+fn beside(folder: &Path, uri: &str) -> Option<PathBuf> {
+    let uri = percent_decode_str(uri).decode_utf8().ok()?;
+    Some(folder.join(&*uri))
 }
 
 /// The bytes that a URI itself holds, if it does.
@@ -193,11 +200,11 @@ struct Below {
     entities: u64,
 }
 
-fn scene_size(gltf: &Gltf, scene: &Scene) -> Result<(), ClaimError> {
-    let mut known: Vec<Option<Below>> = vec![None; gltf.nodes().len()];
+/// `known` are nodes of other scenes.
+fn scene_size(scene: &Scene, known: &mut [Option<Below>]) -> Result<(), ClaimError> {
     let mut all = Below::default();
     for root in scene.nodes() {
-        let below = node_size(root, &mut known).map_err(|node| ClaimError::Circle {
+        let below = node_size(root, known).map_err(|node| ClaimError::Circle {
             scene: scene.index(),
             node,
         })?;

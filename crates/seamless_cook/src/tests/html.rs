@@ -83,11 +83,11 @@ fn a_cook_tells_what_took_longest() {
 fn names_cannot_break_out() {
     let fixture = two_scenes();
     fixture
-        .write("scenes/<i>.ppm", RED)
-        .write("scenes/b.gltf", gltf(&["Door"], "<i>.ppm"));
+        .write("scenes/<i>&'.ppm", RED)
+        .write("scenes/b.gltf", gltf(&["Door"], "<i>&'.ppm"));
     fixture.cook(TWO_LEVELS).unwrap();
     let page = html_report(&fixture.out()).unwrap();
     let texts = texts(&page);
-    assert!(texts.contains(&"scenes/&lt;i&gt;.ppm".to_owned()));
-    assert!(!page.contains("<i>"));
+    assert!(texts.contains(&"scenes/&lt;i&gt;&amp;&#39;.ppm".to_owned()));
+    assert!(!page.contains("<i>") && !page.contains("&'"));
 }

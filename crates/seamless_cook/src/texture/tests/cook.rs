@@ -325,10 +325,25 @@ fn blocks_become_texels_where_the_target_lacks_them() {
         let expanded = cook_texture(&image, TextureUse::Unknown, &no_bc, &CpuEncoder).image;
         assert_eq!(expanded.texture_descriptor.format, to, "{from:?}");
         let texel = to.block_copy_size(None).unwrap() as usize;
-        assert_eq!(expanded.data.unwrap().len(), 6 * 5 * 2 * texel, "{from:?}");
+        let data = expanded.data.unwrap();
+        assert_eq!(data.len(), 6 * 5 * 2 * texel, "{from:?}");
+        match to {
+            // Light is opaque.
+            F::Rgba16Float => assert!(data.chunks(8).all(|texel| texel[6..] == [0x00, 0x3C]), "{from:?}"),
+            F::Rgba8Unorm => assert!(data.chunks(4).all(|texel| texel[..3] == data[..3]), "{from:?}"),
+            // Both ends are 7, and so is whatever lies between.
+            _ => assert!(data.iter().all(|value| *value == 7), "{from:?}"),
+        }
         // Less than it says stays as it is.
         let short = image_of(6, 5, 2, from, vec![7; 4 * 2 * block - 1]);
         let kept = cook_texture(&short, TextureUse::Unknown, &no_bc, &CpuEncoder).image;
         assert_eq!(kept.texture_descriptor.format, from, "{from:?}");
+    }
+    // The ends are -127 and 127; all indices are 0, then all are 1.
+    for (indices, value) in [([0x00, 0x00, 0x00], 0x81), ([0x49, 0x92, 0x24], 0x7F)] {
+        let block = [&[0x81, 0x7F][..], &indices, &indices].concat();
+        let image = image_of(4, 4, 1, F::Bc4RSnorm, block);
+        let expanded = cook_texture(&image, TextureUse::Unknown, &no_bc, &CpuEncoder).image;
+        assert_eq!(expanded.data.unwrap(), [value; 16]);
     }
 }
