@@ -11,7 +11,7 @@
 //! [`flight`] measures wall time, because a hitch is one, and [`package_link`], [`cook`] and [`cook_full`] do, because Bevy loads on many
 //! threads.
 //!
-//! [`cook_full`] and [`cook_size`] measure what the example `open_world` made when it ran. The peer of [`cook_full`] is written in
+//! [`cook_full`] and [`cook_size`] measure the world that the example `open_world` made when it ran. The peer of [`cook_full`] is written in
 //! C++, so it is a feature: `--features bevy_processor`.
 
 mod app;

@@ -183,7 +183,9 @@ impl Cook<'_> {
     fn free(self) {
         let (sources, graphs) = (self.sources, (self.old, self.new));
         let (objects, fresh, inherited) = (self.store.objects, self.store.fresh, self.store.inherited);
-        std::thread::spawn(move || drop((sources, graphs, objects, fresh, inherited)));
+        let free = move || drop((sources, graphs, objects, fresh, inherited));
+        // Where there is no thread to be had, it is freed here.
+        let _ = std::thread::Builder::new().spawn(free);
     }
 
     /// Content errors are in `errors` afterwards.

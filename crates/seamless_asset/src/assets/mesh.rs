@@ -8,7 +8,6 @@ use bevy_mesh::{
     skinning::{JointAabb, SkinnedMeshBounds},
 };
 use bevy_reflect::TypePath;
-use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "write")]
@@ -142,7 +141,7 @@ enum Form {
 }
 
 impl Form {
-    fn values<T: Pod>(self, arrays: &mut Arrays, count: u32) -> Result<Vec<T>, DecodeError> {
+    fn values<T: planes::Value>(self, arrays: &mut Arrays, count: u32) -> Result<Vec<T>, DecodeError> {
         match self {
             Self::Memory => arrays.values(count),
             Self::Planes => planes::values(arrays, count),

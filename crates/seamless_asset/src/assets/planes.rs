@@ -1,14 +1,46 @@
 //! Arrays of vectors in a form that packs well: differences in place of values, and bytes of one meaning side by side.
 //!
-//! A value is a vector of *lanes*, each a word of one, two, four or eight bytes. Lane after lane, each word is taken as an integer, less
+//! A [`Value`] is a vector of *lanes*, each a word of one, two, four or eight bytes. Lane after lane, each word is taken as an integer, less
 //! the word before it (wrapping); in zigzag, so that small differences of either sign are small numbers; and of these first the lowest
 //! byte of all, then the next. That is the delta and zigzag coding of Protocol Buffers and meshoptimizer, and the byte shuffle of HDF5.
 //! It has as many bytes as before. Meshes pack to about 0.6 of what they pack to without it.
 
+use bevy_mesh::morph::MorphAttributes;
 use bytemuck::Pod;
+use half::f16;
 
 use super::arrays::Arrays;
 use crate::codec::DecodeError;
+
+/// What arrays are of: numbers of one size, which is that of a word, on every machine.
+pub(super) trait Value: Pod {
+    /// Bytes of a word.
+    const WORD: usize;
+    /// How many words.
+    const LANES: usize = size_of::<Self>() / Self::WORD;
+}
+
+macro_rules! number {
+    ($($number:ty),*) => {$(
+        impl Value for $number {
+            const WORD: usize = size_of::<Self>();
+        }
+    )*};
+}
+
+number!(u8, i8, u16, i16, f16, u32, i32, f32, f64);
+
+impl<T: Value, const N: usize> Value for [T; N]
+where
+    Self: Pod,
+{
+    const WORD: usize = T::WORD;
+}
+
+/// Differences of position, normal and tangent, each with a number that is padding.
+impl Value for MorphAttributes {
+    const WORD: usize = size_of::<f32>();
+}
 
 /// A word of a lane.
 trait Word: Pod {
@@ -60,41 +92,30 @@ word! {
 }
 
 /// The next `count` values of `arrays`, stored by [`push`]. Memory is taken only for what is there.
-pub(super) fn values<T: Pod>(arrays: &mut Arrays, count: u32) -> Result<Vec<T>, DecodeError> {
+pub(super) fn values<T: Value>(arrays: &mut Arrays, count: u32) -> Result<Vec<T>, DecodeError> {
     let bytes = arrays.bytes_of::<T>(count)?;
     let mut values = vec![T::zeroed(); count as usize];
-    match align_of::<T>() {
-        1 => merge::<u8>(bytes, bytemuck::cast_slice_mut(&mut values), lanes::<T>()),
-        2 => merge::<u16>(bytes, bytemuck::cast_slice_mut(&mut values), lanes::<T>()),
-        4 => merge::<u32>(bytes, bytemuck::cast_slice_mut(&mut values), lanes::<T>()),
-        _ => merge::<u64>(bytes, bytemuck::cast_slice_mut(&mut values), lanes::<T>()),
+    match T::WORD {
+        1 => merge::<u8>(bytes, bytemuck::cast_slice_mut(&mut values), T::LANES),
+        2 => merge::<u16>(bytes, bytemuck::cast_slice_mut(&mut values), T::LANES),
+        4 => merge::<u32>(bytes, bytemuck::cast_slice_mut(&mut values), T::LANES),
+        _ => merge::<u64>(bytes, bytemuck::cast_slice_mut(&mut values), T::LANES),
     }
     Ok(values)
 }
 
 /// Appends an array.
 #[cfg(feature = "write")]
-pub(super) fn push<T: Pod>(values: &[T], arrays: &mut Vec<u8>) {
+pub(super) fn push<T: Value>(values: &[T], arrays: &mut Vec<u8>) {
     let start = arrays.len();
     arrays.resize(start + size_of_val(values), 0);
     let bytes = &mut arrays[start..];
-    match align_of::<T>() {
-        1 => split::<u8>(bytemuck::cast_slice(values), bytes, lanes::<T>()),
-        2 => split::<u16>(bytemuck::cast_slice(values), bytes, lanes::<T>()),
-        4 => split::<u32>(bytemuck::cast_slice(values), bytes, lanes::<T>()),
-        _ => split::<u64>(bytemuck::cast_slice(values), bytes, lanes::<T>()),
+    match T::WORD {
+        1 => split::<u8>(bytemuck::cast_slice(values), bytes, T::LANES),
+        2 => split::<u16>(bytemuck::cast_slice(values), bytes, T::LANES),
+        4 => split::<u32>(bytemuck::cast_slice(values), bytes, T::LANES),
+        _ => split::<u64>(bytemuck::cast_slice(values), bytes, T::LANES),
     }
-}
-
-/// How many words a value has. The values are arrays of numbers, so what they are aligned to is the size of one.
-const fn lanes<T>() -> usize {
-    const {
-        assert!(
-            align_of::<T>() <= 8 && size_of::<T>() > 0,
-            "words have one to eight bytes"
-        )
-    };
-    size_of::<T>() / align_of::<T>()
 }
 
 fn merge<W: Word>(bytes: &[u8], words: &mut [W], lanes: usize) {

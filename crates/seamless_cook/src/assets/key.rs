@@ -68,6 +68,14 @@ impl AssetKey {
         matches!(self.name(), AssetName::Anonymous { type_path, .. } if type_path == StartupIndex::type_path())
     }
 
+    /// The asset that it stands for.
+    pub(crate) fn original(&self) -> &Self {
+        match self.name() {
+            AssetName::OfLevel { key, .. } => key.original(),
+            AssetName::Path { .. } | AssetName::Anonymous { .. } => self,
+        }
+    }
+
     /// Whether it has no path, and belongs to this unit.
     pub(crate) fn is_anonymous_of(&self, of: &str) -> bool {
         matches!(self.name(), AssetName::Anonymous { unit, .. } if unit == of)

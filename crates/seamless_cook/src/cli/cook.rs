@@ -1,5 +1,6 @@
 //! What `seamless cook` prints.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,7 +9,7 @@ use seamless_asset::{StartupPinned, StartupReport};
 use super::paint::{WARNING, size};
 use super::{FAILED, complain_error, complain_of, to_json};
 use crate::layout::{Choice, LayoutReport};
-use crate::report::{CookError, CookReport, CookWork, counted};
+use crate::report::{CookError, CookReport, CookWork, DialogueReport, counted};
 
 /// What there was to do, unless that was nothing.
 fn work(work: &CookWork) -> String {
@@ -58,6 +59,7 @@ pub(super) fn report_cook(
             );
             *text += &work(&report.work);
             print_layout(&report.layout, text);
+            print_dialogue(&report.dialogue, text);
             if let Some(startup) = &report.startup {
                 print_startup(startup, text);
             }
@@ -105,6 +107,29 @@ fn print_layout(layout: &LayoutReport, text: &mut String) {
     }
 }
 
+/// How many variants of each set the levels have that are limited.
+fn print_dialogue(report: &[DialogueReport], text: &mut String) {
+    let mut sets: BTreeMap<&str, Vec<&DialogueReport>> = BTreeMap::new();
+    for dealt in report {
+        sets.entry(&dealt.set).or_default().push(dealt);
+    }
+    for (set, dealt) in sets {
+        let counts = || dealt.iter().map(|dealt| dealt.sounds.len());
+        let (least, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
+        let each = match least == most {
+            true => most.to_string(),
+            false => format!("{least} to {most}"),
+        };
+        let all: BTreeSet<&String> = dealt.iter().flat_map(|dealt| &dealt.sounds).collect();
+        *text += &format!(
+            "dialogue `{set}`: {each} of {} in {}, {} in all of them together\n",
+            counted(dealt.first().map_or(0, |dealt| dealt.variants as usize), "variant"),
+            counted(dealt.len(), "limited level"),
+            all.len(),
+        );
+    }
+}
+
 /// What the startup content pins, and for whom.
 pub(super) fn print_startup(report: &StartupReport, text: &mut String) {
     let objects = |pinned: &StartupPinned| counted(pinned.objects as usize, "object");
@@ -129,3 +154,6 @@ pub(super) fn print_startup(report: &StartupReport, text: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

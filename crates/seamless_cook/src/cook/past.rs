@@ -57,7 +57,7 @@ impl Past {
         outputs.all(|(file, old)| stamp(&out.join(file)) == Some(*old))
     }
 
-    /// All of it. Meanwhile `make` is called, and the clock goes on, so that whatever changes from now on has another stamp than before.
+    /// All of it. Meanwhile `make` is called, and the clock goes on, so that whatever changes afterwards has another stamp than before.
     pub fn settle<T>(self, make: impl FnOnce() -> T) -> Settled<T> {
         self.changed();
         let memory = self.memory;

@@ -94,14 +94,18 @@ impl Cook<'_> {
         self.new.files = files;
     }
 
-    /// Every file that a unit depends on.
+    /// Every file that a unit depends on. Where something was taken over because of what the last cook saw of a file, that is what was seen:
+    /// a file that was changed, and read for something else, since this cook looked at it is then another one for the next cook.
     fn seen_files(&self) -> BTreeMap<String, SeenFile> {
         let read = self.recorder.files();
         let units = self.new.files.values().map(|unit| &unit.dependencies);
         let paths = units.chain([&self.new.startup.dependencies]).flat_map(BTreeMap::keys);
         paths
             .filter_map(|path| {
-                let seen = read.get(path).copied().or_else(|| self.sources.seen(path));
+                let held = self.sources.unchanged(path).copied();
+                let seen = held
+                    .or_else(|| read.get(path).copied())
+                    .or_else(|| self.sources.seen(path));
                 Some((path.clone(), seen?))
             })
             .collect()

@@ -19,8 +19,8 @@ use crate::report::ContentError;
 /// at it, or later, may have changed again without another stamp. In nanoseconds.
 const STAMP_LAG: i128 = 20_000_000;
 
-/// Waits until every change so far has another stamp than any to come, and calls `make` meanwhile; gives the time in nanoseconds since
-/// 1970.
+/// Waits until every change before the call has another stamp than any to come, and calls `make` meanwhile; gives the time in nanoseconds
+/// since 1970.
 pub(super) fn settle<T>(make: impl FnOnce() -> T) -> (i128, T) {
     let start = Instant::now();
     let made = make();
@@ -30,7 +30,7 @@ pub(super) fn settle<T>(make: impl FnOnce() -> T) -> (i128, T) {
     (since.map_or(0, |since| since.as_nanos() as i128), made)
 }
 
-/// Source files, each looked at once in a cook.
+/// Source files; the bytes of each are looked at once in a cook.
 pub(super) struct Sources {
     root: PathBuf,
     /// What the last cook saw, and which of that is not so any more.
@@ -68,10 +68,11 @@ impl Sources {
 
     /// What this cook saw of a file without loading it.
     pub fn seen(&self, path: &str) -> Option<SeenFile> {
-        self.now.get(path).or_else(|| self.unchanged(path)).copied()
+        self.now.get(path).copied()
     }
 
-    fn unchanged(&self, path: &str) -> Option<&SeenFile> {
+    /// What the last cook saw of a file that has not changed since.
+    pub fn unchanged(&self, path: &str) -> Option<&SeenFile> {
         self.seen.get(path).filter(|_| !self.changed.contains(path))
     }
 

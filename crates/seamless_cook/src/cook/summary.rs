@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::level_key;
-use crate::assets::{FileContents, Objects, left_out};
+use crate::assets::{AssetKey, FileContents, KeySet, ObjectRecord, Objects, left_out};
 use crate::graph::state::LevelUnit;
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, ObjectTiming, SLOWEST_OBJECTS};
@@ -22,7 +22,7 @@ pub(super) fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects
         }
     }
     warnings.extend(left_out(&files, objects));
-    for (key, object) in objects {
+    for (key, object) in originals(objects) {
         let path = key.path();
         let (file, label) = path.split_once('#').unwrap_or((&path, ""));
         warnings.extend(
@@ -35,9 +35,15 @@ pub(super) fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects
     warnings
 }
 
+/// Each asset once, however many levels have one of their own of it.
+fn originals(objects: &Objects) -> impl Iterator<Item = (&AssetKey, &ObjectRecord)> {
+    let mut told = KeySet::default();
+    objects.iter().filter(move |(key, _)| told.insert(key.original()))
+}
+
 /// What took longest. A level's time has that of the assets that it was the first to refer to in it, less textures.
 pub(super) fn slowest(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects) -> Vec<ObjectTiming> {
-    let assets = objects.iter().map(|(key, object)| (object.seconds, Ok((key, object))));
+    let assets = originals(objects).map(|(key, object)| (object.seconds, Ok((key, object))));
     let levels = plan.levels.iter().zip(units);
     let levels = levels.map(|(level, unit)| (unit.seconds, Err(&level.name)));
     let mut slowest: Vec<_> = assets.chain(levels).collect();

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::Layout;
 use super::seek_free::Originals;
-
 use crate::assets::{AssetKey, KeySet};
 use crate::graph::digest::{Digest, Parts};
 

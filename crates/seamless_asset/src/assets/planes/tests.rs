@@ -2,14 +2,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn stored<T: Pod>(values: &[T]) -> Vec<u8> {
+fn stored<T: Value>(values: &[T]) -> Vec<u8> {
     let mut arrays = vec![0xAA];
     push(values, &mut arrays);
     assert_eq!(arrays.remove(0), 0xAA);
     arrays
 }
 
-fn read<T: Pod>(bytes: &[u8], count: usize) -> Vec<T> {
+fn read<T: Value>(bytes: &[u8], count: usize) -> Vec<T> {
     let mut arrays = Arrays::of(bytes);
     let read = values(&mut arrays, count as u32).unwrap();
     arrays.finish().unwrap();
@@ -37,7 +37,7 @@ fn what_is_not_there_is_not_read() {
 }
 
 /// Floats of all kinds come back bit by bit.
-fn same<T: Pod + PartialEq + core::fmt::Debug>(bytes: &[u8]) {
+fn same<T: Value + PartialEq + core::fmt::Debug>(bytes: &[u8]) {
     let whole = bytes.len() / size_of::<T>();
     let values: Vec<T> = bytemuck::pod_collect_to_vec(&bytes[..whole * size_of::<T>()]);
     let there_and_back = read::<T>(&stored(&values), whole);
@@ -58,6 +58,7 @@ proptest! {
         same::<[f32; 3]>(&bytes);
         same::<[i32; 4]>(&bytes);
         same::<[f64; 3]>(&bytes);
-        same::<bevy_mesh::morph::MorphAttributes>(&bytes);
+        same::<[f16; 2]>(&bytes);
+        same::<MorphAttributes>(&bytes);
     }
 }
