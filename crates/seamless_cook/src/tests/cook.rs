@@ -9,7 +9,7 @@ use seamless_level::{ManifestLimits, WorldManifest};
 use seamless_package::{Limits, Package};
 
 use super::*;
-use crate::{PackageInfo, inspect, list};
+use crate::{PackageInfo, Profile, inspect, list};
 
 fn export<'a>(info: &'a PackageInfo, name: &str) -> &'a crate::ExportInfo {
     let found = info.exports.iter().find(|export| export.name == name);
@@ -328,4 +328,26 @@ fn the_flight_helmet_cooks() {
         (of_class("::Mesh"), of_class("::StandardMaterial"), of_class("::Image")),
         (6, 6, 15)
     );
+}
+
+/// What is shipped is smaller; what is cooked often is written and read fast.
+#[test]
+fn shipped_data_is_stored_as_zstd_and_other_data_as_lz4() {
+    let fixture = two_scenes();
+    let names: Vec<String> = (0..60).map(|index| format!("Wheel{index}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    fixture.write("scenes/a.gltf", gltf(&names, "red.ppm"));
+    for (profile, codec) in [(Profile::Exact, "lz4"), (Profile::Dev, "lz4"), (Profile::Ship, "zstd")] {
+        let options = CookOptions {
+            profile,
+            ..CookOptions::default()
+        };
+        fixture.cook_with(&CookApp::new(), TWO_LEVELS, &options).unwrap();
+        let package = inspect(&fixture.out().join("a.pkg")).unwrap();
+        let level = package.exports.iter().find(|export| export.name == "Level").unwrap();
+        assert_eq!(level.codec, codec, "{profile:?}");
+        assert!(level.stored_bytes < level.raw_bytes);
+        let codecs = package.exports.iter().map(|export| export.codec.as_str());
+        assert!(codecs.into_iter().all(|found| found == codec || found == "none"));
+    }
 }

@@ -75,3 +75,48 @@ fn the_first_version_has_arrays_as_in_memory() {
     assert_same(&read(1).unwrap(), &mesh);
     assert!(matches!(read(0), Err(DecodeError::SchemaChanged { .. })));
 }
+
+/// A triangle with morph targets and indices of 16 bits.
+fn morphed() -> Mesh {
+    let morph = |step: f32| MorphAttributes {
+        position: Vec3::splat(step),
+        normal: Vec3::new(0.0, step, 0.0),
+        ..MorphAttributes::default()
+    };
+    Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::all())
+        .with_inserted_attribute(
+            Mesh::ATTRIBUTE_POSITION,
+            vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+        )
+        .with_inserted_indices(Indices::U16(vec![0, 1, 2]))
+        .with_morph_targets((0..6).map(|step| morph(step as f32)).collect())
+}
+
+fn decoded(data: &[u8]) -> Result<Mesh, DecodeError> {
+    with_context(&[], |context| MeshCodec::decode(data, vec![], context))
+}
+
+#[test]
+fn morph_targets_are_kept() {
+    let mesh = morphed();
+    let found = decoded(&encoded(&mesh)).unwrap();
+    assert_same(&found, &mesh);
+    assert_eq!(found.get_morph_targets(), mesh.get_morph_targets());
+}
+
+#[test]
+fn forged_meshes_are_refused() {
+    let data = encoded(&morphed());
+    let refused = |data: &[u8], why: &str| match decoded(data) {
+        Err(DecodeError::Malformed(message)) => assert!(message.contains(why), "{message}"),
+        other => panic!("{:?}", other.err()),
+    };
+    refused(&data[..data.len() - 1], "an array needs 288 bytes, 287 are left");
+    refused(&[&data[..], &[0]].concat(), "1 bytes too many");
+    // The first index becomes 3, which goes through all of them: 3, 4, 5. Its lowest byte lies in front of the morph targets.
+    let mut wild = data.clone();
+    let first = data.len() - 6 * size_of::<MorphAttributes>() - 6;
+    assert_eq!(wild[first..first + 6], [0, 2, 2, 0, 0, 0]);
+    wild[first] = 6;
+    refused(&wild, "index 3 of 3 vertices");
+}

@@ -1,5 +1,8 @@
 //! Edits that once gave something else than cooking everything.
 
+use std::sync::Mutex;
+use std::time::Duration;
+
 use super::*;
 use crate::{Profile, Target};
 
@@ -108,4 +111,39 @@ fn packages_of_a_lost_manifest_go() {
     project.levels.truncate(1);
     std::fs::remove_file(project.out().join("test.seamless")).unwrap();
     project.check();
+}
+
+/// What is painted when the next app is built, which is after the cook has looked at the files.
+static PAINTED_MEANWHILE: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+fn paint_meanwhile(_: &mut bevy::prelude::App) {
+    if let Some(picture) = PAINTED_MEANWHILE.lock().unwrap().take() {
+        std::fs::write(picture, b"P6\n1 1\n255\n\x00\xff\x00").unwrap();
+        // More than the clock of the files is behind.
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// The texture is taken over as it was, and read anew by the level's loader: neither may hide that it has changed.
+#[test]
+fn a_file_that_changes_while_a_cook_begins_is_seen_by_the_next() {
+    let cooker = CookApp::new().with(paint_meanwhile);
+    let cook = |fixture: &Fixture| {
+        let report = fixture.cook_with(&cooker, TWO_LEVELS, &CookOptions::default());
+        report.unwrap().work
+    };
+    let fixture = two_scenes();
+    cook(&fixture);
+    // The first level is made anew, and nothing else.
+    fixture.write("scenes/a.gltf", gltf(&["Cart"], "red.ppm"));
+    *PAINTED_MEANWHILE.lock().unwrap() = Some(fixture.path("scenes/red.ppm"));
+    cook(&fixture);
+    cook(&fixture);
+    let fresh = two_scenes();
+    fresh
+        .write("scenes/a.gltf", gltf(&["Cart"], "red.ppm"))
+        .write("scenes/red.ppm", b"P6\n1 1\n255\n\x00\xff\x00");
+    cook(&fresh);
+    assert!(output(&fixture.out()) == output(&fresh.out()), "as all at once");
+    assert_eq!(cook(&fixture), CookWork::default());
 }
