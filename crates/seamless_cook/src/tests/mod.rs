@@ -22,7 +22,11 @@ mod verify;
 mod versions;
 mod why;
 
+use core::marker::PhantomData;
 use std::path::{Path, PathBuf};
+
+use bevy::asset::{Asset, AssetLoader, LoadContext, io::Reader};
+use bevy::reflect::TypePath;
 
 use crate::report::{CookError, CookReport, Progress, Stage};
 use crate::{ContentError, CookApp, CookOptions};
@@ -195,4 +199,36 @@ fn assert_error(errors: &[ContentError], file: &str, object: &str, message: &str
         found,
         "no error about `{object}` of `{file}` with `{message}` in {errors:#?}"
     );
+}
+
+/// An asset that a file's bytes make.
+trait OfBytes: Asset {
+    const EXTENSIONS: &'static [&'static str];
+
+    fn of_bytes(bytes: Vec<u8>, context: &mut LoadContext) -> Self;
+}
+
+#[derive(TypePath)]
+struct BytesLoader<A: OfBytes>(PhantomData<A>);
+
+impl<A: OfBytes> Default for BytesLoader<A> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<A: OfBytes> AssetLoader for BytesLoader<A> {
+    type Asset = A;
+    type Settings = ();
+    type Error = std::io::Error;
+
+    async fn load(&self, reader: &mut dyn Reader, _: &(), context: &mut LoadContext<'_>) -> Result<A, std::io::Error> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).await?;
+        Ok(A::of_bytes(bytes, context))
+    }
+
+    fn extensions(&self) -> &[&str] {
+        A::EXTENSIONS
+    }
 }

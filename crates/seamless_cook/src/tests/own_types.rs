@@ -1,6 +1,6 @@
 //! A game's own components and assets: what a cook says when the cooker does not know them, and that it helps.
 
-use bevy::asset::{AssetLoader, LoadContext, io::Reader};
+use bevy::asset::LoadContext;
 use bevy::gltf::extensions::{ErasedGltfExtensionHandler, GltfExtensionHandler, GltfExtensionHandlers};
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
@@ -104,22 +104,14 @@ struct Chime {
 #[reflect(Component)]
 struct Rings(Handle<Chime>);
 
-#[derive(TypePath)]
-struct ChimeLoader;
+impl OfBytes for Chime {
+    const EXTENSIONS: &'static [&'static str] = &["chime"];
 
-impl AssetLoader for ChimeLoader {
-    type Asset = Chime;
-    type Settings = ();
-    type Error = std::io::Error;
-
-    async fn load(&self, reader: &mut dyn Reader, _: &(), _: &mut LoadContext<'_>) -> Result<Chime, std::io::Error> {
-        let mut notes = Vec::new();
-        reader.read_to_end(&mut notes).await?;
-        Ok(Chime { notes, tempo: 0.1 })
-    }
-
-    fn extensions(&self) -> &[&str] {
-        &["chime"]
+    fn of_bytes(bytes: Vec<u8>, _: &mut LoadContext) -> Self {
+        Self {
+            notes: bytes,
+            tempo: 0.1,
+        }
     }
 }
 
@@ -127,7 +119,7 @@ impl AssetLoader for ChimeLoader {
 fn chimes() -> CookApp {
     CookApp::new().with(|app| {
         app.init_asset::<Chime>()
-            .register_asset_loader(ChimeLoader)
+            .register_asset_loader(BytesLoader::<Chime>::default())
             .register_type::<Rings>();
     })
 }

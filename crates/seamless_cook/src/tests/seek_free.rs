@@ -1,6 +1,6 @@
 //! Levels that are read from one file: copies of what they share, with the identity of the originals.
 
-use bevy::asset::{AssetLoader, LoadContext, io::Reader};
+use bevy::asset::LoadContext;
 use bevy::prelude::*;
 use seamless_asset::SeamlessAssetApp;
 use seamless_asset::codec::{
@@ -85,22 +85,11 @@ impl<const WHOLE: bool> AssetCodec for FilmCodec<WHOLE> {
     }
 }
 
-#[derive(TypePath)]
-struct FilmLoader;
+impl OfBytes for Film {
+    const EXTENSIONS: &'static [&'static str] = &["film"];
 
-impl AssetLoader for FilmLoader {
-    type Asset = Film;
-    type Settings = ();
-    type Error = std::io::Error;
-
-    async fn load(&self, reader: &mut dyn Reader, _: &(), _: &mut LoadContext<'_>) -> Result<Film, std::io::Error> {
-        let mut frames = Vec::new();
-        reader.read_to_end(&mut frames).await?;
-        Ok(Film(frames))
-    }
-
-    fn extensions(&self) -> &[&str] {
-        &["film"]
+    fn of_bytes(bytes: Vec<u8>, _: &mut LoadContext) -> Self {
+        Self(bytes)
     }
 }
 
@@ -111,7 +100,7 @@ pub(super) fn films() -> CookApp {
 fn films_of<const WHOLE: bool>() -> CookApp {
     CookApp::new().with(|app| {
         app.init_asset::<Film>()
-            .register_asset_loader(FilmLoader)
+            .register_asset_loader(BytesLoader::<Film>::default())
             .register_type::<Plays>()
             .add_asset_codec::<FilmCodec<WHOLE>>();
     })

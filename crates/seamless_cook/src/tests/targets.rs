@@ -1,6 +1,6 @@
 //! Packages for some, and of some levels only.
 
-use bevy::asset::{AssetLoader, LoadContext, io::Reader};
+use bevy::asset::LoadContext;
 use bevy::prelude::*;
 use seamless_asset::SeamlessAssetApp;
 
@@ -133,28 +133,12 @@ struct Poster {
 #[reflect(Component)]
 struct Hangs(Handle<Poster>);
 
-#[derive(TypePath)]
-struct PosterLoader;
+impl OfBytes for Poster {
+    const EXTENSIONS: &'static [&'static str] = &["poster"];
 
-impl AssetLoader for PosterLoader {
-    type Asset = Poster;
-    type Settings = ();
-    type Error = std::io::Error;
-
-    async fn load(
-        &self,
-        reader: &mut dyn Reader,
-        _: &(),
-        context: &mut LoadContext<'_>,
-    ) -> Result<Poster, std::io::Error> {
-        let mut path = Vec::new();
-        reader.read_to_end(&mut path).await?;
-        let picture = context.load(String::from_utf8_lossy(&path).into_owned());
-        Ok(Poster { picture })
-    }
-
-    fn extensions(&self) -> &[&str] {
-        &["poster"]
+    fn of_bytes(bytes: Vec<u8>, context: &mut LoadContext) -> Self {
+        let picture = context.load(String::from_utf8_lossy(&bytes).into_owned());
+        Self { picture }
     }
 }
 
@@ -162,7 +146,7 @@ impl AssetLoader for PosterLoader {
 fn another_reference_to_what_is_left_out_is_written() {
     let app = CookApp::new().with(|app| {
         app.init_asset::<Poster>()
-            .register_asset_loader(PosterLoader)
+            .register_asset_loader(BytesLoader::<Poster>::default())
             .register_type::<Hangs>()
             .cook_by_reflection::<Poster>();
     });
