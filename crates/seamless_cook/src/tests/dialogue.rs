@@ -1,6 +1,7 @@
 //! Sets of dialogue variants: whole where nothing is said, few of them and others for each level where the world file limits them.
 
 mod guards;
+mod nested;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -225,6 +226,89 @@ fn servers_have_no_sets_and_no_levels_of_their_own_for_them() {
     assert_eq!((set_of(&fixture, "a.pkg"), sounds(&fixture).len()), (None, 0));
     assert_eq!(report.dialogue, []);
     assert!(verify(&fixture.out(), None).unwrap().faults.is_empty());
+}
+
+#[test]
+fn limits_of_what_the_target_does_not_need_are_no_mistakes() {
+    let fixture = guards(1);
+    let world = world(&[('a', r#"dialogue: [(sets: "guard/*", max_variants: 8)]"#)]);
+    for target in ["server", "editor", "all"] {
+        let options = CookOptions {
+            target: Target::named(target).unwrap(),
+            ..CookOptions::default()
+        };
+        let report = fixture.cook_with(&cooker(), &world, &options).unwrap();
+        assert_eq!(report.warnings, [], "{target}");
+    }
+}
+
+#[test]
+fn limits_of_startup_content_tell_that_it_is_whole() {
+    let fixture = guards(1);
+    let levels = world(&[('a', r#"dialogue: [(sets: "guard/*", max_variants: 2)]"#)]);
+    let world = format!(
+        "{}, startup: [\"guard/hello.dialogue.ron\"])",
+        levels.strip_suffix(')').unwrap()
+    );
+    let report = cook(&fixture, &world);
+    let limit = "level `a`, dialogue `guard/*`";
+    assert_error(
+        &report.warnings,
+        "test.world.ron",
+        limit,
+        "startup content, which has it whole",
+    );
+    assert_eq!(report.warnings.len(), 1, "{:#?}", report.warnings);
+}
+
+#[test]
+fn variants_that_come_with_no_level_are_told() {
+    let fixture = guards(2);
+    let levels = [('a', "max_variants: 3"), ('b', "max_variants: 2")];
+    let report = cook(&fixture, &world(&levels));
+    assert_error(&report.warnings, SET, "", "3 of 8 variants come with no level");
+    let heard: Vec<&String> = report.dialogue.iter().flat_map(|told| &told.sounds).collect();
+    let warning = &report.warnings[0].message;
+    let named = (0..8).map(|number| format!("guard/{number}.whistle"));
+    assert!(
+        named
+            .into_iter()
+            .all(|sound| heard.contains(&&sound) != warning.contains(&sound)),
+        "{warning}"
+    );
+    // Others may have them: of a part of the world nothing can be told.
+    let options = CookOptions {
+        maps: vec!["a".into()],
+        ..CookOptions::default()
+    };
+    let report = fixture.cook_with(&cooker(), &world(&levels), &options).unwrap();
+    assert_eq!(report.warnings, []);
+    // Who has no limit has them all.
+    assert_eq!(
+        cook(&fixture, &world(&[('a', "max_variants: 3"), ('b', "")])).warnings,
+        []
+    );
+}
+
+#[test]
+fn of_many_variants_that_come_with_no_level_some_are_named() {
+    let fixture = guards(1);
+    write_set(&fixture, 20);
+    let report = cook(&fixture, &world(&[('a', "max_variants: 1")]));
+    let message = &report.warnings[0].message;
+    assert!(
+        message.starts_with("19 of 20") && message.contains("and 11 more;"),
+        "{message}"
+    );
+    assert_eq!(message.matches(".whistle").count(), 8);
+}
+
+#[test]
+fn cleaning_after_a_cook_removes_nothing() {
+    let fixture = guards(4);
+    fixture.write("cook.ron", SHARE);
+    cook(&fixture, &world(&FOUR));
+    assert_eq!(crate::clean(&fixture.out(), false).unwrap().removed, 0);
 }
 
 #[test]
