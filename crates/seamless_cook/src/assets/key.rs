@@ -223,3 +223,6 @@ impl<'de> Deserialize<'de> for AssetKey {
         key.ok_or_else(|| D::Error::custom("there is no such key"))
     }
 }
+
+#[cfg(test)]
+mod tests;

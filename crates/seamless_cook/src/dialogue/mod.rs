@@ -37,6 +37,9 @@ pub struct DialogueLimit {
     pub max_variants: u32,
 }
 
+/// The most limits for some sets that a level may have.
+pub(crate) const MOST_LIMITS: usize = 1024;
+
 /// How many variants of sets come with one level.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DialogueLimits {
@@ -50,6 +53,12 @@ impl DialogueLimits {
         let some = self.of_some.iter();
         let zero = some.clone().any(|limit| limit.max_variants == 0) || self.of_all == Some(0);
         let mut faults = Vec::new();
+        if some.len() > MOST_LIMITS {
+            faults.push(format!(
+                "its `dialogue` has {} entries; {MOST_LIMITS} are possible, use patterns with `*`",
+                some.len()
+            ));
+        }
         if zero {
             faults
                 .push("its `max_variants` of 0 leaves nothing to say; write at least 1, or remove the set".to_owned());
