@@ -50,15 +50,13 @@ pub(super) fn matched(rules: &[LayoutRule], order: &[&AssetKey]) -> Matched {
                 last = Some(index);
             }
         }
-        // What exists for one level lies there: nobody else needs it.
-        if let AssetName::OfLevel { .. } = key.name() {
-            let moving = last.filter(|rule| rules.get(*rule).is_some_and(|rule| rule.place == Placement::Persistent));
-            moving
-                .into_iter()
-                .for_each(|rule| _ = kept.entry(rule).or_insert(path.clone()));
-            return None;
+        if !matches!(key.name(), AssetName::OfLevel { .. }) {
+            return last;
         }
-        last
+        // What exists for one level lies there: nobody else needs it.
+        let moving = |rule: &usize| rules.get(*rule).is_some_and(|rule| rule.place == Placement::Persistent);
+        kept.entry(last.filter(moving)?).or_insert(path);
+        None
     };
     Matched {
         rules: order.iter().map(last).collect(),
