@@ -69,9 +69,9 @@ pub mod prelude {
         PackageMapSystems, PackagesAgreed, PackagesRefused,
     };
     pub use seamless_asset::{
-        BlockingLoads, DialogueVariants, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, ReloadLoad, ReloadPolicy,
-        ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessStartupPlugin, StartupContent, StartupReport,
-        Streamer, StreamingSettings, StreamingStats, placed_row,
+        BlockingLoads, DialogueVariant, DialogueVariants, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, ReloadLoad,
+        ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessStartupPlugin, StartupContent,
+        StartupReport, Streamer, StreamingSettings, StreamingStats, placed_row,
     };
     pub use seamless_level::*;
     #[cfg(feature = "render")]

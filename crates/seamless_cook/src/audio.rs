@@ -79,7 +79,7 @@ pub(crate) fn with_mend(file: &str, message: String) -> String {
         .map(|(_, extension)| extension.to_ascii_lowercase());
     let is_sound = extension.is_some_and(|extension| SOUND_EXTENSIONS.contains(&extension.as_str()));
     // The names of Bevy's types, and what it says of a file that no loader takes.
-    let is_unknown = message.contains("bevy_audio::") || is_sound && message.contains("asset loader");
+    let is_unknown = message.contains("bevy_audio::") || is_sound && message.contains("Could not find an asset loader");
     match is_unknown && cfg!(not(feature = "audio")) {
         true => format!("{message}; {MEND}"),
         false => message,

@@ -360,6 +360,8 @@ impl Cook<'_> {
             levels: &levels,
             bounds: &bounds,
             objects: &objects,
+            own: &limited.own,
+            own_sets: &limited.sets,
             packages: &layout.packages,
             versions: &versions,
             cache: self.cache,

@@ -95,7 +95,8 @@ pub enum Placement {
     Duplicate,
     /// One package for all levels that use it, and what it refers to likewise.
     Share,
-    /// The package that comes with the levels that are always loaded, and what it refers to likewise.
+    /// The package that comes with the levels that are always loaded, and what it refers to likewise. Sets of dialogue variants that are
+    /// limited for a level stay with it, and so does what leads to them there.
     Persistent,
 }
 

@@ -53,11 +53,12 @@ pub struct LevelSource {
     pub always_loaded: bool,
     /// How many variants of each set of dialogue ([`DialogueVariants`](seamless_asset::DialogueVariants)) come with the level at most, at least
     /// one. Which they are follows from the names of the levels that are cooked, of the set and of its sounds: each level has others, and of
-    /// all levels about as many have each variant. So the whole world has all of them, and each level holds few. What
+    /// all levels about as many have each variant. So the whole world has all of them, and each level holds few. Weights have no part in who
+    /// gets what: a rare variant is in as many levels as a frequent one, and its weight counts among those that came with the level. What
     /// startup content leads to comes whole. Default: all.
     #[serde(default)]
     pub max_variants: Option<u32>,
-    /// The same for some sets, in place of `max_variants`; of several that fit, the last one counts.
+    /// The same for some sets, in place of `max_variants`; of several that fit, the last one counts. 1 024 at most.
     #[serde(default)]
     pub dialogue: Vec<DialogueLimit>,
     /// Whether the level's package holds copies of all shared assets that the level needs, so that it is read from one file without

@@ -12,8 +12,9 @@ use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable}
 use seamless_level::LevelEntry;
 use seamless_package::{Codec, Limits, Package, PackageError, Role, VersionList};
 
-use crate::assets::{AssetKey, ByKeyRef, EncodedObject, ObjectRecord, Objects};
+use crate::assets::{AssetKey, ByKey, ByKeyRef, EncodedObject, ObjectRecord, Objects};
 use crate::bounds::Bounds;
+use crate::dialogue::OwnKeys;
 use crate::graph::cache::Cache;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::output::{Output, write_error};
@@ -63,6 +64,10 @@ pub(crate) struct World<'a> {
     pub levels: &'a [&'a LevelUnit],
     pub bounds: &'a [Option<Bounds>],
     pub objects: &'a Objects,
+    /// By level, what stands for objects there, if anything does anywhere.
+    pub own: &'a [OwnKeys],
+    /// Objects of one level that are in no cache.
+    pub own_sets: &'a ByKey<EncodedObject>,
     pub packages: &'a [PackagePlan],
     pub versions: &'a [VersionList],
     pub cache: &'a Cache<'a>,
@@ -85,7 +90,26 @@ impl<'a> World<'a> {
 
     fn object(&self, key: &AssetKey) -> Option<(&'a ObjectRecord, Result<EncodedObject, Stop>)> {
         let record = self.objects.get(key)?;
-        Some((record, load(self.cache, &record.blob)))
+        let object = match self.own_sets.get(key) {
+            Some(set) => Ok(set.clone()),
+            None => load(self.cache, &record.blob),
+        };
+        Some((record, object))
+    }
+
+    /// The entities of a level's package, which refer to what is the level's own.
+    fn entities(&self, package: &PackagePlan) -> Result<Option<EncodedLevel>, Stop> {
+        let Some((_, unit)) = self.level_of(package) else {
+            return Ok(None);
+        };
+        let mut level: EncodedLevel = load(self.cache, &unit.blob)?;
+        if let Some(own) = package.level().and_then(|level| self.own.get(level)) {
+            own.put_into(&mut level.references);
+            for resource in &mut level.resources {
+                own.put_into(&mut resource.references);
+            }
+        }
+        Ok(Some(level))
     }
 }
 

@@ -7,7 +7,7 @@ use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use bevy_audio::{AudioPlayer, AudioSource, PlaybackSettings, Volume};
 use seamless_asset::assets::AudioSourceCodec;
-use seamless_asset::codec::{AssetCodec, DecodeContext, DecodeError};
+use seamless_asset::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EntityRows};
 use seamless_asset::{BlockingLoads, DialogueVariants, InstanceRequest, SeamlessAssetPlugin};
 use seamless_cook::{CookApp, CookError, CookOptions, CookReport, ExportInfo, Target, inspect, verify};
 use tempfile::TempDir;
@@ -152,20 +152,59 @@ fn a_sound_is_cooked_whole_with_its_level() {
     );
 }
 
-/// Any bytes will do: the cooker decodes nothing.
+/// Any bytes will do behind the first: the cooker decodes nothing.
 #[test]
 fn what_is_compressed_already_stays_as_it_is() {
-    for file in ["bell.mp3", "bell.ogg", "bell.oga", "bell.spx", "bell.flac"] {
+    for (file, kind) in [
+        ("bell.mp3", &b"ID3"[..]),
+        ("bell.mp3", b"\xff\xfb"),
+        ("bell.ogg", b"OggS"),
+        ("bell.oga", b"OggS"),
+        ("bell.spx", b"OggS"),
+        ("bell.flac", b"fLaC"),
+    ] {
         let project = Project::new();
-        project.write(file, dense());
+        let bytes = [kind, &dense()].concat();
+        project.write(file, &bytes);
         project.write(
             "a.scn.ron",
             scene(&[(AudioPlayer::<AudioSource>::type_path(), &format!("(Path(\"{file}\"))"))]),
         );
         project.cooked(ONE);
         let sound = project.sound_of("a.pkg").expect("the level has its sound");
-        assert_eq!(sound.bulk[0].stored_bytes, dense().len() as u64, "{file}");
+        assert_eq!(sound.bulk[0].stored_bytes, bytes.len() as u64, "{file}");
     }
+}
+
+#[test]
+fn a_file_that_is_no_sound_is_refused_with_the_kinds_that_there_are() {
+    for bytes in [
+        &b""[..],
+        b"RIFF\x04\0\0\0AVI ",
+        b"RIFF",
+        b"\xff",
+        b"\xff\x00",
+        b"<html>",
+        b"\0\0\0\x20ftypM4A ",
+    ] {
+        let project = Project::ringing();
+        project.write("sounds/bell.wav", bytes);
+        let error = project.cook(&CookApp::new(), ONE, "all").expect_err("it is no sound");
+        let [error] = error.content_errors() else {
+            panic!("one error: {error}")
+        };
+        assert_eq!(error.file, "sounds/bell.wav");
+        for kind in ["WAV", "Ogg", "FLAC", "MP3", "export it again"] {
+            assert!(error.message.contains(kind), "{error}");
+        }
+    }
+    let refused = AudioSourceCodec::encode(
+        &AudioSource {
+            bytes: (*b"<html>").into(),
+        },
+        &mut EncodeContext::new(&TypeRegistry::default(), &EntityRows::default()),
+    );
+    assert!(matches!(refused, Err(EncodeError::UnknownSound)));
 }
 
 #[test]
@@ -235,7 +274,7 @@ struct Greets(Handle<DialogueVariants<AudioSource>>);
 fn dialogue_of_bevys_sounds_needs_nothing_else() {
     let project = Project::new();
     for file in ["1.ogg", "2.ogg", "3.ogg"] {
-        project.write(&format!("guard/{file}"), file);
+        project.write(&format!("guard/{file}"), format!("OggS{file}"));
     }
     let set = r#"(variants: [(sound: "1.ogg"), (sound: "2.ogg"), (sound: "3.ogg")])"#;
     project.write("guard/hello.dialogue.ron", set);
@@ -255,8 +294,8 @@ fn dialogue_of_bevys_sounds_needs_nothing_else() {
     let sounds = world.resource::<Assets<AudioSource>>();
     let heard = &sounds.get(sound).expect("the sound is there").bytes;
     assert_eq!(
-        format!("guard/{}", String::from_utf8_lossy(heard)),
-        report.dialogue[0].sounds[1]
+        String::from_utf8_lossy(heard),
+        report.dialogue[0].sounds[1].replace("guard/", "OggS")
     );
 }
 

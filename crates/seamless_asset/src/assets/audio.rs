@@ -26,6 +26,9 @@ impl AssetCodec for AudioSourceCodec {
 
     #[cfg(feature = "write")]
     fn encode(sound: &AudioSource, _: &mut EncodeContext) -> Result<EncodedAsset, EncodeError> {
+        if !is_sound(&sound.bytes) {
+            return Err(EncodeError::UnknownSound);
+        }
         Ok(EncodedAsset {
             data: Vec::new(),
             bulk: vec![sound.bytes.to_vec()],
@@ -41,6 +44,19 @@ impl AssetCodec for AudioSourceCodec {
                 data.len()
             ))),
         }
+    }
+}
+
+/// Whether a file begins like one of the kinds that Bevy plays, whatever its name is. A game finds out only when it plays it, and panics.
+#[cfg(feature = "write")]
+fn is_sound(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'R', b'I', b'F', b'F', _, _, _, _, rest @ ..] => rest.starts_with(b"WAVE"),
+        // A frame of MPEG audio starts with eleven bits.
+        [0xff, second, ..] => second & 0xe0 == 0xe0,
+        _ => [&b"OggS"[..], b"fLaC", b"ID3"]
+            .iter()
+            .any(|kind| bytes.starts_with(kind)),
     }
 }
 

@@ -89,7 +89,7 @@ pub trait AssetCodec: Send + Sync + 'static {
         Self::encode(asset, context)
     }
 
-    /// Decodes what [`encode`](Self::encode) wrote.
+    /// Decodes what `encode` wrote.
     ///
     /// # Errors
     /// When the bytes are no such asset.

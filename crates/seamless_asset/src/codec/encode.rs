@@ -73,6 +73,12 @@ pub enum EncodeError {
         /// How many vertices there are.
         vertices: usize,
     },
+    /// The file of a sound is none.
+    #[error(
+        "it begins like none of the sounds that there are: WAV (`RIFF`, then `WAVE`), Ogg (`OggS`), FLAC (`fLaC`) and MP3 (`ID3`, or a frame); \
+         export it again as one of these"
+    )]
+    UnknownSound,
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),

@@ -26,7 +26,7 @@ pub struct StoredVariant {
 /// Bytes of a [`StoredVariant`].
 const VARIANT_BYTES: usize = 8;
 
-/// Reads what [`write_variants`] wrote.
+/// Reads the bytes of a set.
 ///
 /// # Errors
 /// When the bytes are no whole variants.

@@ -2,14 +2,18 @@
 
 use core::marker::PhantomData;
 
-use bevy_asset::{Asset, AssetLoader, LoadContext, ParseAssetPathError, io::Reader};
+use bevy_asset::{Asset, AssetLoader, AssetPath, LoadContext, ParseAssetPathError, io::Reader};
 use bevy_reflect::TypePath;
+use futures_lite::AsyncReadExt;
 use serde::Deserialize;
 
-use super::{DialogueError, DialogueVariant, DialogueVariants};
+use super::{DialogueError, DialogueVariant, DialogueVariants, check};
 
 /// The ending of sources of [`DialogueVariants`], without the first dot.
 pub const DIALOGUE_EXTENSION: &str = "dialogue.ron";
+
+/// How many bytes a source may have.
+pub const MAX_DIALOGUE_BYTES: u64 = 1 << 20;
 
 /// Loads [`DialogueVariants`] from `*.dialogue.ron` files.
 #[derive(TypePath)]
@@ -28,6 +32,9 @@ pub enum DialogueLoadError {
     /// Its bytes did not come.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// It is too large to be read.
+    #[error("it has more than {MAX_DIALOGUE_BYTES} bytes; make several sets")]
+    TooLarge,
     /// It is no such text.
     #[error(
         "line {line}, column {column}: {message}; write `(variants: [(sound: \"line_1.ogg\"), (sound: \"line_2.ogg\", weight: 2.0)])`"
@@ -81,6 +88,16 @@ impl Source {
     }
 }
 
+async fn read(reader: &mut dyn Reader) -> Result<Vec<u8>, DialogueLoadError> {
+    let mut bytes = Vec::new();
+    let mut limited = AsyncReadExt::take(reader, MAX_DIALOGUE_BYTES + 1);
+    limited.read_to_end(&mut bytes).await?;
+    match bytes.len() as u64 > MAX_DIALOGUE_BYTES {
+        true => Err(DialogueLoadError::TooLarge),
+        false => Ok(bytes),
+    }
+}
+
 impl<S: Asset> AssetLoader for DialogueLoader<S> {
     type Asset = DialogueVariants<S>;
     type Settings = ();
@@ -92,18 +109,26 @@ impl<S: Asset> AssetLoader for DialogueLoader<S> {
         _: &(),
         context: &mut LoadContext<'_>,
     ) -> Result<DialogueVariants<S>, DialogueLoadError> {
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).await?;
-        let mut variants = Vec::new();
-        for SourceVariant { sound, weight } in Source::parse(&bytes)?.variants {
-            let path = context.path().resolve_embed_str(&sound);
-            let path = path.map_err(|cause| DialogueLoadError::Path { sound, cause })?;
-            variants.push(DialogueVariant {
-                sound: context.load(path),
-                weight,
-            });
-        }
-        Ok(DialogueVariants::new(variants)?)
+        let source = Source::parse(&read(reader).await?)?.variants;
+        let path = |SourceVariant { sound, .. }: &SourceVariant| {
+            let path = context.path().resolve_embed_str(sound);
+            let sound = sound.clone();
+            path.map_err(|cause| DialogueLoadError::Path { sound, cause })
+        };
+        let paths = source
+            .iter()
+            .map(path)
+            .collect::<Result<Vec<AssetPath<'static>>, _>>()?;
+        let weights = source.iter().map(|variant| variant.weight);
+        // Nothing is loaded for what is no set.
+        check(paths.iter().zip(weights.clone()))?;
+        let variants = paths.into_iter().zip(weights).map(|(path, weight)| DialogueVariant {
+            sound: context.load(path),
+            weight,
+        });
+        Ok(DialogueVariants {
+            variants: variants.collect(),
+        })
     }
 
     fn extensions(&self) -> &[&str] {

@@ -5,12 +5,19 @@ mod loader;
 #[cfg(test)]
 mod tests;
 
+pub use codec::DialogueVariantsCodec;
 #[cfg(feature = "write")]
+#[doc(hidden)]
 pub use codec::write_variants;
-pub use codec::{DialogueVariantsCodec, StoredVariant, is_variants, read_variants, stores_variants};
-pub use loader::{DIALOGUE_EXTENSION, DialogueLoadError, DialogueLoader};
+#[doc(hidden)]
+pub use codec::{StoredVariant, is_variants, read_variants, stores_variants};
+pub use loader::{DIALOGUE_EXTENSION, DialogueLoadError, DialogueLoader, MAX_DIALOGUE_BYTES};
+
+use core::fmt::{self, Debug, Formatter};
+use core::hash::Hash;
 
 use bevy_asset::{Asset, Handle, VisitAssetDependencies};
+use bevy_platform::collections::HashSet;
 use bevy_reflect::TypePath;
 
 /// Sounds of which a speaker says one: the variants of one line of dialogue.
@@ -99,20 +106,7 @@ impl<S: Asset> DialogueVariants<S> {
     /// # Errors
     /// When a weight is no weight, a sound is there twice, or there are too many.
     pub fn new(variants: Vec<DialogueVariant<S>>) -> Result<Self, DialogueError> {
-        let count = variants.len();
-        if count > MAX_VARIANTS {
-            return Err(DialogueError::TooMany { count });
-        }
-        let mut seen = bevy_platform::collections::HashSet::new();
-        for (index, variant) in variants.iter().enumerate() {
-            let weight = variant.weight;
-            if !is_weight(weight) {
-                return Err(DialogueError::Weight { index, weight });
-            }
-            if !seen.insert(variant.sound.id()) {
-                return Err(DialogueError::Twice { index });
-            }
-        }
+        check(variants.iter().map(|variant| (variant.sound.id(), variant.weight)))?;
         Ok(Self { variants })
     }
 
@@ -134,6 +128,75 @@ impl<S: Asset> DialogueVariants<S> {
             rest < 0.0
         });
         Some(&found.or(self.variants.last())?.sound)
+    }
+}
+
+/// Whether these sounds and weights are those of a set.
+fn check<S: Eq + Hash>(variants: impl ExactSizeIterator<Item = (S, f32)>) -> Result<(), DialogueError> {
+    let count = variants.len();
+    if count > MAX_VARIANTS {
+        return Err(DialogueError::TooMany { count });
+    }
+    let mut seen = HashSet::new();
+    for (index, (sound, weight)) in variants.enumerate() {
+        if !is_weight(weight) {
+            return Err(DialogueError::Weight { index, weight });
+        }
+        if !seen.insert(sound) {
+            return Err(DialogueError::Twice { index });
+        }
+    }
+    Ok(())
+}
+
+// By hand, because sounds need none of these.
+
+impl<S: Asset> Debug for DialogueVariants<S> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DialogueVariants").field(&self.variants).finish()
+    }
+}
+
+impl<S: Asset> Clone for DialogueVariants<S> {
+    fn clone(&self) -> Self {
+        Self {
+            variants: self.variants.clone(),
+        }
+    }
+}
+
+/// A silent set.
+impl<S: Asset> Default for DialogueVariants<S> {
+    fn default() -> Self {
+        Self { variants: Vec::new() }
+    }
+}
+
+impl<S: Asset> Debug for DialogueVariant<S> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DialogueVariant")
+            .field("sound", &self.sound)
+            .field("weight", &self.weight)
+            .finish()
+    }
+}
+
+impl<S: Asset> Clone for DialogueVariant<S> {
+    fn clone(&self) -> Self {
+        Self {
+            sound: self.sound.clone(),
+            weight: self.weight,
+        }
+    }
+}
+
+/// No sound yet, with the usual weight.
+impl<S: Asset> Default for DialogueVariant<S> {
+    fn default() -> Self {
+        Self {
+            sound: Handle::default(),
+            weight: 1.0,
+        }
     }
 }
 

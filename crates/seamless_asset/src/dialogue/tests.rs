@@ -76,6 +76,16 @@ fn a_sound_is_there_once() {
 }
 
 #[test]
+fn sets_are_shown_copied_and_made_whatever_their_sounds_are() {
+    let set = set(&[1.0, 2.5]).unwrap();
+    assert_eq!(format!("{set:?}"), format!("{:?}", set.clone()));
+    assert!(format!("{set:?}").contains("weight: 2.5"), "{set:?}");
+    assert!(DialogueVariants::<Whistle>::default().variants().is_empty());
+    // A weight that a set takes.
+    DialogueVariants::new(vec![DialogueVariant::<Whistle>::default()]).unwrap();
+}
+
+#[test]
 fn there_are_not_too_many() {
     assert!(set(&[1.0; MAX_VARIANTS]).is_ok());
     let count = MAX_VARIANTS + 1;
@@ -212,6 +222,20 @@ fn a_file_that_says_something_else_tells_what_and_where() {
     assert!(error.contains("variant 1 is the sound of an earlier one"), "{error}");
     let error = load(r#"(variants: [(sound: "a.whistle", weight: 0.0)])"#).unwrap_err();
     assert!(error.contains("variant 0 has the weight 0"), "{error}");
+    let variants: Vec<String> = (0..=MAX_VARIANTS)
+        .map(|number| format!("(sound: \"{number}.whistle\")"))
+        .collect();
+    let error = load(&format!("(variants: [{}])", variants.join(", "))).unwrap_err();
+    assert!(error.contains("1025 variants; 1024 are possible"), "{error}");
+}
+
+#[test]
+fn a_file_is_not_too_large() {
+    let text = r#"(variants: [(sound: "a.whistle")])"#;
+    let of = |bytes: u64| format!("{text}{}", " ".repeat(bytes as usize - text.len()));
+    assert_eq!(load(&of(MAX_DIALOGUE_BYTES)).unwrap().len(), 1);
+    let error = load(&of(MAX_DIALOGUE_BYTES + 1)).unwrap_err();
+    assert!(error.contains("more than 1048576 bytes"), "{error}");
 }
 
 #[test]

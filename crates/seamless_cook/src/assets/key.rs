@@ -38,7 +38,9 @@ pub(crate) enum AssetName {
         type_path: String,
         order: u32,
     },
-    /// What stands for an asset in one level, because it leads to other variants of dialogue there.
+    /// What stands for an asset in one level, because it leads to other variants of dialogue there. Nobody keeps these, and they are not
+    /// read: bytes could nest them without end.
+    #[serde(skip_deserializing)]
     OfLevel { level: String, key: AssetKey },
 }
 
@@ -221,3 +223,6 @@ impl<'de> Deserialize<'de> for AssetKey {
         key.ok_or_else(|| D::Error::custom("there is no such key"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! What holds of dealt variants, whatever the world.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 

@@ -26,11 +26,6 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Where they are.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// How many files were written.
     pub fn writes(&self) -> u64 {
         self.writes.get()

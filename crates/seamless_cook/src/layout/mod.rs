@@ -38,6 +38,7 @@ use crate::startup::STARTUP_PACKAGE;
 
 pub(crate) use choose::{choose, everything};
 pub(crate) use cost::{Group, Laid, Scene};
+pub(crate) use order::dependency_order;
 pub use report::{LayoutCost, LayoutGroup, LayoutReason, LayoutReport, LayoutTotal};
 pub(crate) use together::Together;
 

@@ -4,7 +4,7 @@ use crate::assets::{AssetKey, Objects};
 use crate::report::ContentError;
 
 /// All assets of `objects`, which are sorted, each after those that it refers to; otherwise by key.
-pub(super) fn dependency_order(objects: &Objects) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
+pub(crate) fn dependency_order(objects: &Objects) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
     let mut order = Vec::with_capacity(objects.len());
     // By index in `objects`. False while its references are on the way.
     let mut seen: Vec<Option<bool>> = vec![None; objects.len()];

@@ -1,7 +1,9 @@
 //! The rules of `cook.ron` about where objects lie. See [`Matched`].
 
+use std::collections::BTreeMap;
+
 use super::{Choice, Scene};
-use crate::assets::AssetKey;
+use crate::assets::{AssetKey, AssetName};
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, counted};
 use crate::settings::{LayoutRule, Placement};
@@ -12,6 +14,8 @@ pub(super) struct Matched {
     rules: Vec<Option<usize>>,
     /// By index of the rule.
     fit: Vec<bool>,
+    /// By index of a rule that would move what is one level's own: the first such object.
+    kept: BTreeMap<usize, String>,
 }
 
 impl Matched {
@@ -33,9 +37,10 @@ pub(super) fn matched(rules: &[LayoutRule], order: &[&AssetKey]) -> Matched {
         return Matched {
             rules: vec![None; order.len()],
             fit: Vec::new(),
+            kept: BTreeMap::new(),
         };
     }
-    let mut fit = vec![false; rules.len()];
+    let (mut fit, mut kept) = (vec![false; rules.len()], BTreeMap::new());
     let last = |key: &&AssetKey| {
         let path = key.path();
         let mut last = None;
@@ -45,11 +50,18 @@ pub(super) fn matched(rules: &[LayoutRule], order: &[&AssetKey]) -> Matched {
                 last = Some(index);
             }
         }
-        last
+        if !matches!(key.name(), AssetName::OfLevel { .. }) {
+            return last;
+        }
+        // What exists for one level lies there: nobody else needs it.
+        let moving = |rule: &usize| rules.get(*rule).is_some_and(|rule| rule.place == Placement::Persistent);
+        kept.entry(last.filter(moving)?).or_insert(path);
+        None
     };
     Matched {
         rules: order.iter().map(last).collect(),
         fit,
+        kept,
     }
 }
 
@@ -75,6 +87,12 @@ pub(super) fn warnings(
                 warn("fits no object; correct the path, or remove the rule".to_owned());
             }
             continue;
+        }
+        if let Some(object) = matched.kept.get(&index) {
+            warn(format!(
+                "has no effect on `{object}`: its levels have different variants of dialogue there, so each has its own; name other objects, \
+                 or remove `max_variants` from these levels"
+            ));
         }
         let ruled = matched.rules.iter().enumerate().filter(|(_, by)| **by == Some(index));
         let mut broken = ruled.filter(|(asset, _)| is_broken(matched, rules, scene, choices, *asset));

@@ -31,5 +31,14 @@ fn only_what_is_about_sounds_names_the_feature() {
     ));
     assert!(mend("a/b.OGG", "Could not find an asset loader"));
     assert!(!mend("a/b.chime", "Could not find an asset loader"));
+    // There is a loader, which the game brings.
+    assert!(!mend(
+        "a/b.ogg",
+        "Failed to load asset 'a/b.ogg' with asset loader 'game::Sounds': it is cut off"
+    ));
+    assert!(!mend(
+        "a/b.ogg",
+        "Failed to load asset 'a/b.ogg', asset loader 'game::Sounds' panicked"
+    ));
     assert!(!mend("a/b.ogg", "Path not found"));
 }

@@ -1,6 +1,8 @@
 //! Sets of dialogue variants: whole where nothing is said, few of them and others for each level where the world file limits them.
 
+mod again;
 mod guards;
+mod nested;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -228,6 +230,81 @@ fn servers_have_no_sets_and_no_levels_of_their_own_for_them() {
 }
 
 #[test]
+fn limits_of_what_the_target_does_not_need_are_no_mistakes() {
+    let fixture = guards(1);
+    let world = world(&[('a', r#"dialogue: [(sets: "guard/*", max_variants: 8)]"#)]);
+    for target in ["server", "editor", "all"] {
+        let options = CookOptions {
+            target: Target::named(target).unwrap(),
+            ..CookOptions::default()
+        };
+        let report = fixture.cook_with(&cooker(), &world, &options).unwrap();
+        assert_eq!(report.warnings, [], "{target}");
+    }
+}
+
+#[test]
+fn limits_of_startup_content_tell_that_it_is_whole() {
+    let fixture = guards(1);
+    let levels = world(&[('a', r#"dialogue: [(sets: "guard/*", max_variants: 2)]"#)]);
+    let world = format!(
+        "{}, startup: [\"guard/hello.dialogue.ron\"])",
+        levels.strip_suffix(')').unwrap()
+    );
+    let report = cook(&fixture, &world);
+    let limit = "level `a`, dialogue `guard/*`";
+    assert_error(
+        &report.warnings,
+        "test.world.ron",
+        limit,
+        "startup content, which has it whole",
+    );
+    assert_eq!(report.warnings.len(), 1, "{:#?}", report.warnings);
+}
+
+#[test]
+fn variants_that_come_with_no_level_are_told() {
+    let fixture = guards(2);
+    let levels = [('a', "max_variants: 3"), ('b', "max_variants: 2")];
+    let report = cook(&fixture, &world(&levels));
+    assert_error(&report.warnings, SET, "", "3 of 8 variants come with no level");
+    let heard: Vec<&String> = report.dialogue.iter().flat_map(|told| &told.sounds).collect();
+    let warning = &report.warnings[0].message;
+    let named = (0..8).map(|number| format!("guard/{number}.whistle"));
+    assert!(
+        named
+            .into_iter()
+            .all(|sound| heard.contains(&&sound) != warning.contains(&sound)),
+        "{warning}"
+    );
+    // Others may have them: of a part of the world nothing can be told.
+    let options = CookOptions {
+        maps: vec!["a".into()],
+        ..CookOptions::default()
+    };
+    let report = fixture.cook_with(&cooker(), &world(&levels), &options).unwrap();
+    assert_eq!(report.warnings, []);
+    // Who has no limit has them all.
+    assert_eq!(
+        cook(&fixture, &world(&[('a', "max_variants: 3"), ('b', "")])).warnings,
+        []
+    );
+}
+
+#[test]
+fn of_many_variants_that_come_with_no_level_some_are_named() {
+    let fixture = guards(1);
+    write_set(&fixture, 20);
+    let report = cook(&fixture, &world(&[('a', "max_variants: 1")]));
+    let message = &report.warnings[0].message;
+    assert!(
+        message.starts_with("19 of 20") && message.contains("and 11 more;"),
+        "{message}"
+    );
+    assert_eq!(message.matches(".whistle").count(), 8);
+}
+
+#[test]
 fn limits_that_leave_nothing_or_are_about_nothing_are_errors() {
     let fixture = guards(3);
     let limits = [
@@ -240,6 +317,16 @@ fn limits_that_leave_nothing_or_are_about_nothing_are_errors() {
     assert_error(&errors, "test.world.ron", "level `a`", "leaves nothing to say");
     assert_error(&errors, "test.world.ron", "level `b`", "leaves nothing to say");
     assert_error(&errors, "test.world.ron", "level `c`", "for no `sets`");
+    let many = |count: usize| format!("dialogue: [{}]", r#"(sets: "*", max_variants: 8), "#.repeat(count));
+    let most = crate::dialogue::MOST_LIMITS;
+    let errors = fixture.errors_with(&cooker(), &world(&[('a', &many(most + 1))]), &CookOptions::default());
+    assert_error(
+        &errors,
+        "test.world.ron",
+        "level `a`",
+        "1025 entries; 1024 are possible",
+    );
+    cook(&fixture, &world(&[('a', &many(most))]));
 }
 
 /// Stores sets otherwise than the codec of `seamless_asset`.
@@ -273,57 +360,41 @@ fn sets_with_a_codec_of_the_games_own_cannot_be_limited() {
     assert_eq!(report.expect("it is cooked whole").dialogue, []);
 }
 
-/// What a cook of what is there now makes in an empty folder.
-fn full(fixture: &Fixture, world: &str) -> BTreeMap<String, Vec<u8>> {
-    let fresh = fixture.path("fresh");
-    if fresh.exists() {
-        std::fs::remove_dir_all(&fresh).unwrap();
-    }
-    fixture.write("test.world.ron", world);
-    let file = fixture.path("test.world.ron");
-    cooker().cook(&file, &fresh, &CookOptions::default(), &()).unwrap();
-    super::incremental::output(&fresh)
-}
-
 #[test]
-fn cooked_again_is_cooked_anew() {
-    let fixture = guards(5);
-    let check = |what: &str, world: &str| {
-        let report = cook(&fixture, world);
-        let again = cook(&fixture, world);
-        assert_eq!(again.work, crate::CookWork::default(), "{what}");
-        assert_eq!(report.dialogue, again.dialogue, "{what}");
-        assert_eq!(
-            super::incremental::output(&fixture.out()),
-            full(&fixture, world),
-            "{what}"
-        );
-        report.work
-    };
-    check("all", &world(&FOUR));
-    let mut levels = FOUR.to_vec();
-    levels.push(('e', "max_variants: 2"));
-    assert_eq!(check("one more level", &world(&levels)).encoded, 1);
-    levels.remove(1);
-    assert_eq!(check("one level less", &world(&levels)).sources_loaded, 0);
-    levels[0].1 = "max_variants: 5";
-    assert_eq!(check("another limit", &world(&levels)).sources_loaded, 0);
-    levels[2].1 = "";
-    check("no limit", &world(&levels));
-    fixture.write("guard/3.whistle", "something else");
-    assert_eq!(check("another sound", &world(&levels)).encoded, 1);
-    write_set(&fixture, 7);
-    check("one variant less", &world(&levels));
-    write_set(&fixture, 9);
-    check("two variants more", &world(&levels));
-    fixture.write("a.scn.ron", scene(&[(Name::type_path(), "\"Nobody\"")]));
-    check("a level without the set", &world(&levels));
+fn rules_do_not_move_what_is_one_levels_own() {
+    let fixture = guards(3);
+    fixture.write("cook.ron", SHARE.replace("Share", "Persistent"));
+    let report = cook(
+        &fixture,
+        &world(&[
+            ('a', "max_variants: 2"),
+            ('b', "max_variants: 6"),
+            ('c', "always_loaded: true"),
+        ]),
+    );
+    for (file, count) in [("a.pkg", 2), ("b.pkg", 6), ("shared_persistent.pkg", 8)] {
+        assert_eq!(set_of(&fixture, file).map(|set| set.len()), Some(count), "{file}");
+    }
+    assert_error(
+        &report.warnings,
+        "cook.ron",
+        "rule `*`",
+        &format!("has no effect on `{SET}`"),
+    );
+    assert_eq!(report.warnings.len(), 1, "{:#?}", report.warnings);
+    let levels = [('a', ""), ('b', ""), ('c', "always_loaded: true")];
+    assert_eq!(
+        cook(&fixture, &world(&levels)).warnings,
+        [],
+        "without limits the rule is followed"
+    );
+    assert!(verify(&fixture.out(), None).unwrap().faults.is_empty());
 }
 
 /// The variants of the guards that are there, by the guard's name.
-fn heard(app: &mut App) -> BTreeMap<u64, Vec<(String, f32)>> {
+fn heard(app: &mut App) -> BTreeMap<String, Vec<(String, f32)>> {
     let world = app.world_mut();
-    let mut guards = world.query::<(Entity, &Greets)>();
+    let mut guards = world.query::<(&Name, &Greets)>();
     let sets = world.resource::<Assets<DialogueVariants<Whistle>>>();
     let whistles = world.resource::<Assets<Whistle>>();
     let variants = |greets: &Greets| {
@@ -335,7 +406,7 @@ fn heard(app: &mut App) -> BTreeMap<u64, Vec<(String, f32)>> {
     };
     guards
         .iter(world)
-        .map(|(entity, greets)| (entity.to_bits(), variants(greets)))
+        .map(|(name, greets)| (name.to_string(), variants(greets)))
         .collect()
 }
 
@@ -370,7 +441,10 @@ fn each_level_speaks_with_its_own_variants() {
         let expected = if sound.contains("the 0th") { 0.5 } else { 1.0 };
         assert_eq!(*weight, expected, "a variant keeps its weight");
     }
-    // In the order of the world file, which is the one in which the levels were loaded.
-    let sounds = report.dialogue.iter().map(|level| level.sounds.len());
-    assert_eq!(sounds.sum::<usize>(), 8);
+    for told in &report.dialogue {
+        let said = &heard[&format!("Guard {}", told.level)];
+        let said: BTreeSet<String> = said.iter().map(|(sound, _)| sound.clone()).collect();
+        let read = |sound: &String| std::fs::read_to_string(fixture.path(sound)).unwrap();
+        assert_eq!(said, told.sounds.iter().map(read).collect(), "level `{}`", told.level);
+    }
 }

@@ -9,7 +9,7 @@ use seamless_asset::level_data::{LevelBuilder, level_schema};
 use seamless_package::{ClassIndex, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
 
 use super::seek_free::{Copied, Originals};
-use super::{Layout, Stop, load, package_error};
+use super::{Layout, Stop, package_error};
 use crate::assets::{AssetKey, ByKey, EncodedObject, ObjectRecord};
 use crate::density;
 use crate::graph::output::Output;
@@ -47,10 +47,7 @@ impl<'a> Writer<'a> {
     /// The package's bytes.
     pub fn build(mut self, package: &PackagePlan, originals: &Originals, output: &Output) -> Result<Vec<u8>, Stop> {
         let world = self.layout.world;
-        let level: Option<EncodedLevel> = match world.level_of(package) {
-            Some((_, unit)) => Some(load(world.cache, &unit.blob)?),
-            None => None,
-        };
+        let level = world.entities(package)?;
         let objects = package.assets.iter().filter_map(|key| Some((key, world.object(key)?)));
         let objects = objects.map(|(key, (record, object))| Ok((key, record, object?)));
         let objects: Vec<(&AssetKey, &ObjectRecord, EncodedObject)> = objects.collect::<Result<_, Stop>>()?;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, Summary, WriteError};
 
 use super::package::Writer;
-use super::{Layout, Stop, World, load, package_error};
+use super::{Layout, Stop, World, package_error};
 use crate::assets::{AssetKey, ByKeyRef, EncodedObject, ObjectRecord};
 use crate::graph::output::{Output, write_error};
 use crate::layout::PackagePlan;
@@ -56,7 +56,8 @@ impl Originals {
         let world = layout.world;
         let mut copied = Vec::new();
         for key in keys {
-            let (Some((home, content_hash)), Some(record)) = (self.home(layout, key), world.objects.get(key)) else {
+            let (Some((home, content_hash)), Some((record, object))) = (self.home(layout, key), world.object(key))
+            else {
                 continue;
             };
             let Some(plan) = world.packages.get(home) else {
@@ -68,7 +69,7 @@ impl Originals {
             let Some(index) = package.find_name(&layout.name(key)) else {
                 continue;
             };
-            let mut object: EncodedObject = load(world.cache, &record.blob)?;
+            let mut object = object?;
             let payloads = core::mem::take(&mut object.bulk);
             let bulk = if record.is_on_demand {
                 package.bulk(index).iter().map(NewBulk::External).collect()

@@ -7,7 +7,7 @@ use seamless_asset::{DialogueVariants, SeamlessAssetApp};
 use seamless_package::Role;
 
 use crate::CookApp;
-use crate::tests::{Fixture, scene};
+use crate::tests::{Fixture, number};
 
 /// A sound that needs no audio library.
 #[derive(Asset, TypePath)]
@@ -130,12 +130,12 @@ pub(super) fn guards(levels: usize) -> Fixture {
     let fixture = Fixture::new();
     write_set(&fixture, 8);
     for level in ('a'..).take(levels) {
-        let greets = (Greets::type_path(), r#"(Path("guard/hello.dialogue.ron"))"#);
+        let (entity, greets, name) = (number(1), Greets::type_path(), Name::type_path());
         // Each level is another one.
-        let name = format!("\"Guard {level}\"");
+        let components = format!(r#""{greets}": (Path("{SET}")), "{name}": "Guard {level}""#);
         fixture.write(
             &format!("{level}.scn.ron"),
-            scene(&[greets, (Name::type_path(), &name)]),
+            format!("(resources: {{}}, entities: {{{entity}: (components: {{{components}}})}})"),
         );
     }
     fixture
