@@ -1,13 +1,13 @@
 //! Levels of guards who greet, in sounds that need no audio library.
 
-use bevy::asset::{AssetLoader, LoadContext, io::Reader};
+use bevy::asset::LoadContext;
 use bevy::prelude::*;
 use seamless_asset::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
 use seamless_asset::{DialogueVariants, SeamlessAssetApp};
 use seamless_package::Role;
 
 use crate::CookApp;
-use crate::tests::{Fixture, number};
+use crate::tests::{BytesLoader, Fixture, OfBytes, number};
 
 /// A sound that needs no audio library.
 #[derive(Asset, TypePath)]
@@ -30,22 +30,11 @@ impl AssetCodec for WhistleCodec {
     }
 }
 
-#[derive(TypePath)]
-pub(super) struct WhistleLoader;
+impl OfBytes for Whistle {
+    const EXTENSIONS: &'static [&'static str] = &["whistle"];
 
-impl AssetLoader for WhistleLoader {
-    type Asset = Whistle;
-    type Settings = ();
-    type Error = std::io::Error;
-
-    async fn load(&self, reader: &mut dyn Reader, _: &(), _: &mut LoadContext<'_>) -> Result<Whistle, std::io::Error> {
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).await?;
-        Ok(Whistle(bytes))
-    }
-
-    fn extensions(&self) -> &[&str] {
-        &["whistle"]
+    fn of_bytes(bytes: Vec<u8>, _: &mut LoadContext) -> Self {
+        Self(bytes)
     }
 }
 
@@ -64,29 +53,15 @@ pub(super) struct Person {
 #[reflect(Component)]
 pub(super) struct Is(Handle<Person>);
 
-#[derive(TypePath)]
-pub(super) struct PersonLoader;
+impl OfBytes for Person {
+    const EXTENSIONS: &'static [&'static str] = &["person"];
 
-impl AssetLoader for PersonLoader {
-    type Asset = Person;
-    type Settings = ();
-    type Error = std::io::Error;
-
-    async fn load(
-        &self,
-        reader: &mut dyn Reader,
-        _: &(),
-        context: &mut LoadContext<'_>,
-    ) -> Result<Person, std::io::Error> {
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).await?;
-        let age = bytes.len() as u8;
+    fn of_bytes(bytes: Vec<u8>, context: &mut LoadContext) -> Self {
         let greeting = context.load("guard/hello.dialogue.ron");
-        Ok(Person { greeting, age })
-    }
-
-    fn extensions(&self) -> &[&str] {
-        &["person"]
+        Self {
+            greeting,
+            age: bytes.len() as u8,
+        }
     }
 }
 
@@ -103,8 +78,8 @@ pub(super) fn add_types(app: &mut App) {
 pub(super) fn cooker() -> CookApp {
     CookApp::new().with(|app| {
         add_types(app);
-        app.register_asset_loader(WhistleLoader)
-            .register_asset_loader(PersonLoader);
+        app.register_asset_loader(BytesLoader::<Whistle>::default())
+            .register_asset_loader(BytesLoader::<Person>::default());
     })
 }
 
