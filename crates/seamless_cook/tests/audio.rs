@@ -185,7 +185,7 @@ fn a_file_that_is_no_sound_is_refused_with_the_kinds_that_there_are() {
         b"\xff",
         b"\xff\x00",
         b"<html>",
-        b"\0\0\0\x20ftypM4A ",
+        b"version https://git-lfs.github.com/spec/v1\n",
     ] {
         let project = Project::ringing();
         project.write("sounds/bell.wav", bytes);
@@ -205,6 +205,21 @@ fn a_file_that_is_no_sound_is_refused_with_the_kinds_that_there_are() {
         &mut EncodeContext::new(&TypeRegistry::default(), &EntityRows::default()),
     );
     assert!(matches!(refused, Err(EncodeError::UnknownSound)));
+}
+
+/// Which kinds a game can play is known to the game.
+#[test]
+fn a_file_that_may_be_a_sound_is_cooked() {
+    for bytes in [
+        &b"\0\0\0\x20ftypM4A "[..],
+        b"\0\0\0\0\xff\xfb\x90\x64",
+        b"APETAGEX\xd0\x07\0\0",
+        b"OggS\0\x02",
+    ] {
+        let project = Project::ringing();
+        project.write("sounds/bell.wav", bytes);
+        project.cooked(ONE);
+    }
 }
 
 #[test]

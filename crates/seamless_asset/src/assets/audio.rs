@@ -47,16 +47,15 @@ impl AssetCodec for AudioSourceCodec {
     }
 }
 
-/// Whether a file begins like one of the kinds that Bevy plays, whatever its name is. A game finds out only when it plays it, and panics.
+/// Whether a file may be one that Bevy plays, whatever its name is. A game finds out only when it plays it, and panics; decoders look for
+/// their marks behind all kinds of tags, so only what is surely none is refused: nothing, text, and other kinds of RIFF.
 #[cfg(feature = "write")]
 fn is_sound(bytes: &[u8]) -> bool {
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     match bytes {
         [b'R', b'I', b'F', b'F', _, _, _, _, rest @ ..] => rest.starts_with(b"WAVE"),
-        // A frame of MPEG audio starts with eleven bits.
-        [0xff, second, ..] => second & 0xe0 == 0xe0,
-        _ => [&b"OggS"[..], b"fLaC", b"ID3"]
-            .iter()
-            .any(|kind| bytes.starts_with(kind)),
+        [_, _, _, _, ..] => !bytes.iter().take(16).all(is_text),
+        _ => false,
     }
 }
 

@@ -75,8 +75,8 @@ pub enum EncodeError {
     },
     /// The file of a sound is none.
     #[error(
-        "it begins like none of the sounds that there are: WAV (`RIFF`, then `WAVE`), Ogg (`OggS`), FLAC (`fLaC`) and MP3 (`ID3`, or a frame); \
-         export it again as one of these"
+        "it is no sound, but empty, text, or something else in RIFF; fetch it if it only stands for a file elsewhere, or export it again as WAV, \
+         Ogg, FLAC or MP3"
     )]
     UnknownSound,
     /// Anything else, in words.

@@ -213,12 +213,12 @@ struct Whole {
 impl Whole {
     fn of(input: &Input, step: &Step) -> Result<Self, Stop> {
         let object: EncodedObject = load(input.cache, &step.record.blob)?;
-        if !stores_variants(&object.schema) {
+        let stored = stores_variants(&object.schema).then(|| read_variants(&object.data).ok());
+        let Some(variants) = stored.flatten() else {
             let message = "is encoded by a codec of the game's own, so its variants cannot be limited; remove the codec, or \
                 `max_variants` from the levels that use it";
             return Err(Stop::Content(vec![ContentError::new(step.key.path(), "", message)]));
-        }
-        let variants = read_variants(&object.data).map_err(|_| Stop::Lost)?;
+        };
         Ok(Self { object, variants })
     }
 

@@ -41,11 +41,14 @@ impl<'a, 'i> Sets<'a, 'i> {
     /// When what leads to sets refers to itself.
     pub fn of(input: &'i Input<'a>) -> Result<Self, Stop> {
         let objects = input.objects;
-        let sets = objects.keys().filter(|key| is_variants(key.type_path()));
+        // Others may be known from earlier cooks: what they lead to is nobody's business.
+        let roots = input.units.iter().flat_map(|unit| unit.roots());
+        let needed = closure(objects, roots.chain(input.startup));
+        let is_set = |key: &&AssetKey| is_variants(key.type_path()) && needed.contains(*key);
+        let sets = objects.keys().filter(is_set);
         let leading = referrers(objects, &sets.cloned().collect());
-        let part = leading
-            .iter()
-            .filter_map(|key| Some((key.clone(), objects.get(key)?.clone())));
+        let leading = leading.iter().filter(|key| needed.contains(*key));
+        let part = leading.filter_map(|key| Some((key.clone(), objects.get(key)?.clone())));
         let part: Objects = part.collect();
         let order = dependency_order(&part).map_err(Stop::Content)?.into_iter();
         let leading: Vec<_> = order.filter_map(|key| objects.get_key_value(key)).collect();
