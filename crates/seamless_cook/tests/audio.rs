@@ -289,7 +289,7 @@ struct Greets(Handle<DialogueVariants<AudioSource>>);
 fn dialogue_of_bevys_sounds_needs_nothing_else() {
     let project = Project::new();
     for file in ["1.ogg", "2.ogg", "3.ogg"] {
-        project.write(&format!("guard/{file}"), format!("OggS{file}"));
+        project.write(&format!("guard/{file}"), format!("OggS\0{file}"));
     }
     let set = r#"(variants: [(sound: "1.ogg"), (sound: "2.ogg"), (sound: "3.ogg")])"#;
     project.write("guard/hello.dialogue.ron", set);
@@ -310,7 +310,7 @@ fn dialogue_of_bevys_sounds_needs_nothing_else() {
     let heard = &sounds.get(sound).expect("the sound is there").bytes;
     assert_eq!(
         String::from_utf8_lossy(heard),
-        report.dialogue[0].sounds[1].replace("guard/", "OggS")
+        report.dialogue[0].sounds[1].replace("guard/", "OggS\0")
     );
 }
 
