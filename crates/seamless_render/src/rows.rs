@@ -10,7 +10,17 @@ use bevy_mesh::Mesh3d;
 use bevy_pbr::{Material, MeshMaterial3d};
 use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
-use seamless_asset::{SeamlessAssetApp, placed_row};
+use seamless_asset::{SeamlessAssetApp, assets::MeshUvDensity, placed_row};
+
+/// Announces sets of components, and each of them with the [`MeshUvDensity`] that the cooker gives to what draws a mesh.
+macro_rules! announce {
+    ($app:expr, $(($($component:ty),*)),* $(,)?) => {
+        $app$(
+            .add_spawn_row::<($($component,)*)>()
+            .add_spawn_row::<($($component,)* MeshUvDensity,)>()
+        )*
+    };
+}
 
 /// Announces the sets that entities with `MeshMaterial3d<M>` usually have.
 pub(crate) fn announce<M: Material + Reflect>(app: &mut App) {
@@ -18,20 +28,27 @@ pub(crate) fn announce<M: Material + Reflect>(app: &mut App) {
     app.add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>)>()
         .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Name)>()
         .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb)>()
-        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb, Name)>();
+        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb, Name)>()
+        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, MeshUvDensity)>()
+        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Name, MeshUvDensity)>()
+        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb, MeshUvDensity)>()
+        .add_spawn_row::<placed_row!(Mesh3d, MeshMaterial3d<M>, Aabb, Name, MeshUvDensity)>();
     // As scenes are written by hand: the rest comes with these.
-    app.add_spawn_row::<(Transform, Visibility, ChildOf, Mesh3d, MeshMaterial3d<M>)>()
-        .add_spawn_row::<(Transform, Visibility, ChildOf, Mesh3d, MeshMaterial3d<M>, Name)>()
-        .add_spawn_row::<(Transform, Visibility, ChildOf, Mesh3d, MeshMaterial3d<M>, Children)>()
-        .add_spawn_row::<(
+    announce!(
+        app,
+        (Transform, Visibility, ChildOf, Mesh3d, MeshMaterial3d<M>),
+        (Transform, Visibility, ChildOf, Mesh3d, MeshMaterial3d<M>, Name),
+        (Transform, Visibility, ChildOf, Mesh3d, MeshMaterial3d<M>, Children),
+        (
             Transform,
             Visibility,
             ChildOf,
             Mesh3d,
             MeshMaterial3d<M>,
             Name,
-            Children,
-        )>();
+            Children
+        ),
+    );
     #[cfg(feature = "gltf")]
     announce_gltf::<M>(app);
 }
@@ -43,12 +60,11 @@ fn announce_gltf<M: Material + Reflect>(app: &mut App) {
     use bevy_transform::components::{GlobalTransform, TransformTreeChanged};
 
     macro_rules! primitive {
-        ($($name:ty),*) => {
-            (Transform, GlobalTransform, TransformTreeChanged, ChildOf, Name, Aabb, Mesh3d, MeshMaterial3d<M>, $($name),*)
+        ($(($($name:ty),*)),*) => {
+            announce!(app, $((
+                Transform, GlobalTransform, TransformTreeChanged, ChildOf, Name, Aabb, Mesh3d, MeshMaterial3d<M> $(, $name)*
+            )),*)
         };
     }
-    app.add_spawn_row::<primitive!()>()
-        .add_spawn_row::<primitive!(GltfMaterialName)>()
-        .add_spawn_row::<primitive!(GltfMeshName)>()
-        .add_spawn_row::<primitive!(GltfMaterialName, GltfMeshName)>();
+    primitive!((), (GltfMaterialName), (GltfMeshName), (GltfMaterialName, GltfMeshName));
 }
