@@ -1,10 +1,17 @@
 //! The example's flight, over a small world of the example's generator: every frame, and every observer, finds its levels
 //! whole.
 
-use std::{thread, time::Duration};
+use std::{collections::BTreeSet, thread, time::Duration};
 
-use bevy::prelude::*;
-use bevy_seamless::prelude::*;
+use bevy::{prelude::*, reflect::TypePath};
+use bevy_seamless::{
+    asset::{
+        codec::Codecs,
+        level_data::{self, LEVEL_EXPORT},
+        package::{Limits, Package},
+    },
+    prelude::*,
+};
 use seamless_cook::{CookApp, CookOptions, Profile};
 use seamless_examples::{
     flight::Flight,
@@ -117,4 +124,45 @@ fn the_flight_over_a_generated_world() {
     assert_eq!(end.failed, 0, "{end:?}");
     // Only the sky is always loaded.
     assert_eq!((end.open, end.revealed - end.left), (1, 1), "{end:?}");
+}
+
+/// Sets of components that are not announced are spawned the slow way, into tables that nobody made room in.
+#[test]
+fn what_the_world_draws_is_of_announced_sets() {
+    let dir = cook_world();
+    let app = streaming_app(&dir.path().join("out"), |_| {});
+    let registry = app.world().resource::<AppTypeRegistry>().read();
+    let codecs = app.world().resource::<Codecs>().read();
+    let type_id = |path: &str| {
+        let registration = registry.get_with_type_path(path);
+        registration.unwrap_or_else(|| panic!("{path} is known")).type_id()
+    };
+    let (mut drawn, mut others) = (0, BTreeSet::new());
+    let files = std::fs::read_dir(dir.path().join("out")).expect("the world was cooked");
+    let packages = files.flatten().map(|file| file.path());
+    for file in packages.filter(|path| path.extension().is_some_and(|extension| extension == "pkg")) {
+        let bytes = std::fs::read(file).expect("it can be read");
+        let package = Package::parse(&bytes[..], &Limits::default()).expect("it is sound");
+        let Some(level) = package.find_name(LEVEL_EXPORT) else {
+            continue;
+        };
+        let data = package.export_data(level, &bytes, 0).expect("it is sound");
+        for group in level_data::LevelTable::parse(&data, u32::MAX)
+            .expect("it is sound")
+            .groups
+        {
+            let columns = group.columns.iter();
+            let paths = columns.filter_map(|column| Some(package.schema(column.class as usize)?.type_path.as_str()));
+            let paths: Vec<&str> = paths.collect();
+            if paths.contains(&Mesh3d::type_path()) {
+                drawn += group.rows;
+                let types = paths.iter().map(|path| type_id(path)).collect();
+                if codecs.rows().zip_for(types).is_none() {
+                    others.insert(paths.join(", "));
+                }
+            }
+        }
+    }
+    assert!(drawn > 100, "{drawn}");
+    assert_eq!(others, BTreeSet::new());
 }
