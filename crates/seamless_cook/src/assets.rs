@@ -191,7 +191,7 @@ pub(crate) fn left_out(files: &BTreeMap<String, FileContents>, objects: &Objects
     warnings
 }
 
-/// `objects` are sorted. Whether an asset with this label, or part of it (`Mesh0/Primitive1`), is cooked.
+/// Whether an asset with this label, or part of it (`Mesh0/Primitive1`), is among `objects`, which are sorted.
 fn uses(objects: &Objects, file: &str, label: &str) -> bool {
     let prefix = format!("{file}#{label}");
     let names = objects.as_slice();

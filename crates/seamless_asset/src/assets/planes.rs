@@ -3,7 +3,8 @@
 //! A [`Value`] is a vector of *lanes*, each a word of one, two, four or eight bytes. Lane after lane, each word is taken as an integer, less
 //! the word before it (wrapping); in zigzag, so that small differences of either sign are small numbers; and of these first the lowest
 //! byte of all, then the next. That is the delta and zigzag coding of Protocol Buffers and meshoptimizer, and the byte shuffle of HDF5.
-//! It has as many bytes as before. Meshes pack to about 0.6 of what they pack to without it.
+//! It has as many bytes as before. The meshes of the example `open_world` pack to half of what they pack to without it by LZ4, and to 0.6 by zstd in
+//! the order of their sources; where they were put in order for a GPU, to 0.8.
 
 use bevy_mesh::morph::MorphAttributes;
 use bytemuck::Pod;

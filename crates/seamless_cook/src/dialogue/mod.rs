@@ -101,7 +101,7 @@ pub(crate) struct Input<'a> {
     pub objects: &'a Objects,
     /// The index of the startup content, which has its sets whole: all of them are in memory anyway.
     pub startup: Option<&'a AssetKey>,
-    /// Nobody of these may need sets at all.
+    /// Whom the packages are for: a set that none of them needs is not limited.
     pub roles: Role,
     pub cache: &'a Cache<'a>,
     /// How packages store data.
@@ -113,18 +113,12 @@ pub(crate) struct Input<'a> {
 pub(crate) struct OwnKeys(ByKey<AssetKey>);
 
 impl OwnKeys {
-    fn of<'k>(&'k self, key: &'k AssetKey) -> &'k AssetKey {
-        self.0.get(key).unwrap_or(key)
-    }
-
-    fn all(&self, keys: &[AssetKey]) -> Vec<AssetKey> {
-        keys.iter().map(|key| self.of(key).clone()).collect()
-    }
-
     /// Puts what is the level's own in the place of the others.
     pub fn put_into(&self, keys: &mut [AssetKey]) {
         for key in keys {
-            *key = self.of(key).clone();
+            if let Some(own) = self.0.get(key) {
+                *key = own.clone();
+            }
         }
     }
 }
@@ -160,11 +154,9 @@ pub(crate) fn limit<'a>(input: &Input<'a>) -> Result<Limited<'a>, Stop> {
     limited.report = told.into_iter().map(|(_, told)| told).collect();
     for (unit, own) in limited.units.iter_mut().zip(&limited.own) {
         if !own.0.is_empty() {
-            *unit = Cow::Owned(LevelUnit {
-                references: own.all(&unit.references),
-                labelled: own.all(&unit.labelled),
-                ..unit.clone().into_owned()
-            });
+            let unit = unit.to_mut();
+            own.put_into(&mut unit.references);
+            own.put_into(&mut unit.labelled);
         }
     }
     Ok(limited)
