@@ -87,7 +87,7 @@ use assets::MeshUvDensity;
 use codec::{AssetCodec, Codecs, ComponentCodec, Migrations, Record, ReflectAssetCodec};
 use dialogue::{DialogueLoader, DialogueVariantsCodec};
 use edits::AssetEdits;
-use load::{LoadServices, Pipeline, RegisteredPostLoads};
+use load::{LoadServices, LostRoots, Pipeline, RegisteredPostLoads};
 use spawn::SpawnRow;
 use threads::loading_threads;
 
@@ -158,6 +158,7 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<RevealGates>()
             .init_resource::<Streamer>()
             .init_resource::<AssetEdits>()
+            .init_resource::<LostRoots>()
             .insert_resource(PluginSettings {
                 role: self.role,
                 limits: self.limits.clone(),
@@ -173,6 +174,7 @@ impl Plugin for SeamlessAssetPlugin {
             .add_message::<InstanceEvent>()
             .add_message::<Reloaded>()
             .add_observer(load::keep_ticks_valid)
+            .add_observer(load::note_lost_root)
             .register_diagnostic(Diagnostic::new(STREAM_MS).with_suffix(" ms"))
             .register_diagnostic(Diagnostic::new(LIVE_ENTITIES))
             .register_diagnostic(Diagnostic::new(LIVE_BYTES).with_suffix(" B"))

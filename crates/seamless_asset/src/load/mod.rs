@@ -31,6 +31,7 @@ mod task;
 mod tasks;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tracked;
 mod type_names;
 mod verify;
 
@@ -52,7 +53,7 @@ pub use open::{OpenRequest, PackageOpen};
 pub use post_load::PostLoad;
 pub(crate) use post_load::{PostLoads, RegisteredPostLoads};
 pub use pump::BlockingLoads;
-pub(crate) use pump::{Pipeline, keep_ticks_valid, pump, roll_frame};
+pub(crate) use pump::{LostRoots, Pipeline, keep_ticks_valid, note_lost_root, pump, roll_frame};
 pub use reload::{ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded};
 pub(crate) use startup::{LoadedStartup, StartupWindows, load_startup};
 pub use streamer::Streamer;

@@ -10,6 +10,7 @@ use bevy_asset::AssetPath;
 use super::{
     InstanceId, Progress,
     link::{LoadedAsset, LoadedPackage},
+    tracked::{Index, Marked, Tracked},
     verify::Unverified,
 };
 use crate::{gate::RevealGates, linker::Linker, objects::Slot};
@@ -59,6 +60,74 @@ pub(super) struct PackageEntry {
     pub is_shown: bool,
     /// It stays without users, too.
     pub is_pinned: bool,
+}
+
+/// All packages that are loading or live.
+pub(super) type Packages = Tracked<AssetPath<'static>, PackageEntry, PackageIndex>;
+
+/// The status of a package, with what is counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum PackageMark {
+    Inserting,
+    Gated,
+    /// Its bytes.
+    Ready(u64),
+    Other,
+}
+
+impl Marked for PackageEntry {
+    type Mark = PackageMark;
+
+    fn mark(&self) -> PackageMark {
+        match self.status {
+            PackageStatus::Inserting(_) => PackageMark::Inserting,
+            PackageStatus::Gated { .. } => PackageMark::Gated,
+            PackageStatus::Ready => PackageMark::Ready(self.bytes),
+            PackageStatus::Loading(_) | PackageStatus::Failed => PackageMark::Other,
+        }
+    }
+}
+
+/// What each frame asks of packages.
+#[derive(Default)]
+pub(super) struct PackageIndex {
+    pub inserting: HashSet<AssetPath<'static>>,
+    pub gated: HashSet<AssetPath<'static>>,
+    /// How many are ready, and their bytes.
+    pub ready: u64,
+    pub ready_bytes: u64,
+}
+
+impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
+    fn add(&mut self, path: &AssetPath<'static>, mark: PackageMark) {
+        match mark {
+            PackageMark::Inserting => drop(self.inserting.insert(path.clone())),
+            PackageMark::Gated => drop(self.gated.insert(path.clone())),
+            PackageMark::Ready(bytes) => {
+                self.ready += 1;
+                self.ready_bytes += bytes;
+            }
+            PackageMark::Other => {}
+        }
+    }
+
+    fn remove(&mut self, path: &AssetPath<'static>, mark: PackageMark) {
+        match mark {
+            PackageMark::Inserting => drop(self.inserting.remove(path)),
+            PackageMark::Gated => drop(self.gated.remove(path)),
+            PackageMark::Ready(bytes) => {
+                self.ready -= 1;
+                self.ready_bytes -= bytes;
+            }
+            PackageMark::Other => {}
+        }
+    }
+
+    #[cfg(test)]
+    fn is_same(&self, other: &Self) -> bool {
+        let sums = |index: &Self| (index.ready, index.ready_bytes);
+        self.inserting == other.inserting && self.gated == other.gated && sums(self) == sums(other)
+    }
 }
 
 impl PackageEntry {

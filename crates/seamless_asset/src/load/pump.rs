@@ -2,6 +2,7 @@
 
 mod blocking;
 mod bulk;
+mod lost;
 mod objects;
 mod pin;
 mod reload;
@@ -15,10 +16,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use bevy_asset::AssetPath;
 use bevy_ecs::prelude::*;
 use bevy_log::error;
-use bevy_platform::{collections::HashMap, time::Instant};
+use bevy_platform::time::Instant;
 use bevy_tasks::TaskPool;
 
 pub use self::blocking::BlockingLoads;
+pub(crate) use self::lost::{LostRoots, note_lost_root};
 pub(crate) use self::reload::keep_ticks_valid;
 use self::{objects::Objects, reload::Reload, singles::Singles};
 
@@ -26,10 +28,10 @@ use super::{
     InstanceEvent, InstanceId, InstanceRequest, Progress, Streamer,
     budget::{Estimates, FrameBudget},
     bulk::BulkJob,
-    instance::{Instance, Phase},
+    instance::{Instance, Instances, Phase},
     link::{LoadedLevel, LoadedPackage},
     open::OpenJob,
-    packages::{PackageEntry, PackageStatus},
+    packages::{PackageEntry, PackageStatus, Packages},
     room::Room,
     streamer::Command,
     task::{LoadServices, Read, Stop},
@@ -54,8 +56,8 @@ const MAX_LEAVES_HELD: u32 = 30;
 pub(crate) struct Pipeline {
     services: LoadServices,
     keep_linkers: bool,
-    instances: BTreeMap<InstanceId, Instance>,
-    packages: HashMap<AssetPath<'static>, PackageEntry>,
+    instances: Instances,
+    packages: Packages,
     objects: BTreeMap<u64, Objects>,
     bulk: Singles<BulkJob, Vec<u8>>,
     opens: Singles<OpenJob, Arc<Linker>>,
@@ -82,8 +84,8 @@ impl Pipeline {
             keep_linkers,
             tasks: Tasks::new(services.clone(), threads),
             services,
-            instances: BTreeMap::new(),
-            packages: HashMap::default(),
+            instances: Instances::default(),
+            packages: Packages::default(),
             objects: BTreeMap::new(),
             bulk: Singles::default(),
             opens: Singles::default(),
@@ -165,13 +167,16 @@ impl Pipeline {
     ///
     /// A frame in which any mesh or material is new is long already: Bevy's `AssetChanged` filters look at every entity.
     fn may_insert(&self) -> bool {
-        let is_waiting = |(id, instance): (&InstanceId, &Instance)| match instance.phase {
-            Phase::Leaving { .. } => true,
-            Phase::Staged(_) => self.is_ready(instance),
-            Phase::Reloading => self.is_reload_ready(*id),
-            _ => false,
-        };
-        self.inserted_in.is_none_or(|frame| frame + 1 < self.frame) || !self.instances.iter().any(is_waiting)
+        self.inserted_in.is_none_or(|frame| frame + 1 < self.frame) || !self.is_level_waiting()
+    }
+
+    /// Whether a level could come, change or leave now.
+    fn is_level_waiting(&self) -> bool {
+        let index = self.instances.index();
+        let mut staged = index.staged.iter().filter_map(|id| self.instances.get(id));
+        !index.leaving.is_empty()
+            || staged.any(|instance| self.is_ready(instance))
+            || self.reloads.keys().any(|id| self.is_reload_ready(*id))
     }
 
     /// Whether the packages of a staged instance are there.
@@ -194,14 +199,9 @@ impl Pipeline {
     }
 
     fn leaves_pile_up(&self) -> bool {
-        let (mut leaving, mut live) = (0, 0);
-        for instance in self.instances.values() {
-            match instance.phase {
-                Phase::Leaving { .. } => leaving += 1,
-                Phase::Live { .. } => live += 1,
-                _ => {}
-            }
-        }
+        let index = self.instances.index();
+        let leaving = index.leaving.len();
+        let live = index.in_world() - leaving;
         leaving > live.max(MAX_LEAVING) || self.leaves_held > MAX_LEAVES_HELD
     }
 
@@ -215,7 +215,7 @@ impl Pipeline {
                 Command::Open(id, request, outcome) => self.take_open(id, request, &outcome),
                 Command::Reload(id, request, outcome) => self.take_reload(id, &request, &outcome),
                 Command::Priority(id, priority) => {
-                    if let Some(instance) = self.instances.get_mut(&id) {
+                    if let Some(mut instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
                     }
                 }
@@ -241,12 +241,12 @@ impl Pipeline {
     }
 
     fn unload(&mut self, world: &mut World, id: InstanceId) {
-        let Some(instance) = self.instances.get_mut(&id) else {
+        let Some(before) = self.instances.replace_phase(id, Phase::Failed) else {
             return;
         };
-        match core::mem::replace(&mut instance.phase, Phase::Failed) {
+        match before {
             Phase::Live { root, members } | Phase::Leaving { root, members } => {
-                instance.phase = Phase::Leaving { root, members };
+                self.instances.replace_phase(id, Phase::Leaving { root, members });
             }
             Phase::Failed => {
                 self.instances.remove(&id);
@@ -261,7 +261,7 @@ impl Pipeline {
             }
             Phase::Queued => self.cancel(world, id),
             // Nobody has its id.
-            Phase::Reloading => instance.phase = Phase::Reloading,
+            Phase::Reloading => drop(self.instances.replace_phase(id, Phase::Reloading)),
         }
     }
 
@@ -292,11 +292,14 @@ impl Pipeline {
         if self.reloads.contains_key(&id) {
             return self.fail_reload(world, id, error);
         }
-        let Some(instance) = self.instances.get_mut(&id) else {
+        let Some(instance) = self.instances.get(&id) else {
             return;
         };
         error!("level `{}` cannot be loaded: {error}", instance.request.name);
-        match core::mem::replace(&mut instance.phase, Phase::Failed) {
+        let Some(before) = self.instances.replace_phase(id, Phase::Failed) else {
+            return;
+        };
+        match before {
             Phase::Loading(progress) => self.stop_task(id, &progress),
             Phase::Staged(level) => self.drop_level(world, level),
             other => self.tasks.drop_later(other),
@@ -308,22 +311,22 @@ impl Pipeline {
 
     /// The instance needs its packages no more; those without a user go, and with them their objects.
     fn release(&mut self, world: &mut World, id: InstanceId) {
-        let Some(instance) = self.instances.get_mut(&id) else {
-            return;
-        };
-        for path in core::mem::take(&mut instance.packages) {
+        let instance = self.instances.get_mut(&id);
+        let packages = instance.map(|mut instance| core::mem::take(&mut instance.packages));
+        for path in packages.into_iter().flatten() {
             self.release_package(world, id, &path);
         }
     }
 
     fn release_package(&mut self, world: &mut World, id: InstanceId, path: &AssetPath<'static>) {
-        let Some(entry) = self.packages.get_mut(path) else {
+        let Some(mut entry) = self.packages.get_mut(path) else {
             return;
         };
         entry.users.remove(&id);
         if !entry.users.is_empty() || entry.is_pinned {
             return;
         }
+        drop(entry);
         let Some(mut entry) = self.packages.remove(path) else {
             return;
         };
@@ -405,8 +408,7 @@ impl Pipeline {
         read: Read,
         loaded: LoadedPackage,
     ) -> bool {
-        let entry = self.packages.get_mut(path);
-        let Some(entry) = entry else {
+        let Some(mut entry) = self.packages.get_mut(path) else {
             self.tasks.drop_later(loaded);
             return false;
         };
@@ -417,6 +419,7 @@ impl Pipeline {
         }
         let needs = entry.add(loaded, is_first);
         let users: Vec<_> = entry.users.iter().copied().collect();
+        drop(entry);
         for (user, need) in users.iter().flat_map(|user| needs.iter().map(move |need| (user, need))) {
             self.join(*user, need.clone());
         }
@@ -425,11 +428,11 @@ impl Pipeline {
 
     fn take_level(&mut self, world: &mut World, id: InstanceId, mut level: Box<LoadedLevel>, bytes: u64) {
         level.bytes = bytes;
-        match self.instances.get_mut(&id) {
-            Some(instance) if matches!(instance.phase, Phase::Loading(_)) => {
-                instance.phase = Phase::Staged(level);
-            }
-            _ => self.drop_level(world, level),
+        let instance = self.instances.get(&id);
+        if instance.is_some_and(|instance| matches!(instance.phase, Phase::Loading(_))) {
+            self.instances.replace_phase(id, Phase::Staged(level));
+        } else {
+            self.drop_level(world, level);
         }
     }
 
@@ -442,30 +445,33 @@ impl Pipeline {
         error: LoadError,
     ) {
         let error = Arc::new(error);
-        if let Some(entry) = self.packages.get_mut(path)
-            && entry.is_loaded_by(progress)
-        {
-            entry.status = PackageStatus::Failed;
-            let users: Vec<_> = entry.users.iter().copied().collect();
-            for user in users {
-                if instance == Some(user) {
-                    continue;
-                }
-                let package = self.instances.get(&user).map(|user| user.request.package.to_string());
-                let kind = LoadErrorKind::Dependency {
-                    package: path.to_string(),
-                    message: error.to_string(),
-                };
-                self.fail(
-                    world,
-                    user,
-                    Arc::new(LoadError::package(package.unwrap_or_default(), kind)),
-                );
+        for user in self.fail_package(path, progress) {
+            if instance == Some(user) {
+                continue;
             }
+            let package = self.instances.get(&user).map(|user| user.request.package.to_string());
+            let kind = LoadErrorKind::Dependency {
+                package: path.to_string(),
+                message: error.to_string(),
+            };
+            let error = LoadError::package(package.unwrap_or_default(), kind);
+            self.fail(world, user, Arc::new(error));
         }
         if let Some(id) = instance {
             self.fail_loading(world, id, error);
         }
+    }
+
+    /// Notes that the load of a package's assets failed, if it is this one. Gives the package's users.
+    fn fail_package(&mut self, path: &AssetPath<'static>, progress: &Arc<Progress>) -> Vec<InstanceId> {
+        let Some(mut entry) = self.packages.get_mut(path) else {
+            return Vec::new();
+        };
+        if !entry.is_loaded_by(progress) {
+            return Vec::new();
+        }
+        entry.status = PackageStatus::Failed;
+        entry.users.iter().copied().collect()
     }
 
     /// The job of an instance failed, if it was not given up meanwhile.

@@ -9,6 +9,7 @@ use bevy_platform::collections::HashMap;
 use super::{
     InstanceId, InstanceRequest, LoadState,
     bulk::{BulkLoad, BulkRequest},
+    instance::Known,
     objects::{ObjectLoad, ObjectRequest, Outcome},
     open::{OpenRequest, PackageOpen},
     reload::{ReloadLoad, ReloadReport, ReloadRequest},
@@ -21,7 +22,7 @@ use crate::linker::Linker;
 pub struct Streamer {
     next: u64,
     pub(super) commands: Vec<Command>,
-    pub(super) states: HashMap<InstanceId, LoadState>,
+    pub(super) states: HashMap<InstanceId, Known>,
 }
 
 pub(super) enum Command {
@@ -46,7 +47,7 @@ impl Streamer {
     pub(super) fn next_instance(&mut self) -> InstanceId {
         let id = InstanceId(self.next);
         self.next += 1;
-        self.states.insert(id, LoadState::Requested);
+        self.states.insert(id, Known::State(LoadState::Requested));
         id
     }
 
@@ -109,7 +110,7 @@ impl Streamer {
     /// Where the instance is; `None` once it is gone.
     #[must_use]
     pub fn state(&self, id: InstanceId) -> Option<LoadState> {
-        self.states.get(&id).copied()
+        self.states.get(&id).map(Known::state)
     }
 
     /// How many instances are known, in any state.

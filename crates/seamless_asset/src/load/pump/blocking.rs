@@ -174,7 +174,7 @@ impl Pipeline {
         };
         let mut has_any = false;
         for path in packages {
-            let Some(entry) = self.packages.get_mut(&path) else {
+            let Some(mut entry) = self.packages.get_mut(&path) else {
                 continue;
             };
             if !matches!(entry.status, PackageStatus::Loading(_)) {
@@ -185,6 +185,7 @@ impl Pipeline {
             let verify = users.map(|user| user.request.verify).min().unwrap_or_default();
             let progress = Arc::new(Progress::default());
             entry.status = PackageStatus::Loading(progress.clone());
+            drop(entry);
             let job = Job {
                 path,
                 wanted: Wanted::Assets,
@@ -199,7 +200,7 @@ impl Pipeline {
     /// All values of a package into their `Assets`. Its gates are for others.
     fn insert_now(&mut self, world: &mut World, path: AssetPath<'static>) {
         self.insert_all(world, &AssetsOf::Package(path.clone()));
-        let Some(entry) = self.packages.get_mut(&path) else {
+        let Some(mut entry) = self.packages.get_mut(&path) else {
             return;
         };
         if matches!(entry.status, PackageStatus::Inserting(_)) {

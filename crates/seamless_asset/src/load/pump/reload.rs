@@ -98,11 +98,11 @@ impl Reload {
 /// Keeps the ticks that tell what was changed comparable, in games that run for days.
 pub(crate) fn keep_ticks_valid(check: On<CheckChangeTicks>, pipeline: Option<ResMut<Pipeline>>) {
     let Some(mut pipeline) = pipeline else { return };
-    for instance in pipeline.instances.values_mut() {
+    pipeline.instances.for_each_unmarked(|instance| {
         if let Phase::Live { members, .. } = &mut instance.phase {
             members.since.check_tick(*check);
         }
-    }
+    });
 }
 
 impl Pipeline {
@@ -153,7 +153,7 @@ impl Pipeline {
         let entry = self.packages.get(path);
         let is_settled = |entry: &PackageEntry| matches!(entry.status, PackageStatus::Ready | PackageStatus::Failed);
         self.is_reloading(path)
-            || self.instances.values().any(is_waiting)
+            || self.instances.iter().any(|(_, instance)| is_waiting(instance))
             || !entry.is_none_or(is_settled)
             || self.objects.values().any(|objects| objects.asks_for(path))
     }
@@ -217,7 +217,7 @@ impl Pipeline {
             levels: self.live_instances(&reload.path).map(level).collect(),
             is_used: self.packages.contains_key(&reload.path),
             edited: world.resource::<AssetEdits>().all().clone(),
-            packages: self.packages.keys().cloned().collect(),
+            packages: self.packages.iter().map(|(path, _)| path.clone()).collect(),
         }
     }
 
@@ -225,11 +225,14 @@ impl Pipeline {
         let instances = self
             .instances
             .iter()
-            .filter(move |(_, instance)| instance.request.package == *path);
-        instances.filter_map(|(id, instance)| match &instance.phase {
+            .filter(|(_, instance)| instance.request.package == *path);
+        let live = instances.filter_map(|(id, instance)| match &instance.phase {
             Phase::Live { root, members } => Some((*id, *root, members)),
             _ => None,
-        })
+        });
+        let mut live: Vec<_> = live.collect();
+        live.sort_unstable_by_key(|(id, ..)| *id);
+        live.into_iter()
     }
 
     /// The new file is decoded; what it imports comes next.

@@ -24,11 +24,11 @@ impl Pipeline {
         if self.in_flight >= most {
             return;
         }
-        let waiting = self.instances.iter();
-        let waiting = waiting.filter(|(_, instance)| {
-            matches!(instance.phase, Phase::Queued) && !self.is_reloading(&instance.request.package)
+        let waiting = self.instances.index().queued.iter();
+        let levels = waiting.filter_map(|id| {
+            let request = &self.instances.get(id)?.request;
+            (!self.is_reloading(&request.package)).then_some((request.priority, JobOwner::Instance(*id)))
         });
-        let levels = waiting.map(|(id, instance)| (instance.request.priority, JobOwner::Instance(*id)));
         let objects = self.waiting_objects();
         let others = self.waiting_singles().chain(self.waiting_reloads());
         let mut queued: Vec<_> = levels.chain(objects).chain(others).collect();
@@ -90,7 +90,7 @@ impl Pipeline {
 
     /// Starts the job that loads the level of an instance, with the assets of its package or without.
     pub(super) fn start_level(&mut self, id: InstanceId, assets: bool) -> Option<Arc<Progress>> {
-        let instance = self.instances.get_mut(&id)?;
+        let mut instance = self.instances.get_mut(&id)?;
         let progress = Arc::new(Progress::default());
         let before = core::mem::replace(&mut instance.phase, Phase::Loading(progress.clone()));
         let job = Job {
@@ -99,6 +99,7 @@ impl Pipeline {
             verify: instance.request.verify,
             progress: progress.clone(),
         };
+        drop(instance);
         self.tasks.drop_later(before);
         self.start_job(job, JobOwner::Instance(id));
         Some(progress)
@@ -108,7 +109,7 @@ impl Pipeline {
     pub(super) fn join(&mut self, id: InstanceId, path: AssetPath<'static>) {
         let mut open = vec![path];
         while let Some(path) = open.pop() {
-            let Some(instance) = self.instances.get_mut(&id) else {
+            let Some(mut instance) = self.instances.get_mut(&id) else {
                 return;
             };
             if instance.packages.contains(&path) {
@@ -116,6 +117,7 @@ impl Pipeline {
             }
             instance.packages.push(path.clone());
             let verify = instance.request.verify;
+            drop(instance);
             if !self.packages.contains_key(&path) {
                 let progress = Arc::new(Progress::default());
                 let job = Job {
@@ -127,7 +129,7 @@ impl Pipeline {
                 self.start_job(job, JobOwner::Package);
                 self.packages.insert(path.clone(), PackageEntry::loading(progress));
             }
-            if let Some(entry) = self.packages.get_mut(&path) {
+            if let Some(mut entry) = self.packages.get_mut(&path) {
                 entry.users.insert(id);
                 if let PackageStatus::Loading(progress) = &entry.status {
                     progress.join(verify);

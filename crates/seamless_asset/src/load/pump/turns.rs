@@ -13,9 +13,9 @@ use crate::{
     error::LoadError,
     gate::RevealGates,
     load::{
-        InstanceEvent, InstanceId, LoadState, Streamer,
+        InstanceEvent, InstanceId, Streamer,
         budget::{Estimates, FrameBudget, Work},
-        instance::{Phase, by_priority},
+        instance::{Instance, Phase, by_priority},
         link::LoadedAsset,
         packages::PackageStatus,
     },
@@ -66,7 +66,7 @@ impl Pipeline {
                 self.insert_next(world, &source, &mut inserting, budget);
             }
             let AssetsOf::Package(path) = source else { continue };
-            if let Some(entry) = self.packages.get_mut(&path) {
+            if let Some(mut entry) = self.packages.get_mut(&path) {
                 entry.gate(world.resource::<RevealGates>(), self.frame);
             }
         }
@@ -84,16 +84,12 @@ impl Pipeline {
 
     /// Whose decoded assets wait, the most urgent first.
     fn asset_sources(&self) -> Vec<AssetsOf> {
-        let packages = self.packages.iter().filter_map(|(path, entry)| {
-            let is_inserting = matches!(entry.status, PackageStatus::Inserting(_));
-            let users = entry
-                .users
-                .iter()
-                .filter_map(|user| Some((self.instances.get(user)?, *user)));
-            let first = users
-                .map(|(user, id)| (user.request.priority, id.0))
-                .min_by(|a, b| by_priority(*a, *b));
-            is_inserting.then(|| (first.unwrap_or_default(), AssetsOf::Package(path.clone())))
+        let inserting = self.packages.index().inserting.iter();
+        let packages = inserting.filter_map(|path| {
+            let users = self.packages.get(path)?.users.iter();
+            let users = users.filter_map(|user| Some((self.instances.get(user)?.request.priority, user.0)));
+            let first = users.min_by(|a, b| by_priority(*a, *b));
+            Some((first.unwrap_or_default(), AssetsOf::Package(path.clone())))
         });
         let waiting = self.objects.iter().filter(|(_, objects)| !objects.queue.is_empty());
         let objects = waiting.map(|(id, objects)| ((objects.priority, *id), AssetsOf::Objects(*id)));
@@ -104,20 +100,28 @@ impl Pipeline {
         sources.into_iter().map(|(_, source)| source).collect()
     }
 
-    fn queue_of(&mut self, source: &AssetsOf) -> Option<&mut VecDeque<LoadedAsset>> {
+    /// The size of the next asset, in bytes.
+    fn next_asset(&mut self, source: &AssetsOf) -> Option<u64> {
+        self.with_queue(source, |queue| queue.front().map(|asset| asset.bytes))
+    }
+
+    fn take_asset(&mut self, source: &AssetsOf) -> Option<LoadedAsset> {
+        self.with_queue(source, VecDeque::pop_front)
+    }
+
+    fn with_queue<T>(
+        &mut self,
+        source: &AssetsOf,
+        act: impl FnOnce(&mut VecDeque<LoadedAsset>) -> Option<T>,
+    ) -> Option<T> {
         match source {
-            AssetsOf::Objects(id) => Some(&mut self.objects.get_mut(id)?.queue),
-            AssetsOf::Reload(id) => self.reloads.get_mut(id)?.queue(),
+            AssetsOf::Objects(id) => act(&mut self.objects.get_mut(id)?.queue),
+            AssetsOf::Reload(id) => act(self.reloads.get_mut(id)?.queue()?),
             AssetsOf::Package(path) => match &mut self.packages.get_mut(path)?.status {
-                PackageStatus::Inserting(queue) => Some(queue),
+                PackageStatus::Inserting(queue) => act(queue),
                 _ => None,
             },
         }
-    }
-
-    /// The size of the next asset, in bytes.
-    fn next_asset(&mut self, source: &AssetsOf) -> Option<u64> {
-        Some(self.queue_of(source)?.front()?.bytes)
     }
 
     fn insert_next(
@@ -127,7 +131,7 @@ impl Pipeline {
         inserting: &mut Inserting,
         budget: &mut FrameBudget,
     ) {
-        let Some(mut asset) = self.queue_of(source).and_then(VecDeque::pop_front) else {
+        let Some(mut asset) = self.take_asset(source) else {
             return;
         };
         let start = Instant::now();
@@ -146,7 +150,11 @@ impl Pipeline {
     pub(super) fn check_gates(&mut self, world: &mut World, settings: &StreamingSettings) {
         let mut deadlines = 0;
         let gates = world.resource::<RevealGates>();
-        for (path, entry) in &mut self.packages {
+        let gated: Vec<_> = self.packages.index().gated.iter().cloned().collect();
+        for path in gated {
+            let Some(mut entry) = self.packages.get_mut(&path) else {
+                continue;
+            };
             let PackageStatus::Gated { since } = entry.status else {
                 continue;
             };
@@ -166,29 +174,11 @@ impl Pipeline {
         world.resource_mut::<StreamingStats>().gate_deadlines += deadlines;
     }
 
-    /// A live level whose root was despawned by somebody else has left, too.
-    pub(super) fn find_lost_roots(&mut self, world: &World) {
-        for instance in self.instances.values_mut() {
-            let Phase::Live { root, members } = &mut instance.phase else {
-                continue;
-            };
-            if !world.entities().contains_spawned(*root) {
-                let (root, members) = (*root, core::mem::take(members));
-                instance.phase = Phase::Leaving { root, members };
-            }
-        }
-    }
-
     pub(super) fn leave_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let leaving: Vec<_> = self
-            .instances
-            .iter()
-            .filter(|(_, instance)| matches!(instance.phase, Phase::Leaving { .. }))
-            .map(|(id, _)| *id)
-            .collect();
+        let leaving: Vec<_> = self.instances.index().leaving.iter().copied().collect();
         self.leaves_held = if leaving.is_empty() { 0 } else { self.leaves_held + 1 };
         for id in leaving {
-            let Some(instance) = self.instances.get_mut(&id) else {
+            let Some(mut instance) = self.instances.get_mut(&id) else {
                 continue;
             };
             let Phase::Leaving { root, members } = &mut instance.phase else {
@@ -200,6 +190,7 @@ impl Pipeline {
             }
             self.leaves_held = 0;
             let (root, members) = (*root, core::mem::take(members));
+            drop(instance);
             let start = Instant::now();
             reveal::leave(world, root, &members);
             self.events.push(InstanceEvent::Left { id });
@@ -220,11 +211,11 @@ impl Pipeline {
     }
 
     pub(super) fn reveal_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let mut staged: Vec<_> = self
-            .instances
-            .iter()
-            .filter(|(_, instance)| matches!(instance.phase, Phase::Staged(..)) && self.is_ready(instance))
-            .map(|(id, instance)| (instance.request.priority, *id))
+        let staged = self.instances.index().staged.iter();
+        let staged = staged.filter_map(|id| Some((*id, self.instances.get(id)?)));
+        let mut staged: Vec<_> = staged
+            .filter(|(_, instance)| self.is_ready(instance))
+            .map(|(id, instance)| (instance.request.priority, id))
             .collect();
         staged.sort_unstable_by(|a, b| by_priority(*a, *b));
         for (_, id) in staged {
@@ -249,14 +240,14 @@ impl Pipeline {
             self.start_level(id, true);
             return;
         }
-        let Some(instance) = self.instances.get_mut(&id) else {
+        let Some(mut instance) = self.instances.get_mut(&id) else {
             return;
         };
         let Phase::Staged(mut level) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
             return;
         };
         for path in &instance.packages {
-            if let Some(entry) = self.packages.get_mut(path) {
+            if let Some(mut entry) = self.packages.get_mut(path) {
                 entry.show();
             }
         }
@@ -281,6 +272,7 @@ impl Pipeline {
             root: revealed.root,
             members: revealed.members,
         };
+        drop(instance);
         self.tasks.drop_later((revealed.spent, level));
         world.resource_mut::<StreamingStats>().revealed += 1;
     }
@@ -308,39 +300,24 @@ impl Pipeline {
 
     /// Writes states, messages and counters for everybody else.
     pub(super) fn publish(&mut self, world: &mut World) {
+        #[cfg(test)]
+        assert!(self.instances.is_counted() && self.packages.is_counted());
         let mut streamer = world.resource_mut::<Streamer>();
-        let pending = streamer.commands.len();
-        streamer
-            .states
-            .retain(|id, state| pending > 0 && *state == LoadState::Requested || self.instances.contains_key(id));
-        for (id, instance) in &self.instances {
-            let state = match &instance.phase {
-                Phase::Queued => LoadState::Requested,
-                Phase::Loading(progress) => progress.state(),
-                Phase::Staged(..) => LoadState::Staged,
-                Phase::Live { .. } => LoadState::Live,
-                Phase::Leaving { .. } => LoadState::Leaving,
-                Phase::Failed => LoadState::Failed,
-                Phase::Reloading => continue,
-            };
-            streamer.states.insert(*id, state);
-        }
-        let mut stats = world.resource_mut::<StreamingStats>();
-        stats.live_instances = 0;
-        stats.live_entities = 0;
-        for instance in self.instances.values() {
-            if let Phase::Live { members, .. } | Phase::Leaving { members, .. } = &instance.phase {
-                stats.live_instances += 1;
-                stats.live_entities += members.entities.len() as u64;
+        let mut changed = core::mem::take(&mut self.instances.index_mut().changed);
+        for id in changed.drain(..) {
+            match self.instances.get(&id).and_then(Instance::known) {
+                Some(known) => drop(streamer.states.insert(id, known)),
+                None => drop(streamer.states.remove(&id)),
             }
         }
-        stats.live_packages = self.packages.values().filter(|entry| entry.is_ready()).count() as u64;
-        stats.live_bytes = self
-            .packages
-            .values()
-            .filter(|entry| entry.is_ready())
-            .map(|entry| entry.bytes)
-            .sum();
+        // The list keeps its memory.
+        self.instances.index_mut().changed = changed;
+        let (instances, packages) = (self.instances.index(), self.packages.index());
+        let mut stats = world.resource_mut::<StreamingStats>();
+        stats.live_instances = instances.in_world() as u64;
+        stats.live_entities = instances.entities;
+        stats.live_packages = packages.ready;
+        stats.live_bytes = packages.ready_bytes;
         let events = core::mem::take(&mut self.events);
         world.resource_mut::<Messages<InstanceEvent>>().write_batch(events);
     }

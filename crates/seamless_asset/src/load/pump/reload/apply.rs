@@ -147,8 +147,10 @@ impl Pipeline {
         self.touch_users(world, &reload.path, &replaced);
         for (level, diff) in levels {
             let instance = level.staged.instance;
-            let Some(Phase::Live { members, .. }) = self.instances.get_mut(&instance).map(|live| &mut live.phase)
-            else {
+            let Some(mut live) = self.instances.get_mut(&instance) else {
+                continue;
+            };
+            let Phase::Live { members, .. } = &mut live.phase else {
                 continue;
             };
             let spent = level.apply(world, diff, members, &mut report);
@@ -183,7 +185,8 @@ impl Pipeline {
         if replaced.is_empty() {
             return;
         }
-        for entry in self.packages.values().filter(|entry| entry.needs.contains(path)) {
+        let users = self.packages.iter().filter(|(_, entry)| entry.needs.contains(path));
+        for (_, entry) in users {
             let Some(linker) = &entry.linker else { continue };
             for id in referring(linker.package(), replaced) {
                 let Some(handle) = self.services.objects.get(id) else {
@@ -203,7 +206,7 @@ impl Pipeline {
     fn take_over_package(&mut self, world: &mut World, reload: &Reload, staged: Staged) {
         let Staged { loaded, .. } = staged;
         loaded.slots.iter().for_each(Slot::complete);
-        let Some(entry) = self.packages.get_mut(&reload.path) else {
+        let Some(mut entry) = self.packages.get_mut(&reload.path) else {
             self.tasks.drop_later(loaded);
             return;
         };
@@ -215,6 +218,7 @@ impl Pipeline {
         let linker = self.keep_linkers.then_some(loaded.linker);
         let linker = core::mem::replace(&mut entry.linker, linker);
         let users: Vec<_> = entry.users.iter().copied().collect();
+        drop(entry);
         self.tasks.drop_later((old, linker, loaded.sources));
         for user in users {
             self.hold_needed(world, user);
@@ -236,7 +240,7 @@ impl Pipeline {
         for path in needed {
             self.join(id, path);
         }
-        if let Some(instance) = self.instances.get_mut(&id) {
+        if let Some(mut instance) = self.instances.get_mut(&id) {
             instance.packages.retain(|path| !unneeded.contains(path));
         }
         for path in unneeded {

@@ -1,0 +1,35 @@
+//! Levels whose root was despawned by somebody else. See [`LostRoots`].
+
+use bevy_ecs::{lifecycle::Remove, prelude::*};
+
+use super::Pipeline;
+use crate::load::{LevelInstance, instance::Phase};
+
+/// Roots of levels that were despawned, or are no roots any more, since the pipeline looked last.
+#[derive(Resource, Default)]
+pub(crate) struct LostRoots(Vec<Entity>);
+
+pub(crate) fn note_lost_root(root: On<Remove, LevelInstance>, mut lost: ResMut<LostRoots>) {
+    lost.0.push(root.entity);
+}
+
+impl Pipeline {
+    /// A live level whose root was despawned by somebody else has left, too.
+    pub(super) fn find_lost_roots(&mut self, world: &mut World) {
+        let mut lost = core::mem::take(&mut world.resource_mut::<LostRoots>().0);
+        for root in lost.drain(..).filter(|root| !world.entities().contains_spawned(*root)) {
+            let Some(id) = self.instances.index().of_root(root) else {
+                continue;
+            };
+            let Some(mut instance) = self.instances.get_mut(&id) else {
+                continue;
+            };
+            if let Phase::Live { root, members } = &mut instance.phase {
+                let (root, members) = (*root, core::mem::take(members));
+                instance.phase = Phase::Leaving { root, members };
+            }
+        }
+        // The list keeps its memory.
+        world.resource_mut::<LostRoots>().0 = lost;
+    }
+}
