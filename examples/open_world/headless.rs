@@ -57,6 +57,10 @@ fn start(args: &Args, world: &PreparedWorld, is_first: bool) -> Result<App, Stri
         if let Ok(table) = tables.single(app.world()) {
             break bounds_of(table);
         }
+        let mut failures = app.world_mut().query::<&WorldFailure>();
+        if let Some(failure) = failures.iter(app.world()).next() {
+            return Err(failure.0.to_string());
+        }
         if since.elapsed() > PATIENCE {
             return Err(format!(
                 "the manifest {} does not load; see the log above",

@@ -21,12 +21,16 @@ use super::{Column, typed_column};
 /// columns into rows of this type, and the reveal inserts those as bundles, which takes about a quarter off the main
 /// thread's time. What is spawned is the same.
 ///
+/// The set is the whole set: entities that draw a mesh carry [`MeshUvDensity`](crate::assets::MeshUvDensity) in addition where they were cooked with
+/// the profiles `dev` and `ship`, so a set with a `Mesh3d` is announced with it and without.
+///
 /// ```
 /// # use bevy_app::App; use bevy_ecs::prelude::*; use bevy_mesh::Mesh3d;
-/// # use seamless_asset::{SeamlessAssetApp, placed_row};
+/// # use seamless_asset::{SeamlessAssetApp, assets::MeshUvDensity, placed_row};
 /// # #[derive(Component)] struct Health(f32);
 /// # let mut app = App::new();
 /// app.add_spawn_row::<placed_row!(Name, Mesh3d, Health)>();
+/// app.add_spawn_row::<placed_row!(Name, Mesh3d, MeshUvDensity, Health)>();
 /// ```
 pub trait SpawnRow: Bundle<Effect: NoBundleEffect> + Sized {
     /// The components' types.
