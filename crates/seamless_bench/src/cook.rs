@@ -3,10 +3,10 @@
 //! Wall time, in this process: the cooker starts tasks and threads, and waits for the disk.
 //!
 //! * `cook_noop`: 10 000 sources of which none has changed, in 100 levels; the limit is one `stat` of each.
-//! * `cook_one_edit`: one texture of these was painted anew; the limit is to decode, compress and write that texture alone.
+//! * `cook_one_edit`: one texture of these was painted anew; the limit is to decode, compress and write that texture alone, on one thread.
 //! * `cook_scaling`: textures alone, compressed by one thread and by two: ours is how many times faster two are, and the limit is two.
 
-use std::{fs, hint::black_box, path::Path, time::Instant};
+use std::{fs, hint::black_box, num::NonZeroUsize, path::Path, time::Instant};
 
 use bevy_asset::RenderAssetUsages;
 use bevy_image::{CompressedImageFormats, Image, ImageSampler, ImageType};
@@ -111,7 +111,13 @@ pub fn one_edit(samples: Option<usize>) -> Row {
         ..Targets::default()
     };
     let idle = crate::row::quantile(&mut noop, 0.5);
-    let mut row = result.row("cook_one_edit", "ms", None, Some("that texture alone"), targets);
+    let mut row = result.row(
+        "cook_one_edit",
+        "ms",
+        None,
+        Some("that texture alone, on one thread"),
+        targets,
+    );
     row.note = format!(
         "a texture of {EDITED}² of {} sources; without the edit {idle:.1} ms",
         project.sources().len()
@@ -131,7 +137,13 @@ fn cook_alone(bytes: &[u8], folder: &Path) {
     );
     let image = image.expect("the picture is sound");
     let usage = TextureUse::Color(AlphaUse::Ignored);
-    let cooked = cook_texture(&image, usage, &TextureSettings::default(), &CpuEncoder);
+    let cooked = cook_texture(
+        &image,
+        usage,
+        &TextureSettings::default(),
+        &CpuEncoder,
+        NonZeroUsize::MIN,
+    );
     let pixels = cooked.image.data.expect("it has pixels");
     fs::write(folder.join("texture"), pixels).expect("the folder can be written to");
 }

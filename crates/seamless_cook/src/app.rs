@@ -9,6 +9,7 @@ use std::path::Path;
 use bevy::app::TerminalCtrlCHandlerPlugin;
 use bevy::asset::UnapprovedPathMode;
 use bevy::asset::io::{AssetSourceBuilder, AssetSourceId};
+use bevy::core_pipeline::tonemapping::TonemappingLuts;
 use bevy::ecs::error::{FallbackErrorHandler, warn};
 use bevy::image::{CompressedImageFormatSupport, CompressedImageFormats};
 use bevy::log::LogPlugin;
@@ -107,7 +108,7 @@ pub struct CookOptions {
     pub maps: Vec<String>,
     /// How long a load may go without any progress before it is an error. Default: 30 s.
     pub load_timeout: Duration,
-    /// How many threads compress textures; at least one. Default: as many as the machine runs at once.
+    /// How many threads compress textures, and look whether sources have changed; at least one. Default: as many as the machine runs at once.
     pub jobs: usize,
     /// How many levels are loaded at once, the one that is encoded included; at least one. Default: 8.
     pub levels_ahead: usize,
@@ -219,6 +220,7 @@ impl CookApp {
             AssetSourceId::Default,
             AssetSourceBuilder::new(move || Box::new(files.clone())),
         );
+        app.insert_resource(no_tonemapping());
         let mut plugins = DefaultPlugins
             .build()
             .disable::<WinitPlugin>()
@@ -274,6 +276,15 @@ impl CookApp {
         app.finish();
         app.cleanup();
         app
+    }
+}
+
+/// Nothing is drawn: without it, Bevy unpacks tables of colours for that, in a large part of the time that it takes to start.
+fn no_tonemapping() -> TonemappingLuts {
+    TonemappingLuts {
+        blender_filmic: Handle::default(),
+        agx: Handle::default(),
+        tony_mc_mapface: Handle::default(),
     }
 }
 

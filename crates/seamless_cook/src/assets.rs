@@ -2,15 +2,16 @@
 
 mod encode;
 mod key;
+mod mentions;
 mod store;
 
-pub(crate) use key::{AssetKey, AssetName, ByKey, ByKeyRef, KeySet, Objects, from_bytes, to_bytes};
+pub(crate) use key::{AssetKey, AssetName, ByKey, ByKeyRef, KeySet, Objects};
+pub(crate) use mentions::{Text, from_bytes, to_bytes};
 pub(crate) use store::AssetStore;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bevy::platform::hash::PassHash;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::codec::{BulkUse, CodecRegistry};
@@ -118,7 +119,7 @@ pub(crate) struct ObjectRecord {
     /// How long it took to encode, and to compress.
     pub seconds: f64,
     /// What a texture was cooked for, and how.
-    pub texture: Option<(TextureUse, TextureReport)>,
+    pub texture: Option<Box<(TextureUse, TextureReport)>>,
 }
 
 /// What a walk over a level's assets needs to know.
@@ -145,16 +146,56 @@ pub(crate) struct FileContents {
     pub labels: BTreeSet<String>,
 }
 
+/// The assets that some lead to. See [`closure`].
+pub(crate) struct Closure<'a> {
+    objects: &'a Objects,
+    /// By index in `objects`.
+    is_in: Vec<bool>,
+    /// Those of which nothing is known.
+    pub unknown: KeySet<'a>,
+}
+
 /// The assets that `roots` lead to, themselves included, whether they are known or not.
-pub(crate) fn closure<'a>(objects: &'a Objects, roots: impl IntoIterator<Item = &'a AssetKey>) -> KeySet<'a> {
-    let mut needed = KeySet::with_capacity_and_hasher(objects.len(), PassHash);
+pub(crate) fn closure<'a>(objects: &'a Objects, roots: impl IntoIterator<Item = &'a AssetKey>) -> Closure<'a> {
+    let (mut is_in, mut unknown) = (vec![false; objects.len()], KeySet::default());
     let mut open: Vec<&AssetKey> = roots.into_iter().collect();
     while let Some(key) = open.pop() {
-        if needed.insert(key) {
-            open.extend(objects.get(key).into_iter().flat_map(|object| &object.references));
+        let Some((index, _, object)) = objects.get_full(key) else {
+            unknown.insert(key);
+            continue;
+        };
+        if let Some(is_in) = is_in.get_mut(index).filter(|is_in| !**is_in) {
+            *is_in = true;
+            open.extend(&object.references);
         }
     }
-    needed
+    Closure {
+        objects,
+        is_in,
+        unknown,
+    }
+}
+
+impl<'a> Closure<'a> {
+    pub(crate) fn contains(&self, key: &AssetKey) -> bool {
+        let index = self.objects.get_index_of(key);
+        index.map_or_else(|| self.unknown.contains(key), |index| self.holds(index))
+    }
+
+    fn holds(&self, index: usize) -> bool {
+        self.is_in.get(index).copied().unwrap_or_default()
+    }
+
+    /// Those that are known, in the order of the objects.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (&'a AssetKey, &'a ObjectRecord)> {
+        let all = self.objects.iter().zip(&self.is_in);
+        all.filter(|(_, is_in)| **is_in).map(|(object, _)| object)
+    }
+
+    /// Whether it is all that is known.
+    pub(crate) fn is_all(&self) -> bool {
+        self.is_in.iter().all(|is_in| *is_in)
+    }
 }
 
 /// These assets, and all that lead to one of them.
@@ -175,7 +216,7 @@ pub(crate) fn referrers(objects: &Objects, of: &BTreeSet<AssetKey>) -> BTreeSet<
     found
 }
 
-/// What of the loaded files is not cooked.
+/// What of the loaded files is not cooked; the objects are sorted.
 pub(crate) fn left_out(files: &BTreeMap<String, FileContents>, objects: &Objects) -> Vec<ContentError> {
     let mut warnings = Vec::new();
     for (file, contents) in files {
@@ -183,7 +224,8 @@ pub(crate) fn left_out(files: &BTreeMap<String, FileContents>, objects: &Objects
             let message = format!("is part of no level; add one with the source `…#Scene{index}` to cook it");
             warnings.push(ContentError::new(file.as_str(), format!("Scene{index}"), message));
         }
-        for label in contents.labels.iter().filter(|label| !uses(objects, file, label)) {
+        let used = labels(objects, file);
+        for label in contents.labels.iter().filter(|label| !uses(&used, label)) {
             let message = "is used by no cooked entity, and is left out";
             warnings.push(ContentError::new(file.as_str(), label.as_str(), message));
         }
@@ -191,17 +233,24 @@ pub(crate) fn left_out(files: &BTreeMap<String, FileContents>, objects: &Objects
     warnings
 }
 
-/// Whether an asset with this label, or part of it (`Mesh0/Primitive1`), is among `objects`, which are sorted.
-fn uses(objects: &Objects, file: &str, label: &str) -> bool {
-    let prefix = format!("{file}#{label}");
+/// The labels of a file's assets, sorted.
+fn labels<'a>(objects: &'a Objects, file: &str) -> Vec<&'a str> {
+    let prefix = format!("{file}#");
     let names = objects.as_slice();
     let first = names.partition_point(|key, _| match key.name() {
         AssetName::Path { path, .. } => *path < prefix,
         AssetName::Anonymous { .. } | AssetName::OfLevel { .. } => false,
     });
-    let mut below = names.iter().skip(first).map_while(|(key, _)| match key.name() {
+    let below = names.iter().skip(first).map_while(|(key, _)| match key.name() {
         AssetName::Path { path, .. } => path.strip_prefix(&prefix),
         AssetName::Anonymous { .. } | AssetName::OfLevel { .. } => None,
     });
+    below.collect()
+}
+
+/// Whether an asset with this label, or part of it (`Mesh0/Primitive1`), is among these.
+fn uses(labels: &[&str], label: &str) -> bool {
+    let first = labels.partition_point(|known| *known < label);
+    let mut below = labels.iter().skip(first).map_while(|known| known.strip_prefix(label));
     below.any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -2,14 +2,17 @@
 
 mod encode;
 mod fingerprint;
+mod forget;
 mod past;
 mod remember;
 mod sources;
 mod summary;
 mod uses;
 
+use core::num::NonZeroUsize;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::time::Instant;
 
@@ -18,14 +21,14 @@ use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
 
 use crate::app::{CookApp, CookOptions};
-use crate::assets::{AssetKey, AssetStore, ObjectRecord, Objects, closure};
+use crate::assets::{AssetKey, AssetStore, Objects, closure};
 use crate::bounds::{self, Bounds};
 use crate::dialogue;
 use crate::graph::cache::Cache;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::output::{COOK_FOLDER, Output, write_error};
 use crate::graph::recorder::{Recorder, text};
-use crate::graph::state::{Graph, LevelUnit, Settings, StartupUnit};
+use crate::graph::state::{LevelUnit, Outcome, Units};
 use crate::graph::storage::Storage;
 use crate::layout;
 use crate::level::EncodedLevel;
@@ -36,6 +39,7 @@ use crate::texture_step::{self, TextureStep};
 use crate::write::{self, Stop, load, write_world};
 
 use self::past::Past;
+use self::remember::{Keeper, KeptUnits};
 use self::sources::Sources;
 
 /// How often lost bytes are made again before the disk is blamed.
@@ -65,7 +69,8 @@ impl Order<'_> {
         };
         let program = fingerprint::program(self);
         let (state_file, identity) = (state_file(&world), fingerprint::identity(self, program));
-        let past = Past::read(self.storage, self.out, &state_file);
+        let threads = NonZeroUsize::new(self.options.jobs).unwrap_or(NonZeroUsize::MIN);
+        let past = Past::read(self.storage, self.out, &state_file, threads);
         if let Some(report) = self.unchanged(&past, identity, start) {
             return Ok(report);
         }
@@ -77,18 +82,21 @@ impl Order<'_> {
         let past = past.read_again(self.storage, self.out, &state_file);
         let cache = Cache::new(self.storage, output.cook_folder().join("objects"));
         let recorder = Recorder::new(&plan.root);
-        let past = past.settle(|| self.cooker.build_app(&recorder));
+        let past = past.settle(&plan, || self.cooker.build_app(&recorder));
         let mut cook = Cook {
             order: self,
             program,
             app: past.made,
-            sources: Sources::new(&plan, past.seen, past.changed),
+            sources: past.sources,
             store: AssetStore::new(&cache, self.textures(), self.options.profile),
             cache: &cache,
             recorder,
             plan: &plan,
-            old: past.graph,
-            new: Graph::default(),
+            old: past.units,
+            new: Units::default(),
+            before: past.outcome,
+            after: Outcome::default(),
+            kept: None,
             errors: Vec::new(),
             broken: BTreeSet::new(),
         };
@@ -130,10 +138,10 @@ impl Order<'_> {
     fn unchanged(&self, past: &Past, identity: Option<Digest>, start: Instant) -> Option<CookReport> {
         let is_interrupted = self.out.join(COOK_FOLDER).join("journal").exists();
         let is_same = identity.is_some() && past.seen.identity == identity;
-        if is_interrupted || !is_same || !past.changed().is_empty() || !past.outputs_are_there(self.out) {
+        if is_interrupted || !is_same || past.is_changed() || !past.outputs_are_there(self.out) {
             return None;
         }
-        let mut report = past.seen.report.clone();
+        let mut report = past.report()?;
         report.work = crate::report::CookWork::default();
         report.seconds = start.elapsed().as_secs_f64();
         Some(report)
@@ -165,8 +173,13 @@ struct Cook<'a> {
     cache: &'a Cache<'a>,
     store: AssetStore<'a>,
     /// Of the last cook, less what does not hold any more.
-    old: Graph,
-    new: Graph,
+    old: Units,
+    /// Of this one: levels and startup content. Objects are in the store, and files in what is kept.
+    new: Units,
+    before: Outcome,
+    after: Outcome,
+    /// What is remembered of the units of a world that was written.
+    kept: Option<KeptUnits>,
     errors: Vec<ContentError>,
     /// Levels that have errors.
     broken: BTreeSet<String>,
@@ -181,7 +194,7 @@ pub(crate) fn level_key(plan: &WorldPlan, level: &PlannedLevel) -> String {
 impl Cook<'_> {
     /// Of a large world there is so much that nobody should wait until it is freed.
     fn free(self) {
-        let (sources, graphs) = (self.sources, (self.old, self.new));
+        let (sources, graphs) = (self.sources, (self.old, self.new, self.before, self.after));
         let (objects, fresh, inherited) = (self.store.objects, self.store.fresh, self.store.inherited);
         let free = move || drop((sources, graphs, objects, fresh, inherited));
         // Where there is no thread to be had, it is freed here.
@@ -218,99 +231,36 @@ impl Cook<'_> {
         ))
     }
 
-    /// Takes over what still holds.
-    fn forget_changed(&mut self) {
-        let program = self.program;
-        let known = self
-            .old
-            .fingerprint
-            .filter(|_| program.is_some() && self.old.program == program);
-        let fingerprint = known.unwrap_or_else(|| fingerprint::of_app(self.app.world(), self.order));
-        self.new.program = program;
-        if self.old.fingerprint != Some(fingerprint) {
-            let packages = core::mem::take(&mut self.old.packages);
-            self.old = Graph {
-                packages,
-                ..Graph::default()
-            };
-        }
-        self.new.fingerprint = Some(fingerprint);
-        // Of files that have changed, too: mostly they are used as they were.
-        self.store.guess_uses(self.old.files.values());
-        let sources = &mut self.sources;
-        sources.remember_loadings(&self.old.files);
-        self.old.files.retain(|_, unit| sources.hold(&unit.dependencies));
-        let files = &self.old.files;
-        self.old.levels.retain(|_, level| files.contains_key(&level.file));
-        let asked = startup::asked(self.app.world(), self.plan);
-        let files = startup::files(self.app.world(), self.plan);
-        if self.old.startup.asked != asked || !sources.hold(&self.old.startup.dependencies) {
-            // Startup content comes first, and decides how its files are loaded.
-            for file in files.iter().chain(&self.old.startup.files) {
-                self.old.files.remove(file);
-                sources.forget_loading(file);
-            }
-            let files = &self.old.files;
-            self.old.levels.retain(|_, level| files.contains_key(&level.file));
-            self.old.startup = StartupUnit::default();
-        }
-        self.forget_ownerless();
-        self.store.inherited = self
-            .old
-            .files
-            .iter()
-            .map(|(file, unit)| (file.clone(), unit.loading.clone()))
-            .collect();
-        let mut objects: Vec<(AssetKey, ObjectRecord)> = Vec::new();
-        for unit in self.old.files.values_mut() {
-            objects.extend(core::mem::take(&mut unit.objects));
-        }
-        let levels = self.old.levels.values().map(|level| &level.objects);
-        for anonymous in levels.chain([&self.old.startup.objects]) {
-            objects.extend_from_slice(anonymous);
-        }
-        self.store.inherit(objects);
-    }
-
-    /// Files whose settings were those of a level that is no more: who refers to them first now decides.
-    fn forget_ownerless(&mut self) {
-        let levels = self.plan.levels.iter().chain(&self.plan.other_levels);
-        let owners: BTreeSet<String> = levels.map(|level| level_key(self.plan, level)).collect();
-        let sources = &mut self.sources;
-        self.old.files.retain(|file, unit| {
-            let loading = &unit.loading;
-            let is_owned = loading.settings == Settings::Own
-                || loading.owner == startup::STARTUP_UNIT
-                || owners.contains(&loading.owner);
-            if !is_owned {
-                sources.forget_loading(file);
-            }
-            is_owned
-        });
-    }
-
-    /// Bytes that the cache should have are not there, so all are looked at: whatever has lost its own is made again.
-    fn forget_lost(&mut self) {
-        let cache = self.cache;
-        let mut known: BTreeMap<Digest, bool> = BTreeMap::new();
-        let mut is_lost = |blob: &Digest| *known.entry(*blob).or_insert_with(|| cache.get(blob).is_none());
-        self.store.objects.retain(|_, object| !is_lost(&object.blob));
-        for levels in [&mut self.old.levels, &mut self.new.levels] {
-            levels.retain(|_, level| {
-                !is_lost(&level.blob) && !level.objects.iter().any(|(_, object)| is_lost(&object.blob))
-            });
-        }
-        for startup in [&mut self.old.startup, &mut self.new.startup] {
-            if startup.objects.iter().any(|(_, object)| is_lost(&object.blob)) {
-                *startup = StartupUnit::default();
-            }
-        }
-    }
-
+    /// Writes the world, and puts together meanwhile what will be remembered of its units.
     fn write(&mut self, output: &mut Output, report: &mut CookReport) -> Result<(), Stop> {
-        let plan = self.plan;
-        startup::complete(self.app.world(), plan, &mut self.store, &self.new.startup);
+        startup::complete(self.app.world(), self.plan, &mut self.store, &self.new.startup);
         self.store.sort();
+        let keeper = self.keeper();
+        let (written, kept) = std::thread::scope(|scope| {
+            let kept = scope.spawn(|| keeper.keep());
+            let written = self.write_world(output, report);
+            (written, kept.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        self.after = written?;
+        self.kept = Some(kept);
+        Ok(())
+    }
+
+    fn keeper(&self) -> Keeper<'_> {
+        Keeper {
+            old: &self.old,
+            new: &self.new,
+            is_partial: !self.order.options.maps.is_empty(),
+            objects: &self.store.objects,
+            encoded_now: &self.store.encoded_now,
+            fresh: &self.store.fresh,
+            sources: &self.sources,
+            recorder: &self.recorder,
+        }
+    }
+
+    fn write_world(&self, output: &mut Output, report: &mut CookReport) -> Result<Outcome, Stop> {
+        let plan = self.plan;
         let mut units = Vec::new();
         for level in &plan.levels {
             let key = level_key(plan, level);
@@ -332,7 +282,8 @@ impl Cook<'_> {
         })?;
         let levels: Vec<&LevelUnit> = limited.units.iter().map(|unit| &**unit).collect();
         let objects = self.written(&levels, limited.objects);
-        let bounds = self.bounds(&units)?;
+        let known_bounds = self.bounds(&units)?;
+        let bounds: Vec<Option<Bounds>> = known_bounds.iter().map(|(_, bounds)| *bounds).collect();
         let root = self.new.startup.root.as_ref();
         let roles = self.order.options.target.roles;
         let layout = layout::Input {
@@ -365,7 +316,7 @@ impl Cook<'_> {
             packages: &layout.packages,
             versions: &versions,
             cache: self.cache,
-            old: &self.old.packages,
+            old: &self.before.packages,
         };
         let mut warnings = summary::warnings(plan, &units, &objects);
         warnings.extend(limited.warnings);
@@ -379,10 +330,11 @@ impl Cook<'_> {
             slowest: summary::slowest(plan, &units, &objects),
             ..CookReport::default()
         };
-        let written = write_world(&world, output, self.order.progress, report)?;
-        self.new.bounds = self.remembered_bounds(&units, &bounds);
-        self.new.packages = written;
-        Ok(())
+        let names = plan.levels.iter().map(|level| level.name.clone());
+        Ok(Outcome {
+            packages: write_world(&world, output, self.order.progress, report)?,
+            bounds: names.zip(known_bounds).collect(),
+        })
     }
 
     /// All that is needed by these levels, and by the startup content, with what exists for one level only.
@@ -395,9 +347,8 @@ impl Cook<'_> {
         let kept = {
             let roots = levels.iter().flat_map(|level| level.roots());
             let needed = closure(&all, roots.chain(&self.new.startup.root));
-            let known = all.iter().filter(|(key, _)| needed.contains(*key));
-            let is_all = known.clone().count() == all.len();
-            (!is_all).then(|| known.map(|(key, object)| (key.clone(), object.clone())).collect())
+            let known = needed.known().map(|(key, object)| (key.clone(), object.clone()));
+            (!needed.is_all()).then(|| known.collect())
         };
         // Mostly that is all of them.
         kept.map_or(all, Cow::Owned)
@@ -415,12 +366,14 @@ impl Cook<'_> {
         parts.finish()
     }
 
-    fn bounds(&self, units: &[&LevelUnit]) -> Result<Vec<Option<Bounds>>, Stop> {
+    /// The bounds of each level, with what they follow from.
+    fn bounds(&self, units: &[&LevelUnit]) -> Result<Vec<(Digest, Option<Bounds>)>, Stop> {
         let levels = self.plan.levels.iter().zip(units);
         let bounds = levels.map(|(level, unit)| {
-            let known = self.old.bounds.get(&level.name);
-            if let Some((_, bounds)) = known.filter(|(key, _)| *key == self.bounds_key(level, unit)) {
-                return Ok(*bounds);
+            let key = self.bounds_key(level, unit);
+            let known = self.before.bounds.get(&level.name);
+            if let Some(known) = known.filter(|(known, _)| *known == key) {
+                return Ok(*known);
             }
             let encoded: EncodedLevel = load(self.cache, &unit.blob)?;
             let mesh = |key: &AssetKey| {
@@ -430,19 +383,8 @@ impl Cook<'_> {
                     half_extents: half_extents.into(),
                 })
             };
-            Ok(bounds::of_drawn(level, &encoded.drawn, mesh))
+            Ok((key, bounds::of_drawn(level, &encoded.drawn, mesh)))
         });
         bounds.collect()
-    }
-
-    fn remembered_bounds(
-        &self,
-        units: &[&LevelUnit],
-        bounds: &[Option<Bounds>],
-    ) -> BTreeMap<String, (Digest, Option<Bounds>)> {
-        let levels = self.plan.levels.iter().zip(units).zip(bounds);
-        levels
-            .map(|((level, unit), bounds)| (level.name.clone(), (self.bounds_key(level, unit), *bounds)))
-            .collect()
     }
 }

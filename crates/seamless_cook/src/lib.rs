@@ -59,6 +59,7 @@ mod load;
 pub mod mesh;
 mod mesh_step;
 mod output;
+mod parts;
 mod plan;
 mod progress;
 mod report;

@@ -9,7 +9,7 @@ use seamless_asset::assets::MeshCodec;
 use seamless_asset::codec::{AssetCodec, EncodeContext, EncodeError, EncodedAsset};
 use serde::{Deserialize, Serialize};
 
-use crate::assets::{AssetKey, ByKeyRef, KeySet, Objects};
+use crate::assets::{AssetKey, ByKeyRef, Closure, Objects};
 use crate::graph::state::LevelUnit;
 use crate::mesh::{Reorder, reordered};
 use crate::source::SourceEntity;
@@ -72,7 +72,7 @@ pub(crate) fn draws(
 /// What each mesh is used for by these levels and assets. One that nobody draws may be used for anything.
 pub(crate) fn uses<'a>(
     levels: impl Iterator<Item = &'a LevelUnit>,
-    needed: &KeySet<'a>,
+    needed: &Closure<'a>,
     objects: &'a Objects,
 ) -> ByKeyRef<'a, MeshUse> {
     let mut uses = ByKeyRef::default();
@@ -84,9 +84,9 @@ pub(crate) fn uses<'a>(
         let material = material.as_ref().and_then(|material| objects.get(material));
         note(mesh, MeshUse::of(material.is_some_and(|material| material.hides)));
     }
-    let references = needed.iter().filter_map(|key| objects.get(*key));
     let is_mesh = |key: &&AssetKey| key.type_path() == Mesh::type_path();
-    for mesh in references.flat_map(|object| &object.references).filter(is_mesh) {
+    let references = needed.known().flat_map(|(_, object)| &object.references);
+    for mesh in references.filter(is_mesh) {
         note(mesh, MeshUse::Any);
     }
     uses

@@ -206,20 +206,18 @@ pub(crate) fn encode(
         }
     };
     let root = AssetKey::new(AssetName::Anonymous {
-        unit: STARTUP_UNIT.to_owned(),
-        type_path: StartupIndex::type_path().to_owned(),
+        unit: STARTUP_UNIT.into(),
+        type_path: StartupIndex::type_path().into(),
         order: 0,
     });
     let object = store.measured(&object, BulkUse::Load);
     let record = AssetStore::record(Role::ALL, BulkUse::Load, keys);
     store.insert_encoded(root.clone(), object, record);
     let files = files(app.world(), plan);
-    store.sort();
     Some(StartupUnit {
         asked,
         dependencies: files.iter().flat_map(|file| recorder.dependencies(file)).collect(),
         files,
-        objects: store.anonymous_of(STARTUP_UNIT),
         root: Some(root),
     })
 }
@@ -371,7 +369,7 @@ fn index(
 /// The types of the startup content whose payloads are not loaded with it.
 fn on_demand(store: &AssetStore, keys: &[AssetKey]) -> Vec<String> {
     let needed = closure(&store.objects, keys);
-    let is_on_demand = |key: &&&AssetKey| store.objects.get(**key).is_some_and(|object| object.is_on_demand);
-    let types = (needed.iter().filter(is_on_demand)).map(|key| key.type_path().to_owned());
+    let on_demand = needed.known().filter(|(_, object)| object.is_on_demand);
+    let types = on_demand.map(|(key, _)| key.type_path().to_owned());
     types.collect::<BTreeSet<_>>().into_iter().collect()
 }

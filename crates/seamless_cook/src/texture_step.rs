@@ -1,5 +1,7 @@
 //! Textures are cooked on threads of their own, while levels load. See [`TextureStep`].
 
+use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -63,12 +65,47 @@ pub(crate) struct CookedTexture {
     pub seconds: f64,
 }
 
+/// The threads of a cook, as far as they are taken.
+struct Crew {
+    all: usize,
+    busy: AtomicUsize,
+}
+
+impl Crew {
+    fn new(all: usize) -> Self {
+        Self {
+            all: all.max(1),
+            busy: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes threads for a texture: one, or all that are free where no other texture waits for them.
+    fn take(&self, is_last: bool) -> NonZeroUsize {
+        let wanted = |busy: usize| {
+            if is_last {
+                self.all.saturating_sub(busy).max(1)
+            } else {
+                1
+            }
+        };
+        let busy = self
+            .busy
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |busy| Some(busy + wanted(busy)));
+        let (Ok(busy) | Err(busy)) = busy;
+        NonZeroUsize::new(wanted(busy)).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    fn give_back(&self, threads: NonZeroUsize) {
+        self.busy.fetch_sub(threads.get(), Ordering::Relaxed);
+    }
+}
+
 /// The textures of a cook: which are used for what, which are on their way.
 pub(crate) struct TextureStep {
     settings: TextureSettings,
     codec: Codec,
     threads: Vec<JoinHandle<()>>,
-    most_threads: usize,
+    crew: Arc<Crew>,
     jobs: (Sender<Job>, Receiver<Job>),
     done: (Sender<(usize, CookedTexture)>, Receiver<(usize, CookedTexture)>),
     bytes: usize,
@@ -89,7 +126,7 @@ impl TextureStep {
             settings,
             codec,
             threads: Vec::new(),
-            most_threads: threads.max(1),
+            crew: Arc::new(Crew::new(threads)),
             jobs: unbounded(),
             done: unbounded(),
             bytes: 0,
@@ -178,10 +215,10 @@ impl TextureStep {
     fn push(&mut self, job: Job) {
         // The other end lives as long as this one.
         let _ = self.jobs.0.send_blocking(job);
-        if self.threads.len() < self.most_threads.min(self.jobs.0.len().max(1)) {
-            let (jobs, done) = (self.jobs.1.clone(), self.done.0.clone());
+        if self.threads.len() < self.crew.all.min(self.jobs.0.len().max(1)) {
+            let (jobs, done, crew) = (self.jobs.1.clone(), self.done.0.clone(), self.crew.clone());
             let (settings, codec) = (self.settings, self.codec);
-            let work = move || work(&jobs, &done, &settings, codec);
+            let work = move || work(&jobs, &done, &crew, &settings, codec);
             self.threads.push(std::thread::spawn(work));
         }
     }
@@ -199,21 +236,30 @@ impl Drop for TextureStep {
     }
 }
 
-fn work(jobs: &Receiver<Job>, done: &Sender<(usize, CookedTexture)>, settings: &TextureSettings, codec: Codec) {
+fn work(
+    jobs: &Receiver<Job>,
+    done: &Sender<(usize, CookedTexture)>,
+    crew: &Crew,
+    settings: &TextureSettings,
+    codec: Codec,
+) {
     while let Ok(job) = jobs.recv_blocking() {
         let bytes = job.bytes();
+        let threads = crew.take(jobs.is_empty());
+        let texture = cook(&job, settings, codec, threads);
+        crew.give_back(threads);
         // The receiver is gone when the cook has failed.
-        if done.send_blocking((bytes, cook(&job, settings, codec))).is_err() {
+        if done.send_blocking((bytes, texture)).is_err() {
             return;
         }
     }
 }
 
-fn cook(job: &Job, settings: &TextureSettings, codec: Codec) -> CookedTexture {
+fn cook(job: &Job, settings: &TextureSettings, codec: Codec, threads: NonZeroUsize) -> CookedTexture {
     let start = Instant::now();
     // A fault of the compressor is an error about one texture, and does not leave everybody waiting.
     let cooked = catch_unwind(AssertUnwindSafe(|| {
-        let cooked = cook_texture(&job.image, job.usage, settings, ENCODER);
+        let cooked = cook_texture(&job.image, job.usage, settings, ENCODER, threads);
         let encoded = encode(&cooked.image, &job.schema);
         let measured = encoded.map(|object| MeasuredObject::of(&object, codec, ImageCodec::BULK));
         (measured, cooked.report)
@@ -244,3 +290,6 @@ fn encode(image: &Image, schema: &Arc<Schema>) -> Result<EncodedObject, String> 
         bulk: encoded.bulk.into_iter().map(Payload).collect(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,9 @@ mod package;
 mod seek_free;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use bevy::platform::hash::PassHash;
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::LevelEntry;
@@ -49,8 +51,11 @@ impl From<CookError> for Stop {
     }
 }
 
-/// Where each asset is: index of its package, and its name there.
-type Names<'a> = ByKeyRef<'a, (usize, String)>;
+/// Where each asset is: index of its package, and its place there.
+type Places<'a> = ByKeyRef<'a, (usize, usize)>;
+
+/// What the names of a package's assets follow from, and these, in the order of its assets.
+type NameList = (Digest, Arc<Vec<String>>);
 
 /// A world that only needs to be written.
 pub(crate) struct World<'a> {
@@ -78,7 +83,9 @@ pub(crate) struct World<'a> {
 /// Everything that is known about where objects are.
 struct Layout<'a> {
     world: &'a World<'a>,
-    names: Names<'a>,
+    places: Places<'a>,
+    /// By package.
+    names: Vec<NameList>,
 }
 
 impl<'a> World<'a> {
@@ -139,12 +146,16 @@ pub(crate) fn write_world(
     let manifest_file = format!("{}.{MANIFEST_EXTENSION}", world.plan.name);
     let stale = stale_packages(&output.path(&manifest_file), world.old, world.packages);
     progress.begin(Stage::Write, world.packages.len() as u64 + 1);
-    let (names, listed_names) = names(world)?;
-    let layout = Layout { world, names };
+    let names = names(world)?;
+    let layout = Layout {
+        world,
+        places: places(world.packages),
+        names,
+    };
     let mut originals = Originals::default();
     let mut done: Vec<Done> = Vec::new();
-    for (index, (package, names)) in world.packages.iter().zip(listed_names).enumerate() {
-        let written = write_package(&layout, index, names, &originals, output)?;
+    for (index, (package, names)) in world.packages.iter().zip(&layout.names).enumerate() {
+        let written = write_package(&layout, index, names.clone(), &originals, output)?;
         originals.add(index, written.written.content_hash);
         progress.step(Stage::Write, &package.file);
         done.push(written);
@@ -197,7 +208,7 @@ fn package_error(world: &World, package: &PackagePlan, error: &dyn core::fmt::Di
 fn write_package(
     layout: &Layout,
     index: usize,
-    (names_key, names): (Digest, Vec<String>),
+    (names_key, names): NameList,
     originals: &Originals,
     output: &mut Output,
 ) -> Result<Done, Stop> {
@@ -352,11 +363,21 @@ fn entries(world: &World, done: &[Done]) -> Vec<LevelEntry> {
         .collect()
 }
 
+fn places(packages: &[PackagePlan]) -> Places<'_> {
+    let assets = packages.iter().map(|package| package.assets.len()).sum();
+    let mut places = Places::with_capacity_and_hasher(assets, PassHash);
+    for (index, package) in packages.iter().enumerate() {
+        let assets = package.assets.iter().enumerate();
+        places.extend(assets.map(|(place, key)| (key, (index, place))));
+    }
+    places
+}
+
 /// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where
-/// another object has that name. With them, for each package, what they follow from, and the names in the order of its assets.
-fn names<'a>(world: &World<'a>) -> Result<(Names<'a>, Vec<(Digest, Vec<String>)>), Stop> {
-    let (mut names, mut lists) = (Names::default(), Vec::new());
-    for (index, package) in world.packages.iter().enumerate() {
+/// another object has that name.
+fn names(world: &World) -> Result<Vec<NameList>, Stop> {
+    let mut lists = Vec::new();
+    for package in world.packages {
         let level = world.level_of(package);
         let own = level.map(|(level, _)| format!("{}#", text(&level.asset_path)));
         let mut key = Parts::default();
@@ -369,13 +390,12 @@ fn names<'a>(world: &World<'a>) -> Result<(Names<'a>, Vec<(Digest, Vec<String>)>
             None => {
                 let level = level.map(|(_, level)| load::<EncodedLevel>(world.cache, &level.blob));
                 let entities = level.transpose()?.map_or_else(Vec::new, |level| level.entities);
-                names_of(package, own.as_deref(), entities)
+                Arc::new(names_of(package, own.as_deref(), entities))
             }
         };
-        names.extend(package.assets.iter().zip(list.iter().map(|name| (index, name.clone()))));
         lists.push((key, list));
     }
-    Ok((names, lists))
+    Ok(lists)
 }
 
 fn names_of(package: &PackagePlan, own: Option<&str>, entities: Vec<String>) -> Vec<String> {

@@ -1,6 +1,5 @@
 //! Who an asset is. See [`AssetKey`].
 
-use core::cell::RefCell;
 use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -12,10 +11,9 @@ use bevy::prelude::*;
 use bevy::reflect::TypePath;
 use indexmap::IndexMap;
 use seamless_asset::StartupIndex;
-use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use super::ObjectRecord;
+use super::{ObjectRecord, Text};
 
 /// Which asset: the same for every level that uses it, and for every run. There are many, and many mentions of each: a mention is a
 /// pointer, and the hash is known.
@@ -31,13 +29,9 @@ struct Hashed {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) enum AssetName {
     /// An asset with a path: file, and label if it has one.
-    Path { path: String, type_path: String },
+    Path { path: String, type_path: Text },
     /// An asset without a path: the n-th of its type in the unit that it belongs to.
-    Anonymous {
-        unit: String,
-        type_path: String,
-        order: u32,
-    },
+    Anonymous { unit: Text, type_path: Text, order: u32 },
     /// What stands for an asset in one level, because it leads to other variants of dialogue there. Nobody keeps these, and they are not
     /// read: bytes could nest them without end.
     #[serde(skip_deserializing)]
@@ -67,7 +61,7 @@ impl AssetKey {
 
     /// Whether it is the index of the startup content.
     pub(crate) fn is_startup_index(&self) -> bool {
-        matches!(self.name(), AssetName::Anonymous { type_path, .. } if type_path == StartupIndex::type_path())
+        matches!(self.name(), AssetName::Anonymous { type_path, .. } if **type_path == *StartupIndex::type_path())
     }
 
     /// The asset that it stands for.
@@ -78,9 +72,12 @@ impl AssetKey {
         }
     }
 
-    /// Whether it has no path, and belongs to this unit.
-    pub(crate) fn is_anonymous_of(&self, of: &str) -> bool {
-        matches!(self.name(), AssetName::Anonymous { unit, .. } if unit == of)
+    /// The unit that it belongs to, if it has no path.
+    pub(crate) fn unit(&self) -> Option<&str> {
+        match self.name() {
+            AssetName::Anonymous { unit, .. } => Some(unit),
+            AssetName::Path { .. } | AssetName::OfLevel { .. } => None,
+        }
     }
 
     /// Its path, or what stands for it.
@@ -145,82 +142,6 @@ impl Hash for AssetKey {
 impl fmt::Debug for AssetKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.name().fmt(f)
-    }
-}
-
-/// The keys of a value that [`to_bytes`] writes or [`from_bytes`] reads on this thread: there a mention is a number.
-enum Table {
-    None,
-    Write(IndexMap<AssetKey, (), PassHash>),
-    Read(Vec<AssetKey>),
-}
-
-thread_local! {
-    static TABLE: RefCell<Table> = const { RefCell::new(Table::None) };
-}
-
-/// Puts the table away, whatever happens.
-struct Scope;
-
-impl Scope {
-    fn begin(table: Table) -> Self {
-        TABLE.replace(table);
-        Self
-    }
-}
-
-impl Drop for Scope {
-    fn drop(&mut self) {
-        TABLE.replace(Table::None);
-    }
-}
-
-/// A value in postcard, with the keys that are mentioned anywhere in it once each, in front.
-pub(crate) fn to_bytes<T: Serialize>(value: &T) -> postcard::Result<Vec<u8>> {
-    let scope = Scope::begin(Table::Write(IndexMap::default()));
-    let body = postcard::to_allocvec(value)?;
-    let table = TABLE.replace(Table::None);
-    drop(scope);
-    let names: Vec<&AssetName> = match &table {
-        Table::Write(keys) => keys.keys().map(AssetKey::name).collect(),
-        Table::None | Table::Read(_) => Vec::new(),
-    };
-    let mut bytes = postcard::to_allocvec(&names)?;
-    bytes.extend_from_slice(&body);
-    Ok(bytes)
-}
-
-/// What [`to_bytes`] wrote.
-pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> postcard::Result<T> {
-    let (names, body): (Vec<AssetName>, _) = postcard::take_from_bytes(bytes)?;
-    let _scope = Scope::begin(Table::Read(names.into_iter().map(AssetKey::new).collect()));
-    postcard::from_bytes(body)
-}
-
-impl Serialize for AssetKey {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let number = TABLE.with_borrow_mut(|table| match table {
-            Table::Write(keys) => Some(keys.insert_full(self.clone(), ()).0),
-            Table::None | Table::Read(_) => None,
-        });
-        match number {
-            Some(number) => serializer.serialize_u32(number as u32),
-            None => self.name().serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for AssetKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !TABLE.with_borrow(|table| matches!(table, Table::Read(_))) {
-            return AssetName::deserialize(deserializer).map(Self::new);
-        }
-        let number = u32::deserialize(deserializer)? as usize;
-        let key = TABLE.with_borrow(|table| match table {
-            Table::Read(keys) => keys.get(number).cloned(),
-            Table::None | Table::Write(_) => None,
-        });
-        key.ok_or_else(|| D::Error::custom("there is no such key"))
     }
 }
 

@@ -12,13 +12,15 @@ use seamless_asset::codec::{AssetCodec, BulkUse};
 use seamless_package::{Codec, Role};
 
 use super::encode::{Encoded, content_error, encode, is_image, mesh_bounds, mesh_of, ready, settings, type_path};
-use super::{AssetKey, AssetName, AssetWalk, ByKey, EncodedObject, MeasuredObject, ObjectRecord, ObjectSize, Objects};
+use super::{
+    AssetKey, AssetName, AssetWalk, ByKey, EncodedObject, MeasuredObject, ObjectRecord, ObjectSize, Objects, Text,
+};
 use crate::app::Profile;
 use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
 use crate::graph::recorder::slashed;
-use crate::graph::state::{FileUnit, Loading, Settings};
+use crate::graph::state::{Loading, Settings};
 use crate::mesh::uv_density;
 use crate::mesh_step::{Draw, MeshUse, hides};
 use crate::report::ContentError;
@@ -83,21 +85,19 @@ impl<'c> AssetStore<'c> {
     }
 
     /// Takes over what an earlier cook has encoded.
-    pub(crate) fn inherit(&mut self, objects: Vec<(AssetKey, ObjectRecord)>) {
-        for (_, object) in &objects {
-            if let Some(textures) = &mut self.textures {
-                for (texture, usage) in &object.uses {
-                    textures.note_use(texture.clone(), *usage);
-                }
+    pub(crate) fn inherit(&mut self, objects: Objects) {
+        if let Some(textures) = &mut self.textures {
+            for (texture, usage) in objects.values().flat_map(|object| &object.uses) {
+                textures.note_use(texture.clone(), *usage);
             }
         }
-        self.objects = objects.into_iter().collect();
+        self.objects = objects;
     }
 
     /// Takes meshes to be used as they were by the last cook, until it is known.
-    pub(crate) fn guess_uses<'a>(&mut self, files: impl Iterator<Item = &'a FileUnit>) {
+    pub(crate) fn guess_uses(&mut self, objects: &Objects) {
         let Some(meshes) = &mut self.meshes else { return };
-        for (key, object) in files.flat_map(|file| &file.objects) {
+        for (key, object) in objects.iter().filter(|(key, _)| key.file().is_some()) {
             if let Some(usage) = object.ordered {
                 meshes.insert(key.clone(), usage);
             }
@@ -113,19 +113,6 @@ impl<'c> AssetStore<'c> {
         }
     }
 
-    /// Drops what leads to something that could not be encoded: the next cook goes there again, and tells the same.
-    pub(crate) fn drop_broken(&mut self) {
-        loop {
-            let is_broken = |object: &ObjectRecord| object.references.iter().any(|key| !self.objects.contains_key(key));
-            let broken = self.objects.iter().filter(|(_, object)| is_broken(object));
-            let broken: Vec<AssetKey> = broken.map(|(key, _)| key.clone()).collect();
-            if broken.is_empty() {
-                return;
-            }
-            broken.iter().for_each(|key| drop(self.objects.swap_remove(key)));
-        }
-    }
-
     /// From now on, assets without a path are another unit's.
     pub(crate) fn begin_unit(&mut self) {
         self.anonymous.clear();
@@ -136,21 +123,6 @@ impl<'c> AssetStore<'c> {
     pub(crate) fn sort(&mut self) {
         // Mostly it is, but for what was added last, which a stable sort makes use of.
         self.objects.sort_keys();
-    }
-
-    /// The assets without a path of a unit, where the objects are sorted.
-    pub(crate) fn anonymous_of(&self, of: &str) -> Vec<(AssetKey, ObjectRecord)> {
-        let objects = self.objects.as_slice();
-        let first = objects.partition_point(|key, _| match key.name() {
-            AssetName::Path { .. } => true,
-            AssetName::Anonymous { unit, .. } => unit.as_str() < of,
-            AssetName::OfLevel { .. } => false,
-        });
-        let own = objects
-            .iter()
-            .skip(first)
-            .take_while(|(key, _)| key.is_anonymous_of(of));
-        own.map(|(key, object)| (key.clone(), object.clone())).collect()
     }
 
     /// Puts bytes into the cache.
@@ -235,7 +207,7 @@ impl<'c> AssetStore<'c> {
         let before = self.encoded_now.len();
         self.add(walk, handle, &String::new, &mut Vec::new());
         self.failed.clear();
-        let is_stray = |key: &AssetKey| key.is_anonymous_of(walk.unit);
+        let is_stray = |key: &AssetKey| key.unit() == Some(walk.unit);
         let new = self.encoded_now.get(before..).unwrap_or_default().to_vec();
         for key in new {
             let leads = |object: &ObjectRecord| object.references.iter().any(is_stray);
@@ -245,9 +217,13 @@ impl<'c> AssetStore<'c> {
         }
     }
 
+    /// Whether it is a texture that is being cooked.
+    pub(crate) fn is_pending(&self, key: &AssetKey) -> bool {
+        (self.textures.as_ref()).is_some_and(|textures| textures.is_pending(key))
+    }
+
     fn is_known(&self, key: &AssetKey) -> bool {
-        let is_pending = (self.textures.as_ref()).is_some_and(|textures| textures.is_pending(key));
-        is_pending || self.objects.contains_key(key) || self.failed.contains(key)
+        self.is_pending(key) || self.objects.contains_key(key) || self.failed.contains(key)
     }
 
     fn note_settings(&mut self, walk: &AssetWalk, key: &AssetKey, handle: &UntypedHandle) {
@@ -255,7 +231,7 @@ impl<'c> AssetStore<'c> {
         let settings = settings(walk, file, key, handle);
         let known = self.fresh.entry(file.to_owned()).or_insert_with(|| Loading {
             settings: Settings::Own,
-            owner: walk.unit.to_owned(),
+            owner: walk.unit.into(),
         });
         if settings != Settings::Own {
             known.settings = settings;
@@ -272,7 +248,7 @@ impl<'c> AssetStore<'c> {
     /// Who refers to a file first has it loaded otherwise than before: its assets are others.
     fn compare_settings(&mut self, walk: &AssetWalk, key: &AssetKey, handle: &UntypedHandle) {
         let Some(file) = key.file() else { return };
-        let Some(known) = self.inherited.get(file).filter(|known| known.owner == walk.unit) else {
+        let Some(known) = self.inherited.get(file).filter(|known| *known.owner == *walk.unit) else {
             return;
         };
         // A part of the file says nothing of how the file is loaded.
@@ -310,7 +286,7 @@ impl<'c> AssetStore<'c> {
                     self.encoded += 1;
                     let mut record = Self::record(ImageCodec::ROLE, ImageCodec::BULK, Vec::new());
                     record.seconds = texture.seconds;
-                    record.texture = texture.report.map(|report| (texture.usage, report));
+                    record.texture = texture.report.map(|report| Box::new((texture.usage, report)));
                     self.insert_encoded(texture.key, object, record);
                 }
                 Err(message) => {
@@ -410,7 +386,7 @@ impl<'c> AssetStore<'c> {
 
     /// Who the asset of a handle is.
     pub(crate) fn key(&mut self, walk: &AssetWalk, handle: &UntypedHandle) -> AssetKey {
-        let type_path = type_path(walk, handle.type_id());
+        let type_path = Text::from(&*type_path(walk, handle.type_id()));
         let server = walk.world.resource::<AssetServer>();
         let path = server.get_path(handle.id()).map(|path| path.to_string());
         if let Some(path) = path.or_else(|| handle.path().map(ToString::to_string)) {
@@ -422,7 +398,7 @@ impl<'c> AssetStore<'c> {
         }
         let count = self.counts.entry(handle.type_id()).or_default();
         let key = AssetKey::new(AssetName::Anonymous {
-            unit: walk.unit.to_owned(),
+            unit: walk.unit.into(),
             type_path,
             order: *count,
         });

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::graph::digest::Digest;
 use crate::graph::output::{COOK_FOLDER, Output, write_error};
-use crate::graph::state::{Graph, Memory};
+use crate::graph::state::{Memory, Units};
 use crate::graph::storage::{Disk, Storage};
 use crate::report::CookError;
 
@@ -57,23 +57,20 @@ pub fn clean(directory: &Path, all: bool) -> Result<CleanReport, CookError> {
 
 /// The files of the cache that what is remembered speaks of.
 fn needed(states: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let graphs = states
+    let units = states
         .iter()
-        .filter_map(|state| Memory::parse(&fs::read(state).ok()?)?.graph());
+        .filter_map(|state| Memory::of(fs::read(state).ok()?).units());
     let folder = states.first().and_then(|state| state.parent()).unwrap_or(Path::new(""));
     let cache = crate::graph::cache::Cache::new(&Disk, folder.join("objects"));
-    graphs
-        .flat_map(|graph| blobs(&graph))
+    units
+        .flat_map(|units| blobs(&units))
         .map(|blob| cache.path(&blob))
         .collect()
 }
 
-fn blobs(graph: &Graph) -> Vec<Digest> {
-    let files = graph.files.values().map(|unit| &unit.objects);
-    let levels = graph.levels.values().map(|level| &level.objects);
-    let objects = files.chain(levels).chain([&graph.startup.objects]).flatten();
-    let objects = objects.map(|(_, object)| object.blob);
-    objects.chain(graph.levels.values().map(|level| level.blob)).collect()
+fn blobs(units: &Units) -> Vec<Digest> {
+    let objects = units.objects.values().map(|object| object.blob);
+    objects.chain(units.levels.values().map(|level| level.blob)).collect()
 }
 
 /// The files in a folder and those that it holds. Links are left alone: they lead elsewhere.

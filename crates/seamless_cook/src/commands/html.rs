@@ -46,5 +46,5 @@ pub fn html_report(directory: &Path) -> Result<String, InspectError> {
 fn remembered(directory: &Path, manifest: &str) -> Option<CookReport> {
     let world = Path::new(manifest).file_stem()?.to_str()?;
     let bytes = std::fs::read(directory.join(COOK_FOLDER).join(state_file(world))).ok()?;
-    Some(Memory::parse(&bytes)?.seen()?.report)
+    Memory::of(bytes).report()
 }

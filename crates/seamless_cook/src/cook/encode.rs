@@ -10,7 +10,7 @@ use seamless_asset::codec::Codecs;
 use super::sources::LoneFile;
 use super::{Cook, level_key};
 use crate::app::prepare;
-use crate::assets::{AssetKey, AssetWalk, KeySet, closure, referrers};
+use crate::assets::{AssetKey, AssetWalk, Closure, closure, referrers};
 use crate::graph::recorder::text;
 use crate::graph::state::{LevelUnit, Settings, StartupUnit};
 use crate::level::LevelEncoder;
@@ -91,8 +91,6 @@ impl Cook<'_> {
                     entities: encoded.level.entities.len() as u32,
                     references: encoded.level.all_references(),
                     labelled: encoded.labelled,
-                    // Told when all of them are there.
-                    objects: Vec::new(),
                     drawn: encoded.drawn,
                     contents: encoded.contents,
                     warnings: encoded.warnings,
@@ -119,7 +117,7 @@ impl Cook<'_> {
     }
 
     /// All that the world refers to.
-    pub(super) fn needed(&self) -> KeySet<'_> {
+    pub(super) fn needed(&self) -> Closure<'_> {
         let references = self.units().flat_map(LevelUnit::roots);
         closure(&self.store.objects, references.chain(&self.new.startup.root))
     }
@@ -129,7 +127,7 @@ impl Cook<'_> {
     pub(super) fn encode_missing(&mut self) {
         let (mut tried, mut lost_before) = (BTreeSet::new(), BTreeSet::new());
         loop {
-            self.store.finish_textures(&mut self.errors);
+            // Textures lead nowhere: what they are is not waited for.
             let missing = self.missing();
             let lone: Vec<String> = (missing.keys().flatten())
                 .filter(|file| self.sources.settings(file).is_replayable() && tried.insert((*file).clone()))
@@ -139,6 +137,7 @@ impl Cook<'_> {
                 self.load_files(&lone, &missing);
                 continue;
             }
+            self.store.finish_textures(&mut self.errors);
             let lost: BTreeSet<AssetKey> = missing.into_values().flatten().collect();
             // What is not there when the levels that lead to it were loaded has told why.
             if lost.is_empty() || lost == lost_before {
@@ -149,11 +148,11 @@ impl Cook<'_> {
         }
     }
 
-    /// What is needed and not known, by file.
+    /// What is needed, not known, and not on its way, by file.
     fn missing(&self) -> BTreeMap<Option<String>, BTreeSet<AssetKey>> {
         let mut missing: BTreeMap<Option<String>, BTreeSet<AssetKey>> = BTreeMap::new();
-        for key in self.needed() {
-            if !self.store.objects.contains_key(key) {
+        for key in self.needed().unknown {
+            if !self.store.is_pending(key) {
                 let file = key.file().map(str::to_owned);
                 missing.entry(file).or_default().insert(key.clone());
             }
@@ -169,7 +168,9 @@ impl Cook<'_> {
                 self.recorder.load_with(file, settings);
             }
         }
-        startup::free(&mut self.app);
+        if self.recorder.loads() > 0 {
+            startup::free(&mut self.app);
+        }
         let mut loader = Loader::new(&lone, self.order.options);
         for (index, file) in files.iter().enumerate() {
             let outcome = loader.wait_for(&mut self.app, index);

@@ -1,54 +1,64 @@
 //! What the last cook left, read once. See [`Past`].
 
+use core::num::NonZeroUsize;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
 
-use super::sources::{Sources, settle};
+use super::sources::{Sources, changed, settle};
 use crate::graph::output::COOK_FOLDER;
-use crate::graph::state::{Graph, Memory, Seen};
-use crate::graph::storage::{Storage, stamp};
+use crate::graph::state::{Memory, Outcome, Seen, SeenFiles, Units};
+use crate::graph::storage::{Stamp, Storage, stamp};
+use crate::plan::WorldPlan;
+use crate::report::CookReport;
 
 /// What the last cook left, as far as it is whole.
-#[derive(Default)]
 pub(super) struct Past {
-    bytes: Vec<u8>,
-    memory: Option<Memory>,
+    memory: Memory,
+    /// Of its file, before it was read.
+    stamp: Option<Stamp>,
     pub seen: Seen,
-    /// Files that have changed since, once somebody has looked.
-    changed: OnceCell<BTreeSet<String>>,
+    files: SeenFiles,
+    /// How many threads look at files.
+    threads: NonZeroUsize,
+    /// By place, whether a file has changed since, once somebody has looked.
+    changed: OnceCell<Vec<bool>>,
 }
 
 impl Past {
     /// Reads the file of that name in the cooker's own folder; what is not there, or not sound, is nothing.
-    pub fn read(storage: &dyn Storage, out: &Path, state_file: &str) -> Self {
-        Self::of(bytes(storage, out, state_file))
-    }
-
-    fn of(bytes: Vec<u8>) -> Self {
-        let memory = Memory::parse(&bytes);
-        let seen = memory.as_ref().and_then(Memory::seen).unwrap_or_default();
-        let changed = OnceCell::new();
+    pub fn read(storage: &dyn Storage, out: &Path, state_file: &str, threads: NonZeroUsize) -> Self {
+        let file = file(out, state_file);
+        let stamp = stamp(&file);
+        let memory = Memory::of(storage.read(&file).unwrap_or_default());
+        let (seen, files) = (memory.seen(), memory.files());
+        let (seen, files) = seen.zip(files).unwrap_or_default();
         Self {
-            bytes,
             memory,
+            stamp,
             seen,
-            changed,
+            files,
+            threads,
+            changed: OnceCell::new(),
         }
     }
 
-    /// The same, now that no other cook is at work: one may have been.
+    /// The same, now that no other cook is at work: one may have been. Each leaves another file, much later than the one before.
     pub fn read_again(self, storage: &dyn Storage, out: &Path, state_file: &str) -> Self {
-        let bytes = bytes(storage, out, state_file);
-        match bytes == self.bytes {
+        match stamp(&file(out, state_file)) == self.stamp {
             true => self,
-            false => Self::of(bytes),
+            false => Self::read(storage, out, state_file, self.threads),
         }
     }
 
-    /// Which of the files that were seen have changed since.
-    pub fn changed(&self) -> &BTreeSet<String> {
-        self.changed.get_or_init(|| Sources::changed(&self.seen))
+    /// Whether any of the files that were seen has changed since.
+    pub fn is_changed(&self) -> bool {
+        self.changed().contains(&true)
+    }
+
+    fn changed(&self) -> &[bool] {
+        let look = || changed(&self.seen, &self.files, self.threads);
+        self.changed.get_or_init(look)
     }
 
     /// Whether the files in the output folder are those that were written.
@@ -57,38 +67,49 @@ impl Past {
         outputs.all(|(file, old)| stamp(&out.join(file)) == Some(*old))
     }
 
-    /// All of it. Meanwhile `make` is called, and the clock goes on, so that whatever changes afterwards has another stamp than before.
-    pub fn settle<T>(self, make: impl FnOnce() -> T) -> Settled<T> {
+    /// What the last cook told.
+    pub fn report(&self) -> Option<CookReport> {
+        self.memory.report()
+    }
+
+    /// All of it, and what of it holds for the files of the plan. Meanwhile `make` is called, and the clock goes on, so that whatever changes
+    /// afterwards has another stamp than before.
+    pub fn settle<T>(self, plan: &WorldPlan, make: impl FnOnce() -> T) -> Settled<T> {
         self.changed();
-        let memory = self.memory;
-        let (graph, began, made) = std::thread::scope(|scope| {
-            let graph = scope.spawn(|| memory.as_ref().and_then(Memory::graph));
+        let changed = self.changed.into_inner().unwrap_or_default();
+        let (memory, mut sources) = (self.memory, Sources::new(plan, &self.seen, self.files, changed));
+        std::thread::scope(|scope| {
+            let read = scope.spawn(|| {
+                let mut units = memory.units().unwrap_or_default();
+                sources.remember_loadings(&units.files);
+                units.files.retain(|_, unit| sources.hold_seen(&unit.dependencies));
+                (sources, units, memory.outcome().unwrap_or_default())
+            });
             let (began, made) = settle(make);
-            // One that panicked knows nothing.
-            (graph.join().ok().flatten(), began, made)
-        });
-        Settled {
-            seen: self.seen,
-            changed: self.changed.into_inner().unwrap_or_default(),
-            graph: graph.unwrap_or_default(),
-            began,
-            made,
-        }
+            // Plain data: a panic is a fault of the cooker.
+            let (sources, units, outcome) = read.join().unwrap_or_else(|panic| resume_unwind(panic));
+            Settled {
+                sources,
+                units,
+                outcome,
+                began,
+                made,
+            }
+        })
     }
 }
 
 /// What a cook starts from. See [`Past::settle`].
 pub(super) struct Settled<T> {
-    pub seen: Seen,
-    /// Files of `seen` that have changed since.
-    pub changed: BTreeSet<String>,
-    pub graph: Graph,
+    pub sources: Sources,
+    /// What sources became, less files that do not hold any more.
+    pub units: Units,
+    pub outcome: Outcome,
     /// What the clock showed then, in nanoseconds since 1970.
     pub began: i128,
     pub made: T,
 }
 
-fn bytes(storage: &dyn Storage, out: &Path, state_file: &str) -> Vec<u8> {
-    let file = out.join(COOK_FOLDER).join(state_file);
-    storage.read(&file).unwrap_or_default()
+fn file(out: &Path, state_file: &str) -> PathBuf {
+    out.join(COOK_FOLDER).join(state_file)
 }

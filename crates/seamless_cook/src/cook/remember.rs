@@ -1,15 +1,17 @@
 //! What a cook leaves for the next one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Cook;
-use crate::assets::{AssetKey, KeySet};
+use super::sources::Sources;
+use crate::assets::{AssetKey, KeySet, ObjectRecord, Objects};
 use crate::graph::digest::Digest;
 use crate::graph::output::Output;
-use crate::graph::recorder::SeenFile;
-use crate::graph::state::{FileUnit, Memory, Seen};
+use crate::graph::recorder::{Dependencies, Recorder, SeenFile};
+use crate::graph::state::{FileUnitOf, Kept, LevelUnit, Loading, Memory, Seen, SeenDependencies, Units, UnitsOf};
 use crate::report::{CookError, CookReport};
-use crate::startup;
+use crate::startup::STARTUP_UNIT;
 use crate::write::{MANIFEST_EXTENSION, current_stamp};
 
 impl Cook<'_> {
@@ -23,92 +25,242 @@ impl Cook<'_> {
         state_file: &str,
     ) -> Result<(), CookError> {
         let is_done = self.errors.is_empty();
-        if !self.order.options.maps.is_empty() {
-            // What this cook was not asked for still holds.
-            for (key, level) in core::mem::take(&mut self.old.levels) {
-                self.new.levels.entry(key).or_insert(level);
-            }
-        }
-        // Said before the objects move.
-        let tracked = self.store.objects.keys().all(|key| key.file().is_none_or(is_tracked));
-        self.remember_files();
+        let kept = self.kept.take();
+        let kept = kept.unwrap_or_else(|| {
+            self.store.sort();
+            self.keeper().keep()
+        });
         let mut seen = Seen {
             root: self.plan.root.clone(),
             began,
-            files: self.seen_files(),
             ..Seen::default()
         };
+        let nothing = CookReport::default();
+        let mut told = &nothing;
         if is_done {
-            seen.identity = identity.filter(|_| tracked);
+            seen.identity = identity.filter(|_| kept.is_tracked);
             let manifest = format!("{}.{MANIFEST_EXTENSION}", self.plan.name);
-            for file in self.new.packages.keys().chain([&manifest]) {
+            for file in self.after.packages.keys().chain([&manifest]) {
                 seen.outputs.insert(file.clone(), current_stamp(output, file)?);
             }
-            seen.report = report.clone();
+            told = report;
         } else {
-            self.new.packages = core::mem::take(&mut self.old.packages);
+            self.after.packages = core::mem::take(&mut self.before.packages);
         }
-        output.replace_own(state_file, &Memory::encode(&seen, &self.new))?;
+        let memory = Memory::new(kept.units, &self.after, told, &seen);
+        output.replace_own(state_file, memory.bytes())?;
         report.work.sources_loaded = self.recorder.loads();
         report.work.encoded = self.store.encoded;
         report.work.files_written = output.writes() + self.cache.writes();
         Ok(())
     }
+}
 
-    /// The units of all files that anything is from.
-    fn remember_files(&mut self) {
-        self.store.drop_broken();
-        self.store.sort();
-        let mut files: BTreeMap<String, FileUnit> = BTreeMap::new();
-        for (key, level) in &mut self.new.levels {
-            files.entry(level.file.clone()).or_default();
-            level.objects = self.store.anonymous_of(key);
-        }
-        if self.new.startup.root.is_some() {
-            self.new.startup.objects = self.store.anonymous_of(startup::STARTUP_UNIT);
-        }
-        for (key, object) in core::mem::take(&mut self.store.objects) {
-            let Some(file) = key.file().filter(|file| is_tracked(file)) else {
-                continue;
-            };
-            let unit = match files.get_mut(file) {
-                Some(unit) => unit,
-                None => files.entry(file.to_owned()).or_default(),
-            };
-            unit.objects.push((key, object));
-        }
-        let encoded_now: KeySet = self.store.encoded_now.iter().collect();
-        for (file, unit) in &mut files {
-            let old = self.old.files.get(file);
-            let loading = self.store.fresh.get(file).or(old.map(|old| &old.loading));
-            unit.loading = loading.cloned().unwrap_or_default();
-            // What was taken over is of the bytes that were there then, whatever was read now.
-            let is_new = |key: &AssetKey| encoded_now.contains(key);
-            unit.dependencies = match old {
-                Some(old) if !self.recorder.has_loaded(file) || !unit.objects.iter().all(|(key, _)| is_new(key)) => {
-                    old.dependencies.clone()
-                }
-                _ => self.recorder.dependencies(file),
-            };
-        }
-        self.new.files = files;
+/// What is remembered of units.
+pub(super) struct KeptUnits {
+    units: Kept,
+    /// Whether it is known of every file when it changes.
+    is_tracked: bool,
+}
+
+/// Puts together what is remembered of units: when nothing of these changes any more, and beside whatever else is to be done.
+pub(super) struct Keeper<'a> {
+    pub old: &'a Units,
+    pub new: &'a Units,
+    /// What this cook was not asked for still holds.
+    pub is_partial: bool,
+    /// All of them, sorted.
+    pub objects: &'a Objects,
+    pub encoded_now: &'a [AssetKey],
+    pub fresh: &'a BTreeMap<String, Loading>,
+    pub sources: &'a Sources,
+    pub recorder: &'a Recorder,
+}
+
+/// Files with whether all that is known of them was encoded by this cook.
+type Files<'a> = BTreeMap<&'a str, bool>;
+
+impl<'a> Keeper<'a> {
+    pub fn keep(&self) -> KeptUnits {
+        let levels = self.levels();
+        let (objects, files, is_tracked) = self.known(&levels);
+        let read = files.iter().map(|(file, is_new)| self.read(file, *is_new));
+        let read: Vec<Option<Dependencies>> = read.collect();
+        let places = Places::of(self, files.keys().copied(), &read);
+        let units = UnitsOf {
+            program: self.new.program,
+            fingerprint: self.new.fingerprint,
+            files: (files.into_keys().zip(&read))
+                .map(|(file, read)| (file, self.unit(file, read.as_ref(), &places)))
+                .collect(),
+            levels,
+            startup: &self.new.startup,
+            objects,
+        };
+        let units = Kept::new(&units, &places.seen);
+        KeptUnits { units, is_tracked }
     }
 
-    /// Every file that a unit depends on. Where something was taken over because of what the last cook saw of a file, that is what was seen:
-    /// a file that was changed, and read for something else, since this cook looked at it is then another one for the next cook.
-    fn seen_files(&self) -> BTreeMap<String, SeenFile> {
-        let read = self.recorder.files();
-        let units = self.new.files.values().map(|unit| &unit.dependencies);
-        let paths = units.chain([&self.new.startup.dependencies]).flat_map(BTreeMap::keys);
-        paths
-            .filter_map(|path| {
-                let held = self.sources.unchanged(path).copied();
-                let seen = held
-                    .or_else(|| read.get(path).copied())
-                    .or_else(|| self.sources.seen(path));
-                Some((path.clone(), seen?))
-            })
-            .collect()
+    fn levels(&self) -> BTreeMap<&'a str, &'a LevelUnit> {
+        let of = |units: &'a Units| units.levels.iter().map(|(key, level)| (key.as_str(), level));
+        let mut levels: BTreeMap<_, _> = of(self.new).collect();
+        for (key, level) in of(self.old).filter(|_| self.is_partial) {
+            levels.entry(key).or_insert(level);
+        }
+        levels
+    }
+
+    /// The objects that are remembered, the files that anything is from, and whether it is known of all files when they change.
+    fn known(
+        &self,
+        levels: &BTreeMap<&'a str, &'a LevelUnit>,
+    ) -> (Vec<(&'a AssetKey, &'a ObjectRecord)>, Files<'a>, bool) {
+        let encoded_now: KeySet = self.encoded_now.iter().collect();
+        let broken = self.broken();
+        let mut files: Files = levels.values().map(|level| (level.file.as_str(), true)).collect();
+        let (mut known, mut all_tracked) = (Vec::with_capacity(self.objects.len()), true);
+        // They are sorted: of neighbours mostly the same is to be told.
+        let mut last: Option<(&str, bool, bool)> = None;
+        for (key, object) in self.objects {
+            let is_broken = broken.contains(key);
+            let is_known = match (key.file(), key.unit()) {
+                (Some(file), _) => {
+                    let is_tracked = is_tracked(file);
+                    all_tracked &= is_tracked;
+                    let told = (file, is_tracked && !is_broken, encoded_now.contains(key));
+                    if last != Some(told) && told.1 {
+                        *files.entry(file).or_insert(true) &= told.2;
+                    }
+                    last = Some(told);
+                    is_tracked
+                }
+                (None, Some(STARTUP_UNIT)) => self.new.startup.root.is_some(),
+                (None, unit) => unit.is_some_and(|unit| levels.contains_key(unit)),
+            };
+            if is_known && !is_broken {
+                known.push((key, object));
+            }
+        }
+        (known, files, all_tracked)
+    }
+
+    /// What leads to something that could not be encoded: the next cook goes there again, and tells the same.
+    fn broken(&self) -> KeySet<'a> {
+        let mut broken = KeySet::default();
+        loop {
+            let before = broken.len();
+            for (key, object) in self.objects {
+                let is_there = |key: &AssetKey| self.objects.contains_key(key) && !broken.contains(key);
+                if !object.references.iter().all(is_there) {
+                    broken.insert(key);
+                }
+            }
+            if broken.len() == before {
+                return broken;
+            }
+        }
+    }
+
+    /// What a file's unit depends on, if that is not what the last cook told.
+    fn read(&self, file: &str, is_new: bool) -> Option<Dependencies> {
+        // What was taken over is of the bytes that were there then, whatever was read now.
+        let is_old = self.old.files.contains_key(file) && (!is_new || !self.recorder.has_loaded(file));
+        (!is_old).then(|| self.recorder.dependencies(file))
+    }
+
+    fn unit(&self, file: &str, read: Option<&Dependencies>, places: &Places<'_>) -> FileUnitOf<'a> {
+        let old = self.old.files.get(file);
+        let loading = self.fresh.get(file).or(old.map(|old| &old.loading));
+        let dependencies: SeenDependencies = match (read, old) {
+            (Some(read), _) => {
+                let placed = read.iter().map(|(path, digest)| (places.find(path), *digest));
+                placed.collect()
+            }
+            (None, Some(old)) => {
+                let moved = old.dependencies.iter();
+                moved.map(|(place, digest)| (places.moved(*place), *digest)).collect()
+            }
+            (None, None) => SeenDependencies::new(),
+        };
+        FileUnitOf {
+            dependencies: dependencies.into(),
+            loading: loading.map_or_else(|| Cow::Owned(Loading::default()), Cow::Borrowed),
+        }
+    }
+
+    /// What was seen of a file. Where something was taken over because of what the last cook saw of it, that is it: a file that was changed, and
+    /// read for something else, since this cook looked at it is then another one for the next cook.
+    fn seen(&self, path: &str, before: Option<usize>) -> SeenFile {
+        let held = before.and_then(|place| self.sources.unchanged_at(place)).copied();
+        let seen = held
+            .or_else(|| self.recorder.seen(path))
+            .or_else(|| self.sources.seen(path));
+        seen.unwrap_or(NEVER_SEEN)
+    }
+}
+
+/// A file that nobody has looked at: it is another one for the next cook.
+const NEVER_SEEN: SeenFile = SeenFile {
+    stamp: None,
+    digest: None,
+};
+
+/// Every file that a unit depends on, and where each is told.
+struct Places<'u> {
+    seen: Vec<(&'u str, SeenFile)>,
+    /// By place in what the last cook saw.
+    moved: Vec<u32>,
+}
+
+impl<'u> Places<'u> {
+    fn of<'f>(keeper: &Keeper<'u>, files: impl Iterator<Item = &'f str>, read: &'u [Option<Dependencies>]) -> Self {
+        let before = keeper.sources.before();
+        let mut is_used = vec![false; before.all().len()];
+        for (file, _) in files.zip(read).filter(|(_, read)| read.is_none()) {
+            let unit = keeper.old.files.get(file);
+            for (place, _) in unit.into_iter().flat_map(|unit| &unit.dependencies) {
+                if let Some(is_used) = is_used.get_mut(*place as usize) {
+                    *is_used = true;
+                }
+            }
+        }
+        let mut others = Vec::new();
+        let read = read.iter().flatten().chain([&keeper.new.startup.dependencies]);
+        for path in read.flat_map(BTreeMap::keys) {
+            match before.find(path).and_then(|place| is_used.get_mut(place)) {
+                Some(is_used) => *is_used = true,
+                None => others.push((path.as_str(), None)),
+            }
+        }
+        let used = before.all().iter().enumerate().zip(&is_used);
+        let used = used.filter(|(_, is_used)| **is_used);
+        let mut all: Vec<(&str, Option<usize>)> = used
+            .map(|((place, (path, _)), _)| (path.as_str(), Some(place)))
+            .chain(others)
+            .collect();
+        all.sort();
+        all.dedup();
+        let mut moved = vec![u32::MAX; is_used.len()];
+        for (place, (_, before)) in all.iter().enumerate() {
+            if let Some(moved) = before.and_then(|before| moved.get_mut(before)) {
+                *moved = place as u32;
+            }
+        }
+        let seen = all.into_iter().map(|(path, before)| (path, keeper.seen(path, before)));
+        Self {
+            seen: seen.collect(),
+            moved,
+        }
+    }
+
+    /// Places that lead nowhere are none that hold.
+    fn find(&self, path: &str) -> u32 {
+        let found = self.seen.binary_search_by(|(known, _)| (*known).cmp(path));
+        found.map_or(u32::MAX, |place| place as u32)
+    }
+
+    fn moved(&self, before: u32) -> u32 {
+        self.moved.get(before as usize).copied().unwrap_or(u32::MAX)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The source files: which have changed since the last cook. See [`Sources`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use core::num::NonZeroUsize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,9 +10,10 @@ use bevy::prelude::*;
 
 use crate::graph::digest::Digest;
 use crate::graph::recorder::{Dependencies, SeenFile, meta_path};
-use crate::graph::state::{FileUnit, Loading, Seen, Settings};
-use crate::graph::storage::stamp;
+use crate::graph::state::{FileUnit, Loading, Seen, SeenFiles, Settings};
+use crate::graph::storage::{Stamp, stamp};
 use crate::load::Loadable;
+use crate::parts::in_parts;
 use crate::plan::WorldPlan;
 use crate::report::ContentError;
 
@@ -34,8 +36,8 @@ pub(super) fn settle<T>(make: impl FnOnce() -> T) -> (i128, T) {
 pub(super) struct Sources {
     root: PathBuf,
     /// What the last cook saw, and which of that is not so any more.
-    seen: BTreeMap<String, SeenFile>,
-    changed: BTreeSet<String>,
+    seen: SeenFiles,
+    changed: Vec<bool>,
     /// What this one saw of other files.
     now: BTreeMap<String, SeenFile>,
     loadings: BTreeMap<String, Loading>,
@@ -43,27 +45,40 @@ pub(super) struct Sources {
 
 impl Sources {
     /// Those of the plan; of the ones that the last cook has seen, these have changed.
-    pub fn new(plan: &WorldPlan, seen: Seen, changed: BTreeSet<String>) -> Self {
-        let is_same = seen.root == plan.root;
+    pub fn new(plan: &WorldPlan, seen: &Seen, files: SeenFiles, mut changed: Vec<bool>) -> Self {
+        if seen.root != plan.root {
+            // They are other files.
+            changed.fill(true);
+        }
         Self {
             root: plan.root.clone(),
-            seen: if is_same { seen.files } else { BTreeMap::new() },
+            seen: files,
             changed,
             now: BTreeMap::new(),
             loadings: BTreeMap::new(),
         }
     }
 
-    /// Which files have changed since.
-    pub fn changed(seen: &Seen) -> BTreeSet<String> {
-        let files = seen.files.iter();
-        let changed = files.filter(|(path, file)| !is_same(&seen.root, path, file, seen.began));
-        changed.map(|(path, _)| path.clone()).collect()
+    /// What the last cook saw, in places.
+    pub fn before(&self) -> &SeenFiles {
+        &self.seen
     }
 
     /// Whether the files still hold this.
     pub fn hold(&mut self, dependencies: &Dependencies) -> bool {
         dependencies.iter().all(|(path, digest)| self.digest(path) == *digest)
+    }
+
+    /// As [`hold`](Self::hold), of files that the last cook has seen.
+    pub fn hold_seen(&mut self, dependencies: &[(u32, Option<Digest>)]) -> bool {
+        dependencies.iter().all(|(place, digest)| {
+            let place = *place as usize;
+            if let Some(file) = self.unchanged_at(place) {
+                return file.digest == *digest;
+            }
+            let path = self.seen.all().get(place).map(|(path, _)| path.clone());
+            path.is_some_and(|path| self.digest(&path) == *digest)
+        })
     }
 
     /// What this cook saw of a file without loading it.
@@ -73,7 +88,13 @@ impl Sources {
 
     /// What the last cook saw of a file that has not changed since.
     pub fn unchanged(&self, path: &str) -> Option<&SeenFile> {
-        self.seen.get(path).filter(|_| !self.changed.contains(path))
+        self.unchanged_at(self.seen.find(path)?)
+    }
+
+    /// As [`unchanged`](Self::unchanged), of the file in this place.
+    pub fn unchanged_at(&self, place: usize) -> Option<&SeenFile> {
+        let (_, file) = self.seen.all().get(place)?;
+        (self.changed.get(place) == Some(&false)).then_some(file)
     }
 
     /// Remembers how files were loaded, whether they have changed since or not.
@@ -82,7 +103,12 @@ impl Sources {
         self.loadings = loadings.collect();
     }
 
-    /// Whoever refers to a file now decides how it is loaded.
+    /// Whoever refers to files now decides how they are loaded.
+    pub fn forget_loadings(&mut self) {
+        self.loadings.clear();
+    }
+
+    /// As [`forget_loadings`](Self::forget_loadings), of one file.
     pub fn forget_loading(&mut self, file: &str) {
         self.loadings.remove(file);
     }
@@ -111,9 +137,27 @@ impl Sources {
     }
 }
 
+/// So many files are looked at by one thread in one go.
+const FILES_AT_ONCE: usize = 1024;
+
+/// Whether each of these files has changed since it was seen; so many threads look.
+pub(super) fn changed(seen: &Seen, files: &SeenFiles, threads: NonZeroUsize) -> Vec<bool> {
+    let parts: Vec<_> = files.all().chunks(FILES_AT_ONCE).collect();
+    let changed = in_parts(threads, &parts, |files| {
+        let mut path = seen.root.clone();
+        let changed = files.iter().map(|(file, known)| {
+            path.push(file);
+            let is_same = is_same(stamp(&path), known, seen.began);
+            path.clone_from(&seen.root);
+            !is_same
+        });
+        changed.collect::<Vec<_>>()
+    });
+    changed.concat()
+}
+
 /// Whether a file is what it was, as far as can be told without reading it.
-fn is_same(root: &Path, path: &str, file: &SeenFile, began: i128) -> bool {
-    let now = stamp(&root.join(path));
+fn is_same(now: Option<Stamp>, file: &SeenFile, began: i128) -> bool {
     now == file.stamp && now.is_none_or(|stamp| stamp.latest() + STAMP_LAG < began)
 }
 

@@ -22,7 +22,8 @@ pub(super) fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects
         }
     }
     warnings.extend(left_out(&files, objects));
-    for (key, object) in originals(objects) {
+    let warned = originals(objects).filter(|(_, object)| !object.warnings.is_empty());
+    for (key, object) in warned {
         let path = key.path();
         let (file, label) = path.split_once('#').unwrap_or((&path, ""));
         warnings.extend(
@@ -38,7 +39,10 @@ pub(super) fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects
 /// Each asset once, however many levels have one of their own of it.
 fn originals(objects: &Objects) -> impl Iterator<Item = (&AssetKey, &ObjectRecord)> {
     let mut told = KeySet::default();
-    objects.iter().filter(move |(key, _)| told.insert(key.original()))
+    objects.iter().filter(move |(key, _)| {
+        let original = key.original();
+        original == *key || !objects.contains_key(original) && told.insert(original)
+    })
 }
 
 /// What took longest. A level's time has that of the assets that it was the first to refer to in it, less textures.
@@ -47,6 +51,12 @@ pub(super) fn slowest(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects)
     let levels = plan.levels.iter().zip(units);
     let levels = levels.map(|(level, unit)| (unit.seconds, Err(&level.name)));
     let mut slowest: Vec<_> = assets.chain(levels).collect();
+    // Only those that are told have to be in order.
+    let mut seconds: Vec<f64> = slowest.iter().map(|(seconds, _)| *seconds).collect();
+    if seconds.len() > SLOWEST_OBJECTS {
+        let (_, least, _) = seconds.select_nth_unstable_by(SLOWEST_OBJECTS, |a, b| b.total_cmp(a));
+        slowest.retain(|(seconds, _)| seconds.total_cmp(least).is_ge());
+    }
     slowest.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let told = slowest.into_iter().take(SLOWEST_OBJECTS).map(|(seconds, what)| {
         let (object, step) = match what {

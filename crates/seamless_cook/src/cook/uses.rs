@@ -4,7 +4,7 @@ use bevy::prelude::*;
 use bevy::reflect::TypePath;
 
 use super::{Cook, MOST_ROUNDS};
-use crate::assets::{AssetKey, ByKey, KeySet, ObjectRecord, Objects};
+use crate::assets::{AssetKey, ByKey, Closure, ObjectRecord, Objects};
 use crate::mesh_step::{self, MeshUse};
 use crate::report::CookedTextureReport;
 use crate::texture::TextureUse;
@@ -21,13 +21,11 @@ impl Cook<'_> {
                 let of_mesh = || meshes.get(key).copied().unwrap_or(MeshUse::Any);
                 object
                     .texture
-                    .as_ref()
+                    .as_deref()
                     .is_some_and(|(cooked, _)| *cooked != of_texture())
                     || object.ordered.is_some_and(|ordered| ordered != of_mesh())
             };
-            let objects = &self.store.objects;
-            let known = needed.into_iter().filter_map(|key| Some((key, objects.get(key)?)));
-            let others = known.filter(|(key, object)| is_other(key, object));
+            let others = needed.known().filter(|(key, object)| is_other(key, object));
             let others: Vec<AssetKey> = others.map(|(key, _)| key.clone()).collect();
             if let Some(step) = &mut self.store.textures {
                 step.uses = textures;
@@ -45,7 +43,7 @@ impl Cook<'_> {
         }
     }
 
-    fn mesh_uses(&self, needed: &KeySet) -> ByKey<MeshUse> {
+    fn mesh_uses(&self, needed: &Closure) -> ByKey<MeshUse> {
         if self.store.meshes.is_none() {
             return ByKey::default();
         }
@@ -54,17 +52,14 @@ impl Cook<'_> {
     }
 
     /// What textures are used for. Whoever is no material whose textures are known may use them for anything.
-    fn texture_uses(&self, needed: &KeySet) -> ByKey<TextureUse> {
+    fn texture_uses(&self, needed: &Closure) -> ByKey<TextureUse> {
         let mut uses: ByKey<TextureUse> = ByKey::default();
         let mut note = |key: &AssetKey, usage: TextureUse| {
             let known = uses.entry(key.clone()).or_insert(usage);
             *known = known.join(usage);
         };
         let is_image = |key: &&AssetKey| key.type_path() == Image::type_path();
-        for key in needed.iter().filter(|key| !key.is_startup_index()) {
-            let Some(object) = self.store.objects.get(*key) else {
-                continue;
-            };
+        for (_, object) in needed.known().filter(|(key, _)| !key.is_startup_index()) {
             object.uses.iter().for_each(|(key, usage)| note(key, *usage));
             let is_used = |key: &&AssetKey| object.uses.iter().any(|(known, _)| known == *key);
             let others = object.references.iter().filter(is_image).filter(|key| !is_used(key));
@@ -82,7 +77,7 @@ impl Cook<'_> {
 pub(super) fn textures(objects: &Objects) -> Vec<CookedTextureReport> {
     let textures = objects
         .iter()
-        .filter_map(|(key, object)| Some((key, object.texture.as_ref()?)));
+        .filter_map(|(key, object)| Some((key, object.texture.as_deref()?)));
     textures
         .map(|(key, (_, texture))| CookedTextureReport {
             object: key.path(),

@@ -6,7 +6,7 @@ use seamless_asset::dialogue::is_variants;
 
 use super::Input;
 use super::deal::{Hand, deal};
-use crate::assets::{AssetKey, ByKeyRef, KeySet, ObjectRecord, Objects, closure, referrers};
+use crate::assets::{AssetKey, ByKeyRef, Closure, KeySet, ObjectRecord, Objects, closure, referrers};
 use crate::graph::state::LevelUnit;
 use crate::layout::dependency_order;
 use crate::report::{ContentError, DialogueReport};
@@ -24,7 +24,7 @@ pub(super) struct Sets<'a, 'i> {
     /// The same.
     is_leading: KeySet<'a>,
     /// Startup content, and all that it leads to. What is pinned refers to what is pinned only.
-    pinned: KeySet<'a>,
+    pinned: Closure<'a>,
 }
 
 /// Something that leads to a set, or is one, and the levels that have it.
@@ -44,14 +44,15 @@ impl<'a, 'i> Sets<'a, 'i> {
         // Others may be known from earlier cooks: what they lead to is nobody's business.
         let roots = input.units.iter().flat_map(|unit| unit.roots());
         let needed = closure(objects, roots.chain(input.startup));
-        let is_set = |key: &&AssetKey| is_variants(key.type_path()) && needed.contains(*key);
+        let is_set = |key: &&AssetKey| is_variants(key.type_path()) && needed.contains(key);
         let sets = objects.keys().filter(is_set);
         let leading = referrers(objects, &sets.cloned().collect());
-        let leading = leading.iter().filter(|key| needed.contains(*key));
+        let leading = leading.iter().filter(|key| needed.contains(key));
         let part = leading.filter_map(|key| Some((key.clone(), objects.get(key)?.clone())));
         let part: Objects = part.collect();
         let order = dependency_order(&part).map_err(Stop::Content)?.into_iter();
-        let leading: Vec<_> = order.filter_map(|key| objects.get_key_value(key)).collect();
+        let order = order.filter_map(|index| part.get_index(index));
+        let leading: Vec<_> = order.filter_map(|(key, _)| objects.get_key_value(key)).collect();
         Ok(Self {
             input,
             is_leading: leading.iter().map(|(key, _)| *key).collect(),

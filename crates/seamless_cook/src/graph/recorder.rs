@@ -110,9 +110,9 @@ impl Recorder {
         self.lock().sources.contains_key(file)
     }
 
-    /// All files that were asked for.
-    pub fn files(&self) -> BTreeMap<String, SeenFile> {
-        self.lock().files.clone()
+    /// What was seen of a file, if anybody asked for it.
+    pub fn seen(&self, path: &str) -> Option<SeenFile> {
+        self.lock().files.get(path).copied()
     }
 
     /// How many sources were loaded.

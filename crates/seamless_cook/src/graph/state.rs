@@ -1,22 +1,32 @@
 //! What is remembered of a cook. See [`Memory`].
 
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+use core::ops::Range;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use bevy::platform::hash::PassHash;
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::digest::Digest;
 use super::recorder::{Dependencies, SeenFile};
 use super::storage::Stamp;
-use crate::assets::{AssetKey, FileContents, ObjectRecord, from_bytes, to_bytes};
+use crate::assets::{AssetKey, FileContents, ObjectRecord, Objects, Text, from_bytes, to_bytes};
 use crate::bounds::Bounds;
 use crate::mesh_step::Draw;
 use crate::report::{ContentError, CookReport};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 8;
+const FORMAT: u32 = 9;
 
-/// What is enough to see that there is nothing to do.
+/// With the files, enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     /// Of the program, the options, the world file and the settings beside it.
@@ -25,20 +35,35 @@ pub(crate) struct Seen {
     pub root: PathBuf,
     /// When the cook began that looked at the files, in nanoseconds since 1970.
     pub began: i128,
-    pub files: BTreeMap<String, SeenFile>,
     /// What was written, by file name.
     pub outputs: BTreeMap<String, Stamp>,
-    pub report: CookReport,
 }
 
-/// A source file that was loaded, and its assets as bytes.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// Files as a cook saw them, sorted by path.
+#[derive(Default, Deserialize)]
+pub(crate) struct SeenFiles(Vec<(String, SeenFile)>);
+
+impl SeenFiles {
+    pub fn all(&self) -> &[(String, SeenFile)] {
+        &self.0
+    }
+
+    /// The place of a file.
+    pub fn find(&self, path: &str) -> Option<usize> {
+        let found = self.0.binary_search_by(|(known, _)| known.as_str().cmp(path));
+        found.ok()
+    }
+}
+
+/// Files, by their places in [`SeenFiles`], with what they held.
+pub(crate) type SeenDependencies = Vec<(u32, Option<Digest>)>;
+
+/// A source file that was loaded.
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct FileUnit {
     /// It holds as long as these do.
-    pub dependencies: Dependencies,
+    pub dependencies: SeenDependencies,
     pub loading: Loading,
-    /// Its assets, sorted.
-    pub objects: Vec<(AssetKey, ObjectRecord)>,
 }
 
 /// How a file was loaded.
@@ -46,7 +71,7 @@ pub(crate) struct FileUnit {
 pub(crate) struct Loading {
     pub settings: Settings,
     /// The unit that refers to it first, whose settings these are.
-    pub owner: String,
+    pub owner: Text,
 }
 
 /// The settings that whoever refers to a file has it loaded with.
@@ -83,8 +108,6 @@ pub(crate) struct LevelUnit {
     pub references: Vec<AssetKey>,
     /// Parts of its file that are exported whether anything refers to them or not.
     pub labelled: Vec<AssetKey>,
-    /// Assets of no file.
-    pub objects: Vec<(AssetKey, ObjectRecord)>,
     /// What is drawn, each pair once.
     pub drawn: BTreeSet<Draw>,
     pub contents: Option<FileContents>,
@@ -106,9 +129,7 @@ pub(crate) struct StartupUnit {
     /// The files that were asked for.
     pub files: BTreeSet<String>,
     pub dependencies: Dependencies,
-    /// Assets of no file.
-    pub objects: Vec<(AssetKey, ObjectRecord)>,
-    /// Its index, among these; none if there is no startup content.
+    /// Its index; none if there is no startup content.
     pub root: Option<AssetKey>,
 }
 
@@ -122,14 +143,30 @@ pub(crate) struct Written {
     pub exports: u32,
     /// Of what its assets' names follow from, and these names, in the order of its assets.
     pub names_key: Digest,
-    pub names: Vec<String>,
+    #[serde(with = "shared")]
+    pub names: Arc<Vec<String>>,
     /// The packages that it imports from.
     pub used: Vec<String>,
 }
 
-/// Everything that the next cook can start from.
-#[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Graph {
+/// A list that is passed on as it is.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(list: &Arc<Vec<String>>, serializer: S) -> Result<S::Ok, S::Error> {
+        (**list).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Vec<String>>, D::Error> {
+        Vec::deserialize(deserializer).map(Arc::new)
+    }
+}
+
+/// What sources became.
+#[derive(Default, Deserialize)]
+pub(crate) struct Units {
     /// Of what the app is built by, where that can be told: where it is the same, so is the fingerprint.
     pub program: Option<Digest>,
     /// Of the app's types, codecs, loaders and versions.
@@ -138,68 +175,194 @@ pub(crate) struct Graph {
     /// By what they follow from beside their source.
     pub levels: BTreeMap<String, LevelUnit>,
     pub startup: StartupUnit,
+    /// The assets of files, levels and startup content, sorted.
+    #[serde(deserialize_with = "objects")]
+    pub objects: Objects,
+}
+
+/// As [`Units`], with what is somebody else's: the same fields in the same order.
+#[derive(Serialize)]
+pub(crate) struct UnitsOf<'a> {
+    pub program: Option<Digest>,
+    pub fingerprint: Option<Digest>,
+    pub files: BTreeMap<&'a str, FileUnitOf<'a>>,
+    pub levels: BTreeMap<&'a str, &'a LevelUnit>,
+    pub startup: &'a StartupUnit,
+    pub objects: Vec<(&'a AssetKey, &'a ObjectRecord)>,
+}
+
+/// As [`FileUnit`].
+#[derive(Serialize)]
+pub(crate) struct FileUnitOf<'a> {
+    pub dependencies: Cow<'a, [(u32, Option<Digest>)]>,
+    pub loading: Cow<'a, Loading>,
+}
+
+/// What levels and packages became of the units.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Outcome {
     /// By level: of what they follow from, and the bounds.
     pub bounds: BTreeMap<String, (Digest, Option<Bounds>)>,
     pub packages: BTreeMap<String, Written>,
 }
 
-/// What a cook leaves for the next: two parts, of which the first is enough where nothing has changed. Each is checked when it is
+/// For so many objects there is room before they are read.
+const MOST_AHEAD: usize = 1 << 16;
+
+fn objects<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Objects, D::Error> {
+    struct InOrder;
+
+    impl<'de> Visitor<'de> for InOrder {
+        type Value = Objects;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("objects")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Objects, A::Error> {
+            let capacity = list.size_hint().unwrap_or_default().min(MOST_AHEAD);
+            let mut objects = Objects::with_capacity_and_hasher(capacity, PassHash);
+            while let Some((key, object)) = list.next_element()? {
+                objects.insert(key, object);
+            }
+            Ok(objects)
+        }
+    }
+
+    deserializer.deserialize_seq(InOrder)
+}
+
+/// The parts of a [`Memory`], in their order.
+#[derive(Clone, Copy)]
+enum Part {
+    /// [`Units`].
+    Units,
+    /// [`SeenFiles`].
+    Files,
+    /// [`Outcome`].
+    Outcome,
+    /// [`CookReport`].
+    Report,
+    /// [`Seen`].
+    Seen,
+}
+
+const PARTS: usize = 5;
+/// Bytes of the format, then of length and hash of each part.
+const FOOT: usize = 8 * (1 + 2 * PARTS);
+
+/// What a cook leaves for the next, in parts, because a cook that finds nothing to do needs only some. Each is checked when it is
 /// read; one that is damaged, or another version's, is none: then everything is cooked.
-pub(crate) struct Memory {
-    head: Head,
-    /// Both parts, one behind the other.
-    parts: Vec<u8>,
+///
+/// ```text
+/// part, part …, format, length and xxh3 of each part
+/// ```
+pub(crate) struct Memory(Vec<u8>);
+
+/// What a cook can tell of sources before it is done, as bytes.
+pub(crate) struct Kept {
+    bytes: Vec<u8>,
+    lengths: [usize; 2],
+}
+
+impl Kept {
+    /// Of units, and of all files that they depend on, sorted.
+    pub fn new(units: &UnitsOf, files: &[(&str, SeenFile)]) -> Self {
+        let mut bytes = encoded(to_bytes(units));
+        let units = bytes.len();
+        bytes.extend(encoded(postcard::to_allocvec(files)));
+        let lengths = [units, bytes.len() - units];
+        Self { bytes, lengths }
+    }
+}
+
+/// Plain data into memory: nothing that could fail.
+fn encoded(bytes: postcard::Result<Vec<u8>>) -> Vec<u8> {
+    bytes.unwrap_or_default()
 }
 
 impl Memory {
-    /// The bytes of a file.
-    pub fn encode(seen: &Seen, graph: &Graph) -> Vec<u8> {
-        // Plain data into memory: nothing that could fail.
-        let bytes = |value: Result<Vec<u8>, postcard::Error>| value.unwrap_or_default();
-        let seen = bytes(postcard::to_allocvec(seen));
-        let graph = bytes(to_bytes(graph));
-        let head = Head {
-            format: FORMAT,
-            seen: Digest::of(&seen),
-            graph: Digest::of(&graph),
-            seen_bytes: seen.len() as u64,
-        };
-        let head = bytes(postcard::to_allocvec(&head));
-        [&(head.len() as u32).to_le_bytes()[..], &head, &seen, &graph].concat()
+    /// What is to be remembered.
+    pub fn new(kept: Kept, outcome: &Outcome, report: &CookReport, seen: &Seen) -> Self {
+        let (mut bytes, [units, files]) = (kept.bytes, kept.lengths);
+        let mut lengths = vec![units, files];
+        for part in [
+            postcard::to_allocvec(outcome),
+            postcard::to_allocvec(report),
+            postcard::to_allocvec(seen),
+        ] {
+            let part = encoded(part);
+            lengths.push(part.len());
+            bytes.extend(part);
+        }
+        let mut foot = u64::from(FORMAT).to_le_bytes().to_vec();
+        let mut start = 0;
+        for length in lengths {
+            let part = bytes.get(start..start + length).unwrap_or_default();
+            foot.extend((length as u64).to_le_bytes());
+            foot.extend(xxh3_64(part).to_le_bytes());
+            start += length;
+        }
+        bytes.extend(foot);
+        Self(bytes)
     }
 
-    /// What [`encode`](Self::encode) wrote.
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let (len, rest) = bytes.split_first_chunk::<4>()?;
-        let (head, parts) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
-        let head: Head = postcard::from_bytes(head).ok()?;
-        let parts = parts.to_owned();
-        (head.format == FORMAT).then_some(Self { head, parts })
+    /// The bytes of a file, whatever they are.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
     }
 
     pub fn seen(&self) -> Option<Seen> {
-        let bytes = checked(self.split()?.0, self.head.seen)?;
-        postcard::from_bytes(bytes).ok()
+        self.read(Part::Seen)
     }
 
-    pub fn graph(&self) -> Option<Graph> {
-        let bytes = checked(self.split()?.1, self.head.graph)?;
-        from_bytes(bytes).ok()
+    pub fn files(&self) -> Option<SeenFiles> {
+        self.read(Part::Files)
     }
 
-    fn split(&self) -> Option<(&[u8], &[u8])> {
-        self.parts.split_at_checked(usize::try_from(self.head.seen_bytes).ok()?)
+    pub fn report(&self) -> Option<CookReport> {
+        self.read(Part::Report)
+    }
+
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.read(Part::Outcome)
+    }
+
+    pub fn units(&self) -> Option<Units> {
+        from_bytes(self.part(Part::Units)?).ok()
+    }
+
+    fn read<T: DeserializeOwned>(&self, part: Part) -> Option<T> {
+        postcard::from_bytes(self.part(part)?).ok()
+    }
+
+    /// The bytes of a part, if they are what was written.
+    fn part(&self, part: Part) -> Option<&[u8]> {
+        let (parts, foot) = self.0.split_last_chunk::<FOOT>()?;
+        let ([format, told @ ..], _) = foot.as_chunks::<8>() else {
+            return None;
+        };
+        if u64::from_le_bytes(*format) != u64::from(FORMAT) {
+            return None;
+        }
+        let mut start = 0;
+        for (index, [length, hash]) in told.as_chunks::<2>().0.iter().enumerate() {
+            let range = range(start, u64::from_le_bytes(*length))?;
+            start = range.end;
+            if index == part as usize {
+                let bytes = parts.get(range)?;
+                return (xxh3_64(bytes) == u64::from_le_bytes(*hash)).then_some(bytes);
+            }
+        }
+        None
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Head {
-    format: u32,
-    seen: Digest,
-    graph: Digest,
-    seen_bytes: u64,
-}
-
-fn checked(bytes: &[u8], digest: Digest) -> Option<&[u8]> {
-    (Digest::of(bytes) == digest).then_some(bytes)
+fn range(start: usize, length: u64) -> Option<Range<usize>> {
+    let length = usize::try_from(length).ok()?;
+    Some(start..start.checked_add(length)?)
 }

@@ -102,15 +102,29 @@ pub(crate) struct Laid {
 
 impl<'a> Scene<'a> {
     pub fn new(assets: &'a [Asset], together: &'a Together, settings: &'a LayoutSettings) -> Self {
-        let mut sets: BTreeMap<&BTreeSet<usize>, Vec<usize>> = BTreeMap::new();
+        let mut places: BTreeMap<&BTreeSet<usize>, usize> = BTreeMap::new();
+        let mut sets: Vec<Vec<usize>> = Vec::new();
+        // Neighbours mostly have the same users.
+        let mut last: Option<(&BTreeSet<usize>, usize)> = None;
         for (index, asset) in assets.iter().enumerate() {
-            if !asset.is_startup && !asset.users.is_empty() {
-                sets.entry(&asset.users).or_default().push(index);
+            let users = &asset.users;
+            if asset.is_startup || users.is_empty() {
+                continue;
             }
+            let place = match last {
+                Some((known, place)) if known == users => place,
+                _ => *places.entry(users).or_insert(sets.len()),
+            };
+            if place == sets.len() {
+                sets.push(Vec::new());
+            }
+            sets[place].push(index);
+            last = Some((users, place));
         }
         let mut group_of = vec![None; assets.len()];
         let mut groups = Vec::with_capacity(sets.len());
-        for (users, members) in sets {
+        for (users, place) in places {
+            let members = core::mem::take(&mut sets[place]);
             for index in &members {
                 group_of[*index] = Some(groups.len());
             }

@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use seamless_package::Role;
 use serde::{Deserialize, Serialize};
 
-use crate::assets::{AssetKey, ByKeyRef, ObjectSize, Objects};
+use crate::assets::{AssetKey, ObjectSize, Objects};
 use crate::bounds::Bounds;
 use crate::graph::state::LevelUnit;
 use crate::plan::WorldPlan;
@@ -162,9 +162,13 @@ pub(crate) struct Layout {
 /// When assets refer to each other in a circle, which no loading order satisfies.
 pub(crate) fn assign(input: &Input, progress: &dyn Progress) -> Result<Layout, Vec<ContentError>> {
     progress.begin(Stage::Share, input.objects.len() as u64);
-    let order = order::dependency_order(input.objects)?;
+    let places = order::dependency_order(input.objects)?;
+    let order = places
+        .iter()
+        .filter_map(|place| Some(input.objects.get_index(*place)?.0));
+    let order: Vec<&AssetKey> = order.collect();
     let matched = rules::matched(&input.plan.settings.layout.rules, &order);
-    let assets = assets(input, &order, &matched, progress);
+    let assets = assets(input, &places, &matched, progress);
     let together = Together::of(input.plan, input.bounds);
     let scene = Scene::new(&assets, &together, &input.plan.settings.layout);
     let choices = choose(&scene);
@@ -180,30 +184,34 @@ pub(crate) fn assign(input: &Input, progress: &dyn Progress) -> Result<Layout, V
     })
 }
 
-/// What is known of each asset of `order`: who uses it, and what it refers to.
-fn assets(input: &Input, order: &[&AssetKey], matched: &rules::Matched, progress: &dyn Progress) -> Vec<Asset> {
-    let rank: ByKeyRef<usize> = order.iter().enumerate().map(|(rank, key)| (*key, rank)).collect();
-    let asset = |(index, key): (usize, &&AssetKey)| {
-        let object = input.objects.get(*key);
+/// What is known of each asset of `order`, places in the objects: who uses it, and what it refers to.
+fn assets(input: &Input, order: &[usize], matched: &rules::Matched, progress: &dyn Progress) -> Vec<Asset> {
+    let mut ranks = vec![None; input.objects.len()];
+    for (rank, place) in order.iter().enumerate() {
+        ranks[*place] = Some(rank);
+    }
+    let rank = |key: &AssetKey| ranks.get(input.objects.get_index_of(key)?).copied().flatten();
+    let asset = |(index, place): (usize, &usize)| {
+        let object = input.objects.get_index(*place).map(|(_, object)| object);
         let references = object.into_iter().flat_map(|object| &object.references);
         Asset {
             size: object.map(|object| object.size).unwrap_or_default(),
             forced: matched.choice(&input.plan.settings.layout.rules, index),
-            references: references.filter_map(|key| rank.get(key).copied()).collect(),
+            references: references.filter_map(rank).collect(),
             ..Asset::default()
         }
     };
     let mut assets: Vec<Asset> = order.iter().enumerate().map(asset).collect();
     for (level, unit) in input.levels.iter().enumerate() {
-        for index in unit.roots().filter_map(|key| rank.get(key)) {
-            assets[*index].users.insert(level);
+        for index in unit.roots().filter_map(rank) {
+            assets[index].users.insert(level);
         }
     }
-    if let Some(index) = input.startup.and_then(|key| rank.get(key)) {
-        assets[*index].is_startup = true;
+    if let Some(index) = input.startup.and_then(rank) {
+        assets[index].is_startup = true;
     }
     // Users come before what they use in reverse order, so one pass hands every level down.
-    for (index, key) in order.iter().enumerate().rev() {
+    for (index, place) in order.iter().enumerate().rev() {
         let (earlier, rest) = assets.split_at_mut(index);
         let Some(asset) = rest.first_mut() else { continue };
         for reference in &asset.references {
@@ -212,11 +220,10 @@ fn assets(input: &Input, order: &[&AssetKey], matched: &rules::Matched, progress
                 used.is_startup |= asset.is_startup;
             }
         }
-        if !input
-            .objects
-            .get(*key)
-            .is_some_and(|object| object.role.intersects(input.roles))
-        {
+        let Some((key, object)) = input.objects.get_index(*place) else {
+            continue;
+        };
+        if !object.role.intersects(input.roles) {
             // It lies nowhere.
             asset.users.clear();
             asset.is_startup = false;

@@ -1,23 +1,24 @@
 //! Assets in an order in which each comes after what it refers to. See [`dependency_order`].
 
-use crate::assets::{AssetKey, Objects};
+use crate::assets::Objects;
 use crate::report::ContentError;
 
-/// All assets of `objects`, which are sorted, each after those that it refers to; otherwise by key.
-pub(crate) fn dependency_order(objects: &Objects) -> Result<Vec<&AssetKey>, Vec<ContentError>> {
+/// The places of all assets of `objects`, which are sorted, each after those that it refers to; otherwise by key.
+pub(crate) fn dependency_order(objects: &Objects) -> Result<Vec<usize>, Vec<ContentError>> {
     let mut order = Vec::with_capacity(objects.len());
     // By index in `objects`. False while its references are on the way.
     let mut seen: Vec<Option<bool>> = vec![None; objects.len()];
     let mut errors = Vec::new();
+    let mut open = Vec::new();
     for root in 0..objects.len() {
-        let mut open = vec![(root, false)];
+        open.push((root, false));
         while let Some((index, left)) = open.pop() {
             let Some((key, object)) = objects.get_index(index) else {
                 continue;
             };
             if left {
                 seen[index] = Some(true);
-                order.push(key);
+                order.push(index);
                 continue;
             }
             match seen[index] {

@@ -1,9 +1,13 @@
 //! Which block format a texture gets. See [`choose`].
 
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
 use bevy::render::render_resource::TextureFormat;
 
 use super::encoder::BlockFormat;
 use super::mips::Base;
+use super::parts::{in_parts, rows};
 use super::pixel::{Numbers, PixelFormat};
 use super::report::Kept;
 use super::settings::Quality;
@@ -28,24 +32,44 @@ const LARGEST: f32 = 65504.0;
 /// Below this a third coordinate is no rounding of zero any more.
 const FLAT: f32 = 0.48;
 
-/// Looks at all texels of all layers.
-pub(super) fn look<'a>(layers: impl Iterator<Item = Base<'a>>) -> Content {
-    let mut content = Content {
+impl Content {
+    /// Of nothing.
+    const NOTHING: Self = Self {
         opaque: true,
         finite: true,
         in_range: true,
         faces_back: false,
     };
+
+    /// Of both.
+    fn and(self, other: Self) -> Self {
+        Self {
+            opaque: self.opaque && other.opaque,
+            finite: self.finite && other.finite,
+            in_range: self.in_range && other.in_range,
+            faces_back: self.faces_back || other.faces_back,
+        }
+    }
+}
+
+/// Looks at all texels of all layers, on so many threads.
+pub(super) fn look<'a>(layers: impl Iterator<Item = Base<'a>>, threads: NonZeroUsize) -> Content {
+    let parts = layers.flat_map(|layer| rows(layer.height).map(move |rows| (layer, rows)));
+    let parts: Vec<_> = parts.collect();
+    let contents = in_parts(threads, &parts, |(layer, rows)| look_at(layer, rows.clone()));
+    contents.into_iter().fold(Content::NOTHING, Content::and)
+}
+
+fn look_at(layer: &Base<'_>, rows: Range<u32>) -> Content {
+    let mut content = Content::NOTHING;
     let mut row = Vec::new();
-    for layer in layers {
-        for y in 0..layer.height {
-            layer.row(y, &mut row);
-            for texel in &row {
-                content.opaque &= texel[3] == 1.0;
-                content.finite &= texel.iter().all(|value| value.is_finite());
-                content.in_range &= texel.iter().all(|value| (0.0..=LARGEST).contains(value));
-                content.faces_back |= texel[2] < FLAT;
-            }
+    for y in rows {
+        layer.row(y, &mut row);
+        for texel in &row {
+            content.opaque &= texel[3] == 1.0;
+            content.finite &= texel.iter().all(|value| value.is_finite());
+            content.in_range &= texel.iter().all(|value| (0.0..=LARGEST).contains(value));
+            content.faces_back |= texel[2] < FLAT;
         }
     }
     content

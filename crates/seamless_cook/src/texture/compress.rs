@@ -1,5 +1,7 @@
 //! Mips to blocks. See [`compress`].
 
+use core::ops::Range;
+
 use half::f16;
 
 use super::choose::Choice;
@@ -10,7 +12,7 @@ use super::normals;
 use super::pixel::{PixelFormat, Texel};
 use super::settings::Quality;
 
-/// A mip as the encoder takes it: filled up to whole blocks with the texels at its edges.
+/// Rows of a mip as the encoder takes them: filled up to whole blocks with the texels at its edges.
 enum Filled {
     Bytes(Vec<u8>),
     Light(Vec<f16>),
@@ -25,24 +27,32 @@ impl Filled {
     }
 }
 
-/// Compresses one mip and measures what came of it. `None` when the encoder does not do its part.
-pub(super) fn compress(
-    mip: &Mip<'_>,
-    choice: Choice,
-    measure: Measure,
-    quality: Quality,
-    encoder: &dyn TextureEncoder,
-    errors: &mut Errors,
-) -> Option<Vec<u8>> {
-    let filled = fill(mip, choice);
+/// What is made of mips.
+pub(super) struct Compression<'a> {
+    pub choice: Choice,
+    pub measure: Measure,
+    pub quality: Quality,
+    pub encoder: &'a dyn TextureEncoder,
+}
+
+/// Compresses rows of one mip, of which the first begins a block, and measures what came of it. `None` when the encoder does not do its part.
+pub(super) fn compress(mip: &Mip<'_>, rows: &Range<u32>, compression: &Compression<'_>) -> Option<(Vec<u8>, Errors)> {
+    let Compression {
+        choice,
+        measure,
+        quality,
+        encoder,
+    } = *compression;
+    let filled = fill(mip, rows, choice);
+    let height = rows.end - rows.start;
     let surface = Surface {
         width: mip.width.next_multiple_of(4),
-        height: mip.height.next_multiple_of(4),
+        height: height.next_multiple_of(4),
         texels: filled.texels(),
         opaque: !choice.alpha,
     };
     let bytes = encoder.encode(choice.format, quality, &surface)?;
-    if bytes.len() != choice.format.bytes(mip.width, mip.height) {
+    if bytes.len() != choice.format.bytes(mip.width, height) {
         return None;
     }
     let bytes = match (measure, &filled) {
@@ -55,11 +65,12 @@ pub(super) fn compress(
         format: choice.format,
         bytes: &bytes,
     };
-    errors.add(measure, &blocks, surface.texels, mip.width, mip.height);
-    Some(bytes)
+    let mut errors = Errors::default();
+    errors.add(measure, &blocks, surface.texels, mip.width, height);
+    Some((bytes, errors))
 }
 
-fn fill(mip: &Mip<'_>, choice: Choice) -> Filled {
+fn fill(mip: &Mip<'_>, rows: &Range<u32>, choice: Choice) -> Filled {
     let columns = mip.width.next_multiple_of(4) as usize;
     let mut row: Vec<Texel> = Vec::with_capacity(columns);
     let mut filled = if choice.format == BlockFormat::Bc6h {
@@ -72,7 +83,7 @@ fn fill(mip: &Mip<'_>, choice: Choice) -> Filled {
     } else {
         PixelFormat::RGBA8
     };
-    for y in 0..mip.height.next_multiple_of(4) {
+    for y in rows.start..rows.end.next_multiple_of(4) {
         mip.row(y.min(mip.height - 1), &mut row);
         row.resize(columns, row.last().copied().unwrap_or_default());
         if !choice.alpha {

@@ -1,17 +1,21 @@
 //! Cooks one texture. See [`cook_texture`].
 
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
 use bevy::image::{Image, ImageSampler};
 use bevy::render::render_resource::{
     TextureDataOrder, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages,
 };
 
 use super::choose::{Choice, Content, choose, look};
-use super::compress::compress;
+use super::compress::{Compression, compress};
 use super::coverage;
 use super::encoder::{BlockFormat, TextureEncoder};
 use super::expand::expanded;
 use super::measure::{Errors, Measure};
 use super::mips::{Base, Filter, Mip, chain, full_count};
+use super::parts::{in_parts, rows};
 use super::pixel::PixelFormat;
 use super::report::{Kept, TextureReport};
 use super::settings::TextureSettings;
@@ -27,16 +31,17 @@ pub struct Cooked {
 }
 
 /// Gives an image mips and compresses it, as far as its use, its format and the settings allow. Never fails: what cannot be done
-/// stays as it is, and the report says why.
+/// stays as it is, and the report says why. It works on so many threads, the calling one included; what it makes does not depend on that.
 #[must_use]
 pub fn cook_texture(
     image: &Image,
     usage: TextureUse,
     settings: &TextureSettings,
     encoder: &dyn TextureEncoder,
+    threads: NonZeroUsize,
 ) -> Cooked {
     let plain = if settings.target.bc { None } else { expanded(image) };
-    let mut cooked = cook(plain.as_ref().unwrap_or(image), usage, settings, encoder);
+    let mut cooked = cook(plain.as_ref().unwrap_or(image), usage, settings, encoder, threads);
     if plain.is_some() {
         let was = new_report(image, usage, None);
         (cooked.report.from_format, cooked.report.bytes_before) = (was.from_format, was.bytes_before);
@@ -44,8 +49,14 @@ pub fn cook_texture(
     cooked
 }
 
-fn cook(image: &Image, usage: TextureUse, settings: &TextureSettings, encoder: &dyn TextureEncoder) -> Cooked {
-    let source = match Source::of(image, usage) {
+fn cook(
+    image: &Image,
+    usage: TextureUse,
+    settings: &TextureSettings,
+    encoder: &dyn TextureEncoder,
+    threads: NonZeroUsize,
+) -> Cooked {
+    let source = match Source::of(image, usage, threads) {
         Ok(source) => source,
         Err(kept) => {
             return Cooked {
@@ -82,10 +93,12 @@ struct Source<'a> {
     layers: u32,
     usage: TextureUse,
     content: Content,
+    /// How many threads work on it.
+    threads: NonZeroUsize,
 }
 
 impl<'a> Source<'a> {
-    fn of(image: &'a Image, usage: TextureUse) -> Result<Self, Kept> {
+    fn of(image: &'a Image, usage: TextureUse, threads: NonZeroUsize) -> Result<Self, Kept> {
         let descriptor = &image.texture_descriptor;
         let (format, bytes) = workable(image, usage)?;
         let mut source = Self {
@@ -95,7 +108,8 @@ impl<'a> Source<'a> {
             height: descriptor.size.height,
             layers: descriptor.size.depth_or_array_layers,
             usage,
-            content: look(core::iter::empty()),
+            content: look(core::iter::empty(), threads),
+            threads,
         };
         let texels = [source.height, source.layers]
             .iter()
@@ -106,7 +120,7 @@ impl<'a> Source<'a> {
         if needed != Some(bytes.len()) || bytes.is_empty() {
             return Err(Kept::WrongSize);
         }
-        source.content = look(source.bases());
+        source.content = look(source.bases(), threads);
         if !source.content.finite {
             return Err(Kept::NotFinite);
         }
@@ -144,7 +158,7 @@ impl<'a> Source<'a> {
 
     /// The mips of one layer.
     fn mips(&self, base: Base<'a>, plan: &Plan, errors: &mut Errors) -> Vec<Mip<'a>> {
-        let mut mips = chain(base, self.filter(), plan.skip, plan.mips);
+        let mut mips = chain(base, self.filter(), plan.skip, plan.mips, self.threads);
         if let Some(visible) = self.visible() {
             errors.add_coverage(coverage::keep(&base, &mut mips, visible));
         }
@@ -195,11 +209,22 @@ impl<'a> Source<'a> {
         encoder: &dyn TextureEncoder,
     ) -> Option<(Vec<u8>, Errors)> {
         let (mut data, mut errors) = (Vec::new(), Errors::default());
-        let measure = self.measure(choice);
+        let compression = Compression {
+            choice,
+            measure: self.measure(choice),
+            quality: settings.quality,
+            encoder,
+        };
         for base in self.bases() {
-            for mip in self.mips(base, plan, &mut errors) {
-                let blocks = compress(&mip, choice, measure, settings.quality, encoder, &mut errors)?;
+            let mips = self.mips(base, plan, &mut errors);
+            let parts = mips
+                .iter()
+                .flat_map(|mip| rows(mip.height).map(move |rows| (mip, rows)));
+            let parts: Vec<(&Mip, Range<u32>)> = parts.collect();
+            for part in in_parts(self.threads, &parts, |(mip, rows)| compress(mip, rows, &compression)) {
+                let (blocks, found) = part?;
                 data.extend_from_slice(&blocks);
+                errors.add_all(&found);
             }
         }
         Some((data, errors))

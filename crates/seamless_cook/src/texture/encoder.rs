@@ -49,7 +49,7 @@ pub enum SurfaceTexels<'a> {
     RgbaF16(&'a [f16]),
 }
 
-/// What is compressed: one layer of one mip, in whole blocks.
+/// What is compressed: one layer of one mip, or some rows of it, in whole blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Surface<'a> {
     /// A multiple of four.

@@ -31,6 +31,11 @@ impl Sum {
         self.count += 1;
     }
 
+    fn add_all(&mut self, other: Self) {
+        self.total += other.total;
+        self.count += other.count;
+    }
+
     fn mean(self) -> Option<f64> {
         (self.count > 0).then(|| self.total / self.count as f64)
     }
@@ -57,6 +62,16 @@ impl Errors {
     /// Notes by how much the mips of a layer differ in what alpha cuts out of them.
     pub fn add_coverage(&mut self, error: f64) {
         self.coverage = Some(self.coverage.map_or(error, |largest| largest.max(error)));
+    }
+
+    /// Adds those of another part.
+    pub fn add_all(&mut self, other: &Self) {
+        self.color.add_all(other.color);
+        self.alpha.add_all(other.alpha);
+        self.angle.add_all(other.angle);
+        self.light.add_all(other.light);
+        self.brightest = self.brightest.max(other.brightest);
+        self.coverage = self.coverage.into_iter().chain(other.coverage).reduce(f64::max);
     }
 
     /// Whether colour and alpha are at least this good.

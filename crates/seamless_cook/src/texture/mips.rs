@@ -1,5 +1,9 @@
 //! Mips: each texel is the mean of exactly the area that it covers. See [`chain`].
 
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
+use super::parts::{in_parts, rows};
 use super::pixel::{PixelFormat, Texel};
 
 /// The space in which texels are averaged.
@@ -144,20 +148,15 @@ impl<'a> Mip<'a> {
     }
 
     /// The next mip.
-    fn halved(&self) -> Mip<'static> {
+    fn halved(&self, threads: NonZeroUsize) -> Mip<'static> {
         let (width, height) = ((self.width / 2).max(1), (self.height / 2).max(1));
-        let columns = taps(self.width, width);
-        let mut means = Vec::with_capacity(width as usize * height as usize);
-        let mut row = Vec::with_capacity(self.width as usize);
-        let mut sum = vec![[0.0; 4]; width as usize];
-        for sources in taps(self.height, height) {
-            sum.fill([0.0; 4]);
-            for (source, weight) in sources {
-                self.means(source, &mut row);
-                add_row(&row, weight, &columns, &mut sum);
-            }
-            means.extend_from_slice(&sum);
-        }
+        let (columns, lines) = (taps(self.width, width), taps(self.height, height));
+        let parts: Vec<Range<u32>> = rows(height).collect();
+        let means = in_parts(threads, &parts, |rows| {
+            let lines = lines.get(rows.start as usize..rows.end as usize);
+            self.means_of(lines.unwrap_or_default(), &columns)
+        });
+        let means = means.concat();
         Mip {
             width,
             height,
@@ -166,11 +165,30 @@ impl<'a> Mip<'a> {
             texels: Texels::Means(means),
         }
     }
+
+    /// Rows of the next mip.
+    fn means_of(&self, lines: &[Taps], columns: &[Taps]) -> Vec<Texel> {
+        let mut means = Vec::with_capacity(lines.len() * columns.len());
+        let mut row = Vec::with_capacity(self.width as usize);
+        let mut sum = vec![[0.0; 4]; columns.len()];
+        for sources in lines {
+            sum.fill([0.0; 4]);
+            for (source, weight) in sources {
+                self.means(*source, &mut row);
+                add_row(&row, *weight, columns, &mut sum);
+            }
+            means.extend_from_slice(&sum);
+        }
+        means
+    }
 }
+
+/// The texels of a side of the larger mip that one of the smaller covers, with their shares of it.
+type Taps = Vec<(u32, f32)>;
 
 /// For each texel of the smaller side the texels of the larger one that it covers, with their shares of it, which add up to
 /// one. In units of `1 / to` texels everything is whole.
-fn taps(from: u32, to: u32) -> Vec<Vec<(u32, f32)>> {
+fn taps(from: u32, to: u32) -> Vec<Taps> {
     let (larger, smaller) = (u64::from(from), u64::from(to));
     let covered = |at: u64| {
         let (start, end) = (at * larger, (at + 1) * larger);
@@ -184,7 +202,7 @@ fn taps(from: u32, to: u32) -> Vec<Vec<(u32, f32)>> {
 }
 
 /// Adds a row, made smaller, to `sum`.
-fn add_row(row: &[Texel], weight: f32, taps: &[Vec<(u32, f32)>], sum: &mut [Texel]) {
+fn add_row(row: &[Texel], weight: f32, taps: &[Taps], sum: &mut [Texel]) {
     for (taps, sum) in taps.iter().zip(sum) {
         for (source, share) in taps {
             let Some(texel) = row.get(*source as usize) else {
@@ -202,15 +220,15 @@ pub(super) fn full_count(width: u32, height: u32) -> u32 {
     width.max(height).max(1).ilog2() + 1
 }
 
-/// `count` mips of a layer, from the one that is `skip` times half the image.
-pub(super) fn chain(base: Base<'_>, filter: Filter, skip: u32, count: u32) -> Vec<Mip<'_>> {
+/// `count` mips of a layer, from the one that is `skip` times half the image, made on so many threads.
+pub(super) fn chain(base: Base<'_>, filter: Filter, skip: u32, count: u32, threads: NonZeroUsize) -> Vec<Mip<'_>> {
     let mut first = Mip::base(base, filter);
     for _ in 0..skip {
-        first = first.halved();
+        first = first.halved(threads);
     }
     let mut mips = vec![first];
     for _ in 1..count {
-        if let Some(next) = mips.last().map(Mip::halved) {
+        if let Some(next) = mips.last().map(|mip| mip.halved(threads)) {
             mips.push(next);
         }
     }

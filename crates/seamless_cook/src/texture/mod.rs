@@ -1,7 +1,7 @@
 //! Textures: mips made in the right space, block compression by content and use, and its quality measured.
 //!
 //! [`cook_texture`] is a pure function of an [`Image`](bevy::image::Image), what it is used for, the settings and the encoder: the
-//! same input gives the same bytes, on any machine. What an image is used for follows from the materials that show it:
+//! same input gives the same bytes, on any machine and any number of threads. What an image is used for follows from the materials that show it:
 //! [`material_uses`] tells it for one, [`TextureUse::join`] for several.
 //!
 //! * Colour is averaged in linear light, weighted by alpha where it blends or is cut out; directions of normal maps are
@@ -14,6 +14,8 @@
 //!   takes the nearest one; so does a sampler from glTF that asks for no mips, since wgpu knows no filter without them.
 //!
 //! ```
+//! use core::num::NonZeroUsize;
+//!
 //! use bevy::image::Image;
 //! use bevy::render::render_resource::TextureFormat;
 //! use seamless_cook::texture::{AlphaUse, CpuEncoder, TextureSettings, TextureUse, cook_texture};
@@ -23,7 +25,7 @@
 //! image.texture_descriptor.size.height = 64;
 //! image.data = Some(vec![200; 256 * 64 * 4]);
 //! let usage = TextureUse::Color(AlphaUse::Ignored);
-//! let cooked = cook_texture(&image, usage, &TextureSettings::default(), &CpuEncoder);
+//! let cooked = cook_texture(&image, usage, &TextureSettings::default(), &CpuEncoder, NonZeroUsize::MIN);
 //! assert_eq!(cooked.image.texture_descriptor.format, TextureFormat::Bc1RgbaUnormSrgb);
 //! assert_eq!(cooked.image.texture_descriptor.mip_level_count, 9);
 //! ```
@@ -37,6 +39,7 @@ mod expand;
 mod measure;
 mod mips;
 mod normals;
+mod parts;
 mod pixel;
 mod report;
 mod settings;

@@ -8,7 +8,11 @@ use crate::assets::{AssetKey, KeySet};
 use crate::graph::digest::{Digest, Parts};
 
 /// Raised with every change of how packages are put together.
-const STEP: u64 = 3;
+const STEP: u64 = 4;
+
+/// What begins a reference to an asset of the package itself, and one to any other.
+const OWN: u64 = 1;
+const OTHER: u64 = 2;
 
 /// The digest of all that goes into the package `index`, and the files of the packages that it imports from.
 pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Digest, Vec<String>) {
@@ -26,6 +30,12 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
     parts.text(&package.file);
     let copies: KeySet = package.copies.iter().collect();
     let mut reference = |parts: &mut Parts, key: &AssetKey| {
+        if let Some((_, place)) = layout.places.get(key).filter(|(package, _)| *package == index) {
+            // It is told with the package's own.
+            parts.number(OWN).number(*place as u64);
+            return;
+        }
+        parts.number(OTHER);
         let Some(home) = layout.home(key) else {
             // Nowhere: the package says what is not there.
             let role = world.objects.get(key).map(|object| object.role.bits());
@@ -37,14 +47,19 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
             .text(home.name)
             .text(home.type_path)
             .number(home.role.bits().into());
-        if home.package != index && !copies.contains(key) {
+        if !copies.contains(key) {
             used.insert(home.package);
         }
     };
     parts.number(package.assets.len() as u64);
     for key in &package.assets {
-        reference(&mut parts, key);
-        let Some(object) = world.objects.get(key) else { continue };
+        let (Some(home), Some(object)) = (layout.home(key), world.objects.get(key)) else {
+            continue;
+        };
+        parts
+            .text(home.name)
+            .text(home.type_path)
+            .number(home.role.bits().into());
         parts.digest(&object.blob).number(object.references.len() as u64);
         object.references.iter().for_each(|key| reference(&mut parts, key));
     }

@@ -200,8 +200,12 @@ pub(super) struct Home<'a> {
 
 impl Layout<'_> {
     pub fn name(&self, key: &AssetKey) -> String {
-        let name = self.names.get(key);
-        name.map_or_else(|| key.path(), |(_, name)| name.clone())
+        let name = self.places.get(key).and_then(|place| self.name_at(*place));
+        name.map_or_else(|| key.path(), str::to_owned)
+    }
+
+    fn name_at(&self, (package, place): (usize, usize)) -> Option<&str> {
+        Some(self.names.get(package)?.1.get(place)?)
     }
 
     /// An asset that nobody of the target needs.
@@ -211,12 +215,12 @@ impl Layout<'_> {
     }
 
     pub fn home(&self, key: &AssetKey) -> Option<Home<'_>> {
-        let (package, name) = self.names.get(key)?;
+        let (package, place) = *self.places.get(key)?;
         let (key, object) = self.world.objects.get_key_value(key)?;
         Some(Home {
-            package: *package,
-            file: &self.world.packages.get(*package)?.file,
-            name,
+            package,
+            file: &self.world.packages.get(package)?.file,
+            name: self.name_at((package, place))?,
             type_path: key.type_path(),
             role: object.role,
         })

@@ -1,6 +1,7 @@
 //! What keys are as bytes.
 
 use super::*;
+use crate::assets::{from_bytes, to_bytes};
 
 fn path(path: &str) -> AssetName {
     AssetName::Path {

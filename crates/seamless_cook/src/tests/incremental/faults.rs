@@ -235,18 +235,23 @@ fn damaged_and_lost_output_is_made_again() {
     assert_eq!(output(&project.out()), old);
 }
 
+/// Whatever part of it is damaged, and whether there is something to do or not.
 #[test]
 fn a_damaged_memory_is_no_memory() {
-    let project = Project::new(2);
-    project.cook(&project.out()).unwrap();
+    let mut project = Project::new(2);
     let state = project.out().join(".cook/test.state");
-    let sound = std::fs::read(&state).unwrap();
-    for at in [0, 5, 60, sound.len() / 2, sound.len() - 1] {
-        let mut bytes = sound.clone();
+    for step in 0..=12 {
+        project.cook(&project.out()).unwrap();
+        let mut bytes = std::fs::read(&state).unwrap();
+        let at = (bytes.len() - 1) * step / 12;
         bytes[at] ^= 0x55;
         std::fs::write(&state, bytes).unwrap();
+        if step % 4 > 0 {
+            project.paint(0, 100 + step as u8);
+        }
         project.check();
     }
+    let sound = std::fs::read(&state).unwrap();
     std::fs::write(&state, &sound[..sound.len() / 3]).unwrap();
     project.check();
 }

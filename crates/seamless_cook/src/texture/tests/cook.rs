@@ -1,6 +1,6 @@
 //! The whole of it: what changes, what stays, and why.
 
-use core::num::NonZeroU32;
+use core::num::{NonZeroU32, NonZeroUsize};
 
 use bevy::image::{ImageSampler, ImageSamplerDescriptor};
 use bevy::render::render_resource::{TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor};
@@ -194,7 +194,7 @@ impl TextureEncoder for Broken {
 #[test]
 fn encoders_that_do_not_deliver_are_not_believed() {
     for broken in [Broken(None), Broken(Some(vec![0; 5]))] {
-        let cooked = cook_texture(&gradient(16, 16), COLOR, &FAST, &broken);
+        let cooked = cook_texture(&gradient(16, 16), COLOR, &FAST, &broken, NonZeroUsize::MIN);
         assert_eq!(cooked.report.no_compression, Some(Kept::Encoder));
         assert_eq!(cooked.image.texture_descriptor.format, TextureFormat::Rgba8UnormSrgb);
         assert_eq!(cooked.image.texture_descriptor.mip_level_count, 5);
@@ -206,6 +206,7 @@ fn encoders_that_do_not_deliver_are_not_believed() {
         NORMAL,
         &FAST,
         &outside,
+        NonZeroUsize::MIN,
     );
     assert_eq!(cooked.report.no_compression, Some(Kept::Encoder));
 }
@@ -293,15 +294,15 @@ fn blocks_become_texels_where_the_target_lacks_them() {
         ..FAST
     };
     // Every mip, down to those that are smaller than a block.
-    let blocks = cook_texture(&gradient(16, 8), COLOR, &FAST, &CpuEncoder).image;
+    let blocks = cook_texture(&gradient(16, 8), COLOR, &FAST, &CpuEncoder, NonZeroUsize::MIN).image;
     assert_eq!(blocks.texture_descriptor.format, TextureFormat::Bc1RgbaUnormSrgb);
-    let cooked = cook_texture(&blocks, COLOR, &no_bc, &CpuEncoder);
+    let cooked = cook_texture(&blocks, COLOR, &no_bc, &CpuEncoder, NonZeroUsize::MIN);
     assert_eq!(cooked.image.texture_descriptor.format, TextureFormat::Rgba8UnormSrgb);
     assert_eq!(cooked.image.texture_descriptor.mip_level_count, 5);
     assert_eq!(cooked.report.from_format, "bc1rgbaunormsrgb");
     assert_eq!(cooked.report.to_format, "rgba8unormsrgb");
     // What a level of mips was is what it is: near the one that was never compressed.
-    let plain = cook_texture(&gradient(16, 8), COLOR, &no_bc, &CpuEncoder).image;
+    let plain = cook_texture(&gradient(16, 8), COLOR, &no_bc, &CpuEncoder, NonZeroUsize::MIN).image;
     let (a, b) = (plain.data.unwrap(), cooked.image.data.unwrap());
     assert_eq!(a.len(), b.len());
     let worst = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).max();
@@ -322,7 +323,7 @@ fn blocks_become_texels_where_the_target_lacks_them() {
     for (from, to, block) in formats {
         // 6 × 5 texels are four blocks, of two layers.
         let image = image_of(6, 5, 2, from, vec![7; 4 * 2 * block]);
-        let expanded = cook_texture(&image, TextureUse::Unknown, &no_bc, &CpuEncoder).image;
+        let expanded = cook_texture(&image, TextureUse::Unknown, &no_bc, &CpuEncoder, NonZeroUsize::MIN).image;
         assert_eq!(expanded.texture_descriptor.format, to, "{from:?}");
         let texel = to.block_copy_size(None).unwrap() as usize;
         let data = expanded.data.unwrap();
@@ -344,14 +345,14 @@ fn blocks_become_texels_where_the_target_lacks_them() {
         }
         // Less than it says stays as it is.
         let short = image_of(6, 5, 2, from, vec![7; 4 * 2 * block - 1]);
-        let kept = cook_texture(&short, TextureUse::Unknown, &no_bc, &CpuEncoder).image;
+        let kept = cook_texture(&short, TextureUse::Unknown, &no_bc, &CpuEncoder, NonZeroUsize::MIN).image;
         assert_eq!(kept.texture_descriptor.format, from, "{from:?}");
     }
     // The ends are -127 and 127; all indices are 0, then all are 1.
     for (indices, value) in [([0x00, 0x00, 0x00], 0x81), ([0x49, 0x92, 0x24], 0x7F)] {
         let block = [&[0x81, 0x7F][..], &indices, &indices].concat();
         let image = image_of(4, 4, 1, F::Bc4RSnorm, block);
-        let expanded = cook_texture(&image, TextureUse::Unknown, &no_bc, &CpuEncoder).image;
+        let expanded = cook_texture(&image, TextureUse::Unknown, &no_bc, &CpuEncoder, NonZeroUsize::MIN).image;
         assert_eq!(expanded.data.unwrap(), [value; 16]);
     }
 }

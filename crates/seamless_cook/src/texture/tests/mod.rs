@@ -6,6 +6,8 @@ mod quality;
 mod random;
 mod usage;
 
+use core::num::NonZeroUsize;
+
 use bevy::asset::RenderAssetUsages;
 use bevy::image::Image;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
@@ -187,5 +189,5 @@ fn mean(texels: &[Texel], value: impl Fn(&Texel) -> f64) -> f64 {
 }
 
 fn cooked(image: &Image, usage: TextureUse, settings: &TextureSettings) -> Cooked {
-    cook_texture(image, usage, settings, &CpuEncoder)
+    cook_texture(image, usage, settings, &CpuEncoder, NonZeroUsize::MIN)
 }

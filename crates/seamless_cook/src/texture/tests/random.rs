@@ -1,6 +1,6 @@
 //! Any size, format, use and content.
 
-use core::num::NonZeroU32;
+use core::num::{NonZeroU32, NonZeroUsize};
 
 use bevy::render::render_resource::TextureFormat;
 
@@ -141,6 +141,32 @@ fn odd_sizes_are_cooked() {
                 .last()
                 .map(|(width, height, texels)| (*width, *height, texels.len()));
             assert_eq!(last, Some((1, 1, 1)));
+        }
+    }
+}
+
+/// Bytes and report, down to the last bit of what was measured.
+#[test]
+fn any_number_of_threads_makes_the_same() {
+    for (width, height, layers) in [(68, 300, 1), (256, 128, 2), (75, 201, 1)] {
+        let bytes = Noise(width).bytes(width * height * layers * 4);
+        let image = image_of(width, height, layers, TextureFormat::Rgba8UnormSrgb, bytes);
+        for (usage, settings) in [
+            (COLOR, FAST),
+            (MASK, FAST),
+            (BLEND, BEST),
+            (NORMAL, FAST),
+            (NORMAL, PLAIN),
+        ] {
+            let cooked = |threads| {
+                let threads = NonZeroUsize::new(threads).unwrap();
+                let cooked = cook_texture(&image, usage, &settings, &CpuEncoder, threads);
+                (cooked.image.data, cooked.report)
+            };
+            let one = cooked(1);
+            for threads in [2, 3, 64] {
+                assert_eq!(cooked(threads), one, "{threads} threads, {usage:?}");
+            }
         }
     }
 }
