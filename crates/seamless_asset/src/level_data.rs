@@ -334,7 +334,7 @@ impl LevelBuilder {
             class,
             outer: ObjectRef::NONE,
             role: Role::ALL,
-            data: self.finish(),
+            data: self.finish().into(),
             refs,
             bulk: Vec::new(),
             codec,

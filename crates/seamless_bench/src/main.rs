@@ -38,6 +38,7 @@ mod unload;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
+use seamless_asset::package::Codec;
 
 use open_world::OpenWorld;
 use row::{Row, table};
@@ -65,7 +66,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 20] = [
+const BENCHES: [Bench; 22] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -91,10 +92,16 @@ const BENCHES: [Bench; 20] = [
         unload::run("level_unload/2000_oldest_of_8", 2000, 8, samples)
     }),
     ("package_open", |samples| {
-        package_open::run(package_open::Memory::Used, samples)
+        package_open::run(package_open::Variant::Used, samples)
     }),
     ("package_open/fresh_memory", |samples| {
-        package_open::run(package_open::Memory::Fresh, samples)
+        package_open::run(package_open::Variant::Fresh, samples)
+    }),
+    ("package_open/lz4_classes", |samples| {
+        package_open::run(package_open::Variant::Classes(Codec::Lz4), samples)
+    }),
+    ("package_open/zstd_classes", |samples| {
+        package_open::run(package_open::Variant::Classes(Codec::Zstd), samples)
     }),
     ("package_read_bulk", read_bulk::run),
     ("package_link", |samples| {

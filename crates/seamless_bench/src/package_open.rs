@@ -8,7 +8,8 @@
 //! * Limit: `std::fs::read` of the same file.
 //!
 //! In `package_open` the memory of the sample before is used again, by both. In `package_open/fresh_memory` nothing is freed before
-//! the end, so that all memory is new, as it is where a level is loaded that was never there.
+//! the end, so that all memory is new, as it is where a level is loaded that was never there. In `package_open/lz4_classes` and
+//! `package_open/zstd_classes` the classes are compressed, as the cooker does it with `dev` and with `ship`; both sides read fewer bytes.
 
 use std::hint::black_box;
 
@@ -32,20 +33,26 @@ const CLASSES: [&str; 6] = [
 ];
 const IMPORTS: usize = 64;
 
-/// What both sides write to.
+/// What is opened, and where to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Memory {
-    /// What was freed a moment ago.
+pub enum Variant {
+    /// To memory that was freed a moment ago.
     Used,
-    /// Pages that the system has to give.
+    /// To pages that the system has to give.
     Fresh,
+    /// A file whose classes are stored by this codec.
+    Classes(Codec),
 }
 
 /// Measures opening.
-pub fn run(memory: Memory, samples: Option<usize>) -> Row {
+pub fn run(variant: Variant, samples: Option<usize>) -> Row {
     let dir = tempfile::tempdir().expect("a folder for temporary files");
     let path = dir.path().join("cell_3_7.pkg");
-    std::fs::write(&path, header()).expect("the folder can be written to");
+    let classes = match variant {
+        Variant::Classes(codec) => codec,
+        Variant::Used | Variant::Fresh => Codec::None,
+    };
+    std::fs::write(&path, header(classes)).expect("the folder can be written to");
     let read = || std::fs::read(&path).expect("the file can be read");
     let limits = Limits::default();
     let mut result = Samples::default();
@@ -57,9 +64,9 @@ pub fn run(memory: Memory, samples: Option<usize>) -> Row {
         });
         let package = &opened;
         assert_eq!((package.exports().len(), package.imports().len()), (EXPORTS, IMPORTS));
-        let opened = (memory == Memory::Fresh).then_some(opened);
+        let opened = (variant == Variant::Fresh).then_some(opened);
         let (limit, bytes) = cpu_ns(|| black_box(read()));
-        let bytes = (memory == Memory::Fresh).then_some(bytes);
+        let bytes = (variant == Variant::Fresh).then_some(bytes);
         kept.extend(opened.zip(bytes));
         // The first rounds warm caches and allocator.
         if round >= 20 {
@@ -68,12 +75,14 @@ pub fn run(memory: Memory, samples: Option<usize>) -> Row {
         }
     }
     let targets = Targets {
-        of_limit: Some(3.0),
+        of_limit: (classes == Codec::None).then_some(3.0),
         ..Targets::default()
     };
-    let name = match memory {
-        Memory::Used => "package_open",
-        Memory::Fresh => "package_open/fresh_memory",
+    let name = match variant {
+        Variant::Used => "package_open",
+        Variant::Fresh => "package_open/fresh_memory",
+        Variant::Classes(Codec::Zstd) => "package_open/zstd_classes",
+        Variant::Classes(_) => "package_open/lz4_classes",
     };
     let mut row = result.row(name, "µs", None, Some("one read of the bytes"), targets);
     row.note = format!("{EXPORTS} exports, {} bytes", read().len());
@@ -81,8 +90,9 @@ pub fn run(memory: Memory, samples: Option<usize>) -> Row {
 }
 
 /// The header of the package.
-fn header() -> Vec<u8> {
+fn header(classes: Codec) -> Vec<u8> {
     let mut writer = PackageWriter::new("levels/cell_3_7.pkg");
+    writer.class_codec(classes);
     writer.versions(&versions()).expect("two lists");
     let classes = CLASSES.map(|type_path| class(&mut writer, type_path));
     let mut objects: Vec<ObjectRef> = (0..IMPORTS).map(|index| import(&mut writer, index)).collect();
@@ -97,7 +107,7 @@ fn header() -> Vec<u8> {
             class: classes[index % classes.len()],
             outer,
             role: Role::ALL,
-            data: vec![index as u8; 24],
+            data: vec![index as u8; 24].into(),
             refs: vec![objects[index % objects.len()], objects[objects.len() - 1]],
             bulk: Vec::new(),
             codec: Codec::None,

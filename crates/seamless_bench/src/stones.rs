@@ -178,7 +178,7 @@ fn write_asset<A: Asset + Reflect>(
         class,
         outer: ObjectRef::NONE,
         role: Role::ALL,
-        data,
+        data: data.into(),
         refs,
         bulk: Vec::new(),
         codec: Codec::None,

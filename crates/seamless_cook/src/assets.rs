@@ -3,6 +3,7 @@
 mod encode;
 mod key;
 mod mentions;
+mod packing;
 mod store;
 
 pub(crate) use key::{AssetKey, AssetName, ByKey, ByKeyRef, KeySet, Objects};
@@ -15,11 +16,11 @@ use std::sync::Arc;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::codec::{BulkUse, CodecRegistry};
-use seamless_package::{Codec, Role, Schema, stored_size};
+use seamless_package::{Codec, Packed, Role, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::clips::ClipOffers;
-use crate::graph::blob::{self, Payload};
+use crate::graph::blob::{self, Stored};
 use crate::graph::digest::Digest;
 use crate::graph::recorder::Recorder;
 use crate::mesh_step::MeshUse;
@@ -27,13 +28,31 @@ use crate::report::ContentError;
 use crate::texture::{TextureReport, TextureUse};
 
 /// An asset as bytes.
+pub(crate) struct RawObject {
+    pub schema: Arc<Schema>,
+    pub data: Vec<u8>,
+    pub bulk: Vec<Vec<u8>>,
+}
+
+/// An asset as packages store it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct EncodedObject {
     #[serde(with = "blob::schema")]
     pub schema: Arc<Schema>,
-    #[serde(with = "blob::bytes")]
-    pub data: Vec<u8>,
-    pub bulk: Vec<Payload>,
+    pub data: Stored,
+    pub bulk: Vec<Stored>,
+}
+
+impl RawObject {
+    /// For packages whose data is stored with `codec`.
+    pub(crate) fn pack(self, codec: Codec) -> EncodedObject {
+        let pack = |bytes| Stored(Packed::new(bytes, codec));
+        EncodedObject {
+            schema: self.schema,
+            data: pack(self.data),
+            bulk: self.bulk.into_iter().map(pack).collect(),
+        }
+    }
 }
 
 /// How large an asset is, in bytes.
@@ -61,16 +80,16 @@ impl core::ops::Add for ObjectSize {
 
 impl ObjectSize {
     /// Of an encoded asset.
-    pub(crate) fn of(object: &EncodedObject, codec: Codec, is_on_demand: bool) -> Self {
-        let stored = |bytes: &[u8]| stored_size(bytes, codec);
-        let payloads: u64 = object.bulk.iter().map(|payload| stored(&payload.0)).sum();
-        let unpacked: usize = object.bulk.iter().map(|payload| payload.0.len()).sum();
-        let (data, unpacked_data) = (stored(&object.data), object.data.len());
+    pub(crate) fn of(object: &EncodedObject, is_on_demand: bool) -> Self {
+        let stored = |part: &Stored| part.0.stored().len() as u64;
+        let payloads: u64 = object.bulk.iter().map(stored).sum();
+        let unpacked: u64 = object.bulk.iter().map(|payload| payload.0.raw_size()).sum();
+        let (data, unpacked_data) = (stored(&object.data), object.data.0.raw_size());
         let (read, unpacked_read) = if is_on_demand { (0, 0) } else { (payloads, unpacked) };
         Self {
             stored: data + payloads,
             read: data + read,
-            unpacked: (unpacked_data + unpacked_read) as u64,
+            unpacked: unpacked_data + unpacked_read,
         }
     }
 }
@@ -84,11 +103,12 @@ pub(crate) struct MeasuredObject {
 
 impl MeasuredObject {
     /// For packages whose data is stored with `codec`.
-    pub(crate) fn of(object: &EncodedObject, codec: Codec, bulk_use: BulkUse) -> Self {
+    pub(crate) fn of(object: RawObject, codec: Codec, bulk_use: BulkUse) -> Self {
+        let packed = object.pack(codec);
         Self {
             // Plain data into memory: nothing that could fail.
-            bytes: postcard::to_allocvec(object).unwrap_or_default(),
-            size: ObjectSize::of(object, codec, bulk_use == BulkUse::OnDemand),
+            bytes: postcard::to_allocvec(&packed).unwrap_or_default(),
+            size: ObjectSize::of(&packed, bulk_use == BulkUse::OnDemand),
         }
     }
 }

@@ -88,7 +88,7 @@ impl Order<'_> {
             program,
             app: past.made,
             sources: past.sources,
-            store: AssetStore::new(&cache, self.textures(), self.options.profile),
+            store: AssetStore::new(&cache, self.textures(), self.options),
             cache: &cache,
             recorder,
             plan: &plan,
@@ -209,6 +209,7 @@ impl Cook<'_> {
             self.encode_levels();
             self.encode_missing();
             self.settle_uses();
+            self.store.finish_packing();
             if let Some(source) = self.store.stopped.take() {
                 return Err(write_error(&output.cook_folder(), source));
             }
@@ -315,8 +316,8 @@ impl Cook<'_> {
             own_sets: &limited.sets,
             packages: &layout.packages,
             versions: &versions,
-            cache: self.cache,
             old: &self.before.packages,
+            jobs: self.order.options.jobs,
         };
         let mut warnings = summary::warnings(plan, &units, &objects);
         warnings.extend(limited.warnings);
@@ -332,7 +333,7 @@ impl Cook<'_> {
         };
         let names = plan.levels.iter().map(|level| level.name.clone());
         Ok(Outcome {
-            packages: write_world(&world, output, self.order.progress, report)?,
+            packages: write_world(&world, self.cache, output, self.order.progress, report)?,
             bounds: names.zip(known_bounds).collect(),
         })
     }

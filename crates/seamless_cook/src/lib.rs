@@ -53,6 +53,7 @@ mod density;
 mod dialogue;
 mod graph;
 mod hierarchy;
+mod in_order;
 mod layout;
 mod level;
 mod load;

@@ -11,7 +11,7 @@ use seamless_asset::{STARTUP_EXPORT, StartupContent, StartupIndex, StartupTable}
 use seamless_package::Role;
 
 use crate::app::CookOptions;
-use crate::assets::{AssetKey, AssetName, AssetStore, AssetWalk, EncodedObject, closure};
+use crate::assets::{AssetKey, AssetName, AssetStore, AssetWalk, RawObject, closure};
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::recorder::Recorder;
 use crate::graph::state::StartupUnit;
@@ -143,7 +143,7 @@ pub(crate) fn complete(world: &World, plan: &WorldPlan, store: &mut AssetStore, 
     let (root, record) = (root.clone(), record.clone());
     // It was made before, by the same codec.
     if let Ok(object) = index(world, store, &sources(world, plan), &record.references) {
-        let object = store.measured(&object, BulkUse::Load);
+        let object = store.measured(object, BulkUse::Load);
         store.insert_encoded(root, object, record);
     }
 }
@@ -210,7 +210,7 @@ pub(crate) fn encode(
         type_path: StartupIndex::type_path().into(),
         order: 0,
     });
-    let object = store.measured(&object, BulkUse::Load);
+    let object = store.measured(object, BulkUse::Load);
     let record = AssetStore::record(Role::ALL, BulkUse::Load, keys);
     store.insert_encoded(root.clone(), object, record);
     let files = files(app.world(), plan);
@@ -345,12 +345,7 @@ fn add(
 }
 
 /// The index: which source became which object, and for whom.
-fn index(
-    world: &World,
-    store: &AssetStore,
-    sources: &[StartupSource],
-    keys: &[AssetKey],
-) -> Result<EncodedObject, String> {
+fn index(world: &World, store: &AssetStore, sources: &[StartupSource], keys: &[AssetKey]) -> Result<RawObject, String> {
     let registry = world.resource::<AppTypeRegistry>().read();
     let codecs = world.resource::<Codecs>().read();
     let codec = codecs.asset(TypeId::of::<StartupIndex>());
@@ -359,7 +354,7 @@ fn index(
         .iter()
         .map(|source| (source.owner.as_str(), source.path.as_str()));
     let table = StartupTable::new(entries, on_demand(store, keys));
-    Ok(EncodedObject {
+    Ok(RawObject {
         schema: Arc::new(codec.schema(&registry)),
         data: table.to_bytes().map_err(|error| error.to_string())?,
         bulk: Vec::new(),

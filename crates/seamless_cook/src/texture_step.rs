@@ -17,8 +17,7 @@ use seamless_asset::codec::{AssetCodec, EncodeContext, EntityRows};
 use seamless_package::{Codec, Schema};
 
 use crate::app::{CookOptions, Profile};
-use crate::assets::{AssetKey, ByKey, EncodedObject, MeasuredObject};
-use crate::graph::blob::Payload;
+use crate::assets::{AssetKey, ByKey, MeasuredObject, RawObject};
 use crate::texture::{CpuEncoder, Quality, TextureEncoder, TextureReport, TextureSettings, TextureUse, cook_texture};
 
 /// Bytes of source images that wait or are worked on, at most; a larger one comes alone.
@@ -261,7 +260,7 @@ fn cook(job: &Job, settings: &TextureSettings, codec: Codec, threads: NonZeroUsi
     let cooked = catch_unwind(AssertUnwindSafe(|| {
         let cooked = cook_texture(&job.image, job.usage, settings, ENCODER, threads);
         let encoded = encode(&cooked.image, &job.schema);
-        let measured = encoded.map(|object| MeasuredObject::of(&object, codec, ImageCodec::BULK));
+        let measured = encoded.map(|object| MeasuredObject::of(object, codec, ImageCodec::BULK));
         (measured, cooked.report)
     }));
     let (encoded, report) = match cooked {
@@ -280,14 +279,14 @@ fn cook(job: &Job, settings: &TextureSettings, codec: Codec, threads: NonZeroUsi
     }
 }
 
-fn encode(image: &Image, schema: &Arc<Schema>) -> Result<EncodedObject, String> {
+fn encode(image: &Image, schema: &Arc<Schema>) -> Result<RawObject, String> {
     let (registry, rows) = (TypeRegistry::empty(), EntityRows::default());
     let mut context = EncodeContext::new(&registry, &rows);
     let encoded = ImageCodec::encode(image, &mut context).map_err(|error| error.to_string())?;
-    Ok(EncodedObject {
+    Ok(RawObject {
         schema: schema.clone(),
         data: encoded.data,
-        bulk: encoded.bulk.into_iter().map(Payload).collect(),
+        bulk: encoded.bulk,
     })
 }
 

@@ -3,6 +3,7 @@
 mod key;
 mod manifest;
 mod package;
+mod packages;
 mod seek_free;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,7 @@ use bevy::platform::hash::PassHash;
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::LevelEntry;
-use seamless_package::{Codec, Limits, Package, PackageError, Role, VersionList};
+use seamless_package::{Codec, Limits, Package, Role, VersionList};
 
 use crate::assets::{AssetKey, ByKey, ByKeyRef, EncodedObject, ObjectRecord, Objects};
 use crate::bounds::Bounds;
@@ -25,14 +26,13 @@ use crate::graph::state::{LevelUnit, Written};
 use crate::graph::storage::{Stamp, stamp};
 use crate::layout::{PackageKind, PackagePlan};
 use crate::level::EncodedLevel;
-use crate::output::{refuse_foreign, refuse_newer, stale_packages};
+use crate::output::{refuse_foreign, stale_packages};
 use crate::plan::{PlannedLevel, WorldPlan};
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
 
 use self::manifest::{listed, manifest};
 pub(crate) use self::package::LEFT_OUT;
-use self::package::Writer;
-use self::seek_free::Originals;
+use self::packages::{Done, write_packages};
 
 /// The ending of manifests.
 pub(crate) const MANIFEST_EXTENSION: &str = "seamless";
@@ -75,9 +75,10 @@ pub(crate) struct World<'a> {
     pub own_sets: &'a ByKey<EncodedObject>,
     pub packages: &'a [PackagePlan],
     pub versions: &'a [VersionList],
-    pub cache: &'a Cache<'a>,
     /// What is in the output folder already.
     pub old: &'a BTreeMap<String, Written>,
+    /// How many threads put packages together.
+    pub jobs: usize,
 }
 
 /// Everything that is known about where objects are.
@@ -95,21 +96,21 @@ impl<'a> World<'a> {
         Some((self.plan.levels.get(level)?, *self.levels.get(level)?))
     }
 
-    fn object(&self, key: &AssetKey) -> Option<(&'a ObjectRecord, Result<EncodedObject, Stop>)> {
+    fn object(&self, cache: &Cache, key: &AssetKey) -> Option<(&'a ObjectRecord, Result<EncodedObject, Stop>)> {
         let record = self.objects.get(key)?;
         let object = match self.own_sets.get(key) {
             Some(set) => Ok(set.clone()),
-            None => load(self.cache, &record.blob),
+            None => load(cache, &record.blob),
         };
         Some((record, object))
     }
 
     /// The entities of a level's package, which refer to what is the level's own.
-    fn entities(&self, package: &PackagePlan) -> Result<Option<EncodedLevel>, Stop> {
+    fn entities(&self, cache: &Cache, package: &PackagePlan) -> Result<Option<EncodedLevel>, Stop> {
         let Some((_, unit)) = self.level_of(package) else {
             return Ok(None);
         };
-        let mut level: EncodedLevel = load(self.cache, &unit.blob)?;
+        let mut level: EncodedLevel = load(cache, &unit.blob)?;
         if let Some(own) = package.level().and_then(|level| self.own.get(level)) {
             own.put_into(&mut level.references);
             for resource in &mut level.resources {
@@ -126,17 +127,11 @@ pub(crate) fn load<T: serde::de::DeserializeOwned>(cache: &Cache, blob: &Digest)
     postcard::from_bytes(&bytes).map_err(|_| Stop::Lost)
 }
 
-/// One package of the output, as it will be.
-struct Done {
-    written: Written,
-    /// Its bytes, if they were made now.
-    is_new: bool,
-}
-
 /// Brings the output folder up to date and completes the report; gives what is in the folder then, without the stamps of what was
 /// written now.
 pub(crate) fn write_world(
     world: &World,
+    cache: &Cache,
     output: &mut Output,
     progress: &dyn Progress,
     report: &mut CookReport,
@@ -146,20 +141,12 @@ pub(crate) fn write_world(
     let manifest_file = format!("{}.{MANIFEST_EXTENSION}", world.plan.name);
     let stale = stale_packages(&output.path(&manifest_file), world.old, world.packages);
     progress.begin(Stage::Write, world.packages.len() as u64 + 1);
-    let names = names(world)?;
     let layout = Layout {
         world,
         places: places(world.packages),
-        names,
+        names: names(world, cache)?,
     };
-    let mut originals = Originals::default();
-    let mut done: Vec<Done> = Vec::new();
-    for (index, (package, names)) in world.packages.iter().zip(&layout.names).enumerate() {
-        let written = write_package(&layout, index, names.clone(), &originals, output)?;
-        originals.add(index, written.written.content_hash);
-        progress.step(Stage::Write, &package.file);
-        done.push(written);
-    }
+    let done = write_packages(&layout, cache, output, progress)?;
     complete_report(world, &done, output, report)?;
     let entries: Vec<LevelEntry> = entries(world, &done);
     report.levels = world
@@ -202,50 +189,6 @@ fn package_error(world: &World, package: &PackagePlan, error: &dyn core::fmt::Di
         format!("package `{}`", package.file),
         error.to_string(),
     )])
-}
-
-/// Makes a package and stages it, if what is there is not the same.
-fn write_package(
-    layout: &Layout,
-    index: usize,
-    (names_key, names): NameList,
-    originals: &Originals,
-    output: &mut Output,
-) -> Result<Done, Stop> {
-    let world = layout.world;
-    let Some(package) = world.packages.get(index) else {
-        return Err(Stop::Cook(write_error(
-            &output.path(""),
-            std::io::ErrorKind::NotFound.into(),
-        )));
-    };
-    let (key, used) = key::of(layout, index, originals);
-    if let Some(old) = world.old.get(&package.file)
-        && old.key == key
-        && stamp(&output.path(&package.file)) == Some(old.stamp)
-    {
-        let written = Written {
-            names_key,
-            names,
-            ..old.clone()
-        };
-        return Ok(Done { written, is_new: false });
-    }
-    refuse_newer(&output.path(&package.file), world.versions)?;
-    let bytes = Writer::new(layout, index).build(package, originals, output)?;
-    let fault = |error: PackageError| package_error(world, package, &error);
-    let summary = seamless_package::Summary::parse(&bytes, &Limits::default()).map_err(fault)?;
-    output.stage(&package.file, &bytes)?;
-    let written = Written {
-        key,
-        stamp: Stamp::of_new(bytes.len() as u64),
-        content_hash: summary.content_hash,
-        exports: summary.export_count,
-        names_key,
-        names,
-        used,
-    };
-    Ok(Done { written, is_new: true })
 }
 
 fn write_manifest(
@@ -375,7 +318,7 @@ fn places(packages: &[PackagePlan]) -> Places<'_> {
 
 /// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where
 /// another object has that name.
-fn names(world: &World) -> Result<Vec<NameList>, Stop> {
+fn names(world: &World, cache: &Cache) -> Result<Vec<NameList>, Stop> {
     let mut lists = Vec::new();
     for package in world.packages {
         let level = world.level_of(package);
@@ -388,7 +331,7 @@ fn names(world: &World) -> Result<Vec<NameList>, Stop> {
         let list = match world.old.get(&package.file).filter(|old| old.names_key == key) {
             Some(old) => old.names.clone(),
             None => {
-                let level = level.map(|(_, level)| load::<EncodedLevel>(world.cache, &level.blob));
+                let level = level.map(|(_, level)| load::<EncodedLevel>(cache, &level.blob));
                 let entities = level.transpose()?.map_or_else(Vec::new, |level| level.entities);
                 Arc::new(names_of(package, own.as_deref(), entities))
             }

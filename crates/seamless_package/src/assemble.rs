@@ -1,6 +1,6 @@
 //! Turning collected objects into the bytes of a package.
 
-use crate::codec::Packed;
+use crate::codec::{Codec, Packed};
 use crate::cursor::ByteWriter;
 use crate::id::{ObjectId, ObjectRef, Role};
 use crate::summary::{CHECKSUM_RANGE, FORMAT_VERSION, MAGIC, SUMMARY_SIZE, Summary, checksum};
@@ -71,6 +71,8 @@ pub(crate) struct Parts {
     pub origins: Vec<WrittenOrigin>,
     pub exports: Vec<WrittenExport>,
     pub versions: Vec<VersionList>,
+    /// How the classes may be stored.
+    pub class_codec: Codec,
 }
 
 /// A section under its checksum.
@@ -115,12 +117,14 @@ impl Parts {
             origins: Vec::new(),
             exports: Vec::new(),
             versions: Vec::new(),
+            class_codec: Codec::None,
         }
     }
 
     /// The bytes of the package.
     pub(crate) fn assemble(mut self) -> Vec<u8> {
         self.sort();
+        self.pack_classes();
         let name_set = self.names();
         let name_list: Vec<&str> = name_set.into_iter().collect();
         let regions = self.regions();
@@ -159,6 +163,21 @@ impl Parts {
         }
         self.origins.sort_by(|a, b| a.package.cmp(&b.package));
         self.versions.sort_by_key(VersionList::id);
+    }
+
+    /// Compresses the classes, all together: they have much in common. The first one gets the bytes.
+    fn pack_classes(&mut self) {
+        let classes = || self.exports.iter().filter(|export| export.class.is_none());
+        let all: Vec<u8> = classes().flat_map(|class| &class.data.stored).copied().collect();
+        let packed = Packed::new(all, self.class_codec);
+        if packed.codec == Codec::None {
+            return;
+        }
+        let mut stored = packed.stored;
+        for class in self.exports.iter_mut().filter(|export| export.class.is_none()) {
+            class.data.codec = packed.codec;
+            class.data.stored = std::mem::take(&mut stored);
+        }
     }
 
     /// First the classes, then the other objects, then the payloads.

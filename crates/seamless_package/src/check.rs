@@ -5,6 +5,7 @@ mod agree;
 mod exports;
 mod usual;
 
+use crate::codec::{Codec, check_sizes};
 use crate::error::{PackageError, Place};
 use crate::id::{ObjectRef, PackageSeed};
 use crate::limits::Limits;
@@ -38,6 +39,8 @@ struct Ends {
     class_end: u64,
     data_end: u64,
     bulk_end: u64,
+    /// Size of the classes' data, unpacked.
+    class_raw: u64,
     total_raw: u64,
 }
 
@@ -53,6 +56,8 @@ struct Progress {
     /// for what is yet to come; 0 in front, for a reference to nothing.
     depths: Vec<u32>,
     classes: Vec<usize>,
+    /// How all classes are stored, as the first one says.
+    class_codec: Option<Codec>,
     /// Of this package, then of each origin.
     seeds: Vec<PackageSeed>,
     /// Origin and index there of every forced export so far.
@@ -135,6 +140,8 @@ impl Tables<'_> {
         self.check_end(&progress.ends)
             .and_then(|()| self.check_forced(progress.forced))
             .map_err(|what| PackageError::malformed(Place::Exports, what))?;
+        self.check_packed_classes(progress.class_codec.unwrap_or_default(), progress.ends.class_raw)
+            .map_err(|broken| broken.at(Place::Exports))?;
         self.export_order.check(Place::Exports, |index| self.place(index))?;
         self.import_order
             .check(Place::Imports, |index| Place::Import { index })?;
@@ -157,10 +164,12 @@ impl Tables<'_> {
                 class_end: summary.data_offset,
                 data_end: summary.header_len(),
                 bulk_end: summary.bulk_offset,
+                class_raw: 0,
                 total_raw: 0,
             },
             depths,
             classes: Vec::new(),
+            class_codec: None,
             seeds: packages.map(|name| self.seed(name)).collect(),
             forced: Vec::new(),
         }
@@ -284,5 +293,15 @@ impl Tables<'_> {
             ends.bulk_end == summary.file_len,
             "data is left over behind the last bulk payload",
         )
+    }
+
+    /// Classes are unpacked on opening, all together: they may take no more memory than if they were not compressed.
+    fn check_packed_classes(&self, codec: Codec, raw_size: u64) -> Result<(), Broken> {
+        if codec == Codec::None {
+            return Ok(());
+        }
+        check_sizes(codec, self.summary.class_data_size, raw_size)?;
+        let unpacked = self.summary.data_offset.saturating_add(raw_size);
+        within("header_bytes", self.limits.header_bytes, unpacked)
     }
 }

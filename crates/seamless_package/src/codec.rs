@@ -24,6 +24,13 @@ pub enum Codec {
 /// All codecs, in the order of the numbers that they are stored as.
 pub(crate) const CODECS: [Codec; 3] = [Codec::None, Codec::Lz4, Codec::Zstd];
 
+impl Codec {
+    /// The codec that is stored as this number; none if there is no such codec.
+    pub fn from_number(number: u8) -> Option<Self> {
+        CODECS.get(usize::from(number)).copied()
+    }
+}
+
 impl Wire for Codec {
     const SIZE: usize = 1;
 
@@ -31,7 +38,7 @@ impl Wire for Codec {
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
         let offset = cursor.offset();
         let number = cursor.u8()?;
-        CODECS.get(usize::from(number)).copied().ok_or(CursorError::Value {
+        Self::from_number(number).ok_or(CursorError::Value {
             what: "codec",
             offset,
             found: number.into(),
@@ -156,13 +163,78 @@ fn unpack_zstd(stored: &[u8], size: usize) -> Result<Vec<u8>, Refused> {
     Err(Refused::Codec)
 }
 
-/// Bytes as they will be stored.
+/// Bytes as a package stores them. Who measures them, or keeps them, need not compress them again for the
+/// [`PackageWriter`](crate::PackageWriter).
+///
+/// ```
+/// # use seamless_package::{Codec, Packed};
+/// let packed = Packed::new(vec![7; 1000], Codec::Lz4);
+/// assert!(packed.stored().len() < 100 && packed.raw_size() == 1000);
+/// assert_eq!(packed.unpack().as_deref(), Some(&[7; 1000][..]));
+/// assert_eq!(Packed::new(vec![1, 2, 3], Codec::Lz4).stored(), [1, 2, 3]);
+/// ```
 #[cfg(feature = "write")]
-#[derive(Debug, Clone)]
-pub(crate) struct Packed {
-    pub stored: Vec<u8>,
-    pub raw_size: u64,
-    pub codec: Codec,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packed {
+    pub(crate) stored: Vec<u8>,
+    pub(crate) raw_size: u64,
+    pub(crate) codec: Codec,
+}
+
+#[cfg(feature = "write")]
+impl Packed {
+    /// Compresses if that is asked for and saves more than a tenth.
+    #[must_use]
+    pub fn new(raw: Vec<u8>, codec: Codec) -> Self {
+        let raw_size = raw.len() as u64;
+        match compressed(&raw, codec) {
+            Some(stored) => Self {
+                stored,
+                raw_size,
+                codec,
+            },
+            None => Self {
+                stored: raw,
+                raw_size,
+                codec: Codec::None,
+            },
+        }
+    }
+
+    /// What was packed before; none if `codec` cannot have made so many stored bytes of so many raw ones.
+    #[must_use]
+    pub fn from_stored(stored: Vec<u8>, raw_size: u64, codec: Codec) -> Option<Self> {
+        check_sizes(codec, stored.len() as u64, raw_size).ok()?;
+        Some(Self {
+            stored,
+            raw_size,
+            codec,
+        })
+    }
+
+    /// The bytes as they are stored.
+    #[must_use]
+    pub fn stored(&self) -> &[u8] {
+        &self.stored
+    }
+
+    /// How many bytes were packed.
+    #[must_use]
+    pub fn raw_size(&self) -> u64 {
+        self.raw_size
+    }
+
+    /// How they are stored.
+    #[must_use]
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// The bytes that were packed; none if the stored ones are not theirs, or if there is no memory for them.
+    #[must_use]
+    pub fn unpack(&self) -> Option<Cow<'_, [u8]>> {
+        unpack(&self.stored, self.codec, self.raw_size, || Place::File).ok()
+    }
 }
 
 /// The most bytes that one LZ4 block may hold.
@@ -173,37 +245,6 @@ const LZ4_MAX_INPUT: usize = 0x7E00_0000;
 /// time for a few hundredths, and need larger windows.
 #[cfg(feature = "write")]
 pub const ZSTD_LEVEL: i32 = 12;
-
-/// Compresses if that is asked for and saves more than a tenth.
-#[cfg(feature = "write")]
-pub(crate) fn pack(raw: Vec<u8>, codec: Codec) -> Packed {
-    let raw_size = raw.len() as u64;
-    match compressed(&raw, codec) {
-        Some(stored) => Packed {
-            stored,
-            raw_size,
-            codec,
-        },
-        None => Packed {
-            stored: raw,
-            raw_size,
-            codec: Codec::None,
-        },
-    }
-}
-
-/// The size in bytes that data or a payload has in a package for which `codec` is asked.
-///
-/// ```
-/// # use seamless_package::{Codec, stored_size};
-/// assert!(stored_size(&[7; 1000], Codec::Lz4) < 100);
-/// assert_eq!(stored_size(&[1, 2, 3], Codec::Lz4), 3);
-/// ```
-#[cfg(feature = "write")]
-#[must_use]
-pub fn stored_size(raw: &[u8], codec: Codec) -> u64 {
-    compressed(raw, codec).map_or(raw.len(), |stored| stored.len()) as u64
-}
 
 /// The compressed form, if it is asked for and saves more than a tenth.
 #[cfg(feature = "write")]

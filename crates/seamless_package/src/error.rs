@@ -22,6 +22,8 @@ pub enum Place {
     Exports,
     /// The version table.
     Versions,
+    /// The data of all classes.
+    Classes,
     /// One entry of the import table.
     Import {
         /// Position in the import table.
@@ -67,6 +69,7 @@ impl fmt::Display for Place {
             Self::Origins => f.write_str("origin table"),
             Self::Exports => f.write_str("export table"),
             Self::Versions => f.write_str("version table"),
+            Self::Classes => f.write_str("class data"),
             Self::Import { index } => write!(f, "import {index}"),
             Self::Origin { index } => write!(f, "origin {index}"),
             Self::VersionList { index } => write!(f, "version list {index}"),

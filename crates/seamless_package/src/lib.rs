@@ -55,7 +55,7 @@
 //!     class,
 //!     outer: ObjectRef::NONE,
 //!     role: Role::ALL,
-//!     data: 12.5_f32.to_le_bytes().to_vec(),
+//!     data: 12.5_f32.to_le_bytes().to_vec().into(),
 //!     refs: vec![bark],
 //!     bulk: vec![vec![0; 4096].into()],
 //!     codec: Codec::Lz4,
@@ -111,7 +111,7 @@ mod writer;
 
 pub use codec::Codec;
 #[cfg(feature = "write")]
-pub use codec::{ZSTD_LEVEL, stored_size};
+pub use codec::{Packed, ZSTD_LEVEL};
 #[cfg(feature = "write")]
 pub use cursor::ByteWriter;
 pub use cursor::{Cursor, CursorError};
@@ -127,4 +127,4 @@ pub use versions::{StoredVersions, VersionId, VersionList, VersionListError, Ver
 #[cfg(feature = "write")]
 pub use write_error::WriteError;
 #[cfg(feature = "write")]
-pub use writer::{ClassIndex, ForcedOrigin, NewBulk, NewExport, PackageWriter};
+pub use writer::{ClassIndex, ForcedOrigin, NewBulk, NewData, NewExport, PackageWriter};

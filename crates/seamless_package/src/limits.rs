@@ -10,7 +10,8 @@
 pub struct Limits {
     /// Length of the whole file in bytes, and where an external payload may end in its own. Default: 8 GiB.
     pub file_bytes: u64,
-    /// Length in bytes of what is read when a package is opened: summary, tables and schemas. Default: 256 MiB.
+    /// Length in bytes of what is read when a package is opened: summary, tables and schemas, these as stored and unpacked.
+    /// Default: 256 MiB.
     pub header_bytes: u64,
     /// Entries of the name table. Default: 4 194 304.
     pub names: u32,

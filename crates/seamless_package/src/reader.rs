@@ -83,7 +83,10 @@ impl Package {
             return Err(PackageError::TrailingData { file_len, extra });
         }
         for index in 0..package.exports().len() {
-            package.export_data(index, file, 0)?;
+            // Classes were read on opening. They may be packed together: each one's data would cost all of them.
+            if package.schema(index).is_none() {
+                package.export_data(index, file, 0)?;
+            }
             for (payload, bulk) in package.bulk(index).iter().enumerate() {
                 if bulk.origin == 0 {
                     package.bulk_data(index, payload, file, 0)?;
@@ -190,9 +193,11 @@ impl Package {
 
     fn read_schemas(&self, classes: &[usize], limits: &Limits) -> Result<Vec<(usize, Schema)>, PackageError> {
         let mut schemas = Vec::with_capacity(classes.len());
+        let all = self.class_data(classes, &self.header, 0)?;
+        let mut rest = &*all;
         for &index in classes {
-            let data = self.export_data(index, &self.header, 0)?;
-            let schema = Schema::decode_at(&data, limits, || self.place(index))?;
+            let data = self.next_class(index, &mut rest);
+            let schema = Schema::decode_at(data, limits, || self.place(index))?;
             let name = self.export_name(index).unwrap_or_default();
             if Schema::type_of_name(name) != Some(&schema.type_path) {
                 let what = "the class is not named after its type";

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const MAGIC: [u8; 8] = *b"\x89SPK\r\n\x1a\n";
 
 /// The version of the format that this crate writes. Every change of the format raises it.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// The oldest version of the format that this crate reads, and will always read: version 1 was never released.
 pub const OLDEST_FORMAT_VERSION: u32 = 2;
@@ -26,6 +26,9 @@ const FIRST_WITH_ORDERS: u32 = 3;
 
 /// The first version whose export table is stored in columns.
 const FIRST_IN_COLUMNS: u32 = 4;
+
+/// The first version whose classes may be compressed.
+const FIRST_WITH_PACKED_CLASSES: u32 = 5;
 
 /// Size of the summary in bytes.
 pub const SUMMARY_SIZE: usize = Summary::SIZE;
@@ -261,6 +264,11 @@ impl Summary {
     /// Whether the export table is in columns; if not, it is in rows.
     pub(crate) fn has_columns(&self) -> bool {
         self.format_version >= FIRST_IN_COLUMNS
+    }
+
+    /// Whether the classes may be compressed.
+    pub(crate) fn may_pack_classes(&self) -> bool {
+        self.format_version >= FIRST_WITH_PACKED_CLASSES
     }
 
     /// Size in bytes of the order of so many ids in the file.

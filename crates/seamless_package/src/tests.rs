@@ -1,5 +1,6 @@
 //! Tests of the format: a small golden package, and the means to damage and to forge it.
 
+mod classes;
 mod codec;
 mod copies;
 mod damage;
@@ -42,7 +43,7 @@ fn plain<'a>(name: &'a str, class: ClassIndex, data: &[u8]) -> NewExport<'a> {
         class,
         outer: ObjectRef::NONE,
         role: Role::ALL,
-        data: data.to_vec(),
+        data: data.to_vec().into(),
         refs: Vec::new(),
         bulk: Vec::new(),
         codec: Codec::Lz4,
@@ -182,6 +183,13 @@ fn force_trees(writer: &mut PackageWriter, class: ClassIndex, rock: ObjectRef, c
 
 fn golden() -> Vec<u8> {
     golden_writer().finish().unwrap()
+}
+
+/// The same with compressed classes.
+fn golden_with_classes(codec: Codec) -> Vec<u8> {
+    let mut writer = golden_writer();
+    writer.class_codec(codec);
+    writer.finish().unwrap()
 }
 
 /// Every limit lifted, so that nothing but the bytes really there is in the way.

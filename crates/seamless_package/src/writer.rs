@@ -3,7 +3,7 @@
 mod checks;
 
 use crate::assemble::{Parts, WrittenBulk, WrittenExport, WrittenImport, WrittenOrigin};
-use crate::codec::{Codec, pack};
+use crate::codec::{Codec, Packed};
 use crate::error::{PackageError, Place};
 use crate::id::{ObjectId, ObjectRef, Role};
 use crate::limits::Limits;
@@ -31,20 +31,44 @@ pub struct NewExport<'a> {
     /// Who needs it; not empty.
     pub role: Role,
     /// Its encoded state.
-    pub data: Vec<u8>,
+    pub data: NewData,
     /// The exports and imports that must be there before it is decoded. Order and repetitions are kept.
     pub refs: Vec<ObjectRef>,
     /// Its bulk payloads.
     pub bulk: Vec<NewBulk>,
-    /// How data and payloads may be stored; each is compressed only if that saves more than a tenth.
+    /// How data and payloads that are not packed may be stored; each is compressed only if that saves more than a tenth.
     pub codec: Codec,
+}
+
+/// The data of a [`NewExport`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewData {
+    /// These bytes.
+    Raw(Vec<u8>),
+    /// These, as they are stored.
+    Packed(Packed),
+}
+
+impl NewData {
+    fn pack(self, codec: Codec) -> Packed {
+        match self {
+            Self::Raw(raw) => Packed::new(raw, codec),
+            Self::Packed(packed) => packed,
+        }
+    }
+}
+
+impl From<Vec<u8>> for NewData {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Raw(bytes)
+    }
 }
 
 /// A payload of a [`NewExport`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewBulk {
-    /// These bytes, stored in the package.
-    Inline(Vec<u8>),
+    /// Stored in the package.
+    Inline(NewData),
     /// A payload that stays in the file of the package that the object is copied from: its entry there, see
     /// [`Package::bulk`]. Only for forced exports, and at the same position as there.
     External(Bulk),
@@ -52,7 +76,7 @@ pub enum NewBulk {
 
 impl From<Vec<u8>> for NewBulk {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::Inline(bytes)
+        Self::Inline(bytes.into())
     }
 }
 
@@ -122,6 +146,12 @@ impl PackageWriter {
         self.limits = limits;
     }
 
+    /// How the classes may be stored: all together are compressed, if that saves more than a tenth. [`Codec::None`] if this is not
+    /// called.
+    pub fn class_codec(&mut self, codec: Codec) {
+        self.parts.class_codec = codec;
+    }
+
     /// Adds a class, or gives the one that was added with the same schema.
     ///
     /// # Errors
@@ -146,7 +176,7 @@ impl PackageWriter {
             class: ObjectRef::NONE,
             outer: ObjectRef::NONE,
             role: Role::ALL,
-            data: pack(schema.encode(), Codec::None),
+            data: Packed::new(schema.encode(), Codec::None),
             refs: Vec::new(),
             bulk: Vec::new(),
             forced: None,
@@ -318,7 +348,7 @@ impl ClassIndex {
 fn written(object: NewExport<'_>, object_id: ObjectId, forced: Option<(usize, u32)>) -> WrittenExport {
     let codec = object.codec;
     let bulk = object.bulk.into_iter().map(|bulk| match bulk {
-        NewBulk::Inline(raw) => WrittenBulk::Inline(pack(raw, codec)),
+        NewBulk::Inline(data) => WrittenBulk::Inline(data.pack(codec)),
         NewBulk::External(bulk) => WrittenBulk::External(bulk),
     });
     WrittenExport {
@@ -328,7 +358,7 @@ fn written(object: NewExport<'_>, object_id: ObjectId, forced: Option<(usize, u3
         class: ObjectRef::export(object.class.0).unwrap_or(ObjectRef::NONE),
         outer: object.outer,
         role: object.role,
-        data: pack(object.data, codec),
+        data: object.data.pack(codec),
         refs: object.refs,
         bulk: bulk.collect(),
         forced,

@@ -102,9 +102,9 @@ fn export(app: &App, writer: &mut PackageWriter, name: &str, handle: &UntypedHan
         class,
         outer: ObjectRef::NONE,
         role: codec.role,
-        data: encoded.data,
+        data: encoded.data.into(),
         refs: Vec::new(),
-        bulk: encoded.bulk.into_iter().map(NewBulk::Inline).collect(),
+        bulk: encoded.bulk.into_iter().map(NewBulk::from).collect(),
         codec: Codec::Lz4,
     };
     writer.export(export).expect("a new object")

@@ -11,9 +11,8 @@ use seamless_asset::assets::ImageCodec;
 use seamless_asset::codec::{BulkUse, EncodeContext, EntityRows};
 use seamless_package::Role;
 
-use super::{AssetKey, AssetName, AssetWalk, EncodedObject};
+use super::{AssetKey, AssetName, AssetWalk, RawObject};
 use crate::audio::with_mend;
-use crate::graph::blob::Payload;
 use crate::graph::state::Settings;
 use crate::load::without_trace;
 use crate::mesh;
@@ -71,7 +70,7 @@ pub(super) fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, me
 
 /// An asset as bytes, with what its codec says of it.
 pub(super) struct Encoded {
-    pub object: EncodedObject,
+    pub object: RawObject,
     pub role: Role,
     pub bulk_use: BulkUse,
     pub warnings: Vec<String>,
@@ -128,10 +127,10 @@ pub(super) fn encode(
         Ok(Some(encoded)) => Ok((
             Encoded {
                 warnings: warnings(walk, handle, &mut context),
-                object: EncodedObject {
+                object: RawObject {
                     schema: Arc::new(codec.schema(walk.registry)),
                     data: encoded.data,
-                    bulk: encoded.bulk.into_iter().map(Payload).collect(),
+                    bulk: encoded.bulk,
                 },
                 role: codec.role,
                 bulk_use: codec.bulk,

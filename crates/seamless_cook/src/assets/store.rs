@@ -9,13 +9,14 @@ use bevy::asset::{UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
 use seamless_asset::assets::{ImageCodec, MeshCodec};
 use seamless_asset::codec::{AssetCodec, BulkUse};
-use seamless_package::{Codec, Role};
+use seamless_package::Role;
 
 use super::encode::{Encoded, content_error, encode, is_image, mesh_bounds, mesh_of, ready, settings, type_path};
+use super::packing::{PackedAsset, Packing};
 use super::{
-    AssetKey, AssetName, AssetWalk, ByKey, EncodedObject, MeasuredObject, ObjectRecord, ObjectSize, Objects, Text,
+    AssetKey, AssetName, AssetWalk, ByKey, MeasuredObject, ObjectRecord, ObjectSize, Objects, RawObject, Text,
 };
-use crate::app::Profile;
+use crate::app::{CookOptions, Profile};
 use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
@@ -30,8 +31,7 @@ use crate::texture_step::{CookedTexture, TextureStep};
 /// All assets of a world, encoded: the bytes in the cache, what is known of them here.
 pub(crate) struct AssetStore<'c> {
     cache: &'c Cache<'c>,
-    /// How packages store data.
-    codec: Codec,
+    packing: Packing,
     pub(crate) objects: Objects,
     /// The files of what was encoded, with the settings that they were loaded with.
     pub(crate) fresh: BTreeMap<String, Loading>,
@@ -55,10 +55,11 @@ pub(crate) struct AssetStore<'c> {
 
 impl<'c> AssetStore<'c> {
     /// Nothing yet.
-    pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>, profile: Profile) -> Self {
+    pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>, options: &CookOptions) -> Self {
+        let profile = options.profile;
         Self {
             cache,
-            codec: profile.codec(),
+            packing: Packing::new(profile.codec(), options.jobs),
             objects: Objects::default(),
             fresh: BTreeMap::new(),
             inherited: BTreeMap::new(),
@@ -80,8 +81,8 @@ impl<'c> AssetStore<'c> {
     }
 
     /// An encoded asset, ready to be inserted.
-    pub(crate) fn measured(&self, object: &EncodedObject, bulk_use: BulkUse) -> MeasuredObject {
-        MeasuredObject::of(object, self.codec, bulk_use)
+    pub(crate) fn measured(&self, object: RawObject, bulk_use: BulkUse) -> MeasuredObject {
+        MeasuredObject::of(object, self.packing.codec, bulk_use)
     }
 
     /// Takes over what an earlier cook has encoded.
@@ -321,9 +322,30 @@ impl<'c> AssetStore<'c> {
         }
         record.warnings = object.warnings;
         self.tell_material(walk, handle, &mut record);
-        let measured = self.measured(&object.object, object.bulk_use);
         record.seconds = start.elapsed().as_secs_f64();
-        self.insert_encoded(key, measured, record);
+        self.encoded_now.push(key.clone());
+        self.objects.insert(key.clone(), record);
+        let done = self.packing.pack(key, object.object, object.bulk_use);
+        self.take_packed(done);
+    }
+
+    /// Waits until all that was encoded is packed, and in the cache.
+    pub(crate) fn finish_packing(&mut self) {
+        let done = self.packing.finish();
+        self.take_packed(done);
+    }
+
+    /// What was packed for a key that is encoded again comes before what is packed then.
+    fn take_packed(&mut self, done: Vec<PackedAsset>) {
+        for asset in done {
+            let Some(blob) = self.keep(&asset.measured.bytes) else {
+                return;
+            };
+            if let Some(record) = self.objects.get_mut(&asset.key) {
+                (record.blob, record.size) = (blob, asset.measured.size);
+                record.seconds += asset.seconds;
+            }
+        }
     }
 
     /// Where meshes are put in order, what this one is used for as far as that is known.

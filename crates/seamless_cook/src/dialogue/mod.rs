@@ -14,11 +14,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use seamless_asset::dialogue::{StoredVariant, read_variants, stores_variants, write_variants};
-use seamless_package::{Codec, Role};
+use seamless_package::{Codec, Packed, Role};
 use serde::{Deserialize, Serialize};
 
 use self::sets::{Sets, Step};
 use crate::assets::{AssetKey, AssetName, ByKey, EncodedObject, ObjectRecord, ObjectSize, Objects};
+use crate::graph::blob::Stored;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Parts;
 use crate::graph::state::LevelUnit;
@@ -205,7 +206,8 @@ struct Whole {
 impl Whole {
     fn of(input: &Input, step: &Step) -> Result<Self, Stop> {
         let object: EncodedObject = load(input.cache, &step.record.blob)?;
-        let stored = stores_variants(&object.schema).then(|| read_variants(&object.data).ok());
+        let data = object.data.0.unpack().ok_or(Stop::Lost)?;
+        let stored = stores_variants(&object.schema).then(|| read_variants(&data).ok());
         let Some(variants) = stored.flatten() else {
             let message = "is encoded by a codec of the game's own, so its variants cannot be limited; remove the codec, or \
                 `max_variants` from the levels that use it";
@@ -232,12 +234,12 @@ impl Whole {
             references.push(sound.clone());
         }
         let object = EncodedObject {
-            data: write_variants(&variants),
+            data: Stored(Packed::new(write_variants(&variants), input.codec)),
             ..self.object.clone()
         };
         // Of what its bytes follow from: nobody looks for them in the cache.
         record.blob = Parts::default().digest(&record.blob).value(chosen).finish();
-        record.size = ObjectSize::of(&object, input.codec, record.is_on_demand);
+        record.size = ObjectSize::of(&object, record.is_on_demand);
         record.references = references;
         object
     }

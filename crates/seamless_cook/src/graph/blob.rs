@@ -1,5 +1,8 @@
 //! How bytes and schemas go into the cache: as they are, and not element by element.
 
+use seamless_package::{Codec, NewBulk, NewData, Packed};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
 /// Bytes in one piece.
 pub(crate) mod bytes {
     use core::fmt;
@@ -29,9 +32,51 @@ pub(crate) mod bytes {
     }
 }
 
-/// One payload after the other.
-#[derive(Clone, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Payload(#[serde(with = "bytes")] pub Vec<u8>);
+/// Data, or a payload, as packages store it: it is packed once.
+#[derive(Clone)]
+pub(crate) struct Stored(pub Packed);
+
+impl From<Stored> for NewBulk {
+    fn from(stored: Stored) -> Self {
+        Self::Inline(NewData::Packed(stored.0))
+    }
+}
+
+/// How it is written down.
+#[derive(Serialize, Deserialize)]
+struct Written<B> {
+    codec: u8,
+    raw_size: u64,
+    stored: B,
+}
+
+#[derive(Serialize)]
+struct Borrowed<'a>(#[serde(serialize_with = "bytes::serialize")] &'a [u8]);
+
+#[derive(Deserialize)]
+struct Owned(#[serde(deserialize_with = "bytes::deserialize")] Vec<u8>);
+
+impl Serialize for Stored {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let written = Written {
+            codec: self.0.codec() as u8,
+            raw_size: self.0.raw_size(),
+            stored: Borrowed(self.0.stored()),
+        };
+        written.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Stored {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Written::<Owned>::deserialize(deserializer)?;
+        let codec = Codec::from_number(written.codec);
+        let packed = codec.and_then(|codec| Packed::from_stored(written.stored.0, written.raw_size, codec));
+        packed
+            .map(Self)
+            .ok_or_else(|| D::Error::custom("these bytes were never packed"))
+    }
+}
 
 /// A schema, as packages store it.
 pub(crate) mod schema {

@@ -349,5 +349,7 @@ fn shipped_data_is_stored_as_zstd_and_other_data_as_lz4() {
         assert!(level.stored_bytes < level.raw_bytes);
         let codecs = package.exports.iter().map(|export| export.codec.as_str());
         assert!(codecs.into_iter().all(|found| found == codec || found == "none"));
+        let mut classes = package.exports.iter().filter(|export| export.class == "class");
+        assert!(classes.all(|class| class.codec == codec), "all together");
     }
 }

@@ -163,7 +163,7 @@ fn a_broken_index_is_an_error() {
         class: writer.class(&class).unwrap(),
         outer: ObjectRef::NONE,
         role: Role::ALL,
-        data: vec![0xff],
+        data: vec![0xff].into(),
         refs: Vec::new(),
         bulk: Vec::new(),
         codec: Codec::None,

@@ -133,7 +133,7 @@ fn what_nobody_refers_to_has_no_chain() {
         class,
         outer: ObjectRef::NONE,
         role: Role::ALL,
-        data: vec![1],
+        data: vec![1].into(),
         refs: Vec::new(),
         bulk: Vec::new(),
         codec: Codec::None,

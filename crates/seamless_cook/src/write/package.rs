@@ -6,18 +6,49 @@ use std::collections::BTreeMap;
 use bevy::reflect::TypePath;
 use seamless_asset::assets::MeshUvDensity;
 use seamless_asset::level_data::{LevelBuilder, level_schema};
-use seamless_package::{ClassIndex, NewBulk, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
+use seamless_package::{ClassIndex, NewData, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
 
 use super::seek_free::{Copied, Originals};
-use super::{Layout, Stop, package_error};
+use super::{Layout, Stop};
 use crate::assets::{AssetKey, ByKey, EncodedObject, ObjectRecord};
 use crate::density;
+use crate::graph::blob::Stored;
+use crate::graph::cache::Cache;
 use crate::graph::output::Output;
 use crate::layout::PackagePlan;
 use crate::level::{EncodedColumn, EncodedLevel};
 
 /// Where objects seem to be that nobody of the target needs, and that lie nowhere: whoever asks for one is told by this name.
 pub(crate) const LEFT_OUT: &str = "not-for-this-target.pkg";
+
+/// What a package is made of.
+pub(super) struct Inputs<'a> {
+    objects: Vec<(&'a AssetKey, &'a ObjectRecord, EncodedObject)>,
+    level: Option<EncodedLevel>,
+    copies: Vec<Copied<'a>>,
+}
+
+impl<'a> Inputs<'a> {
+    /// What the cache, and the packages that copies are made from, have of it.
+    pub fn load(
+        layout: &Layout<'a>,
+        cache: &Cache,
+        package: &'a PackagePlan,
+        originals: &Originals,
+        output: &Output,
+    ) -> Result<Self, Stop> {
+        let world = layout.world;
+        let level = world.entities(cache, package)?;
+        let objects = package.assets.iter();
+        let objects = objects.filter_map(|key| Some((key, world.object(cache, key)?)));
+        let objects = objects.map(|(key, (record, object))| Ok((key, record, object?)));
+        Ok(Self {
+            objects: objects.collect::<Result<_, Stop>>()?,
+            level,
+            copies: originals.load(layout, cache, &package.copies, output)?,
+        })
+    }
+}
 
 /// Writes one package.
 pub(super) struct Writer<'a> {
@@ -45,25 +76,27 @@ impl<'a> Writer<'a> {
     }
 
     /// The package's bytes.
-    pub fn build(mut self, package: &PackagePlan, originals: &Originals, output: &Output) -> Result<Vec<u8>, Stop> {
-        let world = self.layout.world;
-        let level = world.entities(package)?;
-        let objects = package.assets.iter().filter_map(|key| Some((key, world.object(key)?)));
-        let objects = objects.map(|(key, (record, object))| Ok((key, record, object?)));
-        let objects: Vec<(&AssetKey, &ObjectRecord, EncodedObject)> = objects.collect::<Result<_, Stop>>()?;
-        let copies = originals.load(self.layout, &package.copies, output)?;
-        self.fill(&objects, level.as_ref(), &copies, &package.file)
-            .map_err(|error| package_error(world, package, &error))
+    pub fn build(mut self, inputs: Inputs, file: &str) -> Result<Vec<u8>, WriteError> {
+        let Inputs { objects, level, copies } = inputs;
+        self.writer.class_codec(self.layout.world.codec);
+        self.writer.versions(self.layout.world.versions)?;
+        self.add_classes(&objects, level.as_ref(), &copies)?;
+        for (key, record, object) in objects {
+            self.asset(key, record, object)?;
+        }
+        if let Some(level) = &level {
+            self.level(level, file)?;
+        }
+        self.copy(copies)?;
+        self.writer.finish()
     }
 
-    fn fill(
+    fn add_classes(
         &mut self,
         objects: &[(&AssetKey, &ObjectRecord, EncodedObject)],
         level: Option<&EncodedLevel>,
         copies: &[Copied],
-        file: &str,
-    ) -> Result<Vec<u8>, WriteError> {
-        self.writer.versions(self.layout.world.versions)?;
+    ) -> Result<(), WriteError> {
         let level_schema = level_schema();
         let mut schemas: Vec<&Schema> = objects.iter().map(|(_, _, object)| &*object.schema).collect();
         schemas.extend(copies.iter().map(|copy| &*copy.object.schema));
@@ -78,14 +111,7 @@ impl<'a> Writer<'a> {
             let class = self.writer.class(schema)?;
             self.classes.insert(schema.type_path.clone(), class);
         }
-        for (key, record, object) in objects {
-            self.asset(key, record, object)?;
-        }
-        if let Some(level) = level {
-            self.level(level, file)?;
-        }
-        self.copy(copies)?;
-        core::mem::replace(&mut self.writer, PackageWriter::new("")).finish()
+        Ok(())
     }
 
     pub fn class(&self, type_path: &str) -> Result<ClassIndex, WriteError> {
@@ -97,7 +123,7 @@ impl<'a> Writer<'a> {
             })
     }
 
-    fn asset(&mut self, key: &AssetKey, record: &ObjectRecord, object: &EncodedObject) -> Result<(), WriteError> {
+    fn asset(&mut self, key: &AssetKey, record: &ObjectRecord, object: EncodedObject) -> Result<(), WriteError> {
         let name = self.layout.name(key);
         let refs = self.refs(&record.references)?;
         let export = NewExport {
@@ -105,13 +131,9 @@ impl<'a> Writer<'a> {
             class: self.class(&object.schema.type_path)?,
             outer: ObjectRef::NONE,
             role: record.role,
-            data: object.data.clone(),
+            data: NewData::Packed(object.data.0),
             refs,
-            bulk: object
-                .bulk
-                .iter()
-                .map(|payload| NewBulk::Inline(payload.0.clone()))
-                .collect(),
+            bulk: object.bulk.into_iter().map(Stored::into).collect(),
             codec: self.layout.world.codec,
         };
         let reference = self.writer.export(export)?;
@@ -156,7 +178,7 @@ impl<'a> Writer<'a> {
                 class: self.class(type_path)?,
                 outer: ObjectRef::NONE,
                 role: Role::ALL,
-                data: resource.data.clone(),
+                data: resource.data.clone().into(),
                 refs,
                 bulk: Vec::new(),
                 codec: self.layout.world.codec,

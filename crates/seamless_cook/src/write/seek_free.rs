@@ -3,11 +3,13 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use seamless_package::{ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, Summary, WriteError};
+use seamless_package::{ForcedOrigin, Limits, NewBulk, NewData, NewExport, ObjectRef, Package, Summary, WriteError};
 
 use super::package::Writer;
 use super::{Layout, Stop, World, package_error};
 use crate::assets::{AssetKey, ByKeyRef, EncodedObject, ObjectRecord};
+use crate::graph::blob::Stored;
+use crate::graph::cache::Cache;
 use crate::graph::output::{Output, write_error};
 use crate::layout::PackagePlan;
 
@@ -50,13 +52,15 @@ impl Originals {
     pub fn load<'a>(
         &self,
         layout: &Layout<'a>,
+        cache: &Cache,
         keys: &'a [AssetKey],
         output: &Output,
     ) -> Result<Vec<Copied<'a>>, Stop> {
         let world = layout.world;
         let mut copied = Vec::new();
         for key in keys {
-            let (Some((home, content_hash)), Some((record, object))) = (self.home(layout, key), world.object(key))
+            let (Some((home, content_hash)), Some((record, object))) =
+                (self.home(layout, key), world.object(cache, key))
             else {
                 continue;
             };
@@ -74,7 +78,7 @@ impl Originals {
             let bulk = if record.is_on_demand {
                 package.bulk(index).iter().map(NewBulk::External).collect()
             } else {
-                payloads.into_iter().map(|payload| NewBulk::Inline(payload.0)).collect()
+                payloads.into_iter().map(Stored::into).collect()
             };
             copied.push(Copied {
                 key,
@@ -117,7 +121,7 @@ impl Originals {
 
 impl Writer<'_> {
     /// Copies the assets into the package, behind everything that is its own.
-    pub fn copy(&mut self, copies: &[Copied]) -> Result<(), WriteError> {
+    pub fn copy(&mut self, copies: Vec<Copied>) -> Result<(), WriteError> {
         let mut copied: ByKeyRef<ObjectRef> = ByKeyRef::default();
         for copy in copies {
             // What is no copy lies in another package, or is startup content.
@@ -131,9 +135,9 @@ impl Writer<'_> {
                 class: self.class(&copy.object.schema.type_path)?,
                 outer: ObjectRef::NONE,
                 role: copy.record.role,
-                data: copy.object.data.clone(),
+                data: NewData::Packed(copy.object.data.0),
                 refs,
-                bulk: copy.bulk.clone(),
+                bulk: copy.bulk,
                 codec: self.layout.world.codec,
             };
             let origin = ForcedOrigin {

@@ -98,12 +98,13 @@ fn within(what: &'static str, found: usize, limit: u64) -> Result<(), ManifestEr
 }
 
 pub(super) fn print(manifest: &WorldManifest) -> Result<String, ManifestError> {
-    // One line for each number would make the file ten times as long; one line for each field reads well.
+    // One line for each level, volume and package: they are found and compared by lines, and a line for each field would make the file
+    // half as long again.
     let pretty = ron::ser::PrettyConfig::new()
         .new_line("\n")
         .indentor("  ")
         .compact_arrays(false)
-        .depth_limit(4);
+        .depth_limit(2);
     let mut text =
         ron::ser::to_string_pretty(manifest, pretty).map_err(|error| ManifestError::Syntax(error.to_string()))?;
     text.push('\n');

@@ -81,6 +81,18 @@ fn text_and_back() {
         "plain tuples, one line each: {text}"
     );
     assert!(!text.contains('\r'));
+    let entries = text.lines().filter(|line| line.starts_with("    (")).count();
+    let WorldManifest {
+        levels,
+        volumes,
+        packages,
+        ..
+    } = sample();
+    assert_eq!(
+        entries,
+        levels.len() + volumes.len() + packages.len(),
+        "one line each: {text}"
+    );
     let mut without = WorldManifest {
         startup: None,
         ..sample()

@@ -26,7 +26,10 @@ impl Tables<'_> {
             *slot = depth;
         }
         self.check_refs(index, export, &mut progress.ends)?;
-        self.check_data(export, &mut progress.ends)?;
+        match export.is_class() {
+            true => self.check_class_data(export, progress)?,
+            false => self.check_data(export, &mut progress.ends)?,
+        }
         rule(
             u64::from(export.first_bulk) == progress.ends.next_bulk,
             "the bulk entries do not follow those of the export before",
@@ -113,14 +116,31 @@ impl Tables<'_> {
     }
 
     fn check_data(&self, export: &Export, ends: &mut Ends) -> Result<(), Broken> {
-        let summary = self.summary;
-        let (end, region_end) = if export.is_class() {
-            (&mut ends.class_end, summary.header_len())
-        } else {
-            (&mut ends.data_end, summary.bulk_offset)
-        };
-        advance(end, region_end, export.data_offset, export.stored_size)?;
+        let region_end = self.summary.bulk_offset;
+        advance(&mut ends.data_end, region_end, export.data_offset, export.stored_size)?;
         check_sizes(export.codec, export.stored_size, export.raw_size)?;
+        self.check_raw(export.raw_size, &mut ends.total_raw)
+    }
+
+    /// Compressed classes are stored together, with the first of them; whether all of them have a size that is possible, is seen when
+    /// all are known.
+    fn check_class_data(&self, export: &Export, progress: &mut Progress) -> Result<(), Broken> {
+        let (summary, ends) = (self.summary, &mut progress.ends);
+        let region_end = summary.header_len();
+        advance(&mut ends.class_end, region_end, export.data_offset, export.stored_size)?;
+        let codec = *progress.class_codec.get_or_insert(export.codec);
+        rule(export.codec == codec, "the classes are stored in different ways")?;
+        if codec == Codec::None {
+            check_sizes(codec, export.stored_size, export.raw_size)?;
+        } else {
+            rule(summary.may_pack_classes(), "a class is compressed")?;
+            let is_first = progress.classes.len() == 1;
+            rule(
+                is_first || export.stored_size == 0,
+                "the data of a class is not stored with that of the first",
+            )?;
+        }
+        ends.class_raw = ends.class_raw.saturating_add(export.raw_size);
         self.check_raw(export.raw_size, &mut ends.total_raw)
     }
 
@@ -176,8 +196,7 @@ fn check_class(export: &Export) -> Rule {
     rule(!export.is_forced(), "a class is a forced export")?;
     rule(export.outer.is_none(), "a class has an outer")?;
     rule(export.ref_count == 0, "a class has references")?;
-    rule(export.bulk_count == 0, "a class has bulk data")?;
-    rule(export.codec == Codec::None, "a class is compressed")
+    rule(export.bulk_count == 0, "a class has bulk data")
 }
 
 /// Every byte belongs to one range: each starts where the one before ended, and none leaves its region.

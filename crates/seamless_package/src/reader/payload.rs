@@ -3,7 +3,7 @@
 use super::Package;
 use crate::codec::{Codec, unpack};
 use crate::error::{PackageError, Place};
-use crate::tables::Bulk;
+use crate::tables::{Bulk, Export};
 use std::borrow::Cow;
 use std::ops::Range;
 use twox_hash::XxHash3_64;
@@ -17,7 +17,7 @@ use twox_hash::XxHash3_64;
 /// #     type_path: "game::Texture".into(), encoding: 1, immutable: false, version: 1, hash: 1, description: "".into(),
 /// # })?;
 /// # writer.export(NewExport {
-/// #     name: "Bark", class, outer: ObjectRef::NONE, role: Role::ALL, data: vec![], refs: vec![],
+/// #     name: "Bark", class, outer: ObjectRef::NONE, role: Role::ALL, data: vec![].into(), refs: vec![],
 /// #     bulk: vec![vec![7; 4096].into()], codec: Codec::Zstd,
 /// # })?;
 /// # let file = writer.finish()?;
@@ -93,9 +93,12 @@ impl<'a> BulkLocation<'a> {
 }
 
 impl Package {
-    /// Where the data of export `index` is in the file; none if there is no such export.
+    /// Where the data of export `index` is in the file; none if there is no such export. Compressed classes are all in one place.
     pub fn export_range(&self, index: usize) -> Option<Range<u64>> {
         let export = self.exports().get(index)?;
+        if is_packed_class(&export) {
+            return Some(file_range(self.summary.data_offset, self.summary.class_data_size));
+        }
         Some(file_range(export.data_offset, export.stored_size))
     }
 
@@ -117,7 +120,8 @@ impl Package {
     }
 
     /// Data of export `index`, checked and decompressed. `tail` is a part of the file that starts at its byte
-    /// `tail_offset`. Data that is stored as it is, is borrowed, at whatever alignment it has there.
+    /// `tail_offset`. Data that is stored as it is, is borrowed, at whatever alignment it has there. What a class's data says is in its
+    /// [`schema`](Self::schema) already; where classes are packed together, one's data takes unpacking all of them.
     ///
     /// # Errors
     /// [`PackageError::NoSuchEntry`] and [`PackageError::OutsideBytes`] if the caller is wrong,
@@ -134,6 +138,9 @@ impl Package {
             let (place, count) = (place(), self.exports().len());
             return Err(PackageError::NoSuchEntry { place, count });
         };
+        if is_packed_class(&export) {
+            return self.packed_class(index, tail, tail_offset).map(Cow::Owned);
+        }
         let stored = slice(tail, tail_offset, export.data_offset, export.stored_size, place)?;
         unpack(
             verify(stored, export.checksum, place)?,
@@ -141,6 +148,50 @@ impl Package {
             export.raw_size,
             place,
         )
+    }
+
+    /// The data of all classes, of which these are the exports, in their order. What is not compressed is borrowed.
+    pub(super) fn class_data<'a>(
+        &self,
+        classes: &[usize],
+        tail: &'a [u8],
+        tail_offset: u64,
+    ) -> Result<Cow<'a, [u8]>, PackageError> {
+        let (mut codec, mut raw_size) = (Codec::None, 0_u64);
+        for &index in classes {
+            let Some(class) = self.exports().get(index) else {
+                continue;
+            };
+            // Of compressed classes, the first has all that is stored, and the others nothing.
+            let place = || self.place(index);
+            let stored = slice(tail, tail_offset, class.data_offset, class.stored_size, place)?;
+            verify(stored, class.checksum, place)?;
+            (codec, raw_size) = (class.codec, raw_size.saturating_add(class.raw_size));
+        }
+        let summary = &self.summary;
+        let place = || Place::Classes;
+        let stored = slice(tail, tail_offset, summary.data_offset, summary.class_data_size, place)?;
+        unpack(stored, codec, raw_size, place)
+    }
+
+    /// Takes the data of a class off the front of that of all that are left.
+    pub(super) fn next_class<'a>(&self, index: usize, rest: &mut &'a [u8]) -> &'a [u8] {
+        let size: Option<u64> = self.exports().field::<{ Export::at("raw_size") }, _>(index);
+        // All of them together have the size of what was unpacked.
+        let size = size.unwrap_or_default() as usize;
+        let (data, behind) = rest.split_at_checked(size).unwrap_or((rest, &[]));
+        *rest = behind;
+        data
+    }
+
+    fn packed_class(&self, index: usize, tail: &[u8], tail_offset: u64) -> Result<Vec<u8>, PackageError> {
+        let classes: Vec<usize> = self.schemas().map(|(class, _)| class).collect();
+        let all = self.class_data(&classes, tail, tail_offset)?;
+        let mut rest = &*all;
+        for class in classes.into_iter().take_while(|class| *class < index) {
+            self.next_class(class, &mut rest);
+        }
+        Ok(self.next_class(index, &mut rest).to_vec())
     }
 
     /// A bulk payload of export `index` that lies in this file, checked and decompressed; see
@@ -215,6 +266,11 @@ impl Package {
                 count: self.bulk(index).len(),
             })
     }
+}
+
+/// Whether it is stored together with all other classes.
+fn is_packed_class(export: &Export) -> bool {
+    export.is_class() && export.codec != Codec::None
 }
 
 fn file_range(offset: u64, size: u64) -> Range<u64> {

@@ -88,7 +88,7 @@ fn large_payloads_come_back() {
         (state >> 60) as u8
     };
     let raw: Vec<u8> = (0..9 << 20).map(&mut noise).collect();
-    let packed = pack(raw.clone(), Codec::Zstd);
+    let packed = Packed::new(raw.clone(), Codec::Zstd);
     assert_eq!(packed.codec, Codec::Zstd);
     check_sizes(Codec::Zstd, packed.stored.len() as u64, packed.raw_size).unwrap();
     let back = unpack(&packed.stored, Codec::Zstd, packed.raw_size, place).unwrap();
@@ -99,7 +99,7 @@ fn large_payloads_come_back() {
 fn the_best_ratio_is_possible() {
     let raw = vec![0; 16 << 20];
     for codec in [Codec::Lz4, Codec::Zstd] {
-        let packed = pack(raw.clone(), codec);
+        let packed = Packed::new(raw.clone(), codec);
         assert_eq!(packed.codec, codec);
         check_sizes(codec, packed.stored.len() as u64, packed.raw_size).unwrap();
         assert!(*unpack(&packed.stored, codec, packed.raw_size, place).unwrap() == raw);
@@ -130,7 +130,7 @@ proptest! {
     #[test]
     fn what_is_packed_is_unpacked(raw in structured(), zstd: bool) {
         let codec = if zstd { Codec::Zstd } else { Codec::Lz4 };
-        let packed = pack(raw.clone(), codec);
+        let packed = Packed::new(raw.clone(), codec);
         prop_assert!(check_sizes(packed.codec, packed.stored.len() as u64, packed.raw_size).is_ok());
         let back = unpack(&packed.stored, packed.codec, packed.raw_size, place).unwrap();
         prop_assert_eq!(&*back, &raw[..]);

@@ -70,7 +70,7 @@ fn write_shared(number: usize, objects: &[Shared]) -> Vec<u8> {
     for (index, object) in objects.iter().enumerate() {
         let name = object_name(index);
         let new = NewExport {
-            bulk: object.bulk.iter().cloned().map(NewBulk::Inline).collect(),
+            bulk: object.bulk.iter().cloned().map(NewBulk::from).collect(),
             codec: object.codec,
             ..plain(&name, class, &object.data)
         };
@@ -109,7 +109,7 @@ fn write(
         let payloads = shared[package][object].bulk.iter().enumerate();
         let bulk = payloads.map(|(number, raw)| match copy.outside >> number & 1 {
             1 => NewBulk::External(opened[package].bulk(original).get(number).unwrap()),
-            _ => NewBulk::Inline(raw.clone()),
+            _ => raw.clone().into(),
         });
         let forced = |index: usize| ObjectRef::export(index + 2).unwrap();
         let home = written.iter().position(|known| copy.part && known.0 == package);

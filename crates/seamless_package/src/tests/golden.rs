@@ -12,14 +12,17 @@ fn kept(name: &str) -> Vec<u8> {
     std::fs::read(path(name)).unwrap_or_else(|error| panic!("the golden file {name} is kept: {error}"))
 }
 
-/// The package as this version writes it, without compression and with it, and the one that it copies from.
-fn files() -> [(&'static str, Vec<u8>); 4] {
+/// The package as this version writes it, without compression and with it, and the one that it copies from; and with compressed
+/// classes.
+fn files() -> [(&'static str, Vec<u8>); 6] {
     let golden = |codecs| golden_writer_with(codecs).finish().unwrap();
     [
-        ("format-4.pkg", golden(PLAIN)),
-        ("format-4-trees.pkg", trees(PLAIN)),
-        ("format-4-compressed.pkg", golden(COMPRESSED)),
-        ("format-4-compressed-trees.pkg", trees(COMPRESSED)),
+        ("format-5.pkg", golden(PLAIN)),
+        ("format-5-trees.pkg", trees(PLAIN)),
+        ("format-5-compressed.pkg", golden(COMPRESSED)),
+        ("format-5-compressed-trees.pkg", trees(COMPRESSED)),
+        ("format-5-lz4-classes.pkg", golden_with_classes(Codec::Lz4)),
+        ("format-5-zstd-classes.pkg", golden_with_classes(Codec::Zstd)),
     ]
 }
 
@@ -86,7 +89,7 @@ fn check_golden(version: u32, bytes: &[u8], trees: &[u8]) {
 
 #[test]
 fn every_format_version_stays_readable() {
-    for version in [2, 3, 4] {
+    for version in [2, 3, 4, 5] {
         let file = |name: &str| kept(&format!("format-{version}{name}.pkg"));
         check_golden(version, &file(""), &file("-trees"));
         let compressed = file("-compressed");
@@ -94,6 +97,17 @@ fn every_format_version_stays_readable() {
         let package = verify(&compressed).unwrap();
         assert_eq!(package.exports().get(A).unwrap().codec, Codec::Lz4);
         assert_eq!(package.exports().get(D).unwrap().codec, Codec::Zstd);
+    }
+}
+
+#[test]
+fn compressed_classes_stay_readable() {
+    let trees = kept("format-5-compressed-trees.pkg");
+    for (name, codec) in [("lz4", Codec::Lz4), ("zstd", Codec::Zstd)] {
+        let bytes = kept(&format!("format-5-{name}-classes.pkg"));
+        check_golden(5, &bytes, &trees);
+        let package = verify(&bytes).unwrap();
+        assert_eq!(package.exports().get(POINT).unwrap().codec, codec);
     }
 }
 

@@ -79,9 +79,9 @@ fn write(objects: &[Object], imports: usize) -> (Vec<u8>, Vec<Expected>) {
             class,
             outer,
             role: Role::from_bits(object.role).unwrap(),
-            data: object.data.clone(),
+            data: object.data.clone().into(),
             refs: refs.clone(),
-            bulk: object.bulk.iter().cloned().map(NewBulk::Inline).collect(),
+            bulk: object.bulk.iter().cloned().map(NewBulk::from).collect(),
             codec: object.codec,
         };
         let reference = writer.export(new).unwrap();

@@ -141,7 +141,7 @@ pub(super) fn new_export(
         class,
         outer: ObjectRef::NONE,
         role: Role::ALL,
-        data,
+        data: data.into(),
         refs,
         bulk: vec![],
         codec: Codec::None,
@@ -181,7 +181,7 @@ pub(super) fn asset_object<A: Asset>(
         .unwrap();
     assert_eq!(context.into_references().len(), refs.len());
     let export = NewExport {
-        bulk: encoded.bulk.into_iter().map(NewBulk::Inline).collect(),
+        bulk: encoded.bulk.into_iter().map(NewBulk::from).collect(),
         ..new_export(name, class, encoded.data, refs)
     };
     writer.export(export).unwrap()

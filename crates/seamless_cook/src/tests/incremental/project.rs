@@ -132,7 +132,10 @@ impl Project {
 
     pub fn cook(&self, out: &Path) -> Result<CookReport, CookError> {
         self.write();
-        self.cooker().cook(&self.world_file(), out, &self.options(), &())
+        // What is compared with is made by one thread.
+        let jobs = if out == self.out() { 3 } else { 1 };
+        let options = CookOptions { jobs, ..self.options() };
+        self.cooker().cook(&self.world_file(), out, &options, &())
     }
 
     /// Cooks on, cooks everything elsewhere, and compares.

@@ -28,7 +28,7 @@ fn object<'a>(writer: &mut PackageWriter, name: &'a str, class: &Schema, role: R
         class: writer.class(class).unwrap(),
         outer: ObjectRef::NONE,
         role,
-        data: data.to_vec(),
+        data: data.to_vec().into(),
         refs: Vec::new(),
         bulk: Vec::new(),
         codec: Codec::None,

@@ -4,7 +4,8 @@ use super::forge::{change, exports_section, number, reseal_data};
 use super::made::{self, Made};
 use super::walk;
 use arbitrary::{Result, Unstructured};
-use seamless_package::{Limits, NewBulk, Package};
+use seamless_package::{Limits, NewBulk, NewData, Package};
+use std::borrow::Cow;
 
 /// Makes the package that `bytes` describe, and takes its data out of a changed file.
 pub fn export_data(bytes: &[u8]) {
@@ -46,14 +47,21 @@ fn part<'a>(u: &mut Unstructured<'_>, file: &'a [u8], start: usize) -> Result<&'
     Ok(&file[start..end])
 }
 
+fn raw(data: &NewData) -> Cow<'_, [u8]> {
+    match data {
+        NewData::Raw(raw) => Cow::Borrowed(raw),
+        NewData::Packed(packed) => packed.unpack().expect("as it was packed"),
+    }
+}
+
 fn reads_back(made: &Made, package: &Package) {
     for object in &made.objects {
         let data = package.export_data(object.index, &made.file, 0);
-        assert_eq!(data.expect("as it was written"), object.data);
+        assert_eq!(data.expect("as it was written"), raw(&object.data));
         for (payload, bulk) in object.bulk.iter().enumerate() {
             let found = package.bulk_data(object.index, payload, &made.file, 0);
             match bulk {
-                NewBulk::Inline(bytes) => assert_eq!(&*found.expect("as it was written"), &bytes[..]),
+                NewBulk::Inline(data) => assert_eq!(found.expect("as it was written"), raw(data)),
                 NewBulk::External(_) => assert!(found.is_err(), "lies in another file"),
             }
         }

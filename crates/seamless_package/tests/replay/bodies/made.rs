@@ -3,8 +3,8 @@
 use super::older::older;
 use arbitrary::{Result, Unstructured};
 use seamless_package::{
-    Bulk, ClassIndex, Codec, ForcedOrigin, Limits, NewBulk, NewExport, ObjectRef, Package, PackageWriter, Role, Schema,
-    VersionId, VersionList,
+    Bulk, ClassIndex, Codec, ForcedOrigin, Limits, NewBulk, NewData, NewExport, ObjectRef, Package, PackageWriter,
+    Packed, Role, Schema, VersionId, VersionList,
 };
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ pub struct Made {
 pub struct Object {
     /// Index of its export.
     pub index: usize,
-    pub data: Vec<u8>,
+    pub data: NewData,
     pub bulk: Vec<NewBulk>,
 }
 
@@ -59,7 +59,7 @@ pub fn object(name: &str, class: ClassIndex, codec: Codec) -> NewExport<'_> {
         class,
         outer: ObjectRef::NONE,
         role: Role::ALL,
-        data: Vec::new(),
+        data: Vec::new().into(),
         refs: Vec::new(),
         bulk: Vec::new(),
         codec,
@@ -115,10 +115,17 @@ pub fn package(u: &mut Unstructured<'_>) -> Result<Made> {
     for _ in 0..u.int_in_range(0..=2)? {
         maker.versions(u)?;
     }
+    let kind = u.int_in_range(0..=7)?;
+    maker.writer.class_codec(match kind {
+        5 => Codec::Lz4,
+        4 => Codec::Zstd,
+        _ => Codec::None,
+    });
     let file = maker.writer.finish().expect("what the writer took, the reader takes");
-    let file = match u.int_in_range(0..=7)? {
+    let file = match kind {
         7 => older(&file, 2),
         6 => older(&file, 3),
+        3 => older(&file, 4),
         _ => file,
     };
     let objects = maker.objects;
@@ -160,7 +167,7 @@ impl Maker {
         let name = name(u)?;
         let mut new = object(&name, *u.choose(&self.classes)?, *u.choose(&CODECS)?);
         new.role = role(u)?;
-        new.data = chunk(u)?;
+        new.data = packed_or_not(chunk(u)?, new.codec);
         if u.ratio(1, 4)? && !self.objects.is_empty() {
             let outer = u.choose(&self.objects)?.index;
             new.outer = ObjectRef::export(outer).expect("a small index");
@@ -216,7 +223,7 @@ impl Maker {
             let is_nth = |nth: u32| number % nth == nth - 1;
             let new = NewExport {
                 outer: if number < turn { ObjectRef::NONE } else { outer },
-                data: vec![number as u8; len],
+                data: vec![number as u8; len].into(),
                 refs: target.into_iter().filter(|_| is_nth(with_ref)).collect(),
                 bulk: if is_nth(with_bulk) {
                     vec![vec![5; len].into()]
@@ -276,6 +283,14 @@ fn name(u: &mut Unstructured<'_>) -> Result<String> {
 
 fn role(u: &mut Unstructured<'_>) -> Result<Role> {
     Ok(Role::from_bits(u.int_in_range(1..=7)?).unwrap_or(Role::ALL))
+}
+
+/// Whoever measures data has it packed.
+fn packed_or_not(data: Vec<u8>, codec: Codec) -> NewData {
+    match data.len() % 2 {
+        0 => NewData::Raw(data),
+        _ => NewData::Packed(Packed::new(data, codec)),
+    }
 }
 
 /// Bytes that compress well, or not.
