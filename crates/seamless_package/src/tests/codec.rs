@@ -1,7 +1,7 @@
 //! Payloads in Zstandard frames: what comes back, and what forged frames do.
 
 use super::*;
-use crate::codec::{check_sizes, pack, unpack};
+use crate::codec::{check_sizes, unpack};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
