@@ -108,7 +108,8 @@ pub struct CookOptions {
     pub maps: Vec<String>,
     /// How long a load may go without any progress before it is an error. Default: 30 s.
     pub load_timeout: Duration,
-    /// How many threads compress textures, and look whether sources have changed; at least one. Default: as many as the machine runs at once.
+    /// How many threads compress textures, pack data, put packages together, and look whether sources have changed; at least one. Default: as many
+    /// as the machine runs at once.
     pub jobs: usize,
     /// How many levels are loaded at once, the one that is encoded included; at least one. Default: 8.
     pub levels_ahead: usize,

@@ -60,7 +60,7 @@ enum Command {
         /// Whom the packages are for: what nobody of these needs is left out.
         #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Target::NAMES), default_value = "all")]
         target: String,
-        /// How many threads compress textures. Default: as many as the machine runs at once.
+        /// How many threads compress textures and make packages. Default: as many as the machine runs at once.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
         jobs: Option<u16>,
         /// What is done with the data.

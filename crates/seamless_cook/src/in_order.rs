@@ -27,7 +27,7 @@ pub(crate) struct InOrder<'a, R> {
 }
 
 /// How many jobs may wait, or wait to be taken, for each thread: they hold memory.
-const AHEAD: usize = 4;
+const AHEAD: usize = 2;
 
 impl<'a, R: Send + 'a> InOrder<'a, R> {
     /// `spawn` has work done by a thread of its own; it is called `threads` times, or not at all if that is 1.

@@ -127,7 +127,7 @@ impl Cook<'_> {
     pub(super) fn encode_missing(&mut self) {
         let (mut tried, mut lost_before) = (BTreeSet::new(), BTreeSet::new());
         loop {
-            // Textures lead nowhere: what they are is not waited for.
+            // Textures lead nowhere, and are waited for only when no file is left to load.
             let missing = self.missing();
             let lone: Vec<String> = (missing.keys().flatten())
                 .filter(|file| self.sources.settings(file).is_replayable() && tried.insert((*file).clone()))

@@ -7,6 +7,7 @@ use std::path::Path;
 use bevy::ecs::reflect::{ReflectComponent, ReflectResource};
 use bevy::prelude::*;
 use seamless_asset::codec::{BulkUse, Codecs, resource_schema};
+use seamless_package::ZSTD_LEVEL;
 
 use super::Order;
 use crate::app::CookOptions;
@@ -16,7 +17,7 @@ use crate::settings::{MOST_SETTINGS_BYTES, settings_file};
 use crate::texture_step;
 
 /// Raised with every change of what the cooker makes of what was loaded.
-const STEP: u64 = 4;
+const STEP: u64 = 5;
 
 /// Of the program, and what shapes its app: where these are the same, so is [`of_app`]. `None` where that cannot be told.
 pub(super) fn program(order: &Order) -> Option<Digest> {
@@ -68,6 +69,8 @@ pub(super) fn of_app(world: &World, order: &Order) -> Digest {
     let mut parts = Parts::default();
     parts
         .number(STEP)
+        // What is packed is kept.
+        .number(ZSTD_LEVEL as u64)
         .text(env!("CARGO_PKG_VERSION"))
         .text(&shaping(order.options));
     parts.value(&order.cooker.importers);

@@ -17,6 +17,10 @@ impl Cook<'_> {
             .fingerprint
             .filter(|_| program.is_some() && self.old.program == program);
         let fingerprint = known.unwrap_or_else(|| fingerprint::of_app(self.app.world(), self.order));
+        if program.is_none() || self.old.program != program {
+            // They lie in the program.
+            self.old.files.retain(|file, _| !file.starts_with("embedded://"));
+        }
         self.new.program = program;
         if self.old.fingerprint != Some(fingerprint) {
             self.old = Units::default();

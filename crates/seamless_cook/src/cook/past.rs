@@ -4,6 +4,7 @@ use core::num::NonZeroUsize;
 use std::cell::OnceCell;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::sources::{Sources, changed, settle};
 use crate::graph::output::COOK_FOLDER;
@@ -72,22 +73,25 @@ impl Past {
         self.memory.report()
     }
 
-    /// All of it, and what of it holds for the files of the plan. Meanwhile `make` is called, and the clock goes on, so that whatever changes
-    /// afterwards has another stamp than before.
+    /// All of it, and what of it holds for the files of the plan; meanwhile `make` is called. The clock goes on before the bytes of any file are
+    /// looked at, so that whatever changes afterwards has another stamp than before.
     pub fn settle<T>(self, plan: &WorldPlan, make: impl FnOnce() -> T) -> Settled<T> {
         self.changed();
+        let start = Instant::now();
         let changed = self.changed.into_inner().unwrap_or_default();
         let (memory, mut sources) = (self.memory, Sources::new(plan, &self.seen, self.files, changed));
         std::thread::scope(|scope| {
             let read = scope.spawn(|| {
                 let mut units = memory.units().unwrap_or_default();
+                let outcome = memory.outcome().unwrap_or_default();
                 sources.remember_loadings(&units.files);
+                let began = settle(start);
                 units.files.retain(|_, unit| sources.hold_seen(&unit.dependencies));
-                (sources, units, memory.outcome().unwrap_or_default())
+                (sources, units, outcome, began)
             });
-            let (began, made) = settle(make);
+            let made = make();
             // Plain data: a panic is a fault of the cooker.
-            let (sources, units, outcome) = read.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let (sources, units, outcome, began) = read.join().unwrap_or_else(|panic| resume_unwind(panic));
             Settled {
                 sources,
                 units,

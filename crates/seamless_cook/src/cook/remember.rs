@@ -188,18 +188,18 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// What was seen of a file. Where something was taken over because of what the last cook saw of it, that is it: a file that was changed, and
-    /// read for something else, since this cook looked at it is then another one for the next cook.
+    /// What was seen of a file first: by the last cook, where something was taken over because of that, else by this one. A file that was changed,
+    /// and read for something else, since then is another one for the next cook.
     fn seen(&self, path: &str, before: Option<usize>) -> SeenFile {
         let held = before.and_then(|place| self.sources.unchanged_at(place)).copied();
         let seen = held
-            .or_else(|| self.recorder.seen(path))
-            .or_else(|| self.sources.seen(path));
+            .or_else(|| self.sources.seen(path))
+            .or_else(|| self.recorder.seen(path));
         seen.unwrap_or(NEVER_SEEN)
     }
 }
 
-/// A file that nobody has looked at: it is another one for the next cook.
+/// A file that nobody has looked at, so that no unit holds by it.
 const NEVER_SEEN: SeenFile = SeenFile {
     stamp: None,
     digest: None,

@@ -21,15 +21,13 @@ use crate::report::ContentError;
 /// at it, or later, may have changed again without another stamp. In nanoseconds.
 const STAMP_LAG: i128 = 20_000_000;
 
-/// Waits until every change before the call has another stamp than any to come, and calls `make` meanwhile; gives the time in nanoseconds
-/// since 1970.
-pub(super) fn settle<T>(make: impl FnOnce() -> T) -> (i128, T) {
-    let start = Instant::now();
-    let made = make();
+/// Waits until every change before `start` has another stamp than any to come; gives the time in nanoseconds since 1970. What a file was
+/// before that time says nothing of what it is.
+pub(super) fn settle(start: Instant) -> i128 {
     let lag = Duration::from_nanos(STAMP_LAG as u64 + 1);
     std::thread::sleep(lag.saturating_sub(start.elapsed()));
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    (since.map_or(0, |since| since.as_nanos() as i128), made)
+    since.map_or(0, |since| since.as_nanos() as i128)
 }
 
 /// Source files; the bytes of each are looked at once in a cook.

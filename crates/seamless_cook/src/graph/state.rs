@@ -24,7 +24,7 @@ use crate::mesh_step::Draw;
 use crate::report::{ContentError, CookReport};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 9;
+const FORMAT: u32 = 10;
 
 /// With the files, enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]

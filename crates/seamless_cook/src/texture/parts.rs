@@ -11,5 +11,5 @@ const ROWS: u32 = 64;
 /// The parts of so many rows.
 pub(super) fn rows(height: u32) -> impl Iterator<Item = Range<u32>> {
     let starts = (0..height).step_by(ROWS as usize);
-    starts.map(move |start| start..height.min(start + ROWS))
+    starts.map(move |start| start..height.min(start.saturating_add(ROWS)))
 }

@@ -115,6 +115,10 @@ impl<'p> Side<'p> {
     }
 
     fn bytes(&self) -> u64 {
+        if self.package.schema(self.index).is_some() {
+            // Classes may be stored all together, in the data of the first.
+            return self.export.raw_size;
+        }
         let own = self.bulk.iter().filter(|bulk| bulk.origin == 0);
         own.fold(self.export.stored_size, |sum, bulk| {
             sum.saturating_add(bulk.stored_size)
@@ -170,6 +174,10 @@ fn pair(was: String, is: String) -> Option<[String; 2]> {
 
 fn compare_data(a: &Side, b: &Side, found: &mut ObjectDiff) {
     let (was, is) = (&a.export, &b.export);
+    if let Some((was, is)) = a.package.schema(a.index).zip(b.package.schema(b.index)) {
+        found.data = was != is;
+        return;
+    }
     if was.codec != is.codec && was.raw_size == is.raw_size {
         found.codec = Some([was.codec, is.codec].map(|codec| codec_name(codec).to_owned()));
     } else {

@@ -227,7 +227,10 @@ fn formats_that_do_not_go_together() {
         &report,
         "mixed_formats",
         &name,
-        &["has format 2, and `z.pkg` has format 4"],
+        &[&format!(
+            "has format 2, and `z.pkg` has format {}",
+            seamless_package::FORMAT_VERSION
+        )],
     );
 }
 
