@@ -38,7 +38,7 @@ enum Task<'a> {
         package: &'a PackagePlan,
         /// What is known of it before it is there.
         written: Written,
-        inputs: Inputs<'a>,
+        inputs: Box<Inputs<'a>>,
     },
 }
 
@@ -128,7 +128,13 @@ impl<'a> Writing<'_, 'a, '_> {
             index,
             package,
             written,
-            inputs: Inputs::load(self.layout, self.cache, package, &self.originals, self.output)?,
+            inputs: Box::new(Inputs::load(
+                self.layout,
+                self.cache,
+                package,
+                &self.originals,
+                self.output,
+            )?),
         })
     }
 
@@ -176,7 +182,7 @@ impl Task<'_> {
             } => (index, package, written, inputs),
         };
         let bytes = Writer::new(layout, index)
-            .build(inputs, &package.file)
+            .build(*inputs, &package.file)
             .map_err(|error| package_error(layout.world, package, &error))?;
         let summary = Summary::parse(&bytes, &Limits::default());
         let summary = summary.map_err(|error| package_error(layout.world, package, &error))?;
