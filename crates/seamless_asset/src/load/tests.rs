@@ -63,12 +63,7 @@ fn app(dir: &Dir) -> App {
 
 /// With what a game's own plugins add.
 pub(crate) fn app_with(dir: &Dir, game: impl FnOnce(&mut App)) -> App {
-    // Tests count frames: these should not run ahead while other tests have all cores.
-    let plugin = SeamlessAssetPlugin {
-        background: false,
-        ..SeamlessAssetPlugin::default()
-    };
-    app_after(dir, plugin, game)
+    app_after(dir, SeamlessAssetPlugin::default(), game)
 }
 
 fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnce(&mut App)) -> App {
