@@ -3,7 +3,7 @@
 //! Wall time, in this process: the cooker starts tasks and threads, and waits for the disk.
 //!
 //! * `cook_noop`: 10 000 sources of which none has changed, in 100 levels; the limit is one `stat` of each.
-//! * `cook_one_edit`: one texture of these was painted anew; the limit is to decode, compress and write that texture alone, on one thread.
+//! * `cook_one_edit`: one texture of these was painted anew; the limit is to decode, compress and write that texture alone, on as many threads.
 //! * `cook_scaling`: textures alone, compressed by one thread and by two: ours is how many times faster two are, and the limit is two.
 
 use std::{fs, hint::black_box, num::NonZeroUsize, path::Path, time::Instant};
@@ -26,6 +26,8 @@ const TEXTURES_PER_LEVEL: usize = 98;
 /// Side of the textures, and of the one that is edited.
 const SMALL: usize = 16;
 const EDITED: usize = 1024;
+/// Both sides have so many.
+const THREADS: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// Levels, each with so many textures of so many texels a side.
 fn project(levels: usize, textures: usize, side: usize) -> Project {
@@ -58,11 +60,11 @@ fn picture(side: usize, seed: u32) -> Vec<u8> {
 /// Measures a cook of 10 000 sources of which none has changed.
 pub fn noop(samples: Option<usize>) -> Row {
     let project = project(LEVELS, TEXTURES_PER_LEVEL, SMALL);
-    project.cook(Profile::Dev, 2);
+    project.cook(Profile::Dev, THREADS.get());
     let sources = project.sources();
     let mut result = Samples::default();
     for _ in 0..samples.unwrap_or(21) {
-        let (ms, report) = project.cook(Profile::Dev, 2);
+        let (ms, report) = project.cook(Profile::Dev, THREADS.get());
         assert_eq!(report.work, Default::default(), "nothing has changed");
         result.ours.push(ms);
         let start = Instant::now();
@@ -81,7 +83,7 @@ pub fn noop(samples: Option<usize>) -> Row {
 /// Measures a cook of 10 000 sources of which one texture has changed.
 pub fn one_edit(samples: Option<usize>) -> Row {
     let project = project(LEVELS, TEXTURES_PER_LEVEL, SMALL);
-    project.cook(Profile::Dev, 2);
+    project.cook(Profile::Dev, THREADS.get());
     let file = texture_file(LEVELS / 2, 0);
     let alone = tempfile::tempdir().expect("a folder for temporary files");
     let mut result = Samples::default();
@@ -89,13 +91,13 @@ pub fn one_edit(samples: Option<usize>) -> Row {
     for round in 0..=rounds {
         let bytes = picture(EDITED, round as u32);
         project.write(&file, &bytes);
-        let (ours, report) = project.cook(Profile::Dev, 2);
+        let (ours, report) = project.cook(Profile::Dev, THREADS.get());
         assert_eq!(
             (report.work.sources_loaded, report.work.encoded),
             (1, 1),
             "one texture has changed"
         );
-        let (idle, _) = project.cook(Profile::Dev, 2);
+        let (idle, _) = project.cook(Profile::Dev, THREADS.get());
         let start = Instant::now();
         cook_alone(&bytes, alone.path());
         let limit = start.elapsed().as_secs_f64() * 1e3;
@@ -111,13 +113,7 @@ pub fn one_edit(samples: Option<usize>) -> Row {
         ..Targets::default()
     };
     let idle = crate::row::quantile(&mut noop, 0.5);
-    let mut row = result.row(
-        "cook_one_edit",
-        "ms",
-        None,
-        Some("that texture alone, on one thread"),
-        targets,
-    );
+    let mut row = result.row("cook_one_edit", "ms", None, Some("that texture alone"), targets);
     row.note = format!(
         "a texture of {EDITED}² of {} sources; without the edit {idle:.1} ms",
         project.sources().len()
@@ -137,13 +133,7 @@ fn cook_alone(bytes: &[u8], folder: &Path) {
     );
     let image = image.expect("the picture is sound");
     let usage = TextureUse::Color(AlphaUse::Ignored);
-    let cooked = cook_texture(
-        &image,
-        usage,
-        &TextureSettings::default(),
-        &CpuEncoder,
-        NonZeroUsize::MIN,
-    );
+    let cooked = cook_texture(&image, usage, &TextureSettings::default(), &CpuEncoder, THREADS);
     let pixels = cooked.image.data.expect("it has pixels");
     fs::write(folder.join("texture"), pixels).expect("the folder can be written to");
 }

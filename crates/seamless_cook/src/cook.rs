@@ -262,16 +262,7 @@ impl Cook<'_> {
 
     fn write_world(&self, output: &mut Output, report: &mut CookReport) -> Result<Outcome, Stop> {
         let plan = self.plan;
-        let mut units = Vec::new();
-        for level in &plan.levels {
-            let key = level_key(plan, level);
-            let unit = self.new.levels.get(&key);
-            units.push(unit.ok_or_else(|| {
-                // No level is left out without an error.
-                let message = "was not encoded; cook again";
-                Stop::Content(vec![ContentError::new(level.source.as_str(), "", message)])
-            })?);
-        }
+        let units = self.encoded_levels()?;
         let limited = dialogue::limit(&dialogue::Input {
             plan,
             units: &units,
@@ -336,6 +327,19 @@ impl Cook<'_> {
             packages: write_world(&world, self.cache, output, self.order.progress, report)?,
             bounds: names.zip(known_bounds).collect(),
         })
+    }
+
+    /// The unit of each planned level.
+    fn encoded_levels(&self) -> Result<Vec<&LevelUnit>, Stop> {
+        let unit = |level: &PlannedLevel| {
+            let unit = self.new.levels.get(&level_key(self.plan, level));
+            unit.ok_or_else(|| {
+                // No level is left out without an error.
+                let message = "was not encoded; cook again";
+                Stop::Content(vec![ContentError::new(level.source.as_str(), "", message)])
+            })
+        };
+        self.plan.levels.iter().map(unit).collect()
     }
 
     /// All that is needed by these levels, and by the startup content, with what exists for one level only.

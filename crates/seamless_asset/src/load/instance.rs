@@ -75,7 +75,6 @@ pub(super) enum Phase {
 }
 
 /// Where an instance is: it is said, or to be asked for.
-#[derive(Clone)]
 pub(super) enum Known {
     State(LoadState),
     Loading(Arc<Progress>),

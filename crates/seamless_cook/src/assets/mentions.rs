@@ -1,6 +1,7 @@
 //! Values with many mentions of the same keys and texts, as bytes. See [`to_bytes`].
 
 use core::cell::RefCell;
+use core::hash::{BuildHasher, Hash};
 use core::ops::Deref;
 use std::sync::Arc;
 
@@ -32,17 +33,52 @@ impl From<&str> for Text {
 /// What is mentioned in a value that [`to_bytes`] writes or [`from_bytes`] reads on this thread: there a mention is a number.
 #[derive(Default)]
 struct Table {
-    keys: Mentions<IndexMap<AssetKey, (), PassHash>, AssetKey>,
-    texts: Mentions<IndexMap<Text, (), FixedHasher>, Text>,
+    keys: Mentions<AssetKey, PassHash>,
+    texts: Mentions<Text, FixedHasher>,
 }
 
 #[derive(Default)]
-enum Mentions<W, R> {
+enum Mentions<T, H> {
     /// They are written out.
     #[default]
     None,
-    Write(W),
-    Read(Vec<R>),
+    Write(IndexMap<T, (), H>),
+    Read(Vec<T>),
+}
+
+impl<T: Hash + Eq + Clone, H: BuildHasher + Default> Mentions<T, H> {
+    fn write() -> Self {
+        Self::Write(IndexMap::default())
+    }
+
+    /// The number of this one, while a value is written.
+    fn number(&mut self, mentioned: &T) -> Option<u32> {
+        let Self::Write(all) = self else { return None };
+        let number = match all.get_index_of(mentioned) {
+            Some(number) => number,
+            None => all.insert_full(mentioned.clone(), ()).0,
+        };
+        Some(number as u32)
+    }
+
+    /// The one with this number, while a value is read.
+    fn at(&self, number: u32) -> Option<T> {
+        let Self::Read(all) = self else { return None };
+        all.get(number as usize).cloned()
+    }
+
+    fn is_read(&self) -> bool {
+        matches!(self, Self::Read(_))
+    }
+
+    /// All that were written, in the order of their numbers.
+    fn written(&self) -> impl Iterator<Item = &T> {
+        let all = match self {
+            Self::Write(all) => Some(all.keys()),
+            Self::None | Self::Read(_) => None,
+        };
+        all.into_iter().flatten()
+    }
 }
 
 thread_local! {
@@ -68,21 +104,15 @@ impl Drop for Scope {
 /// A value in postcard, behind the texts and the keys that are mentioned anywhere in it, once each.
 pub(crate) fn to_bytes<T: Serialize>(value: &T) -> postcard::Result<Vec<u8>> {
     let _scope = Scope::begin(Table {
-        keys: Mentions::Write(IndexMap::default()),
-        texts: Mentions::Write(IndexMap::default()),
+        keys: Mentions::write(),
+        texts: Mentions::write(),
     });
     let body = postcard::to_allocvec(value)?;
     let keys = TABLE.with_borrow_mut(|table| core::mem::take(&mut table.keys));
-    let names: Vec<&AssetName> = match &keys {
-        Mentions::Write(keys) => keys.keys().map(AssetKey::name).collect(),
-        Mentions::None | Mentions::Read(_) => Vec::new(),
-    };
+    let names: Vec<&AssetName> = keys.written().map(AssetKey::name).collect();
     let names = postcard::to_allocvec(&names)?;
     let texts = TABLE.take().texts;
-    let texts: Vec<&str> = match &texts {
-        Mentions::Write(texts) => texts.keys().map(|text| &**text).collect(),
-        Mentions::None | Mentions::Read(_) => Vec::new(),
-    };
+    let texts: Vec<&str> = texts.written().map(|text| &**text).collect();
     let mut bytes = postcard::to_allocvec(&texts)?;
     bytes.reserve(names.len() + body.len());
     bytes.extend(names);
@@ -105,15 +135,8 @@ pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> postcard::Result<
 
 impl Serialize for AssetKey {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let number = TABLE.with_borrow_mut(|table| match &mut table.keys {
-            Mentions::Write(keys) => Some(match keys.get_index_of(self) {
-                Some(number) => number,
-                None => keys.insert_full(self.clone(), ()).0,
-            }),
-            Mentions::None | Mentions::Read(_) => None,
-        });
-        match number {
-            Some(number) => serializer.serialize_u32(number as u32),
+        match TABLE.with_borrow_mut(|table| table.keys.number(self)) {
+            Some(number) => serializer.serialize_u32(number),
             None => self.name().serialize(serializer),
         }
     }
@@ -121,29 +144,19 @@ impl Serialize for AssetKey {
 
 impl<'de> Deserialize<'de> for AssetKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !TABLE.with_borrow(|table| matches!(table.keys, Mentions::Read(_))) {
+        if !TABLE.with_borrow(|table| table.keys.is_read()) {
             return AssetName::deserialize(deserializer).map(Self::new);
         }
-        let number = u32::deserialize(deserializer)? as usize;
-        let key = TABLE.with_borrow(|table| match &table.keys {
-            Mentions::Read(keys) => keys.get(number).cloned(),
-            Mentions::None | Mentions::Write(_) => None,
-        });
+        let number = u32::deserialize(deserializer)?;
+        let key = TABLE.with_borrow(|table| table.keys.at(number));
         key.ok_or_else(|| D::Error::custom("there is no such key"))
     }
 }
 
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let number = TABLE.with_borrow_mut(|table| match &mut table.texts {
-            Mentions::Write(texts) => Some(match texts.get_index_of(self) {
-                Some(number) => number,
-                None => texts.insert_full(self.clone(), ()).0,
-            }),
-            Mentions::None | Mentions::Read(_) => None,
-        });
-        match number {
-            Some(number) => serializer.serialize_u32(number as u32),
+        match TABLE.with_borrow_mut(|table| table.texts.number(self)) {
+            Some(number) => serializer.serialize_u32(number),
             None => serializer.serialize_str(self),
         }
     }
@@ -151,14 +164,11 @@ impl Serialize for Text {
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !TABLE.with_borrow(|table| matches!(table.texts, Mentions::Read(_))) {
+        if !TABLE.with_borrow(|table| table.texts.is_read()) {
             return String::deserialize(deserializer).map(|text| Self(text.into()));
         }
-        let number = u32::deserialize(deserializer)? as usize;
-        let text = TABLE.with_borrow(|table| match &table.texts {
-            Mentions::Read(texts) => texts.get(number).cloned(),
-            Mentions::None | Mentions::Write(_) => None,
-        });
+        let number = u32::deserialize(deserializer)?;
+        let text = TABLE.with_borrow(|table| table.texts.at(number));
         text.ok_or_else(|| D::Error::custom("there is no such text"))
     }
 }

@@ -7,11 +7,12 @@ use bevy::render::render_resource::TextureFormat;
 
 use super::encoder::BlockFormat;
 use super::mips::Base;
-use super::parts::{in_parts, rows};
+use super::parts::rows;
 use super::pixel::{Numbers, PixelFormat};
 use super::report::Kept;
 use super::settings::Quality;
 use super::usage::{AlphaUse, Channels, NormalUse, TextureUse};
+use crate::parts::in_parts;
 
 /// What counts of the texels of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

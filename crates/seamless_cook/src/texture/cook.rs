@@ -15,11 +15,12 @@ use super::encoder::{BlockFormat, TextureEncoder};
 use super::expand::expanded;
 use super::measure::{Errors, Measure};
 use super::mips::{Base, Filter, Mip, chain, full_count};
-use super::parts::{in_parts, rows};
+use super::parts::rows;
 use super::pixel::PixelFormat;
 use super::report::{Kept, TextureReport};
 use super::settings::TextureSettings;
 use super::usage::{AlphaUse, Channels, TextureUse};
+use crate::parts::in_parts;
 
 /// A cooked texture.
 #[derive(Debug, Clone)]

@@ -3,8 +3,9 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::parts::{in_parts, rows};
+use super::parts::rows;
 use super::pixel::{PixelFormat, Texel};
+use crate::parts::in_parts;
 
 /// The space in which texels are averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

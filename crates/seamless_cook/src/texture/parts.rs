@@ -2,8 +2,6 @@
 
 use core::ops::Range;
 
-pub(super) use crate::parts::in_parts;
-
 /// Rows of texels that are worked on in one go: whole blocks, and a few of them, so that threads end together. They do not depend on how
 /// many threads there are, because sums of numbers do depend on their order.
 const ROWS: u32 = 64;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Layout;
 use super::seek_free::Originals;
+use super::{Layout, World};
 use crate::assets::{AssetKey, KeySet};
 use crate::graph::digest::{Digest, Parts};
 
@@ -14,16 +14,22 @@ const STEP: u64 = 5;
 const OWN: u64 = 1;
 const OTHER: u64 = 2;
 
-/// The digest of all that goes into the package `index`, and the files of the packages that it imports from.
-pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Digest, Vec<String>) {
+/// What every package of a world follows from.
+fn shared_by_all(world: &World) -> Parts {
     let mut parts = Parts::default();
-    let mut used = BTreeSet::new();
-    let world = layout.world;
     let formats = [STEP, u64::from(seamless_package::FORMAT_VERSION), world.codec as u64];
     parts.value(&formats).number(world.roles.bits().into());
     for list in world.versions {
         parts.text(&format!("{list:?}"));
     }
+    parts
+}
+
+/// The digest of all that goes into the package `index`, and the files of the packages that it imports from.
+pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Digest, Vec<String>) {
+    let mut parts = shared_by_all(layout.world);
+    let mut used = BTreeSet::new();
+    let world = layout.world;
     let Some(package) = world.packages.get(index) else {
         return (parts.finish(), Vec::new());
     };
