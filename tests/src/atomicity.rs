@@ -358,6 +358,8 @@ fn note_fate(state: &mut State, event: &InstanceEvent) {
         InstanceEvent::Left { id } => (*id, Fate::Left),
         InstanceEvent::Cancelled { id } => (*id, Fate::Cancelled),
         InstanceEvent::Failed { id, .. } => (*id, Fate::Failed),
+        // Neither begins nor ends anything.
+        InstanceEvent::Loaded { .. } | InstanceEvent::Hidden { .. } | InstanceEvent::Shown { .. } => return,
     };
     state.counts.cancelled += u64::from(fate == Fate::Cancelled);
     state.counts.failed += u64::from(fate == Fate::Failed);

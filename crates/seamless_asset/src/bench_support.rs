@@ -12,7 +12,7 @@ use super::{
     open::linker_of,
     task::{Job, Stop, Wanted, reach},
 };
-use crate::{EntityPool, Linkers, LiveObjectsResource, LoadError, LoadErrorKind, codec::Codecs, reveal};
+use crate::{EntityPool, Linkers, LiveObjectsResource, LoadError, LoadErrorKind, codec::Codecs, leave::Sweep, reveal};
 
 /// Whether this build can migrate. A bench cannot tell by a feature of its own what others turn on.
 pub const HAS_MIGRATIONS: bool = cfg!(feature = "migrations");
@@ -100,5 +100,6 @@ impl Services {
 
 /// Takes a level out of the world.
 pub fn leave(world: &mut World, live: &Live) {
-    reveal::leave(world, live.root, &live.members);
+    let members = &live.members;
+    Sweep::new(live.root, members.entities.clone(), members.parents.clone()).step(world, usize::MAX);
 }

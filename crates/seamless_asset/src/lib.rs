@@ -29,6 +29,8 @@ mod edits;
 mod entities;
 mod error;
 mod gate;
+mod hide;
+mod leave;
 pub mod level_data;
 mod linker;
 mod load;
@@ -45,14 +47,15 @@ pub use dialogue::{DialogueVariant, DialogueVariants};
 pub use entities::{EntityPool, ReservedEntities};
 pub use error::{LoadError, LoadErrorKind};
 pub use gate::{RevealGate, RevealGates};
+pub use hide::{InHiddenLevel, LevelHider, LevelHiders};
 pub use linker::{Linker, Linkers, NameError, PACKAGE_EXTENSION};
 #[cfg(feature = "bench")]
 #[doc(hidden)]
 pub use load::bench_support;
 pub use load::{
-    BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy,
-    LoadState, ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
-    ReloadRequest, Reloaded, Streamer, Verify,
+    BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, LevelInstance,
+    LoadPolicy, LoadState, ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy,
+    ReloadReport, ReloadRequest, Reloaded, Streamer, Verify,
 };
 pub use objects::LiveObjects;
 pub use seamless_package as package;
@@ -109,6 +112,10 @@ pub struct SeamlessAssetPlugin {
     /// Whether these threads have the lowest priority, so that they never take time from a frame. Turn it off where a game
     /// keeps all cores busy all the time: loads would hardly get on. Default: true.
     pub background: bool,
+    /// Whether levels that take more than a small part of a frame come and go in slices, and levels can be hidden without being unloaded.
+    /// For that this app's queries skip entities that are [`InHiddenLevel`], which costs the others a little: see there. Add the plugin
+    /// after `DefaultPlugins` and before those of the game: queries and observers that exist already do not skip them. Default: false.
+    pub sliced_levels: bool,
 }
 
 impl Default for SeamlessAssetPlugin {
@@ -121,6 +128,7 @@ impl Default for SeamlessAssetPlugin {
             threads: threads::default_count(),
             keep_linkers: true,
             background: true,
+            sliced_levels: false,
         }
     }
 }
@@ -135,6 +143,7 @@ struct PluginSettings {
     threads: usize,
     keep_linkers: bool,
     background: bool,
+    sliced_levels: bool,
 }
 
 /// The pipeline's place in the frame, in [`SpawnScene`], where Bevy spawns its own scenes too: after `Update`, before
@@ -159,6 +168,7 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<Streamer>()
             .init_resource::<AssetEdits>()
             .init_resource::<LostRoots>()
+            .init_resource::<LevelHiders>()
             .insert_resource(PluginSettings {
                 role: self.role,
                 limits: self.limits.clone(),
@@ -167,10 +177,12 @@ impl Plugin for SeamlessAssetPlugin {
                 threads: self.threads,
                 keep_linkers: self.keep_linkers,
                 background: self.background,
+                sliced_levels: self.sliced_levels,
             })
             .register_type::<StreamingSettings>()
             .register_type::<StreamingStats>()
             .register_type::<LevelInstance>()
+            .register_type::<InHiddenLevel>()
             .add_message::<InstanceEvent>()
             .add_message::<Reloaded>()
             .add_observer(load::keep_ticks_valid)
@@ -194,6 +206,9 @@ impl Plugin for SeamlessAssetPlugin {
                     .chain()
                     .run_if(resource_exists::<Pipeline>),
             );
+        if self.sliced_levels {
+            app.world_mut().register_disabling_component::<InHiddenLevel>();
+        }
     }
 
     /// All codecs and asset types are registered by now.
@@ -232,8 +247,8 @@ impl Plugin for SeamlessAssetPlugin {
             role: settings.role,
             mesh_attributes: settings.mesh_attributes.clone(),
         };
-        let keep_linkers = settings.keep_linkers;
-        world.insert_resource(Pipeline::new(services, threads, keep_linkers));
+        let (keep_linkers, sliced) = (settings.keep_linkers, settings.sliced_levels);
+        world.insert_resource(Pipeline::new(services, threads, keep_linkers, sliced));
     }
 }
 

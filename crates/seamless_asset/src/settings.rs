@@ -124,6 +124,12 @@ pub struct StreamingStats {
     pub cancelled: u64,
     /// Entities of live level instances.
     pub live_entities: u64,
+    /// Entities that are in the world and [hidden](crate::InHiddenLevel): of levels that are hidden, that come in slices, or that are
+    /// despawned in slices.
+    pub hidden_entities: u64,
+    /// Levels that stayed visible although they were to be hidden, because the app has not opted in to
+    /// [`sliced_levels`](crate::SeamlessAssetPlugin::sliced_levels).
+    pub refused_hides: u64,
     /// Level instances that are live.
     pub live_instances: u64,
     /// Packages whose objects are live.

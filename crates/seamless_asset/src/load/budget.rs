@@ -5,6 +5,9 @@ use core::time::Duration;
 /// Part of the budget that is planned with; the rest absorbs what estimates miss.
 const PLANNED: f64 = 0.6;
 
+/// A unit that takes more than this part of what is planned with is a large one.
+const LARGE: f64 = 0.25;
+
 /// The units of work that are estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
@@ -16,19 +19,30 @@ pub(super) enum Work {
     Insert,
     /// Entities compared with a new file, and changed.
     Reload,
+    /// Entities into the world, hidden.
+    Slice,
+    /// Hidden entities that are seen for the first time.
+    Unveil,
+    /// Entities out of sight.
+    Hide,
+    /// Entities that are seen again.
+    Show,
+    /// Hidden entities out of the world.
+    Sweep,
 }
 
 /// Time per item, learnt from what was measured.
 #[derive(Debug, Clone)]
 pub(super) struct Estimates {
-    nanoseconds: [f64; 4],
+    nanoseconds: [f64; 9],
 }
 
 impl Default for Estimates {
-    /// Cautious first guesses: a microsecond an entity, two where it is compared, a nanosecond a byte.
+    /// Cautious first guesses: a microsecond an entity, two where it is compared, a few tenths where it only becomes visible or
+    /// invisible, a nanosecond a byte.
     fn default() -> Self {
         Self {
-            nanoseconds: [1000.0, 1000.0, 1.0, 2000.0],
+            nanoseconds: [1000.0, 1000.0, 1.0, 2000.0, 1000.0, 300.0, 200.0, 300.0, 1000.0],
         }
     }
 }
@@ -75,6 +89,12 @@ impl FrameBudget {
     /// Whether a unit may start: it fits, or it fits no frame and this one is still untouched.
     pub fn allows(&self, estimate: Duration) -> bool {
         self.spent + estimate <= self.planned || self.units == 0
+    }
+
+    /// Whether a unit takes so much of a frame that it is better done in slices. What is much smaller fits a frame even when it takes
+    /// a few times as long as it is thought to.
+    pub fn is_large(&self, estimate: Duration) -> bool {
+        estimate > self.planned.mul_f64(LARGE)
     }
 
     /// Books a unit.

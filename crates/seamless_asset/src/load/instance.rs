@@ -9,11 +9,15 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_package::ObjectId;
 
 use super::{
-    InstanceId, InstanceRequest, LoadState, Progress,
+    InstanceId, InstanceRequest, InstanceTarget, LoadState, Progress,
     link::LoadedLevel,
     tracked::{Index, Marked, Tracked},
 };
-use crate::{level_data::LevelObjects, reveal::Members};
+use crate::{
+    hide::Hiding,
+    level_data::LevelObjects,
+    reveal::{HiddenSpawn, Members},
+};
 
 /// On the root entity of a live level instance. The level's own entities are its descendants.
 #[derive(Component, Reflect, Debug, Default, Clone)]
@@ -43,6 +47,8 @@ pub(super) struct Instance {
     pub phase: Phase,
     /// All packages it needs, as far as they are known.
     pub packages: Vec<AssetPath<'static>>,
+    /// Others know that it is loaded and not shown.
+    pub is_announced: bool,
 }
 
 impl Instance {
@@ -52,6 +58,7 @@ impl Instance {
             request,
             phase,
             packages,
+            is_announced: false,
         }
     }
 }
@@ -64,10 +71,20 @@ pub(super) enum Phase {
     Loading(Arc<Progress>),
     /// Decoded; waits for packages, gates and its turn.
     Staged(Box<LoadedLevel>),
+    /// Partly in the world, or wholly, and nobody has seen it yet.
+    Spawning(Box<HiddenSpawn>),
     /// In the world.
     Live { root: Entity, members: Members },
+    /// In the world, and nobody sees it.
+    Hidden {
+        root: Entity,
+        members: Members,
+        hiding: Hiding,
+    },
     /// Still in the world, about to leave.
     Leaving { root: Entity, members: Members },
+    /// It has left; what is despawned of it bit by bit still needs its packages.
+    Sweeping,
     /// No level: a reload, which holds packages until its end.
     Reloading,
     /// Failed; holds nothing.
@@ -96,10 +113,12 @@ impl Instance {
             Phase::Queued => LoadState::Requested,
             Phase::Loading(progress) => return Some(Known::Loading(progress.clone())),
             Phase::Staged(..) => LoadState::Staged,
+            Phase::Spawning(_) => LoadState::Revealing,
             Phase::Live { .. } => LoadState::Live,
+            Phase::Hidden { .. } => LoadState::Hidden,
             Phase::Leaving { .. } => LoadState::Leaving,
             Phase::Failed => LoadState::Failed,
-            Phase::Reloading => return None,
+            Phase::Sweeping | Phase::Reloading => return None,
         }))
     }
 }
@@ -115,29 +134,83 @@ impl Instances {
     }
 }
 
-/// The phase of an instance, with what is counted.
+/// What an instance waits for the main thread to do with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Its load starts.
+    Start,
+    /// Others are told that it is loaded.
+    Announce,
+    /// It comes into the world.
+    Reveal,
+    /// It is hidden.
+    Hide,
+    /// It is shown again.
+    Show,
+    /// It leaves.
+    Leave,
+}
+
+const TURNS: usize = 6;
+
+/// Who counts the entities of an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    ByAll,
+    ByNobody,
+}
+
+/// An instance, as far as it is counted and listed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum PhaseMark {
-    Queued,
-    /// By which task: another may load it again.
-    Loading(*const Progress),
-    Staged,
-    Live(Entity, u64),
-    Leaving(Entity, u64),
-    Other,
+pub(super) struct InstanceMark {
+    phase: core::mem::Discriminant<Phase>,
+    /// Its task: another may load it again.
+    task: Option<*const Progress>,
+    turn: Option<Turn>,
+    /// Its root, and how many entities are below, if it is in the world.
+    place: Option<(Entity, u64, Seen)>,
+}
+
+impl Instance {
+    fn turn(&self) -> Option<Turn> {
+        let target = self.request.target;
+        match &self.phase {
+            Phase::Queued => Some(Turn::Start),
+            Phase::Staged(_) if target == InstanceTarget::Shown => Some(Turn::Reveal),
+            Phase::Staged(_) if !self.is_announced => Some(Turn::Announce),
+            Phase::Spawning(_) if target == InstanceTarget::Shown => Some(Turn::Reveal),
+            Phase::Live { .. } if target == InstanceTarget::Loaded => Some(Turn::Hide),
+            Phase::Hidden { .. } if target == InstanceTarget::Shown => Some(Turn::Show),
+            Phase::Leaving { .. } => Some(Turn::Leave),
+            _ => None,
+        }
+    }
+
+    fn place(&self) -> Option<(Entity, u64, Seen)> {
+        match &self.phase {
+            Phase::Live { root, members } | Phase::Leaving { root, members } => {
+                Some((*root, members.entities.len() as u64, Seen::ByAll))
+            }
+            Phase::Hidden { root, members, .. } => Some((*root, members.entities.len() as u64, Seen::ByNobody)),
+            Phase::Spawning(spawn) => Some((spawn.root(), spawn.len() as u64, Seen::ByNobody)),
+            _ => None,
+        }
+    }
 }
 
 impl Marked for Instance {
-    type Mark = PhaseMark;
+    type Mark = InstanceMark;
 
-    fn mark(&self) -> PhaseMark {
-        match &self.phase {
-            Phase::Queued => PhaseMark::Queued,
-            Phase::Loading(progress) => PhaseMark::Loading(Arc::as_ptr(progress)),
-            Phase::Staged(_) => PhaseMark::Staged,
-            Phase::Live { root, members } => PhaseMark::Live(*root, members.entities.len() as u64),
-            Phase::Leaving { root, members } => PhaseMark::Leaving(*root, members.entities.len() as u64),
-            Phase::Reloading | Phase::Failed => PhaseMark::Other,
+    fn mark(&self) -> InstanceMark {
+        let task = match &self.phase {
+            Phase::Loading(progress) => Some(Arc::as_ptr(progress)),
+            _ => None,
+        };
+        InstanceMark {
+            phase: core::mem::discriminant(&self.phase),
+            task,
+            turn: self.turn(),
+            place: self.place(),
         }
     }
 }
@@ -145,21 +218,23 @@ impl Marked for Instance {
 /// What each frame asks of instances. Sets are in the order of requests.
 #[derive(Default)]
 pub(super) struct InstanceIndex {
-    pub queued: BTreeSet<InstanceId>,
-    pub staged: BTreeSet<InstanceId>,
-    pub leaving: BTreeSet<InstanceId>,
-    /// Those in the world, live or leaving, by their roots.
+    turns: [BTreeSet<InstanceId>; TURNS],
+    /// Those in the world, by their roots.
     roots: HashMap<Entity, InstanceId>,
-    /// Entities of those.
+    /// How many of those are seen by all, live or leaving.
+    pub live: u64,
+    /// Entities of those that are seen by all.
     pub entities: u64,
+    /// Entities of those that nobody sees.
+    pub hidden: u64,
     /// Others do not know yet that these are elsewhere by now, or gone.
     pub changed: Vec<InstanceId>,
 }
 
 impl InstanceIndex {
-    /// How many are in the world, live or leaving.
-    pub fn in_world(&self) -> usize {
-        self.roots.len()
+    /// Those that wait for this.
+    pub fn waiting(&self, turn: Turn) -> &BTreeSet<InstanceId> {
+        &self.turns[turn as usize]
     }
 
     /// The instance in the world that has this root.
@@ -167,43 +242,45 @@ impl InstanceIndex {
         self.roots.get(&root).copied()
     }
 
-    fn set(&mut self, mark: PhaseMark) -> Option<&mut BTreeSet<InstanceId>> {
-        match mark {
-            PhaseMark::Queued => Some(&mut self.queued),
-            PhaseMark::Staged => Some(&mut self.staged),
-            PhaseMark::Leaving(..) => Some(&mut self.leaving),
-            PhaseMark::Loading(_) | PhaseMark::Live(..) | PhaseMark::Other => None,
+    /// What the instances that are seen by all, or by nobody, add up to.
+    fn count(&mut self, seen: Seen, change: impl Fn(u64, u64) -> u64, entities: u64) {
+        match seen {
+            Seen::ByAll => {
+                self.live = change(self.live, 1);
+                self.entities = change(self.entities, entities);
+            }
+            Seen::ByNobody => self.hidden = change(self.hidden, entities),
         }
     }
 }
 
-impl Index<InstanceId, PhaseMark> for InstanceIndex {
-    fn add(&mut self, id: &InstanceId, mark: PhaseMark) {
+impl Index<InstanceId, InstanceMark> for InstanceIndex {
+    fn add(&mut self, id: &InstanceId, mark: InstanceMark) {
         self.changed.push(*id);
-        if let PhaseMark::Live(root, entities) | PhaseMark::Leaving(root, entities) = mark {
+        if let Some((root, entities, seen)) = mark.place {
             self.roots.insert(root, *id);
-            self.entities += entities;
+            self.count(seen, |sum, more| sum + more, entities);
         }
-        if let Some(set) = self.set(mark) {
-            set.insert(*id);
+        if let Some(turn) = mark.turn {
+            self.turns[turn as usize].insert(*id);
         }
     }
 
-    fn remove(&mut self, id: &InstanceId, mark: PhaseMark) {
+    fn remove(&mut self, id: &InstanceId, mark: InstanceMark) {
         self.changed.push(*id);
-        if let PhaseMark::Live(root, entities) | PhaseMark::Leaving(root, entities) = mark {
+        if let Some((root, entities, seen)) = mark.place {
             self.roots.remove(&root);
-            self.entities -= entities;
+            self.count(seen, |sum, less| sum - less, entities);
         }
-        if let Some(set) = self.set(mark) {
-            set.remove(id);
+        if let Some(turn) = mark.turn {
+            self.turns[turn as usize].remove(id);
         }
     }
 
     #[cfg(test)]
     fn is_same(&self, other: &Self) -> bool {
-        let sets = |index: &Self| [index.queued.clone(), index.staged.clone(), index.leaving.clone()];
-        sets(self) == sets(other) && self.roots == other.roots && self.entities == other.entities
+        let sums = |index: &Self| [index.live, index.entities, index.hidden];
+        self.turns == other.turns && self.roots == other.roots && sums(self) == sums(other)
     }
 }
 

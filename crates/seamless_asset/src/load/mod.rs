@@ -1,9 +1,16 @@
 //! The pipeline: from a request to a live level, and away again.
 //!
 //! ```text
-//! Requested → Opening → Reading → Linking → Decoding → Staged → (reveal) → Live → Leaving → gone
-//!                any stage before the reveal → Failed(error) | Cancelled
+//!                                                       target Shown                  target Loaded
+//! Requested → Opening → Reading → Linking → Decoding → Staged ─────→ (Revealing →) Live ←────────────→ Hidden
+//!                                                                                   │↑                   │
+//!                                                                      target Gone  ↓│ asked for again    │ target Gone
+//!                                                                                 Leaving ───→ gone ←─────┘
+//!                any stage before Live → Failed(error) | Cancelled
 //! ```
+//!
+//! A level that the frame's budget has no room for is spawned in slices, hidden, while it is *Revealing*, where the app
+//! [opted in](crate::SeamlessAssetPlugin::sliced_levels). [`InstanceTarget`] says how far an instance is to come.
 //!
 //! [`Streamer`] takes requests. The work between *Opening* and *Decoding* runs in one task per package
 //! ([`task`]); the main thread only moves what is ready ([`pump`](self::pump)): results in, assets into
@@ -65,6 +72,18 @@ pub(crate) use type_names::{PendingEntries, pending_entries};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Reflect)]
 pub struct InstanceId(pub(crate) u64);
 
+/// How far an instance is to come; the order of the variants is that of *further*. See [`Streamer::set_target`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Reflect)]
+pub enum InstanceTarget {
+    /// Not at all: its load is cancelled, or it leaves.
+    Gone,
+    /// Loaded and decoded, with all that it refers to, and not in the world; or hidden, if it was in the world already.
+    Loaded,
+    /// In the world.
+    #[default]
+    Shown,
+}
+
 /// A level to load, and where to place it.
 #[derive(Debug, Clone, Default)]
 pub struct InstanceRequest {
@@ -81,6 +100,8 @@ pub struct InstanceRequest {
     pub verify: Verify,
     /// Larger goes first.
     pub priority: f32,
+    /// How far it is to come at first. Default: into the world.
+    pub target: InstanceTarget,
 }
 
 /// When the imports of a package are compared with the exports of the packages they are from. Of several requests for a package that
@@ -112,14 +133,18 @@ pub enum LoadState {
     /// Decoded; waits for its packages, their gates, and its turn. Imports that were not verified before are now, the last thing
     /// that can fail.
     Staged = 5,
+    /// It comes into the world in slices; nobody sees it yet.
+    Revealing = 6,
     /// In the world, whole.
-    Live = 6,
+    Live = 7,
+    /// In the world, and nobody sees it: its entities keep their ids and what was done to them.
+    Hidden = 8,
     /// Asked to leave; still whole until its turn comes.
-    Leaving = 7,
+    Leaving = 9,
     /// Could not be loaded. Nothing of it is in the world.
-    Failed = 8,
+    Failed = 10,
     /// Was not wanted any more before the reveal. Nothing of it is in the world.
-    Cancelled = 9,
+    Cancelled = 11,
 }
 
 impl LoadState {
@@ -134,9 +159,17 @@ impl LoadState {
     }
 }
 
-/// What happened to a level instance. Written in [`StreamingSystems::Reveal`](crate::StreamingSystems).
+/// What happened to a level instance. Written in [`StreamingSystems::Reveal`](crate::StreamingSystems). Exactly one of `Left`, `Cancelled`
+/// and `Failed` ends an instance.
 #[derive(Message, Debug, Clone)]
 pub enum InstanceEvent {
+    /// All of it is loaded, and it is not to be shown yet.
+    Loaded {
+        /// Which one.
+        id: InstanceId,
+        /// How many entities it will have, the root not counted.
+        entities: u32,
+    },
     /// It is in the world, whole, since this frame.
     Revealed {
         /// Which one.
@@ -146,12 +179,22 @@ pub enum InstanceEvent {
         /// How many entities it has, the root not counted.
         entities: u32,
     },
+    /// Nobody sees it any more since this frame. Its entities keep their ids and what was done to them.
+    Hidden {
+        /// Which one.
+        id: InstanceId,
+    },
+    /// It can be seen again since this frame. Nothing of it counts as added.
+    Shown {
+        /// Which one.
+        id: InstanceId,
+    },
     /// It left the world, whole, in this frame.
     Left {
         /// Which one.
         id: InstanceId,
     },
-    /// It was cancelled; it was never in the world.
+    /// It was cancelled; nobody has seen it in the world.
     Cancelled {
         /// Which one.
         id: InstanceId,

@@ -2,12 +2,15 @@
 
 mod blocking;
 mod bulk;
+mod levels;
 mod lost;
 mod objects;
 mod pin;
 mod reload;
 mod singles;
+mod sliced;
 mod start;
+mod target;
 mod turns;
 
 use core::time::Duration;
@@ -22,16 +25,16 @@ use bevy_tasks::TaskPool;
 pub use self::blocking::BlockingLoads;
 pub(crate) use self::lost::{LostRoots, note_lost_root};
 pub(crate) use self::reload::keep_ticks_valid;
-use self::{objects::Objects, reload::Reload, singles::Singles};
+use self::{objects::Objects, reload::Reload, singles::Singles, sliced::Sweeps};
 
 use super::{
     InstanceEvent, InstanceId, InstanceRequest, Progress, Streamer,
     budget::{Estimates, FrameBudget},
     bulk::BulkJob,
-    instance::{Instance, Instances, Phase},
+    instance::{Instance, Instances, Phase, Turn},
     link::{LoadedLevel, LoadedPackage},
     open::OpenJob,
-    packages::{PackageEntry, PackageStatus, Packages},
+    packages::{PackageStatus, Packages},
     room::Room,
     streamer::Command,
     task::{LoadServices, Read, Stop},
@@ -75,13 +78,18 @@ pub(crate) struct Pipeline {
     inserted_in: Option<u64>,
     are_leaves_first: bool,
     leaves_held: u32,
+    /// Levels may be hidden: the app has opted in.
+    is_sliced: bool,
+    sweeps: Sweeps,
 }
 
 impl Pipeline {
     /// Loads on threads of its own.
-    pub fn new(services: LoadServices, threads: TaskPool, keep_linkers: bool) -> Self {
+    pub fn new(services: LoadServices, threads: TaskPool, keep_linkers: bool, is_sliced: bool) -> Self {
         Self {
             keep_linkers,
+            is_sliced,
+            sweeps: Sweeps::default(),
             tasks: Tasks::new(services.clone(), threads),
             services,
             instances: Instances::default(),
@@ -124,6 +132,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.check_gates(world, &settings);
         pipeline.check_reload_gates(world, &settings);
         pipeline.find_lost_roots(world);
+        pipeline.announce_loaded();
         if has_inserted {
             pipeline.inserted_in = Some(pipeline.frame);
         } else {
@@ -173,16 +182,14 @@ impl Pipeline {
     /// Whether a level could come, change or leave now.
     fn is_level_waiting(&self) -> bool {
         let index = self.instances.index();
-        let mut staged = index.staged.iter().filter_map(|id| self.instances.get(id));
-        !index.leaving.is_empty()
-            || staged.any(|instance| self.is_ready(instance))
+        let is_any = |turn| !index.waiting(turn).is_empty();
+        let mut to_come = index.waiting(Turn::Reveal).iter();
+        is_any(Turn::Leave)
+            || is_any(Turn::Hide)
+            || is_any(Turn::Show)
+            || !self.sweeps.is_empty()
+            || to_come.any(|id| self.has_packages(*id))
             || self.reloads.keys().any(|id| self.is_reload_ready(*id))
-    }
-
-    /// Whether the packages of a staged instance are there.
-    fn is_ready(&self, instance: &Instance) -> bool {
-        let mut packages = instance.packages.iter();
-        packages.all(|path| self.packages.get(path).is_some_and(PackageEntry::is_ready))
     }
 
     /// What is wanted is more urgent than what is not, until too much of that piles up.
@@ -191,18 +198,18 @@ impl Pipeline {
         self.are_leaves_first = !self.are_leaves_first && self.leaves_pile_up();
         if self.are_leaves_first {
             self.leave_levels(world, budget);
-            self.reveal_levels(world, budget);
+            self.show_levels(world, budget);
         } else {
-            self.reveal_levels(world, budget);
+            self.show_levels(world, budget);
             self.leave_levels(world, budget);
         }
     }
 
     fn leaves_pile_up(&self) -> bool {
         let index = self.instances.index();
-        let leaving = index.leaving.len();
-        let live = index.in_world() - leaving;
-        leaving > live.max(MAX_LEAVING) || self.leaves_held > MAX_LEAVES_HELD
+        let leaving = index.waiting(Turn::Leave).len();
+        let live = index.live as usize - leaving;
+        leaving + self.sweeps.len() > live.max(MAX_LEAVING) || self.leaves_held > MAX_LEAVES_HELD
     }
 
     fn take_commands(&mut self, world: &mut World, budget: &mut FrameBudget) {
@@ -219,7 +226,7 @@ impl Pipeline {
                         instance.request.priority = priority;
                     }
                 }
-                Command::Unload(id) => self.unload(world, id),
+                Command::Target(id, target) => self.set_target(world, id, target),
                 Command::Expect(entities) => {
                     let start = Instant::now();
                     if self.room.expect(world, entities) {
@@ -237,31 +244,6 @@ impl Pipeline {
         if depends_on_itself {
             let error = LoadError::package(package, LoadErrorKind::SelfDependency);
             self.fail(world, id, Arc::new(error));
-        }
-    }
-
-    fn unload(&mut self, world: &mut World, id: InstanceId) {
-        let Some(before) = self.instances.replace_phase(id, Phase::Failed) else {
-            return;
-        };
-        match before {
-            Phase::Live { root, members } | Phase::Leaving { root, members } => {
-                self.instances.replace_phase(id, Phase::Leaving { root, members });
-            }
-            Phase::Failed => {
-                self.instances.remove(&id);
-            }
-            Phase::Loading(progress) => {
-                self.stop_task(id, &progress);
-                self.cancel(world, id);
-            }
-            Phase::Staged(level) => {
-                self.drop_level(world, level);
-                self.cancel(world, id);
-            }
-            Phase::Queued => self.cancel(world, id),
-            // Nobody has its id.
-            Phase::Reloading => drop(self.instances.replace_phase(id, Phase::Reloading)),
         }
     }
 
@@ -302,6 +284,7 @@ impl Pipeline {
         match before {
             Phase::Loading(progress) => self.stop_task(id, &progress),
             Phase::Staged(level) => self.drop_level(world, level),
+            Phase::Spawning(spawn) => self.abandon(world, *spawn),
             other => self.tasks.drop_later(other),
         }
         world.resource_mut::<StreamingStats>().failed += 1;

@@ -3,8 +3,12 @@
 use core::any::TypeId;
 
 use bevy_ecs::{entity::Entity, world::World};
-use bevy_platform::collections::{HashMap, HashSet};
+use bevy_platform::{
+    collections::{HashMap, HashSet},
+    time::Instant,
+};
 
+use super::budget::FrameBudget;
 use crate::spawn::{Group, TypedRows, Values};
 
 /// Levels with fewer entities do not tell what the others consist of.
@@ -46,9 +50,19 @@ impl Room {
         true
     }
 
+    /// As [`make`](Self::make), within a frame.
+    pub fn make_booked(&mut self, world: &mut World, groups: &[Group], budget: &mut FrameBudget) {
+        let start = Instant::now();
+        if self.make(world, groups) {
+            budget.book(start.elapsed(), || {
+                "make room for components met for the first time".into()
+            });
+        }
+    }
+
     /// Makes room for the sets in `groups` that are met for the first time, for their share of what is expected. Whether
     /// there were any.
-    pub fn make(&mut self, world: &mut World, groups: &[Group]) -> bool {
+    fn make(&mut self, world: &mut World, groups: &[Group]) -> bool {
         let entities: usize = groups.iter().map(|group| group.entities.len()).sum();
         if self.expected == 0 || entities < TELLING {
             return false;

@@ -7,7 +7,7 @@ use bevy_ecs::resource::Resource;
 use bevy_platform::collections::HashMap;
 
 use super::{
-    InstanceId, InstanceRequest, LoadState,
+    InstanceId, InstanceRequest, InstanceTarget, LoadState,
     bulk::{BulkLoad, BulkRequest},
     instance::Known,
     objects::{ObjectLoad, ObjectRequest, Outcome},
@@ -32,7 +32,7 @@ pub(super) enum Command {
     Open(u64, OpenRequest, Weak<Outcome<Arc<Linker>>>),
     Reload(InstanceId, ReloadRequest, Weak<Outcome<ReloadReport>>),
     Priority(InstanceId, f32),
-    Unload(InstanceId),
+    Target(InstanceId, InstanceTarget),
     Expect(usize),
 }
 
@@ -95,9 +95,20 @@ impl Streamer {
         self.commands.push(Command::Priority(id, priority));
     }
 
+    /// Says how far a level is to come from now on. Idempotent; the last word counts.
+    ///
+    /// * `Shown` after `Loaded`: its entities come in one frame, or, if it was hidden, can be seen again in one.
+    /// * `Loaded` after `Shown`: a level that is in the world is hidden, if the app [opted in](crate::SeamlessAssetPlugin::sliced_levels);
+    ///   else it stays, and that is counted ([`StreamingStats::refused_hides`](crate::StreamingStats::refused_hides)).
+    /// * Any of these after `Gone`: a level that has not left yet is kept, without an event. One that has left is not known any more:
+    ///   [`load`](Self::load) it again.
+    pub fn set_target(&mut self, id: InstanceId, target: InstanceTarget) {
+        self.commands.push(Command::Target(id, target));
+    }
+
     /// Lets go of a level: cancels its load at the next stage, or takes it out of the world. Idempotent.
     pub fn unload(&mut self, id: InstanceId) {
-        self.commands.push(Command::Unload(id));
+        self.set_target(id, InstanceTarget::Gone);
     }
 
     /// Says that up to about so many entities of levels will be live at the same time, so that Bevy's tables get room for

@@ -17,7 +17,9 @@ mod plain;
 mod post_load;
 mod reload;
 mod seek_free;
+mod sliced;
 mod startup;
+mod targets;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};
@@ -38,7 +40,7 @@ use seamless_package::{Codec, Cursor, NewExport, ObjectId, ObjectRef, PackageWri
 
 use build::{chain, mesh_object, new_export, new_package, old_package, shared_package};
 
-use super::{InstanceEvent, InstanceId, InstanceRequest, LoadState, Streamer, Verify};
+use super::{InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, LoadState, Streamer, Verify};
 use crate::{
     EntityPool, LiveObjectsResource, LoadErrorKind, RevealGate, RevealGates, SeamlessAssetApp, SeamlessAssetPlugin,
     StreamingSettings, StreamingStats,

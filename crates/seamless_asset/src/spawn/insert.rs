@@ -1,6 +1,7 @@
 //! Groups into the world, and single columns into entities that are there. See [`spawn`].
 
 use core::any::TypeId;
+use std::collections::VecDeque;
 
 use bevy_ecs::{
     bundle::BundleScratch,
@@ -9,10 +10,13 @@ use bevy_ecs::{
     relationship::RelationshipHookMode,
     world::{World, WorldId},
 };
+use bevy_platform::collections::HashSet;
 
-use super::{Column, Group, IdentifiedColumn, Passes, TypedRows, Values, insert_row};
+use super::{Column, Group, IdentifiedColumn, Passes, TypedRows, Values, insert_row, typed_column};
+use crate::hide::InHiddenLevel;
 
 /// What a [`spawn`] leaves behind: memory without values, which may be dropped where it costs nothing.
+#[derive(Default)]
 pub struct Spent {
     columns: Vec<Vec<IdentifiedColumn>>,
     rows: Vec<Box<dyn TypedRows>>,
@@ -25,76 +29,116 @@ pub struct Spent {
 /// Relationship hooks are skipped: a level's columns hold both ends of each relationship. All other hooks and observers run.
 /// An entity id that is already taken is skipped; ids come from the world's own allocator, so that does not happen.
 pub fn spawn(world: &mut World, groups: Vec<Group>, passes: &dyn Passes) -> Spent {
-    let mut spawner = Spawner {
-        scratch: BundleScratch::default(),
-        late: Vec::new(),
-        spent: Spent {
-            columns: Vec::new(),
-            rows: Vec::new(),
-            entities: Vec::new(),
-        },
-    };
-    for group in groups {
-        spawner.spawn_group(world, group, passes);
-    }
+    let mut spawner = Spawner::new(world, groups, passes, false);
+    spawner.step(world, usize::MAX);
     spawner.insert_late(world)
 }
 
-struct Spawner {
-    scratch: BundleScratch,
+/// A [`spawn`] that can pause between entities: [`step`](Self::step) is the first pass, [`insert_late`](Self::insert_late) the second.
+pub(crate) struct Spawner {
+    queue: VecDeque<Batch>,
     late: Vec<(Vec<Entity>, Vec<IdentifiedColumn>)>,
+    /// Components of the first pass.
+    early: HashSet<ComponentId>,
     spent: Spent,
+    is_hidden: bool,
+}
+
+/// The first pass of a group, and how much of it is done.
+struct Batch {
+    entities: Vec<Entity>,
+    next: usize,
+    values: BatchValues,
+}
+
+enum BatchValues {
+    Rows(Box<dyn TypedRows>),
+    Columns {
+        now: Vec<IdentifiedColumn>,
+        late: Vec<IdentifiedColumn>,
+    },
 }
 
 impl Spawner {
-    fn spawn_group(&mut self, world: &mut World, group: Group, passes: &dyn Passes) {
-        let Group { mut entities, values } = group;
-        let columns = match values {
-            Values::Columns(columns) => columns,
-            Values::Rows(mut rows) => {
-                let is_late = |type_id| id_of(world, type_id).is_some_and(|id| passes.is_late(world, id));
-                if !rows.types().into_iter().any(is_late) {
-                    rows.spawn(world, &entities);
-                    self.spent.rows.push(rows);
-                    self.spent.entities.push(entities);
-                    return;
-                }
-                rows.into_columns()
-            }
-        };
-        let (mut now, later) = split(world, columns, passes);
-        for entity in &mut entities {
-            if world.spawn_empty_at(*entity).is_err() {
-                // Somebody else's: its row is dropped in both passes.
-                *entity = Entity::PLACEHOLDER;
-            }
-            if !now.is_empty() {
-                insert_row(
-                    world,
-                    *entity,
-                    &mut now,
-                    &mut self.scratch,
-                    RelationshipHookMode::Skip,
-                    |_| true,
-                );
-            }
+    /// What `hidden` spawns is [`InHiddenLevel`], from the first moment on.
+    pub fn new(world: &mut World, groups: Vec<Group>, passes: &dyn Passes, hidden: bool) -> Self {
+        let mut early = HashSet::default();
+        let batch = |group| Batch::new(world, group, passes, hidden, &mut early);
+        Self {
+            queue: groups.into_iter().map(batch).collect(),
+            late: Vec::new(),
+            early,
+            spent: Spent::default(),
+            is_hidden: hidden,
         }
-        self.spent.columns.push(now);
-        self.late.push((entities, later));
     }
 
-    fn insert_late(mut self, world: &mut World) -> Spent {
+    /// Spawns the next entities, `most` at most; gives how many.
+    pub fn step(&mut self, world: &mut World, most: usize) -> usize {
+        let mut scratch = BundleScratch::default();
+        let mut done = 0;
+        while done < most
+            && let Some(batch) = self.queue.front_mut()
+        {
+            done += batch.step(world, most - done, self.is_hidden, &mut scratch);
+            if batch.next < batch.entities.len() {
+                break;
+            }
+            let Some(Batch { entities, values, .. }) = self.queue.pop_front() else {
+                break;
+            };
+            match values {
+                BatchValues::Rows(rows) => {
+                    self.spent.rows.push(rows);
+                    self.spent.entities.push(entities);
+                }
+                BatchValues::Columns { now, late } => {
+                    self.spent.columns.push(now);
+                    self.late.push((entities, late));
+                }
+            }
+        }
+        done
+    }
+
+    /// Whether all entities are spawned.
+    pub fn is_done(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Whether some entities are spawned.
+    pub fn has_begun(&self) -> bool {
+        !self.late.is_empty() || !self.spent.rows.is_empty() || self.queue.front().is_some_and(|batch| batch.next > 0)
+    }
+
+    /// How many entities the second pass has to move, as far as they are known.
+    pub fn late_rows(&self) -> usize {
+        let waiting = self.queue.iter().map(|batch| match &batch.values {
+            BatchValues::Columns { late, .. } if !late.is_empty() => batch.entities.len(),
+            _ => 0,
+        });
+        let moved = self.late.iter().filter(|(_, columns)| !columns.is_empty());
+        waiting.sum::<usize>() + moved.map(|(entities, _)| entities.len()).sum::<usize>()
+    }
+
+    /// Whether somebody wants to hear of a component by now that has come in the first pass.
+    pub fn is_overheard(&self, world: &World, passes: &dyn Passes) -> bool {
+        self.early.iter().any(|id| passes.is_late(world, *id))
+    }
+
+    /// The ids that are not spawned yet.
+    pub fn waiting(&self) -> impl Iterator<Item = Entity> {
+        let waiting = |batch: &Batch| batch.entities.get(batch.next..).unwrap_or_default().to_vec();
+        self.queue.iter().flat_map(waiting)
+    }
+
+    /// The second pass, once the first is done.
+    pub fn insert_late(mut self, world: &mut World) -> Spent {
+        let mut scratch = BundleScratch::default();
         for (entities, mut columns) in self.late {
             if !columns.is_empty() {
                 for &entity in &entities {
-                    insert_row(
-                        world,
-                        entity,
-                        &mut columns,
-                        &mut self.scratch,
-                        RelationshipHookMode::Skip,
-                        |_| true,
-                    );
+                    insert_all(world, entity, &mut columns, &mut scratch);
                 }
             }
             self.spent.columns.push(columns);
@@ -102,6 +146,71 @@ impl Spawner {
         }
         self.spent
     }
+}
+
+impl Batch {
+    fn new(
+        world: &mut World,
+        group: Group,
+        passes: &dyn Passes,
+        hidden: bool,
+        early: &mut HashSet<ComponentId>,
+    ) -> Self {
+        let Group { entities, values } = group;
+        let columns = match values {
+            Values::Columns(columns) => columns,
+            Values::Rows(rows) => {
+                let ids: Vec<_> = rows.types().into_iter().filter_map(|id| id_of(world, id)).collect();
+                if !ids.iter().any(|id| passes.is_late(world, *id)) {
+                    early.extend(ids);
+                    return Self::of(entities, BatchValues::Rows(rows));
+                }
+                rows.into_columns()
+            }
+        };
+        let (mut now, late) = split(world, columns, passes);
+        early.extend(now.iter().map(|(id, _)| *id));
+        if hidden {
+            let marker = typed_column(vec![InHiddenLevel; entities.len()]);
+            now.push((world.register_component::<InHiddenLevel>(), marker));
+            now.sort_by_key(|(id, _)| *id);
+        }
+        Self::of(entities, BatchValues::Columns { now, late })
+    }
+
+    fn of(entities: Vec<Entity>, values: BatchValues) -> Self {
+        let next = 0;
+        Self { entities, next, values }
+    }
+
+    fn step(&mut self, world: &mut World, most: usize, hidden: bool, scratch: &mut BundleScratch) -> usize {
+        let end = self.entities.len().min(self.next.saturating_add(most));
+        let Some(entities) = self.entities.get_mut(self.next..end) else {
+            return 0;
+        };
+        match &mut self.values {
+            BatchValues::Rows(rows) => rows.spawn(world, entities, hidden),
+            BatchValues::Columns { now, .. } => {
+                for entity in entities {
+                    if world.spawn_empty_at(*entity).is_err() {
+                        // Somebody else's: its row is dropped in both passes.
+                        *entity = Entity::PLACEHOLDER;
+                    }
+                    if !now.is_empty() {
+                        insert_all(world, *entity, now, scratch);
+                    }
+                }
+            }
+        }
+        let done = end - self.next;
+        self.next = end;
+        done
+    }
+}
+
+/// Moves the next value of each column into `entity`.
+fn insert_all(world: &mut World, entity: Entity, columns: &mut [IdentifiedColumn], scratch: &mut BundleScratch) {
+    insert_row(world, entity, columns, scratch, RelationshipHookMode::Skip, |_| true);
 }
 
 fn id_of(world: &World, type_id: TypeId) -> Option<ComponentId> {

@@ -16,19 +16,20 @@ mod rows;
 mod tests;
 
 pub use group::{Group, Passes, Values};
-pub(crate) use insert::Inserter;
+pub(crate) use insert::{Inserter, Spawner};
 pub use insert::{Spent, spawn};
 
 #[doc(hidden)]
 pub use rows::placed;
 pub use rows::{RowSets, SpawnRow, TypedRows};
 
-use core::{alloc::Layout, any::TypeId, mem::ManuallyDrop, ptr::NonNull};
+use core::{alloc::Layout, any::TypeId, cell::UnsafeCell, mem::ManuallyDrop, ptr::NonNull};
 
 use bevy_ecs::{
     bundle::{BundleScratch, BundleWriter},
+    change_detection::{ComponentTicks, Tick},
     component::{Component, ComponentId},
-    entity::Entity,
+    entity::{Entity, EntityLocation},
     relationship::RelationshipHookMode,
     world::{EntityRef, World},
 };
@@ -417,4 +418,51 @@ fn insert_row(
     }
     // SAFETY: everything in the writer was pushed with ids of the world that `entity` is in.
     unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, hooks) };
+}
+
+/// Changes when the components of `entities` were added and changed, to what `rewrite` makes of it. Bevy has no call for that which takes
+/// components that cannot be mutated, as `ChildOf`, nor for many entities.
+pub(crate) fn rewrite_ticks(
+    world: &mut World,
+    entities: &[Entity],
+    rewrite: impl Fn(ComponentId, ComponentTicks) -> ComponentTicks,
+) {
+    let located = |entity: &Entity| Some((*entity, world.entities().get_spawned(*entity).ok()?));
+    let located: Vec<(Entity, EntityLocation)> = entities.iter().filter_map(located).collect();
+    let set = |id: ComponentId, added: &UnsafeCell<Tick>, changed: &UnsafeCell<Tick>| {
+        // SAFETY: the cells belong to `world`, which is borrowed exclusively and calls nobody meanwhile: nobody refers to them.
+        let (added, changed) = unsafe { (&mut *added.get(), &mut *changed.get()) };
+        let ticks = rewrite(
+            id,
+            ComponentTicks {
+                added: *added,
+                changed: *changed,
+            },
+        );
+        (*added, *changed) = (ticks.added, ticks.changed);
+    };
+    let storages = world.storages();
+    // Levels are spawned in runs of one archetype.
+    for run in located.chunk_by(|a, b| a.1.archetype_id == b.1.archetype_id) {
+        let archetype = run.first().and_then(|(_, at)| world.archetypes().get(at.archetype_id));
+        let Some(archetype) = archetype else { continue };
+        let Some(table) = storages.tables.get(archetype.table_id()) else {
+            continue;
+        };
+        for id in archetype.table_components() {
+            let added = table.get_added_ticks_slice_for(id).unwrap_or_default();
+            let changed = table.get_changed_ticks_slice_for(id).unwrap_or_default();
+            let rows = run.iter().map(|(_, at)| at.table_row.index());
+            rows.filter_map(|row| Some((added.get(row)?, changed.get(row)?)))
+                .for_each(|(added, changed)| set(id, added, changed));
+        }
+        for id in archetype.sparse_set_components() {
+            let Some(values) = storages.sparse_sets.get(id) else {
+                continue;
+            };
+            run.iter()
+                .filter_map(|(entity, _)| Some((values.get_added_tick(*entity)?, values.get_changed_tick(*entity)?)))
+                .for_each(|(added, changed)| set(id, added, changed));
+        }
+    }
 }

@@ -13,6 +13,7 @@ use bevy_platform::collections::HashMap;
 use variadics_please::all_tuples;
 
 use super::{Column, typed_column};
+use crate::hide::InHiddenLevel;
 
 /// A set of components that many entities of a game's levels consist of: a tuple of one to fifteen components.
 ///
@@ -141,14 +142,14 @@ pub trait TypedRows: Send + Sync {
     /// Makes room for `count` more entities of this kind, so that Bevy's tables need not grow while levels come and go.
     fn reserve(&self, world: &mut World, count: usize);
 
-    /// Spawns the rows as `entities`, without relationship hooks, and is empty afterwards.
-    fn spawn(&mut self, world: &mut World, entities: &[Entity]);
+    /// Spawns the next rows as `entities`, without relationship hooks; `hidden` ones are [`InHiddenLevel`].
+    fn spawn(&mut self, world: &mut World, entities: &[Entity], hidden: bool);
 
     /// Columns again.
     fn into_columns(self: Box<Self>) -> Vec<Box<dyn Column>>;
 }
 
-struct Rows<R>(Vec<R>);
+struct Rows<R>(std::vec::IntoIter<R>);
 
 impl<R: SpawnRow> TypedRows for Rows<R> {
     fn row_type(&self) -> TypeId {
@@ -180,16 +181,23 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
         core::mem::swap(world.entity_allocator_mut(), &mut throwaway);
     }
 
-    fn spawn(&mut self, world: &mut World, entities: &[Entity]) {
-        for (row, &entity) in self.0.drain(..).zip(entities) {
-            if let Ok(mut entity) = world.spawn_empty_at(entity) {
+    fn spawn(&mut self, world: &mut World, entities: &[Entity], hidden: bool) {
+        // Entities first: where they end, no row is taken.
+        for (&entity, row) in entities.iter().zip(&mut self.0) {
+            let Ok(mut entity) = world.spawn_empty_at(entity) else {
+                continue;
+            };
+            // The marker is part of the one move into the table.
+            if hidden {
+                entity.insert_with_relationship_hook_mode((row, InHiddenLevel), RelationshipHookMode::Skip);
+            } else {
                 entity.insert_with_relationship_hook_mode(row, RelationshipHookMode::Skip);
             }
         }
     }
 
     fn into_columns(self: Box<Self>) -> Vec<Box<dyn Column>> {
-        R::unzip(self.0)
+        R::unzip(self.0.collect())
     }
 }
 
@@ -219,7 +227,8 @@ impl RowSets {
     pub fn add<R: SpawnRow>(&mut self) {
         let mut types = R::types();
         types.sort_unstable();
-        self.0.insert(types, |columns| Some(Box::new(Rows(R::zip(columns)?))));
+        self.0
+            .insert(types, |columns| Some(Box::new(Rows(R::zip(columns)?.into_iter()))));
     }
 
     /// How to zip columns of these types, if the set is known. The order of `types` does not matter.

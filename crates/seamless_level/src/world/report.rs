@@ -34,6 +34,8 @@ pub(crate) fn report_levels(
                 revealed(*id, *root, *entities, &mut worlds, &pipeline, &mut events);
             }
             InstanceEvent::Left { id } => gone(*id, true, &mut worlds, &mut pipeline, &mut events),
+            // Levels are shown as soon as they are loaded.
+            InstanceEvent::Loaded { .. } | InstanceEvent::Hidden { .. } | InstanceEvent::Shown { .. } => {}
             InstanceEvent::Cancelled { id } => gone(*id, false, &mut worlds, &mut pipeline, &mut events),
             InstanceEvent::Failed { id, error } => failed(*id, error, &mut worlds, &mut pipeline, &mut events),
         }

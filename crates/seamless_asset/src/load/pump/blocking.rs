@@ -14,8 +14,8 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     gate::RevealGates,
     load::{
-        BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, ObjectLoad, ObjectRequest, Progress,
-        Streamer,
+        BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, ObjectLoad, ObjectRequest,
+        Progress, Streamer,
         budget::FrameBudget,
         packages::PackageStatus,
         task::{Job, Wanted},
@@ -133,8 +133,9 @@ impl Pipeline {
         &mut self,
         world: &mut World,
         id: InstanceId,
-        request: InstanceRequest,
+        mut request: InstanceRequest,
     ) -> Result<(), Arc<LoadError>> {
+        request.target = InstanceTarget::Shown;
         self.take_request(world, id, request);
         self.start(id);
         let mut budget = FrameBudget::new(Duration::MAX, Duration::ZERO);

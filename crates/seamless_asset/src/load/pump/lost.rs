@@ -3,7 +3,7 @@
 use bevy_ecs::{lifecycle::Remove, prelude::*};
 
 use super::Pipeline;
-use crate::load::{LevelInstance, instance::Phase};
+use crate::load::{InstanceTarget, LevelInstance, instance::Phase};
 
 /// Roots of levels that were despawned, or are no roots any more, since the pipeline looked last.
 #[derive(Resource, Default)]
@@ -17,16 +17,15 @@ impl Pipeline {
     /// A live level whose root was despawned by somebody else has left, too.
     pub(super) fn find_lost_roots(&mut self, world: &mut World) {
         let mut lost = core::mem::take(&mut world.resource_mut::<LostRoots>().0);
-        for root in lost.drain(..).filter(|root| !world.entities().contains_spawned(*root)) {
+        lost.retain(|root| !world.entities().contains_spawned(*root));
+        for root in lost.drain(..) {
             let Some(id) = self.instances.index().of_root(root) else {
                 continue;
             };
-            let Some(mut instance) = self.instances.get_mut(&id) else {
-                continue;
-            };
-            if let Phase::Live { root, members } = &mut instance.phase {
-                let (root, members) = (*root, core::mem::take(members));
-                instance.phase = Phase::Leaving { root, members };
+            match self.instances.get(&id).map(|instance| &instance.phase) {
+                Some(Phase::Live { .. } | Phase::Hidden { .. }) => self.set_target(world, id, InstanceTarget::Gone),
+                // The reveal finds out.
+                _ => {}
             }
         }
         // The list keeps its memory.

@@ -98,11 +98,16 @@ impl Reload {
 /// Keeps the ticks that tell what was changed comparable, in games that run for days.
 pub(crate) fn keep_ticks_valid(check: On<CheckChangeTicks>, pipeline: Option<ResMut<Pipeline>>) {
     let Some(mut pipeline) = pipeline else { return };
-    pipeline.instances.for_each_unmarked(|instance| {
-        if let Phase::Live { members, .. } = &mut instance.phase {
-            members.since.check_tick(*check);
-        }
-    });
+    pipeline
+        .instances
+        .for_each_unmarked(|instance| match &mut instance.phase {
+            Phase::Live { members, .. } => drop(members.since.check_tick(*check)),
+            Phase::Hidden { members, hiding, .. } => {
+                members.since.check_tick(*check);
+                hiding.since.check_tick(*check);
+            }
+            _ => {}
+        });
 }
 
 impl Pipeline {
@@ -147,7 +152,10 @@ impl Pipeline {
     /// Whether somebody has asked for the package and does not have it yet.
     fn is_loading(&self, path: &AssetPath<'static>) -> bool {
         let is_waiting = |instance: &Instance| {
-            let is_on_its_way = matches!(instance.phase, Phase::Queued | Phase::Loading(_) | Phase::Staged(_));
+            let is_on_its_way = matches!(
+                instance.phase,
+                Phase::Queued | Phase::Loading(_) | Phase::Staged(_) | Phase::Spawning(_)
+            );
             is_on_its_way && instance.request.package == *path
         };
         let entry = self.packages.get(path);
@@ -227,7 +235,7 @@ impl Pipeline {
             .iter()
             .filter(|(_, instance)| instance.request.package == *path);
         let live = instances.filter_map(|(id, instance)| match &instance.phase {
-            Phase::Live { root, members } => Some((*id, *root, members)),
+            Phase::Live { root, members } | Phase::Hidden { root, members, .. } => Some((*id, *root, members)),
             _ => None,
         });
         let mut live: Vec<_> = live.collect();
@@ -333,11 +341,11 @@ impl Pipeline {
 
     /// Whether everything that the reload needs is there.
     pub(super) fn is_reload_ready(&self, id: InstanceId) -> bool {
-        let (Some(reload), Some(holder)) = (self.reloads.get(&id), self.instances.get(&id)) else {
+        let Some(reload) = self.reloads.get(&id) else {
             return false;
         };
         let is_open = matches!(&reload.step, Step::Staged(staged) if staged.is_open);
         let own = self.packages.get(&reload.path);
-        is_open && own.is_none_or(PackageEntry::is_ready) && self.is_ready(holder)
+        is_open && own.is_none_or(PackageEntry::is_ready) && self.has_packages(id)
     }
 }

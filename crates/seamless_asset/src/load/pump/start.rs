@@ -9,7 +9,7 @@ use super::Pipeline;
 use crate::{
     load::{
         InstanceId, Progress,
-        instance::{Phase, by_priority},
+        instance::{Phase, Turn, by_priority},
         packages::{PackageEntry, PackageStatus},
         task::{Job, Wanted},
         tasks::{JobOwner, MAX_LOADS, Task},
@@ -24,7 +24,7 @@ impl Pipeline {
         if self.in_flight >= most {
             return;
         }
-        let waiting = self.instances.index().queued.iter();
+        let waiting = self.instances.index().waiting(Turn::Start).iter();
         let levels = waiting.filter_map(|id| {
             let request = &self.instances.get(id)?.request;
             (!self.is_reloading(&request.package)).then_some((request.priority, JobOwner::Instance(*id)))

@@ -1,7 +1,7 @@
-//! What takes turns within the frame's budget: assets into `Assets`, levels into the world and out of it.
+//! Decoded assets into `Assets`, within the frame's budget, and what is told at the end of a frame.
 
 use core::time::Duration;
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 use bevy_asset::AssetPath;
 use bevy_ecs::{message::Messages, prelude::*};
@@ -10,16 +10,14 @@ use bevy_platform::time::Instant;
 
 use super::Pipeline;
 use crate::{
-    error::LoadError,
     gate::RevealGates,
     load::{
         InstanceEvent, InstanceId, Streamer,
         budget::{Estimates, FrameBudget, Work},
-        instance::{Instance, Phase, by_priority},
+        instance::{Instance, by_priority},
         link::LoadedAsset,
         packages::PackageStatus,
     },
-    reveal,
     settings::{StreamingSettings, StreamingStats},
 };
 
@@ -174,130 +172,6 @@ impl Pipeline {
         world.resource_mut::<StreamingStats>().gate_deadlines += deadlines;
     }
 
-    pub(super) fn leave_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let leaving: Vec<_> = self.instances.index().leaving.iter().copied().collect();
-        self.leaves_held = if leaving.is_empty() { 0 } else { self.leaves_held + 1 };
-        for id in leaving {
-            let Some(mut instance) = self.instances.get_mut(&id) else {
-                continue;
-            };
-            let Phase::Leaving { root, members } = &mut instance.phase else {
-                continue;
-            };
-            let count = members.entities.len() as u64;
-            if !budget.allows(self.estimates.of(Work::Leave, count)) {
-                return;
-            }
-            self.leaves_held = 0;
-            let (root, members) = (*root, core::mem::take(members));
-            drop(instance);
-            let start = Instant::now();
-            reveal::leave(world, root, &members);
-            self.events.push(InstanceEvent::Left { id });
-            self.release(world, id);
-            let took = start.elapsed();
-            self.estimates.learn(Work::Leave, count, took);
-            let removed = self.instances.remove(&id);
-            budget.book(took, || {
-                format!(
-                    "leave {} ({count} entities)",
-                    removed.map(|gone| gone.request.name).unwrap_or_default()
-                )
-            });
-            let mut stats = world.resource_mut::<StreamingStats>();
-            stats.left += 1;
-            self.tasks.drop_later(members);
-        }
-    }
-
-    pub(super) fn reveal_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let staged = self.instances.index().staged.iter();
-        let staged = staged.filter_map(|id| Some((*id, self.instances.get(id)?)));
-        let mut staged: Vec<_> = staged
-            .filter(|(_, instance)| self.is_ready(instance))
-            .map(|(id, instance)| (instance.request.priority, id))
-            .collect();
-        staged.sort_unstable_by(|a, b| by_priority(*a, *b));
-        for (_, id) in staged {
-            let Some(Phase::Staged(level)) = self.instances.get(&id).map(|instance| &instance.phase) else {
-                continue;
-            };
-            let count = level.level.entities.len() as u64;
-            if !budget.allows(self.estimates.of(Work::Reveal, count)) {
-                return;
-            }
-            self.reveal_level(world, id, budget);
-        }
-    }
-
-    /// Moves a staged level whose packages are there into the world, if its imports are there too.
-    pub(super) fn reveal_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) {
-        if let Some(error) = self.unmet_import(id) {
-            self.fail(world, id, Arc::new(error));
-            return;
-        }
-        if self.is_of_another_file(id) {
-            self.start_level(id, true);
-            return;
-        }
-        let Some(mut instance) = self.instances.get_mut(&id) else {
-            return;
-        };
-        let Phase::Staged(mut level) = core::mem::replace(&mut instance.phase, Phase::Failed) else {
-            return;
-        };
-        for path in &instance.packages {
-            if let Some(mut entry) = self.packages.get_mut(path) {
-                entry.show();
-            }
-        }
-        let start = Instant::now();
-        if self.room.make(world, &level.level.groups) {
-            budget.book(start.elapsed(), || {
-                "make room for components met for the first time".into()
-            });
-        }
-        let count = level.level.entities.len() as u64;
-        let start = Instant::now();
-        let revealed = reveal::reveal(world, &mut level, &instance.request, &self.services);
-        let took = start.elapsed();
-        self.estimates.learn(Work::Reveal, count, took);
-        budget.book(took, || format!("reveal {} ({count} entities)", instance.request.name));
-        self.events.push(InstanceEvent::Revealed {
-            id,
-            root: revealed.root,
-            entities: count as u32,
-        });
-        instance.phase = Phase::Live {
-            root: revealed.root,
-            members: revealed.members,
-        };
-        drop(instance);
-        self.tasks.drop_later((revealed.spent, level));
-        world.resource_mut::<StreamingStats>().revealed += 1;
-    }
-
-    /// Whether the level was read from a file whose assets nobody has loaded: it was written over since the package came.
-    fn is_of_another_file(&self, id: InstanceId) -> bool {
-        let Some(instance) = self.instances.get(&id) else {
-            return false;
-        };
-        let Phase::Staged(level) = &instance.phase else {
-            return false;
-        };
-        let entry = self.packages.get(&instance.request.package);
-        entry.is_some_and(|entry| !entry.hashes.contains(&level.content_hash))
-    }
-
-    /// What is wrong with the imports that were not verified when they were linked; all packages are loaded by now.
-    pub(super) fn unmet_import(&self, id: InstanceId) -> Option<LoadError> {
-        let packages = self.instances.get(&id)?.packages.iter();
-        let mut unverified = packages
-            .filter_map(|path| self.packages.get(path))
-            .flat_map(|entry| &entry.unverified);
-        unverified.find_map(|import| import.fault(&self.services))
-    }
-
     /// Writes states, messages and counters for everybody else.
     pub(super) fn publish(&mut self, world: &mut World) {
         #[cfg(test)]
@@ -314,8 +188,9 @@ impl Pipeline {
         self.instances.index_mut().changed = changed;
         let (instances, packages) = (self.instances.index(), self.packages.index());
         let mut stats = world.resource_mut::<StreamingStats>();
-        stats.live_instances = instances.in_world() as u64;
+        stats.live_instances = instances.live;
         stats.live_entities = instances.entities;
+        stats.hidden_entities = instances.hidden + self.sweeps.iter().map(|sweep| sweep.left()).sum::<u64>();
         stats.live_packages = packages.ready;
         stats.live_bytes = packages.ready_bytes;
         let events = core::mem::take(&mut self.events);

@@ -12,6 +12,7 @@ use super::{Pipeline, Reload, Staged, Step};
 use crate::{
     edits::AssetEdits,
     error::{LoadError, LoadErrorKind},
+    hide::hide_new,
     load::{
         InstanceId, ReloadPolicy, ReloadReport, Reloaded,
         budget::{FrameBudget, Work},
@@ -124,7 +125,8 @@ impl Pipeline {
         let mut report = ReloadReport::default();
         let mut levels: Vec<(Prepared, LevelDiff)> = Vec::new();
         for level in core::mem::take(&mut staged.loaded.renewed.levels) {
-            let Some(Phase::Live { members, .. }) = self.instances.get(&level.instance).map(|live| &live.phase) else {
+            let live = self.instances.get(&level.instance).map(|live| &live.phase);
+            let Some(Phase::Live { members, .. } | Phase::Hidden { members, .. }) = live else {
                 // It left meanwhile.
                 self.tasks.drop_later(level);
                 continue;
@@ -150,10 +152,15 @@ impl Pipeline {
             let Some(mut live) = self.instances.get_mut(&instance) else {
                 continue;
             };
-            let Phase::Live { members, .. } = &mut live.phase else {
-                continue;
+            let spent = match &mut live.phase {
+                Phase::Live { members, .. } => level.apply(world, diff, members, &mut report),
+                Phase::Hidden { root, members, hiding } => {
+                    let spent = level.apply(world, diff, members, &mut report);
+                    hide_new(world, *root, members, hiding);
+                    spent
+                }
+                _ => continue,
             };
-            let spent = level.apply(world, diff, members, &mut report);
             self.tasks.drop_later(spent);
         }
         self.take_over_package(world, reload, staged);

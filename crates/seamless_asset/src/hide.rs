@@ -1,0 +1,200 @@
+//! Entities of levels that are in the world and not to be seen: not yet, not now, or not any more. See [`InHiddenLevel`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_camera::visibility::{InheritedVisibility, ViewVisibility, Visibility};
+use bevy_ecs::{
+    change_detection::{ComponentTicks, Tick},
+    component::ComponentId,
+    prelude::*,
+    world::World,
+};
+use bevy_mesh::Mesh3d;
+use bevy_platform::collections::HashSet;
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+use bevy_transform::components::{GlobalTransform, Transform};
+
+use crate::{reveal::Members, spawn::rewrite_ticks};
+
+/// On every entity of a level that is in the world and is not to be seen: it is on its way there in slices, it is hidden, or it is on its
+/// way out.
+///
+/// It is there only in apps that opt in with [`SeamlessAssetPlugin::sliced_levels`](crate::SeamlessAssetPlugin::sliced_levels). They skip
+/// such entities in all queries that do not mention the marker, as queries skip those that are `Disabled`: a level is there for all
+/// systems in one frame, and gone for all in another. `With<InHiddenLevel>`, `Has<InHiddenLevel>` and `Allow<InHiddenLevel>` mention it;
+/// `Option<&InHiddenLevel>` does not. Access by id (`World::get`, `Query::get` of a query that mentions it) finds such entities.
+///
+/// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.
+#[derive(Component, Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[component(storage = "SparseSet")]
+#[reflect(Component, Default, Clone, Debug, PartialEq)]
+pub struct InHiddenLevel;
+
+/// What else is to be done when entities are hidden and shown, by whoever keeps a copy of them: a renderer, a physics engine.
+///
+/// Queries skip hidden entities, but neither `On<Remove>` nor `RemovedComponents` tell of them, nor do `Added` and `On<Add>` when they
+/// are shown again.
+pub trait LevelHider: Send + Sync + 'static {
+    /// These entities are about to be hidden; they can still be queried.
+    fn hide(&self, world: &mut World, entities: &[Entity]);
+
+    /// These entities can be queried again, and what was changed meanwhile counts as changed now.
+    fn show(&self, world: &mut World, entities: &[Entity]);
+
+    /// Components that count as changed when they are shown again, whether they were or not: what is derived from them starts over.
+    fn always_changed(&self, _: &World) -> Vec<ComponentId> {
+        Vec::new()
+    }
+}
+
+/// All [`LevelHider`]s.
+#[derive(Resource, Default)]
+pub struct LevelHiders(pub Vec<Box<dyn LevelHider>>);
+
+impl LevelHiders {
+    fn each(world: &mut World, act: impl Fn(&mut World, &dyn LevelHider)) {
+        world.resource_scope(|world, hiders: Mut<Self>| hiders.0.iter().for_each(|hider| act(world, &**hider)));
+    }
+}
+
+/// A level that is hidden.
+pub(crate) struct Hiding {
+    /// What was hidden: the level, and what game code had hung below it.
+    entities: Vec<Entity>,
+    /// All that is newer was done while it was hidden.
+    pub since: Tick,
+}
+
+/// Takes a level out of sight of all queries.
+pub(crate) fn hide(world: &mut World, root: Entity, members: &Members) -> Hiding {
+    let entities = everything_of(world, root, members);
+    LevelHiders::each(world, |world, hider| hider.hide(world, &entities));
+    mark(world, &entities);
+    let since = world.increment_change_tick();
+    Hiding { entities, since }
+}
+
+/// Gives a hidden level back to all queries, as it was: nothing counts as added that was there before.
+pub(crate) fn show(world: &mut World, hiding: Hiding) {
+    let Hiding { entities, since } = hiding;
+    unmark(world, &entities);
+    let mut always: HashSet<ComponentId> = derived_from(world);
+    world.resource_scope(|world, hiders: Mut<LevelHiders>| {
+        always.extend(hiders.0.iter().flat_map(|hider| hider.always_changed(world)));
+    });
+    let now = world.change_tick();
+    rewrite_ticks(world, &entities, |id, ticks| {
+        shown_again(ticks, since, now, always.contains(&id))
+    });
+    LevelHiders::each(world, |world, hider| hider.show(world, &entities));
+}
+
+/// Nobody has heard yet of what was done since the level was hidden.
+fn shown_again(ticks: ComponentTicks, hidden: Tick, now: Tick, always: bool) -> ComponentTicks {
+    let renewed = |tick: Tick| if tick.is_newer_than(hidden, now) { now } else { tick };
+    ComponentTicks {
+        added: renewed(ticks.added),
+        changed: if always { now } else { renewed(ticks.changed) },
+    }
+}
+
+/// Bevy derives where things are and whether they are seen from changes of these, and has missed some.
+fn derived_from(world: &mut World) -> HashSet<ComponentId> {
+    HashSet::from_iter([
+        world.register_component::<Transform>(),
+        world.register_component::<GlobalTransform>(),
+        world.register_component::<Visibility>(),
+        world.register_component::<InheritedVisibility>(),
+        world.register_component::<ViewVisibility>(),
+        world.register_component::<Mesh3d>(),
+    ])
+}
+
+/// Hidden entities, as if they and all their components came now.
+pub(crate) fn show_first(world: &mut World, entities: &[Entity]) {
+    unmark(world, entities);
+    let now = world.change_tick();
+    rewrite_ticks(world, entities, |_, _| ComponentTicks {
+        added: now,
+        changed: now,
+    });
+}
+
+/// What is new in a hidden level is hidden, too.
+pub(crate) fn hide_new(world: &mut World, root: Entity, members: &Members, hiding: &mut Hiding) {
+    let is_new = |entity: &Entity| world.get::<InHiddenLevel>(*entity).is_none();
+    let new: Vec<_> = everything_of(world, root, members).into_iter().filter(is_new).collect();
+    LevelHiders::each(world, |world, hider| hider.hide(world, &new));
+    mark(world, &new);
+    hiding.entities.extend(new);
+}
+
+/// In reverse: what goes last in its archetype leaves no gap that another row has to fill.
+fn mark(world: &mut World, entities: &[Entity]) {
+    let marked = entities.iter().rev().map(|entity| (*entity, InHiddenLevel));
+    // All of them are alive.
+    let _ = world.try_insert_batch(marked);
+}
+
+fn unmark(world: &mut World, entities: &[Entity]) {
+    for &entity in entities.iter().rev() {
+        if let Ok(mut entity) = world.get_entity_mut(entity) {
+            entity.remove::<InHiddenLevel>();
+        }
+    }
+}
+
+/// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them.
+fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> {
+    let is_alive = |entity: &&Entity| world.entities().contains_spawned(**entity);
+    let mut all: Vec<Entity> = core::iter::once(&root)
+        .chain(members.entities.iter())
+        .filter(is_alive)
+        .copied()
+        .collect();
+    let mut known = Indices::of(&all);
+    let mut next = 0;
+    // What is found is looked below in its turn.
+    while let Some(&entity) = all.get(next) {
+        next += 1;
+        for &child in world.get::<Children>(entity).into_iter().flatten() {
+            if known.insert(child) {
+                all.push(child);
+            }
+        }
+    }
+    all
+}
+
+/// A set of entities that are alive, by their indices.
+struct Indices {
+    first: usize,
+    has: Vec<bool>,
+    others: HashSet<Entity>,
+}
+
+impl Indices {
+    fn of(entities: &[Entity]) -> Self {
+        let indices = || entities.iter().map(|entity| entity.index_u32() as usize);
+        let first = indices().min().unwrap_or_default();
+        let last = indices().max().unwrap_or_default();
+        let mut has = vec![false; last - first + 1];
+        for index in indices() {
+            if let Some(has) = has.get_mut(index - first) {
+                *has = true;
+            }
+        }
+        let others = HashSet::new();
+        Self { first, has, others }
+    }
+
+    /// Whether it was not there.
+    fn insert(&mut self, entity: Entity) -> bool {
+        let at = (entity.index_u32() as usize).checked_sub(self.first);
+        match at.and_then(|at| self.has.get_mut(at)) {
+            Some(has) => !core::mem::replace(has, true),
+            None => self.others.insert(entity),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+use bevy_ecs::query::Allow;
+
+use super::*;
+
+#[derive(Component, Default)]
+struct InTable(u32);
+
+#[derive(Component, Default)]
+#[component(storage = "SparseSet")]
+struct InSet(u32);
+
+/// As an app that has opted in.
+fn world() -> World {
+    let mut world = World::new();
+    world.register_disabling_component::<InHiddenLevel>();
+    world.init_resource::<LevelHiders>();
+    world
+}
+
+/// A level of five entities in two archetypes, with what game code has hung below one of them.
+fn level(world: &mut World) -> (Entity, Members, Entity) {
+    let root = world.spawn_empty().id();
+    let entities: Vec<Entity> = (0..5)
+        .map(|index| {
+            let mut entity = world.spawn((InTable(index), ChildOf(root)));
+            if index % 2 == 0 {
+                entity.insert(InSet(index));
+            }
+            entity.id()
+        })
+        .collect();
+    let lamp = world.spawn(ChildOf(entities[3])).id();
+    let bulb = world.spawn((InTable(9), ChildOf(lamp))).id();
+    let members = Members {
+        entities: entities.into(),
+        ..Members::default()
+    };
+    (root, members, bulb)
+}
+
+fn count<D: bevy_ecs::query::QueryData, F: bevy_ecs::query::QueryFilter>(world: &mut World) -> usize {
+    world.query_filtered::<D, F>().query(world).count()
+}
+
+#[test]
+fn who_sees_a_hidden_level() {
+    let mut world = world();
+    let mut made_before = world.query::<&InTable>();
+    let (root, members, bulb) = level(&mut world);
+    hide(&mut world, root, &members);
+    assert_eq!(made_before.iter(&world).count(), 0);
+    assert_eq!(count::<&InTable, ()>(&mut world), 0);
+    assert_eq!(count::<bevy_ecs::world::EntityRef, With<InTable>>(&mut world), 0);
+    assert_eq!(count::<Option<&InHiddenLevel>, With<InTable>>(&mut world), 0);
+    assert_eq!(count::<Has<InHiddenLevel>, With<InTable>>(&mut world), 6);
+    assert_eq!(count::<&InTable, Allow<InHiddenLevel>>(&mut world), 6);
+    assert_eq!(count::<&InTable, With<InHiddenLevel>>(&mut world), 6);
+    assert_eq!(world.get::<InTable>(bulb).map(|found| found.0), Some(9));
+}
+
+/// Why the plugin has to be there before those of the game.
+#[test]
+fn a_query_from_before_the_opt_in_sees_everything() {
+    let mut world = World::new();
+    let mut made_before = world.query::<&InTable>();
+    world.register_disabling_component::<InHiddenLevel>();
+    world.init_resource::<LevelHiders>();
+    let (root, members, _) = level(&mut world);
+    hide(&mut world, root, &members);
+    assert_eq!(made_before.iter(&world).count(), 6);
+}
+
+#[test]
+fn shown_again_only_what_was_changed_counts_as_changed() {
+    let mut world = world();
+    let (root, members, bulb) = level(&mut world);
+    let hiding = hide(&mut world, root, &members);
+    let of = |index: usize| members.entities[index];
+    world.get_mut::<InTable>(of(1)).unwrap().0 = 11;
+    world.get_mut::<InSet>(of(2)).unwrap().0 = 12;
+    world.entity_mut(of(3)).insert(InSet(13));
+    world.entity_mut(of(4)).despawn();
+    // Much later, whoever asks for changes since the last frame sees these all the same.
+    for _ in 0..1_000 {
+        world.increment_change_tick();
+    }
+    world.clear_trackers();
+    show(&mut world, hiding);
+    let changed = |world: &mut World| {
+        let mut tables = world.query_filtered::<Entity, Changed<InTable>>();
+        let mut sets = world.query_filtered::<Entity, Changed<InSet>>();
+        let mut added = world.query_filtered::<Entity, Added<InSet>>();
+        (
+            tables.iter(world).collect::<Vec<_>>(),
+            sets.iter(world).collect::<HashSet<_>>(),
+            added.iter(world).collect::<Vec<_>>(),
+        )
+    };
+    let expected = (vec![of(1)], HashSet::from_iter([of(2), of(3)]), vec![of(3)]);
+    assert_eq!(changed(&mut world), expected);
+    assert_eq!(count::<&InTable, ()>(&mut world), 5, "{bulb} is there, too");
+    assert_eq!(count::<&InHiddenLevel, ()>(&mut world), 0);
+}
+
+#[test]
+fn what_bevy_derives_from_starts_over() {
+    let mut world = world();
+    let (root, members, _) = level(&mut world);
+    world.entity_mut(members.entities[0]).insert(Transform::default());
+    let hiding = hide(&mut world, root, &members);
+    world.clear_trackers();
+    show(&mut world, hiding);
+    assert_eq!(count::<(), Changed<Transform>>(&mut world), 1);
+    assert_eq!(count::<(), Added<Transform>>(&mut world), 0);
+}
+
+#[test]
+fn shown_first_everything_counts_as_added() {
+    let mut world = world();
+    let (root, members, _) = level(&mut world);
+    let hiding = hide(&mut world, root, &members);
+    world.clear_trackers();
+    show_first(&mut world, &hiding.entities);
+    assert_eq!(count::<(), Added<InTable>>(&mut world), 6);
+    assert_eq!(count::<(), Added<InSet>>(&mut world), 3);
+    assert_eq!(count::<(), (Added<ChildOf>, Changed<ChildOf>)>(&mut world), 7);
+}
+
+#[test]
+fn what_was_hung_below_a_hidden_level_is_found() {
+    let mut world = world();
+    let (root, members, bulb) = level(&mut world);
+    let mut hiding = hide(&mut world, root, &members);
+    let late = world.spawn((InTable(0), ChildOf(bulb))).id();
+    assert_eq!(count::<&InTable, ()>(&mut world), 1);
+    hide_new(&mut world, root, &members, &mut hiding);
+    assert_eq!(count::<&InTable, ()>(&mut world), 0);
+    show(&mut world, hiding);
+    assert_eq!(count::<&InTable, ()>(&mut world), 7);
+    assert!(world.get_entity(late).is_ok());
+}
+
+/// Whoever mirrors entities, as a physics engine does.
+#[derive(Resource, Default)]
+struct Mirror(HashSet<Entity>);
+
+struct MirrorHider;
+
+impl LevelHider for MirrorHider {
+    fn hide(&self, world: &mut World, entities: &[Entity]) {
+        assert_eq!(count::<Entity, With<InTable>>(world), 6, "they can still be queried");
+        let mut mirror = world.resource_mut::<Mirror>();
+        mirror.0.retain(|entity| !entities.contains(entity));
+    }
+
+    fn show(&self, world: &mut World, entities: &[Entity]) {
+        assert_eq!(count::<Entity, With<InTable>>(world), 6, "they can be queried again");
+        world.resource_mut::<Mirror>().0.extend(entities);
+    }
+
+    fn always_changed(&self, world: &World) -> Vec<ComponentId> {
+        world.component_id::<InTable>().into_iter().collect()
+    }
+}
+
+#[test]
+fn whoever_keeps_copies_is_told() {
+    let mut world = world();
+    let (root, members, _) = level(&mut world);
+    let all: HashSet<Entity> = world.query::<Entity>().iter(&world).collect();
+    world.insert_resource(Mirror(all.clone()));
+    world.resource_mut::<LevelHiders>().0.push(Box::new(MirrorHider));
+    let hiding = hide(&mut world, root, &members);
+    assert!(
+        members
+            .entities
+            .iter()
+            .all(|entity| !world.resource::<Mirror>().0.contains(entity))
+    );
+    world.clear_trackers();
+    show(&mut world, hiding);
+    assert!(
+        world
+            .resource::<Mirror>()
+            .0
+            .is_superset(&members.entities.iter().copied().collect())
+    );
+    assert_eq!(count::<(), Changed<InTable>>(&mut world), 6);
+}

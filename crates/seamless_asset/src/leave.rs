@@ -1,0 +1,77 @@
+//! The way of a level out of the world. See [`Sweep`].
+
+use std::sync::Arc;
+
+use bevy_ecs::{entity::Entity, hierarchy::Children, relationship::RelationshipTarget, world::World};
+
+use crate::reveal::Members;
+
+/// Despawns a level, at once or some entities at a time: its own entities, those that game code took out of the hierarchy as well, and what
+/// game code hung below them.
+///
+/// Bevy despawns a hierarchy with two commands per child. Here each list of children is emptied before its entity goes, and parents go
+/// before their children, so that no hook has anything to do; the rest goes in reverse order of spawning, which moves few rows.
+pub(crate) struct Sweep {
+    /// The root, then those with children.
+    parents: Vec<Entity>,
+    entities: Arc<[Entity]>,
+    /// What was below the parents, the level's own or not.
+    children: Vec<Entity>,
+    next: usize,
+}
+
+impl Sweep {
+    /// Of a level that is in the world.
+    pub fn of(root: Entity, members: &mut Members) -> Self {
+        Self::new(root, members.entities.clone(), core::mem::take(&mut members.parents))
+    }
+
+    /// Of entities in their order of spawning, some of which are parents.
+    pub fn new(root: Entity, entities: Arc<[Entity]>, mut parents: Vec<Entity>) -> Self {
+        parents.insert(0, root);
+        Self {
+            parents,
+            entities,
+            children: Vec::new(),
+            next: 0,
+        }
+    }
+
+    /// Despawns the next entities, `most` at most. Whether that was all.
+    pub fn step(&mut self, world: &mut World, most: usize) -> bool {
+        let end = self.next.saturating_add(most);
+        while self.next < end {
+            let Some((entity, is_parent)) = self.entity() else {
+                return true;
+            };
+            self.next += 1;
+            if is_parent && let Some(mut below) = world.get_mut::<Children>(entity) {
+                self.children.append(below.collection_mut_risky());
+            }
+            if let Ok(entity) = world.get_entity_mut(entity) {
+                entity.despawn();
+            }
+        }
+        self.entity().is_none()
+    }
+
+    /// How many steps of one entity are left, about.
+    pub fn left(&self) -> usize {
+        let all = self.parents.len() + self.entities.len() + self.children.len();
+        all.saturating_sub(self.next)
+    }
+
+    /// The next one, and whether it has a list of children: of the children only what is not the level's own is still alive by then, and
+    /// goes with all that is below it.
+    fn entity(&self) -> Option<(Entity, bool)> {
+        let (parents, entities) = (self.parents.len(), self.entities.len());
+        if let Some(parent) = self.parents.get(self.next) {
+            return Some((*parent, true));
+        }
+        let at = self.next - parents;
+        if let Some(from_end) = entities.checked_sub(at + 1) {
+            return self.entities.get(from_end).map(|entity| (*entity, false));
+        }
+        self.children.get(at - entities).map(|child| (*child, false))
+    }
+}

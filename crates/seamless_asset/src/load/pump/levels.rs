@@ -1,0 +1,312 @@
+//! Levels into the world, out of sight and out of the world, within the frame's budget.
+
+use std::sync::Arc;
+
+use bevy_ecs::{entity::Entity, world::World};
+use bevy_platform::time::Instant;
+
+use super::Pipeline;
+use crate::{
+    error::LoadError,
+    hide::{hide, show},
+    leave::Sweep,
+    load::{
+        InstanceEvent, InstanceId,
+        budget::{FrameBudget, Work},
+        instance::{Phase, Turn, by_priority},
+        packages::PackageEntry,
+    },
+    reveal::{self, Members, Revealed},
+    settings::StreamingStats,
+};
+
+impl Pipeline {
+    /// Tells of the levels that are loaded and not to be shown.
+    pub(super) fn announce_loaded(&mut self) {
+        let waiting: Vec<_> = self.waiting(Turn::Announce);
+        for id in waiting {
+            if !self.has_packages(id) {
+                continue;
+            }
+            let Some(mut instance) = self.instances.get_mut(&id) else {
+                continue;
+            };
+            instance.is_announced = true;
+            if let Phase::Staged(level) = &instance.phase {
+                let entities = level.level.entities.len() as u32;
+                self.events.push(InstanceEvent::Loaded { id, entities });
+            }
+        }
+    }
+
+    pub(super) fn waiting(&self, turn: Turn) -> Vec<InstanceId> {
+        self.instances.index().waiting(turn).iter().copied().collect()
+    }
+
+    /// Whether the packages of an instance are there.
+    pub(super) fn has_packages(&self, id: InstanceId) -> bool {
+        let packages = self.instances.get(&id).map(|instance| &instance.packages);
+        let mut packages = packages.into_iter().flatten();
+        packages.all(|path| self.packages.get(path).is_some_and(PackageEntry::is_ready))
+    }
+
+    /// Brings levels into the world, the most urgent first, as long as there is time.
+    pub(super) fn show_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        let waiting = self.waiting(Turn::Reveal).into_iter().chain(self.waiting(Turn::Show));
+        let mut waiting: Vec<_> = waiting
+            .filter(|id| self.has_packages(*id))
+            .map(|id| (self.priority_of(id), id))
+            .collect();
+        waiting.sort_unstable_by(|a, b| by_priority(*a, *b));
+        for (_, id) in waiting {
+            if !self.show_level(world, id, budget) {
+                return;
+            }
+        }
+    }
+
+    /// Whether there was time for it.
+    fn show_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+        match self.instances.get(&id).map(|instance| &instance.phase) {
+            Some(Phase::Staged(level)) => {
+                let cost = self.estimates.of(Work::Reveal, level.level.entities.len() as u64);
+                if self.is_sliced && budget.is_large(cost) {
+                    return self.begin_slices(world, id, budget) && self.continue_slices(world, id, budget);
+                }
+                if !budget.allows(cost) {
+                    return false;
+                }
+                self.reveal_level(world, id, budget);
+                true
+            }
+            Some(Phase::Spawning(_)) => self.continue_slices(world, id, budget),
+            Some(Phase::Hidden { members, .. }) => {
+                let count = members.entities.len() as u64;
+                if !budget.allows(self.estimates.of(Work::Show, count)) {
+                    return false;
+                }
+                self.show_again(world, id, count, budget);
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn show_again(&mut self, world: &mut World, id: InstanceId, count: u64, budget: &mut FrameBudget) {
+        let Some(mut instance) = self.instances.get_mut(&id) else {
+            return;
+        };
+        let (root, members, hiding) = match core::mem::replace(&mut instance.phase, Phase::Failed) {
+            Phase::Hidden { root, members, hiding } => (root, members, hiding),
+            other => {
+                instance.phase = other;
+                return;
+            }
+        };
+        let start = Instant::now();
+        show(world, hiding);
+        let took = start.elapsed();
+        self.estimates.learn(Work::Show, count, took);
+        budget.book(took, || format!("show {} ({count} entities)", instance.request.name));
+        instance.phase = Phase::Live { root, members };
+        self.events.push(InstanceEvent::Shown { id });
+    }
+
+    /// What stands in the way of the reveal of a staged level whose packages are there: it fails, or is read again.
+    pub(super) fn is_held_up(&mut self, world: &mut World, id: InstanceId) -> bool {
+        if let Some(error) = self.unmet_import(id) {
+            self.fail(world, id, Arc::new(error));
+            return true;
+        }
+        if self.is_of_another_file(id) {
+            self.start_level(id, true);
+            return true;
+        }
+        false
+    }
+
+    /// Marks the packages of an instance as used.
+    pub(super) fn use_packages(&mut self, id: InstanceId) {
+        let packages = self.instances.get(&id).map(|instance| &instance.packages);
+        for path in packages.into_iter().flatten() {
+            if let Some(mut entry) = self.packages.get_mut(path) {
+                entry.show();
+            }
+        }
+    }
+
+    /// Moves a staged level whose packages are there into the world, if its imports are there too.
+    pub(super) fn reveal_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) {
+        if self.is_held_up(world, id) {
+            return;
+        }
+        self.use_packages(id);
+        let Some(mut instance) = self.instances.get_mut(&id) else {
+            return;
+        };
+        let mut level = match core::mem::replace(&mut instance.phase, Phase::Failed) {
+            Phase::Staged(level) => level,
+            other => {
+                instance.phase = other;
+                return;
+            }
+        };
+        self.room.make_booked(world, &level.level.groups, budget);
+        let count = level.level.entities.len() as u64;
+        let start = Instant::now();
+        let revealed = reveal::reveal(world, &mut level, &instance.request, &self.services);
+        let took = start.elapsed();
+        self.estimates.learn(Work::Reveal, count, took);
+        budget.book(took, || format!("reveal {} ({count} entities)", instance.request.name));
+        drop(instance);
+        self.tasks.drop_later(level);
+        self.has_come(world, id, revealed);
+    }
+
+    /// The level can be seen from now on.
+    pub(super) fn has_come(&mut self, world: &mut World, id: InstanceId, revealed: Revealed) {
+        let Revealed { root, members, spent } = revealed;
+        let entities = members.entities.len() as u32;
+        self.events.push(InstanceEvent::Revealed { id, root, entities });
+        self.instances.replace_phase(id, Phase::Live { root, members });
+        self.tasks.drop_later(spent);
+        world.resource_mut::<StreamingStats>().revealed += 1;
+    }
+
+    /// Takes levels out of sight, and out of the world, as long as there is time.
+    pub(super) fn leave_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        let leaving = self.waiting(Turn::Leave);
+        let is_any = !leaving.is_empty() || !self.sweeps.is_empty();
+        self.leaves_held = if is_any { self.leaves_held + 1 } else { 0 };
+        for id in self.waiting(Turn::Hide) {
+            if !self.hide_level(world, id, budget) {
+                return;
+            }
+        }
+        for id in leaving {
+            if !self.leave_level(world, id, budget) {
+                return;
+            }
+            self.leaves_held = 0;
+        }
+        self.sweep(world, budget);
+    }
+
+    fn hide_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+        let Some(Phase::Live { members, .. }) = self.instances.get(&id).map(|instance| &instance.phase) else {
+            return true;
+        };
+        if !budget.allows(self.estimates.of(Work::Hide, members.entities.len() as u64)) {
+            return false;
+        }
+        let Some((root, members)) = self.take_out(id) else {
+            return true;
+        };
+        let hiding = self.hide_booked(world, id, root, &members, budget);
+        self.instances
+            .replace_phase(id, Phase::Hidden { root, members, hiding });
+        self.events.push(InstanceEvent::Hidden { id });
+        true
+    }
+
+    /// Whether there was time for it.
+    fn leave_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+        let Some(Phase::Leaving { members, .. }) = self.instances.get(&id).map(|instance| &instance.phase) else {
+            return true;
+        };
+        let count = members.entities.len() as u64;
+        let whole = self.estimates.of(Work::Leave, count);
+        let is_sliced = self.is_sliced && budget.is_large(whole);
+        let cost = if is_sliced {
+            self.estimates.of(Work::Hide, count)
+        } else {
+            whole
+        };
+        if !budget.allows(cost) {
+            return false;
+        }
+        let Some((root, mut members)) = self.take_out(id) else {
+            return true;
+        };
+        let mut sweep = Sweep::of(root, &mut members);
+        if is_sliced {
+            let hiding = self.hide_booked(world, id, root, &members, budget);
+            self.tasks.drop_later(hiding);
+            self.has_left(world, id, sweep);
+        } else {
+            let start = Instant::now();
+            sweep.step(world, usize::MAX);
+            self.events.push(InstanceEvent::Left { id });
+            self.release(world, id);
+            let took = start.elapsed();
+            self.estimates.learn(Work::Leave, count, took);
+            let removed = self.instances.remove(&id);
+            budget.book(took, || {
+                let name = removed.map(|gone| gone.request.name).unwrap_or_default();
+                format!("leave {name} ({count} entities)")
+            });
+            world.resource_mut::<StreamingStats>().left += 1;
+            self.tasks.drop_later(sweep);
+        }
+        self.tasks.drop_later(members);
+        true
+    }
+
+    /// Nobody sees the level any more; what is left of it goes bit by bit.
+    pub(super) fn has_left(&mut self, world: &mut World, id: InstanceId, sweep: Sweep) {
+        self.events.push(InstanceEvent::Left { id });
+        self.instances.replace_phase(id, Phase::Sweeping);
+        self.sweep_later(sweep, Some(id));
+        world.resource_mut::<StreamingStats>().left += 1;
+    }
+
+    fn hide_booked(
+        &mut self,
+        world: &mut World,
+        id: InstanceId,
+        root: Entity,
+        members: &Members,
+        budget: &mut FrameBudget,
+    ) -> crate::hide::Hiding {
+        let start = Instant::now();
+        let hiding = hide(world, root, members);
+        let took = start.elapsed();
+        let count = members.entities.len() as u64;
+        self.estimates.learn(Work::Hide, count, took);
+        let name = self.instances.get(&id).map(|instance| &instance.request.name);
+        budget.book(took, || {
+            format!("hide {} ({count} entities)", name.cloned().unwrap_or_default())
+        });
+        hiding
+    }
+
+    /// The level of an instance that is live or about to leave; the next phase is for the caller to say.
+    pub(super) fn take_out(&mut self, id: InstanceId) -> Option<(Entity, Members)> {
+        let mut instance = self.instances.get_mut(&id)?;
+        match &mut instance.phase {
+            Phase::Live { root, members } | Phase::Leaving { root, members } => Some((*root, core::mem::take(members))),
+            _ => None,
+        }
+    }
+
+    /// Whether the level was read from a file whose assets nobody has loaded: it was written over since the package came.
+    fn is_of_another_file(&self, id: InstanceId) -> bool {
+        let Some(instance) = self.instances.get(&id) else {
+            return false;
+        };
+        let Phase::Staged(level) = &instance.phase else {
+            return false;
+        };
+        let entry = self.packages.get(&instance.request.package);
+        entry.is_some_and(|entry| !entry.hashes.contains(&level.content_hash))
+    }
+
+    /// What is wrong with the imports that were not verified when they were linked; all packages are loaded by now.
+    pub(super) fn unmet_import(&self, id: InstanceId) -> Option<LoadError> {
+        let packages = self.instances.get(&id)?.packages.iter();
+        let mut unverified = packages
+            .filter_map(|path| self.packages.get(path))
+            .flat_map(|entry| &entry.unverified);
+        unverified.find_map(|import| import.fault(&self.services))
+    }
+}

@@ -1,0 +1,167 @@
+//! Levels that come and go in slices. See [`Pipeline::continue_slices`].
+
+use std::{collections::VecDeque, sync::Arc};
+
+use bevy_ecs::world::World;
+use bevy_platform::time::Instant;
+
+use super::Pipeline;
+use crate::{
+    leave::Sweep,
+    load::{
+        InstanceId,
+        budget::{FrameBudget, Work},
+        instance::Phase,
+    },
+    reveal::HiddenSpawn,
+    settings::StreamingStats,
+};
+
+/// Entities between two looks at the clock.
+const SLICE: usize = 64;
+
+/// What is left of a level that nobody sees any more.
+pub(super) struct Sweeping {
+    sweep: Sweep,
+    /// Its packages are kept until the end: a level that is asked for again meanwhile finds its assets.
+    of: Option<InstanceId>,
+}
+
+impl Sweeping {
+    /// Entities that are left, about.
+    pub fn left(&self) -> u64 {
+        self.sweep.left() as u64
+    }
+}
+
+pub(super) type Sweeps = VecDeque<Sweeping>;
+
+impl Pipeline {
+    /// Takes a staged level that is too large for a frame. Whether there was time for it.
+    pub(super) fn begin_slices(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+        if !budget.allows(self.estimates.of(Work::Slice, SLICE as u64)) {
+            return false;
+        }
+        if self.is_held_up(world, id) {
+            return true;
+        }
+        self.use_packages(id);
+        let Some(mut instance) = self.instances.get_mut(&id) else {
+            return true;
+        };
+        match core::mem::replace(&mut instance.phase, Phase::Failed) {
+            Phase::Staged(level) => {
+                self.room.make_booked(world, &level.level.groups, budget);
+                let start = Instant::now();
+                let spawn = HiddenSpawn::new(world, level, &instance.request, &self.services);
+                budget.book(start.elapsed(), || format!("begin {}", instance.request.name));
+                instance.phase = Phase::Spawning(Box::new(spawn));
+            }
+            other => instance.phase = other,
+        }
+        true
+    }
+
+    /// Spawns on while there is time, hidden; when all of a level is there, one frame shows it. Whether there was time for all of it.
+    pub(super) fn continue_slices(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+        while let Some(mut instance) = self.instances.get_mut(&id) {
+            let Phase::Spawning(spawn) = &mut instance.phase else {
+                return true;
+            };
+            if spawn.is_spoilt(world) {
+                drop(instance);
+                self.spawn_again(world, id);
+                return true;
+            }
+            if spawn.is_done() {
+                break;
+            }
+            if !budget.allows(self.estimates.of(Work::Slice, SLICE as u64)) {
+                return false;
+            }
+            let start = Instant::now();
+            let done = spawn.step(world, SLICE) as u64;
+            let took = start.elapsed();
+            self.estimates.learn(Work::Slice, done, took);
+            budget.book(took, || {
+                format!("spawn {done} entities of {}, hidden", instance.request.name)
+            });
+        }
+        self.show_spawned(world, id, budget)
+    }
+
+    fn show_spawned(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+        let Some(Phase::Spawning(spawn)) = self.instances.get(&id).map(|instance| &instance.phase) else {
+            return true;
+        };
+        let (count, late) = (spawn.len() as u64, spawn.late_rows() as u64);
+        let cost = self.estimates.of(Work::Unveil, count) + self.estimates.of(Work::Reveal, late);
+        if !budget.allows(cost) {
+            return false;
+        }
+        if let Some(error) = self.unmet_import(id) {
+            self.fail(world, id, Arc::new(error));
+            return true;
+        }
+        let Some(Phase::Spawning(spawn)) = self.instances.replace_phase(id, Phase::Failed) else {
+            return true;
+        };
+        let start = Instant::now();
+        let Some(instance) = self.instances.get(&id) else {
+            return true;
+        };
+        let revealed = spawn.show(world, &instance.request, &self.services);
+        let took = start.elapsed();
+        if late == 0 {
+            self.estimates.learn(Work::Unveil, count, took);
+        }
+        budget.book(took, || {
+            format!("reveal {} ({count} entities, spawned before)", instance.request.name)
+        });
+        self.has_come(world, id, revealed);
+        true
+    }
+
+    /// Somebody observes by now what the level has brought already, and would never hear of it; or its root is gone. So it is read again.
+    fn spawn_again(&mut self, world: &mut World, id: InstanceId) {
+        if let Some(Phase::Spawning(spawn)) = self.instances.replace_phase(id, Phase::Failed) {
+            self.abandon(world, *spawn);
+            self.start_level(id, false);
+        }
+    }
+
+    /// Takes back what was spawned of a level that nobody has seen.
+    pub(super) fn abandon(&mut self, world: &mut World, spawn: HiddenSpawn) {
+        let (sweep, waiting, level) = spawn.abandon(world);
+        world.entity_allocator_mut().free_many(&waiting);
+        world.resource_mut::<StreamingStats>().bytes_wasted += level.bytes;
+        self.tasks.drop_later(level);
+        self.sweep_later(sweep, None);
+    }
+
+    pub(super) fn sweep_later(&mut self, sweep: Sweep, of: Option<InstanceId>) {
+        self.sweeps.push_back(Sweeping { sweep, of });
+    }
+
+    /// Despawns what nobody sees any more, while there is time.
+    pub(super) fn sweep(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        while let Some(sweeping) = self.sweeps.front_mut() {
+            if !budget.allows(self.estimates.of(Work::Sweep, SLICE as u64)) {
+                return;
+            }
+            self.leaves_held = 0;
+            let start = Instant::now();
+            let is_done = sweeping.sweep.step(world, SLICE);
+            let took = start.elapsed();
+            self.estimates.learn(Work::Sweep, SLICE as u64, took);
+            budget.book(took, || format!("despawn {SLICE} entities that have left"));
+            if is_done && let Some(Sweeping { sweep, of }) = self.sweeps.pop_front() {
+                self.tasks.drop_later(sweep);
+                if let Some(id) = of {
+                    self.release(world, id);
+                    self.instances.remove(&id);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Levels that come and go in slices, and levels that are hidden.
+
+use bevy_ecs::observer::On;
+
+use super::{
+    targets::{events, load_to, set_target},
+    *,
+};
+use crate::{InHiddenLevel, LevelInstance};
+
+const COUNT: usize = 1_000;
+
+/// An app that has opted in, with a budget that no unit of work fits, so that each frame does one.
+fn sliced(dir: &Dir) -> App {
+    let plugin = SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    };
+    let mut app = app_after(dir, plugin, |_| {});
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    put(dir, "a.pkg", chain(&app, "a.pkg", COUNT as u32, None));
+    app
+}
+
+fn load_until(app: &mut App, wanted: LoadState) -> InstanceId {
+    let id = load_to(app, "a.pkg", InstanceTarget::Shown);
+    run_until(app, |world| state(world, id) == Some(wanted));
+    id
+}
+
+fn hidden(world: &mut World) -> usize {
+    world.query_filtered::<(), With<InHiddenLevel>>().iter(world).count()
+}
+
+fn root_of(world: &mut World) -> Option<Entity> {
+    world.query_filtered::<Entity, With<LevelInstance>>().single(world).ok()
+}
+
+/// What each frame finds of a level.
+#[derive(Resource, Default)]
+struct Found(Vec<[usize; 3]>);
+
+fn look(
+    likes: Query<&Likes>,
+    added: Query<(), Added<Likes>>,
+    changed: Query<(), Changed<Likes>>,
+    mut found: ResMut<Found>,
+) {
+    found
+        .0
+        .push([likes.iter().len(), added.iter().count(), changed.iter().count()]);
+}
+
+fn watched(mut app: App) -> App {
+    app.init_resource::<Found>().add_systems(bevy_app::Last, look);
+    app
+}
+
+#[test]
+fn a_level_that_comes_in_slices_is_seen_whole_in_one_frame() {
+    let dir = Dir::default();
+    let mut app = watched(sliced(&dir));
+    let mut most_hidden = 0;
+    let id = load_until(&mut app, LoadState::Revealing);
+    run_until(&mut app, |world| {
+        most_hidden = most_hidden.max(hidden(world));
+        state(world, id) == Some(LoadState::Live)
+    });
+    assert_eq!(hidden(app.world_mut()), 0);
+    assert!(most_hidden > COUNT / 2, "{most_hidden} were hidden at most: no slices");
+    app.update();
+    let mut found = app.world_mut().resource_mut::<Found>();
+    let found = core::mem::take(&mut found.0);
+    let come: Vec<_> = found.iter().filter(|found| **found != [0; 3]).collect();
+    assert_eq!(
+        come,
+        [&[COUNT; 3], &[COUNT, 0, 0]],
+        "whole in one frame, added in that, and then just there"
+    );
+}
+
+#[derive(Resource, Default)]
+struct Observed {
+    count: usize,
+    largest: usize,
+    smallest: Option<usize>,
+}
+
+#[test]
+fn an_observer_finds_the_whole_level() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    app.init_resource::<Observed>();
+    app.add_observer(
+        |_: On<Add, Likes>, transforms: Query<&Transform>, mut observed: ResMut<Observed>| {
+            observed.count += 1;
+            let found = transforms.iter().len();
+            observed.largest = observed.largest.max(found);
+            observed.smallest = Some(observed.smallest.unwrap_or(found).min(found));
+        },
+    );
+    load_until(&mut app, LoadState::Live);
+    let observed = app.world().resource::<Observed>();
+    // With the root.
+    let whole = COUNT + 1;
+    assert_eq!(
+        (observed.count, observed.smallest, observed.largest),
+        (COUNT, Some(whole), whole)
+    );
+}
+
+/// Its `On<Add>` for what has come already would never be.
+#[test]
+fn a_level_that_somebody_begins_to_observe_comes_once_more() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    app.init_resource::<Observed>();
+    let id = load_until(&mut app, LoadState::Revealing);
+    app.add_observer(|_: On<Add, Likes>, mut observed: ResMut<Observed>| observed.count += 1);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    assert_eq!(app.world().resource::<Observed>().count, COUNT);
+    run_until(&mut app, |world| hidden(world) == 0);
+    assert_eq!(level_entities(app.world_mut()), COUNT);
+    let ends: Vec<_> = events(&mut app);
+    assert!(matches!(ends.last(), Some(InstanceEvent::Revealed { .. })), "{ends:?}");
+}
+
+#[test]
+fn a_level_leaves_in_one_frame_and_is_despawned_in_many() {
+    let dir = Dir::default();
+    let mut app = watched(sliced(&dir));
+    let before = app.world().entities().count_spawned();
+    let id = load_until(&mut app, LoadState::Live);
+    app.world_mut().resource_mut::<Found>().0.clear();
+    set_target(&mut app, id, InstanceTarget::Gone);
+    run_until(&mut app, |world| state(world, id).is_none());
+    let told = events(&mut app);
+    assert!(matches!(told.last(), Some(InstanceEvent::Left { .. })), "{told:?}");
+    assert!(hidden(app.world_mut()) > COUNT / 2);
+    assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1, "until the end");
+    // The same level again finds what the old one has.
+    let again = load_to(&mut app, "a.pkg", InstanceTarget::Loaded);
+    run_until(&mut app, |world| state(world, again) == Some(LoadState::Staged));
+    run_until(&mut app, |world| hidden(world) == 0);
+    assert_eq!(app.world().entities().count_spawned(), before);
+    assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
+    set_target(&mut app, again, InstanceTarget::Gone);
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+    let found = &app.world().resource::<Found>().0;
+    assert!(found.iter().all(|[all, ..]| [0, COUNT].contains(all)), "{found:?}");
+    assert_eq!(app.world().resource::<StreamingStats>().hidden_entities, 0);
+}
+
+#[test]
+fn what_game_code_has_hung_below_leaves_too() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    let before = app.world().entities().count_spawned();
+    let id = load_until(&mut app, LoadState::Live);
+    let world = app.world_mut();
+    let first = world
+        .query_filtered::<Entity, With<Likes>>()
+        .iter(world)
+        .next()
+        .unwrap();
+    let lamp = world.spawn((ChildOf(first), Transform::default())).id();
+    world.spawn((ChildOf(lamp), Transform::default()));
+    set_target(&mut app, id, InstanceTarget::Gone);
+    run_until(&mut app, |world| state(world, id).is_none());
+    let world = app.world_mut();
+    assert_eq!(world.query::<&Transform>().iter(world).count(), 0);
+    run_until(&mut app, |world| world.entities().count_spawned() == before);
+}
+
+#[test]
+fn cancelled_slices_give_their_entity_ids_back() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    app.update();
+    let (spawned, before) = (app.world().entities().count_spawned(), highest_index(app.world_mut()));
+    for round in 0..60 {
+        let id = load_until(&mut app, LoadState::Revealing);
+        for _ in 0..round % 16 {
+            app.update();
+        }
+        set_target(&mut app, id, InstanceTarget::Gone);
+        let mut told = events(&mut app);
+        run_until(&mut app, |world| {
+            told.extend(world.resource_mut::<Messages<InstanceEvent>>().drain());
+            hidden(world) == 0 && state(world, id).is_none()
+        });
+        let ends = |event: &&InstanceEvent| !matches!(event, InstanceEvent::Revealed { .. });
+        assert_eq!(told.iter().filter(ends).count(), 1, "{told:?}");
+        assert_eq!(app.world().entities().count_spawned(), spawned);
+    }
+    // What has left is in nobody's list until it is despawned, so one level more may have been there.
+    assert_ids_are_back(&mut app, before + COUNT as u32);
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+}
+
+#[test]
+fn a_level_that_is_not_to_be_shown_yet_waits_where_it_is() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    let id = load_until(&mut app, LoadState::Revealing);
+    set_target(&mut app, id, InstanceTarget::Loaded);
+    app.update();
+    let there = hidden(app.world_mut());
+    for _ in 0..30 {
+        app.update();
+        assert_eq!(hidden(app.world_mut()), there);
+    }
+    set_target(&mut app, id, InstanceTarget::Shown);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    assert_eq!(level_entities(app.world_mut()), COUNT);
+}
+
+#[test]
+fn a_hidden_level_keeps_its_entities_and_what_was_done_to_them() {
+    let dir = Dir::default();
+    let mut app = watched(sliced(&dir));
+    let id = load_until(&mut app, LoadState::Live);
+    let entities = |world: &mut World| {
+        let mut all: Vec<_> = world.query_filtered::<Entity, With<Likes>>().iter(world).collect();
+        all.sort_unstable();
+        all
+    };
+    let all = entities(app.world_mut());
+    app.world_mut().get_mut::<Transform>(all[7]).unwrap().translation.y = 77.0;
+    app.update();
+    events(&mut app);
+    for _ in 0..3 {
+        set_target(&mut app, id, InstanceTarget::Loaded);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+        assert!(matches!(events(&mut app)[..], [InstanceEvent::Hidden { .. }]));
+        assert_eq!(level_entities(app.world_mut()), 0);
+        assert_eq!(app.world().resource::<StreamingStats>().live_entities, 0);
+        app.world_mut().resource_mut::<Found>().0.clear();
+        set_target(&mut app, id, InstanceTarget::Shown);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+        assert!(matches!(events(&mut app)[..], [InstanceEvent::Shown { .. }]));
+        assert_eq!(entities(app.world_mut()), all);
+        assert_eq!(app.world().get::<Transform>(all[7]).unwrap().translation.y, 77.0);
+        app.update();
+        let found = &app.world().resource::<Found>().0;
+        assert!(
+            found.iter().all(|[_, added, changed]| (*added, *changed) == (0, 0)),
+            "{found:?}"
+        );
+    }
+    let before = app.world().resource::<StreamingStats>().left;
+    set_target(&mut app, id, InstanceTarget::Loaded);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+    set_target(&mut app, id, InstanceTarget::Gone);
+    run_until(&mut app, |world| hidden(world) == 0 && state(world, id).is_none());
+    assert_eq!(app.world().resource::<StreamingStats>().left, before + 1);
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+}
+
+#[test]
+fn a_hidden_level_whose_root_is_despawned_has_left() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    let before = app.world().entities().count_spawned();
+    let id = load_until(&mut app, LoadState::Live);
+    let root = root_of(app.world_mut()).unwrap();
+    set_target(&mut app, id, InstanceTarget::Loaded);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+    app.world_mut().entity_mut(root).despawn();
+    run_until(&mut app, |world| state(world, id).is_none());
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+    assert_eq!(app.world().entities().count_spawned(), before);
+}
+
+/// Twelve levels, and a new target for some of them in every frame.
+#[test]
+fn whatever_is_asked_for_each_level_ends_once_and_is_never_seen_in_part() {
+    const LEVELS: usize = 12;
+    const SIZE: usize = 150;
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    put(&dir, "b.pkg", chain(&app, "b.pkg", SIZE as u32, None));
+    let spawned = app.world().entities().count_spawned();
+    let mut random = 7_u64;
+    let mut next = |below: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    let mut ids = [None; LEVELS];
+    let mut asked = 0_u64;
+    let mut ended = std::collections::BTreeMap::<InstanceId, u32>::new();
+    let end = |app: &mut App, ended: &mut std::collections::BTreeMap<_, u32>| {
+        for event in events(app) {
+            if let InstanceEvent::Left { id } | InstanceEvent::Cancelled { id } = event {
+                *ended.entry(id).or_default() += 1;
+            }
+        }
+    };
+    for _ in 0..4_000 {
+        let slot = next(LEVELS as u64) as usize;
+        let target = [InstanceTarget::Gone, InstanceTarget::Loaded, InstanceTarget::Shown][next(3) as usize];
+        let known = ids[slot].filter(|id| state(app.world(), *id).is_some());
+        ids[slot] = Some(known.unwrap_or_else(|| {
+            asked += 1;
+            load_to(&mut app, "b.pkg", target)
+        }));
+        set_target(&mut app, ids[slot].unwrap(), target);
+        app.update();
+        let seen = level_entities(app.world_mut());
+        assert!(seen.is_multiple_of(SIZE), "{seen} entities are seen");
+        end(&mut app, &mut ended);
+    }
+    for id in ids.into_iter().flatten() {
+        set_target(&mut app, id, InstanceTarget::Gone);
+    }
+    run_until(&mut app, |world| {
+        hidden(world) == 0 && world.resource::<Streamer>().is_empty()
+    });
+    end(&mut app, &mut ended);
+    assert_eq!(ended.len() as u64, asked);
+    assert!(ended.values().all(|ends| *ends == 1), "{ended:?}");
+    assert_eq!(app.world().entities().count_spawned(), spawned);
+    let stats = app.world().resource::<StreamingStats>();
+    assert!(
+        stats.left > 20 && stats.cancelled > 20 && stats.revealed > 20,
+        "{stats:?}"
+    );
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+}

@@ -1,0 +1,104 @@
+//! A level that comes in slices. See [`HiddenSpawn`].
+
+use bevy_ecs::{entity::Entity, world::World};
+
+use super::{LatePasses, Revealed, insert_resources, members, spawner};
+use crate::{
+    hide::show_first,
+    leave::Sweep,
+    load::{InstanceRequest, LoadServices, LoadedLevel},
+    spawn::Spawner,
+};
+
+/// A level that is spawned over several frames, [hidden](crate::InHiddenLevel) until all of it is there and one frame shows it.
+///
+/// The slices have what the first pass of a reveal has, the one frame the second: what somebody observes comes when the level is
+/// whole and can be seen.
+pub(crate) struct HiddenSpawn {
+    spawner: Spawner,
+    passes: LatePasses,
+    loaded: Box<LoadedLevel>,
+    reserved: Vec<Entity>,
+}
+
+impl HiddenSpawn {
+    pub fn new(
+        world: &mut World,
+        mut loaded: Box<LoadedLevel>,
+        request: &InstanceRequest,
+        services: &LoadServices,
+    ) -> Self {
+        let (spawner, passes, reserved) = spawner(world, &mut loaded, request, services, true);
+        Self {
+            spawner,
+            passes,
+            loaded,
+            reserved,
+        }
+    }
+
+    /// Spawns the next entities, `most` at most; gives how many.
+    pub fn step(&mut self, world: &mut World, most: usize) -> usize {
+        self.spawner.step(world, most)
+    }
+
+    /// Whether all are there.
+    pub fn is_done(&self) -> bool {
+        self.spawner.is_done()
+    }
+
+    pub fn root(&self) -> Entity {
+        self.loaded.root
+    }
+
+    /// The level's entities, the root not counted.
+    pub fn len(&self) -> usize {
+        self.loaded.level.entities.len()
+    }
+
+    /// How many entities the one frame has to move once more.
+    pub fn late_rows(&self) -> usize {
+        self.spawner.late_rows()
+    }
+
+    /// Whether it cannot go on: somebody has begun to observe a component that has come already, or the root is gone.
+    pub fn is_spoilt(&self, world: &World) -> bool {
+        let is_rootless = self.spawner.has_begun() && !world.entities().contains_spawned(self.root());
+        is_rootless || self.spawner.is_overheard(world, &self.passes)
+    }
+
+    /// The one frame in which the level can be seen, all components of it added just now.
+    pub fn show(self, world: &mut World, request: &InstanceRequest, services: &LoadServices) -> Revealed {
+        let Self {
+            spawner,
+            mut loaded,
+            reserved,
+            ..
+        } = self;
+        insert_resources(world, &loaded, request, services);
+        let root = loaded.root;
+        let mut entities = Vec::with_capacity(loaded.level.entities.len() + 1);
+        entities.push(root);
+        entities.extend_from_slice(&loaded.level.entities);
+        // Before anybody hears of it: observers find the whole level.
+        show_first(world, &entities);
+        let spent = spawner.insert_late(world);
+        Revealed {
+            root,
+            members: members(world, &mut loaded),
+            spent: (spent, reserved),
+        }
+    }
+
+    /// It is not wanted any more: what is to be despawned, what ids are to be given back, and the rest.
+    pub fn abandon(mut self, world: &World) -> (Sweep, Vec<Entity>, Box<LoadedLevel>) {
+        let waiting = self.spawner.waiting().collect();
+        // An id that is given back may be somebody else's by the time of its despawn.
+        let is_spawned = |entity: &Entity| world.entities().contains_spawned(*entity);
+        let level = &mut self.loaded.level;
+        let mut parents = core::mem::take(&mut level.parents);
+        parents.retain(is_spawned);
+        let entities = level.entities.iter().copied().filter(is_spawned).collect();
+        (Sweep::new(self.loaded.root, entities, parents), waiting, self.loaded)
+    }
+}

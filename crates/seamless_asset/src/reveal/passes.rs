@@ -1,0 +1,130 @@
+//! Which components of a level come last. See [`LatePasses`].
+
+use core::any::TypeId;
+
+use bevy_ecs::{
+    component::ComponentId,
+    lifecycle::{ADD, INSERT},
+    resource::Resource,
+    world::World,
+};
+use bevy_platform::collections::HashSet;
+use bevy_reflect::TypeRegistry;
+
+use crate::spawn::Passes;
+
+/// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
+/// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
+///
+/// Such code may register types, so nobody holds the type registry while it runs: what is to be known of types is known before.
+pub(crate) struct LatePasses {
+    /// The components whose hooks are not Bevy's own.
+    hooked: HashSet<ComponentId>,
+}
+
+impl LatePasses {
+    /// For columns of these types, which `world` knows.
+    pub fn new(world: &World, types: impl IntoIterator<Item = TypeId>, registry: &TypeRegistry) -> Self {
+        let ids: HashSet<_> = types
+            .into_iter()
+            .filter_map(|type_id| world.components().get_id(type_id))
+            .collect();
+        let ids = ids.into_iter().flat_map(|id| with_required(world, id));
+        Self {
+            hooked: ids.filter(|id| has_foreign_hooks(world, *id, registry)).collect(),
+        }
+    }
+}
+
+impl Passes for LatePasses {
+    fn is_late(&self, world: &World, id: ComponentId) -> bool {
+        with_required(world, id).any(|id| is_observed(world, id) || self.hooked.contains(&id))
+    }
+}
+
+/// The component, and those that it brings.
+fn with_required(world: &World, id: ComponentId) -> impl Iterator<Item = ComponentId> {
+    let info = world.components().get_info(id);
+    let required = info.map(|info| info.required_components().iter_ids());
+    core::iter::once(id).chain(required.into_iter().flatten())
+}
+
+/// Bevy's hooks on insertion touch the entity itself only, those of relationships apart, which are skipped.
+fn has_foreign_hooks(world: &World, id: ComponentId, registry: &TypeRegistry) -> bool {
+    let Some(info) = world.components().get_info(id) else {
+        return false;
+    };
+    // Bevy does not say whether a hook is set; setting one more time on a copy does.
+    let mut hooks = info.hooks().clone();
+    let any = hooks.try_on_add(|_, _| {}).is_none() || hooks.try_on_insert(|_, _| {}).is_none();
+    if !any || info.relationship_accessor().is_some() {
+        return false;
+    }
+    let type_info = info.type_id().and_then(|type_id| registry.get_type_info(type_id));
+    // A type without reflection does not say whose it is.
+    type_info.is_none_or(|info| !is_bevys_own(info.type_path()))
+}
+
+/// The crates of Bevy 0.19 whose components levels hold. Those of any other crate, however it is called, may look around.
+const BEVYS_CRATES: [&str; 24] = [
+    "bevy_animation",
+    "bevy_anti_alias",
+    "bevy_audio",
+    "bevy_camera",
+    "bevy_core_pipeline",
+    "bevy_ecs",
+    "bevy_gizmos",
+    "bevy_gltf",
+    "bevy_input",
+    "bevy_input_focus",
+    "bevy_light",
+    "bevy_mesh",
+    "bevy_pbr",
+    "bevy_picking",
+    "bevy_post_process",
+    "bevy_render",
+    "bevy_sprite",
+    "bevy_sprite_render",
+    "bevy_text",
+    "bevy_transform",
+    "bevy_ui",
+    "bevy_ui_render",
+    "bevy_window",
+    "bevy_world_serialization",
+];
+
+fn is_bevys_own(type_path: &str) -> bool {
+    type_path
+        .split("::")
+        .next()
+        .is_some_and(|name| BEVYS_CRATES.contains(&name))
+}
+
+fn is_observed(world: &World, id: ComponentId) -> bool {
+    [ADD, INSERT].into_iter().any(|event| {
+        world.observers().try_get_observers(event).is_some_and(|observers| {
+            let own = observers.component_observers().get(&id);
+            let count = own.map_or(0, |own| {
+                own.global_observers().len() + own.entity_component_observers().len()
+            });
+            let expected = usize::from(event == INSERT && is_parent_check(world, id));
+            !observers.global_observers().is_empty() || count > expected
+        })
+    })
+}
+
+/// The components whose insertion Bevy's own [`ValidateParentHasComponentPlugin`](bevy_app::ValidateParentHasComponentPlugin)
+/// observes, to warn when the parent lacks them. Levels are cooked parents first, so it is content in the first pass.
+#[derive(Resource, Default)]
+pub(crate) struct ParentChecks(pub Vec<TypeId>);
+
+fn is_parent_check(world: &World, id: ComponentId) -> bool {
+    let type_id = world
+        .components()
+        .get_info(id)
+        .and_then(bevy_ecs::component::ComponentInfo::type_id);
+    let checks = world.get_resource::<ParentChecks>();
+    type_id
+        .zip(checks)
+        .is_some_and(|(type_id, checks)| checks.0.contains(&type_id))
+}
