@@ -90,10 +90,9 @@ impl HiddenSpawn {
         }
     }
 
-    /// It is not wanted any more: what is to be despawned, what ids are to be given back, and the rest.
+    /// It is not wanted any more: what is to be despawned, what ids are to be given back after that, and the rest.
     pub fn abandon(mut self, world: &World) -> (Sweep, Vec<Entity>, Box<LoadedLevel>) {
         let waiting = self.spawner.waiting().collect();
-        // An id that is given back may be somebody else's by the time of its despawn.
         let is_spawned = |entity: &Entity| world.entities().contains_spawned(*entity);
         let level = &mut self.loaded.level;
         let mut parents = core::mem::take(&mut level.parents);

@@ -256,7 +256,7 @@ impl Pipeline {
     pub(super) fn has_left(&mut self, world: &mut World, id: InstanceId, sweep: Sweep) {
         self.events.push(InstanceEvent::Left { id });
         self.instances.replace_phase(id, Phase::Sweeping);
-        self.sweep_later(sweep, Some(id));
+        self.sweep_later(sweep, id);
         world.resource_mut::<StreamingStats>().left += 1;
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use bevy_ecs::world::World;
+use bevy_ecs::{entity::Entity, world::World};
 use bevy_platform::time::Instant;
 
 use super::Pipeline;
@@ -25,6 +25,8 @@ pub(super) struct Sweeping {
     sweep: Sweep,
     /// Its packages are kept until the end: a level that is asked for again meanwhile finds its assets.
     of: Option<InstanceId>,
+    /// Ids of it that were not spawned. They are somebody else's only when nothing of it refers to them any more.
+    unspawned: Vec<Entity>,
 }
 
 impl Sweeping {
@@ -64,7 +66,10 @@ impl Pipeline {
 
     /// Spawns on while there is time, hidden; when all of a level is there, one frame shows it. Whether there was time for all of it.
     pub(super) fn continue_slices(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
-        while let Some(mut instance) = self.instances.get_mut(&id) {
+        loop {
+            let Some(mut instance) = self.instances.get_mut(&id) else {
+                return true;
+            };
             let Phase::Spawning(spawn) = &mut instance.phase else {
                 return true;
             };
@@ -132,15 +137,22 @@ impl Pipeline {
 
     /// Takes back what was spawned of a level that nobody has seen.
     pub(super) fn abandon(&mut self, world: &mut World, spawn: HiddenSpawn) {
-        let (sweep, waiting, level) = spawn.abandon(world);
-        world.entity_allocator_mut().free_many(&waiting);
+        let (sweep, unspawned, level) = spawn.abandon(world);
         world.resource_mut::<StreamingStats>().bytes_wasted += level.bytes;
         self.tasks.drop_later(level);
-        self.sweep_later(sweep, None);
+        self.sweeps.push_back(Sweeping {
+            sweep,
+            of: None,
+            unspawned,
+        });
     }
 
-    pub(super) fn sweep_later(&mut self, sweep: Sweep, of: Option<InstanceId>) {
-        self.sweeps.push_back(Sweeping { sweep, of });
+    pub(super) fn sweep_later(&mut self, sweep: Sweep, of: InstanceId) {
+        self.sweeps.push_back(Sweeping {
+            sweep,
+            of: Some(of),
+            unspawned: Vec::new(),
+        });
     }
 
     /// Despawns what nobody sees any more, while there is time.
@@ -155,9 +167,10 @@ impl Pipeline {
             let took = start.elapsed();
             self.estimates.learn(Work::Sweep, SLICE as u64, took);
             budget.book(took, || format!("despawn {SLICE} entities that have left"));
-            if is_done && let Some(Sweeping { sweep, of }) = self.sweeps.pop_front() {
-                self.tasks.drop_later(sweep);
-                if let Some(id) = of {
+            if is_done && let Some(swept) = self.sweeps.pop_front() {
+                world.entity_allocator_mut().free_many(&swept.unspawned);
+                self.tasks.drop_later((swept.sweep, swept.unspawned));
+                if let Some(id) = swept.of {
                     self.release(world, id);
                     self.instances.remove(&id);
                 }

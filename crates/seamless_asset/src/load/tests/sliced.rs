@@ -1,5 +1,7 @@
 //! Levels that come and go in slices, and levels that are hidden.
 
+use std::collections::BTreeMap;
+
 use bevy_ecs::observer::On;
 
 use super::{
@@ -272,7 +274,28 @@ fn a_hidden_level_whose_root_is_despawned_has_left() {
     assert_eq!(app.world().entities().count_spawned(), before);
 }
 
-/// Twelve levels, and a new target for some of them in every frame.
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        let Self(state) = self;
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) as usize % end
+    }
+}
+
+fn count_ends(world: &mut World, ended: &mut BTreeMap<InstanceId, u32>) {
+    for event in world.resource_mut::<Messages<InstanceEvent>>().drain() {
+        if let InstanceEvent::Left { id } | InstanceEvent::Cancelled { id } = event {
+            *ended.entry(id).or_default() += 1;
+        }
+    }
+}
+
+/// Twelve levels, and a new target for one of them in every frame.
 #[test]
 fn whatever_is_asked_for_each_level_ends_once_and_is_never_seen_in_part() {
     const LEVELS: usize = 12;
@@ -281,51 +304,45 @@ fn whatever_is_asked_for_each_level_ends_once_and_is_never_seen_in_part() {
     let mut app = sliced(&dir);
     put(&dir, "b.pkg", chain(&app, "b.pkg", SIZE as u32, None));
     let spawned = app.world().entities().count_spawned();
-    let mut random = 7_u64;
-    let mut next = |below: u64| {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) % below
-    };
-    let mut ids = [None; LEVELS];
-    let mut asked = 0_u64;
-    let mut ended = std::collections::BTreeMap::<InstanceId, u32>::new();
-    let end = |app: &mut App, ended: &mut std::collections::BTreeMap<_, u32>| {
-        for event in events(app) {
-            if let InstanceEvent::Left { id } | InstanceEvent::Cancelled { id } = event {
-                *ended.entry(id).or_default() += 1;
-            }
-        }
-    };
+    let mut random = Random(7);
+    let mut ids: [Option<InstanceId>; LEVELS] = [None; LEVELS];
+    let (mut asked, mut ended) = (0, BTreeMap::new());
     for _ in 0..4_000 {
-        let slot = next(LEVELS as u64) as usize;
-        let target = [InstanceTarget::Gone, InstanceTarget::Loaded, InstanceTarget::Shown][next(3) as usize];
+        let slot = random.below(LEVELS);
+        let target = match random.below(8) {
+            0 => InstanceTarget::Gone,
+            1 | 2 => InstanceTarget::Loaded,
+            _ => InstanceTarget::Shown,
+        };
         let known = ids[slot].filter(|id| state(app.world(), *id).is_some());
-        ids[slot] = Some(known.unwrap_or_else(|| {
+        let id = known.unwrap_or_else(|| {
             asked += 1;
             load_to(&mut app, "b.pkg", target)
-        }));
-        set_target(&mut app, ids[slot].unwrap(), target);
-        app.update();
-        let seen = level_entities(app.world_mut());
-        assert!(seen.is_multiple_of(SIZE), "{seen} entities are seen");
-        end(&mut app, &mut ended);
+        });
+        ids[slot] = Some(id);
+        set_target(&mut app, id, target);
+        let mut done = random.below(4) > 0;
+        run_until(&mut app, |world| {
+            let seen = level_entities(world);
+            assert!(seen.is_multiple_of(SIZE), "{seen} entities are seen");
+            count_ends(world, &mut ended);
+            // Now and then until its load has ended.
+            done |= state(world, id).is_none_or(|state| state as u8 >= LoadState::Staged as u8);
+            done
+        });
     }
     for id in ids.into_iter().flatten() {
         set_target(&mut app, id, InstanceTarget::Gone);
     }
     run_until(&mut app, |world| {
+        count_ends(world, &mut ended);
         hidden(world) == 0 && world.resource::<Streamer>().is_empty()
     });
-    end(&mut app, &mut ended);
-    assert_eq!(ended.len() as u64, asked);
+    assert_eq!(ended.len(), asked);
     assert!(ended.values().all(|ends| *ends == 1), "{ended:?}");
     assert_eq!(app.world().entities().count_spawned(), spawned);
     let stats = app.world().resource::<StreamingStats>();
-    assert!(
-        stats.left > 20 && stats.cancelled > 20 && stats.revealed > 20,
-        "{stats:?}"
-    );
+    let ends = [stats.left, stats.cancelled, stats.revealed];
+    assert!(ends.iter().all(|count| *count > 20), "{ends:?}");
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
 }
