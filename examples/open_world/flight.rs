@@ -1,7 +1,7 @@
 //! The app that flies: Bevy, the streamed world, and a streaming source that follows the path.
 
 use bevy::{
-    app::TerminalCtrlCHandlerPlugin,
+    app::{PluginGroupBuilder, TerminalCtrlCHandlerPlugin},
     image::{CompressedImageFormatSupport, CompressedImageFormats},
     log::LogPlugin,
     prelude::*,
@@ -67,6 +67,14 @@ impl Path {
 #[derive(Component)]
 pub struct Flyer;
 
+/// The plugins of a game that streams. Its levels may come and go in slices: what takes long is not done in one frame.
+pub fn seamless_plugins() -> PluginGroupBuilder {
+    SeamlessPlugins.set(SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    })
+}
+
 /// An app without window and GPU that streams the world. Its time advances by one simulated frame per update.
 ///
 /// Only the first app of the process may set up the log and the handler of Ctrl+C.
@@ -79,7 +87,7 @@ pub fn headless_app(is_first: bool) -> App {
     // Without a GPU nobody else says which compressed formats there are.
     app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::NONE))
         .add_plugins(plugins)
-        .add_plugins(SeamlessPlugins)
+        .add_plugins(seamless_plugins())
         .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(1.0 / RATE)))
         .add_systems(Update, follow_path.run_if(resource_exists::<Path>));
     app

@@ -52,7 +52,7 @@ impl Monitor {
         Self {
             tracks: tracks.collect(),
             states: vec![LevelTrackState::default(); table.len()],
-            base: count_entities(world),
+            base: count_entities(world)[0],
             ..Self::default()
         }
     }
@@ -78,12 +78,12 @@ impl Monitor {
             self.follow(index, level, frame as u32);
             self.check_late(index, level, frame, camera);
         }
-        let found = count_entities(world);
+        let [found, all] = count_entities(world);
         if found != expected {
             self.violations += 1;
             warn!("frame {frame}: {found} entities are in the world, its levels have {expected}");
         }
-        self.entities_peak = self.entities_peak.max((found - self.base.min(found)) as u64);
+        self.entities_peak = self.entities_peak.max((all - self.base.min(all)) as u64);
         if frame.is_multiple_of(30) {
             self.measure_memory(world);
         }
@@ -169,14 +169,14 @@ pub fn is_settled(table: &LevelTable) -> bool {
     })
 }
 
-/// Entities of all archetypes, those of resources, observers and systems included.
-fn count_entities(world: &World) -> usize {
-    world
-        .archetypes()
-        .iter()
-        .map(Archetype::len)
-        .map(|len| len as usize)
-        .sum()
+/// Entities of all archetypes, those of resources, observers and systems included: how many can be seen, and how many there are.
+fn count_entities(world: &World) -> [usize; 2] {
+    let hidden = world.component_id::<InHiddenLevel>();
+    let is_seen = |archetype: &&Archetype| !hidden.is_some_and(|id| archetype.contains(id));
+    let archetypes = || world.archetypes().iter();
+    let seen = archetypes().filter(is_seen).map(|archetype| archetype.len() as usize);
+    let all = archetypes().map(|archetype| archetype.len() as usize);
+    [seen.sum(), all.sum()]
 }
 
 fn descendants(world: &World, root: Entity) -> usize {

@@ -11,7 +11,7 @@ use seamless_examples::display::window_plugins;
 
 use crate::{
     args::Args,
-    flight::{Flyer, Path, RATE, bounds_of, follow_path, spawn_world},
+    flight::{Flyer, Path, RATE, bounds_of, follow_path, seamless_plugins, spawn_world},
     prepare::PreparedWorld,
 };
 
@@ -22,7 +22,7 @@ struct FramesLeft(Option<u64>);
 pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
     let mut app = App::new();
     app.add_plugins(window_plugins())
-        .add_plugins(SeamlessPlugins)
+        .add_plugins(seamless_plugins())
         .insert_resource(FramesLeft(args.frames))
         .insert_resource(ClearColor(Color::srgb(0.53, 0.68, 0.85)))
         .add_systems(

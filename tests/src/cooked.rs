@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bevy::prelude::*;
+use bevy::{app::PluginGroupBuilder, prelude::*};
 use bevy_seamless::prelude::*;
 use seamless_cook::{CookApp, CookError, CookOptions, CookReport};
 use tempfile::TempDir;
@@ -125,8 +125,13 @@ pub fn describe(error: &CookError) -> String {
 
 /// A headless app with `SeamlessPlugins` that reads packages from `out`; frames have as much time as they need.
 pub fn streaming_app(out: &Path, configure: fn(&mut App)) -> App {
+    streaming_app_with(out, SeamlessPlugins.build(), configure)
+}
+
+/// The same with these plugins.
+pub fn streaming_app_with(out: &Path, plugins: PluginGroupBuilder, configure: fn(&mut App)) -> App {
     headless_with(out, |app| {
-        app.add_plugins(SeamlessPlugins);
+        app.add_plugins(plugins);
         app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_millis(50);
         configure(app);
     })

@@ -69,9 +69,10 @@ pub mod prelude {
         PackageMapSystems, PackagesAgreed, PackagesRefused,
     };
     pub use seamless_asset::{
-        BlockingLoads, DialogueVariant, DialogueVariants, LoadPolicy, ObjectLoad, ObjectRequest, PostLoad, ReloadLoad,
-        ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessStartupPlugin, StartupContent,
-        StartupReport, Streamer, StreamingSettings, StreamingStats, placed_row,
+        BlockingLoads, DialogueVariant, DialogueVariants, InHiddenLevel, InstanceTarget, LoadPolicy, ObjectLoad,
+        ObjectRequest, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp,
+        SeamlessAssetPlugin, SeamlessStartupPlugin, StartupContent, StartupReport, Streamer, StreamingSettings,
+        StreamingStats, placed_row,
     };
     pub use seamless_level::*;
     #[cfg(feature = "render")]

@@ -155,9 +155,24 @@ fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> 
         .collect();
     let mut known = Indices::of(&all);
     let mut next = 0;
+    let mut last = None;
+    let children = world.component_id::<Children>();
     // What is found is looked below in its turn.
     while let Some(&entity) = all.get(next) {
         next += 1;
+        // Levels have few archetypes, and most entities no children.
+        let archetype = world.entities().get_spawned(entity).map(|at| at.archetype_id).ok();
+        let has_children = match last {
+            Some((known, has_children)) if known == archetype => has_children,
+            _ => {
+                let archetype = archetype.and_then(|id| world.archetypes().get(id));
+                archetype.zip(children).is_some_and(|(of, id)| of.contains(id))
+            }
+        };
+        last = Some((archetype, has_children));
+        if !has_children {
+            continue;
+        }
         for &child in world.get::<Children>(entity).into_iter().flatten() {
             if known.insert(child) {
                 all.push(child);

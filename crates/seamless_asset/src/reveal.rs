@@ -1,5 +1,6 @@
 //! The one moment in which a level's entities enter the world. See [`reveal`].
 
+mod bounds;
 mod hidden;
 mod passes;
 

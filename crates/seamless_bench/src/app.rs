@@ -37,6 +37,8 @@ pub const MATERIALS: usize = 6;
 pub enum Plugins {
     /// What every game has: transforms and visibility, with Bevy's own observers.
     Game,
+    /// The same in an app that has opted in to levels in slices.
+    Sliced,
     /// Only what entities need to be there.
     Bare,
     /// What entities need, and textures.
@@ -56,11 +58,15 @@ pub fn app(plugins: Plugins, root: &Path) -> App {
         .init_asset::<StandardMaterial>()
         .register_asset_reflect::<StandardMaterial>();
     match plugins {
-        Plugins::Game => app.add_plugins((TransformPlugin, CameraPlugin)),
+        Plugins::Game | Plugins::Sliced => app.add_plugins((TransformPlugin, CameraPlugin)),
         Plugins::Scenes => app.add_plugins(ImagePlugin::default()),
         Plugins::Bare => &mut app,
     };
-    app.add_plugins((SeamlessAssetPlugin::default(), SeamlessRenderPlugin));
+    let assets = SeamlessAssetPlugin {
+        sliced_levels: plugins == Plugins::Sliced,
+        ..SeamlessAssetPlugin::default()
+    };
+    app.add_plugins((assets, SeamlessRenderPlugin));
     register_types(&mut app);
     app.finish();
     app.cleanup();

@@ -8,7 +8,7 @@
 //! that say so in their rows: the limit of [`migrate_latest`] is another build, which ran before, and the peer of [`read_bulk`]
 //! comes after the others. A row holds medians, and `spread` is the distance between the 10th and the 90th percentile of our samples, divided by their
 //! median. Times per entity are CPU time of the measuring thread, so that other programs on the machine do not count;
-//! [`flight`] measures wall time, because a hitch is one, and [`package_link`], [`cook`] and [`cook_full`] do, because Bevy loads on many
+//! [`flight`] and [`large`] measure wall time, because a hitch is one, and [`package_link`], [`cook`] and [`cook_full`] do, because Bevy loads on many
 //! threads.
 //!
 //! [`cook_full`] and [`cook_size`] measure the world that the example `open_world` made when it ran. The peer of [`cook_full`] is written in
@@ -21,6 +21,7 @@ mod cook;
 mod cook_full;
 mod cook_size;
 mod flight;
+mod large;
 mod level;
 mod load_cpu;
 mod migrate_latest;
@@ -66,7 +67,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 22] = [
+const BENCHES: [Bench; 24] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -117,6 +118,8 @@ const BENCHES: [Bench; 22] = [
     ("cook_one_edit", cook::one_edit),
     ("cook_scaling", cook::scaling),
     ("flight_hitch", flight::run),
+    ("reveal_100k", large::reveal),
+    ("leave_100k", large::leave),
 ];
 
 /// As [`Bench`], of the example world.

@@ -3,12 +3,14 @@
 //! * [`StandardMaterialCodec`] puts `StandardMaterial`s into packages; [`SeamlessRenderApp::add_streamed_material`] adds a
 //!   game's own material types.
 //! * [`GpuGate`] holds a level's reveal back until its meshes, images and materials are on the GPU, so that nothing pops in.
+//! * Levels that are [hidden](seamless_asset::InHiddenLevel) are not drawn, lights and cameras included.
 //! * Uploads are paced before they reach Bevy, by
 //!   [`StreamingSettings::upload_bytes_per_frame`](seamless_asset::StreamingSettings::upload_bytes_per_frame): Bevy's own
 //!   limit applies to the render world only, after the main world has paid for the extraction.
 #![forbid(unsafe_code)]
 
 mod gate;
+mod hide;
 mod material;
 mod rows;
 mod sync;
@@ -45,6 +47,7 @@ impl Plugin for SeamlessRenderPlugin {
 
     /// The render app is there only after `RenderPlugin` has built.
     fn finish(&self, app: &mut App) {
+        hide::add_hider(app);
         let gate = app.world().resource::<GpuGate>().clone();
         let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
             sync::drain_without_renderer(app);
@@ -53,6 +56,7 @@ impl Plugin for SeamlessRenderPlugin {
         render_app
             .insert_resource(gate.clone())
             .add_systems(Render, gate::note_prepared.in_set(RenderSystems::Cleanup));
+        hide::hide_from_gpu(render_app);
         app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(gate));
     }
 }
@@ -68,6 +72,8 @@ impl SeamlessRenderApp for App {
     fn add_streamed_material<M: Material + Reflect>(&mut self) -> &mut Self {
         self.init_resource::<GpuGate>();
         self.world().resource::<GpuGate>().add_material(TypeId::of::<M>());
+        let mut materials = self.world_mut().get_resource_or_init::<hide::StreamedMaterials>();
+        materials.add::<M>();
         self.add_component_codec(HandleCodec::<MeshMaterial3d<M>, M>::new(
             Role::CLIENT,
             |material| &material.0,

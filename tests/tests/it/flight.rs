@@ -20,7 +20,7 @@ use seamless_examples::{
 use seamless_tests::{
     app::run_until,
     atomicity::{Atomicity, AtomicityChecker, Counts},
-    cooked::{STREAM_LIMIT, describe, spawn_world, streaming_app},
+    cooked::{STREAM_LIMIT, describe, spawn_world, streaming_app, streaming_app_with},
 };
 use tempfile::TempDir;
 
@@ -87,9 +87,31 @@ fn counts(app: &App) -> Counts {
 #[test]
 fn the_flight_over_a_generated_world() {
     let dir = cook_world();
-    let mut app = streaming_app(&dir.path().join("out"), |app| {
+    fly(streaming_app(&dir.path().join("out"), |app| {
         app.add_plugins(AtomicityChecker::default());
+    }));
+}
+
+/// All components of levels are not observed there, or they would all come in the frame of the reveal.
+#[test]
+fn the_flight_with_levels_in_slices() {
+    let dir = cook_world();
+    let plugins = SeamlessPlugins.set(SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
     });
+    let mut app = streaming_app_with(&dir.path().join("out"), plugins, |app| {
+        app.add_plugins(AtomicityChecker {
+            only: vec!["Transform"],
+        });
+    });
+    // Every level is a large one.
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_micros(50);
+    fly(app);
+}
+
+/// Levels come and go, and every frame and every observer finds them whole.
+fn fly(mut app: App) {
     let world = spawn_world(&mut app, "open_world.seamless");
     let there = run_until(&mut app, STREAM_LIMIT, |ecs| ecs.get::<LevelTable>(world).is_some());
     assert!(there, "the manifest loads");

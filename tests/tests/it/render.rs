@@ -13,7 +13,10 @@ use bevy::{
     render::{render_asset::RenderAssetBytesPerFrame, sync_world::RenderEntity},
     world_serialization::WorldAsset,
 };
-use bevy_seamless::prelude::*;
+use bevy_seamless::{
+    asset::{InstanceEvent, InstanceId},
+    prelude::*,
+};
 use seamless_tests::{
     app::{LOAD_LIMIT, run_until},
     cooked::{Ask, Cooked, MANIFEST, ask, reveal, spawn_world, state},
@@ -114,8 +117,32 @@ enum Morphs {
     OneFrameLate,
 }
 
+/// How levels come and go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Road {
+    /// As apps do that have not opted in.
+    OneFrame,
+    /// One unit of work in a frame, and every level is too large for one.
+    Slices,
+}
+
+fn streaming(app: &mut App, road: Road) {
+    app.add_plugins(SeamlessPlugins.set(SeamlessAssetPlugin {
+        sliced_levels: road == Road::Slices,
+        ..SeamlessAssetPlugin::default()
+    }));
+    if road == Road::Slices {
+        app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+        app.init_resource::<Told>().add_systems(Last, listen);
+    }
+}
+
 /// Streams the level in and out, and looks at every frame.
 fn compare(write: impl FnOnce(&Path), source: &str, name: &str, camera: Transform, morphs: Morphs) {
+    compare_on(Road::OneFrame, write, source, name, camera, morphs);
+}
+
+fn compare_on(road: Road, write: impl FnOnce(&Path), source: &str, name: &str, camera: Transform, morphs: Morphs) {
     if !has_driver() {
         return;
     }
@@ -128,9 +155,7 @@ fn compare(write: impl FnOnce(&Path), source: &str, name: &str, camera: Transfor
     let expected = &bevy[FRAMES - 1];
     save(&expected.picture, &format!("{name}_bevy"));
 
-    let mut app = studio(&cooked.out(), camera, |app| {
-        app.add_plugins(SeamlessPlugins);
-    });
+    let mut app = studio(&cooked.out(), camera, |app| streaming(app, road));
     spawn_world(&mut app, MANIFEST);
     let empty = settled(&mut app);
     assert_eq!(
@@ -171,6 +196,9 @@ fn compare(write: impl FnOnce(&Path), source: &str, name: &str, camera: Transfor
     );
 
     assert!(before.len() > 3, "the gate has held the level back");
+    if road == Road::Slices {
+        hide_and_show(&mut app, &empty, expected, name);
+    }
 
     ask(&mut app, "level", Ask::Unload);
     let (staying, gone) = until::<LevelLeft>(&mut app);
@@ -178,20 +206,71 @@ fn compare(write: impl FnOnce(&Path), source: &str, name: &str, camera: Transfor
         assert_shows(frame, &expected.picture, name, "before the leave");
         assert_eq!(frame.instances, expected.instances, "before the leave");
     }
-    check_gone(&mut app, &empty, gone, name);
+    check_gone(&mut app, &empty, gone, name, road);
+}
+
+/// What was told of instances so far.
+#[derive(Resource, Default)]
+struct Told {
+    id: Option<InstanceId>,
+    is_hidden: bool,
+}
+
+fn listen(mut events: MessageReader<InstanceEvent>, mut told: ResMut<Told>) {
+    for event in events.read() {
+        match event {
+            InstanceEvent::Revealed { id, .. } => told.id = Some(*id),
+            InstanceEvent::Hidden { .. } => told.is_hidden = true,
+            InstanceEvent::Shown { .. } => told.is_hidden = false,
+            _ => {}
+        }
+    }
+}
+
+/// The frame in which the level is hidden, or shown again.
+fn retarget(app: &mut App, id: InstanceId, target: InstanceTarget) -> Frame {
+    app.world_mut().resource_mut::<Streamer>().set_target(id, target);
+    let hidden = target == InstanceTarget::Loaded;
+    let start = Instant::now();
+    loop {
+        let frame = next_frame(app);
+        if app.world().resource::<Told>().is_hidden == hidden {
+            return frame;
+        }
+        assert!(start.elapsed() < LOAD_LIMIT, "nothing happens");
+    }
+}
+
+/// What is hidden is not drawn, from the first frame on; shown again, it looks as before, from the first frame on.
+fn hide_and_show(app: &mut App, empty: &Frame, expected: &Frame, name: &str) {
+    let id = app.world().resource::<Told>().id.expect("a level was revealed");
+    for round in 0..3 {
+        let hidden = retarget(app, id, InstanceTarget::Loaded);
+        assert_shows(&hidden, &empty.picture, name, &format!("hidden, round {round}"));
+        for _ in 0..FRAMES {
+            assert_shows(&next_frame(app), &empty.picture, name, "hidden");
+        }
+        let shown = retarget(app, id, InstanceTarget::Shown);
+        assert_shows(&shown, &expected.picture, name, &format!("shown again, round {round}"));
+        for _ in 0..FRAMES {
+            assert_shows(&next_frame(app), &expected.picture, name, "shown again");
+        }
+    }
 }
 
 /// Nothing of the level is left: at once in the picture, and soon on the GPU.
-fn check_gone(app: &mut App, empty: &Frame, first: Frame, name: &str) {
+fn check_gone(app: &mut App, empty: &Frame, first: Frame, name: &str, road: Road) {
     let mut frame = first;
     for after in 0..FRAMES {
         let when = format!("{after} frames after the leave");
         assert_shows(&frame, &empty.picture, name, &when);
-        assert_eq!(frame.instances, 0, "{when}");
+        // What nobody sees is despawned bit by bit.
+        assert!(frame.instances == 0 || road == Road::Slices, "{when}");
         // Handles are dropped on a task.
         thread::sleep(Duration::from_millis(10));
         frame = next_frame(app);
     }
+    assert_eq!(frame.instances, 0);
     assert_eq!(
         frame.prepared, empty.prepared,
         "assets stay on the GPU {FRAMES} frames after the leave"
@@ -247,6 +326,17 @@ fn everything_gltf_looks_the_same() {
     };
     let camera = looking(Vec3::new(3.5, 9.0, 4.0), Vec3::new(1.2, 1.0, 0.0));
     compare(write, "everything.gltf", "everything", camera, Morphs::OneFrameLate);
+}
+
+/// Lights, skins and morph targets included.
+#[test]
+fn everything_gltf_looks_the_same_in_slices() {
+    let write = |dir: &Path| {
+        write_everything_gltf(dir);
+    };
+    let camera = looking(Vec3::new(3.5, 9.0, 4.0), Vec3::new(1.2, 1.0, 0.0));
+    let (source, name) = ("everything.gltf", "everything_sliced");
+    compare_on(Road::Slices, write, source, name, camera, Morphs::OneFrameLate);
 }
 
 /// A real model, where it is at hand.

@@ -2,12 +2,12 @@
 
 use bevy_ecs::{entity::Entity, world::World};
 
-use super::{LatePasses, Revealed, insert_resources, members, spawner};
+use super::{LatePasses, Revealed, bounds::Bounds, insert_resources, members, spawner};
 use crate::{
     hide::show_first,
     leave::Sweep,
     load::{InstanceRequest, LoadServices, LoadedLevel},
-    spawn::Spawner,
+    spawn::{Passes, Spawner},
 };
 
 /// A level that is spawned over several frames, [hidden](crate::InHiddenLevel) until all of it is there and one frame shows it.
@@ -17,6 +17,10 @@ use crate::{
 pub(crate) struct HiddenSpawn {
     spawner: Spawner,
     passes: LatePasses,
+    /// None where somebody wants to hear of boxes: Bevy gives them when the level can be seen.
+    bounds: Option<Bounds>,
+    /// How many entities are there, the root counted.
+    spawned: usize,
     loaded: Box<LoadedLevel>,
     reserved: Vec<Entity>,
 }
@@ -28,10 +32,14 @@ impl HiddenSpawn {
         request: &InstanceRequest,
         services: &LoadServices,
     ) -> Self {
-        let (spawner, passes, reserved) = spawner(world, &mut loaded, request, services, true);
+        let (mut spawner, passes, reserved) = spawner(world, &mut loaded, request, services, true);
+        let bounds = Some(Bounds::new(world)).filter(|bounds| !passes.is_late(world, bounds.component()));
+        spawner.bring(bounds.as_ref().map(Bounds::component));
         Self {
             spawner,
             passes,
+            bounds,
+            spawned: 0,
             loaded,
             reserved,
         }
@@ -39,7 +47,14 @@ impl HiddenSpawn {
 
     /// Spawns the next entities, `most` at most; gives how many.
     pub fn step(&mut self, world: &mut World, most: usize) -> usize {
-        self.spawner.step(world, most)
+        let done = self.spawner.step(world, most);
+        // The root comes first, and is not in the list.
+        let [from, to] = [self.spawned, self.spawned + done].map(|count| count.saturating_sub(1));
+        self.spawned += done;
+        if let (Some(bounds), Some(new)) = (&mut self.bounds, self.loaded.level.entities.get(from..to)) {
+            bounds.add(world, new);
+        }
+        done
     }
 
     /// Whether all are there.

@@ -73,6 +73,11 @@ impl Spawner {
         }
     }
 
+    /// Says that somebody else brings this component, too, in the first pass.
+    pub fn bring(&mut self, component: Option<ComponentId>) {
+        self.early.extend(component);
+    }
+
     /// Spawns the next entities, `most` at most; gives how many.
     pub fn step(&mut self, world: &mut World, most: usize) -> usize {
         let mut scratch = BundleScratch::default();

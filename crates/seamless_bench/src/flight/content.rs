@@ -51,6 +51,19 @@ fn level(app: &mut App, kit: &Kit) -> (SourceWorld, Handle<Mesh>) {
 /// # Errors
 /// When a file cannot be written.
 pub fn write_packages(app: &mut App, kit: &Kit, dir: &Path) -> io::Result<()> {
+    write_kit(app, kit, dir)?;
+    for cell in 0..GRID * GRID {
+        let (source, _ground) = level(app, kit);
+        std::fs::write(dir.join(file(cell)), level_package(app, &source, kit, &file(cell)))?;
+    }
+    Ok(())
+}
+
+/// Writes the package of the shared assets.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_kit(app: &App, kit: &Kit, dir: &Path) -> io::Result<()> {
     let mut writer = PackageWriter::new(KIT);
     for (index, mesh) in kit.meshes.iter().enumerate() {
         export(app, &mut writer, &mesh_name(index), &mesh.clone().untyped());
@@ -58,12 +71,7 @@ pub fn write_packages(app: &mut App, kit: &Kit, dir: &Path) -> io::Result<()> {
     for (index, material) in kit.materials.iter().enumerate() {
         export(app, &mut writer, &material_name(index), &material.clone().untyped());
     }
-    std::fs::write(dir.join(KIT), writer.finish().expect("the kit is within the limits"))?;
-    for cell in 0..GRID * GRID {
-        let (source, _ground) = level(app, kit);
-        std::fs::write(dir.join(file(cell)), level_package(app, &source, kit, &file(cell)))?;
-    }
-    Ok(())
+    std::fs::write(dir.join(KIT), writer.finish().expect("the kit is within the limits"))
 }
 
 fn level_package(app: &App, source: &SourceWorld, kit: &Kit, name: &str) -> Vec<u8> {

@@ -27,6 +27,7 @@ use crate::{
     app::{KIT, Kit, Plugins, app},
     row::{Row, Samples, Targets, quantile},
 };
+pub use content::write_kit;
 use content::{ENTITIES, corner, file, world_assets, write_packages};
 use path::{GRID, RATE, distance, frames, is_wanted, position};
 

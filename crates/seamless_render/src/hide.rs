@@ -1,0 +1,154 @@
+//! Hidden levels are not drawn. See [`RenderHider`].
+
+use bevy_app::{App, SubApp};
+use bevy_camera::visibility::NoCpuCulling;
+use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, prelude::*, world::World};
+use bevy_mesh::Mesh3d;
+use bevy_pbr::{
+    Material, MeshMaterial3d, RenderGpuCulledEntities, collect_gpu_culled_meshes, collect_meshes_for_gpu_building,
+};
+use bevy_render::{
+    ExtractSchedule, MainWorld, Render, RenderSystems,
+    sync_world::{MainEntity, RenderEntity, SyncToRenderWorld},
+};
+use seamless_asset::{LevelHider, LevelHiders};
+
+/// Takes hidden entities out of the picture, in the frame in which they are hidden.
+///
+/// Meshes that the CPU culls are drawn because a query finds them, which it does not while they are hidden. Two kinds of entities would stay
+/// in the picture, for the render world keeps what it is not told of: lights, cameras and whatever else has a twin there, which loses it
+/// until it is shown again; and meshes that only the GPU culls, of which the render world is told here.
+pub(crate) struct RenderHider {
+    /// Materials of drawn entities: Bevy has missed what was prepared anew meanwhile.
+    materials: Vec<fn(&World) -> Option<ComponentId>>,
+}
+
+/// Its twin in the render world was taken away.
+#[derive(Component)]
+#[component(storage = "SparseSet")]
+struct Untwinned;
+
+/// Meshes that only the GPU culls and that were hidden in this frame.
+#[derive(Resource, Default)]
+struct HiddenMeshes(Vec<MainEntity>);
+
+/// The types of materials that are streamed.
+#[derive(Resource, Default)]
+pub(crate) struct StreamedMaterials(Vec<fn(&World) -> Option<ComponentId>>);
+
+impl StreamedMaterials {
+    pub fn add<M: Material>(&mut self) {
+        self.0.push(World::component_id::<MeshMaterial3d<M>>);
+    }
+}
+
+impl LevelHider for RenderHider {
+    fn hide(&self, world: &mut World, entities: &[Entity]) {
+        let Kinds { twinned, gpu_culled } = Kinds::among(world, entities);
+        for entity in twinned {
+            if let Ok(mut entity) = world.get_entity_mut(entity) {
+                // Both: a twin is made for whoever has the first, and must not be there when it is made.
+                entity.remove::<(SyncToRenderWorld, RenderEntity)>();
+                entity.insert(Untwinned);
+            }
+        }
+        if !gpu_culled.is_empty() {
+            world.get_resource_or_init::<HiddenMeshes>().0.extend(gpu_culled);
+        }
+    }
+
+    fn show(&self, world: &mut World, entities: &[Entity]) {
+        for &entity in entities {
+            if let Ok(mut entity) = world.get_entity_mut(entity)
+                && entity.take::<Untwinned>().is_some()
+            {
+                entity.insert(SyncToRenderWorld);
+            }
+        }
+    }
+
+    fn always_changed(&self, world: &World) -> Vec<ComponentId> {
+        self.materials.iter().filter_map(|id| id(world)).collect()
+    }
+}
+
+/// What is not enough to hide from queries.
+#[derive(Default)]
+struct Kinds {
+    twinned: Vec<Entity>,
+    gpu_culled: Vec<MainEntity>,
+}
+
+impl Kinds {
+    /// Looks at each archetype once in a row: levels have few.
+    fn among(world: &mut World, entities: &[Entity]) -> Self {
+        // What was spawned in this frame has no twin yet; the one that it gets has nothing to draw.
+        let twin = [
+            world.register_component::<SyncToRenderWorld>(),
+            world.register_component::<RenderEntity>(),
+        ];
+        let culled = [
+            world.register_component::<NoCpuCulling>(),
+            world.register_component::<Mesh3d>(),
+        ];
+        let mut kinds = Self::default();
+        let mut last: Option<(ArchetypeId, bool, bool)> = None;
+        for entity in entities {
+            let Ok(at) = world.entities().get_spawned(*entity) else {
+                continue;
+            };
+            let (_, is_twinned, is_gpu_culled) = match last {
+                Some(known @ (archetype, ..)) if archetype == at.archetype_id => known,
+                _ => {
+                    let archetype = world.archetypes().get(at.archetype_id);
+                    let has_all =
+                        |ids: [ComponentId; 2]| archetype.is_some_and(|of| ids.iter().all(|id| of.contains(*id)));
+                    (at.archetype_id, has_all(twin), has_all(culled))
+                }
+            };
+            last = Some((at.archetype_id, is_twinned, is_gpu_culled));
+            if is_twinned {
+                kinds.twinned.push(*entity);
+            }
+            if is_gpu_culled {
+                kinds.gpu_culled.push(MainEntity::from(*entity));
+            }
+        }
+        kinds
+    }
+}
+
+/// In an app with a renderer or without: lights have twins in both.
+pub(crate) fn add_hider(app: &mut App) {
+    // Now: a resource is an entity, and whoever counts entities meets it in the middle of a game otherwise.
+    app.init_resource::<HiddenMeshes>();
+    let world = app.world_mut();
+    let materials = core::mem::take(&mut world.get_resource_or_init::<StreamedMaterials>().0);
+    let mut hiders = world.get_resource_or_init::<LevelHiders>();
+    hiders.0.push(Box::new(RenderHider { materials }));
+}
+
+/// What only the GPU culls is drawn until the render world is told that it is gone.
+pub(crate) fn hide_from_gpu(render_app: &mut SubApp) {
+    render_app
+        .init_resource::<HiddenMeshes>()
+        .add_systems(ExtractSchedule, extract_hidden)
+        .add_systems(
+            Render,
+            forget_hidden
+                .in_set(RenderSystems::PrepareMeshes)
+                .after(collect_meshes_for_gpu_building)
+                .before(collect_gpu_culled_meshes)
+                .run_if(resource_exists::<RenderGpuCulledEntities>),
+        );
+}
+
+fn extract_hidden(mut world: ResMut<MainWorld>, mut hidden: ResMut<HiddenMeshes>) {
+    if let Some(mut new) = world.get_resource_mut::<HiddenMeshes>() {
+        hidden.0.append(&mut new.0);
+    }
+}
+
+fn forget_hidden(mut hidden: ResMut<HiddenMeshes>, mut culled: ResMut<RenderGpuCulledEntities>) {
+    hidden.0.drain(..).for_each(|entity| culled.remove(entity));
+}
