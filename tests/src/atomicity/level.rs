@@ -1,7 +1,13 @@
 //! One level in the world: what belongs to it, and whether it is whole.
 
 use bevy::prelude::*;
-use bevy_seamless::asset::LevelInstance;
+use bevy_seamless::{asset::LevelInstance, prelude::InHiddenLevel};
+
+/// Whether an entity is alive, and not one of those that nobody is to see.
+pub(super) fn is_there(ecs: &World, entity: Entity) -> bool {
+    ecs.get_entity(entity)
+        .is_ok_and(|entity| !entity.contains::<InHiddenLevel>())
+}
 
 /// The entities of a level that was revealed.
 pub(super) struct Known {
@@ -27,12 +33,9 @@ impl Known {
         }
     }
 
-    /// How many of its entities are alive.
+    /// How many of its entities are there.
     pub fn survivors(&self, ecs: &World) -> usize {
-        self.ids
-            .iter()
-            .filter(|id| ecs.entities().contains_spawned(**id))
-            .count()
+        self.ids.iter().filter(|id| is_there(ecs, **id)).count()
     }
 }
 
@@ -42,10 +45,7 @@ pub(super) fn find_tear(ecs: &World, root: Entity, entities: u32) -> Option<Stri
         return Some(format!("its root {root} is not alive, or no root"));
     };
     let objects = &instance.objects;
-    let alive = objects
-        .entities()
-        .filter(|id| ecs.entities().contains_spawned(*id))
-        .count();
+    let alive = objects.entities().filter(|id| is_there(ecs, *id)).count();
     if objects.len() != entities as usize || alive != objects.len() {
         return Some(format!(
             "{alive} of {} objects are alive, {entities} were cooked",

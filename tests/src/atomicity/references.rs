@@ -7,6 +7,8 @@ use bevy::{
 };
 use bevy_seamless::asset::LevelInstance;
 
+use super::level::is_there;
+
 /// Writes down every entity that it is asked to map.
 #[derive(Default)]
 struct Recorder(Vec<Entity>);
@@ -63,10 +65,7 @@ pub(super) fn of_entity(world: &World, entity: Entity) -> (u64, Vec<(String, Ent
         let mut recorder = Recorder::default();
         component.map_entities(&mut *copy, &mut recorder);
         count += recorder.0.len() as u64;
-        let gone = recorder
-            .0
-            .iter()
-            .filter(|target| !world.entities().contains_spawned(**target));
+        let gone = recorder.0.iter().filter(|target| !is_there(world, **target));
         dead.extend(gone.map(|target| (registration.type_info().type_path().to_owned(), *target)));
     }
     (count, dead)
