@@ -25,6 +25,8 @@
 pub mod assets;
 pub mod codec;
 pub mod dialogue;
+#[cfg(any(test, feature = "doubles"))]
+pub mod doubles;
 mod edits;
 mod entities;
 mod error;

@@ -6,6 +6,7 @@ mod bulk;
 mod complete;
 mod counting;
 mod errors;
+mod gated;
 mod gates;
 mod golden;
 mod hierarchy;
