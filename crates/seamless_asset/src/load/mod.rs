@@ -17,6 +17,7 @@ mod bulk;
 mod classes;
 mod closure;
 mod instance;
+mod intake;
 mod link;
 mod objects;
 mod open;
@@ -47,6 +48,7 @@ use crate::error::LoadError;
 
 pub use bulk::{BulkLoad, BulkRequest};
 pub use instance::LevelInstance;
+use intake::Signal;
 pub(crate) use link::{KeptGroup, LoadedLevel, StagedLevel};
 pub use objects::{LoadPolicy, ObjectLoad, ObjectRequest};
 pub use open::{OpenRequest, PackageOpen};
@@ -169,7 +171,7 @@ pub enum InstanceEvent {
 #[derive(Default)]
 pub(crate) struct Progress {
     state: AtomicU8,
-    cancelled: AtomicBool,
+    cancelled: Signal,
     /// A request that wants [`Verify::Now`] has joined.
     is_strict: AtomicBool,
 }
@@ -198,11 +200,11 @@ impl Progress {
     }
 
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.cancelled.give();
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancelled.is_given()
     }
 
     /// Stops a load that nobody wants any more.

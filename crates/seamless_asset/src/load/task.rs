@@ -10,6 +10,7 @@ use seamless_package::{Limits, Role};
 use super::{
     LoadState, PostLoads, Progress, Verify,
     closure::{Reach, on_demand},
+    intake::Intake,
     link::{LoadedPackage, Reloading, decode},
     open::open,
     verify::verify,
@@ -73,6 +74,16 @@ pub(super) enum Stop {
     Cancelled,
 }
 
+impl Stop {
+    /// The same for whoever needs what failed.
+    pub fn map(self, error: impl FnOnce(&LoadError) -> LoadError) -> Self {
+        match self {
+            Self::Failed(failed) => error(&failed).into(),
+            Self::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
 impl From<Box<LoadError>> for Stop {
     fn from(error: Box<LoadError>) -> Self {
         Self::Failed(error)
@@ -112,18 +123,20 @@ pub(super) async fn load_package(
 ) -> Result<LoadedPackage, Stop> {
     job.progress.check()?;
     job.progress.set(LoadState::Opening);
-    let opened = open(services, &job.path, read).await?;
+    let progress = job.progress.clone();
+    let intake = &mut Intake::new(&progress, read);
+    let opened = open(services, &job.path, intake).await?;
     job.progress.check()?;
     let reach = reach(services, &job, &opened.linker)?;
     // From here on it is settled: what is not verified now is noted, to be verified later.
     job.verify = job.progress.strictest(job.verify);
     let sources = match job.verify {
-        Verify::Now => verify(services, &opened.linker, &reach, read).await?,
+        Verify::Now => verify(services, &opened.linker, &reach, intake).await?,
         Verify::Deferred => Vec::new(),
     };
     job.progress.check()?;
     job.progress.set(LoadState::Reading);
-    let (linker, data) = opened.data(reach.end, read).await?;
+    let (linker, data) = opened.data(reach.end, intake).await?;
     job.progress.check()?;
     let loaded = decode(services, &job, linker, &reach, &data)?;
     Ok(LoadedPackage { sources, ..loaded })

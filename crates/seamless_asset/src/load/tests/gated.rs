@@ -3,7 +3,10 @@
 use bevy_asset::io::memory::Dir;
 
 use super::*;
-use crate::doubles::{Fate, GatedReader, ReadGate};
+use crate::{
+    BulkRequest, ObjectRequest, OpenRequest,
+    doubles::{Fate, GatedReader, ReadGate},
+};
 
 /// An app that reads `dir` through a gate.
 pub(super) fn gated_app(dir: &Dir) -> (App, ReadGate) {
@@ -73,7 +76,7 @@ fn orders() -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Loads both levels with their reads in this order, and lets go of one before the read `at`.
+/// Loads both levels with their reads in this order, and lets go of one before the read `at`. The reads of that one never end.
 fn cancel_one(app: &mut App, gate: &ReadGate, order: &[usize], victim: usize, at: usize) {
     let ids = LEVELS.map(|level| load(app, level, &[]));
     for level in LEVELS {
@@ -95,7 +98,6 @@ fn cancel_one(app: &mut App, gate: &ReadGate, order: &[usize], victim: usize, at
         app.world_mut().resource_mut::<Streamer>().unload(ids[victim]);
     }
     run_until(app, |world| {
-        gate.release(LEVELS[victim], Fate::Pass);
         state(world, ids[1 - victim]) == Some(LoadState::Live) && state(world, ids[victim]).is_none()
     });
     assert_eq!(level_entities(app.world_mut()), 3 + (1 - victim));
@@ -104,7 +106,6 @@ fn cancel_one(app: &mut App, gate: &ReadGate, order: &[usize], victim: usize, at
         world.resource::<Streamer>().is_empty() && mesh_is_gone(world)
     });
     run_until(app, |world| {
-        gate.release(LEVELS[victim], Fate::Pass);
         world.resource::<StreamingStats>().bytes_read == gate.bytes()
     });
 }
@@ -127,4 +128,101 @@ fn all_orders_of_two_levels_with_a_cancel_at_each_point() {
     }
     assert_ids_are_back(&mut app, before);
     assert_eq!(gate.pending(), []);
+}
+
+/// Holds every read back and lets so many of them pass.
+fn release(app: &mut App, gate: &ReadGate, count: usize) {
+    for _ in 0..count {
+        run_until(app, |_| gate.release_next(Fate::Pass).is_some());
+    }
+}
+
+/// What was read since `before` is accounted for, all of it wasted.
+fn run_until_all_is_wasted(app: &mut App, gate: &ReadGate, before: u64) {
+    run_until(app, |world| {
+        let stats = world.resource::<StreamingStats>();
+        stats.bytes_read == gate.bytes() && stats.bytes_wasted == gate.bytes() - before
+    });
+}
+
+#[test]
+fn a_load_that_is_cancelled_in_the_middle_of_a_read_does_not_wait_for_it() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, Some("s.pkg")));
+    put(&dir, "b.pkg", chain(&app, "b.pkg", 4, None));
+    app.update();
+    let before = highest_index(app.world_mut());
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| {
+        gate.release_next(Fate::Pass);
+        state(world, id) == Some(LoadState::Live)
+    });
+    app.world_mut().resource_mut::<Streamer>().unload(id);
+    run_until(&mut app, mesh_is_gone);
+    let (reads, good) = (gate.begun().len(), gate.bytes());
+    // The level's own package, and the one that it imports from: by the level's task and by its own.
+    assert!(reads >= 7, "{:?}", gate.begun());
+    for passed in 0..reads {
+        let id = load(&mut app, "a.pkg", &["s.pkg"]);
+        release(&mut app, &gate, passed);
+        run_until(&mut app, |world| {
+            let is_staged = state(world, id) == Some(LoadState::Staged);
+            !gate.pending().is_empty() || is_staged
+        });
+        app.world_mut().resource_mut::<Streamer>().unload(id);
+        run_until(&mut app, |world| {
+            world.resource::<Streamer>().is_empty() && gate.pending().is_empty() && mesh_is_gone(world)
+        });
+        run_until_all_is_wasted(&mut app, &gate, good);
+    }
+    assert_eq!(app.world().resource::<StreamingStats>().cancelled, reads as u64);
+    assert_ids_are_back(&mut app, before);
+}
+
+#[test]
+fn a_read_that_hangs_holds_no_place_once_it_is_cancelled() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 1;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    put(&dir, "b.pkg", chain(&app, "b.pkg", 4, None));
+    gate.script("a.pkg", 2, Fate::Stall);
+    gate.otherwise(Some(Fate::Pass));
+    let hung = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |_| !gate.stalled().is_empty());
+    let other = load(&mut app, "b.pkg", &[]);
+    for _ in 0..50 {
+        app.update();
+        assert_eq!(state(app.world(), other), Some(LoadState::Requested), "one at a time");
+    }
+    app.world_mut().resource_mut::<Streamer>().unload(hung);
+    run_until(&mut app, |world| state(world, other) == Some(LoadState::Live));
+    assert_eq!(gate.stalled(), []);
+    assert_eq!(state(app.world(), hung), None);
+}
+
+/// Requests for objects, payloads and tables are cancelled when their outcome is dropped.
+#[test]
+fn other_requests_that_are_dropped_do_not_wait_for_their_reads() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+    for passed in 0..3 {
+        let mut streamer = app.world_mut().resource_mut::<Streamer>();
+        let objects = streamer.load_objects(ObjectRequest::new(["s.pkg#Mesh"]));
+        let bulk = streamer.load_bulk(BulkRequest::new("s.pkg#Mesh", 0));
+        let open = streamer.open(OpenRequest {
+            package: "s.pkg".into(),
+            ..OpenRequest::default()
+        });
+        run_until(&mut app, |_| gate.pending().len() == 3);
+        release(&mut app, &gate, passed);
+        drop((objects, bulk, open));
+        run_until(&mut app, |_| gate.pending().is_empty());
+        run_until_all_is_wasted(&mut app, &gate, 0);
+    }
+    assert_eq!(app.world().resource::<StreamingStats>().cancelled, 9);
+    assert_eq!(app.world().resource::<LiveObjectsResource>().0.len(), 0);
 }

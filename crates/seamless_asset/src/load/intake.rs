@@ -1,0 +1,86 @@
+//! How tasks read. See [`Intake`].
+
+use core::convert::Infallible;
+
+use async_channel::{Receiver, Sender, bounded};
+use bevy_asset::{AssetPath, io::Reader};
+use futures_lite::{AsyncReadExt, future::or};
+
+use super::{
+    Progress,
+    open::io_error,
+    task::{Read, Stop},
+};
+
+/// Something that is said once, and that tasks can wait for. Whoever says it takes no lock: nothing is sent, the channel is closed.
+pub(super) struct Signal {
+    sender: Sender<Infallible>,
+    receiver: Receiver<Infallible>,
+}
+
+impl Default for Signal {
+    fn default() -> Self {
+        let (sender, receiver) = bounded(1);
+        Self { sender, receiver }
+    }
+}
+
+impl Signal {
+    pub fn give(&self) {
+        self.sender.close();
+    }
+
+    pub fn is_given(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    pub async fn given(&self) {
+        // It ends with the channel.
+        let _ = self.receiver.recv().await;
+    }
+}
+
+/// What a task reads with: counts the bytes, and gives a read up when nobody wants the load any more.
+///
+/// A read is given up where its reader waits. One that holds its thread until it is done, as a reader of the game's own may do, is
+/// waited for.
+pub(super) struct Intake<'t> {
+    progress: &'t Progress,
+    read: &'t mut Read,
+}
+
+impl<'t> Intake<'t> {
+    pub fn new(progress: &'t Progress, read: &'t mut Read) -> Self {
+        Self { progress, read }
+    }
+
+    /// What a reader does, unless the load is cancelled before.
+    pub async fn wait<T>(&self, reading: impl Future<Output = T>) -> Result<T, Stop> {
+        let cancelled = async {
+            self.progress.cancelled.given().await;
+            Err(Stop::Cancelled)
+        };
+        // What is there is taken, and counted.
+        or(async { Ok(reading.await) }, cancelled).await
+    }
+
+    /// Fills `buffer` as far as the file goes; returns how far.
+    pub async fn fill(
+        &mut self,
+        path: &AssetPath<'static>,
+        reader: &mut dyn Reader,
+        buffer: &mut [u8],
+    ) -> Result<usize, Stop> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            let count = self.wait(reader.read(rest)).await?;
+            let count = count.map_err(|error| io_error(path, &error))?;
+            if count == 0 {
+                break;
+            }
+            filled += count;
+            self.read.bytes += count as u64;
+        }
+        Ok(filled)
+    }
+}
