@@ -54,7 +54,7 @@ pub use load::bench_support;
 pub use load::{
     BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LoadPolicy,
     LoadState, ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
-    ReloadRequest, Reloaded, Streamer, Verify,
+    ReloadRequest, Reloaded, Streamer, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
 pub use seamless_package as package;

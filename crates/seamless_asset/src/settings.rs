@@ -9,6 +9,8 @@ use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_platform::time::Instant;
 use bevy_reflect::Reflect;
 
+use crate::load::WastedBytes;
+
 /// Limits of one frame's streaming work. Change it at any time; it is read every frame.
 #[derive(Resource, Reflect, Clone, Debug)]
 #[reflect(Resource)]
@@ -134,6 +136,8 @@ pub struct StreamingStats {
     pub bytes_read: u64,
     /// Bytes read for loads that were then cancelled or failed.
     pub bytes_wasted: u64,
+    /// The same by how far these loads had come.
+    pub wasted_by_stage: WastedBytes,
     /// Frames that took longer than the budget.
     pub overrun_count: u64,
     /// The first [`OVERRUNS_KEPT`] of them, by name.

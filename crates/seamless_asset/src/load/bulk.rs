@@ -11,6 +11,7 @@ use super::{
     intake::Intake,
     objects::Outcome,
     open::{Opened, open_for_part},
+    stage::Stage,
     task::{LoadServices, Read, Stop},
 };
 use crate::{
@@ -179,12 +180,14 @@ impl BulkJob {
         range: Range<u64>,
         intake: &mut Intake<'_>,
     ) -> Result<Vec<u8>, Stop> {
+        intake.enter(Stage::Reading);
         let is_whole = range == (0..location.raw_size);
         if let Some(part) = location.part(range.clone()).filter(|_| !is_whole) {
             return self.read_unchecked(file, part, intake).await;
         }
         let stored = file.part(location.range.clone(), intake).await?;
         self.progress.check()?;
+        intake.enter(Stage::Decoding);
         let unpacked = match location.unpack(&stored).map_err(|error| self.error(error))? {
             Cow::Borrowed(_) => None,
             Cow::Owned(unpacked) => Some(unpacked),

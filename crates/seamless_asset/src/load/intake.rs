@@ -9,6 +9,7 @@ use futures_lite::{AsyncReadExt, future::or};
 use super::{
     Progress,
     open::io_error,
+    stage::Stage,
     task::{Read, Stop},
 };
 
@@ -52,6 +53,11 @@ pub(super) struct Intake<'t> {
 impl<'t> Intake<'t> {
     pub fn new(progress: &'t Progress, read: &'t mut Read) -> Self {
         Self { progress, read }
+    }
+
+    /// What is read from now on is for this.
+    pub fn enter(&mut self, stage: Stage) {
+        self.read.stage = stage;
     }
 
     /// What a reader does, unless the load is cancelled before.

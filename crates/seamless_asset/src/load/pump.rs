@@ -33,6 +33,7 @@ use super::{
     open::OpenJob,
     packages::{PackageEntry, PackageStatus, Packages},
     room::Room,
+    stage::Stage,
     streamer::Command,
     task::{LoadServices, Read, Stop},
     tasks::{Finished, FinishedPackage, JobOwner, Task, Tasks},
@@ -277,7 +278,7 @@ impl Pipeline {
 
     /// Nobody will see the level.
     fn drop_level(&mut self, world: &mut World, level: Box<LoadedLevel>) {
-        world.resource_mut::<StreamingStats>().bytes_wasted += level.bytes;
+        world.resource_mut::<StreamingStats>().waste(Stage::Staged, level.bytes);
         self.tasks.drop_later(level);
     }
 
@@ -335,7 +336,7 @@ impl Pipeline {
         }
         entry.unwatch(world.resource::<RevealGates>());
         if !entry.is_shown {
-            world.resource_mut::<StreamingStats>().bytes_wasted += entry.bytes;
+            world.resource_mut::<StreamingStats>().waste(Stage::Staged, entry.bytes);
         }
         self.tasks.drop_later(entry);
     }
@@ -359,7 +360,7 @@ impl Pipeline {
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.bytes_read += finished.read.bytes;
         if finished.result.is_err() {
-            stats.bytes_wasted += finished.read.bytes;
+            stats.waste(finished.read.stage, finished.read.bytes);
         }
         let FinishedPackage {
             path,
@@ -372,7 +373,7 @@ impl Pipeline {
         match (owner, result) {
             (JobOwner::Reload(_), Err(Stop::Cancelled)) => self.settle_linker(&path),
             (_, Err(Stop::Cancelled)) => {}
-            (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(id, &path, wanted, read, loaded),
+            (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(world, id, &path, wanted, read, loaded),
             (JobOwner::Objects(id), Err(Stop::Failed(error))) => self.fail_objects(world, id, *error),
             (JobOwner::Reload(id), Ok(loaded)) => self.take_reloaded(world, id, read, loaded),
             (JobOwner::Reload(id), Err(Stop::Failed(error))) => self.fail_reload(world, id, Arc::from(error)),
@@ -387,7 +388,7 @@ impl Pipeline {
                 match (owner, level) {
                     (JobOwner::Instance(id), Some(Ok(level))) => self.take_level(world, id, level, bytes),
                     (JobOwner::Instance(id), Some(Err(error))) => self.fail_loading(world, id, error),
-                    _ => world.resource_mut::<StreamingStats>().bytes_wasted += bytes,
+                    _ => world.resource_mut::<StreamingStats>().waste(Stage::Staged, bytes),
                 }
             }
             (owner, Err(Stop::Failed(error))) => {

@@ -13,6 +13,7 @@ use super::{
     intake::Intake,
     link::{LoadedPackage, Reloading, decode},
     open::open,
+    stage::Stage,
     verify::verify,
 };
 use crate::{
@@ -96,10 +97,11 @@ impl From<LoadError> for Stop {
     }
 }
 
-/// What a task read, whether or not it came to an end.
+/// What a task read, whether or not it came to an end, and how far it came.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Read {
     pub bytes: u64,
+    pub stage: Stage,
 }
 
 /// What the job needs of the package.
@@ -136,8 +138,10 @@ pub(super) async fn load_package(
     };
     job.progress.check()?;
     job.progress.set(LoadState::Reading);
+    intake.enter(Stage::Reading);
     let (linker, data) = opened.data(reach.end, intake).await?;
     job.progress.check()?;
+    intake.enter(Stage::Decoding);
     let loaded = decode(services, &job, linker, &reach, &data)?;
     Ok(LoadedPackage { sources, ..loaded })
 }

@@ -19,6 +19,7 @@ mod post_load;
 mod reload;
 mod seek_free;
 mod startup;
+mod waste;
 
 use core::time::Duration;
 use std::{path::Path, time::Instant};

@@ -21,6 +21,7 @@ use crate::{
         link::{LiveLevel, LoadedAsset, LoadedPackage, Reloading},
         objects::Outcome,
         packages::{PackageEntry, PackageStatus},
+        stage::Stage,
         task::{Job, Read, Wanted},
         tasks::JobOwner,
     },
@@ -239,6 +240,7 @@ impl Pipeline {
     pub(super) fn take_reloaded(&mut self, world: &mut World, id: InstanceId, read: Read, loaded: LoadedPackage) {
         let Some(reload) = self.reloads.get_mut(&id) else {
             let path = loaded.linker.path().clone();
+            world.resource_mut::<StreamingStats>().waste(Stage::Staged, read.bytes);
             self.tasks.drop_later(loaded);
             return self.settle_linker(&path);
         };
@@ -287,7 +289,9 @@ impl Pipeline {
 
     fn drop_reload(&mut self, world: &mut World, id: InstanceId, reload: Reload) {
         reload.progress.cancel();
-        world.resource_mut::<StreamingStats>().bytes_wasted += reload.bytes;
+        world
+            .resource_mut::<StreamingStats>()
+            .waste(Stage::Staged, reload.bytes);
         if let Step::Staged(staged) = &reload.step {
             world.resource::<RevealGates>().forget(&staged.rendered);
         }

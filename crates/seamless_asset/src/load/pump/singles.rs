@@ -9,7 +9,7 @@ use bevy_ecs::world::{Mut, World};
 
 use crate::{
     error::LoadError,
-    load::{Progress, objects::Outcome, task::Stop, tasks::FinishedSingle},
+    load::{Progress, objects::Outcome, stage::Stage, task::Stop, tasks::FinishedSingle},
     settings::StreamingStats,
 };
 
@@ -70,8 +70,10 @@ impl<J, T> Singles<J, T> {
         let single = self.0.remove(&id);
         let outcome = single.as_ref().and_then(|single| single.outcome.upgrade());
         stats.bytes_read += read.bytes;
-        if result.is_err() || outcome.is_none() {
-            stats.bytes_wasted += read.bytes;
+        if result.is_err() {
+            stats.waste(read.stage, read.bytes);
+        } else if outcome.is_none() {
+            stats.waste(Stage::Staged, read.bytes);
         }
         if outcome.is_none() {
             // It was counted when it was found that nobody waits, or it is now.

@@ -28,7 +28,7 @@ pub(super) fn run_until_pending(app: &mut App, gate: &ReadGate, path: &str) {
     run_until(app, |_| gate.pending().iter().any(|read| read.path == path));
 }
 
-fn mesh_is_gone(world: &mut World) -> bool {
+pub(super) fn mesh_is_gone(world: &mut World) -> bool {
     world.resource::<Assets<Mesh>>().is_empty() && world.resource::<LiveObjectsResource>().0.is_empty()
 }
 
@@ -141,6 +141,7 @@ fn release(app: &mut App, gate: &ReadGate, count: usize) {
 fn run_until_all_is_wasted(app: &mut App, gate: &ReadGate, before: u64) {
     run_until(app, |world| {
         let stats = world.resource::<StreamingStats>();
+        assert_eq!(stats.wasted_by_stage.total(), stats.bytes_wasted);
         stats.bytes_read == gate.bytes() && stats.bytes_wasted == gate.bytes() - before
     });
 }
