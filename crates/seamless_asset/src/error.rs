@@ -25,6 +25,15 @@ pub enum LoadErrorKind {
     /// The file is not there, or could not be read.
     #[error("cannot be read: {0}; is the world cooked, and are its packages beside its manifest?")]
     Io(String),
+    /// A read of the file was given up, because nothing came for too long; see
+    /// [`StreamingSettings::read_timeout`](crate::StreamingSettings::read_timeout).
+    #[error(
+        "a read has given nothing for {seconds} s; look at the disk or the network that it comes from, or raise `StreamingSettings::read_timeout`"
+    )]
+    Stalled {
+        /// How long, in whole seconds.
+        seconds: u64,
+    },
     /// The file's bytes are wrong.
     #[error(transparent)]
     Package(#[from] PackageError),

@@ -42,6 +42,7 @@ mod settings;
 pub mod spawn;
 mod startup;
 mod threads;
+mod time;
 
 pub use dialogue::{DialogueVariant, DialogueVariants};
 pub use entities::{EntityPool, ReservedEntities};
@@ -64,6 +65,7 @@ pub use startup::{
     StartupIndexCodec, StartupMissing, StartupOwner, StartupPinned, StartupRead, StartupRegistration, StartupReport,
     StartupTable,
 };
+pub use time::StreamingTime;
 
 use core::any::TypeId;
 use std::sync::Arc;
@@ -157,6 +159,7 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<StreamingSettings>()
             .init_resource::<StreamingClock>()
             .init_resource::<StreamingStats>()
+            .init_resource::<StreamingTime>()
             .init_resource::<RevealGates>()
             .init_resource::<Streamer>()
             .init_resource::<AssetEdits>()

@@ -31,6 +31,10 @@ pub struct StreamingSettings {
     /// Frames that a reveal waits for its [`RevealGate`](crate::RevealGate)s before it goes ahead without them; counted in
     /// [`StreamingStats::gate_deadlines`]. Default 120.
     pub gate_deadline_frames: u32,
+    /// How long a read of a package may go without a byte, before it is given up and its load fails with
+    /// [`LoadErrorKind::Stalled`](crate::LoadErrorKind::Stalled). Default 10 s. Zero: for ever. To wait in the queue, or for a
+    /// thread that decodes, is no read. Blocking loads wait for ever.
+    pub read_timeout: Duration,
     /// For tests: requests start in an order that only this number decides, whatever their priorities. Default: none.
     pub load_order_seed: Option<u64>,
 }
@@ -42,6 +46,7 @@ impl Default for StreamingSettings {
             upload_bytes_per_frame: 16 << 20,
             max_loads_in_flight: 8,
             gate_deadline_frames: 120,
+            read_timeout: Duration::from_secs(10),
             load_order_seed: None,
         }
     }

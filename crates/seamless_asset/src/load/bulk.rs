@@ -12,6 +12,7 @@ use super::{
     objects::Outcome,
     open::{Opened, open_for_part},
     stage::Stage,
+    stall::Pulse,
     task::{LoadServices, Read, Stop},
 };
 use crate::{
@@ -92,9 +93,14 @@ pub(super) struct BulkJob {
 }
 
 /// Loads one payload: its package is opened, and of the data nothing else is read.
-pub(super) async fn load_bulk(services: &LoadServices, job: &BulkJob, read: &mut Read) -> Result<Vec<u8>, Stop> {
+pub(super) async fn load_bulk(
+    services: &LoadServices,
+    job: &BulkJob,
+    pulse: &Pulse,
+    read: &mut Read,
+) -> Result<Vec<u8>, Stop> {
     job.progress.check()?;
-    let intake = &mut Intake::new(&job.progress, read);
+    let intake = &mut Intake::new(&job.progress, pulse, read);
     let opened = open_for_part(services, &job.path, intake).await?;
     let linker = opened.linker.clone();
     let (index, location, range) = job.locate(linker.package())?;

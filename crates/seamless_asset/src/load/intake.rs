@@ -10,8 +10,10 @@ use super::{
     Progress,
     open::io_error,
     stage::Stage,
+    stall::Pulse,
     task::{Read, Stop},
 };
+use crate::error::{LoadError, LoadErrorKind};
 
 /// Something that is said once, and that tasks can wait for. Whoever says it takes no lock: nothing is sent, the channel is closed.
 pub(super) struct Signal {
@@ -41,18 +43,19 @@ impl Signal {
     }
 }
 
-/// What a task reads with: counts the bytes, and gives a read up when nobody wants the load any more.
+/// What a task reads with: counts the bytes, and gives a read up when nobody wants the load any more, or when it does not move.
 ///
 /// A read is given up where its reader waits. One that holds its thread until it is done, as a reader of the game's own may do, is
 /// waited for.
 pub(super) struct Intake<'t> {
     progress: &'t Progress,
+    pulse: &'t Pulse,
     read: &'t mut Read,
 }
 
 impl<'t> Intake<'t> {
-    pub fn new(progress: &'t Progress, read: &'t mut Read) -> Self {
-        Self { progress, read }
+    pub fn new(progress: &'t Progress, pulse: &'t Pulse, read: &'t mut Read) -> Self {
+        Self { progress, pulse, read }
     }
 
     /// What is read from now on is for this.
@@ -60,14 +63,22 @@ impl<'t> Intake<'t> {
         self.read.stage = stage;
     }
 
-    /// What a reader does, unless the load is cancelled before.
-    pub async fn wait<T>(&self, reading: impl Future<Output = T>) -> Result<T, Stop> {
+    /// What a reader of the file at `path` does, unless the load is cancelled before, or it takes too long.
+    pub async fn wait<T>(&self, path: &AssetPath<'static>, reading: impl Future<Output = T>) -> Result<T, Stop> {
         let cancelled = async {
             self.progress.cancelled.given().await;
             Err(Stop::Cancelled)
         };
+        let stalled = async {
+            let seconds = self.pulse.stalled().await;
+            let kind = LoadErrorKind::Stalled { seconds };
+            Err(LoadError::package(path.to_string(), kind).into())
+        };
+        self.pulse.step();
         // What is there is taken, and counted.
-        or(async { Ok(reading.await) }, cancelled).await
+        let result = or(async { Ok(reading.await) }, or(cancelled, stalled)).await;
+        self.pulse.step();
+        result
     }
 
     /// Fills `buffer` as far as the file goes; returns how far.
@@ -79,7 +90,7 @@ impl<'t> Intake<'t> {
     ) -> Result<usize, Stop> {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            let count = self.wait(reader.read(rest)).await?;
+            let count = self.wait(path, reader.read(rest)).await?;
             let count = count.map_err(|error| io_error(path, &error))?;
             if count == 0 {
                 break;

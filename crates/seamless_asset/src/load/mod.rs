@@ -27,6 +27,7 @@ mod pump;
 mod reload;
 mod room;
 mod stage;
+mod stall;
 mod startup;
 mod streamer;
 mod task;

@@ -11,6 +11,7 @@ use super::{
     Progress,
     intake::Intake,
     objects::Outcome,
+    stall::Pulse,
     task::{LoadServices, Read, Stop},
 };
 use crate::{
@@ -55,9 +56,14 @@ pub(super) struct OpenJob {
 }
 
 /// Opens the tables of one package.
-pub(super) async fn open_tables(services: &LoadServices, job: &OpenJob, read: &mut Read) -> Result<Arc<Linker>, Stop> {
+pub(super) async fn open_tables(
+    services: &LoadServices,
+    job: &OpenJob,
+    pulse: &Pulse,
+    read: &mut Read,
+) -> Result<Arc<Linker>, Stop> {
     job.progress.check()?;
-    let intake = &mut Intake::new(&job.progress, read);
+    let intake = &mut Intake::new(&job.progress, pulse, read);
     Ok(open_for_part(services, &job.path, intake).await?.linker)
 }
 
@@ -177,7 +183,7 @@ impl Opened<'_> {
             return Ok(());
         }
         if let Ok(seekable) = self.reader.seekable() {
-            let sought = intake.wait(seekable.seek(SeekFrom::Start(offset))).await?;
+            let sought = intake.wait(self.path, seekable.seek(SeekFrom::Start(offset))).await?;
             sought.map_err(|error| io_error(self.path, &error))?;
             return Ok(());
         }
@@ -215,7 +221,7 @@ pub(super) async fn open_reader<'s>(
 ) -> Result<Box<dyn Reader + 's>, Stop> {
     let source = services.server.get_source(path.source());
     let source = source.map_err(|error| io_error(path, &error))?;
-    let reader = intake.wait(source.reader().read(path.path())).await?;
+    let reader = intake.wait(path, source.reader().read(path.path())).await?;
     Ok(Box::new(reader.map_err(|error| io_error(path, &error))?))
 }
 

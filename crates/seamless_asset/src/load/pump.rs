@@ -34,6 +34,7 @@ use super::{
     packages::{PackageEntry, PackageStatus, Packages},
     room::Room,
     stage::Stage,
+    stall::Stalls,
     streamer::Command,
     task::{LoadServices, Read, Stop},
     tasks::{Finished, FinishedPackage, JobOwner, Task, Tasks},
@@ -43,6 +44,7 @@ use crate::{
     gate::RevealGates,
     linker::Linker,
     settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
+    time::StreamingTime,
 };
 
 /// Levels that may always wait for their leave while others are revealed. With more, and more than are to stay, leaves go
@@ -66,6 +68,7 @@ pub(crate) struct Pipeline {
     /// What a blocking load does itself; there only while one is under way.
     blocking: Option<Vec<Task>>,
     tasks: Tasks,
+    stalls: Stalls,
     in_flight: usize,
     estimates: Estimates,
     events: Vec<InstanceEvent>,
@@ -92,6 +95,7 @@ impl Pipeline {
             opens: Singles::default(),
             reloads: BTreeMap::new(),
             blocking: None,
+            stalls: Stalls::default(),
             in_flight: 0,
             estimates: Estimates::default(),
             events: Vec::new(),
@@ -116,6 +120,8 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.services.pool.free_returned(world);
         pipeline.take_commands(world, &mut budget);
         pipeline.take_results(world);
+        let now = world.resource::<StreamingTime>().now();
+        pipeline.stalls.look(now, settings.read_timeout);
         pipeline.start_tasks(world, &settings);
         let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);

@@ -14,6 +14,7 @@ use super::{
     link::{LoadedPackage, Reloading, decode},
     open::open,
     stage::Stage,
+    stall::Pulse,
     verify::verify,
 };
 use crate::{
@@ -121,12 +122,13 @@ pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Resu
 pub(super) async fn load_package(
     services: &LoadServices,
     mut job: Job,
+    pulse: &Pulse,
     read: &mut Read,
 ) -> Result<LoadedPackage, Stop> {
     job.progress.check()?;
     job.progress.set(LoadState::Opening);
     let progress = job.progress.clone();
-    let intake = &mut Intake::new(&progress, read);
+    let intake = &mut Intake::new(&progress, pulse, read);
     let opened = open(services, &job.path, intake).await?;
     job.progress.check()?;
     let reach = reach(services, &job, &opened.linker)?;

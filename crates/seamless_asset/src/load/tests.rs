@@ -18,6 +18,7 @@ mod plain;
 mod post_load;
 mod reload;
 mod seek_free;
+mod stall;
 mod startup;
 mod waste;
 

@@ -60,7 +60,7 @@ impl Pipeline {
         match &mut self.blocking {
             Some(tasks) => tasks.push(task),
             None => {
-                self.tasks.start(task);
+                self.tasks.start(task, self.stalls.watch());
                 self.in_flight += 1;
             }
         }

@@ -12,6 +12,7 @@ use super::{LoadError, LoadServices, Progress, Read, Stop, panicked};
 use crate::load::{
     intake::Intake,
     open::{io_error, open_reader},
+    stall::Pulse,
 };
 
 /// How a startup package is read.
@@ -65,9 +66,9 @@ async fn read_windows(
     bytes: usize,
     windows: &SyncSender<Window>,
 ) -> Result<(), Stop> {
-    // Nobody cancels it.
-    let (progress, mut counted) = (Progress::default(), Read::default());
-    let intake = &mut Intake::new(&progress, &mut counted);
+    // Nobody cancels it, and nobody looks how long it takes.
+    let (progress, pulse, mut counted) = (Progress::default(), Pulse::default(), Read::default());
+    let intake = &mut Intake::new(&progress, &pulse, &mut counted);
     let mut reader = open_reader(services, path, intake).await?;
     loop {
         let mut window = vec![0; bytes];
