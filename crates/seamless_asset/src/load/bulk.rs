@@ -127,10 +127,7 @@ impl BulkJob {
 
     /// The package that the payload has stayed in is not there.
     fn needs(&self, origin: &AssetPath, error: &LoadError) -> LoadError {
-        self.fault(LoadErrorKind::Dependency {
-            package: origin.to_string(),
-            message: error.to_string(),
-        })
+        self.fault(LoadErrorKind::dependency(origin.to_string(), error))
     }
 
     /// Where the payload is, and which bytes of it are wanted.

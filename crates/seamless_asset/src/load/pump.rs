@@ -457,10 +457,7 @@ impl Pipeline {
                 continue;
             }
             let package = self.instances.get(&user).map(|user| user.request.package.to_string());
-            let kind = LoadErrorKind::Dependency {
-                package: path.to_string(),
-                message: error.to_string(),
-            };
+            let kind = LoadErrorKind::dependency(path.to_string(), &error);
             let error = LoadError::package(package.unwrap_or_default(), kind);
             self.fail(world, user, Arc::new(error));
         }

@@ -20,6 +20,7 @@ mod reload;
 mod seek_free;
 mod stall;
 mod startup;
+mod transient;
 mod waste;
 
 use core::time::Duration;

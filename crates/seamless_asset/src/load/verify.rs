@@ -145,12 +145,8 @@ async fn source_of(
     }
     let opened = open(services, &path, intake).await.map_err(|stop| {
         stop.map(|error| {
-            let package = path.to_string();
-            let message = error.to_string();
-            LoadError::package(
-                linker.path().to_string(),
-                LoadErrorKind::Dependency { package, message },
-            )
+            let kind = LoadErrorKind::dependency(path.to_string(), error);
+            LoadError::package(linker.path().to_string(), kind)
         })
     });
     Ok(opened?.linker)
