@@ -35,6 +35,10 @@ pub struct StreamingSettings {
     /// [`LoadErrorKind::Stalled`](crate::LoadErrorKind::Stalled). Default 10 s. Zero: for ever. To wait in the queue, or for a
     /// thread that decodes, is no read. Blocking loads wait for ever.
     pub read_timeout: Duration,
+    /// How long a request waits in the queue until it is as urgent as a new one of twice its priority, or of half a negative one, so
+    /// that none waits for ever.
+    /// Default 1 s. Zero: the order is that of the requests; [`Duration::MAX`]: only priorities decide.
+    pub aging: Duration,
     /// For tests: requests start in an order that only this number decides, whatever their priorities. Default: none.
     pub load_order_seed: Option<u64>,
 }
@@ -47,6 +51,7 @@ impl Default for StreamingSettings {
             max_loads_in_flight: 8,
             gate_deadline_frames: 120,
             read_timeout: Duration::from_secs(10),
+            aging: Duration::from_secs(1),
             load_order_seed: None,
         }
     }

@@ -24,6 +24,7 @@ mod open;
 mod packages;
 mod post_load;
 mod pump;
+mod rank;
 mod reload;
 mod room;
 mod stage;

@@ -16,6 +16,7 @@ mod objects;
 mod older;
 mod plain;
 mod post_load;
+mod rank;
 mod reload;
 mod seek_free;
 mod stall;
