@@ -34,6 +34,9 @@ pub struct StreamingSettings {
     /// How long a read of a package may go without a byte, before it is given up and its load fails with
     /// [`LoadErrorKind::Stalled`](crate::LoadErrorKind::Stalled). Default 10 s. Zero: for ever. To wait in the queue, or for a
     /// thread that decodes, is no read. Blocking loads wait for ever.
+    ///
+    /// A reader that fetches the whole file before it is open, as Bevy's over HTTP does, does all of it in one read: give it the
+    /// time of the largest file.
     pub read_timeout: Duration,
     /// How long a request waits in the queue until it is as urgent as a new one of twice its priority, or of half a negative one, so
     /// that none waits for ever.
