@@ -28,6 +28,9 @@ pub struct StreamingSettings {
     /// Packages that are read and decoded at the same time, up to 64. Default 8. A level starts with all the packages that it
     /// shares with others, so there may be a few more.
     pub max_loads_in_flight: usize,
+    /// Bytes of packages that are read and not decoded yet, at most; a single larger package goes alone. The most urgent goes first.
+    /// Default 256 MiB. Blocking loads are not counted.
+    pub max_bytes_in_flight: u64,
     /// Frames that a reveal waits for its [`RevealGate`](crate::RevealGate)s before it goes ahead without them; counted in
     /// [`StreamingStats::gate_deadlines`]. Default 120.
     pub gate_deadline_frames: u32,
@@ -52,6 +55,7 @@ impl Default for StreamingSettings {
             budget: Duration::from_millis(2),
             upload_bytes_per_frame: 16 << 20,
             max_loads_in_flight: 8,
+            max_bytes_in_flight: 256 << 20,
             gate_deadline_frames: 120,
             read_timeout: Duration::from_secs(10),
             aging: Duration::from_secs(1),

@@ -184,6 +184,8 @@ impl BulkJob {
         intake: &mut Intake<'_>,
     ) -> Result<Vec<u8>, Stop> {
         intake.enter(Stage::Reading);
+        let length = location.range.end.saturating_sub(location.range.start);
+        let _in_flight = intake.pass(length).await?;
         let is_whole = range == (0..location.raw_size);
         if let Some(part) = location.part(range.clone()).filter(|_| !is_whole) {
             return self.read_unchecked(file, part, intake).await;

@@ -1,6 +1,7 @@
 //! How tasks read. See [`Intake`].
 
 use core::convert::Infallible;
+use std::sync::Arc;
 
 use async_channel::{Receiver, Sender, bounded};
 use bevy_asset::{AssetPath, io::Reader};
@@ -8,6 +9,7 @@ use futures_lite::{AsyncReadExt, future::or};
 
 use super::{
     Progress,
+    gatekeeper::Permit,
     open::io_error,
     stage::Stage,
     stall::Pulse,
@@ -48,13 +50,13 @@ impl Signal {
 /// A read is given up where its reader waits. One that holds its thread until it is done, as a reader of the game's own may do, is
 /// waited for.
 pub(super) struct Intake<'t> {
-    progress: &'t Progress,
+    progress: &'t Arc<Progress>,
     pulse: &'t Pulse,
     read: &'t mut Read,
 }
 
 impl<'t> Intake<'t> {
-    pub fn new(progress: &'t Progress, pulse: &'t Pulse, read: &'t mut Read) -> Self {
+    pub fn new(progress: &'t Arc<Progress>, pulse: &'t Pulse, read: &'t mut Read) -> Self {
         Self { progress, pulse, read }
     }
 
@@ -79,6 +81,23 @@ impl<'t> Intake<'t> {
         let result = or(async { Ok(reading.await) }, or(cancelled, stalled)).await;
         self.pulse.step();
         result
+    }
+
+    /// Waits until so many bytes more may be in flight, which they are until the permit is dropped, unless the load is cancelled before.
+    /// To wait for that is no read.
+    pub async fn pass(&self, bytes: u64) -> Result<Option<Permit>, Stop> {
+        let Some(gatekeeper) = &self.pulse.gatekeeper else {
+            return Ok(None);
+        };
+        let cancelled = async {
+            self.progress.cancelled.given().await;
+            Err(Stop::Cancelled)
+        };
+        or(
+            async { Ok(Some(gatekeeper.pass(bytes, self.progress).await)) },
+            cancelled,
+        )
+        .await
     }
 
     /// Fills `buffer` as far as the file goes; returns how far.

@@ -16,6 +16,7 @@ mod budget;
 mod bulk;
 mod classes;
 mod closure;
+mod gatekeeper;
 mod instance;
 mod intake;
 mod link;
@@ -59,6 +60,7 @@ pub use post_load::PostLoad;
 pub(crate) use post_load::{PostLoads, RegisteredPostLoads};
 pub use pump::BlockingLoads;
 pub(crate) use pump::{LostRoots, Pipeline, keep_ticks_valid, note_lost_root, pump, roll_frame};
+use rank::Rank;
 pub use reload::{ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded};
 pub use stage::WastedBytes;
 pub(crate) use startup::{LoadedStartup, StartupWindows, load_startup};
@@ -178,6 +180,7 @@ pub(crate) struct Progress {
     cancelled: Signal,
     /// A request that wants [`Verify::Now`] has joined.
     is_strict: AtomicBool,
+    rank: Rank,
 }
 
 impl Progress {
@@ -201,6 +204,20 @@ impl Progress {
         } else {
             verify
         }
+    }
+
+    /// How urgent it is, the most urgent of those that have joined; see [`rank`](self::rank).
+    pub fn rank(&self) -> f64 {
+        self.rank.get()
+    }
+
+    pub fn set_rank(&self, rank: f64) {
+        self.rank.set(rank);
+    }
+
+    /// Another request has joined the load.
+    pub fn raise_rank(&self, rank: f64) {
+        self.set_rank(self.rank().max(rank));
     }
 
     pub fn cancel(&self) {

@@ -161,9 +161,14 @@ impl<'s> Begun<'s> {
 }
 
 impl Opened<'_> {
+    /// How many bytes [`data`](Self::data) reads.
+    pub fn data_length(&self, end: u64) -> u64 {
+        end.saturating_sub(self.linker.package().summary().header_len())
+    }
+
     /// Reads the data, from the end of the header up to the file's byte `end`.
     pub async fn data(mut self, end: u64, intake: &mut Intake<'_>) -> Result<(Arc<Linker>, Vec<u8>), Stop> {
-        let length = end.saturating_sub(self.linker.package().summary().header_len());
+        let length = self.data_length(end);
         let data = read_more(self.path, &mut *self.reader, Vec::new(), length, intake).await?;
         Ok((self.linker, data))
     }

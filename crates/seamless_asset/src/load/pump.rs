@@ -125,6 +125,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.take_results(world);
         let now = world.resource::<StreamingTime>().now();
         pipeline.stalls.look(now, settings.read_timeout);
+        pipeline.stalls.gatekeeper.set_most(settings.max_bytes_in_flight);
         pipeline.start_tasks(world, &settings);
         let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);
@@ -227,6 +228,9 @@ impl Pipeline {
                 Command::Priority(id, priority) => {
                     if let Some(mut instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
+                        if let Phase::Loading(progress) = &instance.phase {
+                            progress.set_rank(self.arrivals.rank(id.0, priority));
+                        }
                     }
                 }
                 Command::Unload(id) => self.unload(world, id),

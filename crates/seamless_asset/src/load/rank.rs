@@ -1,6 +1,10 @@
 //! Who of those that wait goes first. Pure; see [`rank`].
 
-use core::{cmp::Ordering, time::Duration};
+use core::{
+    cmp::Ordering,
+    sync::atomic::{AtomicU64, Ordering as Atomic},
+    time::Duration,
+};
 use std::collections::VecDeque;
 
 /// Where the scale of priorities turns: above, what counts is how many times larger one is than another; below, through zero and into
@@ -10,12 +14,13 @@ const TURN: f64 = 1.0 / (1 << 20) as f64;
 /// What a wait counts for at least, so that `aging` may be zero.
 const LEAST_AGING: Duration = Duration::from_millis(1);
 
-/// How urgent a request is. Larger goes first; see [`by_rank`].
+/// How urgent a request is that came at this time. Larger goes first; see [`by_rank`].
 ///
 /// A request that has waited for `aging` is as urgent as a new one of twice its priority; if that is negative, of half of it. So
 /// whoever has waited `aging × log2(p / q)` longer goes before the other, whose priority is `p` to its own `q`: nobody waits for ever.
-pub(super) fn rank(priority: f32, waited: Duration, aging: Duration) -> f64 {
-    urgency(priority) + waited.as_secs_f64() / aging.max(LEAST_AGING).as_secs_f64()
+/// All ranks would rise alike while time goes on, so they stay what they are.
+pub(super) fn rank(priority: f32, came: Duration, aging: Duration) -> f64 {
+    urgency(priority) - came.as_secs_f64() / aging.max(LEAST_AGING).as_secs_f64()
 }
 
 /// Rises with the priority, and is finite.
@@ -34,29 +39,50 @@ pub(super) fn by_rank<T: Ord>(a: (f64, T), b: (f64, T)) -> Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
 
+/// A rank that the main thread changes while tasks look at it. Only one thread sets it.
+#[derive(Debug, Default)]
+pub(super) struct Rank(AtomicU64);
+
+impl Rank {
+    pub fn get(&self) -> f64 {
+        f64::from_bits(self.0.load(Atomic::Relaxed))
+    }
+
+    pub fn set(&self, rank: f64) {
+        self.0.store(rank.to_bits(), Atomic::Relaxed);
+    }
+}
+
 /// When requests came. They have numbers that rise, so it is enough to know the numbers of each frame.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     /// One more than the last number that had come at a time, oldest first.
     frames: VecDeque<(u64, Duration)>,
+    now: Duration,
+    aging: Duration,
 }
 
 impl Arrivals {
-    /// All requests with numbers below `next` have come by `now`.
-    pub fn note(&mut self, next: u64, now: Duration) {
+    /// All requests with numbers below `next` have come by `now`. What `aging` is from now on.
+    pub fn note(&mut self, next: u64, now: Duration, aging: Duration) {
+        (self.now, self.aging) = (now, aging);
         if self.frames.back().is_none_or(|(last, _)| *last < next) {
             self.frames.push_back((next, now));
         }
     }
 
-    /// How long a request has waited.
-    pub fn waited(&self, number: u64, now: Duration) -> Duration {
+    /// When a request came; now, if that is forgotten.
+    fn came(&self, number: u64) -> Duration {
         let later = self.frames.partition_point(|(next, _)| *next <= number);
-        let came = self.frames.get(later).map_or(now, |(_, came)| *came);
-        now.saturating_sub(came)
+        self.frames.get(later).map_or(self.now, |(_, came)| *came)
     }
 
-    /// Nobody asks any more about requests with numbers below this.
+    /// The rank of a request.
+    pub fn rank(&self, number: u64, priority: f32) -> f64 {
+        rank(priority, self.came(number), self.aging)
+    }
+
+    /// Nobody asks any more when requests with numbers below this came.
     pub fn forget_below(&mut self, number: u64) {
         while self.frames.front().is_some_and(|(next, _)| *next <= number) {
             self.frames.pop_front();
@@ -74,10 +100,11 @@ mod tests {
 
     #[test]
     fn a_second_of_waiting_is_worth_twice_the_priority() {
-        let of = |priority, seconds| rank(priority, SECOND * seconds, SECOND);
+        const NOW: Duration = Duration::from_secs(1_000);
+        let of = |priority, seconds| rank(priority, NOW - SECOND * seconds, SECOND) + NOW.as_secs_f64();
         assert_eq!(of(8.0, 0), of(4.0, 1));
         assert_eq!(of(1.0, 0), 0.0);
-        assert_eq!(rank(1.0, SECOND * 10, SECOND * 5), 2.0);
+        assert_eq!(rank(1.0, SECOND * 10, SECOND * 5), -2.0);
         assert!(of(3.0, 0) > of(2.0, 0));
         // Below zero, it is worth half of what is missing.
         assert!((of(-8.0, 1) - of(-4.0, 0)).abs() < 1e-6);
@@ -85,8 +112,8 @@ mod tests {
         assert!(of(f32::INFINITY, 0) < of(1.0, 200) && of(f32::NEG_INFINITY, 400) > of(1.0, 0));
         assert_eq!(of(f32::NAN, 0), of(0.0, 0));
         // Without aging to speak of, age alone counts; with endless aging, priority.
-        assert!(rank(1.0, SECOND, Duration::ZERO) > rank(1e9, Duration::ZERO, Duration::ZERO));
-        assert!(rank(1.0, SECOND * 1000, Duration::MAX) < rank(1.1, Duration::ZERO, Duration::MAX));
+        assert!(rank(1.0, SECOND, Duration::ZERO) > rank(1e9, SECOND * 2, Duration::ZERO));
+        assert!(rank(1.0, SECOND, Duration::MAX) < rank(1.1, NOW, Duration::MAX));
     }
 
     #[test]
@@ -114,17 +141,19 @@ mod tests {
     #[test]
     fn requests_are_as_old_as_the_frame_that_took_them() {
         let mut arrivals = Arrivals::default();
-        assert_eq!(arrivals.waited(0, SECOND), Duration::ZERO, "it comes in this frame");
-        arrivals.note(0, SECOND);
-        arrivals.note(3, SECOND * 2);
-        arrivals.note(3, SECOND * 3);
-        arrivals.note(5, SECOND * 4);
-        let waited = |arrivals: &Arrivals| [0, 2, 3, 4, 5].map(|number| arrivals.waited(number, SECOND * 10).as_secs());
-        assert_eq!(waited(&arrivals), [8, 8, 6, 6, 0]);
+        arrivals.note(0, SECOND, SECOND);
+        assert_eq!(arrivals.came(0), SECOND, "it comes in this frame");
+        arrivals.note(3, SECOND * 2, SECOND);
+        arrivals.note(3, SECOND * 3, SECOND);
+        arrivals.note(5, SECOND * 4, SECOND);
+        arrivals.note(5, SECOND * 9, SECOND);
+        let came = |arrivals: &Arrivals| [0, 2, 3, 4, 5].map(|number| arrivals.came(number).as_secs());
+        assert_eq!(came(&arrivals), [2, 2, 4, 4, 9]);
         arrivals.forget_below(2);
-        assert_eq!(waited(&arrivals), [8, 8, 6, 6, 0]);
+        assert_eq!(came(&arrivals), [2, 2, 4, 4, 9]);
         arrivals.forget_below(3);
-        assert_eq!((arrivals.frames.len(), waited(&arrivals)[2]), (1, 6));
+        assert_eq!((arrivals.frames.len(), came(&arrivals)[2]), (1, 4));
+        assert_eq!(arrivals.rank(4, 2.0), 1.0 - 4.0);
         arrivals.forget_below(5);
         assert!(arrivals.frames.is_empty());
     }
@@ -140,10 +169,7 @@ mod tests {
         for now in 0.. {
             let waiting = requests.iter().zip(&served).enumerate();
             let waiting = waiting.filter(|(_, ((came, _), served))| *came <= now && served.is_none());
-            let ranked = waiting.map(|(at, ((came, priority), _))| {
-                let waited = tick * (now - came) as u32;
-                (rank(*priority, waited, aging), at)
-            });
+            let ranked = waiting.map(|(at, ((came, priority), _))| (rank(*priority, tick * *came as u32, aging), at));
             if let Some((_, at)) = ranked.min_by(|a, b| by_rank(*a, *b)) {
                 served[at] = Some(now);
             } else if served.iter().all(Option::is_some) {

@@ -8,15 +8,20 @@ use std::sync::Arc;
 
 use async_channel::{Receiver, Sender, bounded};
 
+use super::gatekeeper::Gatekeeper;
+
 /// What a look counts for at most: whoever holds up the whole app, a debugger for instance, holds up its readers, too.
 const MOST_PER_LOOK: Duration = Duration::from_secs(1);
 
-/// The steps of one task's reading, which the main thread looks at. Each read is two of them, its begin and its end.
+/// What a task shares with the main thread, which looks at it: the steps of its reading. Each read is two of them, its begin and its
+/// end.
 pub(super) struct Pulse {
     /// Odd while the task waits for a read.
     step: AtomicU64,
     /// The step that has taken too long, and the seconds that it has.
     stall: (Sender<(u64, u64)>, Receiver<(u64, u64)>),
+    /// Who says how much may be read. Whoever loads on the calling thread asks nobody.
+    pub gatekeeper: Option<Arc<Gatekeeper>>,
 }
 
 impl Default for Pulse {
@@ -24,6 +29,7 @@ impl Default for Pulse {
         Self {
             step: AtomicU64::new(0),
             stall: bounded(1),
+            gatekeeper: None,
         }
     }
 }
@@ -81,12 +87,17 @@ impl Watch {
 pub(super) struct Stalls {
     watched: Vec<(Arc<Pulse>, Watch)>,
     looked: Duration,
+    /// Of all tasks together.
+    pub gatekeeper: Arc<Gatekeeper>,
 }
 
 impl Stalls {
     /// The pulse of a task that is about to start. It is watched as long as the task has it.
     pub fn watch(&mut self) -> Arc<Pulse> {
-        let pulse = Arc::new(Pulse::default());
+        let pulse = Arc::new(Pulse {
+            gatekeeper: Some(self.gatekeeper.clone()),
+            ..Pulse::default()
+        });
         self.watched.push((pulse.clone(), Watch::default()));
         pulse
     }

@@ -141,6 +141,9 @@ pub(super) async fn load_package(
     job.progress.check()?;
     job.progress.set(LoadState::Reading);
     intake.enter(Stage::Reading);
+    // Until all of it is decoded.
+    let length = opened.data_length(reach.end);
+    let _in_flight = intake.pass(length).await?;
     let (linker, data) = opened.data(reach.end, intake).await?;
     job.progress.check()?;
     intake.enter(Stage::Decoding);

@@ -7,6 +7,7 @@ mod complete;
 mod counting;
 mod errors;
 mod gated;
+mod gatekeeper;
 mod gates;
 mod golden;
 mod hierarchy;

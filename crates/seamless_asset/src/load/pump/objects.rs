@@ -234,6 +234,7 @@ impl Pipeline {
             return;
         };
         objects.is_queued = false;
+        objects.progress.set_rank(self.arrivals.rank(id, objects.priority));
         let mut jobs = objects.ask(&self.services, objects.first_needs());
         for path in objects.paths.iter().filter(|path| path.object.is_none()) {
             let answers = objects.answers.entry(path.package.clone()).or_default();

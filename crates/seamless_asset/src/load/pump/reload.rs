@@ -193,6 +193,7 @@ impl Pipeline {
             verify: verify.unwrap_or_default(),
             progress: reload.progress.clone(),
         };
+        reload.progress.set_rank(self.arrivals.rank(id.0, self.priority_of(id)));
         reload.step = Step::Loading(reloading);
         self.reloads.insert(id, reload);
         self.start_job(job, JobOwner::Reload(id));

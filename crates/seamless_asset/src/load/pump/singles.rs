@@ -59,9 +59,10 @@ impl<J, T> Singles<J, T> {
         queued.map(|(id, single)| (single.priority, *id))
     }
 
-    /// What is to be done for a request; once.
-    pub fn start(&mut self, id: u64) -> Option<J> {
-        self.0.get_mut(&id)?.queued.take()
+    /// What is to be done for a request, and its priority; once.
+    pub fn start(&mut self, id: u64) -> Option<(J, f32)> {
+        let single = self.0.get_mut(&id)?;
+        Some((single.queued.take()?, single.priority))
     }
 
     /// Ends a request. Gives back what nobody waits for.

@@ -11,7 +11,7 @@ use crate::{
         InstanceId, Progress, Streamer,
         instance::Phase,
         packages::{PackageEntry, PackageStatus},
-        rank::{by_rank, rank},
+        rank::by_rank,
         task::{Job, Wanted},
         tasks::{JobOwner, MAX_LOADS, Task},
     },
@@ -23,7 +23,8 @@ impl Pipeline {
     /// Starts the most urgent requests while tasks are free.
     pub(super) fn start_tasks(&mut self, world: &World, settings: &StreamingSettings) {
         let now = world.resource::<StreamingTime>().now();
-        self.arrivals.note(world.resource::<Streamer>().next_number(), now);
+        let next = world.resource::<Streamer>().next_number();
+        self.arrivals.note(next, now, settings.aging);
         let most = settings.max_loads_in_flight.min(MAX_LOADS);
         if self.in_flight >= most {
             return;
@@ -37,8 +38,7 @@ impl Pipeline {
         let others = self.waiting_singles().chain(self.waiting_reloads());
         let ranked = levels.chain(objects).chain(others).map(|(priority, owner)| {
             let number = number(owner);
-            let waited = self.arrivals.waited(number, now);
-            (rank(priority, waited, settings.aging), (number, owner))
+            (self.arrivals.rank(number, priority), (number, owner))
         });
         let mut queued: Vec<_> = ranked.collect();
         queued.sort_unstable_by(|a, b| match settings.load_order_seed {
@@ -110,6 +110,7 @@ impl Pipeline {
             verify: instance.request.verify,
             progress: progress.clone(),
         };
+        progress.set_rank(self.arrivals.rank(id.0, instance.request.priority));
         drop(instance);
         self.tasks.drop_later(before);
         self.start_job(job, JobOwner::Instance(id));
@@ -128,9 +129,11 @@ impl Pipeline {
             }
             instance.packages.push(path.clone());
             let verify = instance.request.verify;
+            let rank = self.arrivals.rank(id.0, instance.request.priority);
             drop(instance);
             if !self.packages.contains_key(&path) {
                 let progress = Arc::new(Progress::default());
+                progress.set_rank(rank);
                 let job = Job {
                     path: path.clone(),
                     wanted: Wanted::Assets,
@@ -144,6 +147,7 @@ impl Pipeline {
                 entry.users.insert(id);
                 if let PackageStatus::Loading(progress) = &entry.status {
                     progress.join(verify);
+                    progress.raise_rank(rank);
                 }
                 open.extend(entry.needs.iter().cloned());
             }

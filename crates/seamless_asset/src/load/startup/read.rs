@@ -1,7 +1,10 @@
 //! A thread that reads a file ahead of whoever decodes it. See [`read_ahead`].
 
 use std::{
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
     thread,
 };
 
@@ -67,7 +70,7 @@ async fn read_windows(
     windows: &SyncSender<Window>,
 ) -> Result<(), Stop> {
     // Nobody cancels it, and nobody looks how long it takes.
-    let (progress, pulse, mut counted) = (Progress::default(), Pulse::default(), Read::default());
+    let (progress, pulse, mut counted) = (Arc::new(Progress::default()), Pulse::default(), Read::default());
     let intake = &mut Intake::new(&progress, &pulse, &mut counted);
     let mut reader = open_reader(services, path, intake).await?;
     loop {
