@@ -31,7 +31,13 @@ pub fn headless(asset_dir: &Path) -> App {
 
 /// As [`headless`]; `configure` runs after `DefaultPlugins` and before `finish`, to add plugins and register types.
 pub fn headless_with(asset_dir: &Path, configure: impl FnOnce(&mut App)) -> App {
+    headless_after(|_| {}, asset_dir, configure)
+}
+
+/// As [`headless_with`]; `prepare` runs before `DefaultPlugins`, to register asset sources.
+pub fn headless_after(prepare: impl FnOnce(&mut App), asset_dir: &Path, configure: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
+    prepare(&mut app);
     let settings = WgpuSettings {
         backends: None,
         ..default()

@@ -25,6 +25,15 @@ pub enum LoadErrorKind {
     /// The file is not there, or could not be read.
     #[error("cannot be read: {0}; is the world cooked, and are its packages beside its manifest?")]
     Io(String),
+    /// A read of the file was given up, because nothing came for too long; see
+    /// [`StreamingSettings::read_timeout`](crate::StreamingSettings::read_timeout).
+    #[error(
+        "a read has given nothing for {seconds} s; look at the disk or the network that it comes from, or raise `StreamingSettings::read_timeout`"
+    )]
+    Stalled {
+        /// How long, in whole seconds.
+        seconds: u64,
+    },
     /// The file's bytes are wrong.
     #[error(transparent)]
     Package(#[from] PackageError),
@@ -122,6 +131,8 @@ pub enum LoadErrorKind {
         package: String,
         /// Why.
         message: String,
+        /// Whether that may be otherwise when it is tried again; see [`is_transient`](Self::is_transient).
+        is_transient: bool,
     },
     /// The package lists itself among its dependencies.
     #[error("depends on itself; cook the world again")]
@@ -166,6 +177,29 @@ pub enum LoadErrorKind {
     /// The package holds no level.
     #[error("holds no level; only level packages can be placed in a world")]
     NoLevel,
+}
+
+impl LoadErrorKind {
+    /// Whether the same load may come to a good end later, although nobody has cooked anything meanwhile: the file could not be
+    /// read, a read of it [stalled](Self::Stalled), or it is cut off, as one is that is still being written; or that is so for a package
+    /// that it needs. All other errors stay until content or code is mended.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Io(_) | Self::Stalled { .. } | Self::Package(PackageError::Truncated { .. }) => true,
+            Self::Dependency { is_transient, .. } => *is_transient,
+            _ => false,
+        }
+    }
+
+    /// The error of who needs `package`, which failed with `error`.
+    pub(crate) fn dependency(package: impl Into<String>, error: &LoadError) -> Self {
+        Self::Dependency {
+            package: package.into(),
+            message: error.to_string(),
+            is_transient: error.kind.is_transient(),
+        }
+    }
 }
 
 impl LoadError {

@@ -25,6 +25,8 @@
 pub mod assets;
 pub mod codec;
 pub mod dialogue;
+#[cfg(any(test, feature = "doubles"))]
+pub mod doubles;
 mod edits;
 mod entities;
 mod error;
@@ -42,6 +44,7 @@ mod settings;
 pub mod spawn;
 mod startup;
 mod threads;
+mod time;
 
 pub use dialogue::{DialogueVariant, DialogueVariants};
 pub use entities::{EntityPool, ReservedEntities};
@@ -55,7 +58,7 @@ pub use load::bench_support;
 pub use load::{
     BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, LevelInstance,
     LoadPolicy, LoadState, ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy,
-    ReloadReport, ReloadRequest, Reloaded, Streamer, Verify,
+    ReloadReport, ReloadRequest, Reloaded, Streamer, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
 pub use seamless_package as package;
@@ -65,6 +68,7 @@ pub use startup::{
     StartupIndexCodec, StartupMissing, StartupOwner, StartupPinned, StartupRead, StartupRegistration, StartupReport,
     StartupTable,
 };
+pub use time::StreamingTime;
 
 use core::any::TypeId;
 use std::sync::Arc;
@@ -164,6 +168,7 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<StreamingSettings>()
             .init_resource::<StreamingClock>()
             .init_resource::<StreamingStats>()
+            .init_resource::<StreamingTime>()
             .init_resource::<RevealGates>()
             .init_resource::<Streamer>()
             .init_resource::<AssetEdits>()

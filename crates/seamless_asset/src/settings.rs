@@ -9,6 +9,8 @@ use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_platform::time::Instant;
 use bevy_reflect::Reflect;
 
+use crate::load::WastedBytes;
+
 /// Limits of one frame's streaming work. Change it at any time; it is read every frame.
 #[derive(Resource, Reflect, Clone, Debug)]
 #[reflect(Resource)]
@@ -26,9 +28,23 @@ pub struct StreamingSettings {
     /// Packages that are read and decoded at the same time, up to 64. Default 8. A level starts with all the packages that it
     /// shares with others, so there may be a few more.
     pub max_loads_in_flight: usize,
+    /// Bytes of packages that are read and not decoded yet, at most; a single larger package goes alone. The most urgent goes first.
+    /// Default 256 MiB. Blocking loads are not counted.
+    pub max_bytes_in_flight: u64,
     /// Frames that a reveal waits for its [`RevealGate`](crate::RevealGate)s before it goes ahead without them; counted in
     /// [`StreamingStats::gate_deadlines`]. Default 120.
     pub gate_deadline_frames: u32,
+    /// How long a read of a package may go without a byte, before it is given up and its load fails with
+    /// [`LoadErrorKind::Stalled`](crate::LoadErrorKind::Stalled). Default 10 s. Zero: for ever. To wait in the queue, or for a
+    /// thread that decodes, is no read. Blocking loads wait for ever.
+    ///
+    /// A reader that fetches the whole file before it is open, as Bevy's over HTTP does, does all of it in one read: give it the
+    /// time of the largest file.
+    pub read_timeout: Duration,
+    /// How long a request waits in the queue until it is as urgent as a new one of twice its priority, or of half a negative one, so
+    /// that none waits for ever.
+    /// Default 1 s. Zero: the order is that of the requests; [`Duration::MAX`]: only priorities decide.
+    pub aging: Duration,
     /// For tests: requests start in an order that only this number decides, whatever their priorities. Default: none.
     pub load_order_seed: Option<u64>,
 }
@@ -39,7 +55,10 @@ impl Default for StreamingSettings {
             budget: Duration::from_millis(2),
             upload_bytes_per_frame: 16 << 20,
             max_loads_in_flight: 8,
+            max_bytes_in_flight: 256 << 20,
             gate_deadline_frames: 120,
+            read_timeout: Duration::from_secs(10),
+            aging: Duration::from_secs(1),
             load_order_seed: None,
         }
     }
@@ -140,6 +159,8 @@ pub struct StreamingStats {
     pub bytes_read: u64,
     /// Bytes read for loads that were then cancelled or failed.
     pub bytes_wasted: u64,
+    /// The same by how far these loads had come.
+    pub wasted_by_stage: WastedBytes,
     /// Frames that took longer than the budget.
     pub overrun_count: u64,
     /// The first [`OVERRUNS_KEPT`] of them, by name.

@@ -1,7 +1,7 @@
 //! Broken files and foreign types, through the whole plugin group: an error that names file, object and mend, and the
 //! rest of the world goes on.
 
-mod leaks;
+pub(crate) mod leaks;
 mod manifests;
 
 use std::{fs, path::Path};
@@ -88,7 +88,7 @@ fn write_sources(dir: &Path) {
 }
 
 /// As [`write_sources`], for levels that have what they share in a package of its own, however small it is.
-fn write_shared_sources(dir: &Path) {
+pub(crate) fn write_shared_sources(dir: &Path) {
     write_sources(dir);
     let settings = r#"(layout: (rules: [(objects: "*", place: Share)]))"#;
     fs::write(dir.join("cook.ron"), settings).expect("the settings are written");

@@ -3,6 +3,7 @@
 mod atomic;
 mod bad_input;
 mod drawn;
+mod faults;
 mod flight;
 mod hooks;
 mod invariants;

@@ -8,8 +8,11 @@ use seamless_package::{BulkLocation, ObjectId, Package, PackageError, Place};
 
 use super::{
     Progress, closure,
+    intake::Intake,
     objects::Outcome,
     open::{Opened, open_for_part},
+    stage::Stage,
+    stall::Pulse,
     task::{LoadServices, Read, Stop},
 };
 use crate::{
@@ -90,34 +93,41 @@ pub(super) struct BulkJob {
 }
 
 /// Loads one payload: its package is opened, and of the data nothing else is read.
-pub(super) async fn load_bulk(services: &LoadServices, job: &BulkJob, read: &mut Read) -> Result<Vec<u8>, Stop> {
+pub(super) async fn load_bulk(
+    services: &LoadServices,
+    job: &BulkJob,
+    pulse: &Pulse,
+    read: &mut Read,
+) -> Result<Vec<u8>, Stop> {
     job.progress.check()?;
-    let opened = open_for_part(services, &job.path, read).await?;
+    let intake = &mut Intake::new(&job.progress, pulse, read);
+    let opened = open_for_part(services, &job.path, intake).await?;
     let linker = opened.linker.clone();
     let (index, location, range) = job.locate(linker.package())?;
     let Some((origin, _)) = location.origin else {
-        return job.read(opened, &location, range, read).await;
+        return job.read(opened, &location, range, intake).await;
     };
     drop(opened);
     job.progress.check()?;
     let origin = linker.sibling(origin);
-    let opened = open_for_part(services, &origin, read).await;
-    let opened = opened.map_err(|error| job.needs(&origin, &error))?;
+    let opened = open_for_part(services, &origin, intake).await;
+    let opened = opened.map_err(|stop| stop.map(|error| job.needs(&origin, error)))?;
     job.check_origin(&linker, index, &location, &opened.linker)?;
-    job.read(opened, &location, range, read).await
+    job.read(opened, &location, range, intake).await
 }
 
 impl BulkJob {
     fn error(&self, kind: impl Into<LoadErrorKind>) -> Stop {
-        LoadError::object(self.path.to_string(), &*self.object, kind).into()
+        self.fault(kind).into()
+    }
+
+    fn fault(&self, kind: impl Into<LoadErrorKind>) -> LoadError {
+        LoadError::object(self.path.to_string(), &*self.object, kind)
     }
 
     /// The package that the payload has stayed in is not there.
-    fn needs(&self, origin: &AssetPath, error: &LoadError) -> Stop {
-        self.error(LoadErrorKind::Dependency {
-            package: origin.to_string(),
-            message: error.to_string(),
-        })
+    fn needs(&self, origin: &AssetPath, error: &LoadError) -> LoadError {
+        self.fault(LoadErrorKind::dependency(origin.to_string(), error))
     }
 
     /// Where the payload is, and which bytes of it are wanted.
@@ -171,14 +181,18 @@ impl BulkJob {
         file: Opened<'_>,
         location: &BulkLocation<'_>,
         range: Range<u64>,
-        read: &mut Read,
+        intake: &mut Intake<'_>,
     ) -> Result<Vec<u8>, Stop> {
+        intake.enter(Stage::Reading);
+        let length = location.range.end.saturating_sub(location.range.start);
+        let _in_flight = intake.pass(length).await?;
         let is_whole = range == (0..location.raw_size);
         if let Some(part) = location.part(range.clone()).filter(|_| !is_whole) {
-            return self.read_unchecked(file, part, read).await;
+            return self.read_unchecked(file, part, intake).await;
         }
-        let stored = file.part(location.range.clone(), read).await?;
+        let stored = file.part(location.range.clone(), intake).await?;
         self.progress.check()?;
+        intake.enter(Stage::Decoding);
         let unpacked = match location.unpack(&stored).map_err(|error| self.error(error))? {
             Cow::Borrowed(_) => None,
             Cow::Owned(unpacked) => Some(unpacked),
@@ -192,9 +206,14 @@ impl BulkJob {
     }
 
     /// Reads a part of the file; all of it, or it is an error.
-    async fn read_unchecked(&self, file: Opened<'_>, part: Range<u64>, read: &mut Read) -> Result<Vec<u8>, Stop> {
+    async fn read_unchecked(
+        &self,
+        file: Opened<'_>,
+        part: Range<u64>,
+        intake: &mut Intake<'_>,
+    ) -> Result<Vec<u8>, Stop> {
         let length = part.end.saturating_sub(part.start);
-        let bytes = file.part(part.clone(), read).await?;
+        let bytes = file.part(part.clone(), intake).await?;
         let missing = length.saturating_sub(bytes.len() as u64);
         if missing == 0 {
             return Ok(bytes);

@@ -23,15 +23,20 @@ mod budget;
 mod bulk;
 mod classes;
 mod closure;
+mod gatekeeper;
 mod instance;
+mod intake;
 mod link;
 mod objects;
 mod open;
 mod packages;
 mod post_load;
 mod pump;
+mod rank;
 mod reload;
 mod room;
+mod stage;
+mod stall;
 mod startup;
 mod streamer;
 mod task;
@@ -54,6 +59,7 @@ use crate::error::LoadError;
 
 pub use bulk::{BulkLoad, BulkRequest};
 pub use instance::LevelInstance;
+use intake::Signal;
 pub(crate) use link::{KeptGroup, LoadedLevel, StagedLevel};
 pub use objects::{LoadPolicy, ObjectLoad, ObjectRequest};
 pub use open::{OpenRequest, PackageOpen};
@@ -61,7 +67,9 @@ pub use post_load::PostLoad;
 pub(crate) use post_load::{PostLoads, RegisteredPostLoads};
 pub use pump::BlockingLoads;
 pub(crate) use pump::{LostRoots, Pipeline, keep_ticks_valid, note_lost_root, pump, roll_frame};
+use rank::Rank;
 pub use reload::{ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded};
+pub use stage::WastedBytes;
 pub(crate) use startup::{LoadedStartup, StartupWindows, load_startup};
 pub use streamer::Streamer;
 pub(crate) use task::LoadServices;
@@ -212,9 +220,10 @@ pub enum InstanceEvent {
 #[derive(Default)]
 pub(crate) struct Progress {
     state: AtomicU8,
-    cancelled: AtomicBool,
+    cancelled: Signal,
     /// A request that wants [`Verify::Now`] has joined.
     is_strict: AtomicBool,
+    rank: Rank,
 }
 
 impl Progress {
@@ -240,12 +249,26 @@ impl Progress {
         }
     }
 
+    /// How urgent it is, the most urgent of those that have joined; see [`rank`](self::rank).
+    pub fn rank(&self) -> f64 {
+        self.rank.get()
+    }
+
+    pub fn set_rank(&self, rank: f64) {
+        self.rank.set(rank);
+    }
+
+    /// Another request has joined the load.
+    pub fn raise_rank(&self, rank: f64) {
+        self.set_rank(self.rank().max(rank));
+    }
+
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.cancelled.give();
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancelled.is_given()
     }
 
     /// Stops a load that nobody wants any more.

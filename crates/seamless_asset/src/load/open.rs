@@ -4,12 +4,14 @@ use core::{fmt, ops::Range};
 use std::{io::SeekFrom, sync::Arc};
 
 use bevy_asset::{AssetPath, io::Reader};
-use futures_lite::{AsyncReadExt, AsyncSeekExt};
+use futures_lite::AsyncSeekExt;
 use seamless_package::{Package, SUMMARY_SIZE, Summary};
 
 use super::{
     Progress,
+    intake::Intake,
     objects::Outcome,
+    stall::Pulse,
     task::{LoadServices, Read, Stop},
 };
 use crate::{
@@ -54,9 +56,15 @@ pub(super) struct OpenJob {
 }
 
 /// Opens the tables of one package.
-pub(super) async fn open_tables(services: &LoadServices, job: &OpenJob, read: &mut Read) -> Result<Arc<Linker>, Stop> {
+pub(super) async fn open_tables(
+    services: &LoadServices,
+    job: &OpenJob,
+    pulse: &Pulse,
+    read: &mut Read,
+) -> Result<Arc<Linker>, Stop> {
     job.progress.check()?;
-    Ok(open_for_part(services, &job.path, read).await?.linker)
+    let intake = &mut Intake::new(&job.progress, pulse, read);
+    Ok(open_for_part(services, &job.path, intake).await?.linker)
 }
 
 /// A package whose tables are read, and the rest of its file.
@@ -81,9 +89,9 @@ struct Begun<'s> {
 pub(super) async fn open<'s>(
     services: &'s LoadServices,
     path: &'s AssetPath<'static>,
-    read: &mut Read,
-) -> Result<Opened<'s>, Box<LoadError>> {
-    begin(services, path, read).await?.tables(read).await
+    intake: &mut Intake<'_>,
+) -> Result<Opened<'s>, Stop> {
+    begin(services, path, intake).await?.tables(intake).await
 }
 
 /// As [`open`], for a look at a part of the data: of a package that is open only the summary is read again, which tells whether the
@@ -91,9 +99,9 @@ pub(super) async fn open<'s>(
 pub(super) async fn open_for_part<'s>(
     services: &'s LoadServices,
     path: &'s AssetPath<'static>,
-    read: &mut Read,
-) -> Result<Opened<'s>, Box<LoadError>> {
-    let begun = begin(services, path, read).await?;
+    intake: &mut Intake<'_>,
+) -> Result<Opened<'s>, Stop> {
+    let begun = begin(services, path, intake).await?;
     match begun.known() {
         Some(linker) => Ok(Opened {
             linker,
@@ -101,19 +109,19 @@ pub(super) async fn open_for_part<'s>(
             path,
             position: SUMMARY_SIZE as u64,
         }),
-        None => begun.tables(read).await,
+        None => begun.tables(intake).await,
     }
 }
 
 async fn begin<'s>(
     services: &'s LoadServices,
     path: &'s AssetPath<'static>,
-    read: &mut Read,
-) -> Result<Begun<'s>, Box<LoadError>> {
-    let mut reader = open_reader(services, path).await?;
+    intake: &mut Intake<'_>,
+) -> Result<Begun<'s>, Stop> {
+    let mut reader = open_reader(services, path, intake).await?;
     let mut header = vec![0; SUMMARY_SIZE];
-    let got = fill(&mut *reader, &mut header, read).await;
-    header.truncate(got.map_err(|error| io_error(path, &error))?);
+    let got = intake.fill(path, &mut *reader, &mut header).await?;
+    header.truncate(got);
     let summary = Summary::parse(&header, &services.limits);
     let summary = summary.map_err(|error| LoadError::package(path.to_string(), error))?;
     Ok(Begun {
@@ -133,18 +141,15 @@ impl<'s> Begun<'s> {
     }
 
     /// Reads on to the end of the tables.
-    async fn tables(mut self, read: &mut Read) -> Result<Opened<'s>, Box<LoadError>> {
+    async fn tables(mut self, intake: &mut Intake<'_>) -> Result<Opened<'s>, Stop> {
         let (path, services) = (self.path, self.services);
         let position = self.summary.header_len();
         let rest = position.saturating_sub(SUMMARY_SIZE as u64);
         let header = std::mem::take(&mut self.header);
-        let header = read_more(&mut *self.reader, header, rest, read).await;
+        let header = read_more(path, &mut *self.reader, header, rest, intake).await?;
         let linker = match self.known() {
             Some(known) => known,
-            None => {
-                let header = header.map_err(|error| io_error(path, &error))?;
-                services.linkers.add(linker_of(services, path, header)?)
-            }
+            None => services.linkers.add(linker_of(services, path, header)?),
         };
         Ok(Opened {
             linker,
@@ -156,37 +161,42 @@ impl<'s> Begun<'s> {
 }
 
 impl Opened<'_> {
+    /// How many bytes [`data`](Self::data) reads.
+    pub fn data_length(&self, end: u64) -> u64 {
+        end.saturating_sub(self.linker.package().summary().header_len())
+    }
+
     /// Reads the data, from the end of the header up to the file's byte `end`.
-    pub async fn data(mut self, end: u64, read: &mut Read) -> Result<(Arc<Linker>, Vec<u8>), Box<LoadError>> {
-        let length = end.saturating_sub(self.linker.package().summary().header_len());
-        let data = read_at_most(&mut *self.reader, length, read).await;
-        Ok((self.linker, data.map_err(|error| io_error(self.path, &error))?))
+    pub async fn data(mut self, end: u64, intake: &mut Intake<'_>) -> Result<(Arc<Linker>, Vec<u8>), Stop> {
+        let length = self.data_length(end);
+        let data = read_more(self.path, &mut *self.reader, Vec::new(), length, intake).await?;
+        Ok((self.linker, data))
     }
 
     /// Reads these bytes of the file, which lie behind the header, as far as the file goes.
-    pub async fn part(mut self, part: Range<u64>, read: &mut Read) -> Result<Vec<u8>, Box<LoadError>> {
+    pub async fn part(mut self, part: Range<u64>, intake: &mut Intake<'_>) -> Result<Vec<u8>, Stop> {
         let length = part.end.saturating_sub(part.start);
-        let skipped = self.skip_to(part.start, read).await;
-        skipped.map_err(|error| io_error(self.path, &error))?;
-        let bytes = read_at_most(&mut *self.reader, length, read).await;
-        bytes.map_err(|error| io_error(self.path, &error).into())
+        self.skip_to(part.start, intake).await?;
+        read_more(self.path, &mut *self.reader, Vec::new(), length, intake).await
     }
 
     /// By a seek where the reader can do that; else what is in between is read and thrown away.
-    async fn skip_to(&mut self, offset: u64, read: &mut Read) -> std::io::Result<()> {
+    async fn skip_to(&mut self, offset: u64, intake: &mut Intake<'_>) -> Result<(), Stop> {
         const CHUNK: usize = 64 << 10;
         let mut gap = offset.saturating_sub(self.position);
         if gap == 0 {
             return Ok(());
         }
         if let Ok(seekable) = self.reader.seekable() {
-            return seekable.seek(SeekFrom::Start(offset)).await.map(drop);
+            let sought = intake.wait(self.path, seekable.seek(SeekFrom::Start(offset))).await?;
+            sought.map_err(|error| io_error(self.path, &error))?;
+            return Ok(());
         }
         let mut chunk = vec![0; CHUNK];
         while gap > 0 {
             let step = (CHUNK as u64).min(gap) as usize;
             let wanted = chunk.get_mut(..step).unwrap_or_default();
-            let got = fill(&mut *self.reader, wanted, read).await?;
+            let got = intake.fill(self.path, &mut *self.reader, wanted).await?;
             gap -= got as u64;
             if got < step {
                 break;
@@ -212,10 +222,11 @@ pub(super) fn linker_of(
 pub(super) async fn open_reader<'s>(
     services: &'s LoadServices,
     path: &'s AssetPath<'static>,
-) -> Result<Box<dyn Reader + 's>, Box<LoadError>> {
+    intake: &Intake<'_>,
+) -> Result<Box<dyn Reader + 's>, Stop> {
     let source = services.server.get_source(path.source());
     let source = source.map_err(|error| io_error(path, &error))?;
-    let reader = source.reader().read(path.path()).await;
+    let reader = intake.wait(path, source.reader().read(path.path())).await?;
     Ok(Box::new(reader.map_err(|error| io_error(path, &error))?))
 }
 
@@ -223,32 +234,15 @@ pub(super) fn io_error(path: &AssetPath, error: &dyn core::fmt::Display) -> Load
     LoadError::package(path.to_string(), LoadErrorKind::Io(error.to_string()))
 }
 
-/// Fills `buffer` as far as the file goes; returns how far.
-pub(super) async fn fill(reader: &mut dyn Reader, buffer: &mut [u8], read: &mut Read) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match reader.read(rest).await? {
-            0 => break,
-            count => filled += count,
-        }
-    }
-    read.bytes += filled as u64;
-    Ok(filled)
-}
-
-/// Reads up to `length` bytes.
-async fn read_at_most(reader: &mut dyn Reader, length: u64, read: &mut Read) -> std::io::Result<Vec<u8>> {
-    read_more(reader, Vec::new(), length, read).await
-}
-
 /// Reads up to `length` bytes behind those that are there. Memory grows with what really arrives, not with what a header
 /// promises.
 async fn read_more(
+    path: &AssetPath<'static>,
     reader: &mut dyn Reader,
     mut bytes: Vec<u8>,
     length: u64,
-    read: &mut Read,
-) -> std::io::Result<Vec<u8>> {
+    intake: &mut Intake<'_>,
+) -> Result<Vec<u8>, Stop> {
     const CHUNK: u64 = 4 << 20;
     let mut left = length;
     while left > 0 {
@@ -256,7 +250,8 @@ async fn read_more(
         let step = CHUNK.min(left) as usize;
         bytes.reserve_exact(step);
         bytes.resize(start + step, 0);
-        let got = fill(reader, bytes.get_mut(start..).unwrap_or_default(), read).await?;
+        let rest = bytes.get_mut(start..).unwrap_or_default();
+        let got = intake.fill(path, reader, rest).await?;
         bytes.truncate(start + got);
         left -= got as u64;
         if got < step {

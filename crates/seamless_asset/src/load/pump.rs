@@ -35,7 +35,10 @@ use super::{
     link::{LoadedLevel, LoadedPackage},
     open::OpenJob,
     packages::{PackageStatus, Packages},
+    rank::Arrivals,
     room::Room,
+    stage::Stage,
+    stall::Stalls,
     streamer::Command,
     task::{LoadServices, Read, Stop},
     tasks::{Finished, FinishedPackage, JobOwner, Task, Tasks},
@@ -45,6 +48,7 @@ use crate::{
     gate::RevealGates,
     linker::Linker,
     settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
+    time::StreamingTime,
 };
 
 /// Levels that may always wait for their leave while others are revealed. With more, and more than are to stay, leaves go
@@ -68,6 +72,8 @@ pub(crate) struct Pipeline {
     /// What a blocking load does itself; there only while one is under way.
     blocking: Option<Vec<Task>>,
     tasks: Tasks,
+    stalls: Stalls,
+    arrivals: Arrivals,
     in_flight: usize,
     estimates: Estimates,
     events: Vec<InstanceEvent>,
@@ -99,6 +105,8 @@ impl Pipeline {
             opens: Singles::default(),
             reloads: BTreeMap::new(),
             blocking: None,
+            stalls: Stalls::default(),
+            arrivals: Arrivals::default(),
             in_flight: 0,
             estimates: Estimates::default(),
             events: Vec::new(),
@@ -123,6 +131,9 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.services.pool.free_returned(world);
         pipeline.take_commands(world, &mut budget);
         pipeline.take_results(world);
+        let now = world.resource::<StreamingTime>().now();
+        pipeline.stalls.look(now, settings.read_timeout);
+        pipeline.stalls.gatekeeper.set_most(settings.max_bytes_in_flight);
         pipeline.start_tasks(world, &settings);
         let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);
@@ -224,6 +235,9 @@ impl Pipeline {
                 Command::Priority(id, priority) => {
                     if let Some(mut instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
+                        if let Phase::Loading(progress) = &instance.phase {
+                            progress.set_rank(self.arrivals.rank(id.0, priority));
+                        }
                     }
                 }
                 Command::Target(id, target) => self.set_target(world, id, target),
@@ -258,8 +272,8 @@ impl Pipeline {
     }
 
     /// Nobody will see the level.
-    fn drop_level(&mut self, world: &mut World, level: Box<LoadedLevel>) {
-        world.resource_mut::<StreamingStats>().bytes_wasted += level.bytes;
+    pub(super) fn drop_level(&mut self, world: &mut World, level: Box<LoadedLevel>) {
+        world.resource_mut::<StreamingStats>().waste(Stage::Staged, level.bytes);
         self.tasks.drop_later(level);
     }
 
@@ -318,7 +332,7 @@ impl Pipeline {
         }
         entry.unwatch(world.resource::<RevealGates>());
         if !entry.is_shown {
-            world.resource_mut::<StreamingStats>().bytes_wasted += entry.bytes;
+            world.resource_mut::<StreamingStats>().waste(Stage::Staged, entry.bytes);
         }
         self.tasks.drop_later(entry);
     }
@@ -342,7 +356,7 @@ impl Pipeline {
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.bytes_read += finished.read.bytes;
         if finished.result.is_err() {
-            stats.bytes_wasted += finished.read.bytes;
+            stats.waste(finished.read.stage, finished.read.bytes);
         }
         let FinishedPackage {
             path,
@@ -355,7 +369,7 @@ impl Pipeline {
         match (owner, result) {
             (JobOwner::Reload(_), Err(Stop::Cancelled)) => self.settle_linker(&path),
             (_, Err(Stop::Cancelled)) => {}
-            (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(id, &path, wanted, read, loaded),
+            (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(world, id, &path, wanted, read, loaded),
             (JobOwner::Objects(id), Err(Stop::Failed(error))) => self.fail_objects(world, id, *error),
             (JobOwner::Reload(id), Ok(loaded)) => self.take_reloaded(world, id, read, loaded),
             (JobOwner::Reload(id), Err(Stop::Failed(error))) => self.fail_reload(world, id, Arc::from(error)),
@@ -370,7 +384,7 @@ impl Pipeline {
                 match (owner, level) {
                     (JobOwner::Instance(id), Some(Ok(level))) => self.take_level(world, id, level, bytes),
                     (JobOwner::Instance(id), Some(Err(error))) => self.fail_loading(world, id, error),
-                    _ => world.resource_mut::<StreamingStats>().bytes_wasted += bytes,
+                    _ => world.resource_mut::<StreamingStats>().waste(Stage::Staged, bytes),
                 }
             }
             (owner, Err(Stop::Failed(error))) => {
@@ -433,10 +447,7 @@ impl Pipeline {
                 continue;
             }
             let package = self.instances.get(&user).map(|user| user.request.package.to_string());
-            let kind = LoadErrorKind::Dependency {
-                package: path.to_string(),
-                message: error.to_string(),
-            };
+            let kind = LoadErrorKind::dependency(path.to_string(), &error);
             let error = LoadError::package(package.unwrap_or_default(), kind);
             self.fail(world, user, Arc::new(error));
         }

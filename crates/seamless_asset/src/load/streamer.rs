@@ -84,6 +84,11 @@ impl Streamer {
         ReloadLoad(outcome)
     }
 
+    /// One more than the number of the last request.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next
+    }
+
     pub(super) fn next_outcome<T>(&mut self) -> (u64, Arc<Outcome<T>>) {
         let id = self.next;
         self.next += 1;

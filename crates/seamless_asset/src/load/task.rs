@@ -10,8 +10,11 @@ use seamless_package::{Limits, Role};
 use super::{
     LoadState, PostLoads, Progress, Verify,
     closure::{Reach, on_demand},
+    intake::Intake,
     link::{LoadedPackage, Reloading, decode},
     open::open,
+    stage::Stage,
+    stall::Pulse,
     verify::verify,
 };
 use crate::{
@@ -73,6 +76,16 @@ pub(super) enum Stop {
     Cancelled,
 }
 
+impl Stop {
+    /// The same for whoever needs what failed.
+    pub fn map(self, error: impl FnOnce(&LoadError) -> LoadError) -> Self {
+        match self {
+            Self::Failed(failed) => error(&failed).into(),
+            Self::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
 impl From<Box<LoadError>> for Stop {
     fn from(error: Box<LoadError>) -> Self {
         Self::Failed(error)
@@ -85,10 +98,11 @@ impl From<LoadError> for Stop {
     }
 }
 
-/// What a task read, whether or not it came to an end.
+/// What a task read, whether or not it came to an end, and how far it came.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Read {
     pub bytes: u64,
+    pub stage: Stage,
 }
 
 /// What the job needs of the package.
@@ -108,23 +122,31 @@ pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Resu
 pub(super) async fn load_package(
     services: &LoadServices,
     mut job: Job,
+    pulse: &Pulse,
     read: &mut Read,
 ) -> Result<LoadedPackage, Stop> {
     job.progress.check()?;
     job.progress.set(LoadState::Opening);
-    let opened = open(services, &job.path, read).await?;
+    let progress = job.progress.clone();
+    let intake = &mut Intake::new(&progress, pulse, read);
+    let opened = open(services, &job.path, intake).await?;
     job.progress.check()?;
     let reach = reach(services, &job, &opened.linker)?;
     // From here on it is settled: what is not verified now is noted, to be verified later.
     job.verify = job.progress.strictest(job.verify);
     let sources = match job.verify {
-        Verify::Now => verify(services, &opened.linker, &reach, read).await?,
+        Verify::Now => verify(services, &opened.linker, &reach, intake).await?,
         Verify::Deferred => Vec::new(),
     };
     job.progress.check()?;
     job.progress.set(LoadState::Reading);
-    let (linker, data) = opened.data(reach.end, read).await?;
+    intake.enter(Stage::Reading);
+    // Until all of it is decoded.
+    let length = opened.data_length(reach.end);
+    let _in_flight = intake.pass(length).await?;
+    let (linker, data) = opened.data(reach.end, intake).await?;
     job.progress.check()?;
+    intake.enter(Stage::Decoding);
     let loaded = decode(services, &job, linker, &reach, &data)?;
     Ok(LoadedPackage { sources, ..loaded })
 }

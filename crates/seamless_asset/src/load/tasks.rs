@@ -17,6 +17,7 @@ use super::{
     bulk::{BulkJob, load_bulk},
     link::LoadedPackage,
     open::{OpenJob, open_tables},
+    stall::Pulse,
     task::{Job, LoadServices, Read, Stop, Wanted, load_package},
 };
 use crate::{
@@ -85,7 +86,7 @@ pub(super) struct Tasks {
     is_over: Arc<AtomicBool>,
     /// Its threads end when it is dropped; that waits for what they do at the moment.
     _pool: TaskPool,
-    queue: Sender<Task>,
+    queue: Sender<(Task, Arc<Pulse>)>,
     finished: Receiver<Finished>,
     waste: Waste,
     carrier: Sender<Waste>,
@@ -118,10 +119,10 @@ impl Tasks {
         }
     }
 
-    /// Starts a load.
-    pub fn start(&self, task: Task) {
+    /// Starts a load. Its task has the pulse until its end.
+    pub fn start(&self, task: Task, pulse: Arc<Pulse>) {
         // The other end lives as long as this one.
-        let _ = self.queue.try_send(task);
+        let _ = self.queue.try_send((task, pulse));
     }
 
     /// The next load that came to its end.
@@ -159,27 +160,34 @@ pub(super) fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
 }
 
 /// Does one job after the other; ends with the app.
-async fn work(services: LoadServices, queue: Receiver<Task>, results: Sender<Finished>, is_over: Arc<AtomicBool>) {
-    while let Ok(task) = queue.recv().await {
+async fn work(
+    services: LoadServices,
+    queue: Receiver<(Task, Arc<Pulse>)>,
+    results: Sender<Finished>,
+    is_over: Arc<AtomicBool>,
+) {
+    while let Ok((task, pulse)) = queue.recv().await {
         // A reader that never waits must not keep the thread from its other tasks.
         yield_now().await;
         if is_over.load(Ordering::Relaxed) {
             return;
         }
-        let finished = run(&services, task).await;
+        let finished = run(&services, task, &pulse).await;
         let _ = results.try_send(finished);
     }
 }
 
 /// Does one task to its end.
-pub(super) async fn run(services: &LoadServices, task: Task) -> Finished {
+pub(super) async fn run(services: &LoadServices, task: Task, pulse: &Pulse) -> Finished {
     match task {
-        Task::Package(job, owner) => Finished::Package(Box::new(run_package(services, job, owner).await)),
+        Task::Package(job, owner) => Finished::Package(Box::new(run_package(services, job, owner, pulse).await)),
         Task::Bulk(id, job) => {
-            Finished::Bulk(run_single(id, &job.path, async |read| load_bulk(services, &job, read).await).await)
+            let load = async |read: &mut Read| load_bulk(services, &job, pulse, read).await;
+            Finished::Bulk(run_single(id, &job.path, load).await)
         }
         Task::Open(id, job) => {
-            Finished::Open(run_single(id, &job.path, async |read| open_tables(services, &job, read).await).await)
+            let open = async |read: &mut Read| open_tables(services, &job, pulse, read).await;
+            Finished::Open(run_single(id, &job.path, open).await)
         }
     }
 }
@@ -196,11 +204,11 @@ async fn run_single<T>(
     FinishedSingle { id, read, result }
 }
 
-async fn run_package(services: &LoadServices, job: Job, owner: JobOwner) -> FinishedPackage {
+async fn run_package(services: &LoadServices, job: Job, owner: JobOwner, pulse: &Pulse) -> FinishedPackage {
     let (path, wanted, progress) = (job.path.clone(), job.wanted.clone(), job.progress.clone());
     let mut read = Read::default();
     // It is cancelled by a flag, so that what it holds always comes back.
-    let loading = AssertUnwindSafe(load_package(services, job, &mut read)).catch_unwind();
+    let loading = AssertUnwindSafe(load_package(services, job, pulse, &mut read)).catch_unwind();
     let result = loading.await.unwrap_or_else(|panic| Err(panicked(&path, &*panic)));
     FinishedPackage {
         path,

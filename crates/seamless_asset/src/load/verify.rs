@@ -7,8 +7,9 @@ use seamless_package::{NameIndex, ObjectId, Package};
 
 use super::{
     closure::Reach,
+    intake::Intake,
     open::open,
-    task::{LoadServices, Read},
+    task::{LoadServices, Stop},
     type_names::TypeNames,
 };
 use crate::{
@@ -90,8 +91,8 @@ pub(super) async fn verify(
     services: &LoadServices,
     linker: &Linker,
     reach: &Reach,
-    read: &mut Read,
-) -> Result<Vec<Arc<Linker>>, Box<LoadError>> {
+    intake: &mut Intake<'_>,
+) -> Result<Vec<Arc<Linker>>, Stop> {
     let package = linker.package();
     let file = linker.path().to_string();
     let names = TypeNames::of(linker, &services.codecs);
@@ -107,7 +108,7 @@ pub(super) async fn verify(
         let (source, source_names) = match opened.entry(import.package) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(entry) => {
-                let source = source_of(services, linker, name(import.package), read).await?;
+                let source = source_of(services, linker, name(import.package), intake).await?;
                 let names = TypeNames::of(&source, &services.codecs);
                 entry.insert((source, names))
             }
@@ -136,19 +137,17 @@ async fn source_of(
     services: &LoadServices,
     linker: &Linker,
     name: &str,
-    read: &mut Read,
-) -> Result<Arc<Linker>, Box<LoadError>> {
+    intake: &mut Intake<'_>,
+) -> Result<Arc<Linker>, Stop> {
     let path = linker.sibling(name);
     if let Some(known) = services.linkers.find(&path) {
         return Ok(known);
     }
-    let opened = open(services, &path, read).await.map_err(|error| {
-        let package = path.to_string();
-        let message = error.to_string();
-        LoadError::package(
-            linker.path().to_string(),
-            LoadErrorKind::Dependency { package, message },
-        )
+    let opened = open(services, &path, intake).await.map_err(|stop| {
+        stop.map(|error| {
+            let kind = LoadErrorKind::dependency(path.to_string(), error);
+            LoadError::package(linker.path().to_string(), kind)
+        })
     });
     Ok(opened?.linker)
 }

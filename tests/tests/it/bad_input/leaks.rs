@@ -41,11 +41,11 @@ const MANY: u32 = 50_000;
 /// Ids that were freed and that no allocation finds: Bevy keeps up to so many to itself before others may have them.
 const KEPT_BY_BEVY: usize = 128;
 
-fn entities(ecs: &World) -> usize {
+pub(crate) fn entities(ecs: &World) -> usize {
     ecs.archetypes().iter().map(|archetype| archetype.len() as usize).sum()
 }
 
-fn assets(ecs: &World) -> [usize; 4] {
+pub(crate) fn assets(ecs: &World) -> [usize; 4] {
     [
         ecs.resource::<Assets<Mesh>>().len(),
         ecs.resource::<Assets<Image>>().len(),
@@ -56,7 +56,7 @@ fn assets(ecs: &World) -> [usize; 4] {
 
 /// The highest index of so many new entities that no free id is left over: one higher for each id that was lost. From then
 /// on it is the peak: nothing else is ever higher, unless ids are lost.
-fn highest_index(ecs: &mut World) -> usize {
+pub(crate) fn highest_index(ecs: &mut World) -> usize {
     let mut ids: Vec<Entity> = ecs.entity_allocator().alloc_many(MANY).collect();
     // What is freed last is handed out first: low indices, as without this.
     ids.sort_unstable_by_key(|id| Reverse(id.index_u32()));
@@ -65,7 +65,7 @@ fn highest_index(ecs: &mut World) -> usize {
 }
 
 /// A fresh entity's index is no higher than the peak, one level, and what Bevy keeps. The last tasks may still hold ids.
-fn assert_ids_are_back(app: &mut App, peak: usize, level: usize) {
+pub(crate) fn assert_ids_are_back(app: &mut App, peak: usize, level: usize) {
     let allowed = peak + level + KEPT_BY_BEVY;
     let start = Instant::now();
     let mut highest = highest_index(app.world_mut());

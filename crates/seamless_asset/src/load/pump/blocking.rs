@@ -18,6 +18,7 @@ use crate::{
         Progress, Streamer,
         budget::FrameBudget,
         packages::PackageStatus,
+        stall::Pulse,
         task::{Job, Wanted},
         tasks::{JobOwner, run},
     },
@@ -219,7 +220,7 @@ impl Pipeline {
     /// Does the jobs of the blocking load, and those that come of them.
     fn do_jobs(&mut self, world: &mut World) {
         while let Some(task) = self.blocking.as_mut().and_then(Vec::pop) {
-            let finished = block_on(run(&self.services, task));
+            let finished = block_on(run(&self.services, task, &Pulse::default()));
             self.take_finished(world, finished);
         }
     }

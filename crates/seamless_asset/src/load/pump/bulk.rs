@@ -57,13 +57,15 @@ impl Pipeline {
     }
 
     pub(super) fn start_bulk(&mut self, id: u64) {
-        if let Some(job) = self.bulk.start(id) {
+        if let Some((job, priority)) = self.bulk.start(id) {
+            job.progress.set_rank(self.arrivals.rank(id, priority));
             self.start_task(Task::Bulk(id, job));
         }
     }
 
     pub(super) fn start_open(&mut self, id: u64) {
-        if let Some(job) = self.opens.start(id) {
+        if let Some((job, priority)) = self.opens.start(id) {
+            job.progress.set_rank(self.arrivals.rank(id, priority));
             self.start_task(Task::Open(id, job));
         }
     }

@@ -22,10 +22,10 @@ impl Pipeline {
             let Some(id) = self.instances.index().of_root(root) else {
                 continue;
             };
-            match self.instances.get(&id).map(|instance| &instance.phase) {
-                Some(Phase::Live { .. } | Phase::Hidden { .. }) => self.set_target(world, id, InstanceTarget::Gone),
-                // The reveal finds out.
-                _ => {}
+            // Whether it can still be revealed is asked then.
+            let phase = self.instances.get(&id).map(|instance| &instance.phase);
+            if let Some(Phase::Live { .. } | Phase::Hidden { .. }) = phase {
+                self.set_target(world, id, InstanceTarget::Gone);
             }
         }
         // The list keeps its memory.

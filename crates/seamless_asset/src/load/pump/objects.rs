@@ -20,6 +20,7 @@ use crate::{
         closure::Need,
         link::{LoadedAsset, LoadedPackage},
         objects::{ObjectPath, Outcome},
+        stage::Stage,
         task::{Job, LoadServices, Read, Wanted},
         tasks::JobOwner,
         verify::Unverified,
@@ -233,6 +234,7 @@ impl Pipeline {
             return;
         };
         objects.is_queued = false;
+        objects.progress.set_rank(self.arrivals.rank(id, objects.priority));
         let mut jobs = objects.ask(&self.services, objects.first_needs());
         for path in objects.paths.iter().filter(|path| path.object.is_none()) {
             let answers = objects.answers.entry(path.package.clone()).or_default();
@@ -262,6 +264,7 @@ impl Pipeline {
     /// A package came for a request; what it imports is asked for next.
     pub(super) fn take_loaded_objects(
         &mut self,
+        world: &mut World,
         id: u64,
         path: &AssetPath<'static>,
         wanted: Wanted,
@@ -269,6 +272,7 @@ impl Pipeline {
         mut loaded: LoadedPackage,
     ) {
         let Some(objects) = self.objects.get_mut(&id) else {
+            world.resource_mut::<StreamingStats>().waste(Stage::Staged, read.bytes);
             self.tasks.drop_later(loaded);
             return;
         };
@@ -285,7 +289,7 @@ impl Pipeline {
         objects.progress.cancel();
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.failed += 1;
-        stats.bytes_wasted += objects.bytes;
+        stats.waste(Stage::Staged, objects.bytes);
         // What is not there is told by the one who wants it.
         let fault = match &error.kind {
             LoadErrorKind::NoSuchObject => objects.missing(&self.services, &error),
@@ -315,13 +319,13 @@ impl Pipeline {
                 Some(outcome) => {
                     if result.is_err() {
                         stats.failed += 1;
-                        stats.bytes_wasted += objects.bytes;
+                        stats.waste(Stage::Staged, objects.bytes);
                     }
                     outcome.finish(result);
                 }
                 None => {
                     stats.cancelled += 1;
-                    stats.bytes_wasted += objects.bytes;
+                    stats.waste(Stage::Staged, objects.bytes);
                 }
             }
             self.tasks.drop_later(objects);

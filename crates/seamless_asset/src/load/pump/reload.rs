@@ -21,6 +21,7 @@ use crate::{
         link::{LiveLevel, LoadedAsset, LoadedPackage, Reloading},
         objects::Outcome,
         packages::{PackageEntry, PackageStatus},
+        stage::Stage,
         task::{Job, Read, Wanted},
         tasks::JobOwner,
     },
@@ -200,6 +201,7 @@ impl Pipeline {
             verify: verify.unwrap_or_default(),
             progress: reload.progress.clone(),
         };
+        reload.progress.set_rank(self.arrivals.rank(id.0, self.priority_of(id)));
         reload.step = Step::Loading(reloading);
         self.reloads.insert(id, reload);
         self.start_job(job, JobOwner::Reload(id));
@@ -247,6 +249,7 @@ impl Pipeline {
     pub(super) fn take_reloaded(&mut self, world: &mut World, id: InstanceId, read: Read, loaded: LoadedPackage) {
         let Some(reload) = self.reloads.get_mut(&id) else {
             let path = loaded.linker.path().clone();
+            world.resource_mut::<StreamingStats>().waste(Stage::Staged, read.bytes);
             self.tasks.drop_later(loaded);
             return self.settle_linker(&path);
         };
@@ -295,7 +298,9 @@ impl Pipeline {
 
     fn drop_reload(&mut self, world: &mut World, id: InstanceId, reload: Reload) {
         reload.progress.cancel();
-        world.resource_mut::<StreamingStats>().bytes_wasted += reload.bytes;
+        world
+            .resource_mut::<StreamingStats>()
+            .waste(Stage::Staged, reload.bytes);
         if let Step::Staged(staged) = &reload.step {
             world.resource::<RevealGates>().forget(&staged.rendered);
         }

@@ -9,7 +9,7 @@ use bevy_ecs::world::{Mut, World};
 
 use crate::{
     error::LoadError,
-    load::{Progress, objects::Outcome, task::Stop, tasks::FinishedSingle},
+    load::{Progress, objects::Outcome, stage::Stage, task::Stop, tasks::FinishedSingle},
     settings::StreamingStats,
 };
 
@@ -59,9 +59,10 @@ impl<J, T> Singles<J, T> {
         queued.map(|(id, single)| (single.priority, *id))
     }
 
-    /// What is to be done for a request; once.
-    pub fn start(&mut self, id: u64) -> Option<J> {
-        self.0.get_mut(&id)?.queued.take()
+    /// What is to be done for a request, and its priority; once.
+    pub fn start(&mut self, id: u64) -> Option<(J, f32)> {
+        let single = self.0.get_mut(&id)?;
+        Some((single.queued.take()?, single.priority))
     }
 
     /// Ends a request. Gives back what nobody waits for.
@@ -70,8 +71,10 @@ impl<J, T> Singles<J, T> {
         let single = self.0.remove(&id);
         let outcome = single.as_ref().and_then(|single| single.outcome.upgrade());
         stats.bytes_read += read.bytes;
-        if result.is_err() || outcome.is_none() {
-            stats.bytes_wasted += read.bytes;
+        if result.is_err() {
+            stats.waste(read.stage, read.bytes);
+        } else if outcome.is_none() {
+            stats.waste(Stage::Staged, read.bytes);
         }
         if outcome.is_none() {
             // It was counted when it was found that nobody waits, or it is now.

@@ -14,7 +14,6 @@ use crate::{
         instance::Phase,
     },
     reveal::HiddenSpawn,
-    settings::StreamingStats,
 };
 
 /// Entities between two looks at the clock.
@@ -138,8 +137,7 @@ impl Pipeline {
     /// Takes back what was spawned of a level that nobody has seen.
     pub(super) fn abandon(&mut self, world: &mut World, spawn: HiddenSpawn) {
         let (sweep, unspawned, level) = spawn.abandon(world);
-        world.resource_mut::<StreamingStats>().bytes_wasted += level.bytes;
-        self.tasks.drop_later(level);
+        self.drop_level(world, level);
         self.sweeps.push_back(Sweeping {
             sweep,
             of: None,

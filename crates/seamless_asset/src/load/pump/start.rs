@@ -8,18 +8,23 @@ use bevy_ecs::world::World;
 use super::Pipeline;
 use crate::{
     load::{
-        InstanceId, Progress,
-        instance::{Phase, Turn, by_priority},
+        InstanceId, Progress, Streamer,
+        instance::{Phase, Turn},
         packages::{PackageEntry, PackageStatus},
+        rank::by_rank,
         task::{Job, Wanted},
         tasks::{JobOwner, MAX_LOADS, Task},
     },
     settings::StreamingSettings,
+    time::StreamingTime,
 };
 
 impl Pipeline {
     /// Starts the most urgent requests while tasks are free.
     pub(super) fn start_tasks(&mut self, world: &World, settings: &StreamingSettings) {
+        let now = world.resource::<StreamingTime>().now();
+        let next = world.resource::<Streamer>().next_number();
+        self.arrivals.note(next, now, settings.aging);
         let most = settings.max_loads_in_flight.min(MAX_LOADS);
         if self.in_flight >= most {
             return;
@@ -31,12 +36,18 @@ impl Pipeline {
         });
         let objects = self.waiting_objects();
         let others = self.waiting_singles().chain(self.waiting_reloads());
-        let mut queued: Vec<_> = levels.chain(objects).chain(others).collect();
-        queued.sort_unstable_by(|a, b| match settings.load_order_seed {
-            Some(seed) => shuffled(seed, a.1).cmp(&shuffled(seed, b.1)),
-            None => by_priority(*a, *b),
+        let ranked = levels.chain(objects).chain(others).map(|(priority, owner)| {
+            let number = number(owner);
+            (self.arrivals.rank(number, priority), (number, owner))
         });
-        for (_, owner) in queued {
+        let mut queued: Vec<_> = ranked.collect();
+        queued.sort_unstable_by(|a, b| match settings.load_order_seed {
+            Some(seed) => shuffled(seed, a.1.1).cmp(&shuffled(seed, b.1.1)),
+            None => by_rank(*a, *b),
+        });
+        let oldest = queued.iter().map(|(_, (number, _))| *number).min();
+        self.arrivals.forget_below(oldest.unwrap_or(u64::MAX));
+        for (_, (_, owner)) in queued {
             if self.in_flight >= most {
                 break;
             }
@@ -60,7 +71,7 @@ impl Pipeline {
         match &mut self.blocking {
             Some(tasks) => tasks.push(task),
             None => {
-                self.tasks.start(task);
+                self.tasks.start(task, self.stalls.watch());
                 self.in_flight += 1;
             }
         }
@@ -99,6 +110,7 @@ impl Pipeline {
             verify: instance.request.verify,
             progress: progress.clone(),
         };
+        progress.set_rank(self.arrivals.rank(id.0, instance.request.priority));
         drop(instance);
         self.tasks.drop_later(before);
         self.start_job(job, JobOwner::Instance(id));
@@ -117,9 +129,11 @@ impl Pipeline {
             }
             instance.packages.push(path.clone());
             let verify = instance.request.verify;
+            let rank = self.arrivals.rank(id.0, instance.request.priority);
             drop(instance);
             if !self.packages.contains_key(&path) {
                 let progress = Arc::new(Progress::default());
+                progress.set_rank(rank);
                 let job = Job {
                     path: path.clone(),
                     wanted: Wanted::Assets,
@@ -133,6 +147,7 @@ impl Pipeline {
                 entry.users.insert(id);
                 if let PackageStatus::Loading(progress) = &entry.status {
                     progress.join(verify);
+                    progress.raise_rank(rank);
                 }
                 open.extend(entry.needs.iter().cloned());
             }
@@ -140,13 +155,18 @@ impl Pipeline {
     }
 }
 
+/// The number of the request that a job is for.
+fn number(owner: JobOwner) -> u64 {
+    match owner {
+        JobOwner::Instance(InstanceId(id)) | JobOwner::Reload(InstanceId(id)) => id,
+        JobOwner::Objects(id) | JobOwner::Bulk(id) | JobOwner::Open(id) => id,
+        JobOwner::Package => 0,
+    }
+}
+
 /// An order that looks random and is the same for the same seed (`SplitMix64`).
 fn shuffled(seed: u64, owner: JobOwner) -> u64 {
-    let number = match owner {
-        JobOwner::Instance(InstanceId(id)) | JobOwner::Reload(InstanceId(id)) => id * 2,
-        JobOwner::Objects(id) | JobOwner::Bulk(id) | JobOwner::Open(id) => id * 2 + 1,
-        JobOwner::Package => 0,
-    };
+    let number = number(owner);
     let mut z = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,15 +1,22 @@
 //! A thread that reads a file ahead of whoever decodes it. See [`read_ahead`].
 
 use std::{
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
     thread,
 };
 
 use bevy_asset::AssetPath;
 use futures_lite::future::block_on;
 
-use super::{LoadError, LoadServices, Read, Stop, panicked};
-use crate::load::open::{fill, io_error, open_reader};
+use super::{LoadError, LoadServices, Progress, Read, Stop, panicked};
+use crate::load::{
+    intake::Intake,
+    open::{io_error, open_reader},
+    stall::Pulse,
+};
 
 /// How a startup package is read.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +28,9 @@ pub(crate) struct StartupWindows {
 }
 
 /// A file in order, window by window; a fault ends it.
-pub(super) type Windows = Receiver<Result<Vec<u8>, Box<LoadError>>>;
+pub(super) type Windows = Receiver<Window>;
+
+type Window = Result<Vec<u8>, Box<LoadError>>;
 
 /// Opens the file at `path` once and reads it on a thread of its own, while `decode` takes the windows. The thread is never more
 /// than [`StartupWindows::ahead`] windows ahead, and stops when `decode` has what it needs.
@@ -48,31 +57,29 @@ pub(super) fn read_ahead<T>(
     })
 }
 
-async fn read(
+async fn read(services: &LoadServices, path: &AssetPath<'static>, bytes: usize, windows: &SyncSender<Window>) {
+    if let Err(Stop::Failed(error)) = read_windows(services, path, bytes, windows).await {
+        let _ = windows.send(Err(error));
+    }
+}
+
+async fn read_windows(
     services: &LoadServices,
     path: &AssetPath<'static>,
     bytes: usize,
-    windows: &SyncSender<Result<Vec<u8>, Box<LoadError>>>,
-) {
-    let mut reader = match open_reader(services, path).await {
-        Ok(reader) => reader,
-        Err(error) => {
-            let _ = windows.send(Err(error));
-            return;
-        }
-    };
+    windows: &SyncSender<Window>,
+) -> Result<(), Stop> {
+    // Nobody cancels it, and nobody looks how long it takes.
+    let (progress, pulse, mut counted) = (Arc::new(Progress::default()), Pulse::default(), Read::default());
+    let intake = &mut Intake::new(&progress, &pulse, &mut counted);
+    let mut reader = open_reader(services, path, intake).await?;
     loop {
         let mut window = vec![0; bytes];
-        let got = fill(&mut *reader, &mut window, &mut Read::default()).await;
-        let is_last = got.as_ref().map_or(true, |got| *got < bytes);
-        let window = got.map(|got| {
-            window.truncate(got);
-            window
-        });
+        let got = intake.fill(path, &mut *reader, &mut window).await?;
+        window.truncate(got);
         // Nobody takes it when all that is needed has arrived, or something was wrong.
-        let sent = windows.send(window.map_err(|error| Box::new(io_error(path, &error))));
-        if is_last || sent.is_err() {
-            return;
+        if windows.send(Ok(window)).is_err() || got < bytes {
+            return Ok(());
         }
     }
 }

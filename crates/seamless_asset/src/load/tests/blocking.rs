@@ -1,7 +1,7 @@
 //! Loads on the calling thread: the same worlds, and nobody else's work.
 
-use super::*;
-use crate::{BlockingLoads, LevelInstance, ObjectRequest};
+use super::{gated::gated_app, *};
+use crate::{BlockingLoads, LevelInstance, ObjectRequest, doubles::Fate};
 
 /// All of a world's levels that can be compared: each entity's object id, its values, the content of its mesh, and the object ids of
 /// those that it refers to. In the order of the ids.
@@ -24,9 +24,13 @@ fn picture(app: &mut App) -> Vec<(Option<ObjectId>, Transform, usize, Option<Obj
 
 fn shared_level(dir: &Dir) -> App {
     let app = app(dir);
-    put(dir, "s.pkg", shared_package(&app, "s.pkg"));
-    put(dir, "a.pkg", chain(&app, "a.pkg", 7, Some("s.pkg")));
+    put_shared_level(&app, dir);
     app
+}
+
+fn put_shared_level(app: &App, dir: &Dir) {
+    put(dir, "s.pkg", shared_package(app, "s.pkg"));
+    put(dir, "a.pkg", chain(app, "a.pkg", 7, Some("s.pkg")));
 }
 
 #[test]
@@ -63,12 +67,17 @@ fn blocking_and_asynchronous_loads_give_equal_worlds() {
 #[test]
 fn a_blocking_load_drives_its_own_closure_only() {
     let dir = Dir::default();
-    let mut app = shared_level(&dir);
+    let (mut app, gate) = gated_app(&dir);
+    put_shared_level(&app, &dir);
+    // Those of the others wait.
+    gate.otherwise(Some(Fate::Pass));
+    for path in ["b.pkg", "c.pkg"] {
+        gate.script(path, 0, Fate::Stall);
+    }
     put(&dir, "b.pkg", chain(&app, "b.pkg", 4, Some("s.pkg")));
     put(&dir, "c.pkg", chain(&app, "c.pkg", 5, None));
     let others = [load(&mut app, "b.pkg", &["s.pkg"]), load(&mut app, "c.pkg", &[])];
-    // One frame: their tasks are under way.
-    app.update();
+    run_until(&mut app, |_| gate.stalled().len() == 2);
     let before = others.map(|id| state(app.world(), id));
     app.world_mut()
         .load_level_blocking(request("a.pkg", &["s.pkg"]))
@@ -76,6 +85,9 @@ fn a_blocking_load_drives_its_own_closure_only() {
     assert_eq!(level_entities(app.world_mut()), 7);
     assert_eq!(others.map(|id| state(app.world(), id)), before);
     assert_eq!(app.world().resource::<StreamingStats>().blocking_loads, 1);
+    for path in ["b.pkg", "c.pkg"] {
+        gate.script(path, 0, Fate::Pass);
+    }
     run_until(&mut app, |world| {
         others.iter().all(|id| state(world, *id) == Some(LoadState::Live))
     });

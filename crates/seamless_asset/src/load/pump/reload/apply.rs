@@ -18,6 +18,7 @@ use crate::{
         budget::{FrameBudget, Work},
         instance::{Phase, by_priority},
         link::LoadedAsset,
+        stage::Stage,
     },
     objects::Slot,
     reload::{Differ, LevelDiff, Prepared},
@@ -57,7 +58,8 @@ impl Pipeline {
             stale => {
                 // What is live is not what it was: once more.
                 self.tasks.drop_later(stale);
-                world.resource_mut::<StreamingStats>().bytes_wasted += core::mem::take(&mut reload.bytes);
+                let bytes = core::mem::take(&mut reload.bytes);
+                world.resource_mut::<StreamingStats>().waste(Stage::Staged, bytes);
                 self.reloads.insert(id, reload);
                 return;
             }

@@ -1,0 +1,110 @@
+//! How many bytes may be in flight.
+
+use super::{
+    gated::{gated_app, mesh_is_gone},
+    *,
+};
+use crate::doubles::{Fate, ReadGate};
+
+/// The read of a package's data, behind its opening, summary and tables.
+const DATA: usize = 3;
+
+/// The packages whose data is being read.
+fn reading(gate: &ReadGate) -> Vec<String> {
+    gate.pending().into_iter().map(|read| read.path).collect()
+}
+
+/// Everything but the reads of data passes.
+fn hold_data(gate: &ReadGate, packages: &[&str]) {
+    for package in packages {
+        (0..DATA).for_each(|index| gate.script(*package, index, Fate::Pass));
+    }
+}
+
+#[test]
+fn the_most_urgent_reads_next_also_if_it_became_so_while_it_waited() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_bytes_in_flight = 1;
+    let names = ["a.pkg", "b.pkg", "c.pkg", "d.pkg"];
+    hold_data(&gate, &names);
+    let mut ids = Vec::new();
+    for (name, priority) in names.into_iter().zip([1.0, 1e3, 1e6, 1e-3]) {
+        put(&dir, name, chain(&app, name, 3, None));
+        let request = InstanceRequest {
+            priority,
+            ..request(name, &[])
+        };
+        ids.push(app.world_mut().resource_mut::<Streamer>().load(request));
+        // The first has begun before the others come.
+        run_until(&mut app, |world| {
+            !gate.pending().is_empty() && ids.iter().all(|id| state(world, *id) == Some(LoadState::Reading))
+        });
+    }
+    app.world_mut().resource_mut::<Streamer>().set_priority(ids[1], 1e9);
+    for _ in 0..100 {
+        app.update();
+        assert_eq!(reading(&gate), ["a.pkg"], "each is larger than the cap");
+    }
+    for (name, next) in [("a.pkg", "b.pkg"), ("b.pkg", "c.pkg"), ("c.pkg", "d.pkg")] {
+        gate.release(name, Fate::Pass);
+        run_until(&mut app, |_| reading(&gate) == [next]);
+    }
+    gate.otherwise(Some(Fate::Pass));
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+}
+
+#[test]
+fn who_is_cancelled_while_it_waits_or_reads_makes_room() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_bytes_in_flight = 1;
+    let names = ["a.pkg", "b.pkg", "c.pkg"];
+    hold_data(&gate, &names);
+    let ids = names.map(|name| {
+        put(&dir, name, chain(&app, name, 3, None));
+        let id = load(&mut app, name, &[]);
+        run_until(&mut app, |world| {
+            !gate.pending().is_empty() && state(world, id) == Some(LoadState::Reading)
+        });
+        id
+    });
+    app.world_mut().resource_mut::<Streamer>().unload(ids[1]);
+    app.world_mut().resource_mut::<Streamer>().unload(ids[0]);
+    run_until(&mut app, |_| reading(&gate) == ["c.pkg"]);
+    app.world_mut().resource_mut::<Streamer>().unload(ids[2]);
+    run_until(&mut app, |world| {
+        let is_counted = world.resource::<StreamingStats>().bytes_read == gate.bytes();
+        is_counted && gate.pending().is_empty() && mesh_is_gone(world)
+    });
+}
+
+/// Levels that wait for each other's packages do not hold up those packages.
+#[test]
+fn levels_with_shared_packages_come_one_byte_at_a_time() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    gate.otherwise(Some(Fate::Pass));
+    app.world_mut().resource_mut::<StreamingSettings>().max_bytes_in_flight = 1;
+    for name in ["s.pkg", "t.pkg"] {
+        put(&dir, name, shared_package(&app, name));
+    }
+    for round in 0..20 {
+        let ids = [0, 1, 2, 3, 4, 5].map(|level| {
+            let name = format!("{level}.pkg");
+            let shared = if level % 2 == 0 { "s.pkg" } else { "t.pkg" };
+            put(&dir, &name, chain(&app, &name, level + 1, Some(shared)));
+            load(&mut app, &name, if round % 2 == 0 { &[] } else { &["s.pkg", "t.pkg"] })
+        });
+        run_until(&mut app, |world| {
+            ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+        });
+        ids.iter()
+            .for_each(|id| app.world_mut().resource_mut::<Streamer>().unload(*id));
+        run_until(&mut app, mesh_is_gone);
+    }
+    let blocking = crate::BlockingLoads::load_level_blocking(app.world_mut(), request("1.pkg", &[]));
+    assert!(blocking.is_ok(), "it asks nobody");
+}

@@ -1,0 +1,283 @@
+//! Every read of a world fails, is cut short, hangs or is cancelled: the levels that need it fail and could be tried again, the
+//! others come, and nothing is left behind.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::ErrorKind,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use bevy::{
+    asset::io::{AssetSourceBuilder, AssetSourceId, memory::Dir},
+    prelude::*,
+};
+use bevy_seamless::{
+    asset::{LiveObjectsResource, SeamlessAssetPlugin, StreamingTime},
+    prelude::*,
+};
+use seamless_asset::doubles::{Fate, GatedReader, ReadGate};
+use seamless_tests::{
+    app::headless_after,
+    cooked::{Ask, Cooked, MANIFEST, STREAM_LIMIT, ask, level_of, spawn_world, state},
+    fixtures::register_types,
+};
+
+use super::bad_input::{
+    leaks::{assert_ids_are_back, assets, entities, highest_index},
+    write_shared_sources,
+};
+
+/// The first two share a package, the third shares nothing.
+const LEVELS: [&str; 3] = ["west", "east", "far"];
+
+/// What happens to one read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Error,
+    Short,
+    Stall,
+    Cancel,
+}
+
+impl Fault {
+    /// A read that is to be cancelled waits for that, as one that stalls.
+    fn fate(self) -> Fate {
+        match self {
+            Self::Error => Fate::Fail(ErrorKind::BrokenPipe),
+            Self::Short => Fate::Short(3),
+            Self::Stall | Self::Cancel => Fate::Stall,
+        }
+    }
+}
+
+/// A world behind a gate, and what an app without any level has.
+struct Stage {
+    app: App,
+    world: Entity,
+    gate: ReadGate,
+    entities: usize,
+    assets: [usize; 4],
+    /// What came through the gate, and was no package.
+    other_bytes: u64,
+}
+
+fn cook() -> Cooked {
+    let level = |name: &str, source: &str| format!("(name: \"{name}\", source: \"{source}\")");
+    let levels = [
+        level(LEVELS[0], "everything.gltf"),
+        level(LEVELS[1], "everything.gltf"),
+        level(LEVELS[2], "animated.gltf"),
+    ];
+    let world = format!("(levels: [{}])", levels.join(", "));
+    Cooked::new(write_shared_sources, &world, register_types)
+}
+
+/// The files of a directory, in memory.
+fn in_memory(directory: &Path) -> Dir {
+    let dir = Dir::default();
+    let entries = fs::read_dir(directory).expect("the directory is there");
+    for path in entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+    {
+        let name = path.file_name().expect("it is a file");
+        dir.insert_asset(Path::new(name), fs::read(&path).expect("it is read"));
+    }
+    dir
+}
+
+fn gated_app(cooked: &Cooked, gate: &ReadGate) -> App {
+    let (dir, gate) = (in_memory(&cooked.out()), gate.clone());
+    let read = move || Box::new(GatedReader::of(&dir, &gate)) as Box<_>;
+    let source = |app: &mut App| {
+        app.register_asset_source(AssetSourceId::Default, AssetSourceBuilder::new(read));
+    };
+    headless_after(source, &cooked.out(), |app| {
+        // Nothing else wants the cores.
+        app.add_plugins(SeamlessPlugins.build().set(SeamlessAssetPlugin {
+            background: false,
+            ..SeamlessAssetPlugin::default()
+        }));
+        app.insert_resource(StreamingTime::stopped());
+        app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_millis(50);
+        register_types(app);
+    })
+}
+
+/// The levels that need a package, and the others.
+fn users_of(package: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+    let own = package.strip_suffix(".pkg").unwrap_or_default();
+    let is_shared = !LEVELS.contains(&own);
+    let needs = |level: &&str| *level == own || is_shared && *level != LEVELS[2];
+    LEVELS.into_iter().partition(needs)
+}
+
+impl Stage {
+    fn new(cooked: &Cooked) -> Self {
+        let gate = ReadGate::default();
+        gate.otherwise(Some(Fate::Pass));
+        let mut app = gated_app(cooked, &gate);
+        let world = spawn_world(&mut app, MANIFEST);
+        let mut stage = Self {
+            app,
+            world,
+            gate,
+            entities: 0,
+            assets: [0; 4],
+            other_bytes: 0,
+        };
+        stage.until("the manifest comes", |stage| {
+            stage.app.world().get::<LevelTable>(world).is_some()
+        });
+        // What asks is an entity, too.
+        ask(&mut stage.app, LEVELS[0], Ask::Release);
+        stage.app.update();
+        stage.app.update();
+        stage.entities = entities(stage.app.world());
+        stage.assets = assets(stage.app.world());
+        stage.other_bytes = stage.gate.bytes() - stage.stats().bytes_read;
+        stage
+    }
+
+    fn stats(&self) -> &StreamingStats {
+        self.app.world().resource()
+    }
+
+    fn state(&self, level: &str) -> LevelState {
+        state(self.app.world(), self.world, level)
+    }
+
+    /// Updates until it holds. Time goes on only while a read hangs.
+    fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
+        let start = Instant::now();
+        while !done(self) {
+            assert!(start.elapsed() < STREAM_LIMIT, "{what}: {:?}", self.stats());
+            if !self.gate.stalled().is_empty() {
+                let mut time = self.app.world_mut().resource_mut::<StreamingTime>();
+                time.advance(Duration::from_secs(1));
+            }
+            self.app.update();
+            thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// How often each package was read so far.
+    fn reads(&self) -> BTreeMap<String, usize> {
+        let mut reads = BTreeMap::new();
+        for read in self.gate.begun() {
+            *reads.entry(read.path).or_default() += 1;
+        }
+        reads
+    }
+
+    fn load_all(&mut self) {
+        LEVELS.iter().for_each(|level| ask(&mut self.app, level, Ask::Load));
+    }
+
+    /// Lets go of everything, and looks for what is left.
+    fn clear(&mut self, case: &str) {
+        LEVELS.iter().for_each(|level| ask(&mut self.app, level, Ask::Unload));
+        self.until(case, |stage| {
+            let (world, stats) = (stage.app.world(), stage.stats());
+            let is_empty = world.resource::<Streamer>().is_empty() && stats.live_packages == 0;
+            let hangs = !(stage.gate.pending().is_empty() && stage.gate.stalled().is_empty());
+            let is_left = entities(world) != stage.entities || assets(world) != stage.assets;
+            let is_live = !world.resource::<LiveObjectsResource>().0.is_empty();
+            let is_counted = stats.bytes_read + stage.other_bytes == stage.gate.bytes();
+            is_empty && is_counted && !(hangs || is_left || is_live)
+        });
+        let stats = self.stats();
+        assert_eq!(stats.wasted_by_stage.total(), stats.bytes_wasted, "{case}");
+        self.gate.clear_script();
+    }
+
+    fn are_live(&self, levels: &[&str]) -> bool {
+        levels.iter().all(|level| self.state(level) == LevelState::Live)
+    }
+
+    /// Loads all levels with a fault in one read of a package. Whether it came to that read.
+    fn suffer(&mut self, package: &str, index: usize, fault: Fault) -> bool {
+        let case = format!("{fault:?} in read {index} of {package}");
+        let hit = self.reads().get(package).copied().unwrap_or_default() + index;
+        self.gate.script(package, hit, fault.fate());
+        let (concerned, others) = users_of(package);
+        self.load_all();
+        if fault == Fault::Cancel {
+            self.cancel(&concerned, &case);
+        }
+        self.until(&case, |stage| {
+            let is_over = |level: &&str| match stage.state(level) {
+                LevelState::Live | LevelState::Failed => true,
+                state => fault == Fault::Cancel && state == LevelState::Unloaded,
+            };
+            concerned.iter().all(is_over) && stage.are_live(&others)
+        });
+        let was_hit = self.reads().get(package).is_some_and(|count| *count > hit);
+        let failed = concerned.iter().filter(|level| self.has_failed(level, &case)).count();
+        // The tables of a shared package may come from another load of it meanwhile, and are not missed then.
+        let may_fail_nobody = fault == Fault::Cancel || fault == Fault::Short && concerned.len() > 1;
+        assert!(failed > 0 || !was_hit || may_fail_nobody, "{case} fails nobody");
+        assert!(failed == 0 || was_hit, "{case} was not, and {failed} levels failed");
+        self.clear(&case);
+        was_hit
+    }
+
+    /// Lets go of these levels as soon as the read is under way that is to be cancelled, if it comes to that.
+    fn cancel(&mut self, levels: &[&str], case: &str) {
+        self.until(case, |stage| {
+            !stage.gate.stalled().is_empty() || stage.are_live(&LEVELS)
+        });
+        if !self.gate.stalled().is_empty() {
+            levels.iter().for_each(|level| ask(&mut self.app, level, Ask::Unload));
+        }
+    }
+
+    /// Whether the level has failed, with an error that may be gone when it is tried again.
+    fn has_failed(&self, level: &str, case: &str) -> bool {
+        if self.state(level) != LevelState::Failed {
+            return false;
+        }
+        let level = level_of(self.app.world(), self.world, level);
+        let error = level.error().expect("a failed level has an error");
+        assert!(error.kind.is_transient(), "{case}: {error}");
+        assert!(error.package.contains(level.name()), "{case}: {error}");
+        true
+    }
+}
+
+/// Every read, and all that can become of it.
+#[test]
+fn any_fault_in_any_read() {
+    let cooked = cook();
+    let mut stage = Stage::new(&cooked);
+    let before = stage.reads();
+    let peak = highest_index(stage.app.world_mut());
+    stage.load_all();
+    stage.until("all come", |stage| stage.are_live(&LEVELS));
+    let mut reads = stage.reads();
+    reads.retain(|path, count| {
+        *count -= before.get(path).copied().unwrap_or_default();
+        *count > 0
+    });
+    stage.clear("without a fault");
+    assert!(reads.len() > LEVELS.len(), "there is a shared package: {reads:?}");
+    assert!(reads.values().all(|count| *count >= 4), "{reads:?}");
+    let mut hits = 0;
+    for (package, count) in &reads {
+        for index in 0..*count {
+            for fault in [Fault::Error, Fault::Short, Fault::Stall, Fault::Cancel] {
+                hits += usize::from(stage.suffer(package, index, fault));
+            }
+        }
+    }
+    assert!(hits >= reads.len() * 4 * 4, "only {hits} faults");
+    let largest = cooked.report.levels.iter().map(|level| level.entities as usize).max();
+    assert_ids_are_back(&mut stage.app, peak, LEVELS.len() * (largest.unwrap_or_default() + 1));
+    // And all still works.
+    stage.load_all();
+    stage.until("all come in the end", |stage| stage.are_live(&LEVELS));
+}
