@@ -89,7 +89,7 @@ fn what_is_drawn_has_its_box_when_it_is_seen() {
     let mut app = sliced(&dir);
     let id = load_until(&mut app, LoadState::Live);
     let world = app.world_mut();
-    let mut boxes = world.query_filtered::<&Aabb, Added<Aabb>>();
+    let mut boxes = world.query::<&Aabb>();
     assert_eq!(boxes.iter(world).count(), COUNT);
     let mesh = world.resource::<Assets<Mesh>>().iter().next().unwrap().1;
     let expected = mesh.compute_aabb().unwrap();
