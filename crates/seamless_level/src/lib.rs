@@ -95,10 +95,13 @@ pub mod diagnostics;
 mod events;
 mod manifest;
 mod plugin;
+#[cfg(test)]
+mod random;
 mod requests;
 pub mod select;
 mod settings;
 mod source;
+mod target;
 mod volume;
 mod world;
 
@@ -108,9 +111,10 @@ pub use manifest::{
     WorldManifestLoader,
 };
 pub use plugin::{LevelSystems, SeamlessLevelPlugin};
-pub use requests::{Levels, RequestError};
+pub use requests::{Levels, RequestError, RequestKind, RequestSet};
 pub use select::LevelRequest;
 pub use settings::LevelSettings;
 pub use source::StreamingSource;
+pub use target::LevelTarget;
 pub use volume::{StreamingVolume, VolumeError, VolumeFault, VolumeShape};
 pub use world::{Level, LevelState, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure};

@@ -3,30 +3,7 @@
 use bevy_math::{Vec3, vec3};
 
 use super::*;
-
-/// A small deterministic generator (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    fn unit(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u64 << 24) as f32
-    }
-
-    fn point(&mut self, size: f32) -> Vec3 {
-        (vec3(self.unit(), self.unit(), self.unit()) - 0.5) * size
-    }
-}
+use crate::random::Random;
 
 const UNCAPPED: SelectionLimits = SelectionLimits { max_levels: usize::MAX };
 

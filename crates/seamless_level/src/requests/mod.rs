@@ -1,5 +1,9 @@
 //! Explicit requests for levels, by name. See [`Levels`].
 
+mod set;
+
+pub use set::{RequestKind, RequestSet};
+
 use std::collections::HashMap;
 
 use bevy_ecs::{
