@@ -53,7 +53,7 @@ impl RequestSet {
         if let Some(count) = self.count_mut(level, kind) {
             *count += 1;
             self.live += 1;
-            self.touch(level);
+            self.mark(level);
         }
     }
 
@@ -69,7 +69,7 @@ impl RequestSet {
         if *count > 0 {
             *count -= 1;
             self.live -= 1;
-            self.touch(level);
+            self.mark(level);
         }
     }
 
@@ -123,7 +123,8 @@ impl RequestSet {
         self.counts.get_mut(level as usize)?.get_mut(kind as usize)
     }
 
-    fn touch(&mut self, level: u32) {
+    /// Lists a level as if its counts had changed.
+    pub(crate) fn mark(&mut self, level: u32) {
         if let Some(is_dirty) = self.is_dirty.get_mut(level as usize)
             && !core::mem::replace(is_dirty, true)
         {
