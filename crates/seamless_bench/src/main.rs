@@ -32,6 +32,7 @@ mod project;
 mod read_bulk;
 mod row;
 mod scene;
+mod select;
 mod stones;
 mod unload;
 
@@ -66,7 +67,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 22] = [
+const BENCHES: [Bench; 24] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -113,6 +114,10 @@ const BENCHES: [Bench; 22] = [
     (migrate_latest::NAME, migrate_latest::run),
     ("netref_encode/bytes", netref::bytes),
     ("netref_encode/ns", netref::ns),
+    ("select_10k/rest", |samples| select::run(select::Variant::Rest, samples)),
+    ("select_10k/moving", |samples| {
+        select::run(select::Variant::Moving, samples)
+    }),
     ("cook_noop", cook::noop),
     ("cook_one_edit", cook::one_edit),
     ("cook_scaling", cook::scaling),

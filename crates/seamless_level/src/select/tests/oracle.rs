@@ -114,15 +114,15 @@ impl Oracle {
             ..Plan::default()
         };
         let mut risen = Vec::new();
-        for level in 0..targets.len() {
-            match targets[level].cmp(&self.targets[level]) {
+        for (level, &target) in targets.iter().enumerate() {
+            match target.cmp(&self.targets[level]) {
                 std::cmp::Ordering::Greater => {
                     risen.push((urgency(level), level));
                     self.told[level] = urgency(level);
                 }
                 std::cmp::Ordering::Less => {
-                    plan.fall.push((level as u32, targets[level]));
-                    if targets[level] == LevelTarget::Unloaded && self.presence[level] == Presence::Failed {
+                    plan.fall.push((level as u32, target));
+                    if target == LevelTarget::Unloaded && self.presence[level] == Presence::Failed {
                         self.presence[level] = Presence::Away;
                     }
                 }
