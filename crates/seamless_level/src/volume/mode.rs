@@ -16,8 +16,9 @@ pub enum VolumeMode {
     LoadAndShow,
     /// Show them if another volume or the app has them loaded; load nothing.
     ShowIfLoaded,
-    /// As [`LoadAndShow`](Self::LoadAndShow), and told in [`Plan::block`](crate::select::Plan::block) for as long as a source is inside and they
-    /// are not there: for what nobody may be without, the ground below a spawn point for instance.
+    /// As [`LoadAndShow`](Self::LoadAndShow), and told in [`Plan::block`](crate::select::Plan::block) for as long as a source is inside and
+    /// they are not there: for what nobody may be without, the ground below a spawn point for instance. The frame does not
+    /// wait for them by now.
     BlockUntilLoaded,
 }
 

@@ -1,10 +1,13 @@
 //! The selection, kept from frame to frame. See [`Selector`].
 
+mod rank;
+mod volumes;
+
 use smallvec::SmallVec;
 
+use self::rank::Candidate;
 use super::{
-    ALWAYS_PRIORITY, LevelInput, MAX_SOURCE_PRIORITY, Plan, Presence, RequestKey, SelectionLimits, SourceInput,
-    VolumeInput, VolumeKey,
+    ALWAYS_PRIORITY, LevelInput, Plan, Presence, RequestKey, SelectionLimits, SourceInput, VolumeInput, VolumeKey,
     contain::Containment,
     dense::DenseSet,
     linger::{LingerQueue, VolumeState},
@@ -12,15 +15,10 @@ use super::{
 use crate::{
     requests::{RequestKind, RequestSet},
     target::LevelTarget,
-    volume::VolumeMode,
 };
 
 /// How much a priority must change, as a part of itself, before it is told.
 const PRIORITY_STEP: f32 = 0.1;
-/// What being wanted already is worth at the cap.
-const INCUMBENT: f32 = 1.25;
-/// What a volume that only loads counts beside one that shows.
-const LOAD_WEIGHT: f32 = 0.5;
 
 /// Decides which levels of a world are wanted, from one update to the next. See the [module](super#the-rule).
 ///
@@ -101,12 +99,6 @@ struct Explicit {
     level: u32,
     kind: RequestKind,
     priority: f32,
-}
-
-#[derive(Copy, Clone, Debug)]
-struct Candidate {
-    level: u32,
-    rank: f32,
 }
 
 impl LevelSlot {
@@ -277,35 +269,6 @@ impl Selector {
         true
     }
 
-    /// Turns on and off the volumes that sources entered or left, and those whose time is over.
-    fn step_volumes(&mut self, now: f64) {
-        for place in 0..self.contain.touched().len() {
-            if let Some(&volume) = self.contain.touched().get(place) {
-                self.step(volume, now);
-            }
-        }
-        self.contain.clear_touched();
-        while let Some(volume) = self.linger.due(now) {
-            self.step(volume, now);
-        }
-    }
-
-    fn step(&mut self, volume: u32, now: f64) {
-        let (is_inside, is_near) = (self.contain.is_inside(volume), self.contain.is_near(volume));
-        let Some(Some(slot)) = self.volumes.get_mut(volume as usize) else {
-            return;
-        };
-        let was = slot.state;
-        slot.state = was.next(is_inside, is_near, slot.input.unload_delay.into(), now);
-        let is = slot.state;
-        self.linger.change(volume, was, is);
-        match (was.asks(), is.asks()) {
-            (false, true) => self.ask(volume),
-            (true, false) => self.withdraw(volume),
-            _ => {}
-        }
-    }
-
     /// Takes over what requests say now.
     fn settle(&mut self) {
         for &level in self.requests.dirty() {
@@ -318,75 +281,6 @@ impl Selector {
             let is_asked = slot.asked != LevelTarget::Unloaded;
             self.failed += usize::from(is_failed && is_asked);
             self.asked.set(level, is_asked);
-        }
-    }
-
-    /// Leaves out what is beyond the cap.
-    fn cap(&mut self, most: usize) {
-        let is_over = self.asked.members().len() - self.failed > most;
-        if !is_over && self.plan.dropped == 0 {
-            return;
-        }
-        self.ranked.clear();
-        for &level in self.asked.members() {
-            let Some(slot) = self.levels.get(level as usize).filter(|slot| slot.takes_place()) else {
-                continue;
-            };
-            let is_there = slot.target != LevelTarget::Unloaded;
-            let factor = if is_there { INCUMBENT } else { 1.0 };
-            let rank = self.priority(level) * factor;
-            self.ranked.push(Candidate { level, rank });
-        }
-        if is_over {
-            self.ranked.sort_unstable_by(most_urgent_first);
-        }
-        self.plan.dropped = self.ranked.len().saturating_sub(most);
-        for (place, candidate) in self.ranked.iter().enumerate() {
-            if let Some(slot) = self.levels.get_mut(candidate.level as usize) {
-                slot.is_cut = place >= most;
-                // Whoever was cut or is cut now may be told something else.
-                self.requests.mark(candidate.level);
-            }
-        }
-    }
-
-    /// Lists what is another target than before.
-    fn compare(&mut self) {
-        self.ranked.clear();
-        for place in 0..self.requests.dirty().len() {
-            let Some(&level) = self.requests.dirty().get(place) else {
-                continue;
-            };
-            let priority = self.priority(level);
-            let Some(slot) = self.levels.get_mut(level as usize) else {
-                continue;
-            };
-            slot.is_cut &= slot.takes_place();
-            let target = if slot.is_cut { LevelTarget::Unloaded } else { slot.asked };
-            let was = core::mem::replace(&mut slot.target, target);
-            if target > was {
-                slot.told = priority;
-                self.ranked.push(Candidate { level, rank: priority });
-            } else if target < was {
-                self.plan.fall.push((level, target));
-                self.forget_failure(level, target);
-            }
-        }
-        self.requests.clear_dirty();
-        self.plan.fall.sort_unstable();
-        self.ranked.sort_unstable_by(most_urgent_first);
-        let levels = &self.levels;
-        let risen = self.ranked.iter().filter_map(|candidate| {
-            let slot = levels.get(candidate.level as usize)?;
-            Some((candidate.level, slot.target))
-        });
-        self.plan.rise.extend(risen);
-    }
-
-    /// A level that failed may be tried again when it is wanted anew.
-    fn forget_failure(&mut self, level: u32, target: LevelTarget) {
-        if target == LevelTarget::Unloaded && self.presence(level) == Presence::Failed {
-            self.set_presence(level, Presence::Away);
         }
     }
 
@@ -405,26 +299,6 @@ impl Selector {
         }
     }
 
-    fn list_blocking(&mut self) {
-        self.plan.block.clear();
-        for &volume in &self.blocking {
-            let Some(Some(slot)) = self.volumes.get(volume as usize) else {
-                continue;
-            };
-            if !self.contain.is_inside(volume) {
-                continue;
-            }
-            for &level in &slot.input.levels {
-                let is_missing = self.level(level).is_some_and(|slot| {
-                    slot.target == LevelTarget::Visible && matches!(slot.presence, Presence::Away | Presence::Coming)
-                });
-                if is_missing && !self.plan.block.contains(&level) {
-                    self.plan.block.push(level);
-                }
-            }
-        }
-    }
-
     fn level(&self, level: u32) -> Option<&LevelSlot> {
         self.levels.get(level as usize)
     }
@@ -432,51 +306,6 @@ impl Selector {
     fn state(&self, volume: u32) -> VolumeState {
         let slot = self.volumes.get(volume as usize).and_then(Option::as_ref);
         slot.map_or(VolumeState::Off, |slot| slot.state)
-    }
-
-    /// Tells where a volume is.
-    fn place(&mut self, volume: u32) {
-        if let Some(Some(slot)) = self.volumes.get(volume as usize) {
-            let input = &slot.input;
-            self.contain.set(volume, input.shape.clone(), input.unload_margin);
-            self.has_changed = true;
-        }
-    }
-
-    /// Makes the requests of a volume.
-    fn ask(&mut self, volume: u32) {
-        let Some(Some(slot)) = self.volumes.get_mut(volume as usize) else {
-            return;
-        };
-        let levels = core::mem::take(&mut slot.input.levels);
-        let mode = slot.input.mode;
-        for &level in &levels {
-            self.add(level, mode.request(), Asker::Volume(volume));
-        }
-        if mode == VolumeMode::BlockUntilLoaded {
-            self.blocking.push(volume);
-        }
-        self.give_back(volume, levels);
-    }
-
-    /// Takes the requests of a volume back.
-    fn withdraw(&mut self, volume: u32) {
-        let Some(Some(slot)) = self.volumes.get_mut(volume as usize) else {
-            return;
-        };
-        let levels = core::mem::take(&mut slot.input.levels);
-        let mode = slot.input.mode;
-        for &level in &levels {
-            self.remove(level, mode.request(), Asker::Volume(volume));
-        }
-        self.blocking.retain(|other| *other != volume);
-        self.give_back(volume, levels);
-    }
-
-    fn give_back(&mut self, volume: u32, levels: Box<[u32]>) {
-        if let Some(Some(slot)) = self.volumes.get_mut(volume as usize) {
-            slot.input.levels = levels;
-        }
     }
 
     fn add(&mut self, level: u32, kind: RequestKind, asker: Asker) {
@@ -496,43 +325,6 @@ impl Selector {
         }
         self.has_changed = true;
     }
-
-    /// How much one of those who ask for a level wants it.
-    fn score(&self, asker: Asker) -> f32 {
-        match asker {
-            Asker::Request(key) => {
-                let request = self.explicit.get(key as usize).copied().flatten();
-                request.map_or(0.0, |request| request.priority)
-            }
-            Asker::Volume(volume) => {
-                let Some(Some(slot)) = self.volumes.get(volume as usize) else {
-                    return 0.0;
-                };
-                let scores = self.sources.iter().map(|source| score(source, &slot.input));
-                scores.fold(0.0, f32::max)
-            }
-        }
-    }
-}
-
-/// How much a volume wants its levels for a source; nothing for one that is outside of the margin.
-fn score(source: &SourceInput, volume: &VolumeInput) -> f32 {
-    let distance = volume.shape.signed_distance(source.position);
-    let is_near = distance <= 0.0 || distance <= volume.unload_margin;
-    if !is_near {
-        return 0.0;
-    }
-    let importance = (source.priority * volume.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
-    let weight = if volume.mode == VolumeMode::Load {
-        LOAD_WEIGHT
-    } else {
-        1.0
-    };
-    importance * weight / (1.0 + volume.shape.center_distance(source.position))
-}
-
-fn most_urgent_first(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
-    b.rank.total_cmp(&a.rank).then(a.level.cmp(&b.level))
 }
 
 /// Puts a value into a free place, or at the end.
