@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bevy_ecs::{
-    change_detection::DetectChangesMut,
+    change_detection::{DetectChanges, DetectChangesMut, Ref},
     component::Component,
     entity::{Entity, EntityHashMap},
     system::{Local, Query, Res, ResMut, SystemParam},
@@ -141,9 +141,15 @@ impl Now<'_, '_> {
     }
 }
 
+/// Whether a source is where it says: one that was spawned since the last frame is not, as nothing was propagated to it. For one
+/// frame it would ask for the levels at the origin, and they would linger.
+fn has_place(transform: &Ref<GlobalTransform>) -> bool {
+    !transform.is_added() || **transform != GlobalTransform::IDENTITY
+}
+
 /// Selects the levels of each world, and asks the pipeline for what changed.
 pub(crate) fn select_levels(
-    sources: Query<(&StreamingSource, &GlobalTransform)>,
+    sources: Query<(&StreamingSource, Ref<GlobalTransform>)>,
     mut worlds: Query<(Entity, &mut LevelTable, &mut LevelSelection)>,
     mut requests: ResMut<LevelRequests>,
     settings: Res<LevelSettings>,
@@ -157,7 +163,7 @@ pub(crate) fn select_levels(
     positions.extend(
         sources
             .iter()
-            .filter(|(source, _)| source.enabled)
+            .filter(|(source, transform)| source.enabled && has_place(transform))
             .map(|(source, transform)| SourceInput {
                 position: transform.translation(),
                 priority: source.priority,

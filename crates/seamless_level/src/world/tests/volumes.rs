@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bevy_time::{Real, Time};
+use bevy_transform::components::Transform;
 
 use super::*;
 
@@ -275,4 +276,28 @@ fn another_world_changes_nothing_for_the_first() {
         stage.level("east").is_live() && stage.level("west").is_live(),
         "lingering, and within the margin"
     );
+}
+
+/// In its first frame a source is at the origin, for nothing was propagated to it: what lies there must not come and linger.
+#[test]
+fn a_source_that_was_just_spawned_is_nowhere() {
+    let mut stage = Stage::new();
+    let mut at_origin = volume(&["east"], Vec3::ZERO);
+    at_origin.unload_delay = 60.0;
+    stage.go(WEST);
+    let world = stage.app.world_mut();
+    world.spawn(at_origin);
+    let source = world
+        .spawn((StreamingSource::default(), Transform::from_translation(TOWER)))
+        .id();
+    stage.frames(1);
+    assert!(!stage.level("east").is_wanted());
+    let propagated = GlobalTransform::from_translation(TOWER);
+    stage.app.world_mut().entity_mut(source).insert(propagated);
+    stage.frames(3);
+    assert!(!stage.level("east").is_wanted());
+    // One that is there in truth is seen a frame later.
+    stage.app.world_mut().spawn(StreamingSource::default());
+    stage.frames(2);
+    assert!(stage.level("east").is_wanted());
 }
