@@ -33,6 +33,7 @@ mod project;
 mod read_bulk;
 mod row;
 mod scene;
+mod select;
 mod stones;
 mod unload;
 
@@ -114,6 +115,10 @@ const BENCHES: [Bench; 24] = [
     (migrate_latest::NAME, migrate_latest::run),
     ("netref_encode/bytes", netref::bytes),
     ("netref_encode/ns", netref::ns),
+    ("select_10k/rest", |samples| select::run(select::Variant::Rest, samples)),
+    ("select_10k/moving", |samples| {
+        select::run(select::Variant::Moving, samples)
+    }),
     ("cook_noop", cook::noop),
     ("cook_one_edit", cook::one_edit),
     ("cook_scaling", cook::scaling),

@@ -20,6 +20,14 @@
 //!         (shape: Box(min: (0.0, -100.0, 0.0), max: (64.0, 200.0, 64.0)), levels: ["harbour"]),
 //!         (shape: Sphere(center: (0.0, 0.0, 0.0), radius: 300.0), levels: ["harbour"], unload_margin: 30.0),
 //!         (shape: Convex(planes: [((0.0, 1.0, 0.0), 5.0)]), levels: ["harbour"]), // dot(normal, p) <= distance
+//!         (
+//!             shape: Capsule(a: (0.0, 0.0, 0.0), b: (90.0, 0.0, 0.0), radius: 20.0),
+//!             levels: ["harbour"],
+//!             mode: Load,                   // or LoadAndShow (default), ShowIfLoaded, BlockUntilLoaded
+//!             unload_delay: 5.0,            // seconds after the last source has left; default: two
+//!             priority: 2.0,                // default: one
+//!             enabled: false,               // until the game enables it; default: true
+//!         ),
 //!     ],
 //!     resources: Error,                     // or Ignore, or Persistent: what to do with resources in a scene
 //!     startup: ["icons/heart.png"],        // default: what plugins registered; live before the first frame, and for ever

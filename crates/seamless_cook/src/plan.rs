@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use bevy::asset::AssetPath;
+use seamless_level::StreamingVolume;
 
 pub(crate) use self::names::check_name;
 use self::names::{check_file_name, default_name};
@@ -411,8 +412,15 @@ impl Checker<'_> {
         let margin = volume
             .unload_margin
             .unwrap_or_else(|| volume.shape.default_unload_margin());
-        if let Err(fault) = volume.shape.validate(margin) {
-            self.error(&object, fault.to_string());
+        let checked = StreamingVolume {
+            shape: volume.shape.clone(),
+            unload_margin: margin,
+            unload_delay: volume.unload_delay,
+            priority: volume.priority,
+            ..StreamingVolume::default()
+        };
+        if let Err(error) = checked.validate(&object) {
+            self.error(&object, error.fault.to_string());
         }
         if volume.levels.is_empty() {
             self.error(&object, "lists no level; list the levels that it loads, or remove it");

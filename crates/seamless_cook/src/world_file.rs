@@ -1,6 +1,6 @@
 //! The world file `*.world.ron`: what to cook, and where it stands. See [`WorldFile`].
 
-use seamless_level::VolumeShape;
+use seamless_level::{DEFAULT_PRIORITY, DEFAULT_UNLOAD_DELAY, VolumeMode, VolumeShape};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -91,6 +91,30 @@ pub struct VolumeSource {
     pub unload_margin: Option<f32>,
     /// The levels that it asks for, by name.
     pub levels: Vec<String>,
+    /// What it asks of them: `Load`, `LoadAndShow`, `ShowIfLoaded` or `BlockUntilLoaded`. Default: `LoadAndShow`.
+    #[serde(default)]
+    pub mode: VolumeMode,
+    /// Whether it asks for anything from the start. Default: true.
+    #[serde(default = "enabled")]
+    pub enabled: bool,
+    /// For how many seconds its levels stay when all streaming sources are outside of the margin. Default: two.
+    #[serde(default = "unload_delay")]
+    pub unload_delay: f32,
+    /// How much it counts beside other volumes. Default: one.
+    #[serde(default = "priority")]
+    pub priority: f32,
+}
+
+fn enabled() -> bool {
+    true
+}
+
+fn unload_delay() -> f32 {
+    DEFAULT_UNLOAD_DELAY
+}
+
+fn priority() -> f32 {
+    DEFAULT_PRIORITY
 }
 
 /// What to do with resources that a scene holds: they are global, so they neither come nor go with a level.

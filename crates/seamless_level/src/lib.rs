@@ -39,18 +39,23 @@
 //! | [`LevelTable`], [`Level`] | on that entity, once the manifest is loaded: where each level is |
 //! | [`StreamingSource`] | a moving point of view |
 //! | [`StreamingVolume`], [`VolumeShape`] | a region that asks for levels while a source is in it |
-//! | [`Levels`] | system parameter: load, unload, release, retry by name |
+//! | [`Levels`], [`LevelTicket`] | system parameter: load, preload, unload, release, retry by name; a request to keep |
+//! | [`LevelWanted`] | on an entity of the game: the levels that it wants |
 //! | [`LevelRevealed`], [`LevelLeft`], [`LevelFailed`], [`WorldFailed`] | what happened, as messages and as entity events |
-//! | [`select`] | the decision itself, a pure function |
+//! | [`select`] | the decision itself, pure |
 //! | [`LevelSettings`] | caps |
 //! | [`diagnostics`] | how many levels are live, loading, wanted, failed |
 //!
 //! # When a level is wanted
 //!
-//! While a source is inside any volume that asks for it, or it is always loaded, or [`Levels::load`] asked for it; and
-//! [`Levels::unload`] wins over all of these until [`Levels::release`]. A wanted level stays wanted until every source
-//! is further outside than the volume's margin, so nothing flickers at a border. If more levels are wanted than
-//! [`LevelSettings::max_levels`], the least urgent ones stay away and are counted.
+//! While a source is inside any volume that asks for it, or it is always loaded, or the app asks for it, by
+//! [`Levels::load`], a [`LevelTicket`] or [`LevelWanted`]. Requests are counted ([`RequestSet`]), and the highest wins: a level is to be
+//! [loaded or visible](LevelTarget). [`Levels::unload`] and other bans win over all of these for as long as they hold.
+//! A volume asks on until every source is further outside than its margin, and for its unload delay after that, so
+//! nothing flickers at a border. If more levels are wanted than [`LevelSettings::max_levels`], the least urgent ones
+//! stay away and are counted.
+//!
+//! By now, a level that is only to be loaded comes into the world as well.
 //!
 //! # The states of a level
 //!
@@ -79,6 +84,7 @@
 //! |---|---|---|
 //! | [`LevelSystems::Manifest`] | resolve manifests | a loaded manifest becomes a table and volumes; a world that is over is taken down |
 //! | [`LevelSystems::Select`] | resolve volumes | looks level names up, for volumes that changed |
+//! | | sync wanted | takes over what entities want |
 //! | | select levels | decides, and hands requests, cancellations and priorities to the pipeline |
 //! | [`StreamingSystems::Reveal`](seamless_asset::StreamingSystems) | (the pipeline) | moves levels into and out of the world |
 //! | [`LevelSystems::Report`] | report levels | brings tables up to date, sends messages and events |
@@ -87,7 +93,7 @@
 //! With the [`PackageMapPlugin`](seamless_asset::net::PackageMapPlugin), a world's packages are listed for references over the network as soon
 //! as its manifest is there.
 //!
-//! In a frame in which nothing changes, selecting allocates nothing, and compares no names.
+//! In a frame in which nothing changes, selecting allocates nothing, compares no names and looks at no volume.
 
 #![forbid(unsafe_code)]
 
@@ -95,22 +101,27 @@ pub mod diagnostics;
 mod events;
 mod manifest;
 mod plugin;
+#[cfg(test)]
+mod random;
 mod requests;
 pub mod select;
 mod settings;
 mod source;
+mod target;
 mod volume;
 mod world;
 
 pub use events::{LevelFailed, LevelLeft, LevelRevealed, WorldFailed};
 pub use manifest::{
-    LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, PackageEntry, VolumeEntry, WorldManifest,
-    WorldManifestLoader,
+    LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, OLDEST_MANIFEST_FORMAT, PackageEntry, VolumeEntry,
+    WorldManifest, WorldManifestLoader,
 };
 pub use plugin::{LevelSystems, SeamlessLevelPlugin};
-pub use requests::{Levels, RequestError};
-pub use select::LevelRequest;
+pub use requests::{LevelTicket, LevelWanted, Levels, RequestError, RequestKind, RequestSet};
 pub use settings::LevelSettings;
 pub use source::StreamingSource;
-pub use volume::{StreamingVolume, VolumeError, VolumeFault, VolumeShape};
+pub use target::LevelTarget;
+pub use volume::{
+    DEFAULT_PRIORITY, DEFAULT_UNLOAD_DELAY, StreamingVolume, VolumeError, VolumeFault, VolumeMode, VolumeShape,
+};
 pub use world::{Level, LevelState, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure};

@@ -10,7 +10,7 @@ use crate::{
     diagnostics::{FAILED, LIVE, LOADING, WANTED},
     events::{LevelFailed, LevelLeft, LevelRevealed, WorldFailed},
     manifest::{WorldManifest, WorldManifestLoader},
-    requests::LevelRequests,
+    requests::{LevelRequests, LevelWanted, sync_wanted},
     settings::LevelSettings,
     source::StreamingSource,
     volume::StreamingVolume,
@@ -70,6 +70,7 @@ impl Plugin for SeamlessLevelPlugin {
         .register_type::<SeamlessWorld>()
         .register_type::<StreamingVolume>()
         .register_type::<StreamingSource>()
+        .register_type::<LevelWanted>()
         .register_type::<LevelSettings>()
         .add_message::<LevelRevealed>()
         .add_message::<LevelLeft>()
@@ -99,7 +100,9 @@ fn add_systems(app: &mut App) {
             (resolve_manifests, list_packages.run_if(resource_exists::<NetPackages>))
                 .chain()
                 .in_set(LevelSystems::Manifest),
-            (sync_volumes, select_levels).chain().in_set(LevelSystems::Select),
+            (sync_volumes, sync_wanted, select_levels)
+                .chain()
+                .in_set(LevelSystems::Select),
             (report_levels, write_diagnostics).chain().in_set(LevelSystems::Report),
         ),
     );

@@ -10,7 +10,8 @@ pub struct LevelSettings {
     /// How many levels of one world may be wanted at a time, always-loaded ones included. Of more, the least urgent
     /// ones stay away; [`LevelTable::dropped`](crate::LevelTable::dropped) counts them. Default 4096.
     pub max_levels: usize,
-    /// How many levels may be requested by name at a time. Default 65 536.
+    /// How many requests of the app there may be at a time: standing ones, tickets, and those of
+    /// [`LevelWanted`](crate::LevelWanted). Default 65 536.
     pub max_requests: usize,
 }
 

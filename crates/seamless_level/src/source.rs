@@ -7,7 +7,8 @@ use bevy_transform::components::Transform;
 /// A moving point of view, a camera or a player for instance: the levels of the volumes it is inside of are loaded.
 ///
 /// Its position is its entity's `GlobalTransform` as last propagated, that is at the end of the frame before. A source
-/// whose position is infinite or not a number is left out until it is a position again.
+/// whose position is infinite or not a number is left out until it is a position again, and one that was just spawned until
+/// it has one.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;

@@ -10,6 +10,9 @@ use super::{
 /// Volumes reach this far down and up, in metres: only the place on the map decides.
 const FLOOR: f32 = -500.0;
 const CEILING: f32 = 2000.0;
+/// For how many seconds a level stays when the camera has left. A dive goes at more than 500 m/s: longer, and a kilometre of levels
+/// would follow it.
+const UNLOAD_DELAY: f32 = 0.5;
 
 /// The text of the world file.
 #[must_use]
@@ -61,6 +64,7 @@ fn volume(text: &mut String, level: &str, low: (f32, f32), high: (f32, f32), opt
     let _ = writeln!(
         text,
         "        (name: \"around {level}\", shape: Box(min: ({min_x:?}, {FLOOR:?}, {min_z:?}), \
-         max: ({max_x:?}, {CEILING:?}, {max_z:?})), levels: [\"{level}\"], unload_margin: {margin:?}),"
+         max: ({max_x:?}, {CEILING:?}, {max_z:?})), levels: [\"{level}\"], unload_margin: {margin:?}, \
+         unload_delay: {UNLOAD_DELAY:?}),"
     );
 }

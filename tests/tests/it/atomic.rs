@@ -48,7 +48,7 @@ fn cook_levels() -> Cooked {
         .map(|level| {
             let at = level as f32 * SPACING;
             format!(
-                "(shape: Sphere(center: ({at:?}, 0.0, 0.0), radius: {REACH:?}), levels: [\"{}\"])",
+                "(shape: Sphere(center: ({at:?}, 0.0, 0.0), radius: {REACH:?}), levels: [\"{}\"], unload_delay: 0.0)",
                 name(level)
             )
         })

@@ -285,7 +285,7 @@ fn a_volume_with_nan_asks_for_nothing() {
         },
         levels: vec![level.to_owned()],
         unload_margin: 1.0,
-        world: None,
+        ..StreamingVolume::default()
     };
     let broken = app.world_mut().spawn(volume(f32::NAN, "bad")).id();
     app.world_mut().spawn(volume(10.0, "good"));

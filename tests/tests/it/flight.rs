@@ -141,6 +141,12 @@ fn fly(mut app: App) {
         .get_mut::<StreamingSource>(camera)
         .expect("the camera stays");
     source.enabled = false;
+    // The volumes ask for their levels a little longer.
+    let are_left = run_until(&mut app, STREAM_LIMIT, |ecs| {
+        let table = ecs.get::<LevelTable>(world);
+        table.is_some_and(|table| table.iter().filter(|level| level.is_wanted()).count() == 1)
+    });
+    assert!(are_left, "the volumes let go");
     settle(&mut app, world);
     let end = counts(&app);
     assert_eq!(end.failed, 0, "{end:?}");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bevy::math::Vec3;
-use seamless_level::VolumeShape;
+use seamless_level::VolumeMode;
 
 use crate::bounds::{self, Bounds};
 use crate::plan::WorldPlan;
@@ -69,9 +69,13 @@ impl Together {
     /// Of a world whose levels have these bounds.
     pub(crate) fn of(plan: &WorldPlan, bounds: &[Option<Bounds>]) -> Self {
         let mut regions: BTreeMap<&str, Vec<(Vec3, Vec3)>> = BTreeMap::new();
-        for volume in &plan.volumes {
+        let loading = plan
+            .volumes
+            .iter()
+            .filter(|volume| volume.mode != VolumeMode::ShowIfLoaded);
+        for volume in loading {
             for level in &volume.levels {
-                regions.entry(level).or_default().push(box_around(&volume.shape));
+                regions.entry(level).or_default().push(volume.shape.bounds());
             }
         }
         let levels = plan.levels.iter().enumerate().map(|(index, level)| LevelPlace {
@@ -79,7 +83,7 @@ impl Together {
                 Some(regions) => regions,
                 None if !plan.has_volumes => {
                     let bounds = bounds.get(index).copied().flatten();
-                    vec![box_around(&bounds::own_volume(level, bounds))]
+                    vec![bounds::own_volume(level, bounds).bounds()]
                 }
                 // It comes when somebody asks for it, nobody knows when.
                 None => Vec::new(),
@@ -146,28 +150,5 @@ impl Together {
         let count = places.iter().step_by(step).count() as u64;
         let there = places.iter().step_by(step).filter(|place| is_there(place)).count() as u64;
         (there * ONE).checked_div(count).unwrap_or(ONE)
-    }
-}
-
-/// The smallest box around a shape, as far as that is easily told: of planes, only those across an axis count.
-fn box_around(shape: &VolumeShape) -> (Vec3, Vec3) {
-    match shape {
-        VolumeShape::Box { min, max } => (*min, *max),
-        VolumeShape::Sphere { center, radius } => (*center - *radius, *center + *radius),
-        VolumeShape::Convex { planes } => {
-            let (mut min, mut max) = (Vec3::NEG_INFINITY, Vec3::INFINITY);
-            for (normal, d) in planes {
-                for axis in 0..3 {
-                    if normal[axis] != 0.0 && normal.length_squared() == normal[axis] * normal[axis] {
-                        let end = d / normal[axis];
-                        match normal[axis] > 0.0 {
-                            true => max[axis] = max[axis].min(end),
-                            false => min[axis] = min[axis].max(end),
-                        }
-                    }
-                }
-            }
-            (min, max)
-        }
     }
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use bevy::asset::{AssetLoader, LoadContext, io::Reader};
 use bevy::image::ImageLoaderSettings;
 use bevy::prelude::*;
-use seamless_level::{ManifestLimits, WorldManifest};
+use seamless_level::{ManifestLimits, VolumeEntry, VolumeMode, VolumeShape, WorldManifest};
 use seamless_package::{Limits, Package};
 
 use super::*;
@@ -19,6 +19,40 @@ fn export<'a>(info: &'a PackageInfo, name: &str) -> &'a crate::ExportInfo {
 fn manifest(fixture: &Fixture) -> WorldManifest {
     let bytes = std::fs::read(fixture.out().join("test.seamless")).unwrap();
     WorldManifest::from_ron(&bytes, &ManifestLimits::default()).unwrap()
+}
+
+#[test]
+fn volumes_are_written_as_their_authors_want_them() {
+    let fixture = two_scenes();
+    let world = TWO_LEVELS.trim_end_matches(')').to_owned()
+        + r#", volumes: [
+            (name: "tunnel", shape: Capsule(a: (0.0, 0.0, 0.0), b: (9.0, 0.0, 0.0), radius: 2.0), levels: ["b"],
+             mode: ShowIfLoaded, enabled: false, unload_delay: 0.5, priority: 3.0),
+            (name: "plain", shape: Sphere(center: (0.0, 0.0, 0.0), radius: 10.0), levels: ["a"]),
+        ])"#;
+    fixture.cook(&world).unwrap();
+    let [tunnel, plain] = manifest(&fixture).volumes.try_into().unwrap();
+    let shape = VolumeShape::Capsule {
+        a: Vec3::ZERO,
+        b: Vec3::X * 9.0,
+        radius: 2.0,
+    };
+    let expected = VolumeEntry {
+        name: "tunnel".into(),
+        unload_margin: shape.default_unload_margin(),
+        shape,
+        levels: vec!["b".into()],
+        mode: VolumeMode::ShowIfLoaded,
+        enabled: false,
+        unload_delay: 0.5,
+        priority: 3.0,
+    };
+    assert_eq!(tunnel, expected);
+    let entry = VolumeEntry::default();
+    assert_eq!(
+        (plain.mode, plain.enabled, plain.unload_delay, plain.priority),
+        (entry.mode, entry.enabled, entry.unload_delay, entry.priority)
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
+use seamless_level::VolumeMode;
 
 use super::*;
 use crate::graph::output::is_plain_name;
@@ -18,6 +19,14 @@ fn a_full_world_file_parses() {
                 (shape: Box(min: (0.0, -100.0, 0.0), max: (64.0, 200.0, 64.0)), levels: ["a"], unload_margin: 3.0),
                 (shape: Sphere(center: (0.0, 0.0, 0.0), radius: 300.0), levels: ["a", "b"], name: "ball"),
                 (shape: Convex(planes: [((0.0, 1.0, 0.0), 5.0)]), levels: ["b"]),
+                (
+                    shape: Capsule(a: (0.0, 0.0, 0.0), b: (9.0, 0.0, 0.0), radius: 2.0),
+                    levels: ["b"],
+                    mode: BlockUntilLoaded,
+                    enabled: false,
+                    unload_delay: 0.5,
+                    priority: 3.0,
+                ),
             ],
             resources: Persistent,
         )"#,
@@ -29,6 +38,12 @@ fn a_full_world_file_parses() {
     assert_eq!(world.levels[1].name, None);
     assert_eq!(world.volumes[0].unload_margin, Some(3.0));
     assert_eq!(world.volumes[1].name.as_deref(), Some("ball"));
+    let what = |index: usize| {
+        let volume = &world.volumes[index];
+        (volume.mode, volume.enabled, volume.unload_delay, volume.priority)
+    };
+    assert_eq!(what(0), (VolumeMode::LoadAndShow, true, 2.0, 1.0));
+    assert_eq!(what(3), (VolumeMode::BlockUntilLoaded, false, 0.5, 3.0));
     assert_eq!(world.resources, ResourcePolicy::Persistent);
 }
 
@@ -64,6 +79,9 @@ fn all_errors_are_listed() {
             (name: "inverted", shape: Box(min: (1.0, 0.0, 0.0), max: (0.0, 0.0, 0.0)), levels: ["a"]),
             (name: "everywhere", shape: Convex(planes: []), levels: ["a"]),
             (name: "margin", shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0), levels: ["a"], unload_margin: inf),
+            (name: "delay", shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0), levels: ["a"], unload_delay: -1.0),
+            (name: "priority", shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0), levels: ["a"], priority: NaN),
+            (name: "capsule", shape: Capsule(a: (0.0, 0.0, 0.0), b: (0.0, 0.0, 0.0), radius: -1.0), levels: ["a"]),
             (name: "nothing", shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0), levels: []),
         ])"#,
     );
@@ -83,6 +101,9 @@ fn all_errors_are_listed() {
     assert_error(&errors, file, "volume `inverted`", "`min` above its `max`");
     assert_error(&errors, file, "volume `everywhere`", "no planes");
     assert_error(&errors, file, "volume `margin`", "unload margin");
+    assert_error(&errors, file, "volume `delay`", "unload delay is negative");
+    assert_error(&errors, file, "volume `priority`", "one is usual");
+    assert_error(&errors, file, "volume `capsule`", "radius is negative");
     assert_error(&errors, file, "volume `nothing`", "lists no level");
 }
 

@@ -33,6 +33,10 @@ pub(super) fn manifest(
                 .unwrap_or_else(|| volume.shape.default_unload_margin()),
             shape: volume.shape.clone(),
             levels: volume.levels.clone(),
+            mode: volume.mode,
+            enabled: volume.enabled,
+            unload_delay: volume.unload_delay,
+            priority: volume.priority,
         })
         .collect();
     if !plan.has_volumes {
@@ -48,6 +52,7 @@ pub(super) fn manifest(
                 unload_margin: shape.default_unload_margin(),
                 shape,
                 levels: vec![level.name.clone()],
+                ..VolumeEntry::default()
             }
         }));
     }

@@ -25,12 +25,16 @@ pub enum ManifestError {
     #[error("the world manifest is not understood: {0}; it is written by `seamless cook`, cook the world again")]
     Syntax(String),
     /// Written by another version.
-    #[error("the world manifest has format {found}, this version reads format {supported}; cook the world again")]
+    #[error(
+        "the world manifest has format {found}, this version reads formats {oldest} to {newest}; cook the world again"
+    )]
     Format {
         /// The file's format.
         found: u32,
-        /// The format that can be read.
-        supported: u32,
+        /// The oldest format that can be read.
+        oldest: u32,
+        /// The newest one.
+        newest: u32,
     },
     /// No levels.
     #[error("world `{world}` has no levels; name at least one in its world file and cook it again")]

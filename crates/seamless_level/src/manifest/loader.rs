@@ -4,7 +4,7 @@ use bevy_asset::{AssetLoader, LoadContext, io::Reader};
 use bevy_reflect::TypePath;
 use serde::{Deserialize, Serialize};
 
-use super::{MANIFEST_FORMAT, ManifestError, WorldManifest};
+use super::{ManifestError, WorldManifest};
 
 /// A manifest nests five deep; more is somebody's bomb.
 const RECURSION_LIMIT: usize = 32;
@@ -75,12 +75,7 @@ pub(super) fn parse(bytes: &[u8], limits: &ManifestLimits) -> Result<WorldManife
     let options = ron::Options::default().with_recursion_limit(RECURSION_LIMIT);
     let syntax = |error: ron::error::SpannedError| ManifestError::Syntax(error.to_string());
     let FormatOnly { format } = options.from_bytes(bytes).map_err(syntax)?;
-    if format != MANIFEST_FORMAT {
-        return Err(ManifestError::Format {
-            found: format,
-            supported: MANIFEST_FORMAT,
-        });
-    }
+    super::validate::format(format)?;
     let manifest: WorldManifest = options.from_bytes(bytes).map_err(syntax)?;
     within("levels", manifest.levels.len(), limits.levels)?;
     within("volumes", manifest.volumes.len(), limits.volumes)?;

@@ -17,10 +17,12 @@ use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
 use serde::{Deserialize, Serialize};
 
-use crate::volume::VolumeShape;
+use crate::volume::{DEFAULT_PRIORITY, DEFAULT_UNLOAD_DELAY, VolumeMode, VolumeShape};
 
-/// The version of the manifest's format that this crate reads and writes.
-pub const MANIFEST_FORMAT: u32 = 2;
+/// The version of the manifest's format that this crate writes.
+pub const MANIFEST_FORMAT: u32 = 3;
+/// The oldest version that it reads. What came since has defaults, so no world has to be cooked again.
+pub const OLDEST_MANIFEST_FORMAT: u32 = 2;
 
 /// A cooked world: its levels, where they stand, and the volumes that ask for them.
 ///
@@ -28,7 +30,7 @@ pub const MANIFEST_FORMAT: u32 = 2;
 #[derive(Asset, Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct WorldManifest {
-    /// [`MANIFEST_FORMAT`] of the cooker that wrote it.
+    /// [`MANIFEST_FORMAT`] of the cooker that wrote it; [`OLDEST_MANIFEST_FORMAT`] at least.
     pub format: u32,
     /// The world's name, for people.
     pub name: String,
@@ -108,8 +110,8 @@ impl Default for LevelEntry {
     }
 }
 
-/// One streaming volume of a [`WorldManifest`].
-#[derive(Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+/// One streaming volume of a [`WorldManifest`]. What is not said in the file is as in [`StreamingVolume`](crate::StreamingVolume)'s default.
+#[derive(Reflect, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeEntry {
     /// Its name, unique among the volumes.
@@ -120,6 +122,46 @@ pub struct VolumeEntry {
     pub unload_margin: f32,
     /// The names of the levels it asks for.
     pub levels: Vec<String>,
+    /// What it asks of them.
+    #[serde(default)]
+    pub mode: VolumeMode,
+    /// Whether it asks for anything from the start.
+    #[serde(default = "enabled")]
+    pub enabled: bool,
+    /// For how many seconds the levels stay wanted when every source is outside of the margin.
+    #[serde(default = "default_unload_delay")]
+    pub unload_delay: f32,
+    /// How much it counts beside other volumes.
+    #[serde(default = "default_priority")]
+    pub priority: f32,
+}
+
+fn enabled() -> bool {
+    true
+}
+
+fn default_unload_delay() -> f32 {
+    DEFAULT_UNLOAD_DELAY
+}
+
+fn default_priority() -> f32 {
+    DEFAULT_PRIORITY
+}
+
+impl Default for VolumeEntry {
+    /// A nameless ball of radius one around the origin that asks for no levels.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            shape: VolumeShape::default(),
+            unload_margin: 0.0,
+            levels: Vec::new(),
+            mode: VolumeMode::default(),
+            enabled: enabled(),
+            unload_delay: default_unload_delay(),
+            priority: default_priority(),
+        }
+    }
 }
 
 impl LevelEntry {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use bevy_math::Vec3;
 
 use super::{VolumeEntry, WorldManifest};
-use crate::volume::VolumeShape;
+use crate::volume::{VolumeMode, VolumeShape};
 
 /// Volumes that are looked at, at most.
 const SAMPLES: usize = 256;
@@ -38,7 +38,8 @@ pub(super) fn entities(manifest: &WorldManifest) -> u32 {
 }
 
 fn wanted_at(manifest: &WorldManifest, source: Vec3) -> HashSet<&str> {
-    let near = |volume: &&VolumeEntry| volume.shape.signed_distance(source) <= volume.unload_margin;
+    let loads = |volume: &VolumeEntry| volume.enabled && volume.mode != VolumeMode::ShowIfLoaded;
+    let near = |volume: &&VolumeEntry| loads(volume) && volume.shape.signed_distance(source) <= volume.unload_margin;
     let volumes = manifest.volumes.iter().filter(near);
     volumes
         .flat_map(|volume| volume.levels.iter().map(String::as_str))
@@ -50,6 +51,7 @@ fn center(volume: &VolumeEntry) -> Option<Vec3> {
     match &volume.shape {
         VolumeShape::Box { min, max } => Some(*min * 0.5 + *max * 0.5),
         VolumeShape::Sphere { center, .. } => Some(*center),
+        VolumeShape::Capsule { a, b, .. } => Some(*a * 0.5 + *b * 0.5),
         VolumeShape::Convex { .. } => None,
     }
 }

@@ -3,7 +3,7 @@
 use bevy_math::{Vec3, vec3};
 
 use super::{LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, PackageEntry, VolumeEntry, WorldManifest};
-use crate::volume::{VolumeFault, VolumeShape};
+use crate::volume::{VolumeFault, VolumeMode, VolumeShape};
 
 fn sample() -> WorldManifest {
     let level = |name: &str| LevelEntry {
@@ -21,6 +21,10 @@ fn sample() -> WorldManifest {
         shape,
         unload_margin: 6.5,
         levels: vec!["a".into()],
+        mode: VolumeMode::Load,
+        enabled: false,
+        unload_delay: 0.25,
+        priority: 3.5,
     };
     WorldManifest {
         format: MANIFEST_FORMAT,
@@ -35,6 +39,14 @@ fn sample() -> WorldManifest {
                 },
             ),
             volume("ball", VolumeShape::default()),
+            volume(
+                "tunnel",
+                VolumeShape::Capsule {
+                    a: Vec3::X,
+                    b: vec3(30.0, 2.0, 1.0),
+                    radius: 4.5,
+                },
+            ),
             volume(
                 "planes",
                 VolumeShape::Convex {
@@ -106,6 +118,48 @@ fn text_and_back() {
     assert_eq!(read(&text).unwrap(), without);
 }
 
+/// What a cooker wrote before volumes had modes, delays and priorities.
+const FORMAT_2: &str = r#"(
+  format: 2,
+  name: "old",
+  levels: [
+    (name: "a", package: "a.pkg", dependencies: [], translation: (192.0, 0.0, 448.5), rotation: (0.0, 0.0, 0.0, 1.0), scale: (1.0, 1.0, 1.0), always_loaded: false, entities: 12, bytes: 99, bounds: None),
+  ],
+  volumes: [
+    (name: "around a", shape: Sphere(center: (0.0, 0.0, 0.0), radius: 5.0), unload_margin: 6.5, levels: ["a"]),
+  ],
+  packages: [],
+  peak_entities: 12,
+)
+"#;
+
+#[test]
+fn what_an_older_cooker_wrote_is_read() {
+    let manifest = read(FORMAT_2).unwrap();
+    let volume = VolumeEntry {
+        name: "around a".into(),
+        shape: VolumeShape::Sphere {
+            center: Vec3::ZERO,
+            radius: 5.0,
+        },
+        unload_margin: 6.5,
+        levels: vec!["a".into()],
+        mode: VolumeMode::LoadAndShow,
+        enabled: true,
+        unload_delay: 2.0,
+        priority: 1.0,
+    };
+    assert_eq!(manifest.volumes, [volume]);
+    assert!(matches!(
+        read(&FORMAT_2.replacen("format: 2", "format: 1", 1)),
+        Err(ManifestError::Format {
+            found: 1,
+            oldest: 2,
+            newest: 3
+        })
+    ));
+}
+
 /// Breaks the sample and returns what is said about it.
 fn broken(damage: impl FnOnce(&mut WorldManifest)) -> String {
     let mut manifest = sample();
@@ -167,8 +221,15 @@ fn broken_volumes_and_worlds_are_named() {
         text.contains("`ball`") && text.contains(&VolumeFault::Margin.to_string()),
         "{text}"
     );
+    let text = broken(|manifest| manifest.volumes[0].unload_delay = -1.0);
+    assert!(
+        text.contains("`box`") && text.contains("zero or more, in seconds"),
+        "{text}"
+    );
+    let text = broken(|manifest| manifest.volumes[0].priority = f32::NAN);
+    assert!(text.contains("`box`") && text.contains("one is usual"), "{text}");
     let text = broken(|manifest| {
-        manifest.volumes[2].shape = VolumeShape::Convex {
+        manifest.volumes[3].shape = VolumeShape::Convex {
             planes: vec![(Vec3::NAN, 1.0)],
         }
     });
@@ -272,6 +333,7 @@ fn the_peak_is_where_most_levels_are_wanted() {
             },
             unload_margin: 3.0,
             levels: vec![name(at)],
+            ..VolumeEntry::default()
         });
         WorldManifest {
             format: MANIFEST_FORMAT,

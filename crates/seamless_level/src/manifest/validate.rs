@@ -2,19 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::{LevelEntry, MANIFEST_FORMAT, ManifestError, VolumeEntry, WorldManifest};
-use crate::volume::{VolumeError, VolumeFault};
+use super::{LevelEntry, MANIFEST_FORMAT, ManifestError, OLDEST_MANIFEST_FORMAT, VolumeEntry, WorldManifest};
+use crate::volume::{VolumeError, VolumeFault, numbers_fault};
 
 /// How far the squared length of a rotation may be from one.
 const ROTATION_TOLERANCE: f32 = 1e-3;
 
 pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
-    if manifest.format != MANIFEST_FORMAT {
-        return Err(ManifestError::Format {
-            found: manifest.format,
-            supported: MANIFEST_FORMAT,
-        });
-    }
+    format(manifest.format)?;
     if manifest.levels.is_empty() {
         return Err(ManifestError::Empty {
             world: manifest.name.clone(),
@@ -29,6 +24,18 @@ pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
     manifest.levels.iter().try_for_each(level)?;
     listed_packages(manifest)?;
     manifest.volumes.iter().try_for_each(|entry| volume(entry, &levels))
+}
+
+/// Whether a manifest of this format can be read.
+pub(super) fn format(found: u32) -> Result<(), ManifestError> {
+    if (OLDEST_MANIFEST_FORMAT..=MANIFEST_FORMAT).contains(&found) {
+        return Ok(());
+    }
+    Err(ManifestError::Format {
+        found,
+        oldest: OLDEST_MANIFEST_FORMAT,
+        newest: MANIFEST_FORMAT,
+    })
 }
 
 fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<HashSet<&'a str>, ManifestError> {
@@ -119,7 +126,9 @@ fn is_inner_path(path: &str) -> bool {
 }
 
 fn volume(entry: &VolumeEntry, levels: &HashSet<&str>) -> Result<(), ManifestError> {
-    let fault = entry.shape.validate(entry.unload_margin).err().or_else(|| {
+    let shape = entry.shape.validate(entry.unload_margin).err();
+    let numbers = || numbers_fault(entry.unload_delay, entry.priority);
+    let fault = shape.or_else(numbers).or_else(|| {
         let unknown = entry.levels.iter().find(|name| !levels.contains(name.as_str()))?;
         Some(VolumeFault::UnknownLevel(unknown.clone()))
     });

@@ -1,13 +1,20 @@
 //! Streaming volumes: regions that ask for levels, and their geometry. See [`StreamingVolume`].
 
+mod mode;
 mod shape;
 #[cfg(test)]
 mod tests;
 
+pub use mode::VolumeMode;
 pub use shape::{VolumeError, VolumeFault, VolumeShape};
 
 use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+
+/// For how many seconds a volume asks for its levels after the last source has left, when nothing else is said.
+pub const DEFAULT_UNLOAD_DELAY: f32 = 2.0;
+/// The priority of a volume when nothing else is said.
+pub const DEFAULT_PRIORITY: f32 = 1.0;
 
 /// A region of the world that asks for levels while a [`StreamingSource`](crate::StreamingSource) is inside it.
 ///
@@ -24,7 +31,7 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 ///     shape: VolumeShape::Sphere { center: Vec3::ZERO, radius: 300.0 },
 ///     levels: vec!["harbour".into(), "lighthouse".into()],
 ///     unload_margin: 30.0,
-///     world: None,
+///     ..StreamingVolume::default()
 /// };
 /// assert!(volume.validate("harbour").is_ok());
 /// ```
@@ -35,9 +42,19 @@ pub struct StreamingVolume {
     pub shape: VolumeShape,
     /// The names of the levels it asks for.
     pub levels: Vec<String>,
-    /// A wanted level stays wanted until every source is further than this outside, in world units. It keeps a source
+    /// What it asks of them.
+    pub mode: VolumeMode,
+    /// Whether it asks for anything. A volume that is disabled lets go of its levels at once, without a delay.
+    pub enabled: bool,
+    /// Its levels stay wanted until every source is further than this outside, in world units. It keeps a source
     /// that wanders along the border from loading and unloading in turns.
     pub unload_margin: f32,
+    /// For how many seconds its levels stay wanted from then on: who comes back soon finds them there. There is no
+    /// delay on the way in.
+    pub unload_delay: f32,
+    /// How much it counts beside other volumes, one by default: its levels load as if sources were so many times
+    /// nearer.
+    pub priority: f32,
     /// The [`SeamlessWorld`](crate::SeamlessWorld) entity whose levels are meant; `None` is the only one there is.
     #[entities]
     pub world: Option<Entity>,
@@ -50,21 +67,43 @@ impl Default for StreamingVolume {
         Self {
             shape,
             levels: Vec::new(),
+            mode: VolumeMode::default(),
+            enabled: true,
             unload_margin,
+            unload_delay: DEFAULT_UNLOAD_DELAY,
+            priority: DEFAULT_PRIORITY,
             world: None,
         }
     }
 }
 
 impl StreamingVolume {
-    /// Checks shape and margin.
+    /// Checks shape, margin, delay and priority.
     ///
     /// # Errors
     /// When the volume can not be used; the error calls it `name` and says what mends it.
     pub fn validate(&self, name: &str) -> Result<(), VolumeError> {
-        self.shape.validate(self.unload_margin).map_err(|fault| VolumeError {
-            volume: name.to_owned(),
-            fault,
+        self.fault().map_or(Ok(()), |fault| {
+            Err(VolumeError {
+                volume: name.to_owned(),
+                fault,
+            })
         })
+    }
+
+    /// The first thing that is wrong with it, levels and world not looked at.
+    pub(crate) fn fault(&self) -> Option<VolumeFault> {
+        let shape = self.shape.validate(self.unload_margin).err();
+        shape.or_else(|| numbers_fault(self.unload_delay, self.priority))
+    }
+}
+
+/// What is wrong with a delay or a priority.
+pub(crate) fn numbers_fault(unload_delay: f32, priority: f32) -> Option<VolumeFault> {
+    let is_usable = |number: f32| number.is_finite() && number >= 0.0;
+    match (is_usable(unload_delay), is_usable(priority)) {
+        (false, _) => Some(VolumeFault::Delay),
+        (_, false) => Some(VolumeFault::Priority),
+        _ => None,
     }
 }

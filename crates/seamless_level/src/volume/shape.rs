@@ -27,6 +27,15 @@ pub enum VolumeShape {
         /// Its radius, in world units.
         radius: f32,
     },
+    /// The points within a radius of a line: a stretch of road, a tunnel.
+    Capsule {
+        /// One end of the line.
+        a: Vec3,
+        /// The other end.
+        b: Vec3,
+        /// Its radius, in world units.
+        radius: f32,
+    },
     /// The points that are behind every plane: `dot(normal, point) <= d`. It need not be bounded.
     Convex {
         /// Outward normal and `d` of each plane. A normal of another length than one scales its `d` along.
@@ -64,7 +73,7 @@ pub enum VolumeFault {
     /// A box ends before it starts.
     #[error("its box has a `min` above its `max`; exchange them")]
     InvertedBox,
-    /// A ball of negative size.
+    /// A ball or a capsule of negative size.
     #[error("its radius is negative; give zero or more")]
     NegativeRadius,
     /// A convex shape without planes would be everywhere.
@@ -76,6 +85,12 @@ pub enum VolumeFault {
     /// The margin is negative or not finite.
     #[error("its unload margin is negative, infinite or not a number; give zero or more")]
     Margin,
+    /// The delay is negative or not finite.
+    #[error("its unload delay is negative, infinite or not a number; give zero or more, in seconds")]
+    Delay,
+    /// The priority is negative or not finite.
+    #[error("its priority is negative, infinite or not a number; give zero or more, one is usual")]
+    Priority,
     /// It asks for a level that its world has not.
     #[error(
         "it asks for level `{0}`, which its world has not; mend the name, or add the level to the world file and cook it"
@@ -101,7 +116,12 @@ impl VolumeShape {
             Self::Sphere { center, radius } if !(center.is_finite() && radius.is_finite()) => {
                 Err(VolumeFault::NotFinite("sphere"))
             }
-            Self::Sphere { radius, .. } if *radius < 0.0 => Err(VolumeFault::NegativeRadius),
+            Self::Capsule { a, b, radius } if !(a.is_finite() && b.is_finite() && radius.is_finite()) => {
+                Err(VolumeFault::NotFinite("capsule"))
+            }
+            Self::Sphere { radius, .. } | Self::Capsule { radius, .. } if *radius < 0.0 => {
+                Err(VolumeFault::NegativeRadius)
+            }
             Self::Convex { planes } => validate_planes(planes),
             _ => Ok(()),
         }
@@ -120,7 +140,8 @@ impl VolumeShape {
         let distance = match self {
             Self::Box { min, max } => box_distance(*min, *max, point),
             Self::Sphere { center, radius } if *radius >= 0.0 => point.distance(*center) - radius,
-            Self::Sphere { .. } => f32::INFINITY,
+            Self::Capsule { a, b, radius } if *radius >= 0.0 => line_distance(*a, *b, point) - radius,
+            Self::Sphere { .. } | Self::Capsule { .. } => f32::INFINITY,
             Self::Convex { planes } => planes_distance(planes, point),
         };
         if distance.is_finite() { distance } else { f32::INFINITY }
@@ -140,9 +161,36 @@ impl VolumeShape {
             // Halves first: the sum of two large corners could overflow.
             Self::Box { min, max } => point.distance(*min * 0.5 + *max * 0.5),
             Self::Sphere { center, .. } => point.distance(*center),
+            Self::Capsule { a, b, .. } => point.distance(*a * 0.5 + *b * 0.5),
             Self::Convex { planes } => planes_center_offset(planes, point).length(),
         };
         if distance.is_finite() { distance } else { f32::MAX }
+    }
+
+    /// The smallest box around it, as far as that is easily told: of planes, only those across an axis count. It is
+    /// infinite where there is no end, and holds nothing for a shape that [`validate`](Self::validate) refuses.
+    #[must_use]
+    pub fn bounds(&self) -> (Vec3, Vec3) {
+        match self {
+            Self::Box { min, max } => (*min, *max),
+            Self::Sphere { center, radius } => (*center - *radius, *center + *radius),
+            Self::Capsule { a, b, radius } => (a.min(*b) - *radius, a.max(*b) + *radius),
+            Self::Convex { planes } => planes_bounds(planes),
+        }
+    }
+
+    /// The largest of its coordinates and sizes, without their signs: the rounding of distances is a part of it.
+    pub(crate) fn magnitude(&self) -> f32 {
+        let most = |point: Vec3| point.abs().max_element();
+        match self {
+            Self::Box { min, max } => most(*min).max(most(*max)),
+            Self::Sphere { center, radius } => most(*center) + radius.abs(),
+            Self::Capsule { a, b, radius } => most(*a).max(most(*b)) + radius.abs(),
+            Self::Convex { planes } => planes
+                .iter()
+                .map(|(normal, d)| (d / normal.length()).abs())
+                .fold(0.0, f32::max),
+        }
     }
 
     /// The margin of a volume whose author named none: 10 % of its largest extent, or ten units for a convex shape.
@@ -151,6 +199,7 @@ impl VolumeShape {
         let margin = match self {
             Self::Box { min, max } => (*max - *min).max_element() * DEFAULT_MARGIN,
             Self::Sphere { radius, .. } => radius * 2.0 * DEFAULT_MARGIN,
+            Self::Capsule { a, b, radius } => ((*a - *b).abs().max_element() + radius * 2.0) * DEFAULT_MARGIN,
             Self::Convex { .. } => UNSIZED_MARGIN,
         };
         if margin.is_finite() {
@@ -183,6 +232,34 @@ fn box_distance(min: Vec3, max: Vec3, point: Vec3) -> f32 {
     }
     let beyond = (min - point).max(point - max);
     beyond.max(Vec3::ZERO).length() + beyond.max_element().min(0.0)
+}
+
+/// The distance to the line from `a` to `b`, ends included.
+fn line_distance(a: Vec3, b: Vec3, point: Vec3) -> f32 {
+    let (line, to_point) = (b - a, point - a);
+    let length_squared = line.length_squared();
+    let along = if length_squared > 0.0 {
+        (to_point.dot(line) / length_squared).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    (to_point - line * along).length()
+}
+
+fn planes_bounds(planes: &[(Vec3, f32)]) -> (Vec3, Vec3) {
+    let (mut min, mut max) = (Vec3::NEG_INFINITY, Vec3::INFINITY);
+    for (normal, d) in planes {
+        for axis in 0..3 {
+            if normal[axis] != 0.0 && normal.length_squared() == normal[axis] * normal[axis] {
+                let end = d / normal[axis];
+                match normal[axis] > 0.0 {
+                    true => max[axis] = max[axis].min(end),
+                    false => min[axis] = min[axis].max(end),
+                }
+            }
+        }
+    }
+    (min, max)
 }
 
 fn planes_distance(planes: &[(Vec3, f32)], point: Vec3) -> f32 {

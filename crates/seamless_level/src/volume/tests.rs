@@ -96,6 +96,22 @@ fn unusable_shapes_contain_nothing_and_say_why() {
         (sphere(Vec3::ZERO, f32::NAN), VolumeFault::NotFinite("sphere")),
         (sphere(Vec3::ZERO, f32::INFINITY), VolumeFault::NotFinite("sphere")),
         (sphere(Vec3::ZERO, -1.0), VolumeFault::NegativeRadius),
+        (
+            VolumeShape::Capsule {
+                a: Vec3::ZERO,
+                b: Vec3::NAN,
+                radius: 1.0,
+            },
+            VolumeFault::NotFinite("capsule"),
+        ),
+        (
+            VolumeShape::Capsule {
+                a: Vec3::ZERO,
+                b: Vec3::X,
+                radius: -1.0,
+            },
+            VolumeFault::NegativeRadius,
+        ),
         (convex(vec![]), VolumeFault::NoPlanes),
         (
             convex(vec![(Vec3::X, 9.0), (Vec3::ZERO, 9.0)]),
@@ -145,4 +161,67 @@ fn errors_name_the_volume_and_the_mend() {
     let text = volume.validate("harbour_near").unwrap_err().to_string();
     assert!(text.contains("harbour_near") && text.contains("exchange"), "{text}");
     assert!(StreamingVolume::default().validate("x").is_ok());
+}
+
+#[test]
+fn a_capsule_is_a_line_with_a_radius() {
+    let capsule = VolumeShape::Capsule {
+        a: vec3(0.0, 0.0, 0.0),
+        b: vec3(10.0, 0.0, 0.0),
+        radius: 2.0,
+    };
+    assert!(near(capsule.signed_distance(vec3(5.0, 0.0, 0.0)), -2.0));
+    assert!(near(capsule.signed_distance(vec3(5.0, 6.0, 8.0)), 8.0));
+    assert!(near(capsule.signed_distance(vec3(-3.0, 4.0, 0.0)), 3.0));
+    assert!(near(capsule.signed_distance(vec3(15.0, 0.0, 0.0)), 3.0));
+    assert!(near(capsule.center_distance(vec3(5.0, 3.0, 0.0)), 3.0));
+    assert!(near(capsule.default_unload_margin(), 1.4));
+    assert_eq!(capsule.bounds(), (Vec3::splat(-2.0), vec3(12.0, 2.0, 2.0)));
+    let ball = VolumeShape::Capsule {
+        a: Vec3::X,
+        b: Vec3::X,
+        radius: 2.0,
+    };
+    assert!(
+        near(ball.signed_distance(vec3(6.0, 0.0, 0.0)), 3.0),
+        "a line without length is a ball"
+    );
+}
+
+#[test]
+fn bounds_hold_what_is_inside() {
+    let mut random = crate::random::Random(12);
+    for _ in 0..500 {
+        let shape = crate::select::tests::random_shape(&mut random, 1.0);
+        let (min, max) = shape.bounds();
+        for _ in 0..50 {
+            let point = random.point(200.0);
+            let is_within = (min - 1e-3).cmple(point).all() && point.cmple(max + 1e-3).all();
+            assert!(!shape.contains(point) || is_within, "{shape:?} holds {point}");
+        }
+    }
+    let (min, max) = VolumeShape::Convex {
+        planes: vec![(Vec3::Y, 5.0), (vec3(0.0, -2.0, 0.0), 4.0), (vec3(1.0, 1.0, 0.0), 1.0)],
+    }
+    .bounds();
+    assert_eq!((min.y, max.y), (-2.0, 5.0));
+    assert!(min.x == f32::NEG_INFINITY && max.z == f32::INFINITY);
+}
+
+#[test]
+fn delays_and_priorities_are_checked() {
+    for (unload_delay, priority, fault) in [
+        (-1.0, 1.0, VolumeFault::Delay),
+        (f32::NAN, 1.0, VolumeFault::Delay),
+        (f32::INFINITY, 1.0, VolumeFault::Delay),
+        (0.0, -1.0, VolumeFault::Priority),
+        (0.0, f32::NAN, VolumeFault::Priority),
+    ] {
+        let volume = StreamingVolume {
+            unload_delay,
+            priority,
+            ..Default::default()
+        };
+        assert_eq!(volume.validate("mine").unwrap_err().fault, fault);
+    }
 }

@@ -17,7 +17,7 @@ pub(crate) enum Owner {
         /// The seamless world.
         world: Entity,
         /// The level's index in its table.
-        level: usize,
+        level: u32,
     },
     /// The level of a world that is gone; the instance is on its way out.
     Orphan {
@@ -29,7 +29,7 @@ pub(crate) enum Owner {
 }
 
 impl InstanceIndex {
-    pub fn insert(&mut self, id: InstanceId, world: Entity, level: usize) {
+    pub fn insert(&mut self, id: InstanceId, world: Entity, level: u32) {
         self.0.insert(id, Owner::Level { world, level });
     }
 

@@ -118,7 +118,7 @@ fn build(
         manifest.volumes.len()
     );
     let table = LevelTable::new(world.0.id(), manifest, world.0.path());
-    let selection = LevelSelection::new(&table, requests);
+    let selection = LevelSelection::new(entity, &table, requests);
     // Volumes are left over where only the table was taken away.
     commands
         .entity(entity)
@@ -137,7 +137,11 @@ fn volume_bundle(world: Entity, entry: &VolumeEntry) -> (Name, VolumeOf, Streami
     let volume = StreamingVolume {
         shape: entry.shape.clone(),
         levels: entry.levels.clone(),
+        mode: entry.mode,
+        enabled: entry.enabled,
         unload_margin: entry.unload_margin,
+        unload_delay: entry.unload_delay,
+        priority: entry.priority,
         world: Some(world),
     };
     (Name::new(entry.name.clone()), VolumeOf(world), volume)

@@ -15,6 +15,7 @@ use super::{LevelSelection, LevelState, LevelTable, index::Owner, select::Pipeli
 use crate::{
     diagnostics::{FAILED, LIVE, LOADING, WANTED},
     events::{LevelEvents, LevelFailed, LevelLeft, LevelRevealed},
+    select::Presence,
 };
 
 type Worlds<'w, 's> = Query<'w, 's, (&'static mut LevelTable, &'static mut LevelSelection)>;
@@ -74,14 +75,15 @@ fn revealed(
     let Some(&Owner::Level { world, level }) = pipeline.index.get(id) else {
         return;
     };
-    let Ok((mut table, _)) = worlds.get_mut(world) else {
+    let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
         return;
     };
-    let Some(slot) = table.levels.get_mut(level) else {
+    let Some(slot) = table.levels.get_mut(level as usize) else {
         return;
     };
     if slot.state != LevelState::Leaving {
         slot.state = LevelState::Live;
+        selection.selector.set_presence(level, Presence::There);
     }
     slot.root = Some(root);
     slot.entities = entities;
@@ -109,17 +111,18 @@ fn gone(id: InstanceId, was_live: bool, worlds: &mut Worlds, pipeline: &mut Pipe
     let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
         return;
     };
-    let Some(slot) = table.levels.get_mut(level) else {
+    let Some(slot) = table.levels.get_mut(level as usize) else {
         return;
     };
     slot.gone(LevelState::Unloaded);
     slot.left += u32::from(was_live);
-    let wanted = slot.wanted;
+    selection.selector.set_presence(level, Presence::Away);
+    let is_wanted = slot.is_wanted();
     if was_live {
         let level = slot.entry.name.clone();
         events.left(LevelLeft { world, level });
     }
-    if wanted {
+    if is_wanted {
         // It was wanted again while it was on its way out.
         pipeline.load(world, &mut table, &mut selection, level);
     }
@@ -139,20 +142,19 @@ fn failed(
     let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
         return;
     };
-    let Some(slot) = table.levels.get_mut(level) else {
+    let Some(slot) = table.levels.get_mut(level as usize) else {
         return;
     };
     // One that is not wanted any more may be tried again as soon as it is.
-    slot.gone(if slot.wanted {
-        LevelState::Failed
+    let (state, presence) = if slot.is_wanted() {
+        (LevelState::Failed, Presence::Failed)
     } else {
-        LevelState::Unloaded
-    });
+        (LevelState::Unloaded, Presence::Away)
+    };
+    slot.gone(state);
+    selection.selector.set_presence(level, presence);
     slot.failures += 1;
     slot.error = Some(error.clone());
-    if let Some(input) = selection.inputs.get_mut(level) {
-        input.failed = slot.wanted;
-    }
     let level = slot.entry.name.clone();
     let error = error.clone();
     events.failed(LevelFailed { world, level, error });
@@ -167,7 +169,7 @@ pub(crate) fn write_diagnostics(
     let _time = clock.measure();
     let (mut live, mut loading, mut failed, mut wanted) = (0u32, 0u32, 0u32, 0);
     for (table, selection) in &worlds {
-        wanted += selection.wanted();
+        wanted += selection.selector.wanted();
         for level in table {
             match level.state {
                 LevelState::Live => live += 1,

@@ -1,64 +1,73 @@
 //! The selection's place in the ECS: [`select_levels`] gathers its inputs and carries out its plan.
 
+use std::collections::HashMap;
+
 use bevy_ecs::{
-    change_detection::DetectChangesMut,
+    change_detection::{DetectChanges, DetectChangesMut, Ref},
     component::Component,
-    entity::Entity,
+    entity::{Entity, EntityHashMap},
     system::{Local, Query, Res, ResMut, SystemParam},
 };
 use bevy_log::warn;
+use bevy_time::{Real, Time};
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{Streamer, StreamingClock};
+use seamless_asset::{LoadState, Streamer, StreamingClock};
 
-use super::{InstanceIndex, LevelState, LevelTable, table::Level, volumes::VolumeSet};
+use super::{InstanceIndex, LevelState, LevelTable, table::Level};
 use crate::{
-    requests::LevelRequests,
-    select::{LevelInput, Plan, SelectionInputs, SelectionLimits, SourceInput, Wanted, select_into},
+    requests::{LevelRequests, RequestId},
+    select::{LevelInput, Presence, RequestKey, SelectionLimits, Selector, SourceInput, VolumeKey},
     settings::LevelSettings,
     source::StreamingSource,
+    target::LevelTarget,
 };
-
-/// How much a priority must change, as a part of itself, before the pipeline is told.
-const PRIORITY_STEP: f32 = 0.1;
 
 /// What the selection of one world needs, beside its table.
 #[derive(Component)]
 pub(crate) struct LevelSelection {
-    pub inputs: Vec<LevelInput>,
-    pub volumes: VolumeSet,
-    previous: Wanted,
-    plan: Plan,
-    /// The priority that the pipeline was told last, by level.
-    told: Vec<f32>,
+    pub selector: Selector,
+    /// The world's volumes that can be used and are enabled.
+    pub volumes: EntityHashMap<VolumeKey>,
+    /// The app's requests for levels that the world has.
+    requests: HashMap<RequestId, RequestKey>,
     /// Levels that the app wants to be tried again.
-    retry: Vec<usize>,
+    retry: Vec<u32>,
 }
 
 impl LevelSelection {
-    pub fn new(table: &LevelTable, requests: &LevelRequests) -> Self {
+    pub fn new(world: Entity, table: &LevelTable, requests: &LevelRequests) -> Self {
         let input = |level: &Level| LevelInput {
             always_loaded: level.entry.always_loaded,
-            request: requests.get(&level.entry.name),
-            failed: false,
         };
-        Self {
-            inputs: table.levels.iter().map(input).collect(),
-            volumes: VolumeSet::default(),
-            previous: Wanted::none(),
-            plan: Plan::default(),
-            told: vec![0.0; table.levels.len()],
+        let levels: Vec<LevelInput> = table.levels.iter().map(input).collect();
+        let mut selection = Self {
+            selector: Selector::new(&levels),
+            volumes: EntityHashMap::default(),
+            requests: HashMap::new(),
             retry: Vec::new(),
+        };
+        for id in requests.ids() {
+            selection.apply(world, table, requests, id);
         }
+        selection
     }
 
-    /// How many levels are wanted.
-    pub fn wanted(&self) -> usize {
-        self.plan.wanted()
-    }
-
-    /// The priority of a level that is wanted.
-    fn priority(&self, level: usize) -> f32 {
-        self.plan.priority(level).unwrap_or_default()
+    /// Takes over a request that was made or taken back. It does no harm to be told twice.
+    fn apply(&mut self, world: Entity, table: &LevelTable, requests: &LevelRequests, id: RequestId) {
+        let known = self.requests.get(&id).copied();
+        match (requests.get(id), known) {
+            (Some(request), None) if request.world.is_none_or(|meant| meant == world) => {
+                if let Some(level) = table.place_of(&request.level) {
+                    let key = self.selector.request(level, request.kind, request.priority);
+                    self.requests.insert(id, key);
+                }
+            }
+            (None, Some(key)) => {
+                self.selector.release(key);
+                self.requests.remove(&id);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -70,52 +79,82 @@ pub(crate) struct Pipeline<'w> {
 }
 
 impl Pipeline<'_> {
+    /// Brings a level as far as its target says. The pipeline shows whatever it has loaded, so one that is to be loaded
+    /// only comes into the world as well.
+    fn aim(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
+        let target = selection.selector.target(level);
+        if let Some(slot) = table.levels.get_mut(level as usize) {
+            slot.target = target;
+        }
+        match target {
+            LevelTarget::Unloaded => self.unload(table, selection, level),
+            LevelTarget::Loaded | LevelTarget::Visible => self.load(world, table, selection, level),
+        }
+    }
+
     /// Loads a level that is wanted, unless something of it is still under way.
-    pub fn load(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: usize) {
-        let priority = selection.priority(level);
-        let Some(slot) = table.levels.get_mut(level) else {
+    pub fn load(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
+        let Some(slot) = table.levels.get_mut(level as usize) else {
             return;
         };
         if slot.state != LevelState::Unloaded {
             return;
         }
-        let id = self.streamer.load(slot.request(priority));
+        let id = self.streamer.load(slot.request(selection.selector.priority(level)));
         self.index.insert(id, world, level);
         slot.instance = Some(id);
-        slot.state = LevelState::Loading(seamless_asset::LoadState::Requested);
-        if let Some(told) = selection.told.get_mut(level) {
-            *told = priority;
-        }
+        slot.state = LevelState::Loading(LoadState::Requested);
+        selection.selector.set_presence(level, Presence::Coming);
     }
 
     /// Lets go of a level that is not wanted any more.
-    fn unload(&mut self, table: &mut LevelTable, selection: &mut LevelSelection, level: usize) {
-        let Some(slot) = table.levels.get_mut(level) else {
+    fn unload(&mut self, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
+        let Some(slot) = table.levels.get_mut(level as usize) else {
             return;
         };
         match (slot.state, slot.instance) {
-            (LevelState::Failed, _) => {
-                slot.state = LevelState::Unloaded;
-                if let Some(input) = selection.inputs.get_mut(level) {
-                    input.failed = false;
-                }
-            }
+            (LevelState::Failed, _) => slot.state = LevelState::Unloaded,
             (_, Some(id)) => {
                 self.streamer.unload(id);
                 slot.state = LevelState::Leaving;
             }
             _ => {}
         }
+        selection.selector.set_presence(level, Presence::Away);
     }
+}
+
+/// The time that unload delays are measured in.
+#[derive(SystemParam)]
+pub(crate) struct Now<'w, 's> {
+    time: Option<Res<'w, Time<Real>>>,
+    frames: Local<'s, u32>,
+}
+
+impl Now<'_, '_> {
+    /// In seconds. An app that does not measure time is taken to run at 60 Hz.
+    fn seconds(&mut self) -> f64 {
+        *self.frames = self.frames.wrapping_add(1);
+        self.time
+            .as_ref()
+            .map_or(f64::from(*self.frames) / 60.0, |time| time.elapsed_secs_f64())
+    }
+}
+
+/// Whether a source is where it says: one that was spawned since the last frame is not, as nothing was propagated to it. For one
+/// frame it would ask for the levels at the origin, and they would linger.
+fn has_place(transform: &Ref<GlobalTransform>) -> bool {
+    !transform.is_added() || **transform != GlobalTransform::IDENTITY
 }
 
 /// Selects the levels of each world, and asks the pipeline for what changed.
 pub(crate) fn select_levels(
-    sources: Query<(&StreamingSource, &GlobalTransform)>,
+    sources: Query<(&StreamingSource, Ref<GlobalTransform>)>,
     mut worlds: Query<(Entity, &mut LevelTable, &mut LevelSelection)>,
     mut requests: ResMut<LevelRequests>,
     settings: Res<LevelSettings>,
     mut pipeline: Pipeline,
+    mut now: Now,
     mut positions: Local<Vec<SourceInput>>,
     clock: Res<StreamingClock>,
 ) {
@@ -124,7 +163,7 @@ pub(crate) fn select_levels(
     positions.extend(
         sources
             .iter()
-            .filter(|(source, _)| source.enabled)
+            .filter(|(source, transform)| source.enabled && has_place(transform))
             .map(|(source, transform)| SourceInput {
                 position: transform.translation(),
                 priority: source.priority,
@@ -133,18 +172,15 @@ pub(crate) fn select_levels(
     let limits = SelectionLimits {
         max_levels: settings.max_levels,
     };
+    let now = now.seconds();
+    let requests = requests.bypass_change_detection();
+    requests.take_dropped();
     for (world, mut table, mut selection) in &mut worlds {
         let selection = &mut *selection;
         if requests.has_changes() {
-            apply_requests(&requests, table.bypass_change_detection(), selection);
+            apply_requests(world, requests, table.bypass_change_detection(), selection);
         }
-        let inputs = SelectionInputs {
-            sources: &positions,
-            volumes: selection.volumes.inputs(),
-            levels: &selection.inputs,
-        };
-        select_into(&inputs, &selection.previous, &limits, &mut selection.plan);
-        selection.previous.update(&selection.plan);
+        selection.selector.update(&positions, now, &limits);
         if carry_out(world, table.bypass_change_detection(), selection, &mut pipeline) {
             table.set_changed();
         }
@@ -153,45 +189,43 @@ pub(crate) fn select_levels(
 }
 
 /// Takes over what was asked for since the last frame.
-fn apply_requests(requests: &LevelRequests, table: &mut LevelTable, selection: &mut LevelSelection) {
-    for name in requests.changed() {
-        if let Some(input) = table.index_of(name).and_then(|index| selection.inputs.get_mut(index)) {
-            input.request = requests.get(name);
-        }
+fn apply_requests(world: Entity, requests: &LevelRequests, table: &mut LevelTable, selection: &mut LevelSelection) {
+    for &id in requests.changed() {
+        selection.apply(world, table, requests, id);
     }
     for name in requests.retries() {
-        let Some(index) = table.index_of(name) else { continue };
+        let Some(level) = table.place_of(name) else { continue };
         let slot = table
             .levels
-            .get_mut(index)
+            .get_mut(level as usize)
             .filter(|slot| slot.state == LevelState::Failed);
-        if let (Some(slot), Some(input)) = (slot, selection.inputs.get_mut(index)) {
+        if let Some(slot) = slot {
             slot.state = LevelState::Unloaded;
-            input.failed = false;
-            selection.retry.push(index);
+            selection.selector.set_presence(level, Presence::Away);
+            selection.retry.push(level);
         }
     }
 }
 
 /// Carries out a plan; whether the table changed.
 fn carry_out(world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, pipeline: &mut Pipeline) -> bool {
-    let load = std::mem::take(&mut selection.plan.load);
-    let unload = std::mem::take(&mut selection.plan.unload);
-    let retry = std::mem::take(&mut selection.retry);
-    for &level in &unload {
-        set_wanted(table, level as usize, false);
-        pipeline.unload(table, selection, level as usize);
-    }
-    for &level in &load {
-        set_wanted(table, level as usize, true);
-        pipeline.load(world, table, selection, level as usize);
-    }
-    for &level in &retry {
-        if selection.plan.wants(level) {
-            pipeline.load(world, table, selection, level);
+    let plan = selection.selector.plan();
+    let (falls, rises) = (plan.fall.len(), plan.rise.len());
+    let dropped = plan.dropped;
+    for place in 0..falls {
+        if let Some(&(level, _)) = selection.selector.plan().fall.get(place) {
+            pipeline.aim(world, table, selection, level);
         }
     }
-    let dropped = selection.plan.dropped;
+    for place in 0..rises {
+        if let Some(&(level, _)) = selection.selector.plan().rise.get(place) {
+            pipeline.aim(world, table, selection, level);
+        }
+    }
+    let retries = selection.retry.len();
+    while let Some(level) = selection.retry.pop() {
+        pipeline.aim(world, table, selection, level);
+    }
     if dropped > 0 && table.dropped == 0 {
         warn!(
             "seamless world `{}`: {dropped} levels more are wanted than `LevelSettings::max_levels` allows; the least \
@@ -199,32 +233,16 @@ fn carry_out(world: Entity, table: &mut LevelTable, selection: &mut LevelSelecti
             table.name()
         );
     }
-    let changed = !(load.is_empty() && unload.is_empty() && retry.is_empty()) || table.dropped != dropped;
+    let changed = falls + rises + retries > 0 || table.dropped != dropped;
     table.dropped = dropped;
     tell_priorities(table, selection, &mut pipeline.streamer);
-    // Their memory is used again.
-    selection.plan.load = load;
-    selection.plan.unload = unload;
     changed
 }
 
-fn set_wanted(table: &mut LevelTable, level: usize, wanted: bool) {
-    if let Some(slot) = table.levels.get_mut(level) {
-        slot.wanted = wanted;
-    }
-}
-
 /// Tells the pipeline priorities that have changed by more than a little.
-fn tell_priorities(table: &LevelTable, selection: &mut LevelSelection, streamer: &mut Streamer) {
-    for (index, (level, told)) in table.levels.iter().zip(&mut selection.told).enumerate() {
-        let (LevelState::Loading(_), Some(id)) = (level.state, level.instance) else {
-            continue;
-        };
-        let Some(priority) = selection.plan.priority(index) else {
-            continue;
-        };
-        if (priority - *told).abs() > PRIORITY_STEP * told.abs() {
-            *told = priority;
+fn tell_priorities(table: &LevelTable, selection: &LevelSelection, streamer: &mut Streamer) {
+    for &(level, priority) in &selection.selector.plan().priorities {
+        if let Some(id) = table.levels.get(level as usize).and_then(|slot| slot.instance) {
             streamer.set_priority(id, priority);
         }
     }

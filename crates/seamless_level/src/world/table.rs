@@ -8,7 +8,10 @@ use bevy_reflect::Reflect;
 use seamless_asset::{InstanceId, InstanceRequest, LoadError, LoadState, Streamer};
 
 use super::InstanceIndex;
-use crate::manifest::{LevelEntry, PackageEntry, WorldManifest};
+use crate::{
+    manifest::{LevelEntry, PackageEntry, WorldManifest},
+    target::LevelTarget,
+};
 
 /// Where a level is.
 ///
@@ -35,7 +38,7 @@ pub struct Level {
     pub(super) package: AssetPath<'static>,
     pub(super) dependencies: Vec<AssetPath<'static>>,
     pub(super) state: LevelState,
-    pub(super) wanted: bool,
+    pub(super) target: LevelTarget,
     pub(super) instance: Option<InstanceId>,
     pub(super) root: Option<Entity>,
     pub(super) entities: u32,
@@ -64,10 +67,16 @@ impl Level {
         self.state
     }
 
-    /// Whether volumes or the app want it.
+    /// How far it is to come, as volumes and the app want it.
+    #[must_use]
+    pub fn target(&self) -> LevelTarget {
+        self.target
+    }
+
+    /// Whether it is to be there at all.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
-        self.wanted
+        self.target != LevelTarget::Unloaded
     }
 
     /// Whether it is in the world.
@@ -124,7 +133,7 @@ impl Level {
             dependencies: entry.dependencies.iter().map(|name| path(name)).collect(),
             entry,
             state: LevelState::Unloaded,
-            wanted: false,
+            target: LevelTarget::Unloaded,
             instance: None,
             root: None,
             entities: 0,
@@ -216,6 +225,11 @@ impl LevelTable {
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
+    }
+
+    /// The same, as selections count.
+    pub(super) fn place_of(&self, name: &str) -> Option<u32> {
+        u32::try_from(self.index_of(name)?).ok()
     }
 
     /// The root entity of the level called `name`, while it is in the world.

@@ -106,6 +106,11 @@ mod volumes {
             (ball(0.0, "a") + &ball(15.0, "b") + &ball(-5.0, "b"), ONE),
             (ball(0.0, "a\", \"b"), ONE),
             (ball(0.0, "a"), 2 * ONE),
+            // One that loads nothing brings nobody together.
+            (
+                ball(0.0, "a") + &ball(15.0, "b") + &ball(-5.0, "b").replace("levels", "mode: ShowIfLoaded, levels"),
+                2 * ONE,
+            ),
             // Everything left of 5, and everything right of it.
             (wall(1.0, 5.0, "a") + &wall(-1.0, -6.0, "b"), 2 * ONE),
             (wall(1.0, 5.0, "a") + &wall(-1.0, -4.0, "b"), ONE),

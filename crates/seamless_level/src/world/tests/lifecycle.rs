@@ -158,8 +158,12 @@ fn requests_win_over_volumes_until_released() {
     stage.frames(3);
     assert_eq!(stage.told(), ["+west", "-base", "-west"]);
     stage.ask(|levels| {
-        assert_eq!(levels.requested("west"), LevelRequest::Unload);
+        assert_eq!(levels.requested("west"), Some(RequestKind::Ban));
         assert_eq!(levels.state("west"), Some(LevelState::Unloaded));
+        assert_eq!(
+            (levels.target("west"), levels.target("east")),
+            (LevelTarget::Unloaded, LevelTarget::Visible)
+        );
         assert!(levels.root_of("east").is_some() && levels.root_of("west").is_none());
         assert_eq!((levels.iter().count(), levels.state("nowhere")), (3, None));
         for name in ["east", "west", "base"] {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod lifecycle;
 mod network;
+mod requests;
 mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,7 +133,7 @@ fn ball(center: Vec3, radius: f32) -> VolumeShape {
     VolumeShape::Sphere { center, radius }
 }
 
-/// Levels `base` (always there), `west` and `east` in balls of radius 10 around x = ∓50, margin 2.
+/// Levels `base` (always there), `west` and `east` in balls of radius 10 around x = ∓50, margin 2, no delay.
 fn manifest() -> WorldManifest {
     let level = |name: &str| LevelEntry {
         name: name.into(),
@@ -144,7 +145,9 @@ fn manifest() -> WorldManifest {
         name: format!("around {name}"),
         shape: ball(Vec3::X * x, 10.0),
         unload_margin: 2.0,
+        unload_delay: 0.0,
         levels: vec![name.into()],
+        ..VolumeEntry::default()
     };
     WorldManifest {
         format: MANIFEST_FORMAT,

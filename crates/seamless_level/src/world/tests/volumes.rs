@@ -1,5 +1,10 @@
 //! Volumes of the app's own: they come, change and go, and bad ones do no harm.
 
+use std::time::Duration;
+
+use bevy_time::{Real, Time};
+use bevy_transform::components::Transform;
+
 use super::*;
 
 fn volume(levels: &[&str], center: Vec3) -> StreamingVolume {
@@ -7,7 +12,8 @@ fn volume(levels: &[&str], center: Vec3) -> StreamingVolume {
         shape: ball(center, 5.0),
         levels: levels.iter().map(ToString::to_string).collect(),
         unload_margin: 1.0,
-        world: None,
+        unload_delay: 0.0,
+        ..StreamingVolume::default()
     }
 }
 
@@ -150,4 +156,148 @@ fn with_several_worlds_a_volume_says_which() {
     stage.app.world_mut().despawn(second);
     stage.frames(3);
     assert!(live(&stage, stage.world), "now there is one world only");
+}
+
+/// Seconds pass as the test says.
+fn pass(stage: &mut Stage, seconds: f32) {
+    let mut time = stage.app.world_mut().get_resource_or_init::<Time<Real>>();
+    let start = time.startup();
+    let passed = time.elapsed();
+    time.update_with_instant(start + passed + Duration::from_secs_f32(seconds));
+    stage.frames(1);
+}
+
+#[test]
+fn a_level_stays_for_the_delay_of_its_volume() {
+    let mut stage = Stage::new();
+    let mut delayed = volume(&["east"], TOWER);
+    delayed.unload_delay = 2.0;
+    let own = stage.app.world_mut().spawn(delayed).id();
+    pass(&mut stage, 0.0);
+    pass(&mut stage, 0.0);
+    stage.go(TOWER);
+    assert!(stage.level("east").is_live());
+    let root = stage.level("east").root();
+    stage.go(Vec3::ZERO);
+    pass(&mut stage, 1.5);
+    assert!(stage.level("east").is_live() && stage.level("east").is_wanted());
+    stage.go(TOWER);
+    stage.go(Vec3::ZERO);
+    pass(&mut stage, 1.9);
+    assert_eq!(
+        stage.level("east").root(),
+        root,
+        "the delay began anew, and nothing came or went"
+    );
+    pass(&mut stage, 0.2);
+    assert_eq!(stage.level("east").state(), LevelState::Unloaded);
+    assert_eq!(
+        (stage.level("east").times_revealed(), stage.level("east").times_left()),
+        (1, 1)
+    );
+    // Away at once with the volume.
+    stage.go(TOWER);
+    stage.go(Vec3::ZERO);
+    assert!(stage.level("east").is_live());
+    stage.app.world_mut().despawn(own);
+    stage.frames(1);
+    assert_eq!(stage.level("east").state(), LevelState::Unloaded);
+}
+
+/// An app that measures no time is taken to run at 60 Hz.
+#[test]
+fn delays_end_without_a_clock() {
+    let mut stage = Stage::new();
+    let mut delayed = volume(&["east"], TOWER);
+    delayed.unload_delay = 0.5;
+    stage.app.world_mut().spawn(delayed);
+    stage.go(TOWER);
+    stage.go(Vec3::ZERO);
+    stage.frames(20);
+    assert!(stage.level("east").is_live());
+    stage.frames(20);
+    assert_eq!(stage.level("east").state(), LevelState::Unloaded);
+}
+
+#[test]
+fn a_disabled_volume_asks_for_nothing() {
+    let mut stage = Stage::new();
+    let mut disabled = volume(&["east"], TOWER);
+    disabled.enabled = false;
+    disabled.unload_delay = 60.0;
+    let own = stage.app.world_mut().spawn(disabled).id();
+    stage.go(TOWER);
+    assert!(!stage.level("east").is_wanted());
+    for enabled in [true, false, true] {
+        stage.app.world_mut().get_mut::<StreamingVolume>(own).unwrap().enabled = enabled;
+        stage.frames(2);
+        assert_eq!(stage.level("east").is_live(), enabled, "at once, in spite of the delay");
+    }
+}
+
+#[test]
+fn some_volumes_show_what_others_load() {
+    let mut stage = Stage::new();
+    let of_mode = |mode| StreamingVolume {
+        mode,
+        ..volume(&["east"], TOWER)
+    };
+    stage.app.world_mut().spawn(of_mode(VolumeMode::ShowIfLoaded));
+    stage.go(TOWER);
+    assert_eq!(stage.level("east").target(), LevelTarget::Unloaded);
+    let loads = stage.app.world_mut().spawn(of_mode(VolumeMode::Load)).id();
+    stage.frames(2);
+    assert_eq!(stage.level("east").target(), LevelTarget::Visible);
+    assert!(stage.level("east").is_live());
+    stage.app.world_mut().despawn(loads);
+    stage.frames(2);
+    assert_eq!(stage.level("east").state(), LevelState::Unloaded);
+}
+
+/// A second world makes all volumes be looked up again: nothing of the first one comes or goes by it.
+#[test]
+fn another_world_changes_nothing_for_the_first() {
+    let mut stage = Stage::new();
+    let mut own = volume(&["east"], TOWER);
+    own.world = Some(stage.world);
+    own.unload_delay = 60.0;
+    stage.app.world_mut().spawn(own);
+    stage.go(TOWER);
+    stage.go(WEST);
+    stage.go(WEST + Vec3::Y * 11.0);
+    stage.told();
+    let handle = add_manifest(&mut stage.app, manifest());
+    let second = stage.app.world_mut().spawn(SeamlessWorld(handle)).id();
+    stage.frames(3);
+    stage.app.world_mut().despawn(second);
+    stage.frames(3);
+    assert_eq!(stage.told(), ["+base", "-base"], "those of the second world");
+    assert!(
+        stage.level("east").is_live() && stage.level("west").is_live(),
+        "lingering, and within the margin"
+    );
+}
+
+/// In its first frame a source is at the origin, for nothing was propagated to it: what lies there must not come and linger.
+#[test]
+fn a_source_that_was_just_spawned_is_nowhere() {
+    let mut stage = Stage::new();
+    let mut at_origin = volume(&["east"], Vec3::ZERO);
+    at_origin.unload_delay = 60.0;
+    stage.go(WEST);
+    let world = stage.app.world_mut();
+    world.spawn(at_origin);
+    let source = world
+        .spawn((StreamingSource::default(), Transform::from_translation(TOWER)))
+        .id();
+    stage.frames(1);
+    assert!(!stage.level("east").is_wanted());
+    let propagated = GlobalTransform::from_translation(TOWER);
+    stage.app.world_mut().entity_mut(source).insert(propagated);
+    stage.frames(3);
+    assert!(!stage.level("east").is_wanted());
+    // One that is there in truth is seen a frame later.
+    stage.app.world_mut().spawn(StreamingSource::default());
+    stage.frames(2);
+    assert!(stage.level("east").is_wanted());
 }

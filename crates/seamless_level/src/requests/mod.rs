@@ -1,74 +1,28 @@
 //! Explicit requests for levels, by name. See [`Levels`].
 
-use std::collections::HashMap;
+mod named;
+mod set;
+mod ticket;
+mod wanted;
+
+pub(crate) use named::{LevelRequests, NamedRequest, RequestId};
+pub use set::{RequestKind, RequestSet};
+pub use ticket::LevelTicket;
+pub use wanted::LevelWanted;
+pub(crate) use wanted::sync_wanted;
 
 use bevy_ecs::{
     entity::Entity,
     query::{With, Without},
-    resource::Resource,
     system::{Query, Res, ResMut, SystemParam},
 };
 
 use crate::{
-    select::LevelRequest,
+    select::EXPLICIT_PRIORITY,
     settings::LevelSettings,
+    target::LevelTarget,
     world::{Level, LevelState, LevelTable, SeamlessWorld},
 };
-
-/// What the app asked for, by level name; kept for worlds that are still to come.
-#[derive(Resource, Default)]
-pub(crate) struct LevelRequests {
-    by_name: HashMap<String, LevelRequest>,
-    changed: Vec<String>,
-    retries: Vec<String>,
-}
-
-impl LevelRequests {
-    pub fn get(&self, name: &str) -> LevelRequest {
-        self.by_name.get(name).copied().unwrap_or_default()
-    }
-
-    /// Names whose request changed since the last selection.
-    pub fn changed(&self) -> &[String] {
-        &self.changed
-    }
-
-    /// Names of levels that are to be tried again.
-    pub fn retries(&self) -> &[String] {
-        &self.retries
-    }
-
-    pub fn has_changes(&self) -> bool {
-        !(self.changed.is_empty() && self.retries.is_empty())
-    }
-
-    pub fn clear_changes(&mut self) {
-        self.changed.clear();
-        self.retries.clear();
-    }
-
-    fn set(&mut self, name: &str, request: LevelRequest, limit: usize) -> Result<(), RequestError> {
-        if self.get(name) == request {
-            return Ok(());
-        }
-        if request == LevelRequest::None {
-            self.by_name.remove(name);
-        } else if self.by_name.len() >= limit && !self.by_name.contains_key(name) {
-            return Err(RequestError::TooMany { limit });
-        } else {
-            self.by_name.insert(name.to_owned(), request);
-        }
-        mention(&mut self.changed, name);
-        Ok(())
-    }
-}
-
-/// Adds a name unless it was mentioned last: a game may ask for the same each frame.
-fn mention(names: &mut Vec<String>, name: &str) {
-    if names.last().is_none_or(|last| last != name) {
-        names.push(name.to_owned());
-    }
-}
 
 /// A request for a level that was refused.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
@@ -83,23 +37,28 @@ pub enum RequestError {
         level: String,
     },
     /// The cap on requests is reached.
-    #[error("more than {limit} levels are requested by name; release some, or raise `LevelSettings::max_requests`")]
+    #[error("more than {limit} levels are requested; release some, or raise `LevelSettings::max_requests`")]
     TooMany {
         /// The cap.
         limit: usize,
     },
 }
 
-/// Loads and unloads levels by name, and tells where they are: a system parameter.
+/// Requests levels by name, and tells where they are: a system parameter.
 ///
-/// A request holds until it is released. It goes to every seamless world that has a level of that name, and to those
-/// that will have one when their manifest is loaded. It takes effect in the next `SpawnScene`.
+/// A request goes to every seamless world that has a level of that name, and to those that will have one when their
+/// manifest is loaded. It takes effect in the next `SpawnScene`. Requests are counted, together with those of volumes
+/// and of [`LevelWanted`], and the highest wins; only one to keep a level away wins over all.
 ///
-/// | last call | the level is wanted |
+/// There are two kinds. A *ticket*, from [`request`](Self::request), holds until it is dropped; there may be any number for
+/// a level. A *standing* request holds until the next word about its level, of which the last one counts:
+///
+/// | last word | the level |
 /// |---|---|
-/// | none, or [`release`](Self::release) | when a volume asks for it, or when it is always loaded |
-/// | [`load`](Self::load) | always |
-/// | [`unload`](Self::unload) | never |
+/// | none, or [`release`](Self::release) | comes when others want it |
+/// | [`load`](Self::load) | is to be in the world |
+/// | [`preload`](Self::preload) | is to be ready to be shown |
+/// | [`unload`](Self::unload) | is to stay away |
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
@@ -122,12 +81,32 @@ pub struct Levels<'w, 's> {
 }
 
 impl Levels<'_, '_> {
-    /// Keeps a level loaded, whatever volumes say.
+    /// Asks for a level until the ticket and all its clones are dropped. [`LevelTarget::Unloaded`] keeps it away for as long,
+    /// whoever else wants it.
+    ///
+    /// # Errors
+    /// When no world has such a level, or too many are requested.
+    pub fn request(&mut self, level: &str, target: LevelTarget) -> Result<LevelTicket, RequestError> {
+        self.check(level)?;
+        let request = named(level, ticket::kind_of(target));
+        let id = self.requests.add(request, self.settings.max_requests)?;
+        Ok(LevelTicket::new(level, target, id, self.requests.returns()))
+    }
+
+    /// Keeps a level in the world, whatever volumes say.
     ///
     /// # Errors
     /// When no world has such a level, or too many are requested.
     pub fn load(&mut self, level: &str) -> Result<(), RequestError> {
-        self.request(level, LevelRequest::Load)
+        self.stand(level, RequestKind::Show)
+    }
+
+    /// Keeps a level ready to be shown, whatever volumes say.
+    ///
+    /// # Errors
+    /// When no world has such a level, or too many are requested.
+    pub fn preload(&mut self, level: &str) -> Result<(), RequestError> {
+        self.stand(level, RequestKind::Load)
     }
 
     /// Keeps a level away, whatever volumes say, and even if it is always loaded.
@@ -135,15 +114,17 @@ impl Levels<'_, '_> {
     /// # Errors
     /// When no world has such a level, or too many are requested.
     pub fn unload(&mut self, level: &str) -> Result<(), RequestError> {
-        self.request(level, LevelRequest::Unload)
+        self.stand(level, RequestKind::Ban)
     }
 
-    /// Takes [`load`](Self::load) or [`unload`](Self::unload) back: volumes decide again.
+    /// Takes the standing request for a level back, whichever it was: others decide again.
     ///
     /// # Errors
     /// When no world has such a level.
     pub fn release(&mut self, level: &str) -> Result<(), RequestError> {
-        self.request(level, LevelRequest::None)
+        self.check(level)?;
+        self.requests.release(level);
+        Ok(())
     }
 
     /// Tries a level again that failed and is still wanted; does nothing to any other level.
@@ -156,15 +137,22 @@ impl Levels<'_, '_> {
             .iter()
             .any(|(_, other)| other.name() == level && other.state() == LevelState::Failed)
         {
-            mention(&mut self.requests.retries, level);
+            self.requests.retry(level);
         }
         Ok(())
     }
 
-    /// What was requested for a level.
+    /// The standing request for a level.
     #[must_use]
-    pub fn requested(&self, level: &str) -> LevelRequest {
-        self.requests.get(level)
+    pub fn requested(&self, level: &str) -> Option<RequestKind> {
+        self.requests.standing(level)
+    }
+
+    /// How far a level is to come, all requests considered; [`Unloaded`](LevelTarget::Unloaded) while no world has one
+    /// of that name. Of several worlds, the first that has it.
+    #[must_use]
+    pub fn target(&self, level: &str) -> LevelTarget {
+        self.get(level).map_or(LevelTarget::Unloaded, Level::target)
     }
 
     /// Where a level is; `None` while no world has one of that name. Of several worlds, the first that has it.
@@ -191,9 +179,9 @@ impl Levels<'_, '_> {
         self.tables.iter().flat_map(levels)
     }
 
-    fn request(&mut self, level: &str, request: LevelRequest) -> Result<(), RequestError> {
+    fn stand(&mut self, level: &str, kind: RequestKind) -> Result<(), RequestError> {
         self.check(level)?;
-        self.requests.set(level, request, self.settings.max_requests)
+        self.requests.stand(named(level, kind), self.settings.max_requests)
     }
 
     /// A name that nobody knows is an error only when no world is still to come.
@@ -204,5 +192,15 @@ impl Levels<'_, '_> {
         }
         let level = level.to_owned();
         Err(RequestError::UnknownLevel { level })
+    }
+}
+
+/// A request of game code, for all worlds.
+fn named(level: &str, kind: RequestKind) -> NamedRequest {
+    NamedRequest {
+        level: level.to_owned(),
+        kind,
+        priority: EXPLICIT_PRIORITY,
+        world: None,
     }
 }

@@ -1,0 +1,165 @@
+//! `select_10k`: which of 10 000 levels are wanted, seen from four sources, once a frame.
+//!
+//! The levels are cells of 100 m on a grid, each with a box around it, 160 m wider and with a margin of 20 m.
+//!
+//! * Ours: [`Selector::update`].
+//! * Peer: every volume is tested against every source, and every level is compared with what it was: what one writes first.
+//!   It is written as well as ours, with the same distances and without an allocation.
+//!
+//! In `select_10k/rest` nobody moves; in `select_10k/moving` all four go at 30 m/s, sixty frames a second. Both sides have to want the
+//! same levels in the end.
+
+use std::hint::black_box;
+
+use bevy_math::{Vec3, vec3};
+use seamless_level::{
+    LevelTarget, VolumeShape,
+    select::{LevelInput, SelectionLimits, Selector, SourceInput, VolumeInput},
+};
+
+use crate::{
+    app::cpu_ns,
+    row::{Row, Samples, Targets},
+};
+
+/// Cells along each side.
+const SIDE: u32 = 100;
+/// Their size in metres.
+const CELL: f32 = 100.0;
+const MARGIN: f32 = 20.0;
+/// How far a source goes in a frame: 30 m/s.
+const STEP: f32 = 0.5;
+/// Frames of one sample.
+const FRAMES: u32 = 200;
+
+/// What the sources do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// Nothing.
+    Rest,
+    /// They move.
+    Moving,
+}
+
+/// Measures selecting.
+pub fn run(variant: Variant, samples: Option<usize>) -> Row {
+    let volumes: Vec<VolumeInput> = (0..SIDE * SIDE).map(volume).collect();
+    let mut selector = Selector::new(&vec![LevelInput::default(); volumes.len()]);
+    for volume in &volumes {
+        selector.add_volume(volume.clone());
+    }
+    let mut brute = BruteForce::new(&volumes);
+    let mut result = Samples::default();
+    for round in 0..samples.unwrap_or(51) as u32 + 1 {
+        let frames = || (round * FRAMES..(round + 1) * FRAMES).map(|frame| sources(variant, frame));
+        let (our_ns, ()) = cpu_ns(|| frames().for_each(|sources| update(&mut selector, &sources)));
+        let (peer_ns, ()) = cpu_ns(|| frames().for_each(|sources| brute.update(&sources)));
+        check(&selector, &brute);
+        // The first round brings the levels of the start.
+        if round > 0 {
+            result.ours.push(our_ns / f64::from(FRAMES));
+            result.peer.push(peer_ns / f64::from(FRAMES));
+        }
+    }
+    let (name, gain) = match variant {
+        Variant::Rest => ("select_10k/rest", 50.0),
+        Variant::Moving => ("select_10k/moving", 10.0),
+    };
+    let targets = Targets {
+        first: gain,
+        aim: gain,
+        of_limit: None,
+    };
+    result.row(name, "ns/frame", Some("each volume is tested"), None, targets)
+}
+
+fn volume(level: u32) -> VolumeInput {
+    let (x, z) = ((level % SIDE) as f32 * CELL, (level / SIDE) as f32 * CELL);
+    VolumeInput {
+        shape: VolumeShape::Box {
+            min: vec3(x - 80.0, -500.0, z - 80.0),
+            max: vec3(x + CELL + 80.0, 2000.0, z + CELL + 80.0),
+        },
+        unload_margin: MARGIN,
+        levels: [level].into(),
+        ..VolumeInput::default()
+    }
+}
+
+/// Four sources; those that move go along the grid, each its own way, and back.
+fn sources(variant: Variant, frame: u32) -> [SourceInput; 4] {
+    let way = match variant {
+        Variant::Rest => 0.0,
+        Variant::Moving => frame as f32 * STEP,
+    };
+    let length = 5000.0;
+    let along = length - (way % (2.0 * length) - length).abs();
+    let directions = [vec3(1.0, 0.0, 0.2), vec3(0.3, 0.0, 1.0), vec3(0.7, 0.0, 0.7), Vec3::X];
+    let mut number = 0.0;
+    directions.map(|direction| {
+        number += 1.0;
+        let start = vec3(700.0 * number + 37.0, 12.0, 611.0 * number);
+        SourceInput {
+            position: start + direction * along,
+            priority: 1.0,
+        }
+    })
+}
+
+fn update(selector: &mut Selector, sources: &[SourceInput]) {
+    let limits = SelectionLimits { max_levels: 4096 };
+    black_box(selector.update(black_box(sources), 0.0, &limits));
+}
+
+/// The peer.
+struct BruteForce<'a> {
+    volumes: &'a [VolumeInput],
+    wanted: Vec<bool>,
+    was: Vec<bool>,
+    changed: Vec<u32>,
+}
+
+impl<'a> BruteForce<'a> {
+    fn new(volumes: &'a [VolumeInput]) -> Self {
+        Self {
+            volumes,
+            wanted: vec![false; volumes.len()],
+            was: vec![false; volumes.len()],
+            changed: Vec::with_capacity(volumes.len()),
+        }
+    }
+
+    fn update(&mut self, sources: &[SourceInput]) {
+        core::mem::swap(&mut self.wanted, &mut self.was);
+        self.wanted.fill(false);
+        for volume in self.volumes {
+            for source in black_box(sources) {
+                let distance = volume.shape.signed_distance(source.position);
+                if distance > volume.unload_margin {
+                    continue;
+                }
+                for &level in &volume.levels {
+                    let level = level as usize;
+                    self.wanted[level] |= distance <= 0.0 || self.was[level];
+                }
+            }
+        }
+        self.changed.clear();
+        let both = self.wanted.iter().zip(&self.was);
+        self.changed.extend(
+            (0..)
+                .zip(both)
+                .filter(|(_, (is, was))| is != was)
+                .map(|(level, _)| level),
+        );
+        black_box(&self.changed);
+    }
+}
+
+/// Whoever wants something else measures something else.
+fn check(selector: &Selector, brute: &BruteForce) {
+    let is_wanted = |level: u32| selector.target(level) == LevelTarget::Visible;
+    let is_same = |(level, wanted): (u32, &bool)| is_wanted(level) == *wanted;
+    assert!((0..).zip(&brute.wanted).all(is_same), "both want the same levels");
+    assert!(selector.wanted() > 16, "levels are wanted");
+}

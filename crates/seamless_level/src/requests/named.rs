@@ -1,0 +1,169 @@
+//! What the app asks for, by level name. See [`LevelRequests`].
+
+use std::collections::HashMap;
+
+use async_channel::{Receiver, Sender};
+use bevy_ecs::{
+    entity::{Entity, EntityHashMap},
+    resource::Resource,
+};
+
+use super::{RequestError, RequestKind};
+
+/// A request of the app; never used again.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RequestId(u64);
+
+/// A request for a level by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NamedRequest {
+    pub level: String,
+    pub kind: RequestKind,
+    pub priority: f32,
+    /// The world that is meant; `None` is each that has such a level.
+    pub world: Option<Entity>,
+}
+
+/// All live requests of the app; kept for worlds that are still to come.
+#[derive(Resource)]
+pub(crate) struct LevelRequests {
+    all: HashMap<RequestId, NamedRequest>,
+    /// The requests that hold until the next word about their level.
+    standing: HashMap<String, RequestId>,
+    /// Those of entities.
+    wanted: EntityHashMap<Vec<RequestId>>,
+    next: u64,
+    changed: Vec<RequestId>,
+    retries: Vec<String>,
+    /// Requests whose tickets were dropped, on any thread.
+    dropped: (Sender<RequestId>, Receiver<RequestId>),
+}
+
+impl Default for LevelRequests {
+    fn default() -> Self {
+        Self {
+            all: HashMap::new(),
+            standing: HashMap::new(),
+            wanted: EntityHashMap::default(),
+            next: 0,
+            changed: Vec::new(),
+            retries: Vec::new(),
+            dropped: async_channel::unbounded(),
+        }
+    }
+}
+
+impl LevelRequests {
+    pub fn get(&self, id: RequestId) -> Option<&NamedRequest> {
+        self.all.get(&id)
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = RequestId> {
+        self.all.keys().copied()
+    }
+
+    /// Requests that were made or taken back since the last selection.
+    pub fn changed(&self) -> &[RequestId] {
+        &self.changed
+    }
+
+    /// Names of levels that are to be tried again.
+    pub fn retries(&self) -> &[String] {
+        &self.retries
+    }
+
+    pub fn has_changes(&self) -> bool {
+        !(self.changed.is_empty() && self.retries.is_empty())
+    }
+
+    pub fn clear_changes(&mut self) {
+        self.changed.clear();
+        self.retries.clear();
+    }
+
+    /// Has a level tried again; a game may ask for the same each frame.
+    pub fn retry(&mut self, level: &str) {
+        if self.retries.last().is_none_or(|last| last != level) {
+            self.retries.push(level.to_owned());
+        }
+    }
+
+    /// Makes a request, of which there are at most `limit`.
+    pub fn add(&mut self, request: NamedRequest, limit: usize) -> Result<RequestId, RequestError> {
+        if self.all.len() >= limit {
+            return Err(RequestError::TooMany { limit });
+        }
+        let id = RequestId(self.next);
+        self.next += 1;
+        self.all.insert(id, request);
+        self.changed.push(id);
+        Ok(id)
+    }
+
+    /// Takes a request back.
+    pub fn remove(&mut self, id: RequestId) {
+        if self.all.remove(&id).is_some() {
+            self.changed.push(id);
+        }
+    }
+
+    /// Takes back what tickets asked for that are gone.
+    pub fn take_dropped(&mut self) {
+        while let Ok(id) = self.dropped.1.try_recv() {
+            self.remove(id);
+        }
+    }
+
+    /// Where tickets say that they are gone.
+    pub fn returns(&self) -> Sender<RequestId> {
+        self.dropped.0.clone()
+    }
+
+    /// The standing request for a level.
+    pub fn standing(&self, level: &str) -> Option<RequestKind> {
+        let request = self.get(*self.standing.get(level)?)?;
+        Some(request.kind)
+    }
+
+    /// Makes the standing request for a level, in place of the one before.
+    pub fn stand(&mut self, request: NamedRequest, limit: usize) -> Result<(), RequestError> {
+        if self.standing(&request.level) == Some(request.kind) {
+            return Ok(());
+        }
+        let level = request.level.clone();
+        self.release(&level);
+        let id = self.add(request, limit)?;
+        self.standing.insert(level, id);
+        Ok(())
+    }
+
+    /// Takes the standing request for a level back.
+    pub fn release(&mut self, level: &str) {
+        if let Some(id) = self.standing.remove(level) {
+            self.remove(id);
+        }
+    }
+
+    /// Makes the requests of an entity, in place of those before.
+    pub fn set_wanted(
+        &mut self,
+        entity: Entity,
+        requests: impl Iterator<Item = NamedRequest>,
+        limit: usize,
+    ) -> Result<(), RequestError> {
+        self.forget_wanted(entity);
+        let mut ids = Vec::new();
+        let made = requests
+            .map(|request| self.add(request, limit))
+            .try_for_each(|made| made.map(|id| ids.push(id)));
+        self.wanted.insert(entity, ids);
+        made
+    }
+
+    /// Takes the requests of an entity back.
+    pub fn forget_wanted(&mut self, entity: Entity) {
+        for id in self.wanted.remove(&entity).unwrap_or_default() {
+            self.remove(id);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Requests of entities. See [`LevelWanted`].
+
+use bevy_ecs::{
+    change_detection::DetectChangesMut,
+    component::Component,
+    entity::Entity,
+    lifecycle::RemovedComponents,
+    query::Changed,
+    reflect::ReflectComponent,
+    system::{Query, Res, ResMut},
+};
+use bevy_log::error;
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+use seamless_asset::StreamingClock;
+
+use super::{LevelRequests, NamedRequest, RequestKind};
+use crate::{select::MAX_SOURCE_PRIORITY, settings::LevelSettings};
+
+/// An entity that wants levels, for as long as it has this component: a quest, a time of day, a team.
+///
+/// The component may be changed at any time. A name that no world has asks for nothing until one has it.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_level::{LevelWanted, RequestKind};
+/// #[derive(Component)]
+/// struct Night;
+///
+/// fn fall(mut commands: Commands) {
+///     commands.spawn((
+///         Night,
+///         LevelWanted { levels: vec!["lanterns".into(), "ghosts".into()], ..LevelWanted::default() },
+///     ));
+///     commands.spawn((
+///         Night,
+///         LevelWanted { levels: vec!["market".into()], kind: RequestKind::Ban, ..LevelWanted::default() },
+///     ));
+/// }
+///
+/// fn rise(night: Query<Entity, With<Night>>, mut commands: Commands) {
+///     for entity in &night {
+///         commands.entity(entity).despawn(); // lanterns and ghosts leave, and the market may come
+///     }
+/// }
+/// ```
+#[derive(Component, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Component, Default, Clone, PartialEq)]
+pub struct LevelWanted {
+    /// The names of the levels.
+    pub levels: Vec<String>,
+    /// What is wanted of them.
+    pub kind: RequestKind,
+    /// How urgent it is, among all that ask: volumes give a million at most, which is the default.
+    pub priority: f32,
+    /// The [`SeamlessWorld`](crate::SeamlessWorld) entity whose levels are meant; `None` is each that has such levels.
+    #[entities]
+    pub world: Option<Entity>,
+}
+
+impl Default for LevelWanted {
+    fn default() -> Self {
+        Self {
+            levels: Vec::new(),
+            kind: RequestKind::default(),
+            priority: MAX_SOURCE_PRIORITY,
+            world: None,
+        }
+    }
+}
+
+/// Takes over what entities want.
+pub(crate) fn sync_wanted(
+    changed: Query<(Entity, &LevelWanted), Changed<LevelWanted>>,
+    mut removed: RemovedComponents<LevelWanted>,
+    mut requests: ResMut<LevelRequests>,
+    settings: Res<LevelSettings>,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure();
+    let requests = requests.bypass_change_detection();
+    for entity in removed.read() {
+        requests.forget_wanted(entity);
+    }
+    for (entity, wanted) in &changed {
+        let named = wanted.levels.iter().map(|level| NamedRequest {
+            level: level.clone(),
+            kind: wanted.kind,
+            priority: wanted.priority,
+            world: wanted.world,
+        });
+        if let Err(error) = requests.set_wanted(entity, named, settings.max_requests) {
+            error!("levels wanted by {entity}: {error}");
+        }
+    }
+}

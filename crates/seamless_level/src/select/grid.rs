@@ -1,0 +1,129 @@
+//! Which volumes may be at a point: a hash grid for each size of volume. See [`VolumeGrid`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_math::{IVec3, Vec3};
+use bevy_platform::collections::HashMap;
+use smallvec::SmallVec;
+
+/// Cells are no smaller than `2^LEAST` world units.
+const LEAST: i8 = -3;
+/// A volume that is larger than `2^MOST` world units is looked at everywhere.
+const MOST: i8 = 24;
+/// Cells have coordinates up to this; beyond, a volume is looked at everywhere.
+const FARTHEST: f32 = (1u32 << 30) as f32;
+
+/// The size of a cell along each axis, as a power of two.
+type Size = [i8; 3];
+
+/// The volumes of a world by place.
+///
+/// A volume goes into the cells of the size just above its own, along each axis by itself, so it lies in eight of them
+/// at most, and a point looks into one cell of each size that is in use.
+#[derive(Debug, Default)]
+pub(super) struct VolumeGrid {
+    cells: HashMap<(Size, IVec3), SmallVec<[u32; 8]>>,
+    /// The sizes in use, with how many volumes have them.
+    sizes: Vec<(Size, usize)>,
+    /// Volumes without an end, too large or too far away.
+    everywhere: Vec<u32>,
+}
+
+impl VolumeGrid {
+    /// Puts a volume where its box is; one that is not finite is everywhere.
+    pub fn insert(&mut self, volume: u32, low: Vec3, high: Vec3) {
+        let Some((size, first, last)) = cells_of(low, high) else {
+            self.everywhere.push(volume);
+            return;
+        };
+        match self.sizes.iter_mut().find(|(used, _)| *used == size) {
+            Some((_, count)) => *count += 1,
+            None => self.sizes.push((size, 1)),
+        }
+        for cell in between(first, last) {
+            self.cells.entry((size, cell)).or_default().push(volume);
+        }
+    }
+
+    /// Takes a volume out that was put in with the same box.
+    pub fn remove(&mut self, volume: u32, low: Vec3, high: Vec3) {
+        let Some((size, first, last)) = cells_of(low, high) else {
+            self.everywhere.retain(|other| *other != volume);
+            return;
+        };
+        for cell in between(first, last) {
+            if let Some(volumes) = self.cells.get_mut(&(size, cell)) {
+                volumes.retain(|other| *other != volume);
+                if volumes.is_empty() {
+                    self.cells.remove(&(size, cell));
+                }
+            }
+        }
+        if let Some(place) = self.sizes.iter().position(|(used, _)| *used == size)
+            && let Some((_, count)) = self.sizes.get_mut(place)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.sizes.swap_remove(place);
+            }
+        }
+    }
+
+    /// Lists the volumes that may be at `point`. The result is how far the point may go, in world units, until the list
+    /// is another one.
+    pub fn look(&self, point: Vec3, found: &mut Vec<u32>) -> f32 {
+        found.clear();
+        found.extend_from_slice(&self.everywhere);
+        let mut free = f32::INFINITY;
+        for (size, _) in &self.sizes {
+            let lengths = lengths(*size);
+            let cell = (point / lengths).floor();
+            if cell.abs().max_element() > FARTHEST {
+                // No volume of this size is so far out, and walls cannot be told from each other here.
+                free = 0.0;
+                continue;
+            }
+            let wall = cell * lengths;
+            free = free.min((point - wall).min(wall + lengths - point).min_element());
+            if let Some(volumes) = self.cells.get(&(*size, cell.as_ivec3())) {
+                found.extend_from_slice(volumes);
+            }
+        }
+        free
+    }
+}
+
+/// The size and the range of the cells in which a box lies.
+fn cells_of(low: Vec3, high: Vec3) -> Option<(Size, IVec3, IVec3)> {
+    let extent = high - low;
+    // Written so that what is no number is refused.
+    if !(extent.is_finite() && extent.max_element() <= length(MOST)) {
+        return None;
+    }
+    let size = extent.to_array().map(exponent);
+    let (first, last) = ((low / lengths(size)).floor(), (high / lengths(size)).floor());
+    let is_near = first.abs().max(last.abs()).max_element() < FARTHEST;
+    is_near.then(|| (size, first.as_ivec3(), last.as_ivec3()))
+}
+
+/// The smallest power of two, as exponent, that is no less than `extent`.
+fn exponent(extent: f32) -> i8 {
+    (LEAST..MOST)
+        .find(|exponent| length(*exponent) >= extent)
+        .unwrap_or(MOST)
+}
+
+/// Two to the power of `exponent`, exactly.
+fn length(exponent: i8) -> f32 {
+    f32::from_bits((i32::from(exponent) + 127).cast_unsigned() << 23)
+}
+
+fn lengths(size: Size) -> Vec3 {
+    Vec3::from_array(size.map(length))
+}
+
+fn between(first: IVec3, last: IVec3) -> impl Iterator<Item = IVec3> {
+    (first.x..=last.x)
+        .flat_map(move |x| (first.y..=last.y).flat_map(move |y| (first.z..=last.z).map(move |z| IVec3::new(x, y, z))))
+}

@@ -1,0 +1,91 @@
+//! What the grid finds, against all boxes.
+
+use bevy_math::Vec3;
+
+use super::VolumeGrid;
+use crate::random::Random;
+
+fn sorted(mut found: Vec<u32>) -> Vec<u32> {
+    found.sort_unstable();
+    found
+}
+
+fn random_box(random: &mut Random) -> (Vec3, Vec3) {
+    let low = random.point(200.0);
+    let stretch = [1.0, 1.0, 1.0, 300.0, 1e9, f32::INFINITY][random.below(6)];
+    let mut size = (random.point(30.0) + 15.0).abs();
+    size[random.below(3)] *= stretch;
+    (low, low + size)
+}
+
+#[test]
+fn whatever_is_at_a_point_is_found() {
+    let mut random = Random(0xABCD_EF01_2345_6789);
+    let mut found = Vec::new();
+    for _ in 0..200 {
+        let mut grid = VolumeGrid::default();
+        let boxes: Vec<(Vec3, Vec3)> = (0..random.below(60)).map(|_| random_box(&mut random)).collect();
+        for (volume, (low, high)) in (0u32..).zip(&boxes) {
+            grid.insert(volume, *low, *high);
+        }
+        let is_gone = |volume: u32| volume % 3 == 1;
+        for (volume, (low, high)) in (0u32..).zip(&boxes).filter(|(volume, _)| is_gone(*volume)) {
+            grid.remove(volume, *low, *high);
+        }
+        for _ in 0..50 {
+            let point = random.point(300.0);
+            let free = grid.look(point, &mut found);
+            for (volume, (low, high)) in (0u32..).zip(&boxes) {
+                let is_in = low.cmple(point).all() && point.cmple(*high).all();
+                assert!(is_gone(volume) || !is_in || found.contains(&volume));
+                assert!(!is_gone(volume) || !found.contains(&volume));
+            }
+            let list = sorted(found.clone());
+            let step = random.point(2.0).normalize_or_zero() * (free.min(1e6) * 0.999);
+            grid.look(point + step, &mut found);
+            assert_eq!(sorted(found.clone()), list, "the list changed within {free}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_grid_is_empty_again() {
+    let mut random = Random(5);
+    let mut grid = VolumeGrid::default();
+    let boxes: Vec<(Vec3, Vec3)> = (0..500).map(|_| random_box(&mut random)).collect();
+    for (volume, (low, high)) in (0u32..).zip(&boxes) {
+        grid.insert(volume, *low, *high);
+    }
+    let most = grid
+        .cells
+        .keys()
+        .filter(|(size, _)| size.iter().all(|size| *size < 6))
+        .count();
+    assert!(most > 0 && most <= 500 * 8, "a volume lies in eight cells at most");
+    for (volume, (low, high)) in (0u32..).zip(&boxes) {
+        grid.remove(volume, *low, *high);
+    }
+    assert!(grid.cells.is_empty() && grid.sizes.is_empty() && grid.everywhere.is_empty());
+}
+
+#[test]
+fn what_is_not_finite_or_too_far_away_is_everywhere() {
+    let mut grid = VolumeGrid::default();
+    let far = Vec3::splat(1e20);
+    let boxes = [
+        (Vec3::NAN, Vec3::ONE),
+        (Vec3::NEG_INFINITY, Vec3::INFINITY),
+        (-far, far),
+        (far, far),
+        (Vec3::ZERO, Vec3::splat(1e8)),
+    ];
+    for (volume, (low, high)) in (0u32..).zip(&boxes) {
+        grid.insert(volume, *low, *high);
+    }
+    grid.insert(9, Vec3::ZERO, Vec3::ONE);
+    let mut found = Vec::new();
+    assert!(grid.look(Vec3::splat(0.5), &mut found) > 0.0);
+    assert_eq!(sorted(found.clone()), [0, 1, 2, 3, 4, 9]);
+    assert!(grid.look(far, &mut found) <= 0.0);
+    assert_eq!(sorted(found), [0, 1, 2, 3, 4]);
+}

@@ -1,0 +1,340 @@
+//! The selection, kept from frame to frame. See [`Selector`].
+
+mod rank;
+mod volumes;
+
+use smallvec::SmallVec;
+
+use self::rank::Candidate;
+use super::{
+    ALWAYS_PRIORITY, LevelInput, Plan, Presence, RequestKey, SelectionLimits, SourceInput, VolumeInput, VolumeKey,
+    contain::Containment,
+    dense::DenseSet,
+    linger::{LingerQueue, VolumeState},
+};
+use crate::{
+    requests::{RequestKind, RequestSet},
+    target::LevelTarget,
+};
+
+/// How much a priority must change, as a part of itself, before it is told.
+const PRIORITY_STEP: f32 = 0.1;
+
+/// Decides which levels of a world are wanted, from one update to the next. See the [module](super#the-rule).
+///
+/// ```
+/// # use bevy_math::Vec3;
+/// # use seamless_level::{LevelTarget, VolumeShape, select::*};
+/// let mut selector = Selector::new(&[LevelInput::default()]);
+/// selector.add_volume(VolumeInput {
+///     shape: VolumeShape::Sphere { center: Vec3::ZERO, radius: 10.0 },
+///     unload_delay: 2.0,
+///     levels: [0].into(),
+///     ..VolumeInput::default()
+/// });
+/// let mut at = |x: f32, now: f64| {
+///     let source = SourceInput { position: Vec3::X * x, priority: 1.0 };
+///     let limits = SelectionLimits { max_levels: 10 };
+///     let plan = selector.update(&[source], now, &limits);
+///     (plan.rise.clone(), plan.fall.clone())
+/// };
+/// assert_eq!(at(5.0, 0.0), (vec![(0, LevelTarget::Visible)], vec![]));
+/// assert_eq!(at(50.0, 1.0), (vec![], vec![])); // it lingers
+/// assert_eq!(at(50.0, 3.0), (vec![], vec![(0, LevelTarget::Unloaded)]));
+/// ```
+#[derive(Debug, Default)]
+pub struct Selector {
+    levels: Vec<LevelSlot>,
+    volumes: Vec<Option<VolumeSlot>>,
+    free_volumes: Vec<u32>,
+    explicit: Vec<Option<Explicit>>,
+    free_requests: Vec<u32>,
+    requests: RequestSet,
+    contain: Containment,
+    linger: LingerQueue,
+    /// The levels that somebody wants, the cap not looked at.
+    asked: DenseSet,
+    /// How many of them failed.
+    failed: usize,
+    coming: DenseSet,
+    /// The volumes that are on and block.
+    blocking: Vec<u32>,
+    sources: Vec<SourceInput>,
+    limits: Option<SelectionLimits>,
+    /// Whether anything but sources and time changed since the last update.
+    has_changed: bool,
+    plan: Plan,
+    /// Scratch.
+    ranked: Vec<Candidate>,
+}
+
+#[derive(Debug, Default)]
+struct LevelSlot {
+    /// As far as plans have said.
+    target: LevelTarget,
+    /// As far as requests say.
+    asked: LevelTarget,
+    presence: Presence,
+    /// Whether it is left out.
+    is_cut: bool,
+    /// The priority that was told last.
+    told: f32,
+    askers: SmallVec<[Asker; 2]>,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Asker {
+    Volume(u32),
+    Request(u32),
+}
+
+#[derive(Debug)]
+struct VolumeSlot {
+    input: VolumeInput,
+    state: VolumeState,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Explicit {
+    level: u32,
+    kind: RequestKind,
+    priority: f32,
+}
+
+impl LevelSlot {
+    /// Whether it takes a place under the cap.
+    fn takes_place(&self) -> bool {
+        self.asked != LevelTarget::Unloaded && self.presence != Presence::Failed
+    }
+}
+
+impl Selector {
+    /// A world of these levels, without volumes.
+    #[must_use]
+    pub fn new(levels: &[LevelInput]) -> Self {
+        let count = levels.len();
+        let mut selector = Self {
+            requests: RequestSet::new(count),
+            asked: DenseSet::new(count),
+            coming: DenseSet::new(count),
+            ..Self::default()
+        };
+        selector.levels.resize_with(count, LevelSlot::default);
+        for (index, _) in (0u32..).zip(levels).filter(|(_, level)| level.always_loaded) {
+            selector.request(index, RequestKind::Show, ALWAYS_PRIORITY);
+        }
+        selector
+    }
+
+    /// Adds a volume.
+    pub fn add_volume(&mut self, input: VolumeInput) -> VolumeKey {
+        let state = VolumeState::Off;
+        let volume = insert(&mut self.volumes, &mut self.free_volumes, VolumeSlot { input, state });
+        self.place(volume);
+        VolumeKey(volume)
+    }
+
+    /// Changes a volume. If it is on it stays so, and goes off, with its delay, if all sources are outside of it now.
+    pub fn set_volume(&mut self, key: VolumeKey, input: VolumeInput) {
+        let asks = self.state(key.0).asks();
+        if asks {
+            self.withdraw(key.0);
+        }
+        let Some(Some(slot)) = self.volumes.get_mut(key.0 as usize) else {
+            return;
+        };
+        slot.input = input;
+        if asks {
+            self.ask(key.0);
+        }
+        self.place(key.0);
+    }
+
+    /// Takes a volume away; what it asked for it asks no more, without a delay.
+    pub fn remove_volume(&mut self, key: VolumeKey) {
+        let state = self.state(key.0);
+        if state.asks() {
+            self.withdraw(key.0);
+        }
+        if self.volumes.get_mut(key.0 as usize).and_then(Option::take).is_some() {
+            self.linger.change(key.0, state, VolumeState::Off);
+            self.contain.remove(key.0);
+            self.free_volumes.push(key.0);
+            self.has_changed = true;
+        }
+    }
+
+    /// Asks for a level until [`release`](Self::release); `priority` is that of the request among all. One for a level
+    /// that there is not asks for nothing.
+    pub fn request(&mut self, level: u32, kind: RequestKind, priority: f32) -> RequestKey {
+        let request = Explicit { level, kind, priority };
+        let key = insert(&mut self.explicit, &mut self.free_requests, request);
+        self.add(level, kind, Asker::Request(key));
+        RequestKey(key)
+    }
+
+    /// Takes a request back.
+    pub fn release(&mut self, key: RequestKey) {
+        if let Some(request) = self.explicit.get_mut(key.0 as usize).and_then(Option::take) {
+            self.remove(request.level, request.kind, Asker::Request(key.0));
+            self.free_requests.push(key.0);
+        }
+    }
+
+    /// Tells what there is of a level.
+    pub fn set_presence(&mut self, level: u32, presence: Presence) {
+        let Some(slot) = self.levels.get_mut(level as usize) else {
+            return;
+        };
+        let was = core::mem::replace(&mut slot.presence, presence);
+        if was == presence {
+            return;
+        }
+        if slot.asked != LevelTarget::Unloaded {
+            self.failed -= usize::from(was == Presence::Failed);
+            self.failed += usize::from(presence == Presence::Failed);
+        }
+        self.coming.set(level, presence == Presence::Coming);
+        // One that was left out and failed is so no more.
+        self.requests.mark(level);
+        self.has_changed = true;
+    }
+
+    /// What the last update decided.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What there is of a level, as it was told.
+    #[must_use]
+    pub fn presence(&self, level: u32) -> Presence {
+        self.level(level).map_or(Presence::Away, |slot| slot.presence)
+    }
+
+    /// How far a level is to come, as of the last update.
+    #[must_use]
+    pub fn target(&self, level: u32) -> LevelTarget {
+        self.level(level).map_or(LevelTarget::Unloaded, |slot| slot.target)
+    }
+
+    /// How many levels are wanted, those left out not counted.
+    #[must_use]
+    pub fn wanted(&self) -> usize {
+        self.asked.members().len() - self.plan.dropped
+    }
+
+    /// How urgent a level is, as of the last update; zero for one that nobody wants.
+    #[must_use]
+    pub fn priority(&self, level: u32) -> f32 {
+        let askers = self.level(level).map_or(&[][..], |slot| &slot.askers);
+        askers.iter().map(|asker| self.score(*asker)).fold(0.0, f32::max)
+    }
+
+    /// How often a volume was tested against a source, ever.
+    #[must_use]
+    pub fn tests(&self) -> u64 {
+        self.contain.looked_at()
+    }
+
+    /// Decides what is wanted now. `now` is in seconds, from any beginning, and never less than before.
+    pub fn update(&mut self, sources: &[SourceInput], now: f64, limits: &SelectionLimits) -> &Plan {
+        self.plan.rise.clear();
+        self.plan.fall.clear();
+        self.plan.priorities.clear();
+        let has_moved = self.move_sources(sources);
+        let is_due = self.linger.due(now).is_some();
+        if has_moved || is_due || self.has_changed || self.limits != Some(*limits) {
+            self.limits = Some(*limits);
+            self.contain.update(self.sources.iter().map(|source| source.position));
+            self.step_volumes(now);
+            self.has_changed = false;
+            self.settle();
+            self.cap(limits.max_levels);
+            self.compare();
+            self.tell_priorities();
+            self.list_blocking();
+        }
+        &self.plan
+    }
+
+    /// Takes over the sources that are somewhere; whether any of them is elsewhere now.
+    fn move_sources(&mut self, sources: &[SourceInput]) -> bool {
+        let is_usable = |source: &&SourceInput| source.position.is_finite() && source.priority.is_finite();
+        if sources.iter().filter(is_usable).eq(&self.sources) {
+            return false;
+        }
+        self.sources.clear();
+        self.sources.extend(sources.iter().filter(is_usable));
+        true
+    }
+
+    /// Takes over what requests say now.
+    fn settle(&mut self) {
+        for &level in self.requests.dirty() {
+            let Some(slot) = self.levels.get_mut(level as usize) else {
+                continue;
+            };
+            let is_failed = slot.presence == Presence::Failed;
+            self.failed -= usize::from(is_failed && slot.asked != LevelTarget::Unloaded);
+            slot.asked = self.requests.target(level);
+            let is_asked = slot.asked != LevelTarget::Unloaded;
+            self.failed += usize::from(is_failed && is_asked);
+            self.asked.set(level, is_asked);
+        }
+    }
+
+    fn tell_priorities(&mut self) {
+        for &level in self.coming.members() {
+            let priority = self.priority(level);
+            let told = self.level(level).map_or(0.0, |slot| slot.told);
+            if (priority - told).abs() > PRIORITY_STEP * told.abs() {
+                self.plan.priorities.push((level, priority));
+            }
+        }
+        for &(level, priority) in &self.plan.priorities {
+            if let Some(slot) = self.levels.get_mut(level as usize) {
+                slot.told = priority;
+            }
+        }
+    }
+
+    fn level(&self, level: u32) -> Option<&LevelSlot> {
+        self.levels.get(level as usize)
+    }
+
+    fn state(&self, volume: u32) -> VolumeState {
+        let slot = self.volumes.get(volume as usize).and_then(Option::as_ref);
+        slot.map_or(VolumeState::Off, |slot| slot.state)
+    }
+
+    fn add(&mut self, level: u32, kind: RequestKind, asker: Asker) {
+        self.requests.add(level, kind);
+        if let Some(slot) = self.levels.get_mut(level as usize) {
+            slot.askers.push(asker);
+        }
+        self.has_changed = true;
+    }
+
+    fn remove(&mut self, level: u32, kind: RequestKind, asker: Asker) {
+        self.requests.remove(level, kind);
+        if let Some(slot) = self.levels.get_mut(level as usize)
+            && let Some(place) = slot.askers.iter().position(|other| *other == asker)
+        {
+            slot.askers.swap_remove(place);
+        }
+        self.has_changed = true;
+    }
+}
+
+/// Puts a value into a free place, or at the end.
+fn insert<T>(slots: &mut Vec<Option<T>>, free: &mut Vec<u32>, value: T) -> u32 {
+    if let Some(place) = free.pop()
+        && let Some(slot) = slots.get_mut(place as usize)
+    {
+        *slot = Some(value);
+        return place;
+    }
+    slots.push(Some(value));
+    slots.len() as u32 - 1
+}

@@ -1,0 +1,203 @@
+//! Requests of the app: tickets, standing ones, and those of entities; counted together with those of volumes.
+
+use super::*;
+
+fn ticket(stage: &mut Stage, level: &'static str, target: LevelTarget) -> LevelTicket {
+    stage.ask(move |levels| levels.request(level, target)).unwrap()
+}
+
+#[test]
+fn a_ticket_holds_until_its_last_clone_is_dropped() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.told();
+    let first = ticket(&mut stage, "east", LevelTarget::Visible);
+    assert_eq!((first.level(), first.target()), ("east", LevelTarget::Visible));
+    let clone = first.clone();
+    let second = ticket(&mut stage, "east", LevelTarget::Visible);
+    stage.frames(1);
+    assert_eq!(stage.told(), ["+east"]);
+    drop(first);
+    drop(second);
+    stage.frames(2);
+    assert!(stage.level("east").is_live());
+    std::thread::spawn(move || drop(clone)).join().unwrap();
+    stage.frames(2);
+    assert_eq!(stage.told(), ["-east"]);
+}
+
+#[test]
+fn a_ticket_may_keep_a_level_away() {
+    let mut stage = Stage::new();
+    stage.go(WEST);
+    let ban = ticket(&mut stage, "west", LevelTarget::Unloaded);
+    let show = ticket(&mut stage, "west", LevelTarget::Visible);
+    stage.frames(2);
+    assert_eq!(stage.level("west").state(), LevelState::Unloaded);
+    drop(ban);
+    stage.frames(2);
+    assert!(stage.level("west").is_live());
+    drop(show);
+    stage.frames(2);
+    assert!(stage.level("west").is_live(), "its volume wants it");
+}
+
+#[test]
+fn a_ticket_outlives_its_world_and_meets_the_next() {
+    let mut stage = Stage::new();
+    let ticket = ticket(&mut stage, "east", LevelTarget::Visible);
+    stage.frames(3);
+    assert!(stage.level("east").is_live(), "the world came after the request");
+    stage.app.world_mut().despawn(stage.world);
+    stage.frames(3);
+    let handle = add_manifest(&mut stage.app, manifest());
+    stage.world = stage.app.world_mut().spawn(SeamlessWorld(handle)).id();
+    stage.frames(3);
+    assert!(stage.level("east").is_live());
+    // It may outlive the app as well.
+    drop(stage);
+    drop(ticket);
+}
+
+#[test]
+fn a_level_that_is_to_be_loaded_is_raised_and_lowered() {
+    let mut stage = Stage::new();
+    stage.frames(2);
+    stage.ask(|levels| levels.preload("east")).unwrap();
+    stage.frames(2);
+    assert_eq!(stage.level("east").target(), LevelTarget::Loaded);
+    stage.ask(|levels| {
+        assert_eq!(levels.requested("east"), Some(RequestKind::Load));
+        levels.load("east").unwrap();
+    });
+    stage.frames(2);
+    assert_eq!(stage.level("east").target(), LevelTarget::Visible);
+    let revealed = stage.level("east").times_revealed();
+    let ticket = ticket(&mut stage, "east", LevelTarget::Loaded);
+    stage.ask(|levels| levels.release("east")).unwrap();
+    stage.frames(2);
+    assert_eq!(stage.level("east").target(), LevelTarget::Loaded);
+    assert_eq!(
+        (stage.level("east").times_revealed(), stage.level("east").times_left()),
+        (revealed, 0)
+    );
+    drop(ticket);
+    stage.frames(2);
+    assert_eq!(stage.level("east").state(), LevelState::Unloaded);
+}
+
+#[test]
+fn entities_want_levels() {
+    let mut stage = Stage::new();
+    stage.go(WEST);
+    stage.told();
+    let wanted = |levels: &[&str], kind| LevelWanted {
+        levels: levels.iter().map(ToString::to_string).collect(),
+        kind,
+        ..LevelWanted::default()
+    };
+    let quest = stage
+        .app
+        .world_mut()
+        .spawn(wanted(&["east", "nowhere"], RequestKind::Show))
+        .id();
+    let night = stage.app.world_mut().spawn(wanted(&["west"], RequestKind::Ban)).id();
+    stage.frames(2);
+    assert_eq!(stage.told(), ["+east", "-west"]);
+    stage
+        .app
+        .world_mut()
+        .get_mut::<LevelWanted>(quest)
+        .unwrap()
+        .levels
+        .clear();
+    stage.app.world_mut().entity_mut(night).remove::<LevelWanted>();
+    stage.frames(2);
+    assert_eq!(stage.told(), ["+west", "-east"]);
+    stage
+        .app
+        .world_mut()
+        .entity_mut(quest)
+        .insert(wanted(&["east"], RequestKind::Show));
+    stage.frames(2);
+    assert_eq!(stage.told(), ["+east"]);
+    stage.app.world_mut().despawn(quest);
+    stage.frames(2);
+    assert_eq!(stage.told(), ["-east"]);
+}
+
+#[test]
+fn an_entity_may_mean_one_world() {
+    let mut stage = Stage::new();
+    let handle = add_manifest(&mut stage.app, manifest());
+    let second = stage.app.world_mut().spawn(SeamlessWorld(handle)).id();
+    stage.frames(3);
+    let wanted = LevelWanted {
+        levels: vec!["east".into()],
+        world: Some(second),
+        ..LevelWanted::default()
+    };
+    stage.app.world_mut().spawn(wanted);
+    stage.frames(2);
+    let table = stage.app.world().get::<LevelTable>(second).unwrap();
+    assert!(table.get("east").unwrap().is_live());
+    assert!(!stage.level("east").is_wanted());
+}
+
+#[test]
+fn all_requests_of_the_app_are_capped_together() {
+    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+        max_requests: 3,
+        ..Default::default()
+    }));
+    stage.frames(3);
+    let ticket = ticket(&mut stage, "east", LevelTarget::Visible);
+    let wanted = LevelWanted {
+        levels: vec!["west".into(); 5],
+        ..LevelWanted::default()
+    };
+    let quest = stage.app.world_mut().spawn(wanted).id();
+    stage.frames(2);
+    assert!(stage.level("west").is_live(), "what is within the cap counts");
+    let refused = stage.ask(|levels| levels.load("east"));
+    assert_eq!(refused, Err(RequestError::TooMany { limit: 3 }));
+    drop(ticket);
+    stage.frames(1);
+    stage.ask(|levels| levels.load("east")).unwrap();
+    stage.app.world_mut().despawn(quest);
+    stage.frames(2);
+    assert!(stage.level("east").is_live() && !stage.level("west").is_wanted());
+}
+
+/// Volumes, code and entities, in any order: what counts is who is there at the end.
+#[test]
+fn the_order_of_requests_does_not_matter() {
+    type Step = fn(&mut Stage);
+    let steps: [Step; 4] = [
+        |stage| stage.go(WEST),
+        |stage| stage.ask(|levels| levels.preload("west")).unwrap(),
+        |stage| {
+            let wanted = LevelWanted {
+                levels: vec!["east".into()],
+                ..LevelWanted::default()
+            };
+            stage.app.world_mut().spawn(wanted);
+        },
+        |stage| stage.ask(|levels| levels.unload("base")).unwrap(),
+    ];
+    let mut random = crate::random::Random(2024);
+    for _ in 0..12 {
+        let mut stage = Stage::new();
+        let mut order = [0, 1, 2, 3];
+        random.shuffle(&mut order);
+        for step in order {
+            steps[step](&mut stage);
+            stage.frames(random.below(3));
+        }
+        stage.frames(3);
+        let targets = ["base", "west", "east"].map(|name| stage.level(name).target());
+        let expected = [LevelTarget::Unloaded, LevelTarget::Visible, LevelTarget::Visible];
+        assert_eq!(targets, expected, "{order:?}");
+        assert_eq!(stage.tracked(), 2);
+    }
+}
