@@ -286,7 +286,7 @@ fn look(world: &mut World) {
 
 fn look_at(world: &World, state: &mut State, place: (Entity, usize), level: &Level) {
     let in_world = level.root().is_some();
-    if level.is_live() && !in_world {
+    if level.is_visible() && !in_world {
         state.violation(format!("{} is live and has no root", level.name()));
     }
     if let Some(known) = state.known.get(&place).cloned()

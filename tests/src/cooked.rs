@@ -202,7 +202,7 @@ pub fn level_of<'w>(ecs: &'w World, world: Entity, level: &str) -> &'w Level {
 /// When it fails or does not come.
 pub fn wait_until_live(app: &mut App, world: Entity, level: &str) -> Entity {
     let over = run_until(app, STREAM_LIMIT, |ecs| {
-        matches!(state(ecs, world, level), LevelState::Live | LevelState::Failed)
+        matches!(state(ecs, world, level), LevelState::Visible | LevelState::Failed)
     });
     let level = level_of(app.world(), world, level);
     assert!(over, "{} does not come: {:?}", level.name(), level.state());
@@ -227,7 +227,7 @@ pub fn reveal(app: &mut App, world: Entity, level: &str) -> Entity {
 pub fn reveal_fails(app: &mut App, world: Entity, level: &str) -> String {
     ask(app, level, Ask::Load);
     let over = run_until(app, STREAM_LIMIT, |ecs| {
-        matches!(state(ecs, world, level), LevelState::Live | LevelState::Failed)
+        matches!(state(ecs, world, level), LevelState::Visible | LevelState::Failed)
     });
     let level = level_of(app.world(), world, level);
     assert!(

@@ -5,6 +5,7 @@ mod tests;
 
 use bevy_camera::visibility::{InheritedVisibility, ViewVisibility, Visibility};
 use bevy_ecs::{
+    archetype::ArchetypeId,
     change_detection::{ComponentTicks, Tick},
     component::ComponentId,
     prelude::*,
@@ -147,39 +148,61 @@ fn unmark(world: &mut World, entities: &[Entity]) {
 
 /// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them.
 fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> {
-    let is_alive = |entity: &&Entity| world.entities().contains_spawned(**entity);
-    let mut all: Vec<Entity> = core::iter::once(&root)
-        .chain(members.entities.iter())
-        .filter(is_alive)
-        .copied()
-        .collect();
-    let mut known = Indices::of(&all);
-    let mut next = 0;
-    let mut last = None;
-    let children = world.component_id::<Children>();
-    // What is found is looked below in its turn.
-    while let Some(&entity) = all.get(next) {
-        next += 1;
-        // Levels have few archetypes, and most entities no children.
-        let archetype = world.entities().get_spawned(entity).map(|at| at.archetype_id).ok();
-        let has_children = match last {
-            Some((known, has_children)) if known == archetype => has_children,
-            _ => {
-                let archetype = archetype.and_then(|id| world.archetypes().get(id));
-                archetype.zip(children).is_some_and(|(of, id)| of.contains(id))
-            }
-        };
-        last = Some((archetype, has_children));
-        if !has_children {
-            continue;
+    let mut all = Vec::with_capacity(members.entities.len() + 1);
+    let mut parents = Parents::new(world);
+    for &entity in core::iter::once(&root).chain(members.entities.iter()) {
+        if parents.note(world, entity) {
+            all.push(entity);
         }
-        for &child in world.get::<Children>(entity).into_iter().flatten() {
-            if known.insert(child) {
+    }
+    if parents.found.is_empty() {
+        return all;
+    }
+    let mut known = Indices::of(&all);
+    while let Some(parent) = parents.found.pop() {
+        for &child in world.get::<Children>(parent).into_iter().flatten() {
+            if known.insert(child) && parents.note(world, child) {
                 all.push(child);
             }
         }
     }
     all
+}
+
+/// Entities with children. Levels have few archetypes, and most of their entities no children.
+struct Parents {
+    found: Vec<Entity>,
+    children: Option<ComponentId>,
+    last: Option<(ArchetypeId, bool)>,
+}
+
+impl Parents {
+    fn new(world: &World) -> Self {
+        Self {
+            found: Vec::new(),
+            children: world.component_id::<Children>(),
+            last: None,
+        }
+    }
+
+    /// Notes an entity if it has children; whether it is alive.
+    fn note(&mut self, world: &World, entity: Entity) -> bool {
+        let Ok(at) = world.entities().get_spawned(entity) else {
+            return false;
+        };
+        let has_children = match self.last {
+            Some((archetype, has_children)) if archetype == at.archetype_id => has_children,
+            _ => {
+                let archetype = world.archetypes().get(at.archetype_id);
+                archetype.zip(self.children).is_some_and(|(of, id)| of.contains(id))
+            }
+        };
+        self.last = Some((at.archetype_id, has_children));
+        if has_children {
+            self.found.push(entity);
+        }
+        true
+    }
 }
 
 /// A set of entities that are alive, by their indices.

@@ -26,7 +26,7 @@ const LEVEL: &str = "large.pkg";
 /// Frames that are watched after the last change.
 const REST: usize = 12;
 /// Frames that a road may take.
-const MOST: usize = 20_000;
+const MOST: usize = 3_000;
 
 /// The worst frame while the level comes.
 pub fn reveal(samples: Option<usize>) -> Row {
@@ -70,8 +70,8 @@ fn run(name: &'static str, samples: Option<usize>, pick: fn(f64, f64) -> f64) ->
     let mut row = result.row(name, "ms", Some(peer_name), None, targets);
     let stats = ours.app.world().resource::<StreamingStats>();
     row.note = format!(
-        "median frame with the level in the world: ours {:.2} ms, peer {:.2} ms; frames until it was there: {}; until it was despawned: {}; overruns {}",
-        ours.resident, peer.resident, ours.frames.0, ours.frames.1, stats.overrun_count
+        "median frame with the level in the world: ours {:.2} ms, peer {:.2} ms; frames until it was there: {}; until it was despawned: {}; overruns {}; the pipeline's own part of a frame, at most: {:.2} ms",
+        ours.resident, peer.resident, ours.frames.0, ours.frames.1, stats.overrun_count, ours.streaming
     );
     row
 }
@@ -91,6 +91,8 @@ struct Site {
     resident: f64,
     /// How many frames the level took to come and to go.
     frames: (usize, usize),
+    /// The worst frame's part that is the pipeline's own, in milliseconds.
+    streaming: f64,
 }
 
 impl Site {
@@ -101,6 +103,7 @@ impl Site {
             _kit: kit,
             resident: 0.0,
             frames: (0, 0),
+            streaming: 0.0,
         }
     }
 
@@ -122,7 +125,6 @@ impl Site {
 
     /// The worst frame while the level comes, and while it goes, beyond what a frame takes with it.
     fn come_and_go(&mut self) -> (f64, f64) {
-        let empty = self.app.world().entities().count_spawned() as usize;
         let (coming, frames) = self.watch(Self::ask, |site| site.seen() > ENTITIES);
         self.frames.0 = frames;
         let mut resident = Vec::new();
@@ -130,12 +132,10 @@ impl Site {
             resident.push(self.frame());
         }
         self.resident = quantile(&mut resident, 0.5);
-        let all = empty + ENTITIES;
-        assert!(
-            self.app.world().entities().count_spawned() as usize > all,
-            "all of it is there"
-        );
-        let gone = |site: &mut Self| site.app.world().entities().count_spawned() as usize <= empty;
+        let gone = |site: &mut Self| {
+            let hidden = site.app.world().resource::<StreamingStats>().hidden_entities;
+            site.seen() == 0 && hidden == 0
+        };
         let (going, frames) = self.watch(Self::let_go, gone);
         self.frames.1 = frames;
         (coming - self.resident, going - self.resident)
@@ -152,7 +152,10 @@ impl Site {
         while !done(self) {
             worst = worst.max(self.frame());
             frames += 1;
-            assert!(frames < MOST, "it does not end");
+            let stats = self.app.world().resource::<StreamingStats>();
+            let [revealed, hidden] = [stats.revealed, stats.hidden_entities];
+            assert_eq!(stats.failed, 0, "the level can be loaded");
+            assert!(frames < MOST, "it does not end: {revealed} revealed, {hidden} hidden");
             sleep(Duration::from_millis(1));
         }
         for _ in 0..REST {
@@ -164,7 +167,10 @@ impl Site {
     fn frame(&mut self) -> f64 {
         let start = Instant::now();
         self.app.update();
-        start.elapsed().as_secs_f64() * 1e3
+        let took = start.elapsed().as_secs_f64() * 1e3;
+        let streaming = self.app.world().resource::<StreamingStats>().last_frame;
+        self.streaming = self.streaming.max(streaming.as_secs_f64() * 1e3);
+        took
     }
 
     fn ask(&mut self) {

@@ -68,7 +68,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 24] = [
+const BENCHES: [Bench; 26] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),

@@ -2,8 +2,10 @@
 
 use bevy_diagnostic::DiagnosticPath;
 
-/// Levels in the world.
-pub const LIVE: DiagnosticPath = DiagnosticPath::const_new("seamless_level/live");
+/// Levels in the world that are not hidden.
+pub const VISIBLE: DiagnosticPath = DiagnosticPath::const_new("seamless_level/visible");
+/// Levels that are loaded and not shown, or hidden.
+pub const HIDDEN: DiagnosticPath = DiagnosticPath::const_new("seamless_level/hidden");
 /// Levels on their way into the world.
 pub const LOADING: DiagnosticPath = DiagnosticPath::const_new("seamless_level/loading");
 /// Levels that are wanted.

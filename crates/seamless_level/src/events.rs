@@ -47,6 +47,42 @@ pub struct LevelRevealed {
     pub entities: u32,
 }
 
+/// All of a level is loaded, and it is not to be shown yet: from now on that takes next to no time.
+#[derive(Message, EntityEvent, Clone, Debug)]
+pub struct LevelLoaded {
+    /// The seamless world it belongs to.
+    #[event_target]
+    pub world: Entity,
+    /// The level's name.
+    pub level: String,
+    /// How many entities it will have, the root not counted.
+    pub entities: u32,
+}
+
+/// Nobody sees a level any more since this frame. Its entities keep their ids and what was done to them.
+#[derive(Message, EntityEvent, Clone, Debug)]
+pub struct LevelHidden {
+    /// The seamless world it belongs to.
+    #[event_target]
+    pub world: Entity,
+    /// The level's name.
+    pub level: String,
+    /// The root of its entities, which queries skip now.
+    pub root: Entity,
+}
+
+/// A level that was hidden can be seen again since this frame; nothing of it counts as added.
+#[derive(Message, EntityEvent, Clone, Debug)]
+pub struct LevelShown {
+    /// The seamless world it belongs to.
+    #[event_target]
+    pub world: Entity,
+    /// The level's name.
+    pub level: String,
+    /// The root of its entities.
+    pub root: Entity,
+}
+
 /// A level has left the world, whole, in this frame.
 ///
 /// Also sent when the seamless world itself was despawned; its entity is gone then.
@@ -91,6 +127,9 @@ pub struct WorldFailed {
 #[derive(SystemParam)]
 pub(crate) struct LevelEvents<'w, 's> {
     revealed: MessageWriter<'w, LevelRevealed>,
+    loaded: MessageWriter<'w, LevelLoaded>,
+    hidden: MessageWriter<'w, LevelHidden>,
+    shown: MessageWriter<'w, LevelShown>,
     left: MessageWriter<'w, LevelLeft>,
     failed: MessageWriter<'w, LevelFailed>,
     commands: Commands<'w, 's>,
@@ -99,6 +138,21 @@ pub(crate) struct LevelEvents<'w, 's> {
 impl LevelEvents<'_, '_> {
     pub fn revealed(&mut self, event: LevelRevealed) {
         self.revealed.write(event.clone());
+        self.commands.trigger(event);
+    }
+
+    pub fn loaded(&mut self, event: LevelLoaded) {
+        self.loaded.write(event.clone());
+        self.commands.trigger(event);
+    }
+
+    pub fn hidden(&mut self, event: LevelHidden) {
+        self.hidden.write(event.clone());
+        self.commands.trigger(event);
+    }
+
+    pub fn shown(&mut self, event: LevelShown) {
+        self.shown.write(event.clone());
         self.commands.trigger(event);
     }
 

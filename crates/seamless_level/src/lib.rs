@@ -60,19 +60,22 @@
 //! # The states of a level
 //!
 //! ```text
-//!                wanted                      revealed
-//!   Unloaded ───────────────► Loading(stage) ─────────► Live
-//!     ▲  ▲                     │          │              │
-//!     │  │            unwanted │          │ error        │ unwanted
-//!     │  │   gone              ▼          ▼              │
-//!     │  └────────────────── Leaving    Failed           │
-//!     │                        ▲          │              │
-//!     │                        └──────────┼──────────────┘
-//!     └───────────────────────────────────┘
-//!                unwanted, or retried
+//!              target Loaded or          target Visible
+//!              Visible                   (Revealing, in slices, where the app has opted in)
+//!   Unloaded ─────────────► Loading(stage) ───────────────────► Visible ◄──┐
+//!     ▲  ▲                   │   │   │ target Loaded              │  │ ▲    │ target Visible
+//!     │  │   target Unloaded │   │   └──────────► Hidden ─────────┼──┼─┘    │ again: reused
+//!     │  │                   │   │ error            ▲ │           │  │      │
+//!     │  │ gone              ▼   ▼                  │ │ Unloaded  │  │ target Unloaded
+//!     │  └──────────────── Leaving ◄── Failed       └─┼─ Loaded ──┘  │      │
+//!     │                      ▲ ▲         │            │              ▼      │
+//!     │                      │ └─────────┼────────────┴────────── Leaving ──┘
+//!     └──────────────────────┼───────────┘
+//!            target Unloaded, or retried
 //! ```
 //!
-//! *Loading* tells the pipeline's own stage. A level that is wanted again while it leaves comes again when it is gone.
+//! *Loading* tells the pipeline's own stage. How far a level is to come is its [`LevelTarget`]: the highest of what volumes and the app
+//! ask for. A level that is wanted again before it has left stays, and one that has left comes again.
 //! A level that fails is told once, with what mends it, and left alone while it stays wanted; the others go on.
 //!
 //! # Systems
@@ -111,7 +114,7 @@ mod target;
 mod volume;
 mod world;
 
-pub use events::{LevelFailed, LevelLeft, LevelRevealed, WorldFailed};
+pub use events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed};
 pub use manifest::{
     LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, OLDEST_MANIFEST_FORMAT, PackageEntry, VolumeEntry,
     WorldManifest, WorldManifestLoader,

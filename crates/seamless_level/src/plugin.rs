@@ -7,8 +7,8 @@ use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet, common_conditions::reso
 use seamless_asset::{StreamingSystems, net::NetPackages};
 
 use crate::{
-    diagnostics::{FAILED, LIVE, LOADING, WANTED},
-    events::{LevelFailed, LevelLeft, LevelRevealed, WorldFailed},
+    diagnostics::{FAILED, HIDDEN, LOADING, VISIBLE, WANTED},
+    events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed},
     manifest::{WorldManifest, WorldManifestLoader},
     requests::{LevelRequests, LevelWanted, sync_wanted},
     settings::LevelSettings,
@@ -73,10 +73,13 @@ impl Plugin for SeamlessLevelPlugin {
         .register_type::<LevelWanted>()
         .register_type::<LevelSettings>()
         .add_message::<LevelRevealed>()
+        .add_message::<LevelLoaded>()
+        .add_message::<LevelHidden>()
+        .add_message::<LevelShown>()
         .add_message::<LevelLeft>()
         .add_message::<LevelFailed>()
         .add_message::<WorldFailed>();
-        for path in [LIVE, LOADING, WANTED, FAILED] {
+        for path in [VISIBLE, HIDDEN, LOADING, WANTED, FAILED] {
             app.register_diagnostic(Diagnostic::new(path).with_suffix(" levels"));
         }
         add_systems(app);

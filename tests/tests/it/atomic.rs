@@ -82,7 +82,12 @@ fn footprint(ecs: &World) -> [usize; 5] {
 /// Until nothing is on its way.
 fn settle(app: &mut App, world: Entity) {
     let is_settled = |ecs: &World| {
-        (0..LEVELS).all(|level| matches!(state(ecs, world, &name(level)), LevelState::Live | LevelState::Unloaded))
+        (0..LEVELS).all(|level| {
+            matches!(
+                state(ecs, world, &name(level)),
+                LevelState::Visible | LevelState::Unloaded
+            )
+        })
     };
     assert!(run_until(app, STREAM_LIMIT, is_settled), "levels come and go");
 }
@@ -175,7 +180,12 @@ fn a_level_that_fails_midway_leaves_nothing() {
         ask(&mut app, &name(level), Ask::Load);
     }
     let over = run_until(&mut app, STREAM_LIMIT, |ecs| {
-        (0..LEVELS).all(|level| matches!(state(ecs, world, &name(level)), LevelState::Live | LevelState::Failed))
+        (0..LEVELS).all(|level| {
+            matches!(
+                state(ecs, world, &name(level)),
+                LevelState::Visible | LevelState::Failed
+            )
+        })
     });
     assert!(over, "all levels end");
     app.update();
@@ -183,7 +193,7 @@ fn a_level_that_fails_midway_leaves_nothing() {
         let expected = if level == 1 {
             LevelState::Failed
         } else {
-            LevelState::Live
+            LevelState::Visible
         };
         assert_eq!(state(app.world(), world, &name(level)), expected, "{}", name(level));
     }

@@ -196,7 +196,7 @@ impl Stage {
     }
 
     fn are_live(&self, levels: &[&str]) -> bool {
-        levels.iter().all(|level| self.state(level) == LevelState::Live)
+        levels.iter().all(|level| self.state(level) == LevelState::Visible)
     }
 
     /// Loads all levels with a fault in one read of a package. Whether it came to that read.
@@ -211,7 +211,7 @@ impl Stage {
         }
         self.until(&case, |stage| {
             let is_over = |level: &&str| match stage.state(level) {
-                LevelState::Live | LevelState::Failed => true,
+                LevelState::Visible | LevelState::Failed => true,
                 state => fault == Fault::Cancel && state == LevelState::Unloaded,
             };
             concerned.iter().all(is_over) && stage.are_live(&others)

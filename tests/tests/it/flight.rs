@@ -60,7 +60,7 @@ fn cook_world() -> TempDir {
 fn is_settled(table: &LevelTable) -> bool {
     table.iter().all(|level| {
         let expected = if level.is_wanted() {
-            LevelState::Live
+            LevelState::Visible
         } else {
             LevelState::Unloaded
         };

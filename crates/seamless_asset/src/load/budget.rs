@@ -8,6 +8,13 @@ const PLANNED: f64 = 0.6;
 /// A unit that takes more than this part of what is planned with is a large one.
 const LARGE: f64 = 0.25;
 
+/// What can wait takes no more than this part of what is planned with: a frame that is not filled to the brim has room for what takes
+/// longer than thought.
+const SPARE: f64 = 0.4;
+
+/// Units of fewer items say little about the time per item.
+const FEW: u64 = 24;
+
 /// The units of work that are estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
@@ -52,10 +59,9 @@ impl Estimates {
         Duration::from_nanos((self.nanoseconds[work as usize] * items as f64) as u64)
     }
 
-    /// Learns from one unit: quickly when it was slower than thought, slowly when it was faster. Units of few items
-    /// say little about the time per item.
+    /// Learns from one unit: quickly when it was slower than thought, slowly when it was faster.
     pub fn learn(&mut self, work: Work, items: u64, took: Duration) {
-        if items < 64 {
+        if items < FEW {
             return;
         }
         let found = took.as_nanos() as f64 / items as f64;
@@ -89,6 +95,11 @@ impl FrameBudget {
     /// Whether a unit may start: it fits, or it fits no frame and this one is still untouched.
     pub fn allows(&self, estimate: Duration) -> bool {
         self.spent + estimate <= self.planned || self.units == 0
+    }
+
+    /// Whether a unit may start that can wait: it fits into a part of what is planned with.
+    pub fn has_spare(&self, estimate: Duration) -> bool {
+        self.spent + estimate <= self.planned.mul_f64(SPARE) || self.units == 0
     }
 
     /// Whether a unit takes so much of a frame that it is better done in slices. What is much smaller fits a frame even when it takes

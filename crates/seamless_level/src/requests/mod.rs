@@ -66,7 +66,7 @@ pub enum RequestError {
 /// fn enter_dungeon(mut levels: Levels) -> Result {
 ///     levels.load("dungeon")?;
 ///     levels.unload("village")?; // even where its volume wants it
-///     if levels.state("dungeon") == Some(LevelState::Live) {
+///     if levels.state("dungeon") == Some(LevelState::Visible) {
 ///         levels.release("village")?; // its volume decides again
 ///     }
 ///     Ok(())

@@ -13,9 +13,10 @@ use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingCl
 
 use super::{LevelSelection, LevelState, LevelTable, index::Owner, select::Pipeline};
 use crate::{
-    diagnostics::{FAILED, LIVE, LOADING, WANTED},
-    events::{LevelEvents, LevelFailed, LevelLeft, LevelRevealed},
+    diagnostics::{FAILED, HIDDEN, LOADING, VISIBLE, WANTED},
+    events::{LevelEvents, LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown},
     select::Presence,
+    target::LevelTarget,
 };
 
 type Worlds<'w, 's> = Query<'w, 's, (&'static mut LevelTable, &'static mut LevelSelection)>;
@@ -35,8 +36,24 @@ pub(crate) fn report_levels(
                 revealed(*id, *root, *entities, &mut worlds, &pipeline, &mut events);
             }
             InstanceEvent::Left { id } => gone(*id, true, &mut worlds, &mut pipeline, &mut events),
-            // Levels are shown as soon as they are loaded.
-            InstanceEvent::Loaded { .. } | InstanceEvent::Hidden { .. } | InstanceEvent::Shown { .. } => {}
+            InstanceEvent::Loaded { id, entities } => {
+                let told = |level, world, _| {
+                    events.loaded(LevelLoaded {
+                        world,
+                        level,
+                        entities: *entities,
+                    })
+                };
+                changed(*id, LevelState::Hidden, &mut worlds, &pipeline, told);
+            }
+            InstanceEvent::Hidden { id } => {
+                let told = |level, world, root| events.hidden(LevelHidden { world, level, root });
+                changed(*id, LevelState::Hidden, &mut worlds, &pipeline, told);
+            }
+            InstanceEvent::Shown { id } => {
+                let told = |level, world, root| events.shown(LevelShown { world, level, root });
+                changed(*id, LevelState::Visible, &mut worlds, &pipeline, told);
+            }
             InstanceEvent::Cancelled { id } => gone(*id, false, &mut worlds, &mut pipeline, &mut events),
             InstanceEvent::Failed { id, error } => failed(*id, error, &mut worlds, &mut pipeline, &mut events),
         }
@@ -51,16 +68,50 @@ pub(crate) fn report_levels(
 /// Takes over how far loads have come; whether anything changed.
 fn refresh(table: &mut LevelTable, streamer: &Streamer) -> bool {
     let mut changed = false;
-    for level in &mut table.levels {
-        if let (LevelState::Loading(known), Some(id)) = (level.state, level.instance)
-            && let Some(state) = streamer.state(id)
-            && state != known
-        {
-            level.state = LevelState::Loading(state);
-            changed = true;
-        }
-    }
+    let LevelTable { levels, followed, .. } = table;
+    followed.retain(|level| {
+        let Some(level) = levels.get_mut(*level as usize) else {
+            return false;
+        };
+        let is_coming = matches!(
+            level.state,
+            LevelState::Loading(_) | LevelState::Hidden | LevelState::Revealing
+        );
+        let Some(state) = level.instance.and_then(|id| streamer.state(id)).filter(|_| is_coming) else {
+            return false;
+        };
+        let state = level.state_by(state);
+        changed |= level.state != state;
+        level.state = state;
+        // What is hidden stays so until somebody wants something else.
+        !(state == LevelState::Hidden && level.target == LevelTarget::Loaded)
+    });
     changed
+}
+
+/// A level is loaded and not shown, hidden, or shown again.
+fn changed(
+    id: InstanceId,
+    state: LevelState,
+    worlds: &mut Worlds,
+    pipeline: &Pipeline,
+    tell: impl FnOnce(String, Entity, Entity),
+) {
+    let Some(&Owner::Level { world, level }) = pipeline.index.get(id) else {
+        return;
+    };
+    let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
+        return;
+    };
+    let Some(slot) = table.levels.get_mut(level as usize) else {
+        return;
+    };
+    slot.is_out_of_sight = state == LevelState::Hidden;
+    if slot.state != LevelState::Leaving {
+        slot.state = state;
+        selection.selector.set_presence(level, Presence::There);
+    }
+    tell(slot.entry.name.clone(), world, slot.root.unwrap_or(Entity::PLACEHOLDER));
 }
 
 fn revealed(
@@ -82,10 +133,11 @@ fn revealed(
         return;
     };
     if slot.state != LevelState::Leaving {
-        slot.state = LevelState::Live;
+        slot.state = LevelState::Visible;
         selection.selector.set_presence(level, Presence::There);
     }
     slot.root = Some(root);
+    slot.is_out_of_sight = false;
     slot.entities = entities;
     slot.revealed += 1;
     slot.error = None;
@@ -167,19 +219,21 @@ pub(crate) fn write_diagnostics(
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
-    let (mut live, mut loading, mut failed, mut wanted) = (0u32, 0u32, 0u32, 0);
+    let (mut visible, mut hidden, mut loading, mut failed, mut wanted) = (0u32, 0u32, 0u32, 0u32, 0);
     for (table, selection) in &worlds {
         wanted += selection.selector.wanted();
         for level in table {
             match level.state {
-                LevelState::Live => live += 1,
-                LevelState::Loading(_) => loading += 1,
+                LevelState::Visible => visible += 1,
+                LevelState::Hidden => hidden += 1,
+                LevelState::Loading(_) | LevelState::Revealing => loading += 1,
                 LevelState::Failed => failed += 1,
                 LevelState::Unloaded | LevelState::Leaving => {}
             }
         }
     }
-    diagnostics.add_measurement(&LIVE, || live.into());
+    diagnostics.add_measurement(&VISIBLE, || visible.into());
+    diagnostics.add_measurement(&HIDDEN, || hidden.into());
     diagnostics.add_measurement(&LOADING, || loading.into());
     diagnostics.add_measurement(&FAILED, || failed.into());
     diagnostics.add_measurement(&WANTED, || wanted as f64);

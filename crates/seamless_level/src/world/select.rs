@@ -11,7 +11,7 @@ use bevy_ecs::{
 use bevy_log::warn;
 use bevy_time::{Real, Time};
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{LoadState, Streamer, StreamingClock};
+use seamless_asset::{InstanceId, LoadState, Streamer, StreamingClock};
 
 use super::{InstanceIndex, LevelState, LevelTable, table::Level};
 use crate::{
@@ -79,8 +79,7 @@ pub(crate) struct Pipeline<'w> {
 }
 
 impl Pipeline<'_> {
-    /// Brings a level as far as its target says. The pipeline shows whatever it has loaded, so one that is to be loaded
-    /// only comes into the world as well.
+    /// Brings a level as far as its target says.
     fn aim(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
         let target = selection.selector.target(level);
         if let Some(slot) = table.levels.get_mut(level as usize) {
@@ -92,19 +91,45 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Loads a level that is wanted, unless something of it is still under way.
+    /// Loads a level that is wanted, or says what is wanted now of one that is there or under way. One that was about to leave is kept,
+    /// if it has not left yet.
     pub fn load(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
         let Some(slot) = table.levels.get_mut(level as usize) else {
             return;
         };
-        if slot.state != LevelState::Unloaded {
+        match (slot.state, slot.instance) {
+            (LevelState::Unloaded, _) => {
+                let id = self.streamer.load(slot.request(selection.selector.priority(level)));
+                self.index.insert(id, world, level);
+                slot.instance = Some(id);
+                slot.state = LevelState::Loading(LoadState::Requested);
+                selection.selector.set_presence(level, Presence::Coming);
+                table.follow(level);
+            }
+            (_, Some(id)) => {
+                self.streamer.set_target(id, slot.target.into());
+                self.look_again(slot, id);
+                let is_there = slot.state == LevelState::Visible
+                    || slot.state == LevelState::Hidden && slot.target == LevelTarget::Loaded;
+                let presence = if is_there { Presence::There } else { Presence::Coming };
+                selection.selector.set_presence(level, presence);
+                table.follow(level);
+            }
+            _ => {}
+        }
+    }
+
+    /// Where a level is that is not to leave any more.
+    fn look_again(&self, slot: &mut Level, id: InstanceId) {
+        if slot.state != LevelState::Leaving {
             return;
         }
-        let id = self.streamer.load(slot.request(selection.selector.priority(level)));
-        self.index.insert(id, world, level);
-        slot.instance = Some(id);
-        slot.state = LevelState::Loading(LoadState::Requested);
-        selection.selector.set_presence(level, Presence::Coming);
+        slot.state = match self.streamer.state(id) {
+            // It waits for its turn to leave, and is as it was.
+            Some(LoadState::Leaving) => LevelState::Visible,
+            Some(state) => slot.state_by(state),
+            None => return,
+        };
     }
 
     /// Lets go of a level that is not wanted any more.

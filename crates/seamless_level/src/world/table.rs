@@ -1,6 +1,9 @@
 //! The levels of one world, as game code sees them. See [`LevelTable`].
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use bevy_asset::{AssetId, AssetPath};
 use bevy_ecs::{component::Component, entity::Entity, lifecycle::HookContext, world::DeferredWorld};
@@ -21,11 +24,15 @@ pub enum LevelState {
     /// Nothing of it is in the world, and nothing is under way.
     #[default]
     Unloaded,
-    /// On its way into the world; nothing of it is in there yet.
+    /// On its way; nothing of it is in the world yet.
     Loading(LoadState),
+    /// All of it is loaded, and nobody sees it: it waits to be shown, or it was hidden.
+    Hidden,
+    /// It comes into the world in slices; nobody sees it yet.
+    Revealing,
     /// In the world, whole.
-    Live,
-    /// On its way out, or its load is being cancelled. What was live is so, whole, until it is gone.
+    Visible,
+    /// On its way out, or its load is being cancelled. What was visible is so, whole, until it is gone.
     Leaving,
     /// It could not be loaded. It is tried again when it is wanted anew, or by [`Levels::retry`](crate::Levels::retry).
     Failed,
@@ -41,6 +48,8 @@ pub struct Level {
     pub(super) target: LevelTarget,
     pub(super) instance: Option<InstanceId>,
     pub(super) root: Option<Entity>,
+    /// It is in the world, and hidden.
+    pub(super) is_out_of_sight: bool,
     pub(super) entities: u32,
     pub(super) revealed: u32,
     pub(super) left: u32,
@@ -79,10 +88,10 @@ impl Level {
         self.target != LevelTarget::Unloaded
     }
 
-    /// Whether it is in the world.
+    /// Whether it is in the world, and is to stay.
     #[must_use]
-    pub fn is_live(&self) -> bool {
-        self.state == LevelState::Live
+    pub fn is_visible(&self) -> bool {
+        self.state == LevelState::Visible
     }
 
     /// Its instance in the pipeline, from request to leave.
@@ -91,13 +100,13 @@ impl Level {
         self.instance
     }
 
-    /// The root of its entities while it is in the world.
+    /// The root of its entities while it is in the world and not hidden.
     #[must_use]
     pub fn root(&self) -> Option<Entity> {
-        self.root
+        self.root.filter(|_| !self.is_out_of_sight)
     }
 
-    /// How many entities it had at its reveal, the root not counted; zero when it is not in the world.
+    /// How many entities it had at its reveal, the root not counted; zero when it is not in the world, hidden or not.
     #[must_use]
     pub fn entities(&self) -> u32 {
         self.entities
@@ -136,6 +145,7 @@ impl Level {
             target: LevelTarget::Unloaded,
             instance: None,
             root: None,
+            is_out_of_sight: false,
             entities: 0,
             revealed: 0,
             left: 0,
@@ -151,6 +161,7 @@ impl Level {
             dependencies: self.dependencies.clone(),
             placement: self.entry.placement(),
             priority,
+            target: self.target.into(),
             ..InstanceRequest::default()
         }
     }
@@ -160,7 +171,19 @@ impl Level {
         self.state = state;
         self.instance = None;
         self.root = None;
+        self.is_out_of_sight = false;
         self.entities = 0;
+    }
+
+    /// Where it is, by what the pipeline says of its instance.
+    pub(super) fn state_by(&self, instance: LoadState) -> LevelState {
+        match instance {
+            LoadState::Staged if self.target == LevelTarget::Loaded => LevelState::Hidden,
+            LoadState::Hidden => LevelState::Hidden,
+            LoadState::Revealing => LevelState::Revealing,
+            LoadState::Live => LevelState::Visible,
+            stage => LevelState::Loading(stage),
+        }
     }
 }
 
@@ -185,6 +208,8 @@ pub struct LevelTable {
     pub(super) manifest: AssetId<WorldManifest>,
     pub(super) levels: Vec<Level>,
     pub(super) dropped: usize,
+    /// Levels whose state follows their instances'.
+    pub(super) followed: BTreeSet<u32>,
     /// The manifest's packages, and where each is.
     pub(super) packages: Vec<(PackageEntry, AssetPath<'static>)>,
     name: String,
@@ -205,6 +230,7 @@ impl LevelTable {
             by_name: names.zip(0..).collect(),
             levels,
             dropped: 0,
+            followed: BTreeSet::new(),
             packages: packages.map(|entry| (entry.clone(), resolve(&entry.package))).collect(),
         }
     }
@@ -227,6 +253,11 @@ impl LevelTable {
         self.by_name.get(name).copied()
     }
 
+    /// The level's state follows its instance's until that is settled.
+    pub(super) fn follow(&mut self, level: u32) {
+        self.followed.insert(level);
+    }
+
     /// The same, as selections count.
     pub(super) fn place_of(&self, name: &str) -> Option<u32> {
         u32::try_from(self.index_of(name)?).ok()
@@ -235,7 +266,7 @@ impl LevelTable {
     /// The root entity of the level called `name`, while it is in the world.
     #[must_use]
     pub fn root_of(&self, name: &str) -> Option<Entity> {
-        self.get(name)?.root
+        self.get(name)?.root()
     }
 
     /// All levels, in the manifest's order.

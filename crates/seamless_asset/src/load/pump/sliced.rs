@@ -17,7 +17,10 @@ use crate::{
 };
 
 /// Entities between two looks at the clock.
-const SLICE: usize = 64;
+const SLICE: usize = 32;
+
+/// Frames in which most of what nobody sees is despawned, if there is time for it.
+const SWEPT_WITHIN: u64 = 16;
 
 /// What is left of a level that nobody sees any more.
 pub(super) struct Sweeping {
@@ -30,7 +33,7 @@ pub(super) struct Sweeping {
 
 impl Sweeping {
     /// Entities that are left, about.
-    pub fn left(&self) -> u64 {
+    fn left(&self) -> u64 {
         self.sweep.left() as u64
     }
 }
@@ -145,6 +148,11 @@ impl Pipeline {
         });
     }
 
+    /// Entities that nobody sees and that are to be despawned, about.
+    pub(super) fn swept_later(&self) -> u64 {
+        self.sweeps.iter().map(Sweeping::left).sum()
+    }
+
     pub(super) fn sweep_later(&mut self, sweep: Sweep, of: InstanceId) {
         self.sweeps.push_back(Sweeping {
             sweep,
@@ -153,12 +161,16 @@ impl Pipeline {
         });
     }
 
-    /// Despawns what nobody sees any more, while there is time.
+    /// Despawns what nobody sees any more, while there is time to spare; the more of it there is, the more of the frame it gets.
     pub(super) fn sweep(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        let due = self.swept_later() / SWEPT_WITHIN;
+        let mut done = 0;
         while let Some(sweeping) = self.sweeps.front_mut() {
-            if !budget.allows(self.estimates.of(Work::Sweep, SLICE as u64)) {
+            let cost = self.estimates.of(Work::Sweep, SLICE as u64);
+            if !budget.has_spare(cost) && !(done < due && budget.allows(cost)) {
                 return;
             }
+            done += SLICE as u64;
             self.leaves_held = 0;
             let start = Instant::now();
             let is_done = sweeping.sweep.step(world, SLICE);

@@ -190,7 +190,7 @@ impl Pipeline {
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.live_instances = instances.live;
         stats.live_entities = instances.entities;
-        stats.hidden_entities = instances.hidden + self.sweeps.iter().map(|sweep| sweep.left()).sum::<u64>();
+        stats.hidden_entities = instances.hidden + self.swept_later();
         stats.live_packages = packages.ready;
         stats.live_bytes = packages.ready_bytes;
         let events = core::mem::take(&mut self.events);

@@ -13,7 +13,7 @@ fn levels_follow_the_source() {
     assert_eq!(stage.told(), ["+west"]);
     let root = stage.level("west").root().unwrap();
     assert!(stage.app.world().get_entity(root).is_ok());
-    assert_eq!(stage.level("west").state(), LevelState::Live);
+    assert_eq!(stage.level("west").state(), LevelState::Visible);
     assert_eq!(
         (stage.level("west").entities(), stage.level("west").times_revealed()),
         (7, 1)
@@ -27,7 +27,7 @@ fn levels_follow_the_source() {
         (stage.level("west").root(), stage.level("west").times_left()),
         (None, 1)
     );
-    assert!(stage.level("base").is_live() && stage.level("base").is_wanted());
+    assert!(stage.level("base").is_visible() && stage.level("base").is_wanted());
     assert_eq!(stage.tracked(), 2);
 }
 
@@ -59,7 +59,7 @@ fn disabled_and_missing_sources_want_nothing() {
     stage.go(Vec3::NAN);
     assert_eq!(stage.level("west").state(), LevelState::Unloaded);
     stage.go(WEST);
-    assert!(stage.level("west").is_live());
+    assert!(stage.level("west").is_visible());
     stage.app.world_mut().despawn(stage.source);
     stage.frames(3);
     assert_eq!(stage.level("west").state(), LevelState::Unloaded);
@@ -100,7 +100,7 @@ fn a_level_that_is_wanted_while_it_leaves_comes_again() {
     stage.frames(3);
     // Messages of two kinds have no order among them: here the leave is a frame earlier.
     assert_eq!(stage.told(), ["-west", "+west"]);
-    assert!(stage.level("west").is_live() && stage.level("west").instance() != first);
+    assert!(stage.level("west").is_visible() && stage.level("west").instance() != first);
     assert_eq!(stage.tracked(), 2);
 }
 
@@ -116,7 +116,7 @@ fn a_failure_is_told_once_and_tried_again_when_wanted_anew() {
     assert_eq!(stage.level("west").state(), LevelState::Failed);
     let text = stage.level("west").error().unwrap().to_string();
     assert!(text.contains("west.pkg"), "{text}");
-    assert!(stage.level("base").is_live(), "the rest of the world goes on");
+    assert!(stage.level("base").is_visible(), "the rest of the world goes on");
     assert_eq!((stage.tracked(), stage.level("west").instance()), (1, None));
 
     stage.go(Vec3::ZERO);
@@ -293,7 +293,7 @@ fn diagnostics_count() {
     stage.go(WEST);
     let store = stage.app.world().resource::<DiagnosticsStore>();
     let counts = [
-        diagnostics::LIVE,
+        diagnostics::VISIBLE,
         diagnostics::LOADING,
         diagnostics::WANTED,
         diagnostics::FAILED,

@@ -20,7 +20,7 @@ fn a_ticket_holds_until_its_last_clone_is_dropped() {
     drop(first);
     drop(second);
     stage.frames(2);
-    assert!(stage.level("east").is_live());
+    assert!(stage.level("east").is_visible());
     std::thread::spawn(move || drop(clone)).join().unwrap();
     stage.frames(2);
     assert_eq!(stage.told(), ["-east"]);
@@ -36,10 +36,10 @@ fn a_ticket_may_keep_a_level_away() {
     assert_eq!(stage.level("west").state(), LevelState::Unloaded);
     drop(ban);
     stage.frames(2);
-    assert!(stage.level("west").is_live());
+    assert!(stage.level("west").is_visible());
     drop(show);
     stage.frames(2);
-    assert!(stage.level("west").is_live(), "its volume wants it");
+    assert!(stage.level("west").is_visible(), "its volume wants it");
 }
 
 #[test]
@@ -47,13 +47,13 @@ fn a_ticket_outlives_its_world_and_meets_the_next() {
     let mut stage = Stage::new();
     let ticket = ticket(&mut stage, "east", LevelTarget::Visible);
     stage.frames(3);
-    assert!(stage.level("east").is_live(), "the world came after the request");
+    assert!(stage.level("east").is_visible(), "the world came after the request");
     stage.app.world_mut().despawn(stage.world);
     stage.frames(3);
     let handle = add_manifest(&mut stage.app, manifest());
     stage.world = stage.app.world_mut().spawn(SeamlessWorld(handle)).id();
     stage.frames(3);
-    assert!(stage.level("east").is_live());
+    assert!(stage.level("east").is_visible());
     // It may outlive the app as well.
     drop(stage);
     drop(ticket);
@@ -140,7 +140,7 @@ fn an_entity_may_mean_one_world() {
     stage.app.world_mut().spawn(wanted);
     stage.frames(2);
     let table = stage.app.world().get::<LevelTable>(second).unwrap();
-    assert!(table.get("east").unwrap().is_live());
+    assert!(table.get("east").unwrap().is_visible());
     assert!(!stage.level("east").is_wanted());
 }
 
@@ -158,7 +158,7 @@ fn all_requests_of_the_app_are_capped_together() {
     };
     let quest = stage.app.world_mut().spawn(wanted).id();
     stage.frames(2);
-    assert!(stage.level("west").is_live(), "what is within the cap counts");
+    assert!(stage.level("west").is_visible(), "what is within the cap counts");
     let refused = stage.ask(|levels| levels.load("east"));
     assert_eq!(refused, Err(RequestError::TooMany { limit: 3 }));
     drop(ticket);
@@ -166,7 +166,7 @@ fn all_requests_of_the_app_are_capped_together() {
     stage.ask(|levels| levels.load("east")).unwrap();
     stage.app.world_mut().despawn(quest);
     stage.frames(2);
-    assert!(stage.level("east").is_live() && !stage.level("west").is_wanted());
+    assert!(stage.level("east").is_visible() && !stage.level("west").is_wanted());
 }
 
 /// Volumes, code and entities, in any order: what counts is who is there at the end.

@@ -43,28 +43,28 @@ fn own_volumes_come_change_and_go() {
         .spawn(volume(&["east", "west", "east"], TOWER))
         .id();
     stage.go(TOWER);
-    assert!(stage.level("east").is_live() && stage.level("west").is_live());
+    assert!(stage.level("east").is_visible() && stage.level("west").is_visible());
     stage.app.world_mut().get_mut::<StreamingVolume>(own).unwrap().levels = vec!["east".into()];
     stage.frames(3);
-    assert!(stage.level("east").is_live() && !stage.level("west").is_live());
+    assert!(stage.level("east").is_visible() && !stage.level("west").is_visible());
     stage.app.world_mut().get_mut::<StreamingVolume>(own).unwrap().shape = ball(Vec3::ZERO, 5.0);
     stage.frames(3);
-    assert!(!stage.level("east").is_live());
+    assert!(!stage.level("east").is_visible());
     stage.go(Vec3::ZERO);
-    assert!(stage.level("east").is_live());
+    assert!(stage.level("east").is_visible());
     stage.app.world_mut().entity_mut(own).remove::<StreamingVolume>();
     stage.frames(3);
-    assert!(!stage.level("east").is_live());
+    assert!(!stage.level("east").is_visible());
     stage
         .app
         .world_mut()
         .entity_mut(own)
         .insert(volume(&["west"], Vec3::ZERO));
     stage.frames(3);
-    assert!(stage.level("west").is_live());
+    assert!(stage.level("west").is_visible());
     stage.app.world_mut().despawn(own);
     stage.frames(3);
-    assert!(!stage.level("west").is_live());
+    assert!(!stage.level("west").is_visible());
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn many_volumes_come_and_go_in_any_order() {
         let index = step * 11 % 40;
         stage.go(place(index));
         assert_eq!(
-            stage.level("east").is_live(),
+            stage.level("east").is_visible(),
             there.contains(&index),
             "after {step} went"
         );
@@ -119,12 +119,12 @@ fn bad_volumes_want_nothing_and_harm_nobody() {
     let bad: Vec<Entity> = bad.map(|volume| stage.app.world_mut().spawn(volume).id()).into();
     stage.app.world_mut().spawn(volume(&["nowhere", "west"], TOWER));
     stage.go(TOWER);
-    assert!(stage.level("west").is_live(), "what is known of a volume counts");
+    assert!(stage.level("west").is_visible(), "what is known of a volume counts");
     assert_eq!(stage.level("east").state(), LevelState::Unloaded);
     // Mended, it works; broken, it stops.
     *stage.app.world_mut().get_mut::<StreamingVolume>(bad[0]).unwrap() = volume(&["east"], TOWER);
     stage.frames(3);
-    assert!(stage.level("east").is_live());
+    assert!(stage.level("east").is_visible());
     stage.app.world_mut().get_mut::<StreamingVolume>(bad[0]).unwrap().shape = ball(Vec3::NAN, 1.0);
     stage.frames(3);
     assert_eq!(stage.level("east").state(), LevelState::Unloaded);
@@ -176,11 +176,11 @@ fn a_level_stays_for_the_delay_of_its_volume() {
     pass(&mut stage, 0.0);
     pass(&mut stage, 0.0);
     stage.go(TOWER);
-    assert!(stage.level("east").is_live());
+    assert!(stage.level("east").is_visible());
     let root = stage.level("east").root();
     stage.go(Vec3::ZERO);
     pass(&mut stage, 1.5);
-    assert!(stage.level("east").is_live() && stage.level("east").is_wanted());
+    assert!(stage.level("east").is_visible() && stage.level("east").is_wanted());
     stage.go(TOWER);
     stage.go(Vec3::ZERO);
     pass(&mut stage, 1.9);
@@ -198,7 +198,7 @@ fn a_level_stays_for_the_delay_of_its_volume() {
     // Away at once with the volume.
     stage.go(TOWER);
     stage.go(Vec3::ZERO);
-    assert!(stage.level("east").is_live());
+    assert!(stage.level("east").is_visible());
     stage.app.world_mut().despawn(own);
     stage.frames(1);
     assert_eq!(stage.level("east").state(), LevelState::Unloaded);
@@ -214,7 +214,7 @@ fn delays_end_without_a_clock() {
     stage.go(TOWER);
     stage.go(Vec3::ZERO);
     stage.frames(20);
-    assert!(stage.level("east").is_live());
+    assert!(stage.level("east").is_visible());
     stage.frames(20);
     assert_eq!(stage.level("east").state(), LevelState::Unloaded);
 }
@@ -231,7 +231,11 @@ fn a_disabled_volume_asks_for_nothing() {
     for enabled in [true, false, true] {
         stage.app.world_mut().get_mut::<StreamingVolume>(own).unwrap().enabled = enabled;
         stage.frames(2);
-        assert_eq!(stage.level("east").is_live(), enabled, "at once, in spite of the delay");
+        assert_eq!(
+            stage.level("east").is_visible(),
+            enabled,
+            "at once, in spite of the delay"
+        );
     }
 }
 
@@ -248,7 +252,7 @@ fn some_volumes_show_what_others_load() {
     let loads = stage.app.world_mut().spawn(of_mode(VolumeMode::Load)).id();
     stage.frames(2);
     assert_eq!(stage.level("east").target(), LevelTarget::Visible);
-    assert!(stage.level("east").is_live());
+    assert!(stage.level("east").is_visible());
     stage.app.world_mut().despawn(loads);
     stage.frames(2);
     assert_eq!(stage.level("east").state(), LevelState::Unloaded);
@@ -273,7 +277,7 @@ fn another_world_changes_nothing_for_the_first() {
     stage.frames(3);
     assert_eq!(stage.told(), ["+base", "-base"], "those of the second world");
     assert!(
-        stage.level("east").is_live() && stage.level("west").is_live(),
+        stage.level("east").is_visible() && stage.level("west").is_visible(),
         "lingering, and within the margin"
     );
 }
