@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 /// Part of the budget that is planned with; the rest absorbs what estimates miss.
-const PLANNED: f64 = 0.6;
+const PLANNED: f64 = 0.5;
 
 /// A unit that takes more than this part of what is planned with is a large one.
 const LARGE: f64 = 0.25;
