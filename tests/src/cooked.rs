@@ -151,6 +151,8 @@ pub fn spawn_world(app: &mut App, manifest: &str) -> Entity {
 pub enum Ask {
     /// [`Levels::load`].
     Load,
+    /// [`Levels::preload`].
+    Preload,
     /// [`Levels::unload`].
     Unload,
     /// [`Levels::release`].
@@ -168,6 +170,7 @@ pub fn ask(app: &mut App, level: &str, what: Ask) {
     let asked = app.world_mut().run_system_cached_with(
         |In((level, what)): In<(String, Ask)>, mut levels: Levels| match what {
             Ask::Load => levels.load(&level),
+            Ask::Preload => levels.preload(&level),
             Ask::Unload => levels.unload(&level),
             Ask::Release => levels.release(&level),
             Ask::Retry => levels.retry(&level),

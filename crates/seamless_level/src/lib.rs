@@ -60,19 +60,22 @@
 //! # The states of a level
 //!
 //! ```text
-//!              target Loaded or          target Visible
-//!              Visible                   (Revealing, in slices, where the app has opted in)
-//!   Unloaded ─────────────► Loading(stage) ───────────────────► Visible ◄──┐
-//!     ▲  ▲                   │   │   │ target Loaded              │  │ ▲    │ target Visible
-//!     │  │   target Unloaded │   │   └──────────► Hidden ─────────┼──┼─┘    │ again: reused
-//!     │  │                   │   │ error            ▲ │           │  │      │
-//!     │  │ gone              ▼   ▼                  │ │ Unloaded  │  │ target Unloaded
-//!     │  └──────────────── Leaving ◄── Failed       └─┼─ Loaded ──┘  │      │
-//!     │                      ▲ ▲         │            │              ▼      │
-//!     │                      │ └─────────┼────────────┴────────── Leaving ──┘
-//!     └──────────────────────┼───────────┘
-//!            target Unloaded, or retried
+//!            target above Unloaded          target Visible
+//!   Unloaded ───────────────────► Loading ────────────────► Revealing ──► Visible
+//!      ▲                          │  │  │                       ▲          │  ▲
+//!      │                          │  │  └─ target Loaded ─► Hidden         │  │
+//!      │                          │  │                      │ │ ▲          │  │
+//!      │                          │  │ error                │ │ └─ Loaded ─┤  │
+//!      │                          │  ▼                      │ └── Visible ─┼──┘
+//!      │                          │ Failed                  │              │
+//!      │          target Unloaded ▼                         ▼              ▼
+//!      └────────────────────── Leaving ◄───────────────────────────────────┘
+//!        gone
 //! ```
+//!
+//! *Revealing* is seen only of levels that come in slices, and a level in the world is *Hidden* only in apps that have
+//! [opted in](seamless_asset::SeamlessAssetPlugin::sliced_levels) to that. A failed level is *Unloaded* again when it is not wanted any more, or
+//! [retried](Levels::retry).
 //!
 //! *Loading* tells the pipeline's own stage. How far a level is to come is its [`LevelTarget`]: the highest of what volumes and the app
 //! ask for. A level that is wanted again before it has left stays, and one that has left comes again.

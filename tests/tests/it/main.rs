@@ -17,3 +17,4 @@ mod same_world;
 mod server;
 mod shipped;
 mod startup;
+mod targets;

@@ -124,11 +124,12 @@ impl Pipeline<'_> {
         if slot.state != LevelState::Leaving {
             return;
         }
-        slot.state = match self.streamer.state(id) {
-            // It waits for its turn to leave, and is as it was.
-            Some(LoadState::Leaving) => LevelState::Visible,
-            Some(state) => slot.state_by(state),
-            None => return,
+        // Until its turn comes, it is as it was.
+        slot.state = match (slot.root, self.streamer.state(id)) {
+            (Some(_), _) if slot.is_out_of_sight => LevelState::Hidden,
+            (Some(_), _) => LevelState::Visible,
+            (None, Some(state)) => slot.state_by(state),
+            (None, None) => return,
         };
     }
 

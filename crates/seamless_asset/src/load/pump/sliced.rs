@@ -167,7 +167,8 @@ impl Pipeline {
         let mut done = 0;
         while let Some(sweeping) = self.sweeps.front_mut() {
             let cost = self.estimates.of(Work::Sweep, SLICE as u64);
-            if !budget.has_spare(cost) && !(done < due && budget.allows(cost)) {
+            let is_due = done < due && budget.allows(cost);
+            if !is_due && !budget.has_spare(cost) {
                 return;
             }
             done += SLICE as u64;
