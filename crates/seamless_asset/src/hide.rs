@@ -3,7 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use bevy_camera::visibility::{InheritedVisibility, ViewVisibility, Visibility};
+use bevy_camera::{
+    primitives::Aabb,
+    visibility::{InheritedVisibility, ViewVisibility, Visibility},
+};
 use bevy_ecs::{
     archetype::ArchetypeId,
     change_detection::{ComponentTicks, Tick},
@@ -11,12 +14,11 @@ use bevy_ecs::{
     prelude::*,
     world::World,
 };
-use bevy_mesh::Mesh3d;
 use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
-use bevy_transform::components::{GlobalTransform, Transform};
+use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 
-use crate::{reveal::Members, spawn::rewrite_ticks};
+use crate::{LevelInstance, reveal::Members, spawn::rewrite_ticks};
 
 /// On every entity of a level that is in the world and is not to be seen: it is on its way there in slices, it is hidden, or it is on its
 /// way out.
@@ -25,6 +27,9 @@ use crate::{reveal::Members, spawn::rewrite_ticks};
 /// such entities in all queries that do not mention the marker, as queries skip those that are `Disabled`: a level is there for all
 /// systems in one frame, and gone for all in another. `With<InHiddenLevel>`, `Has<InHiddenLevel>` and `Allow<InHiddenLevel>` mention it;
 /// `Option<&InHiddenLevel>` does not. Access by id (`World::get`, `Query::get` of a query that mentions it) finds such entities.
+///
+/// What game code hangs below a level's entities is hidden and shown with them, if it was there when the level was hidden; another level
+/// below is not. What was added or changed right before the hide is not told again to systems that had not run since.
 ///
 /// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.
 #[derive(Component, Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -76,19 +81,44 @@ pub(crate) fn hide(world: &mut World, root: Entity, members: &Members) -> Hiding
     Hiding { entities, since }
 }
 
-/// Gives a hidden level back to all queries, as it was: nothing counts as added that was there before.
-pub(crate) fn show(world: &mut World, hiding: Hiding) {
+/// Gives a hidden level back to all queries, as it was: nothing counts as added that was there before. What game code has changed of it so
+/// far is noted in `members`, since ticks tell no more.
+pub(crate) fn show(world: &mut World, members: &mut Members, hiding: Hiding) {
     let Hiding { entities, since } = hiding;
     unmark(world, &entities);
     let mut always: HashSet<ComponentId> = derived_from(world);
     world.resource_scope(|world, hiders: Mut<LevelHiders>| {
         always.extend(hiders.0.iter().flat_map(|hider| hider.always_changed(world)));
     });
-    let now = world.change_tick();
-    rewrite_ticks(world, &entities, |id, ticks| {
+    let derived = derived(world);
+    let (before, now) = (members.since, world.change_tick());
+    let mut edits = Vec::new();
+    rewrite_ticks(world, &entities, |entity, id, ticks| {
+        if ticks.changed.is_newer_than(before, now) && !derived.contains(&id) {
+            edits.push((entity, id));
+        }
         shown_again(ticks, since, now, always.contains(&id))
     });
+    for (entity, id) in edits {
+        let known = members.edits.entry(entity).or_default();
+        if !known.contains(&id) {
+            known.push(id);
+        }
+    }
     LevelHiders::each(world, |world, hider| hider.show(world, &entities));
+    members.since = world.increment_change_tick();
+}
+
+/// Bevy changes these by itself.
+fn derived(world: &mut World) -> [ComponentId; 6] {
+    [
+        world.register_component::<GlobalTransform>(),
+        world.register_component::<TransformTreeChanged>(),
+        world.register_component::<InheritedVisibility>(),
+        world.register_component::<ViewVisibility>(),
+        world.register_component::<Aabb>(),
+        world.register_component::<Children>(),
+    ]
 }
 
 /// Nobody has heard yet of what was done since the level was hidden.
@@ -108,7 +138,6 @@ fn derived_from(world: &mut World) -> HashSet<ComponentId> {
         world.register_component::<Visibility>(),
         world.register_component::<InheritedVisibility>(),
         world.register_component::<ViewVisibility>(),
-        world.register_component::<Mesh3d>(),
     ])
 }
 
@@ -116,7 +145,7 @@ fn derived_from(world: &mut World) -> HashSet<ComponentId> {
 pub(crate) fn show_first(world: &mut World, entities: &[Entity]) {
     unmark(world, entities);
     let now = world.change_tick();
-    rewrite_ticks(world, entities, |_, _| ComponentTicks {
+    rewrite_ticks(world, entities, |_, _, _| ComponentTicks {
         added: now,
         changed: now,
     });
@@ -146,7 +175,8 @@ fn unmark(world: &mut World, entities: &[Entity]) {
     }
 }
 
-/// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them.
+/// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them, other levels
+/// apart, which have targets of their own.
 fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> {
     let mut all = Vec::with_capacity(members.entities.len() + 1);
     let mut parents = Parents::new(world);
@@ -161,7 +191,8 @@ fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> 
     let mut known = Indices::of(&all);
     while let Some(parent) = parents.found.pop() {
         for &child in world.get::<Children>(parent).into_iter().flatten() {
-            if known.insert(child) && parents.note(world, child) {
+            let is_other = world.get::<LevelInstance>(child).is_some();
+            if !is_other && known.insert(child) && parents.note(world, child) {
                 all.push(child);
             }
         }

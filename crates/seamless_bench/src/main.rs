@@ -68,7 +68,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 26] = [
+const BENCHES: [Bench; 30] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -123,6 +123,18 @@ const BENCHES: [Bench; 26] = [
     ("cook_one_edit", cook::one_edit),
     ("cook_scaling", cook::scaling),
     ("flight_hitch", flight::run),
+    ("flight_budget/0.5", |samples| {
+        flight::budget::run("flight_budget/0.5", 0.5, samples)
+    }),
+    ("flight_budget/1", |samples| {
+        flight::budget::run("flight_budget/1", 1.0, samples)
+    }),
+    ("flight_budget/2", |samples| {
+        flight::budget::run("flight_budget/2", 2.0, samples)
+    }),
+    ("flight_budget/4", |samples| {
+        flight::budget::run("flight_budget/4", 4.0, samples)
+    }),
     ("reveal_100k", large::reveal),
     ("leave_100k", large::leave),
 ];

@@ -55,7 +55,6 @@
 //! nothing flickers at a border. If more levels are wanted than [`LevelSettings::max_levels`], the least urgent ones
 //! stay away and are counted.
 //!
-//! By now, a level that is only to be loaded comes into the world as well.
 //!
 //! # The states of a level
 //!

@@ -8,7 +8,7 @@ use bevy_pbr::{
     Material, MeshMaterial3d, RenderGpuCulledEntities, collect_gpu_culled_meshes, collect_meshes_for_gpu_building,
 };
 use bevy_render::{
-    ExtractSchedule, MainWorld, Render, RenderSystems,
+    ExtractSchedule, MainWorld, Render, RenderApp, RenderSystems,
     sync_world::{MainEntity, RenderEntity, SyncToRenderWorld},
 };
 use seamless_asset::{LevelHider, LevelHiders};
@@ -28,7 +28,7 @@ pub(crate) struct RenderHider {
 #[component(storage = "SparseSet")]
 struct Untwinned;
 
-/// Meshes that only the GPU culls and that were hidden in this frame.
+/// Meshes that only the GPU culls and that were hidden in this frame. Only where there is a renderer.
 #[derive(Resource, Default)]
 struct HiddenMeshes(Vec<MainEntity>);
 
@@ -52,8 +52,8 @@ impl LevelHider for RenderHider {
                 entity.insert(Untwinned);
             }
         }
-        if !gpu_culled.is_empty() {
-            world.get_resource_or_init::<HiddenMeshes>().0.extend(gpu_culled);
+        if let Some(mut hidden) = world.get_resource_mut::<HiddenMeshes>() {
+            hidden.0.extend(gpu_culled);
         }
     }
 
@@ -120,8 +120,9 @@ impl Kinds {
 
 /// In an app with a renderer or without: lights have twins in both.
 pub(crate) fn add_hider(app: &mut App) {
-    // Now: a resource is an entity, and whoever counts entities meets it in the middle of a game otherwise.
-    app.init_resource::<HiddenMeshes>();
+    if app.get_sub_app(RenderApp).is_some() {
+        app.init_resource::<HiddenMeshes>();
+    }
     let world = app.world_mut();
     let materials = core::mem::take(&mut world.get_resource_or_init::<StreamedMaterials>().0);
     let mut hiders = world.get_resource_or_init::<LevelHiders>();
@@ -138,8 +139,7 @@ pub(crate) fn hide_from_gpu(render_app: &mut SubApp) {
             forget_hidden
                 .in_set(RenderSystems::PrepareMeshes)
                 .after(collect_meshes_for_gpu_building)
-                .before(collect_gpu_culled_meshes)
-                .run_if(resource_exists::<RenderGpuCulledEntities>),
+                .before(collect_gpu_culled_meshes),
         );
 }
 
@@ -149,6 +149,10 @@ fn extract_hidden(mut world: ResMut<MainWorld>, mut hidden: ResMut<HiddenMeshes>
     }
 }
 
-fn forget_hidden(mut hidden: ResMut<HiddenMeshes>, mut culled: ResMut<RenderGpuCulledEntities>) {
-    hidden.0.drain(..).for_each(|entity| culled.remove(entity));
+fn forget_hidden(mut hidden: ResMut<HiddenMeshes>, culled: Option<ResMut<RenderGpuCulledEntities>>) {
+    let hidden = hidden.0.drain(..);
+    // Without it, the CPU culls all meshes.
+    if let Some(mut culled) = culled {
+        hidden.for_each(|entity| culled.remove(entity));
+    }
 }

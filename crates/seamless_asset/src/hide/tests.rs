@@ -73,9 +73,10 @@ fn a_query_from_before_the_opt_in_sees_everything() {
 #[test]
 fn shown_again_only_what_was_changed_counts_as_changed() {
     let mut world = world();
-    let (root, members, bulb) = level(&mut world);
+    let (root, mut members, bulb) = level(&mut world);
     let hiding = hide(&mut world, root, &members);
-    let of = |index: usize| members.entities[index];
+    let entities = members.entities.clone();
+    let of = |index: usize| entities[index];
     world.get_mut::<InTable>(of(1)).unwrap().0 = 11;
     world.get_mut::<InSet>(of(2)).unwrap().0 = 12;
     world.entity_mut(of(3)).insert(InSet(13));
@@ -85,7 +86,7 @@ fn shown_again_only_what_was_changed_counts_as_changed() {
         world.increment_change_tick();
     }
     world.clear_trackers();
-    show(&mut world, hiding);
+    show(&mut world, &mut members, hiding);
     let changed = |world: &mut World| {
         let mut tables = world.query_filtered::<Entity, Changed<InTable>>();
         let mut sets = world.query_filtered::<Entity, Changed<InSet>>();
@@ -105,11 +106,11 @@ fn shown_again_only_what_was_changed_counts_as_changed() {
 #[test]
 fn what_bevy_derives_from_starts_over() {
     let mut world = world();
-    let (root, members, _) = level(&mut world);
+    let (root, mut members, _) = level(&mut world);
     world.entity_mut(members.entities[0]).insert(Transform::default());
     let hiding = hide(&mut world, root, &members);
     world.clear_trackers();
-    show(&mut world, hiding);
+    show(&mut world, &mut members, hiding);
     assert_eq!(count::<(), Changed<Transform>>(&mut world), 1);
     assert_eq!(count::<(), Added<Transform>>(&mut world), 0);
 }
@@ -129,13 +130,13 @@ fn shown_first_everything_counts_as_added() {
 #[test]
 fn what_was_hung_below_a_hidden_level_is_found() {
     let mut world = world();
-    let (root, members, bulb) = level(&mut world);
+    let (root, mut members, bulb) = level(&mut world);
     let mut hiding = hide(&mut world, root, &members);
     let late = world.spawn((InTable(0), ChildOf(bulb))).id();
     assert_eq!(count::<&InTable, ()>(&mut world), 1);
     hide_new(&mut world, root, &members, &mut hiding);
     assert_eq!(count::<&InTable, ()>(&mut world), 0);
-    show(&mut world, hiding);
+    show(&mut world, &mut members, hiding);
     assert_eq!(count::<&InTable, ()>(&mut world), 7);
     assert!(world.get_entity(late).is_ok());
 }
@@ -166,7 +167,7 @@ impl LevelHider for MirrorHider {
 #[test]
 fn whoever_keeps_copies_is_told() {
     let mut world = world();
-    let (root, members, _) = level(&mut world);
+    let (root, mut members, _) = level(&mut world);
     let all: HashSet<Entity> = world.query::<Entity>().iter(&world).collect();
     world.insert_resource(Mirror(all.clone()));
     world.resource_mut::<LevelHiders>().0.push(Box::new(MirrorHider));
@@ -178,7 +179,7 @@ fn whoever_keeps_copies_is_told() {
             .all(|entity| !world.resource::<Mirror>().0.contains(entity))
     );
     world.clear_trackers();
-    show(&mut world, hiding);
+    show(&mut world, &mut members, hiding);
     assert!(
         world
             .resource::<Mirror>()

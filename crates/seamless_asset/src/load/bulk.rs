@@ -184,10 +184,11 @@ impl BulkJob {
         intake: &mut Intake<'_>,
     ) -> Result<Vec<u8>, Stop> {
         intake.enter(Stage::Reading);
-        let length = location.range.end.saturating_sub(location.range.start);
-        let _in_flight = intake.pass(length).await?;
         let is_whole = range == (0..location.raw_size);
-        if let Some(part) = location.part(range.clone()).filter(|_| !is_whole) {
+        let part = location.part(range.clone()).filter(|_| !is_whole);
+        let read = part.as_ref().unwrap_or(&location.range);
+        let _in_flight = intake.pass(read.end.saturating_sub(read.start)).await?;
+        if let Some(part) = part {
             return self.read_unchecked(file, part, intake).await;
         }
         let stored = file.part(location.range.clone(), intake).await?;

@@ -113,7 +113,8 @@ impl Instance {
             Phase::Queued => LoadState::Requested,
             Phase::Loading(progress) => return Some(Known::Loading(progress.clone())),
             Phase::Staged(..) => LoadState::Staged,
-            Phase::Spawning(_) => LoadState::Revealing,
+            Phase::Spawning(_) if self.request.target == InstanceTarget::Shown => LoadState::Revealing,
+            Phase::Spawning(_) => LoadState::Staged,
             Phase::Live { .. } => LoadState::Live,
             Phase::Hidden { .. } => LoadState::Hidden,
             Phase::Leaving { .. } => LoadState::Leaving,
@@ -176,14 +177,21 @@ impl Instance {
         let target = self.request.target;
         match &self.phase {
             Phase::Queued => Some(Turn::Start),
-            Phase::Staged(_) if target == InstanceTarget::Shown => Some(Turn::Reveal),
-            Phase::Staged(_) if !self.is_announced => Some(Turn::Announce),
-            Phase::Spawning(_) if target == InstanceTarget::Shown => Some(Turn::Reveal),
+            Phase::Staged(_) | Phase::Spawning(_) if target == InstanceTarget::Shown => Some(Turn::Reveal),
+            Phase::Staged(_) | Phase::Spawning(_) if !self.is_announced => Some(Turn::Announce),
             Phase::Live { .. } if target == InstanceTarget::Loaded => Some(Turn::Hide),
             Phase::Hidden { .. } if target == InstanceTarget::Shown => Some(Turn::Show),
             Phase::Leaving { .. } => Some(Turn::Leave),
             _ => None,
         }
+    }
+
+    /// Whether it is still to come, and may fail. A reload may, too.
+    pub fn is_coming(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Queued | Phase::Loading(_) | Phase::Staged(_) | Phase::Spawning(_) | Phase::Reloading
+        )
     }
 
     fn place(&self) -> Option<(Entity, u64, Seen)> {

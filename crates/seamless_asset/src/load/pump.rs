@@ -28,7 +28,7 @@ pub(crate) use self::reload::keep_ticks_valid;
 use self::{objects::Objects, reload::Reload, singles::Singles, sliced::Sweeps};
 
 use super::{
-    InstanceEvent, InstanceId, InstanceRequest, Progress, Streamer,
+    InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, Progress, Streamer,
     budget::{Estimates, FrameBudget},
     bulk::BulkJob,
     instance::{Instance, Instances, Phase, Turn},
@@ -54,6 +54,10 @@ use crate::{
 /// Levels that may always wait for their leave while others are revealed. With more, and more than are to stay, leaves go
 /// first in every other frame.
 const MAX_LEAVING: usize = 64;
+
+/// Entities that nobody sees and that may always wait for their despawn. With more, and more than there are in levels, they go first in
+/// every other frame.
+const MOST_SWEPT_LATER: u64 = 50_000;
 
 /// Frames in a row in which reveals may leave no time for any of them.
 const MAX_LEAVES_HELD: u32 = 30;
@@ -220,7 +224,9 @@ impl Pipeline {
         let index = self.instances.index();
         let leaving = index.waiting(Turn::Leave).len();
         let live = index.live as usize - leaving;
-        leaving + self.sweeps.len() > live.max(MAX_LEAVING) || self.leaves_held > MAX_LEAVES_HELD
+        leaving + self.sweeps.len() > live.max(MAX_LEAVING)
+            || self.swept_later() > index.entities.max(MOST_SWEPT_LATER)
+            || self.leaves_held > MAX_LEAVES_HELD
     }
 
     fn take_commands(&mut self, world: &mut World, budget: &mut FrameBudget) {
@@ -235,10 +241,8 @@ impl Pipeline {
                 Command::Priority(id, priority) => {
                     if let Some(mut instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
-                        if let Phase::Loading(progress) = &instance.phase {
-                            progress.set_rank(self.arrivals.rank(id.0, priority));
-                        }
                     }
+                    self.rank_again(id);
                 }
                 Command::Target(id, target) => self.set_target(world, id, target),
                 Command::Expect(entities) => {
@@ -252,12 +256,15 @@ impl Pipeline {
     }
 
     fn take_request(&mut self, world: &mut World, id: InstanceId, request: InstanceRequest) {
+        let is_unwanted = request.target == InstanceTarget::Gone;
         let depends_on_itself = request.dependencies.contains(&request.package);
         let package = request.package.to_string();
         self.instances.insert(id, Instance::new(request, Phase::Queued));
         if depends_on_itself {
             let error = LoadError::package(package, LoadErrorKind::SelfDependency);
             self.fail(world, id, Arc::new(error));
+        } else if is_unwanted {
+            self.set_target(world, id, InstanceTarget::Gone);
         }
     }
 
@@ -272,7 +279,7 @@ impl Pipeline {
     }
 
     /// Nobody will see the level.
-    pub(super) fn drop_level(&mut self, world: &mut World, level: Box<LoadedLevel>) {
+    fn drop_level(&mut self, world: &mut World, level: Box<LoadedLevel>) {
         world.resource_mut::<StreamingStats>().waste(Stage::Staged, level.bytes);
         self.tasks.drop_later(level);
     }
@@ -291,6 +298,10 @@ impl Pipeline {
         let Some(instance) = self.instances.get(&id) else {
             return;
         };
+        if !instance.is_coming() {
+            // It has what it needs; only who comes later needs more.
+            return;
+        }
         error!("level `{}` cannot be loaded: {error}", instance.request.name);
         let Some(before) = self.instances.replace_phase(id, Phase::Failed) else {
             return;
@@ -298,7 +309,7 @@ impl Pipeline {
         match before {
             Phase::Loading(progress) => self.stop_task(id, &progress),
             Phase::Staged(level) => self.drop_level(world, level),
-            Phase::Spawning(spawn) => self.abandon(world, *spawn),
+            Phase::Spawning(spawn) => self.abandon(world, spawn),
             other => self.tasks.drop_later(other),
         }
         world.resource_mut::<StreamingStats>().failed += 1;

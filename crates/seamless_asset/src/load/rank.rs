@@ -14,6 +14,9 @@ const TURN: f64 = 1.0 / (1 << 20) as f64;
 /// What a wait counts for at least, so that `aging` may be zero.
 const LEAST_AGING: Duration = Duration::from_millis(1);
 
+/// Frames with requests that are remembered: a minute, if they come in every frame. Whoever has waited for so long is urgent enough.
+const KEPT: usize = 4096;
+
 /// How urgent a request is that came at this time. Larger goes first; see [`by_rank`].
 ///
 /// A request that has waited for `aging` is as urgent as a new one of twice its priority; if that is negative, of half of it. So
@@ -69,9 +72,12 @@ impl Arrivals {
         if self.frames.back().is_none_or(|(last, _)| *last < next) {
             self.frames.push_back((next, now));
         }
+        if self.frames.len() > KEPT {
+            self.frames.pop_front();
+        }
     }
 
-    /// When a request came; now, if that is forgotten.
+    /// When a request came. One whose frame is forgotten counts as old as the oldest that is not.
     fn came(&self, number: u64) -> Duration {
         let later = self.frames.partition_point(|(next, _)| *next <= number);
         self.frames.get(later).map_or(self.now, |(_, came)| *came)
@@ -80,13 +86,6 @@ impl Arrivals {
     /// The rank of a request.
     pub fn rank(&self, number: u64, priority: f32) -> f64 {
         rank(priority, self.came(number), self.aging)
-    }
-
-    /// Nobody asks any more when requests with numbers below this came.
-    pub fn forget_below(&mut self, number: u64) {
-        while self.frames.front().is_some_and(|(next, _)| *next <= number) {
-            self.frames.pop_front();
-        }
     }
 }
 
@@ -149,13 +148,12 @@ mod tests {
         arrivals.note(5, SECOND * 9, SECOND);
         let came = |arrivals: &Arrivals| [0, 2, 3, 4, 5].map(|number| arrivals.came(number).as_secs());
         assert_eq!(came(&arrivals), [2, 2, 4, 4, 9]);
-        arrivals.forget_below(2);
-        assert_eq!(came(&arrivals), [2, 2, 4, 4, 9]);
-        arrivals.forget_below(3);
-        assert_eq!((arrivals.frames.len(), came(&arrivals)[2]), (1, 4));
         assert_eq!(arrivals.rank(4, 2.0), 1.0 - 4.0);
-        arrivals.forget_below(5);
-        assert!(arrivals.frames.is_empty());
+        for frame in 0..2 * KEPT as u64 {
+            arrivals.note(6 + frame, SECOND * 10, SECOND);
+        }
+        assert_eq!(arrivals.frames.len(), KEPT);
+        assert_eq!(arrivals.came(0), SECOND * 10, "as old as the oldest that is known");
     }
 
     /// A request: the tick of its arrival, its priority.

@@ -45,6 +45,11 @@ impl HiddenSpawn {
         }
     }
 
+    /// Bytes read for this level alone.
+    pub fn bytes(&self) -> u64 {
+        self.loaded.bytes
+    }
+
     /// Spawns the next entities, `most` at most; gives how many.
     pub fn step(&mut self, world: &mut World, most: usize) -> usize {
         let done = self.spawner.step(world, most);
@@ -106,13 +111,13 @@ impl HiddenSpawn {
     }
 
     /// It is not wanted any more: what is to be despawned, what ids are to be given back after that, and the rest.
-    pub fn abandon(mut self, world: &World) -> (Sweep, Vec<Entity>, Box<LoadedLevel>) {
+    pub fn abandon(mut self: Box<Self>, world: &World) -> (Sweep, Vec<Entity>, Box<Self>) {
         let waiting = self.spawner.waiting().collect();
         let is_spawned = |entity: &Entity| world.entities().contains_spawned(*entity);
         let level = &mut self.loaded.level;
         let mut parents = core::mem::take(&mut level.parents);
         parents.retain(is_spawned);
         let entities = level.entities.iter().copied().filter(is_spawned).collect();
-        (Sweep::new(self.loaded.root, entities, parents), waiting, self.loaded)
+        (Sweep::new(self.loaded.root, entities, parents), waiting, self)
     }
 }

@@ -425,20 +425,18 @@ fn insert_row(
 pub(crate) fn rewrite_ticks(
     world: &mut World,
     entities: &[Entity],
-    rewrite: impl Fn(ComponentId, ComponentTicks) -> ComponentTicks,
+    mut rewrite: impl FnMut(Entity, ComponentId, ComponentTicks) -> ComponentTicks,
 ) {
     let located = |entity: &Entity| Some((*entity, world.entities().get_spawned(*entity).ok()?));
     let located: Vec<(Entity, EntityLocation)> = entities.iter().filter_map(located).collect();
-    let set = |id: ComponentId, added: &UnsafeCell<Tick>, changed: &UnsafeCell<Tick>| {
+    let mut set = |entity: Entity, id: ComponentId, added: &UnsafeCell<Tick>, changed: &UnsafeCell<Tick>| {
         // SAFETY: the cells belong to `world`, which is borrowed exclusively and calls nobody meanwhile: nobody refers to them.
         let (added, changed) = unsafe { (&mut *added.get(), &mut *changed.get()) };
-        let ticks = rewrite(
-            id,
-            ComponentTicks {
-                added: *added,
-                changed: *changed,
-            },
-        );
+        let before = ComponentTicks {
+            added: *added,
+            changed: *changed,
+        };
+        let ticks = rewrite(entity, id, before);
         (*added, *changed) = (ticks.added, ticks.changed);
     };
     let storages = world.storages();
@@ -452,17 +450,23 @@ pub(crate) fn rewrite_ticks(
         for id in archetype.table_components() {
             let added = table.get_added_ticks_slice_for(id).unwrap_or_default();
             let changed = table.get_changed_ticks_slice_for(id).unwrap_or_default();
-            let rows = run.iter().map(|(_, at)| at.table_row.index());
-            rows.filter_map(|row| Some((added.get(row)?, changed.get(row)?)))
-                .for_each(|(added, changed)| set(id, added, changed));
+            for (entity, at) in run {
+                let row = at.table_row.index();
+                if let (Some(added), Some(changed)) = (added.get(row), changed.get(row)) {
+                    set(*entity, id, added, changed);
+                }
+            }
         }
         for id in archetype.sparse_set_components() {
             let Some(values) = storages.sparse_sets.get(id) else {
                 continue;
             };
-            run.iter()
-                .filter_map(|(entity, _)| Some((values.get_added_tick(*entity)?, values.get_changed_tick(*entity)?)))
-                .for_each(|(added, changed)| set(id, added, changed));
+            for (entity, _) in run {
+                let ticks = (values.get_added_tick(*entity), values.get_changed_tick(*entity));
+                if let (Some(added), Some(changed)) = ticks {
+                    set(*entity, id, added, changed);
+                }
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 //! `WorldAssetRoot` spawns. A frame is the wall time of the app's update. Its excess is what it takes beyond the median
 //! frame of the same flight in the same app with every level live. A sample is the worst excess of one flight.
 
+pub mod budget;
 mod content;
 mod path;
 
@@ -22,6 +23,7 @@ use bevy_math::Vec3;
 use bevy_transform::components::Transform;
 use bevy_world_serialization::{WorldAsset, WorldAssetRoot};
 use seamless_asset::{InstanceId, InstanceRequest, Streamer, StreamingStats};
+use tempfile::TempDir;
 
 use crate::{
     app::{KIT, Kit, Plugins, app},
@@ -49,17 +51,14 @@ struct Plane {
     _kit: Option<Kit>,
     /// Times of the frames flown so far, in milliseconds.
     frames: Vec<f64>,
+    /// What of them was the pipeline's own.
+    streaming: Vec<f64>,
 }
 
 /// Measures the flight.
 pub fn run(samples: Option<usize>) -> Row {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    {
-        let mut app = app(Plugins::Game, dir.path());
-        let kit = Kit::live(&mut app);
-        write_packages(&mut app, &kit, dir.path()).expect("packages can be written");
-    }
-    let (mut ours, mut peer) = (Plane::ours(dir.path()), Plane::peer(dir.path()));
+    let dir = written();
+    let (mut ours, mut peer) = (Plane::ours(dir.path(), Plugins::Game), Plane::peer(dir.path()));
     let (ours_median, peer_median) = (ours.resident_median(), peer.resident_median());
     let mut result = Samples::default();
     let mut note = format!("median frame with everything resident: ours {ours_median:.2} ms, peer {peer_median:.2} ms");
@@ -94,6 +93,15 @@ pub fn run(samples: Option<usize>) -> Row {
     row
 }
 
+/// All packages of the flight, in a folder of their own.
+fn written() -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut app = app(Plugins::Game, dir.path());
+    let kit = Kit::live(&mut app);
+    write_packages(&mut app, &kit, dir.path()).expect("packages can be written");
+    dir
+}
+
 impl Plane {
     fn new(mut app: App, road: Road, kit: Option<Kit>) -> Self {
         let place = Transform::from_translation(position(0)).looking_to(Vec3::new(1.0, -0.4, 0.0), Vec3::Y);
@@ -107,11 +115,12 @@ impl Plane {
             road,
             _kit: kit,
             frames: Vec::new(),
+            streaming: Vec::new(),
         }
     }
 
-    fn ours(dir: &Path) -> Self {
-        Self::new(app(Plugins::Game, dir), Road::Ours(vec![None; GRID * GRID]), None)
+    fn ours(dir: &Path, plugins: Plugins) -> Self {
+        Self::new(app(plugins, dir), Road::Ours(vec![None; GRID * GRID]), None)
     }
 
     fn peer(dir: &Path) -> Self {
@@ -148,6 +157,7 @@ impl Plane {
 
     fn fly_by_rule(&mut self) {
         self.frames.clear();
+        self.streaming.clear();
         let mut due = Instant::now();
         for frame in 0..frames() {
             let place = position(frame);
@@ -157,6 +167,7 @@ impl Plane {
 
     fn fly(&mut self, wanted: impl Fn(usize, bool) -> bool) {
         self.frames.clear();
+        self.streaming.clear();
         let mut due = Instant::now();
         for frame in 0..frames() {
             self.frame(position(frame), &wanted, &mut due);
@@ -172,6 +183,8 @@ impl Plane {
         self.ask(wanted, place);
         self.app.update();
         self.frames.push(start.elapsed().as_secs_f64() * 1e3);
+        let streaming = self.app.world().resource::<StreamingStats>().last_frame;
+        self.streaming.push(streaming.as_secs_f64() * 1e3);
         *due += Duration::from_secs_f32(1.0 / RATE);
         match due.checked_duration_since(Instant::now()) {
             Some(time) => sleep(time),

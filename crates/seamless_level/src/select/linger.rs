@@ -60,7 +60,8 @@ impl LingerQueue {
     }
 }
 
-/// The bits of a time that is not negative are in the order of times.
+/// The bits of a time, so that they are in the order of times: as in `f64::total_cmp`.
 fn order(time: f64) -> u64 {
-    time.max(0.0).to_bits()
+    let bits = time.to_bits();
+    if time.is_sign_negative() { !bits } else { bits | 1 << 63 }
 }

@@ -37,22 +37,20 @@ pub(crate) fn report_levels(
             }
             InstanceEvent::Left { id } => gone(*id, true, &mut worlds, &mut pipeline, &mut events),
             InstanceEvent::Loaded { id, entities } => {
-                let told = |level, world, _| {
-                    events.loaded(LevelLoaded {
-                        world,
-                        level,
-                        entities: *entities,
-                    })
-                };
-                changed(*id, LevelState::Hidden, &mut worlds, &pipeline, told);
+                let entities = *entities;
+                if let Some((world, level, _)) = changed(*id, LevelState::Hidden, &mut worlds, &pipeline) {
+                    events.loaded(LevelLoaded { world, level, entities });
+                }
             }
             InstanceEvent::Hidden { id } => {
-                let told = |level, world, root| events.hidden(LevelHidden { world, level, root });
-                changed(*id, LevelState::Hidden, &mut worlds, &pipeline, told);
+                if let Some((world, level, Some(root))) = changed(*id, LevelState::Hidden, &mut worlds, &pipeline) {
+                    events.hidden(LevelHidden { world, level, root });
+                }
             }
             InstanceEvent::Shown { id } => {
-                let told = |level, world, root| events.shown(LevelShown { world, level, root });
-                changed(*id, LevelState::Visible, &mut worlds, &pipeline, told);
+                if let Some((world, level, Some(root))) = changed(*id, LevelState::Visible, &mut worlds, &pipeline) {
+                    events.shown(LevelShown { world, level, root });
+                }
             }
             InstanceEvent::Cancelled { id } => gone(*id, false, &mut worlds, &mut pipeline, &mut events),
             InstanceEvent::Failed { id, error } => failed(*id, error, &mut worlds, &mut pipeline, &mut events),
@@ -89,29 +87,25 @@ fn refresh(table: &mut LevelTable, streamer: &Streamer) -> bool {
     changed
 }
 
-/// A level is loaded and not shown, hidden, or shown again.
+/// A level is loaded and not shown, hidden, or shown again: its world, its name, and its root if it has one.
 fn changed(
     id: InstanceId,
     state: LevelState,
     worlds: &mut Worlds,
     pipeline: &Pipeline,
-    tell: impl FnOnce(String, Entity, Entity),
-) {
-    let Some(&Owner::Level { world, level }) = pipeline.index.get(id) else {
-        return;
+) -> Option<(Entity, String, Option<Entity>)> {
+    let &Owner::Level { world, level } = pipeline.index.get(id)? else {
+        return None;
     };
-    let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
-        return;
-    };
-    let Some(slot) = table.levels.get_mut(level as usize) else {
-        return;
-    };
+    let (mut table, mut selection) = worlds.get_mut(world).ok()?;
+    let slot = table.levels.get_mut(level as usize)?;
+    slot.is_loaded = state == LevelState::Hidden && slot.target == LevelTarget::Loaded;
     slot.is_out_of_sight = state == LevelState::Hidden;
     if slot.state != LevelState::Leaving {
         slot.state = state;
         selection.selector.set_presence(level, Presence::There);
     }
-    tell(slot.entry.name.clone(), world, slot.root.unwrap_or(Entity::PLACEHOLDER));
+    Some((world, slot.entry.name.clone(), slot.root))
 }
 
 fn revealed(

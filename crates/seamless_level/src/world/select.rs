@@ -108,6 +108,8 @@ impl Pipeline<'_> {
             }
             (_, Some(id)) => {
                 self.streamer.set_target(id, slot.target.into());
+                self.streamer.set_priority(id, selection.selector.priority(level));
+                slot.is_loaded &= slot.target == LevelTarget::Loaded;
                 self.look_again(slot, id);
                 let is_there = slot.state == LevelState::Visible
                     || slot.state == LevelState::Hidden && slot.target == LevelTarget::Loaded;

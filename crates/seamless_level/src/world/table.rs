@@ -50,6 +50,8 @@ pub struct Level {
     pub(super) root: Option<Entity>,
     /// It is in the world, and hidden.
     pub(super) is_out_of_sight: bool,
+    /// All of it is loaded, and it is not to be shown.
+    pub(super) is_loaded: bool,
     pub(super) entities: u32,
     pub(super) revealed: u32,
     pub(super) left: u32,
@@ -146,6 +148,7 @@ impl Level {
             instance: None,
             root: None,
             is_out_of_sight: false,
+            is_loaded: false,
             entities: 0,
             revealed: 0,
             left: 0,
@@ -172,13 +175,14 @@ impl Level {
         self.instance = None;
         self.root = None;
         self.is_out_of_sight = false;
+        self.is_loaded = false;
         self.entities = 0;
     }
 
     /// Where it is, by what the pipeline says of its instance.
     pub(super) fn state_by(&self, instance: LoadState) -> LevelState {
         match instance {
-            LoadState::Staged if self.target == LevelTarget::Loaded => LevelState::Hidden,
+            LoadState::Staged if self.is_loaded => LevelState::Hidden,
             LoadState::Hidden => LevelState::Hidden,
             LoadState::Revealing => LevelState::Revealing,
             LoadState::Live => LevelState::Visible,

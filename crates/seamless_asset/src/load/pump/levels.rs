@@ -31,11 +31,13 @@ impl Pipeline {
             let Some(mut instance) = self.instances.get_mut(&id) else {
                 continue;
             };
+            let entities = match &instance.phase {
+                Phase::Staged(level) => level.level.entities.len() as u32,
+                Phase::Spawning(spawn) => spawn.len() as u32,
+                _ => continue,
+            };
             instance.is_announced = true;
-            if let Phase::Staged(level) = &instance.phase {
-                let entities = level.level.entities.len() as u32;
-                self.events.push(InstanceEvent::Loaded { id, entities });
-            }
+            self.events.push(InstanceEvent::Loaded { id, entities });
         }
     }
 
@@ -96,7 +98,7 @@ impl Pipeline {
         let Some(mut instance) = self.instances.get_mut(&id) else {
             return;
         };
-        let (root, members, hiding) = match core::mem::replace(&mut instance.phase, Phase::Failed) {
+        let (root, mut members, hiding) = match core::mem::replace(&mut instance.phase, Phase::Failed) {
             Phase::Hidden { root, members, hiding } => (root, members, hiding),
             other => {
                 instance.phase = other;
@@ -104,7 +106,7 @@ impl Pipeline {
             }
         };
         let start = Instant::now();
-        show(world, hiding);
+        show(world, &mut members, hiding);
         let took = start.elapsed();
         self.estimates.learn(Work::Show, count, took);
         budget.book(took, || format!("show {} ({count} entities)", instance.request.name));
@@ -175,13 +177,14 @@ impl Pipeline {
 
     /// Takes levels out of sight, and out of the world, as long as there is time.
     pub(super) fn leave_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let leaving = self.waiting(Turn::Leave);
-        let is_any = !leaving.is_empty() || !self.sweeps.is_empty();
+        let (hiding, leaving) = (self.waiting(Turn::Hide), self.waiting(Turn::Leave));
+        let is_any = !hiding.is_empty() || !leaving.is_empty() || !self.sweeps.is_empty();
         self.leaves_held = if is_any { self.leaves_held + 1 } else { 0 };
-        for id in self.waiting(Turn::Hide) {
+        for id in hiding {
             if !self.hide_level(world, id, budget) {
                 return;
             }
+            self.leaves_held = 0;
         }
         for id in leaving {
             if !self.leave_level(world, id, budget) {

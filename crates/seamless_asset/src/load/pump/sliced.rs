@@ -12,8 +12,10 @@ use crate::{
         InstanceId,
         budget::{FrameBudget, Work},
         instance::Phase,
+        stage::Stage,
     },
     reveal::HiddenSpawn,
+    settings::StreamingStats,
 };
 
 /// Entities between two looks at the clock.
@@ -132,15 +134,18 @@ impl Pipeline {
     /// Somebody observes by now what the level has brought already, and would never hear of it; or its root is gone. So it is read again.
     fn spawn_again(&mut self, world: &mut World, id: InstanceId) {
         if let Some(Phase::Spawning(spawn)) = self.instances.replace_phase(id, Phase::Failed) {
-            self.abandon(world, *spawn);
+            self.abandon(world, spawn);
             self.start_level(id, false);
         }
     }
 
     /// Takes back what was spawned of a level that nobody has seen.
-    pub(super) fn abandon(&mut self, world: &mut World, spawn: HiddenSpawn) {
-        let (sweep, unspawned, level) = spawn.abandon(world);
-        self.drop_level(world, level);
+    pub(super) fn abandon(&mut self, world: &mut World, spawn: Box<HiddenSpawn>) {
+        let (sweep, unspawned, rest) = spawn.abandon(world);
+        world
+            .resource_mut::<StreamingStats>()
+            .waste(Stage::Staged, rest.bytes());
+        self.tasks.drop_later(rest);
         self.sweeps.push_back(Sweeping {
             sweep,
             of: None,
@@ -172,7 +177,9 @@ impl Pipeline {
                 return;
             }
             done += SLICE as u64;
-            self.leaves_held = 0;
+            if done >= due {
+                self.leaves_held = 0;
+            }
             let start = Instant::now();
             let is_done = sweeping.sweep.step(world, SLICE);
             let took = start.elapsed();

@@ -45,8 +45,6 @@ impl Pipeline {
             Some(seed) => shuffled(seed, a.1.1).cmp(&shuffled(seed, b.1.1)),
             None => by_rank(*a, *b),
         });
-        let oldest = queued.iter().map(|(_, (number, _))| *number).min();
-        self.arrivals.forget_below(oldest.unwrap_or(u64::MAX));
         for (_, (_, owner)) in queued {
             if self.in_flight >= most {
                 break;
@@ -58,6 +56,27 @@ impl Pipeline {
                 JobOwner::Open(id) => self.start_open(id),
                 JobOwner::Reload(id) => self.start_reload(world, id),
                 JobOwner::Package => {}
+            }
+        }
+    }
+
+    /// The priority of an instance has changed: its packages are as urgent as the most urgent of those who wait for them.
+    pub(super) fn rank_again(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get(&id) else {
+            return;
+        };
+        let rank = |id: InstanceId| {
+            let instance = self.instances.get(&id)?;
+            Some(self.arrivals.rank(id.0, instance.request.priority))
+        };
+        if let (Phase::Loading(progress), Some(own)) = (&instance.phase, rank(id)) {
+            progress.set_rank(own);
+        }
+        let entries = instance.packages.iter().filter_map(|path| self.packages.get(path));
+        for entry in entries {
+            let highest = entry.users.iter().filter_map(|user| rank(*user)).max_by(f64::total_cmp);
+            if let (PackageStatus::Loading(progress), Some(highest)) = (&entry.status, highest) {
+                progress.set_rank(highest);
             }
         }
     }
@@ -104,6 +123,7 @@ impl Pipeline {
         let mut instance = self.instances.get_mut(&id)?;
         let progress = Arc::new(Progress::default());
         let before = core::mem::replace(&mut instance.phase, Phase::Loading(progress.clone()));
+        instance.is_announced = false;
         let job = Job {
             path: instance.request.package.clone(),
             wanted: Wanted::Level { assets },

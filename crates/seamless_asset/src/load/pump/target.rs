@@ -110,6 +110,8 @@ impl Pipeline {
     fn note_target(&mut self, id: InstanceId, target: InstanceTarget) {
         if let Some(mut instance) = self.instances.get_mut(&id) {
             instance.request.target = target;
+            // Once it was to be shown, it is news again that it is not.
+            instance.is_announced &= target != InstanceTarget::Shown;
         }
     }
 
@@ -151,7 +153,7 @@ impl Pipeline {
         match self.instances.replace_phase(id, Phase::Failed) {
             Some(Phase::Loading(progress)) => self.stop_task(id, &progress),
             Some(Phase::Staged(level)) => self.drop_level(world, level),
-            Some(Phase::Spawning(spawn)) => self.abandon(world, *spawn),
+            Some(Phase::Spawning(spawn)) => self.abandon(world, spawn),
             _ => {}
         }
         self.cancel(world, id);

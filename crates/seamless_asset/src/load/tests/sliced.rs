@@ -9,7 +9,7 @@ use super::{
     targets::{events, load_to, set_target},
     *,
 };
-use crate::{InHiddenLevel, LevelInstance};
+use crate::{InHiddenLevel, LevelInstance, ReloadPolicy, ReloadRequest};
 
 const COUNT: usize = 1_000;
 
@@ -274,6 +274,80 @@ fn a_hidden_level_keeps_its_entities_and_what_was_done_to_them() {
     run_until(&mut app, |world| hidden(world) == 0 && state(world, id).is_none());
     assert_eq!(app.world().resource::<StreamingStats>().left, before + 1);
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+}
+
+fn hide_and_show(app: &mut App, id: InstanceId, meanwhile: impl FnOnce(&mut World)) {
+    set_target(app, id, InstanceTarget::Loaded);
+    run_until(app, |world| state(world, id) == Some(LoadState::Hidden));
+    meanwhile(app.world_mut());
+    set_target(app, id, InstanceTarget::Shown);
+    run_until(app, |world| state(world, id) == Some(LoadState::Live));
+}
+
+/// Whether a reload that refuses to touch edits goes through.
+fn reloads(app: &mut App) -> bool {
+    let request = ReloadRequest {
+        policy: ReloadPolicy::Refuse,
+        ..ReloadRequest::new("a.pkg")
+    };
+    let load = app.world_mut().resource_mut::<Streamer>().reload(request);
+    run_until(app, |_| load.result().is_some());
+    load.result().is_some_and(|result| result.is_ok())
+}
+
+/// What was hidden and shown counts as changed for systems, and not as edited for reloads.
+#[test]
+fn only_what_game_code_has_changed_is_an_edit_to_a_reload() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    let id = load_until(&mut app, LoadState::Live);
+    hide_and_show(&mut app, id, |_| {});
+    assert!(reloads(&mut app));
+    hide_and_show(&mut app, id, |world| {
+        let all: Vec<_> = world
+            .query_filtered::<Entity, With<InHiddenLevel>>()
+            .iter(world)
+            .collect();
+        let drawn = all
+            .into_iter()
+            .find(|entity| world.get::<Likes>(*entity).is_some())
+            .unwrap();
+        world.get_mut::<Transform>(drawn).unwrap().translation.y = 7.0;
+    });
+    assert!(!reloads(&mut app));
+    hide_and_show(&mut app, id, |_| {});
+    assert!(!reloads(&mut app), "it is not forgotten");
+}
+
+#[test]
+fn a_paused_level_says_that_it_is_loaded() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    let id = load_until(&mut app, LoadState::Revealing);
+    events(&mut app);
+    for _ in 0..2 {
+        set_target(&mut app, id, InstanceTarget::Loaded);
+        app.update();
+        assert_eq!(state(app.world(), id), Some(LoadState::Staged));
+        let told = events(&mut app);
+        assert!(
+            matches!(told[..], [InstanceEvent::Loaded { entities, .. }] if entities as usize == COUNT),
+            "{told:?}"
+        );
+        set_target(&mut app, id, InstanceTarget::Shown);
+        app.update();
+        assert_eq!(state(app.world(), id), Some(LoadState::Revealing));
+    }
+}
+
+#[test]
+fn a_request_that_is_not_wanted_is_cancelled() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    let id = load_to(&mut app, "a.pkg", InstanceTarget::Gone);
+    app.update();
+    assert_eq!(state(app.world(), id), None);
+    assert!(matches!(events(&mut app)[..], [InstanceEvent::Cancelled { .. }]));
 }
 
 #[test]
