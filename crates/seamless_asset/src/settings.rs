@@ -143,7 +143,7 @@ pub struct StreamingStats {
     pub cancelled: u64,
     /// Entities of live level instances.
     pub live_entities: u64,
-    /// Entities that are in the world and [hidden](crate::InHiddenLevel): of levels that are hidden, that come in slices, or that are
+    /// Entities, about, that are in the world and [hidden](crate::InHiddenLevel): of levels that are hidden, that come in slices, or that are
     /// despawned in slices.
     pub hidden_entities: u64,
     /// Levels that stayed visible although they were to be hidden, because the app has not opted in to

@@ -55,7 +55,6 @@
 //! nothing flickers at a border. If more levels are wanted than [`LevelSettings::max_levels`], the least urgent ones
 //! stay away and are counted.
 //!
-//!
 //! # The states of a level
 //!
 //! ```text

@@ -133,8 +133,8 @@ impl Spawner {
 
     /// The ids that are not spawned yet.
     pub fn waiting(&self) -> impl Iterator<Item = Entity> {
-        let waiting = |batch: &Batch| batch.entities.get(batch.next..).unwrap_or_default().to_vec();
-        self.queue.iter().flat_map(waiting)
+        let waiting = self.queue.iter().filter_map(|batch| batch.entities.get(batch.next..));
+        waiting.flatten().copied()
     }
 
     /// The second pass, once the first is done.

@@ -8,7 +8,7 @@ use bevy_platform::time::Instant;
 use super::Pipeline;
 use crate::{
     error::LoadError,
-    hide::{hide, show},
+    hide::{Hiding, hide, show},
     leave::Sweep,
     load::{
         InstanceEvent, InstanceId,
@@ -259,7 +259,7 @@ impl Pipeline {
     pub(super) fn has_left(&mut self, world: &mut World, id: InstanceId, sweep: Sweep) {
         self.events.push(InstanceEvent::Left { id });
         self.instances.replace_phase(id, Phase::Sweeping);
-        self.sweep_later(sweep, id);
+        self.sweep_later(sweep, Some(id), Vec::new());
         world.resource_mut::<StreamingStats>().left += 1;
     }
 
@@ -270,7 +270,7 @@ impl Pipeline {
         root: Entity,
         members: &Members,
         budget: &mut FrameBudget,
-    ) -> crate::hide::Hiding {
+    ) -> Hiding {
         let start = Instant::now();
         let hiding = hide(world, root, members);
         let took = start.elapsed();

@@ -102,7 +102,10 @@ pub(crate) fn keep_ticks_valid(check: On<CheckChangeTicks>, pipeline: Option<Res
     pipeline
         .instances
         .for_each_unmarked(|instance| match &mut instance.phase {
-            Phase::Live { members, .. } => drop(members.since.check_tick(*check)),
+            // One that is about to leave may stay.
+            Phase::Live { members, .. } | Phase::Leaving { members, .. } => {
+                members.since.check_tick(*check);
+            }
             Phase::Hidden { members, hiding, .. } => {
                 members.since.check_tick(*check);
                 hiding.since.check_tick(*check);

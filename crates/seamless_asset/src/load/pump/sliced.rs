@@ -70,6 +70,7 @@ impl Pipeline {
 
     /// Spawns on while there is time, hidden; when all of a level is there, one frame shows it. Whether there was time for all of it.
     pub(super) fn continue_slices(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+        let mut is_first = true;
         loop {
             let Some(mut instance) = self.instances.get_mut(&id) else {
                 return true;
@@ -77,11 +78,13 @@ impl Pipeline {
             let Phase::Spawning(spawn) = &mut instance.phase else {
                 return true;
             };
-            if spawn.is_spoilt(world) {
+            // Nobody else runs between two slices of a frame.
+            if is_first && spawn.is_spoilt(world) {
                 drop(instance);
                 self.spawn_again(world, id);
                 return true;
             }
+            is_first = false;
             if spawn.is_done() {
                 break;
             }
@@ -146,11 +149,7 @@ impl Pipeline {
             .resource_mut::<StreamingStats>()
             .waste(Stage::Staged, rest.bytes());
         self.tasks.drop_later(rest);
-        self.sweeps.push_back(Sweeping {
-            sweep,
-            of: None,
-            unspawned,
-        });
+        self.sweep_later(sweep, None, unspawned);
     }
 
     /// Entities that nobody sees and that are to be despawned, about.
@@ -158,12 +157,8 @@ impl Pipeline {
         self.sweeps.iter().map(Sweeping::left).sum()
     }
 
-    pub(super) fn sweep_later(&mut self, sweep: Sweep, of: InstanceId) {
-        self.sweeps.push_back(Sweeping {
-            sweep,
-            of: Some(of),
-            unspawned: Vec::new(),
-        });
+    pub(super) fn sweep_later(&mut self, sweep: Sweep, of: Option<InstanceId>, unspawned: Vec<Entity>) {
+        self.sweeps.push_back(Sweeping { sweep, of, unspawned });
     }
 
     /// Despawns what nobody sees any more, while there is time to spare; the more of it there is, the more of the frame it gets.

@@ -3,13 +3,14 @@
 #[cfg(test)]
 mod tests;
 
-use bevy_ecs::world::World;
+use bevy_ecs::{entity::Entity, world::World};
 use bevy_log::warn_once;
 
 use super::Pipeline;
 use crate::{
     leave::Sweep,
     load::{InstanceId, InstanceTarget, instance::Phase},
+    reveal::Members,
     settings::StreamingStats,
 };
 
@@ -127,11 +128,7 @@ impl Pipeline {
         self.change_live(id, |root, members| Phase::Live { root, members });
     }
 
-    fn change_live(
-        &mut self,
-        id: InstanceId,
-        phase: impl FnOnce(bevy_ecs::entity::Entity, crate::reveal::Members) -> Phase,
-    ) {
+    fn change_live(&mut self, id: InstanceId, phase: impl FnOnce(Entity, Members) -> Phase) {
         if let Some((root, members)) = self.take_out(id) {
             self.instances.replace_phase(id, phase(root, members));
         }
