@@ -45,6 +45,7 @@ pub mod spawn;
 mod startup;
 mod threads;
 mod time;
+mod urgency;
 
 pub use dialogue::{DialogueVariant, DialogueVariants};
 pub use entities::{EntityPool, ReservedEntities};
@@ -69,6 +70,7 @@ pub use startup::{
     StartupTable,
 };
 pub use time::StreamingTime;
+pub use urgency::StreamingUrgency;
 
 use core::any::TypeId;
 use std::sync::Arc;
@@ -169,6 +171,7 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<StreamingClock>()
             .init_resource::<StreamingStats>()
             .init_resource::<StreamingTime>()
+            .init_resource::<StreamingUrgency>()
             .init_resource::<RevealGates>()
             .init_resource::<Streamer>()
             .init_resource::<AssetEdits>()
@@ -186,6 +189,7 @@ impl Plugin for SeamlessAssetPlugin {
             })
             .register_type::<StreamingSettings>()
             .register_type::<StreamingStats>()
+            .register_type::<StreamingUrgency>()
             .register_type::<LevelInstance>()
             .register_type::<InHiddenLevel>()
             .add_message::<InstanceEvent>()
