@@ -9,7 +9,7 @@ use std::path::Path;
 use bevy::app::TerminalCtrlCHandlerPlugin;
 use bevy::asset::UnapprovedPathMode;
 use bevy::asset::io::{AssetSourceBuilder, AssetSourceId};
-use bevy::core_pipeline::tonemapping::TonemappingLuts;
+use bevy::core_pipeline::CorePipelinePlugin;
 use bevy::ecs::error::{FallbackErrorHandler, warn};
 use bevy::image::{CompressedImageFormatSupport, CompressedImageFormats};
 use bevy::log::LogPlugin;
@@ -27,6 +27,7 @@ use seamless_render::SeamlessRenderPlugin;
 #[cfg(feature = "audio")]
 use crate::audio;
 use crate::cook::Order;
+use crate::core_of_scenes::CoreOfScenes;
 use crate::graph::recorder::Recorder;
 use crate::graph::storage::Disk;
 use crate::report::{CookError, CookReport, Progress};
@@ -221,9 +222,10 @@ impl CookApp {
             AssetSourceId::Default,
             AssetSourceBuilder::new(move || Box::new(files.clone())),
         );
-        app.insert_resource(no_tonemapping());
         let mut plugins = DefaultPlugins
             .build()
+            .disable::<CorePipelinePlugin>()
+            .add_after::<CorePipelinePlugin>(CoreOfScenes)
             .disable::<WinitPlugin>()
             .disable::<TerminalCtrlCHandlerPlugin>()
             .set(WindowPlugin {
@@ -277,15 +279,6 @@ impl CookApp {
         app.finish();
         app.cleanup();
         app
-    }
-}
-
-/// Nothing is drawn: without it, Bevy unpacks tables of colours for that, in a large part of the time that it takes to start.
-fn no_tonemapping() -> TonemappingLuts {
-    TonemappingLuts {
-        blender_filmic: Handle::default(),
-        agx: Handle::default(),
-        tony_mc_mapface: Handle::default(),
     }
 }
 

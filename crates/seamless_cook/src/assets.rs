@@ -7,7 +7,7 @@ mod packing;
 mod store;
 
 pub(crate) use key::{AssetKey, AssetName, ByKey, ByKeyRef, KeySet, Objects};
-pub(crate) use mentions::{Text, from_bytes, to_bytes};
+pub(crate) use mentions::{Text, from_bytes, mentioned, to_bytes};
 pub(crate) use store::AssetStore;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -57,6 +57,7 @@ mod cli;
 mod clips;
 mod commands;
 mod cook;
+mod core_of_scenes;
 mod density;
 mod dialogue;
 mod graph;

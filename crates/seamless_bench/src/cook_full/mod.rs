@@ -110,7 +110,7 @@ fn cook(project: &Project, profile: Profile, jobs: usize) -> (f64, f64, CookRepo
 /// Formats, and how far the textures are from what they were.
 fn quality_of(textures: &[CookedTextureReport]) -> String {
     let textures = || textures.iter().map(|cooked| &cooked.texture);
-    let mut formats: Vec<&str> = textures().map(|texture| texture.to_format.as_str()).collect();
+    let mut formats: Vec<&str> = textures().map(|texture| &*texture.to_format).collect();
     formats.sort_unstable();
     formats.dedup();
     let colors = mean(textures().filter_map(|texture| texture.psnr_db));

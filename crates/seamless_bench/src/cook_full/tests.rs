@@ -34,13 +34,13 @@ fn report(format: &str, psnr_db: Option<f64>, normal_error_degrees: Option<f64>)
     CookedTextureReport {
         object: String::new(),
         texture: TextureReport {
-            usage: String::new(),
+            usage: "".into(),
             from_size: [4, 4, 1],
             to_size: [4, 4, 1],
             from_mips: 1,
             to_mips: 3,
-            from_format: "rgba8unorm".to_owned(),
-            to_format: format.to_owned(),
+            from_format: "rgba8unorm".into(),
+            to_format: format.into(),
             bytes_before: 64,
             bytes_after: 24,
             psnr_db,

@@ -29,11 +29,15 @@ pub(super) fn settings(walk: &AssetWalk, file: &str, key: &AssetKey, handle: &Un
         Ok(loader) if key.path() != file || loader.asset_type_id() == handle.type_id() => {
             let mut meta = loader.default_meta();
             transform(&mut *meta);
+            // Many have the same ones.
+            let Ok(text) = String::from_utf8(meta.serialize()) else {
+                return Settings::Unknown;
+            };
             // With a label, or where the file has settings of its own that are changed: more than can be written down.
             if key.path() != file || walk.recorder.has_meta(file) {
-                Settings::Through(meta.serialize())
+                Settings::Through(text.as_str().into())
             } else {
-                Settings::Given(meta.serialize())
+                Settings::Given(text.as_str().into())
             }
         }
         _ => Settings::Unknown,

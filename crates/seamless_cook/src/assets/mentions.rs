@@ -172,3 +172,20 @@ impl<'de> Deserialize<'de> for Text {
         text.ok_or_else(|| D::Error::custom("there is no such text"))
     }
 }
+
+/// For fields that are shared texts: as [`Text`].
+pub(crate) mod mentioned {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Text;
+
+    pub(crate) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        Text(text.clone()).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        Text::deserialize(deserializer).map(|text| text.0)
+    }
+}

@@ -165,7 +165,7 @@ impl Cook<'_> {
         let lone: Vec<LoneFile> = files.iter().map(|file| LoneFile { path: file.clone() }).collect();
         for file in files {
             if let Settings::Given(settings) = self.sources.settings(file) {
-                self.recorder.load_with(file, settings);
+                self.recorder.load_with(file, settings.as_bytes().to_vec());
             }
         }
         if self.recorder.loads() > 0 {

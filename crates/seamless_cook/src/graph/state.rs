@@ -24,7 +24,7 @@ use crate::mesh_step::Draw;
 use crate::report::{ContentError, CookReport};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 10;
+const FORMAT: u32 = 11;
 
 /// With the files, enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]
@@ -81,9 +81,9 @@ pub(crate) enum Settings {
     #[default]
     Own,
     /// These, in Bevy's text format.
-    Given(Vec<u8>),
+    Given(Text),
     /// Those changed in this way: the file is loaded through its referrer.
-    Through(Vec<u8>),
+    Through(Text),
     /// Only the referrer knows: the file is loaded through it.
     Unknown,
 }
@@ -288,7 +288,7 @@ impl Memory {
         let mut lengths = vec![units, files];
         for part in [
             postcard::to_allocvec(outcome),
-            postcard::to_allocvec(report),
+            to_bytes(report),
             postcard::to_allocvec(seen),
         ] {
             let part = encoded(part);
@@ -325,7 +325,7 @@ impl Memory {
     }
 
     pub fn report(&self) -> Option<CookReport> {
-        self.read(Part::Report)
+        from_bytes(self.part(Part::Report)?).ok()
     }
 
     pub fn outcome(&self) -> Option<Outcome> {

@@ -117,8 +117,8 @@ fn textures_stay_uncompressed_where_the_target_lacks_blocks() {
             .texture
     };
     let (desktop, phone) = (cook("client"), cook("client-rgba8"));
-    assert_eq!(desktop.to_format, "bc1rgbaunormsrgb");
-    assert_eq!(phone.to_format, "rgba8unormsrgb");
+    assert_eq!(&*desktop.to_format, "bc1rgbaunormsrgb");
+    assert_eq!(&*phone.to_format, "rgba8unormsrgb");
     assert_eq!((desktop.to_mips, phone.to_mips), (4, 4));
     assert_eq!(cook("client"), desktop);
 }

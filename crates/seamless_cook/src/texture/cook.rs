@@ -2,6 +2,7 @@
 
 use core::num::NonZeroUsize;
 use core::ops::Range;
+use std::sync::Arc;
 
 use bevy::image::{Image, ImageSampler};
 use bevy::render::render_resource::{
@@ -350,7 +351,7 @@ fn new_report(image: &Image, usage: TextureUse, kept: Option<Kept>) -> TextureRe
     let bytes = image.data.as_ref().map_or(0, Vec::len) as u64;
     let format = format_name(descriptor.format);
     TextureReport {
-        usage: usage.to_string(),
+        usage: usage.to_string().into(),
         from_size: size,
         to_size: size,
         from_mips: descriptor.mip_level_count,
@@ -381,6 +382,6 @@ fn size_of(image: &Image) -> [u32; 3] {
     [size.width, size.height, size.depth_or_array_layers]
 }
 
-fn format_name(format: TextureFormat) -> String {
-    format!("{format:?}").to_ascii_lowercase()
+fn format_name(format: TextureFormat) -> Arc<str> {
+    format!("{format:?}").to_ascii_lowercase().into()
 }

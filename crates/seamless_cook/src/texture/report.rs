@@ -1,6 +1,10 @@
 //! What cooking did to a texture. See [`TextureReport`].
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+
+use crate::assets::mentioned;
 
 /// Why mips were not made, or why the format stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
@@ -69,7 +73,8 @@ pub enum Kept {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TextureReport {
     /// What it is used for, in words.
-    pub usage: String,
+    #[serde(with = "mentioned")]
+    pub usage: Arc<str>,
     /// Its size.
     pub from_size: [u32; 3],
     /// Its size now; smaller by the settings' `max_size`.
@@ -79,9 +84,11 @@ pub struct TextureReport {
     /// How many it has.
     pub to_mips: u32,
     /// Its format, as WebGPU names it.
-    pub from_format: String,
+    #[serde(with = "mentioned")]
+    pub from_format: Arc<str>,
     /// Its format now.
-    pub to_format: String,
+    #[serde(with = "mentioned")]
+    pub to_format: Arc<str>,
     /// Bytes of its pixels.
     pub bytes_before: u64,
     /// Bytes of all mips now.

@@ -42,7 +42,7 @@ fn remembered() -> (Vec<(AssetKey, ObjectRecord)>, Memory) {
         ..StartupUnit::default()
     };
     let loading = Loading {
-        settings: Settings::Given(vec![1, 2]),
+        settings: Settings::Given("(1)".into()),
         owner: "a".into(),
     };
     let file = FileUnitOf {
@@ -88,7 +88,7 @@ fn what_is_remembered_comes_back() {
     assert_eq!(format!("{:?}", units.levels["level"]), format!("{:?}", level()));
     assert_eq!(units.startup.root, Some(key("b.ogg")));
     let file = &units.files["a.gltf"];
-    assert_eq!(file.loading.settings, Settings::Given(vec![1, 2]));
+    assert_eq!(file.loading.settings, Settings::Given("(1)".into()));
     assert_eq!(file.dependencies, [(1, None)]);
     let files = memory.files().unwrap();
     assert_eq!(files.all().len(), 2);

@@ -47,14 +47,14 @@ fn the_report_tells_what_was_done() {
     assert_eq!((report.from_size, report.to_size), ([64, 32, 1], [64, 32, 1]));
     assert_eq!((report.from_mips, report.to_mips), (1, 7));
     assert_eq!(
-        (report.from_format.as_str(), report.to_format.as_str()),
+        (&*report.from_format, &*report.to_format),
         ("rgba8unormsrgb", "bc1rgbaunormsrgb")
     );
     // 16 x 8 blocks, then a quarter each, and one for each of the last three.
     let blocks = 16 * 8 + 8 * 4 + 4 * 2 + 2 + 1 + 1 + 1;
     assert_eq!((report.bytes_before, report.bytes_after), (64 * 32 * 4, blocks * 8));
     assert_eq!((report.no_mips, report.no_compression), (None, None));
-    assert_eq!(report.usage, "color");
+    assert_eq!(&*report.usage, "color");
     let json = serde_json::to_string(&report).unwrap();
     assert_eq!(serde_json::from_str::<TextureReport>(&json).unwrap(), report);
 }
@@ -299,8 +299,8 @@ fn blocks_become_texels_where_the_target_lacks_them() {
     let cooked = cook_texture(&blocks, COLOR, &no_bc, &CpuEncoder, NonZeroUsize::MIN);
     assert_eq!(cooked.image.texture_descriptor.format, TextureFormat::Rgba8UnormSrgb);
     assert_eq!(cooked.image.texture_descriptor.mip_level_count, 5);
-    assert_eq!(cooked.report.from_format, "bc1rgbaunormsrgb");
-    assert_eq!(cooked.report.to_format, "rgba8unormsrgb");
+    assert_eq!(&*cooked.report.from_format, "bc1rgbaunormsrgb");
+    assert_eq!(&*cooked.report.to_format, "rgba8unormsrgb");
     // What a level of mips was is what it is: near the one that was never compressed.
     let plain = cook_texture(&gradient(16, 8), COLOR, &no_bc, &CpuEncoder, NonZeroUsize::MIN).image;
     let (a, b) = (plain.data.unwrap(), cooked.image.data.unwrap());
