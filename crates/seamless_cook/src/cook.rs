@@ -251,6 +251,7 @@ impl Cook<'_> {
         Keeper {
             old: &self.old,
             new: &self.new,
+            is_sound: self.errors.is_empty(),
             is_partial: !self.order.options.maps.is_empty(),
             objects: &self.store.objects,
             encoded_now: &self.store.encoded_now,

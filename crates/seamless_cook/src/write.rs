@@ -6,6 +6,7 @@ mod package;
 mod packages;
 mod seek_free;
 
+use core::num::NonZeroUsize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::graph::storage::{Stamp, stamp};
 use crate::layout::{PackageKind, PackagePlan};
 use crate::level::EncodedLevel;
 use crate::output::{refuse_foreign, stale_packages};
+use crate::parts::in_parts;
 use crate::plan::{PlannedLevel, WorldPlan};
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
 
@@ -90,6 +92,10 @@ struct Layout<'a> {
 }
 
 impl<'a> World<'a> {
+    fn threads(&self) -> NonZeroUsize {
+        NonZeroUsize::new(self.jobs).unwrap_or(NonZeroUsize::MIN)
+    }
+
     /// The level of a package, if it is one's.
     fn level_of(&self, package: &PackagePlan) -> Option<(&'a PlannedLevel, &'a LevelUnit)> {
         let level = package.level()?;
@@ -319,26 +325,27 @@ fn places(packages: &[PackagePlan]) -> Places<'_> {
 /// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where
 /// another object has that name.
 fn names(world: &World, cache: &Cache) -> Result<Vec<NameList>, Stop> {
-    let mut lists = Vec::new();
-    for package in world.packages {
+    let key = |package: &PackagePlan| {
         let level = world.level_of(package);
         let own = level.map(|(level, _)| format!("{}#", text(&level.asset_path)));
         let mut key = Parts::default();
         key.value(&own)
             .value(&package.assets)
             .value(&level.map(|(_, level)| &level.blob));
-        let key = key.finish();
-        let list = match world.old.get(&package.file).filter(|old| old.names_key == key) {
-            Some(old) => old.names.clone(),
-            None => {
-                let level = level.map(|(_, level)| load::<EncodedLevel>(cache, &level.blob));
-                let entities = level.transpose()?.map_or_else(Vec::new, |level| level.entities);
-                Arc::new(names_of(package, own.as_deref(), entities))
-            }
-        };
-        lists.push((key, list));
-    }
-    Ok(lists)
+        (own, key.finish())
+    };
+    let keys = in_parts(world.threads(), world.packages, key);
+    let lists = world.packages.iter().zip(keys).map(|(package, (own, key))| {
+        let old = world.old.get(&package.file).filter(|old| old.names_key == key);
+        if let Some(old) = old {
+            return Ok((key, old.names.clone()));
+        }
+        let level = world.level_of(package);
+        let level = level.map(|(_, level)| load::<EncodedLevel>(cache, &level.blob));
+        let entities = level.transpose()?.map_or_else(Vec::new, |level| level.entities);
+        Ok((key, Arc::new(names_of(package, own.as_deref(), entities))))
+    });
+    lists.collect()
 }
 
 fn names_of(package: &PackagePlan, own: Option<&str>, entities: Vec<String>) -> Vec<String> {

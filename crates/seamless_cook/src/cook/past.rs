@@ -16,6 +16,8 @@ use crate::report::CookReport;
 /// What the last cook left, as far as it is whole.
 pub(super) struct Past {
     memory: Memory,
+    /// When it was read, before anybody looked at a file.
+    start: Instant,
     /// Of its file, before it was read.
     stamp: Option<Stamp>,
     pub seen: Seen,
@@ -29,13 +31,14 @@ pub(super) struct Past {
 impl Past {
     /// Reads the file of that name in the cooker's own folder; what is not there, or not sound, is nothing.
     pub fn read(storage: &dyn Storage, out: &Path, state_file: &str, threads: NonZeroUsize) -> Self {
-        let file = file(out, state_file);
+        let (file, start) = (file(out, state_file), Instant::now());
         let stamp = stamp(&file);
         let memory = Memory::of(storage.read(&file).unwrap_or_default());
         let (seen, files) = (memory.seen(), memory.files());
         let (seen, files) = seen.zip(files).unwrap_or_default();
         Self {
             memory,
+            start,
             stamp,
             seen,
             files,
@@ -77,24 +80,25 @@ impl Past {
     /// looked at, so that whatever changes afterwards has another stamp than before.
     pub fn settle<T>(self, plan: &WorldPlan, make: impl FnOnce() -> T) -> Settled<T> {
         self.changed();
-        let start = Instant::now();
         let changed = self.changed.into_inner().unwrap_or_default();
-        let (memory, mut sources) = (self.memory, Sources::new(plan, &self.seen, self.files, changed));
+        let (memory, start) = (self.memory, self.start);
+        let mut sources = Sources::new(plan, &self.seen, self.files, changed);
         std::thread::scope(|scope| {
-            let read = scope.spawn(|| {
-                let mut units = memory.units().unwrap_or_default();
-                let outcome = memory.outcome().unwrap_or_default();
-                sources.remember_loadings(&units.files);
+            let files = scope.spawn(|| {
+                let mut files = memory.file_units().unwrap_or_default();
+                sources.remember_loadings(&files);
                 let began = settle(start);
-                units.files.retain(|_, unit| sources.hold_seen(&unit.dependencies));
-                (sources, units, outcome, began)
+                files.retain(|_, unit| sources.hold_seen(&unit.dependencies));
+                (sources, files, began)
             });
+            let others = scope.spawn(|| (memory.units().unwrap_or_default(), memory.outcome().unwrap_or_default()));
             let made = make();
             // Plain data: a panic is a fault of the cooker.
-            let (sources, units, outcome, began) = read.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let (sources, files, began) = files.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let (units, outcome) = others.join().unwrap_or_else(|panic| resume_unwind(panic));
             Settled {
                 sources,
-                units,
+                units: Units { files, ..units },
                 outcome,
                 began,
                 made,

@@ -67,6 +67,8 @@ pub(super) struct KeptUnits {
 pub(super) struct Keeper<'a> {
     pub old: &'a Units,
     pub new: &'a Units,
+    /// Everything could be encoded.
+    pub is_sound: bool,
     /// What this cook was not asked for still holds.
     pub is_partial: bool,
     /// All of them, sorted.
@@ -87,17 +89,16 @@ impl<'a> Keeper<'a> {
         let read = files.iter().map(|(file, is_new)| self.read(file, *is_new));
         let read: Vec<Option<Dependencies>> = read.collect();
         let places = Places::of(self, files.keys().copied(), &read);
+        let files = files.into_keys().zip(&read);
+        let files = files.map(|(file, read)| (file, self.unit(file, read.as_ref(), &places)));
         let units = UnitsOf {
             program: self.new.program,
             fingerprint: self.new.fingerprint,
-            files: (files.into_keys().zip(&read))
-                .map(|(file, read)| (file, self.unit(file, read.as_ref(), &places)))
-                .collect(),
             levels,
             startup: &self.new.startup,
             objects,
         };
-        let units = Kept::new(&units, &places.seen);
+        let units = Kept::new(&units, &files.collect(), &places.seen);
         KeptUnits { units, is_tracked }
     }
 
@@ -147,7 +148,7 @@ impl<'a> Keeper<'a> {
     /// What leads to something that could not be encoded: the next cook goes there again, and tells the same.
     fn broken(&self) -> KeySet<'a> {
         let mut broken = KeySet::default();
-        loop {
+        while !self.is_sound {
             let before = broken.len();
             for (key, object) in self.objects {
                 let is_there = |key: &AssetKey| self.objects.contains_key(key) && !broken.contains(key);
@@ -156,9 +157,10 @@ impl<'a> Keeper<'a> {
                 }
             }
             if broken.len() == before {
-                return broken;
+                break;
             }
         }
+        broken
     }
 
     /// What a file's unit depends on, if that is not what the last cook told.

@@ -83,8 +83,16 @@ impl Parts {
 
     /// A value, by its serialised form.
     pub fn value(&mut self, part: &impl Serialize) -> &mut Self {
+        let length = self.0.len();
+        self.number(0);
+        let start = self.0.len();
         // Plain data into memory: nothing that could fail.
-        self.bytes(&postcard::to_allocvec(part).unwrap_or_default())
+        self.0 = postcard::to_extend(part, core::mem::take(&mut self.0)).unwrap_or_default();
+        let written = (self.0.len().saturating_sub(start)) as u64;
+        if let Some(place) = self.0.get_mut(length..start) {
+            place.copy_from_slice(&written.to_le_bytes());
+        }
+        self
     }
 
     pub fn finish(&self) -> Digest {

@@ -66,6 +66,9 @@ pub(crate) struct FileUnit {
     pub loading: Loading,
 }
 
+/// By path.
+pub(crate) type FileUnits = BTreeMap<String, FileUnit>;
+
 /// How a file was loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Loading {
@@ -171,7 +174,9 @@ pub(crate) struct Units {
     pub program: Option<Digest>,
     /// Of the app's types, codecs, loaders and versions.
     pub fingerprint: Option<Digest>,
-    pub files: BTreeMap<String, FileUnit>,
+    /// A part of its own.
+    #[serde(skip)]
+    pub files: FileUnits,
     /// By what they follow from beside their source.
     pub levels: BTreeMap<String, LevelUnit>,
     pub startup: StartupUnit,
@@ -180,16 +185,18 @@ pub(crate) struct Units {
     pub objects: Objects,
 }
 
-/// As [`Units`], with what is somebody else's: the same fields in the same order.
+/// As [`Units`], with what is somebody else's: the same fields in the same order. Files are a part of their own.
 #[derive(Serialize)]
 pub(crate) struct UnitsOf<'a> {
     pub program: Option<Digest>,
     pub fingerprint: Option<Digest>,
-    pub files: BTreeMap<&'a str, FileUnitOf<'a>>,
     pub levels: BTreeMap<&'a str, &'a LevelUnit>,
     pub startup: &'a StartupUnit,
     pub objects: Vec<(&'a AssetKey, &'a ObjectRecord)>,
 }
+
+/// As [`FileUnits`].
+pub(crate) type FileUnitsOf<'a> = BTreeMap<&'a str, FileUnitOf<'a>>;
 
 /// As [`FileUnit`].
 #[derive(Serialize)]
@@ -235,8 +242,10 @@ fn objects<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Objects, D::Err
 /// The parts of a [`Memory`], in their order.
 #[derive(Clone, Copy)]
 enum Part {
-    /// [`Units`].
+    /// [`Units`], less files.
     Units,
+    /// [`FileUnits`].
+    FileUnits,
     /// [`SeenFiles`].
     Files,
     /// [`Outcome`].
@@ -247,7 +256,7 @@ enum Part {
     Seen,
 }
 
-const PARTS: usize = 5;
+const PARTS: usize = 6;
 /// Bytes of the format, then of length and hash of each part.
 const FOOT: usize = 8 * (1 + 2 * PARTS);
 
@@ -262,17 +271,17 @@ pub(crate) struct Memory(Vec<u8>);
 /// What a cook can tell of sources before it is done, as bytes.
 pub(crate) struct Kept {
     bytes: Vec<u8>,
-    lengths: [usize; 2],
+    lengths: [usize; 3],
 }
 
 impl Kept {
     /// Of units, and of all files that they depend on, sorted.
-    pub fn new(units: &UnitsOf, files: &[(&str, SeenFile)]) -> Self {
-        let mut bytes = encoded(to_bytes(units));
-        let units = bytes.len();
-        bytes.extend(encoded(postcard::to_allocvec(files)));
-        let lengths = [units, bytes.len() - units];
-        Self { bytes, lengths }
+    pub fn new(units: &UnitsOf, files: &FileUnitsOf, seen: &[(&str, SeenFile)]) -> Self {
+        let parts = [to_bytes(units), to_bytes(files), postcard::to_allocvec(seen)].map(encoded);
+        Self {
+            lengths: parts.each_ref().map(Vec::len),
+            bytes: parts.concat(),
+        }
     }
 }
 
@@ -284,8 +293,7 @@ fn encoded(bytes: postcard::Result<Vec<u8>>) -> Vec<u8> {
 impl Memory {
     /// What is to be remembered.
     pub fn new(kept: Kept, outcome: &Outcome, report: &CookReport, seen: &Seen) -> Self {
-        let (mut bytes, [units, files]) = (kept.bytes, kept.lengths);
-        let mut lengths = vec![units, files];
+        let (mut bytes, mut lengths) = (kept.bytes, kept.lengths.to_vec());
         for part in [
             postcard::to_allocvec(outcome),
             to_bytes(report),
@@ -332,8 +340,13 @@ impl Memory {
         self.read(Part::Outcome)
     }
 
+    /// Without files, which are a part of their own.
     pub fn units(&self) -> Option<Units> {
         from_bytes(self.part(Part::Units)?).ok()
+    }
+
+    pub fn file_units(&self) -> Option<FileUnits> {
+        from_bytes(self.part(Part::FileUnits)?).ok()
     }
 
     fn read<T: DeserializeOwned>(&self, part: Part) -> Option<T> {

@@ -8,12 +8,14 @@ use super::package::{Inputs, Writer};
 use super::seek_free::Originals;
 use super::{Layout, NameList, Stop, key, package_error};
 use crate::graph::cache::Cache;
+use crate::graph::digest::Digest;
 use crate::graph::output::Output;
 use crate::graph::state::Written;
 use crate::graph::storage::{Stamp, stamp};
 use crate::in_order::InOrder;
 use crate::layout::PackagePlan;
 use crate::output::refuse_newer;
+use crate::parts::in_parts;
 use crate::report::{Progress, Stage};
 
 /// One package of the output, as it will be.
@@ -55,6 +57,7 @@ pub(super) fn write_packages(
         cache,
         output,
         progress,
+        keys: keys(layout),
         originals: Originals::default(),
         done: Vec::new(),
         stopped: None,
@@ -84,12 +87,23 @@ pub(super) fn write_packages(
     }
 }
 
+/// What packages follow from, except for those with copies of what is still to be made.
+fn keys(layout: &Layout) -> Vec<Option<(Digest, Vec<String>)>> {
+    let packages: Vec<_> = layout.world.packages.iter().enumerate().collect();
+    in_parts(layout.world.threads(), &packages, |(index, package)| {
+        let key = || key::of(layout, *index, &Originals::default());
+        package.copies.is_empty().then(key)
+    })
+}
+
 /// What the calling thread knows.
 struct Writing<'w, 'a, 'o> {
     layout: &'w Layout<'a>,
     cache: &'w Cache<'w>,
     output: &'w mut Output<'o>,
     progress: &'w dyn Progress,
+    /// By package, as far as they follow from the layout alone.
+    keys: Vec<Option<(Digest, Vec<String>)>>,
     originals: Originals,
     done: Vec<Done>,
     /// Why the first package that could not be made was not.
@@ -105,7 +119,8 @@ impl<'a> Writing<'_, 'a, '_> {
         (names_key, names): NameList,
     ) -> Result<Task<'a>, Stop> {
         let world = self.layout.world;
-        let (key, used) = key::of(self.layout, index, &self.originals);
+        let known = self.keys.get_mut(index).and_then(Option::take);
+        let (key, used) = known.unwrap_or_else(|| key::of(self.layout, index, &self.originals));
         let old = world.old.get(&package.file).filter(|old| old.key == key);
         if let Some(old) = old.filter(|old| stamp(&self.output.path(&package.file)) == Some(old.stamp)) {
             return Ok(Task::Keep(Written {

@@ -53,7 +53,6 @@ fn remembered() -> (Vec<(AssetKey, ObjectRecord)>, Memory) {
     let units = UnitsOf {
         program: Some(Digest::of(b"program")),
         fingerprint: None,
-        files: BTreeMap::from([("a.gltf", file)]),
         levels: BTreeMap::from([("level", &level)]),
         startup: &startup,
         objects: objects.iter().map(|(key, object)| (key, object)).collect(),
@@ -62,7 +61,8 @@ fn remembered() -> (Vec<(AssetKey, ObjectRecord)>, Memory) {
         stamp: None,
         digest: Some(Digest::of(b"bin")),
     };
-    let kept = Kept::new(&units, &[("a.bin", seen), ("b.bin", seen)]);
+    let files = BTreeMap::from([("a.gltf", file)]);
+    let kept = Kept::new(&units, &files, &[("a.bin", seen), ("b.bin", seen)]);
     let report = CookReport {
         world: "w".to_owned(),
         ..CookReport::default()
@@ -87,7 +87,8 @@ fn what_is_remembered_comes_back() {
     assert_eq!(units.objects.into_iter().collect::<Vec<_>>(), objects);
     assert_eq!(format!("{:?}", units.levels["level"]), format!("{:?}", level()));
     assert_eq!(units.startup.root, Some(key("b.ogg")));
-    let file = &units.files["a.gltf"];
+    assert!(units.files.is_empty());
+    let file = &memory.file_units().unwrap()["a.gltf"];
     assert_eq!(file.loading.settings, Settings::Given("(1)".into()));
     assert_eq!(file.dependencies, [(1, None)]);
     let files = memory.files().unwrap();
@@ -104,6 +105,7 @@ fn what_is_remembered_comes_back() {
 fn sound(memory: &Memory) -> usize {
     let parts = [
         memory.units().is_some(),
+        memory.file_units().is_some(),
         memory.files().is_some(),
         memory.outcome().is_some(),
         memory.report().is_some(),
