@@ -82,7 +82,15 @@ impl Order<'_> {
         let past = past.read_again(self.storage, self.out, &state_file);
         let cache = Cache::new(self.storage, output.cook_folder().join("objects"));
         let recorder = Recorder::new(&plan.root);
-        let past = past.settle(&plan, || self.cooker.build_app(&recorder));
+        let is_changed = past.is_changed();
+        let past = past.settle(&plan, || {
+            let mut app = self.cooker.build_app(&recorder);
+            if is_changed {
+                // Something will be loaded, and Bevy's first update takes longer than any other.
+                app.update();
+            }
+            app
+        });
         let mut cook = Cook {
             order: self,
             program,
@@ -195,8 +203,8 @@ impl Cook<'_> {
     /// Of a large world there is so much that nobody should wait until it is freed.
     fn free(self) {
         let (sources, graphs) = (self.sources, (self.old, self.new, self.before, self.after));
-        let (objects, fresh, inherited) = (self.store.objects, self.store.fresh, self.store.inherited);
-        let free = move || drop((sources, graphs, objects, fresh, inherited));
+        let of_store = self.store.into_parts();
+        let free = move || drop((sources, graphs, of_store));
         // Where there is no thread to be had, it is freed here.
         let _ = std::thread::Builder::new().spawn(free);
     }

@@ -30,13 +30,13 @@ fn files_of(manifest: &WorldManifest) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Packages of an earlier cook of this world that the new one does not have: the manifest's, and those that are remembered.
+/// Packages of an earlier cook of this world that the new one does not have: those that are remembered, or else the manifest's.
 pub(crate) fn stale_packages(
     manifest: &Path,
     remembered: &BTreeMap<String, Written>,
     packages: &[PackagePlan],
 ) -> Vec<String> {
-    let old = read_manifest(manifest);
+    let old = remembered.is_empty().then(|| read_manifest(manifest)).flatten();
     let listed = old.iter().flat_map(files_of);
     let known: BTreeSet<&str> = listed.chain(remembered.keys().map(String::as_str)).collect();
     let kept: BTreeSet<&str> = packages.iter().map(|package| package.file.as_str()).collect();

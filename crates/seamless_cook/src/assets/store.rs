@@ -75,6 +75,12 @@ impl<'c> AssetStore<'c> {
         }
     }
 
+    /// All that is not small, to be freed.
+    pub(crate) fn into_parts(self) -> impl Send + 'static {
+        let loadings = (self.fresh, self.inherited);
+        (self.objects, loadings, self.textures, self.meshes, self.encoded_now)
+    }
+
     /// Whether the profile does more than to store what is there.
     pub(crate) fn changes_data(&self) -> bool {
         self.textures.is_some()
