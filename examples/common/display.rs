@@ -23,10 +23,23 @@ pub fn has_display() -> bool {
 /// Bevy's default plugins over the workspace's `assets`.
 #[must_use]
 pub fn window_plugins() -> PluginGroupBuilder {
-    DefaultPlugins.build().set(AssetPlugin {
+    let plugins = DefaultPlugins.build().set(AssetPlugin {
         file_path: "assets".into(),
         ..default()
-    })
+    });
+    #[cfg(feature = "trace")]
+    let plugins = plugins.set(traced());
+    plugins
+}
+
+/// The log, with the spans of streaming: they are of the level *debug*.
+#[cfg(feature = "trace")]
+fn traced() -> bevy::log::LogPlugin {
+    let log = bevy::log::LogPlugin::default();
+    bevy::log::LogPlugin {
+        filter: format!("{},seamless_asset=debug,seamless_level=debug", log.filter),
+        ..log
+    }
 }
 
 /// The same without window and GPU.

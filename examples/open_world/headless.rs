@@ -100,7 +100,7 @@ fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
         app.world_mut().resource_mut::<Path>().frame = frame;
         let took = timed_frame(&mut app);
         let pose = app.world().resource::<Path>().pose(frame);
-        monitor.look(app.world_mut(), frame, pose.position, pose.teleported);
+        monitor.look(app.world_mut(), frame, pose.teleported);
         let stats = app.world().resource::<StreamingStats>();
         log.frames.push(FrameSample {
             stream_ms: milliseconds(stats.last_frame) as f32,
@@ -151,6 +151,8 @@ fn stats_of_flight(before: &StreamingStats, after: &StreamingStats) -> Streaming
         (&mut stats.bytes_read, before.bytes_read),
         (&mut stats.bytes_wasted, before.bytes_wasted),
         (&mut stats.overrun_count, before.overrun_count),
+        (&mut stats.boosted, before.boosted),
+        (&mut stats.reduced, before.reduced),
         (&mut stats.gate_deadlines, before.gate_deadlines),
     ] {
         *count -= old;

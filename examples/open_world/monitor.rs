@@ -1,5 +1,7 @@
 //! Watches the flight from outside: levels whole or absent, none late, what is in memory. Its own time is not counted.
 
+use std::collections::BTreeSet;
+
 use bevy::{ecs::archetype::Archetype, prelude::*};
 use bevy_seamless::{
     asset::{LevelInstance, LoadState},
@@ -23,6 +25,7 @@ pub struct Monitor {
     pub image_bytes: u64,
     states: Vec<LevelTrackState>,
     last_teleport: Option<u64>,
+    late_now: BTreeSet<String>,
     /// Entities that no level owns.
     base: usize,
 }
@@ -31,7 +34,6 @@ pub struct Monitor {
 struct LevelTrackState {
     requested: Option<u32>,
     live: Option<u32>,
-    inside: bool,
 }
 
 impl Monitor {
@@ -58,7 +60,7 @@ impl Monitor {
     }
 
     /// Looks at one frame that is over.
-    pub fn look(&mut self, world: &mut World, frame: u64, camera: Vec3, teleported: bool) {
+    pub fn look(&mut self, world: &mut World, frame: u64, teleported: bool) {
         if teleported {
             self.teleports += 1;
             self.last_teleport = Some(frame);
@@ -76,8 +78,8 @@ impl Monitor {
                 }
             }
             self.follow(index, level, frame as u32);
-            self.check_late(index, level, frame, camera);
         }
+        self.note_late(world, table, frame);
         let [found, all] = count_entities(world);
         if found != expected {
             self.violations += 1;
@@ -114,27 +116,25 @@ impl Monitor {
         }
     }
 
-    /// A level is late when the camera is over it before it is there.
-    fn check_late(&mut self, index: usize, level: &Level, frame: u64, camera: Vec3) {
-        let Some(footprint) = self.tracks[index].footprint else {
-            return;
-        };
-        let inside = (footprint.min[0]..footprint.max[0]).contains(&camera.x)
-            && (footprint.min[1]..footprint.max[1]).contains(&camera.z);
-        let entered = inside && !self.states[index].inside;
-        self.states[index].inside = inside;
-        if !entered || level.root().is_some() {
-            return;
+    /// Counts the levels that the ledger calls late since the last frame. What is always loaded is no matter of the path.
+    fn note_late(&mut self, world: &World, table: &LevelTable, frame: u64) {
+        let ledger = world.resource::<LateLevels>().iter();
+        let late: BTreeSet<String> = ledger.map(|level| level.name.clone()).collect();
+        for name in late.difference(&self.late_now) {
+            let Some(level) = table.get(name).filter(|level| !level.entry().always_loaded) else {
+                continue;
+            };
+            if self
+                .last_teleport
+                .is_some_and(|teleport| frame < teleport + TELEPORT_FRAMES)
+            {
+                self.late_after_teleport += 1;
+            } else {
+                self.late += 1;
+                warn!("frame {frame}: {name} is late ({:?})", level.state());
+            }
         }
-        if self
-            .last_teleport
-            .is_some_and(|teleport| frame < teleport + TELEPORT_FRAMES)
-        {
-            self.late_after_teleport += 1;
-        } else {
-            self.late += 1;
-            warn!("frame {frame}: {} is late ({:?})", level.name(), level.state());
-        }
+        self.late_now = late;
     }
 
     fn measure_memory(&mut self, world: &World) {

@@ -91,7 +91,7 @@ fn make(args: &Args, flown: &Flown) -> Report {
             budget: milliseconds(flown.budget),
             spread: spread(log, |frame| f64::from(frame.stream_ms)),
         },
-        boosted: 0,
+        boosted: flown.stats.boosted,
         frame_excess_ms: excess,
         overruns: flown.stats.overrun_count,
         failed: flown.failed,

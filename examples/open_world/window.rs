@@ -1,4 +1,4 @@
-//! The flight in a window: the same world and path, drawn; the window's title tells how streaming does.
+//! The flight in a window: the same world and path, drawn; the window's title tells how streaming does, and F1 shows it.
 
 use std::sync::{
     Arc,
@@ -29,6 +29,8 @@ pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
             Update,
             (follow_path.run_if(resource_exists::<Path>), show, count_frames),
         );
+    #[cfg(feature = "overlay")]
+    app.add_plugins(SeamlessOverlayPlugin::default());
     spawn_world(app.world_mut(), &world.manifest);
     app.world_mut().spawn((
         Flyer,

@@ -9,8 +9,11 @@ use std::{
 };
 
 use bevy::{
-    ecs::{entity::EntityHashMap, reflect::ReflectComponent},
-    platform::collections::HashMap,
+    ecs::{
+        entity::{EntityHashMap, EntityHashSet},
+        reflect::ReflectComponent,
+    },
+    platform::collections::{HashMap, HashSet},
     prelude::*,
 };
 use bevy_seamless::{
@@ -22,6 +25,8 @@ use level::{Known, find_tear};
 
 /// Frames for which removal readers may still hear of a level that left.
 const MEMORY: u64 = 3;
+/// Frames after which ends are forgotten, so that a long run takes no more memory than a short one.
+const FATES_KEPT: u64 = 600;
 /// How many violations are kept in words; all are counted.
 const KEPT: usize = 40;
 
@@ -51,6 +56,8 @@ pub struct Counts {
     pub revealed: u64,
     /// Levels that left.
     pub left: u64,
+    /// How often levels were hidden.
+    pub hidden: u64,
     /// Loads that failed.
     pub failed: u64,
     /// Loads that were cancelled.
@@ -80,14 +87,33 @@ struct State {
     known: HashMap<(Entity, usize), Arc<Known>>,
     /// Levels by entity, those that left lately included.
     owners: EntityHashMap<Arc<Known>>,
+    /// Levels that are in the world and that nobody sees, by world and name.
+    hidden: HashSet<(Entity, String)>,
     /// Levels that left, with the frame.
     gone: Vec<(u64, Arc<Known>)>,
     fates: BTreeMap<InstanceId, Fate>,
+    /// Instances that levels have, ended ones included.
+    held: HashSet<InstanceId>,
     /// The entity that an observer looked at last, and how many components it had.
     last_added: Option<(Entity, usize)>,
 }
 
 impl State {
+    /// Forgets the older half of the instances that have ended and that no level has any more.
+    fn forget_ends(&mut self) {
+        let is_over =
+            |id: &InstanceId, fate: &Fate| !matches!(fate, Fate::Asked | Fate::Revealed) && !self.held.contains(id);
+        let over = self
+            .fates
+            .iter()
+            .filter(|(id, fate)| is_over(id, fate))
+            .map(|(id, _)| *id);
+        let over: Vec<_> = over.collect();
+        for id in over.iter().take(over.len() / 2) {
+            self.fates.remove(id);
+        }
+    }
+
     fn violation(&mut self, words: String) {
         self.counts.violations += 1;
         if self.words.len() < KEPT {
@@ -141,6 +167,8 @@ impl Plugin for AtomicityChecker {
         app.init_resource::<Atomicity>()
             .add_observer(on_revealed)
             .add_observer(on_left)
+            .add_observer(on_hidden)
+            .add_observer(on_shown)
             .add_systems(First, begin_frame)
             .add_systems(Last, (look, follow_fates).chain());
         // Of what nearly all entities of a level have, and of what few have.
@@ -180,6 +208,9 @@ fn begin_frame(atomicity: Res<Atomicity>) {
     let state = &mut *state;
     state.frame += 1;
     let frame = state.frame;
+    if frame.is_multiple_of(FATES_KEPT) {
+        state.forget_ends();
+    }
     for (_, level) in state.gone.extract_if(.., |(left, _)| *left + MEMORY < frame) {
         level.ids.iter().for_each(|id| drop(state.owners.remove(id)));
     }
@@ -222,6 +253,9 @@ fn on_revealed(event: On<LevelRevealed>, world: &World, atomicity: Res<Atomicity
 fn on_left(event: On<LevelLeft>, world: &World, atomicity: Res<Atomicity>) {
     let mut state = atomicity.lock();
     state.counts.left += 1;
+    if state.hidden.remove(&(event.world, event.level.clone())) {
+        return;
+    }
     let level = state
         .known
         .values()
@@ -234,6 +268,29 @@ fn on_left(event: On<LevelLeft>, world: &World, atomicity: Res<Atomicity>) {
             "On<LevelLeft>: {} entities of {} are alive",
             count, event.level
         )),
+    }
+}
+
+fn on_hidden(event: On<LevelHidden>, atomicity: Res<Atomicity>) {
+    let mut state = atomicity.lock();
+    state.counts.hidden += 1;
+    if !state.hidden.insert((event.world, event.level.clone())) {
+        state.violation(format!("On<LevelHidden>: {} was hidden already", event.level));
+    }
+}
+
+/// All of it is there again.
+fn on_shown(event: On<LevelShown>, world: &World, atomicity: Res<Atomicity>) {
+    let entities = world
+        .get::<LevelInstance>(event.root)
+        .map(|instance| instance.objects.len() as u32);
+    let tear = find_tear(world, event.root, entities.unwrap_or_default());
+    let mut state = atomicity.lock();
+    if !state.hidden.remove(&(event.world, event.level.clone())) {
+        state.violation(format!("On<LevelShown>: {} was not hidden", event.level));
+    }
+    if let Some(tear) = tear {
+        state.violation(format!("On<LevelShown>: {}: {tear}", event.level));
     }
 }
 
@@ -266,12 +323,16 @@ fn look(world: &mut World) {
     world.resource_scope(|world, atomicity: Mut<Atomicity>| {
         let mut state = atomicity.lock();
         let state = &mut *state;
-        let mut roots = Vec::new();
+        let mut roots = EntityHashSet::default();
+        state.held.clear();
         let mut tables = world.query::<(Entity, &LevelTable)>();
         for (seamless, table) in tables.iter(world) {
             for (index, level) in table.iter().enumerate() {
                 if let Some(id) = level.instance() {
                     state.fates.entry(id).or_insert(Fate::Asked);
+                    state.held.insert(id);
+                } else if level.state() == LevelState::Unloaded && !state.known.contains_key(&(seamless, index)) {
+                    continue;
                 }
                 roots.extend(level.root());
                 look_at(world, state, (seamless, index), level);

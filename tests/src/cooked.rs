@@ -136,6 +136,8 @@ pub fn streaming_app_with(out: &Path, plugins: PluginGroupBuilder, configure: fn
         settings.budget = Duration::from_millis(50);
         // On a busy machine, the threads that read files get next to nothing of it.
         settings.read_timeout = Duration::ZERO;
+        // A failure is one, and not the first of five.
+        app.world_mut().resource_mut::<LevelSettings>().retry = RetryPolicy::OFF;
         configure(app);
     })
 }

@@ -6,6 +6,8 @@ pub mod atomicity;
 pub mod cooked;
 pub mod fixtures;
 pub mod flip;
+pub mod footprint;
+pub mod handmade;
 pub mod picture;
 pub mod random;
 pub mod skip;

@@ -171,7 +171,21 @@ struct Target(Handle<Image>);
 /// # Panics
 /// When there is no Vulkan driver; see [`has_driver`].
 pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
-    let mut app = windowless(asset_dir, Some(Backends::VULKAN), configure);
+    furnished(windowless(asset_dir, Some(Backends::VULKAN), configure), camera)
+}
+
+/// As [`studio`], with pipelines that are compiled on other threads, as in games: what they draw is missing until they are there.
+///
+/// # Panics
+/// When there is no Vulkan driver; see [`has_driver`].
+pub fn studio_compiling_later(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
+    furnished(
+        with_renderer(asset_dir, Some(Backends::VULKAN), false, configure),
+        camera,
+    )
+}
+
+fn furnished(mut app: App, camera: Transform) -> App {
     let target = add_target(&mut app);
     app.world_mut().spawn((
         Camera3d::default(),
@@ -186,6 +200,15 @@ pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut A
 
 /// As [`studio`], without camera and light; and without a renderer, where `backends` is `None`.
 pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl FnOnce(&mut App)) -> App {
+    with_renderer(asset_dir, backends, true, configure)
+}
+
+fn with_renderer(
+    asset_dir: &Path,
+    backends: Option<Backends>,
+    compiles_at_once: bool,
+    configure: impl FnOnce(&mut App),
+) -> App {
     let mut app = App::new();
     let settings = WgpuSettings { backends, ..default() };
     app.add_plugins(
@@ -197,7 +220,7 @@ pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl 
             .disable::<LogPlugin>()
             .set(RenderPlugin {
                 render_creation: RenderCreation::Automatic(Box::new(settings)),
-                synchronous_pipeline_compilation: true,
+                synchronous_pipeline_compilation: compiles_at_once,
                 ..default()
             })
             .set(WindowPlugin {

@@ -42,7 +42,7 @@ impl PluginGroup for SeamlessPlugins {
 /// | plugin | job |
 /// |---|---|
 /// | [`SeamlessAssetPlugin`], role server | packages to live objects, client-only objects and columns not decoded |
-/// | [`SeamlessLevelPlugin`] | which levels are wanted |
+/// | [`SeamlessLevelPlugin`], which follows all players | which levels are wanted |
 #[derive(Default)]
 pub struct SeamlessMinimalPlugins;
 
@@ -53,7 +53,10 @@ impl PluginGroup for SeamlessMinimalPlugins {
                 role: Role::SERVER,
                 ..SeamlessAssetPlugin::default()
             })
-            .add(SeamlessLevelPlugin::default())
+            .add(SeamlessLevelPlugin {
+                follow_remote: true,
+                ..SeamlessLevelPlugin::default()
+            })
     }
 }
 
@@ -69,11 +72,13 @@ pub mod prelude {
         PackageMapSystems, PackagesAgreed, PackagesRefused,
     };
     pub use seamless_asset::{
-        BlockingLoads, DialogueVariant, DialogueVariants, InHiddenLevel, InstanceTarget, LoadPolicy, ObjectLoad,
-        ObjectRequest, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp,
-        SeamlessAssetPlugin, SeamlessStartupPlugin, StartupContent, StartupReport, Streamer, StreamingSettings,
-        StreamingStats, placed_row,
+        BlockingLoads, DialogueVariant, DialogueVariants, InHiddenLevel, InstanceData, InstanceTarget, KeepInWorld,
+        LoadPolicy, ObjectLoad, ObjectRequest, OfLevel, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
+        ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessAssetPlugin, SeamlessStartupPlugin, StableId, StableIds,
+        StagedLevel, StartupContent, StartupReport, Streamer, StreamingSettings, StreamingStats, placed_row,
     };
+    #[cfg(feature = "overlay")]
+    pub use seamless_level::overlay::{OverlaySettings, SeamlessOverlayPlugin};
     pub use seamless_level::*;
     #[cfg(feature = "render")]
     pub use seamless_render::SeamlessRenderApp;

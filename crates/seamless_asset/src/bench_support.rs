@@ -65,7 +65,10 @@ impl Services {
         let (header, tail) = bytes.split_at(header);
         let job = Job {
             path: path.clone(),
-            wanted: Wanted::Level { assets: true },
+            wanted: Wanted::Level {
+                assets: true,
+                instance: Arc::default(),
+            },
             verify: Verify::Deferred,
             progress: Arc::new(Progress::default()),
         };

@@ -48,9 +48,14 @@ impl AssetEdits {
 
 /// From now on, changes to assets of type `A` are noted.
 pub(crate) fn watch<A: Asset>(app: &mut App) {
-    // Bevy tells of changes in `PostUpdate`.
-    app.add_systems(Last, note_edits::<A>.run_if(resource_exists::<Messages<AssetEvent<A>>>));
+    // Bevy tells of changes in `PostUpdate`. Each type has ids of its own, so it does not matter which is noted first.
+    let note = note_edits::<A>.run_if(resource_exists::<Messages<AssetEvent<A>>>);
+    app.add_systems(Last, note.in_set(NoteEdits).ambiguous_with(NoteEdits));
 }
+
+/// Where edits are noted.
+#[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
+struct NoteEdits;
 
 fn note_edits<A: Asset>(mut events: MessageReader<AssetEvent<A>>, mut edits: ResMut<AssetEdits>) {
     for event in events.read() {

@@ -140,6 +140,18 @@ pub enum LoadErrorKind {
     /// A post-load of the game refused the object.
     #[error("a post-load failed: {0}")]
     PostLoad(String),
+    /// A level instance was to be finished that is not known any more.
+    #[error("there is no such level instance any more; request the level again")]
+    NoSuchInstance,
+    /// A hook of the game refused an instance of the level; see
+    /// [`add_instance_hook`](crate::SeamlessAssetApp::add_instance_hook).
+    #[error("the hook for the instance `{instance}` failed: {message}")]
+    InstanceHook {
+        /// What the request calls the instance.
+        instance: String,
+        /// What the hook said.
+        message: String,
+    },
     /// A blocking load was asked for by code that runs inside of the pipeline.
     #[error("a blocking load cannot run inside of a reveal, a leave or another load; do it in a system of your own")]
     Busy,

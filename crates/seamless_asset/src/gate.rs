@@ -3,6 +3,8 @@
 use bevy_asset::UntypedAssetId;
 use bevy_ecs::resource::Resource;
 
+use crate::load::{InstanceId, LevelScans};
+
 /// Holds a reveal back until assets are ready somewhere else, on the GPU for instance.
 ///
 /// `seamless_render` adds one. A level is revealed when every gate is open for all assets of its packages, or when
@@ -16,6 +18,19 @@ pub trait RevealGate: Send + Sync + 'static {
 
     /// The assets are ready or gone; the gate need not watch them any more.
     fn forget(&self, assets: &[UntypedAssetId]);
+
+    /// Asks for what one instance of a level is drawn with, beyond its assets, as far as
+    /// [scans](crate::SeamlessAssetApp::add_level_scan) have found it. The values of all its assets are inserted; whether they are ready
+    /// is asked of [`is_open`](Self::is_open) meanwhile. Default: nothing is asked for.
+    fn watch_level(&self, _id: InstanceId, _found: &LevelScans) {}
+
+    /// Whether all of it is ready. A level has its own deadline, as long as that of assets. Default: yes.
+    fn is_level_open(&self, _id: InstanceId) -> bool {
+        true
+    }
+
+    /// The level is ready, came without, or comes no more; the gate need not watch it. Default: nothing.
+    fn forget_level(&self, _id: InstanceId) {}
 }
 
 /// The gates of the app.
@@ -33,5 +48,17 @@ impl RevealGates {
 
     pub(crate) fn forget(&self, assets: &[UntypedAssetId]) {
         self.0.iter().for_each(|gate| gate.forget(assets));
+    }
+
+    pub(crate) fn watch_level(&self, id: InstanceId, found: &LevelScans) {
+        self.0.iter().for_each(|gate| gate.watch_level(id, found));
+    }
+
+    pub(crate) fn is_level_open(&self, id: InstanceId) -> bool {
+        self.0.iter().all(|gate| gate.is_level_open(id))
+    }
+
+    pub(crate) fn forget_level(&self, id: InstanceId) {
+        self.0.iter().for_each(|gate| gate.forget_level(id));
     }
 }

@@ -18,7 +18,7 @@ use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 
-use crate::{LevelInstance, reveal::Members, spawn::rewrite_ticks};
+use crate::{LevelInstance, actors::LevelActors, reveal::Members, spawn::rewrite_ticks};
 
 /// On every entity of a level that is in the world and is not to be seen: it is on its way there in slices, it is hidden, or it is on its
 /// way out.
@@ -28,7 +28,7 @@ use crate::{LevelInstance, reveal::Members, spawn::rewrite_ticks};
 /// systems in one frame, and gone for all in another. `With<InHiddenLevel>`, `Has<InHiddenLevel>` and `Allow<InHiddenLevel>` mention it;
 /// `Option<&InHiddenLevel>` does not. Access by id (`World::get`, `Query::get` of a query that mentions it) finds such entities.
 ///
-/// What game code hangs below a level's entities is hidden and shown with them, if it was there when the level was hidden; another level
+/// What game code hangs below a level's entities, or makes go with it by [`OfLevel`](crate::OfLevel), is hidden and shown with them, if it was there when the level was hidden; another level
 /// below is not. What was added or changed right before the hide is not told again to systems that had not run since.
 ///
 /// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.
@@ -185,10 +185,16 @@ fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> 
             all.push(entity);
         }
     }
-    if parents.found.is_empty() {
+    let actors = world.get::<LevelActors>(root);
+    if parents.found.is_empty() && actors.is_none() {
         return all;
     }
     let mut known = Indices::of(&all);
+    for &actor in actors.into_iter().flat_map(RelationshipTarget::collection) {
+        if known.insert(actor) && parents.note(world, actor) {
+            all.push(actor);
+        }
+    }
     while let Some(parent) = parents.found.pop() {
         for &child in world.get::<Children>(parent).into_iter().flatten() {
             let is_other = world.get::<LevelInstance>(child).is_some();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bevy_ecs::{entity::Entity, hierarchy::Children, relationship::RelationshipTarget, world::World};
 
-use crate::reveal::Members;
+use crate::{actors::LevelActors, reveal::Members};
 
 /// Despawns a level, at once or some entities at a time: its own entities, those that game code took out of the hierarchy as well, and what
 /// game code hung below them.
@@ -48,6 +48,10 @@ impl Sweep {
             if is_parent && let Some(mut below) = world.get_mut::<Children>(entity) {
                 self.children.append(below.collection_mut_risky());
             }
+            // Who goes with the level would go with its root, in one step.
+            if is_parent && let Some(mut actors) = world.get_mut::<LevelActors>(entity) {
+                self.children.append(actors.collection_mut_risky());
+            }
             if let Ok(entity) = world.get_entity_mut(entity) {
                 entity.despawn();
             }
@@ -62,7 +66,7 @@ impl Sweep {
     }
 
     /// The next one, and whether it has a list of children: of the children only what is not the level's own is still alive by then, and
-    /// goes with all that is below it.
+    /// goes with all that is below it, as does who said to go with the level.
     fn entity(&self) -> Option<(Entity, bool)> {
         let (parents, entities) = (self.parents.len(), self.entities.len());
         if let Some(parent) = self.parents.get(self.next) {

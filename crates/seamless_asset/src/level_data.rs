@@ -194,7 +194,8 @@ pub struct LevelObjects {
 
 impl LevelObjects {
     /// The objects `ids`, row by row.
-    pub(crate) fn new(ids: &[ObjectId], entities: &[Entity]) -> Self {
+    #[must_use]
+    pub fn new(ids: &[ObjectId], entities: &[Entity]) -> Self {
         let index = |row: &u32| entities.get(*row as usize).map(|entity| entity.index_u32());
         let mut by_entity = Vec::new();
         if !entities.is_sorted_by_key(|entity| entity.index_u32()) {
@@ -206,6 +207,13 @@ impl LevelObjects {
             by_id: ids.iter().map(|id| id.0).zip(0..).collect(),
             by_entity,
         }
+    }
+
+    /// The same objects with other entities.
+    pub(crate) fn replaced(&self, by: impl Fn(Entity) -> Entity) -> Self {
+        let ids: Vec<ObjectId> = self.ids().collect();
+        let entities: Vec<Entity> = self.entities().map(by).collect();
+        Self::new(&ids, &entities)
     }
 
     /// The entity with this object id. It may have been despawned since the reveal.

@@ -11,19 +11,24 @@
 //! * [`ReloadRequest`] brings what is live up to date with a file that was cooked again, in place.
 //! * [`Linkers`] holds the packages that are open: their tables, each read once.
 //! * [`codec`] turns components and assets into bytes and back; a game adds its own through [`SeamlessAssetApp`].
+//! * [`OfLevel`] is for who goes with a level and is none of its own, [`KeepInWorld`] for who stays.
+//! * [`StableIds`] leads from ids that are the same on every machine to entities of levels.
 //! * [`LiveObjects`] knows every object that is live: an object is in memory once, whoever asks.
 //! * [`RevealGate`] lets others hold a reveal back, until the GPU has its meshes for instance.
 //! * [`StartupContent`] has what plugins refer to directly: one package, read before the first frame, live for ever.
 //! * [`DialogueVariants`] are sets of sounds of which a speaker says one.
-//! * [`StreamingSettings`] limits a frame's work, [`StreamingStats`] counts what was done.
+//! * [`StreamingSettings`] limits a frame's work, [`StreamingStats`] counts what was done, and [`diagnostics`] measures all of that.
 //!
 //! # What holds
 //! * A level is in the world whole or not at all. Observers of its components find all its entities alive.
 //! * Entity ids, handles and tasks of a load that fails or is cancelled come back.
 //! * Nothing panics on content: every error is a [`LoadError`] that names file, object and mend.
 
+mod actors;
+mod app_ext;
 pub mod assets;
 pub mod codec;
+pub mod diagnostics;
 pub mod dialogue;
 #[cfg(any(test, feature = "doubles"))]
 pub mod doubles;
@@ -42,11 +47,14 @@ mod reload;
 mod reveal;
 mod settings;
 pub mod spawn;
+mod stable;
 mod startup;
 mod threads;
 mod time;
 mod urgency;
 
+pub use actors::{KeepInWorld, LevelActors, OfLevel};
+pub use app_ext::SeamlessAssetApp;
 pub use dialogue::{DialogueVariant, DialogueVariants};
 pub use entities::{EntityPool, ReservedEntities};
 pub use error::{LoadError, LoadErrorKind};
@@ -57,13 +65,15 @@ pub use linker::{Linker, Linkers, NameError, PACKAGE_EXTENSION};
 #[doc(hidden)]
 pub use load::bench_support;
 pub use load::{
-    BlockingLoads, BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, LevelInstance,
-    LoadPolicy, LoadState, ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy,
-    ReloadReport, ReloadRequest, Reloaded, Streamer, Verify, WastedBytes,
+    BlockingLoads, BulkLoad, BulkRequest, InstanceData, InstanceEvent, InstanceId, InstanceInfo, InstanceRequest,
+    InstanceTarget, LevelInstance, LevelScans, LoadPolicy, LoadState, MemoryAccount, MemoryPressure, ObjectLoad,
+    ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded,
+    StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
 pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
+pub use stable::{InstancePath, StableId, StableIds};
 pub use startup::{
     STARTUP_EXPORT, SeamlessStartupPlugin, StartupContent, StartupContentError, StartupEntry, StartupIndex,
     StartupIndexCodec, StartupMissing, StartupOwner, StartupPinned, StartupRead, StartupRegistration, StartupReport,
@@ -79,25 +89,21 @@ use bevy_animation::{
     AnimatedBy, AnimationClip, AnimationPlayer, AnimationTargetId,
     graph::{AnimationGraph, AnimationGraphHandle},
 };
-use bevy_app::{App, Last, Plugin, SpawnScene, ValidateParentHasComponentPlugin};
-use bevy_asset::{Asset, AssetApp, AssetPath, AssetServer, Assets};
+use bevy_app::{App, Last, Plugin, SceneSpawnerSystems, SpawnScene, ValidateParentHasComponentPlugin};
+use bevy_asset::{AssetApp, AssetServer, Assets};
 use bevy_camera::{
     primitives::Aabb,
     visibility::{InheritedVisibility, ViewVisibility, Visibility},
 };
-use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy_ecs::{prelude::*, reflect::AppTypeRegistry};
 use bevy_mesh::{Mesh, Mesh3d, MeshVertexAttribute, skinning::SkinnedMeshInverseBindposes};
-use bevy_reflect::{FromReflect, GetTypeRegistration};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 use seamless_package::{Limits, Role};
 
 use assets::MeshUvDensity;
-use codec::{AssetCodec, Codecs, ComponentCodec, Migrations, Record, ReflectAssetCodec};
-use dialogue::{DialogueLoader, DialogueVariantsCodec};
+use codec::Codecs;
 use edits::AssetEdits;
 use load::{LoadServices, LostRoots, Pipeline, RegisteredPostLoads};
-use spawn::SpawnRow;
 use threads::loading_threads;
 
 /// Loads, reveals and unloads level instances.
@@ -174,6 +180,7 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<StreamingUrgency>()
             .init_resource::<RevealGates>()
             .init_resource::<Streamer>()
+            .init_resource::<StableIds>()
             .init_resource::<AssetEdits>()
             .init_resource::<LostRoots>()
             .init_resource::<LevelHiders>()
@@ -191,17 +198,23 @@ impl Plugin for SeamlessAssetPlugin {
             .register_type::<StreamingStats>()
             .register_type::<StreamingUrgency>()
             .register_type::<LevelInstance>()
+            .register_type::<OfLevel>()
+            .register_type::<LevelActors>()
+            .register_type::<KeepInWorld>()
+            .register_type::<StableIds>()
+            .register_type::<InstancePath>()
+            .register_type::<StableId>()
             .register_type::<InHiddenLevel>()
             .add_message::<InstanceEvent>()
             .add_message::<Reloaded>()
             .add_observer(load::keep_ticks_valid)
             .add_observer(load::note_lost_root)
-            .register_diagnostic(Diagnostic::new(STREAM_MS).with_suffix(" ms"))
-            .register_diagnostic(Diagnostic::new(LIVE_ENTITIES))
-            .register_diagnostic(Diagnostic::new(LIVE_BYTES).with_suffix(" B"))
             .configure_sets(
                 SpawnScene,
-                (StreamingSystems::Request, StreamingSystems::Reveal).chain(),
+                (StreamingSystems::Request, StreamingSystems::Reveal)
+                    .chain()
+                    .after(SceneSpawnerSystems::WorldInstanceSpawn)
+                    .after(SceneSpawnerSystems::SceneSpawn),
             )
             .add_systems(
                 SpawnScene,
@@ -211,10 +224,11 @@ impl Plugin for SeamlessAssetPlugin {
             )
             .add_systems(
                 Last,
-                (load::roll_frame, write_diagnostics)
+                (load::roll_frame, diagnostics::write_diagnostics)
                     .chain()
                     .run_if(resource_exists::<Pipeline>),
             );
+        diagnostics::register(app);
         if self.sliced_levels {
             app.world_mut().register_disabling_component::<InHiddenLevel>();
         }
@@ -318,149 +332,3 @@ pub struct LiveObjectsResource(pub LiveObjects);
 /// The app's [`Linkers`].
 #[derive(Resource, Default, Clone)]
 pub struct LinkersResource(pub Linkers);
-
-/// Main-thread time of the last frame's streaming work.
-pub const STREAM_MS: DiagnosticPath = DiagnosticPath::const_new("seamless/stream_ms");
-/// Entities of live levels.
-pub const LIVE_ENTITIES: DiagnosticPath = DiagnosticPath::const_new("seamless/live_entities");
-/// Stored bytes of live packages.
-pub const LIVE_BYTES: DiagnosticPath = DiagnosticPath::const_new("seamless/live_bytes");
-
-fn write_diagnostics(stats: Res<StreamingStats>, mut diagnostics: Diagnostics) {
-    diagnostics.add_measurement(&STREAM_MS, || stats.last_frame.as_secs_f64() * 1e3);
-    diagnostics.add_measurement(&LIVE_ENTITIES, || stats.live_entities as f64);
-    diagnostics.add_measurement(&LIVE_BYTES, || stats.live_bytes as f64);
-}
-
-/// Adds codecs to an app; call it in the game and in its cooker alike, best from one plugin of the game.
-pub trait SeamlessAssetApp {
-    /// Adds the codec of an asset type.
-    fn add_asset_codec<C: AssetCodec>(&mut self) -> &mut Self;
-
-    /// Cooks assets of type `A` by reflection. Fields with `#[reflect(ignore)]` are lost: make sure there are none.
-    fn cook_by_reflection<A: Asset + FromReflect + GetTypeRegistration>(&mut self) -> &mut Self;
-
-    /// Adds [`DialogueVariants`] of sounds of type `S`: the asset type, its loader and its codec. Add it after Bevy's `AssetPlugin` and the
-    /// plugin that brings `S`. The feature `audio` does it for Bevy's `AudioSource`.
-    fn add_dialogue<S: Asset>(&mut self) -> &mut Self;
-
-    /// Adds the codec of a component, in place of the one by reflection.
-    fn add_component_codec(&mut self, codec: impl ComponentCodec) -> &mut Self;
-
-    /// Adds a component that reads and writes itself.
-    fn add_record<C: Record>(&mut self) -> &mut Self;
-
-    /// Adds code that runs on every asset of type `A` after it was decoded, off the main thread, before anybody sees it; see
-    /// [`PostLoad`]. An error fails the load. Add it before the app runs.
-    fn add_post_load<A: Asset>(
-        &mut self,
-        hook: impl Fn(&mut A, &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
-    ) -> &mut Self;
-
-    /// As [`add_post_load`](Self::add_post_load), for a component of levels: the hook gets the values of a run of entities.
-    fn add_component_post_load<C: Component>(
-        &mut self,
-        hook: impl Fn(&mut [C], &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
-    ) -> &mut Self;
-
-    /// Registers content that the code of `P`, a plugin usually, refers to directly, by the paths of its sources. It is cooked into the
-    /// startup package, live before the first frame, and in memory for ever; see [`StartupContent`].
-    fn add_startup_content<P: ?Sized, A: Asset>(
-        &mut self,
-        paths: impl IntoIterator<Item = impl Into<AssetPath<'static>>>,
-    ) -> &mut Self;
-
-    /// Announces the set of components that many entities of the game's levels consist of: their reveal takes less time.
-    fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self;
-
-    /// Adds the history of the game's types, or of a plugin's: what is done to objects that were cooked before they changed.
-    /// Do it in a plugin that the game and its cook program share: a package that was saved without a list counts as one from before
-    /// its first entry.
-    ///
-    /// # Panics
-    /// When the list has a mistake in it or is there already. Without it older objects would be taken for current ones, and
-    /// current ones be migrated once more later. [`CodecRegistry::add_migrations`] returns the error.
-    ///
-    /// [`CodecRegistry::add_migrations`]: codec::CodecRegistry::add_migrations
-    fn add_migrations(&mut self, list: Migrations) -> &mut Self;
-}
-
-impl SeamlessAssetApp for App {
-    fn add_asset_codec<C: AssetCodec>(&mut self) -> &mut Self {
-        self.world_mut()
-            .get_resource_or_init::<Codecs>()
-            .write()
-            .add_asset::<C>();
-        self
-    }
-
-    fn cook_by_reflection<A: Asset + FromReflect + GetTypeRegistration>(&mut self) -> &mut Self {
-        self.register_type::<A>();
-        self.add_asset_codec::<ReflectAssetCodec<A>>()
-    }
-
-    fn add_dialogue<S: Asset>(&mut self) -> &mut Self {
-        self.init_asset::<DialogueVariants<S>>()
-            .register_asset_loader(DialogueLoader::<S>::default())
-            .add_asset_codec::<DialogueVariantsCodec<S>>()
-    }
-
-    fn add_component_codec(&mut self, codec: impl ComponentCodec) -> &mut Self {
-        self.world_mut()
-            .get_resource_or_init::<Codecs>()
-            .write()
-            .add_component(codec);
-        self
-    }
-
-    fn add_record<C: Record>(&mut self) -> &mut Self {
-        self.world_mut()
-            .get_resource_or_init::<Codecs>()
-            .write()
-            .add_record::<C>(Role::ALL);
-        self
-    }
-
-    fn add_post_load<A: Asset>(
-        &mut self,
-        hook: impl Fn(&mut A, &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
-    ) -> &mut Self {
-        let mut hooks = self.world_mut().get_resource_or_init::<RegisteredPostLoads>();
-        hooks.0.add_asset(hook);
-        self
-    }
-
-    fn add_component_post_load<C: Component>(
-        &mut self,
-        hook: impl Fn(&mut [C], &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
-    ) -> &mut Self {
-        let mut hooks = self.world_mut().get_resource_or_init::<RegisteredPostLoads>();
-        hooks.0.add_component(hook);
-        self
-    }
-
-    fn add_startup_content<P: ?Sized, A: Asset>(
-        &mut self,
-        paths: impl IntoIterator<Item = impl Into<AssetPath<'static>>>,
-    ) -> &mut Self {
-        let mut content = self.world_mut().get_resource_or_init::<StartupContent>();
-        for path in paths {
-            content.register::<P, A>(path.into());
-        }
-        self
-    }
-
-    fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self {
-        self.world_mut().get_resource_or_init::<Codecs>().write().add_row::<R>();
-        self
-    }
-
-    fn add_migrations(&mut self, list: Migrations) -> &mut Self {
-        let codecs = self.world_mut().get_resource_or_init::<Codecs>().clone();
-        let added = codecs.write().add_migrations(list);
-        if let Err(error) = added {
-            panic!("{error}");
-        }
-        self
-    }
-}

@@ -49,6 +49,8 @@ pub(crate) struct Members {
     pub parents: Vec<Entity>,
     /// The components that their file gave them, in the order of `entities`.
     pub runs: Arc<[Run]>,
+    /// What they take in memory, about.
+    pub memory: u64,
     /// They by object id.
     pub objects: Arc<LevelObjects>,
     /// All that changed later was changed by somebody else.
@@ -94,12 +96,14 @@ fn spawner(
         request,
         LevelInstance {
             name: request.name.clone(),
+            path: request.path(),
             package: level.package.clone(),
             objects: level.objects.clone(),
         },
     ));
     groups.append(&mut level.groups);
     let types: Vec<_> = groups.iter().flat_map(|group| group.values.types()).collect();
+    groups.iter().for_each(|group| group.values.register(world));
     register(world, types.iter().copied(), &services.codecs, &registry);
     let passes = LatePasses::new(world, types, &registry);
     drop(registry);
@@ -113,6 +117,7 @@ fn members(world: &mut World, loaded: &mut LoadedLevel) -> Members {
         entities: level.entities.clone(),
         parents: core::mem::take(&mut level.parents),
         runs: level.runs.clone(),
+        memory: loaded.memory,
         objects: level.objects.clone(),
         since: world.increment_change_tick(),
         edits: HashMap::default(),

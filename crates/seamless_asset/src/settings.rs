@@ -9,7 +9,7 @@ use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_platform::time::Instant;
 use bevy_reflect::Reflect;
 
-use crate::load::WastedBytes;
+use crate::load::{MemoryAccount, MemoryPressure, UnitKind, WastedBytes};
 
 /// Limits of one frame's streaming work. Change it at any time; it is read every frame.
 #[derive(Resource, Reflect, Clone, Debug)]
@@ -20,10 +20,26 @@ pub struct StreamingSettings {
     /// A unit of work (one level's reveal, one asset's insertion) is not cut: it starts only when its estimated time
     /// fits, and one that fits no frame gets a frame of its own. What exceeds the budget all the same is counted and
     /// named in [`StreamingStats::overruns`].
+    ///
+    /// This is the base: a frame may have more or less of it, see [`boost`](Self::boost) and [`least`](Self::least).
     pub budget: Duration,
-    /// Bytes of meshes and images that are handed to Bevy in a frame, at most; a single larger asset goes alone.
+    /// How many times the budget a frame may have, at most, while the player is about to arrive at something that is not there
+    /// ([`StreamingUrgency`](crate::StreamingUrgency)): as much as it takes to be in time. Default 2. With 1, or less, it does not grow. Frames
+    /// that needed more than the budget are counted in [`StreamingStats::boosted`].
+    pub boost: f32,
+    /// How soon an arrival is for the budget to grow. Default 0.75 s.
+    pub boost_horizon: Duration,
+    /// The part of the budget that is left to a frame, at least, while frames are slow: the game has no time to give away. Default 0.5. With
+    /// 1, it does not shrink. Such frames are counted in [`StreamingStats::reduced`].
+    pub least: f32,
+    /// What a frame takes in this game if nothing is wrong, the wait for the display included: frames are slow when the last few took
+    /// more than a quarter longer, streaming apart. Default 1/60 s.
+    pub slow_frame: Duration,
+    /// Bytes of meshes, images and other assets for the GPU that are handed to Bevy in a frame, at most; a single larger one goes alone.
     /// Default 16 MiB. Assets and levels take turns: while levels wait to come or go, assets are handed over in every
-    /// second frame only.
+    /// second frame only. Counted in [`StreamingStats::uploaded_bytes`] and [`upload_waits`](StreamingStats::upload_waits).
+    ///
+    /// Leave Bevy's own `RenderAssetBytesPerFrame` unlimited: it holds back what its materials need already.
     pub upload_bytes_per_frame: u64,
     /// Packages that are read and decoded at the same time, up to 64. Default 8. A level starts with all the packages that it
     /// shares with others, so there may be a few more.
@@ -45,6 +61,16 @@ pub struct StreamingSettings {
     /// that none waits for ever.
     /// Default 1 s. Zero: the order is that of the requests; [`Duration::MAX`]: only priorities decide.
     pub aging: Duration,
+    /// Bytes of memory that streamed content is to take, at most; see [`MemoryAccount`] for what is counted. Default: no limit.
+    ///
+    /// A load starts only when there is room for what it brings, as far as that is known from the last time: then what is there exceeds the
+    /// ceiling by one level at most. When it does, levels that leave are despawned at once, whatever time it takes
+    /// ([`StreamingStats::unthrottled_leaves`]). Who decides what is wanted finds in [`StreamingStats::memory_short`] how much has to go for
+    /// the next load. A level that is larger than the ceiling comes when no other is there.
+    pub memory_ceiling: Option<u64>,
+    /// Loads of levels of at least this priority start whatever memory there is. Default 10⁷, which `seamless_level` gives to levels that code
+    /// has asked for, and exceeds for those that are always loaded.
+    pub essential_priority: f32,
     /// For tests: requests start in an order that only this number decides, whatever their priorities. Default: none.
     pub load_order_seed: Option<u64>,
 }
@@ -53,12 +79,18 @@ impl Default for StreamingSettings {
     fn default() -> Self {
         Self {
             budget: Duration::from_millis(2),
+            boost: 2.0,
+            boost_horizon: Duration::from_millis(750),
+            least: 0.5,
+            slow_frame: Duration::from_secs(1) / 60,
             upload_bytes_per_frame: 16 << 20,
             max_loads_in_flight: 8,
             max_bytes_in_flight: 256 << 20,
             gate_deadline_frames: 120,
             read_timeout: Duration::from_secs(10),
             aging: Duration::from_secs(1),
+            memory_ceiling: None,
+            essential_priority: 1e7,
             load_order_seed: None,
         }
     }
@@ -116,6 +148,10 @@ pub struct Overrun {
     pub frame: u64,
     /// The frame's streaming work.
     pub took: Duration,
+    /// What it might have taken: the budget, raised or lowered.
+    pub budget: Duration,
+    /// What kind of work its largest unit was; none if it was in none.
+    pub kind: Option<UnitKind>,
     /// The largest unit of work in it.
     pub what: String,
 }
@@ -131,6 +167,13 @@ pub struct StreamingStats {
     pub frame: u64,
     /// Main-thread time of the last complete frame's streaming work.
     pub last_frame: Duration,
+    /// The budget that it had: [`StreamingSettings::budget`], raised or lowered.
+    pub budget_last: Duration,
+    /// Frames that took more than [`StreamingSettings::budget`], and were allowed to, because the player was about to arrive at something
+    /// that was not there.
+    pub boosted: u64,
+    /// Frames with a lower budget, because frames were slow.
+    pub reduced: u64,
     /// Level instances revealed.
     pub revealed: u64,
     /// Packages that were reloaded.
@@ -161,7 +204,23 @@ pub struct StreamingStats {
     pub bytes_wasted: u64,
     /// The same by how far these loads had come.
     pub wasted_by_stage: WastedBytes,
-    /// Frames that took longer than the budget.
+    /// What streamed content takes in memory at the end of the last frame.
+    pub memory: MemoryAccount,
+    /// How near that is to [`StreamingSettings::memory_ceiling`].
+    pub memory_pressure: MemoryPressure,
+    /// Bytes that have to go so that the most urgent load that waits for memory may start; 0: none waits.
+    pub memory_short: u64,
+    /// Frames in which memory was over its ceiling.
+    pub pressure_frames: u64,
+    /// Levels that left in such frames, whatever time it took.
+    pub unthrottled_leaves: u64,
+    /// Bytes of assets for the GPU that were handed to Bevy.
+    pub uploaded_bytes: u64,
+    /// The same of the last frame, blocking loads apart.
+    pub uploaded_last: u64,
+    /// Frames in which assets waited because of [`StreamingSettings::upload_bytes_per_frame`].
+    pub upload_waits: u64,
+    /// Frames that took longer than their budget.
     pub overrun_count: u64,
     /// The first [`OVERRUNS_KEPT`] of them, by name.
     pub overruns: Vec<Overrun>,
@@ -169,4 +228,27 @@ pub struct StreamingStats {
     pub blocking_loads: u64,
     /// Reveals that went ahead although a gate was closed.
     pub gate_deadlines: u64,
+}
+
+impl StreamingStats {
+    /// How many [stored bytes](Self::live_bytes) of packages fit below a memory ceiling, if further ones grow in memory as those do that are
+    /// live: for whoever decides what is wanted, and knows packages by their files. No limit without a ceiling, or as long as nothing is live.
+    ///
+    /// ```
+    /// # use seamless_asset::{StreamingSettings, StreamingStats};
+    /// fn most_bytes(settings: &StreamingSettings, stats: &StreamingStats) -> u64 {
+    ///     stats.bytes_that_fit(settings.memory_ceiling)
+    /// }
+    /// # assert_eq!(most_bytes(&StreamingSettings::default(), &StreamingStats::default()), u64::MAX);
+    /// ```
+    #[must_use]
+    pub fn bytes_that_fit(&self, ceiling: Option<u64>) -> u64 {
+        let memory = self.memory.packages + self.memory.levels;
+        match ceiling {
+            Some(ceiling) if memory > 0 && self.live_bytes > 0 => {
+                (ceiling as f64 * (self.live_bytes as f64 / memory as f64)) as u64
+            }
+            _ => u64::MAX,
+        }
+    }
 }

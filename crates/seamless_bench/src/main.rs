@@ -8,8 +8,10 @@
 //! that say so in their rows: the limit of [`migrate_latest`] is another build, which ran before, and the peer of [`read_bulk`]
 //! comes after the others. A row holds medians, and `spread` is the distance between the 10th and the 90th percentile of our samples, divided by their
 //! median. Times per entity are CPU time of the measuring thread, so that other programs on the machine do not count;
-//! [`flight`] and [`large`] measure wall time, because a hitch is one, and [`package_link`], [`cook`] and [`cook_full`] do, because Bevy loads on many
+//! [`flight`], [`large`] and [`visible`] measure wall time, because a hitch is one, and [`package_link`], [`cook`] and [`cook_full`] do, because Bevy loads on many
 //! threads.
+//!
+//! The allocator counts what each thread allocates, for [`steady`]; that costs a nanosecond or two for each allocation, on all roads.
 //!
 //! [`cook_full`] and [`cook_size`] measure the world that the example `open_world` made when it ran. The peer of [`cook_full`] is written in
 //! C++, so it is a feature: `--features bevy_processor`.
@@ -24,6 +26,7 @@ mod flight;
 mod large;
 mod level;
 mod load_cpu;
+mod marker;
 mod migrate_latest;
 mod netref;
 mod open_world;
@@ -34,8 +37,10 @@ mod read_bulk;
 mod row;
 mod scene;
 mod select;
+mod steady;
 mod stones;
 mod unload;
+mod visible;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -68,7 +73,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 30] = [
+const BENCHES: [Bench; 34] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -137,6 +142,12 @@ const BENCHES: [Bench; 30] = [
     }),
     ("reveal_100k", large::reveal),
     ("leave_100k", large::leave),
+    ("time_to_visible", visible::run),
+    ("steady_allocs", steady::run),
+    ("marker_tax", |samples| marker::run(marker::Variant::Loop, samples)),
+    ("marker_tax/for_each", |samples| {
+        marker::run(marker::Variant::ForEach, samples)
+    }),
 ];
 
 /// As [`Bench`], of the example world.

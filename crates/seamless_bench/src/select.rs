@@ -101,13 +101,16 @@ fn sources(variant: Variant, frame: u32) -> [SourceInput; 4] {
         let start = vec3(700.0 * number + 37.0, 12.0, 611.0 * number);
         SourceInput {
             position: start + direction * along,
-            priority: 1.0,
+            ..SourceInput::default()
         }
     })
 }
 
 fn update(selector: &mut Selector, sources: &[SourceInput]) {
-    let limits = SelectionLimits { max_levels: 4096 };
+    let limits = SelectionLimits {
+        max_levels: 4096,
+        ..SelectionLimits::default()
+    };
     black_box(selector.update(black_box(sources), 0.0, &limits));
 }
 

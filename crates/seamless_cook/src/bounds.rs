@@ -4,12 +4,12 @@ use bevy::asset::UntypedHandle;
 use bevy::camera::primitives::Aabb;
 use bevy::math::{Affine3A, Vec3A};
 use bevy::prelude::*;
-use seamless_level::VolumeShape;
+use seamless_level::{LevelEntry, VolumeShape};
 use serde::{Deserialize, Serialize};
 
 use crate::assets::AssetKey;
 use crate::hierarchy::Hierarchy;
-use crate::plan::PlannedLevel;
+use crate::plan::{PlannedInstance, PlannedLevel};
 use crate::source::SourceEntity;
 
 /// A level that draws nothing is loaded within this many metres of its place.
@@ -18,6 +18,31 @@ const RADIUS_WITHOUT_BOUNDS: f32 = 50.0;
 const LEAST_INFLATION: f32 = 10.0;
 
 pub(crate) type Bounds = ([f32; 3], [f32; 3]);
+
+/// The bounds of an instance, from those of its level.
+pub(crate) fn of_instance(level: &PlannedLevel, instance: &PlannedInstance, bounds: Option<Bounds>) -> Option<Bounds> {
+    placed_again(level, bounds, instance).bounds
+}
+
+/// What a manifest says of an instance, as far as it follows from its placement and from its level's.
+fn placed_again(level: &PlannedLevel, bounds: Option<Bounds>, instance: &PlannedInstance) -> LevelEntry {
+    let of = LevelEntry {
+        translation: level.translation,
+        rotation: level.rotation,
+        scale: level.scale,
+        bounds,
+        ..LevelEntry::default()
+    };
+    entry_of(&of, instance)
+}
+
+/// What the manifest says of an instance of a level.
+pub(crate) fn entry_of(level: &LevelEntry, instance: &PlannedInstance) -> LevelEntry {
+    let mut entry = level.placed_again(&instance.name, instance.translation, instance.rotation, instance.scale);
+    entry.always_loaded = instance.always_loaded;
+    entry.data.clone_from(&instance.data);
+    entry
+}
 
 /// Where a level stands.
 pub(crate) fn placement(level: &PlannedLevel) -> Transform {
@@ -97,12 +122,12 @@ fn transformed(aabb: &Aabb, global: &Affine3A) -> Option<(Vec3A, Vec3A)> {
     (min.is_finite() && max.is_finite()).then_some((min, max))
 }
 
-/// The volume around a level that no volume of the world file lists: its bounds, inflated by half its greatest extent or
+/// The volume around a level, which stands there, that no volume of the world file lists: its bounds, inflated by half its greatest extent or
 /// ten metres, whichever is more; a sphere of 50 m around its place if it draws nothing.
-pub(crate) fn own_volume(level: &PlannedLevel, bounds: Option<Bounds>) -> VolumeShape {
+pub(crate) fn own_volume(translation: [f32; 3], bounds: Option<Bounds>) -> VolumeShape {
     let Some((min, max)) = bounds else {
         return VolumeShape::Sphere {
-            center: Vec3::from_array(level.translation),
+            center: Vec3::from_array(translation),
             radius: RADIUS_WITHOUT_BOUNDS,
         };
     };

@@ -1,5 +1,6 @@
 //! A world file, checked: names, files and volumes that can be cooked. See [`WorldPlan::read`].
 
+mod instances;
 mod names;
 
 use std::collections::BTreeSet;
@@ -8,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use bevy::asset::AssetPath;
 use seamless_level::StreamingVolume;
 
+pub(crate) use self::instances::PlannedInstance;
 pub(crate) use self::names::check_name;
 use self::names::{check_file_name, default_name};
 use crate::dialogue::DialogueLimits;
@@ -56,6 +58,7 @@ pub(crate) struct WorldPlan {
     pub levels: Vec<PlannedLevel>,
     /// Levels of the world that this cook is not asked for.
     pub other_levels: Vec<PlannedLevel>,
+    pub instances: Vec<PlannedInstance>,
     pub volumes: Vec<VolumeSource>,
     /// Whether the world file has volumes, of these levels or of others: else each level gets one around its bounds.
     pub has_volumes: bool,
@@ -93,8 +96,11 @@ impl WorldPlan {
         }
         let levels = core::mem::take(&mut self.levels).into_iter();
         (self.levels, self.other_levels) = levels.partition(|level| maps.contains(&level.name));
+        self.instances.retain(|instance| maps.contains(&instance.of));
+        let instances = &self.instances;
+        let is_kept = |name: &String| maps.contains(name) || instances.iter().any(|instance| instance.name == *name);
         for volume in &mut self.volumes {
-            volume.levels.retain(|level| maps.contains(level));
+            volume.levels.retain(is_kept);
         }
         self.volumes.retain(|volume| !volume.levels.is_empty());
         Ok(())
@@ -192,7 +198,11 @@ impl Checker<'_> {
             }
         }
         self.names(&levels);
-        let names: BTreeSet<&str> = levels.iter().map(|level| level.name.as_str()).collect();
+        let instances = self.instances(source.instances, &levels);
+        let names = levels.iter().map(|level| level.name.as_str());
+        let names: BTreeSet<&str> = names
+            .chain(instances.iter().map(|instance| instance.name.as_str()))
+            .collect();
         let mut seen = BTreeSet::new();
         let has_volumes = !source.volumes.is_empty();
         let volumes = source.volumes.into_iter().enumerate();
@@ -210,6 +220,7 @@ impl Checker<'_> {
             root,
             levels,
             other_levels: Vec::new(),
+            instances,
             volumes,
             has_volumes,
             startup,
@@ -230,7 +241,7 @@ impl Checker<'_> {
         if let Err(message) = check_name(&name) {
             self.error(&object, message);
         }
-        self.placement(&object, &level);
+        self.placement(&object, level.translation, level.rotation, level.scale);
         let dialogue = DialogueLimits {
             of_all: level.max_variants,
             of_some: level.dialogue.clone(),
@@ -308,23 +319,23 @@ impl Checker<'_> {
         Some(path)
     }
 
-    fn placement(&mut self, object: &str, level: &LevelSource) {
+    fn placement(&mut self, object: &str, translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3]) {
         let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
-        if !finite(&level.translation) || !finite(&level.rotation) || !finite(&level.scale) {
+        if !finite(&translation) || !finite(&rotation) || !finite(&scale) {
             self.error(
                 object,
                 "its placement holds NaN or an infinite number; write finite numbers",
             );
             return;
         }
-        let length: f32 = level.rotation.iter().map(|value| value * value).sum();
+        let length: f32 = rotation.iter().map(|value| value * value).sum();
         if (length - 1.0).abs() > 1e-2 {
             self.error(
                 object,
                 "its `rotation` is no unit quaternion; (0.0, 0.0, 0.0, 1.0) turns nothing",
             );
         }
-        if level.scale.contains(&0.0) {
+        if scale.contains(&0.0) {
             self.error(object, "its `scale` is zero on an axis; nothing would be seen of it");
         }
     }

@@ -17,7 +17,10 @@ pub struct WorldFile {
     /// The levels.
     #[serde(default)]
     pub levels: Vec<LevelSource>,
-    /// The streaming volumes. Default: one around each level.
+    /// Further placements of levels: each loads and leaves for itself, from the package of its level.
+    #[serde(default)]
+    pub instances: Vec<InstanceSource>,
+    /// The streaming volumes. Default: one around each level and each instance.
     #[serde(default)]
     pub volumes: Vec<VolumeSource>,
     /// Startup content beside that of the game's plugins: assets that are live before the first frame and stay for ever. Paths relative
@@ -66,6 +69,31 @@ pub struct LevelSource {
     /// demand (`BulkUse::OnDemand`) are not copied.
     #[serde(default)]
     pub seek_free: bool,
+}
+
+/// Another placement of a level of a [`WorldFile`]: a house that stands in ten places, cooked once.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstanceSource {
+    /// The level, by name.
+    pub of: String,
+    /// The instance's name, unique among levels and instances. Saves and peers know its entities by it.
+    pub name: String,
+    /// Where it stands, in metres.
+    #[serde(default)]
+    pub translation: [f32; 3],
+    /// How it is turned: a unit quaternion, x y z w.
+    #[serde(default = "identity")]
+    pub rotation: [f32; 4],
+    /// Its scale.
+    #[serde(default = "one")]
+    pub scale: [f32; 3],
+    /// Whether it is loaded wherever the streaming sources are.
+    #[serde(default)]
+    pub always_loaded: bool,
+    /// What makes it differ from others, for the game's own code; stored in the manifest as it is.
+    #[serde(default)]
+    pub data: Option<String>,
 }
 
 fn identity() -> [f32; 4] {

@@ -307,6 +307,7 @@ fn entries(world: &World, done: &[Done]) -> Vec<LevelEntry> {
                 entities: unit.entities,
                 bytes: done.written.stamp.bytes,
                 bounds: world.bounds.get(package.level()?).copied().flatten(),
+                data: None,
             })
         })
         .collect()

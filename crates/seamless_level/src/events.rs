@@ -21,6 +21,7 @@
 //! }
 //! ```
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use bevy_ecs::{
@@ -97,7 +98,9 @@ pub struct LevelLeft {
 
 /// A level could not be loaded; nothing of it is in the world.
 ///
-/// It is sent once. The level stays failed while it is wanted; it is tried again when it is wanted anew, or by
+/// What may pass is [tried again](crate::LevelSettings::retry) a few times; [`Level::retry_in`](crate::Level::retry_in) tells when. It is sent at
+/// the first failure of such a run, and once more, without [`retry_in`](Self::retry_in), if the level is given up after it. Then, and at once if
+/// it cannot pass, the level stays failed while it is wanted; it is tried again when it is wanted anew, or by
 /// [`Levels::retry`](crate::Levels::retry).
 #[derive(Message, EntityEvent, Clone, Debug)]
 pub struct LevelFailed {
@@ -108,6 +111,8 @@ pub struct LevelFailed {
     pub level: String,
     /// File, object, reason and mend.
     pub error: Arc<LoadError>,
+    /// After which time it is tried again; none if it is not.
+    pub retry_in: Option<Duration>,
 }
 
 /// A seamless world's manifest could not be loaded or makes no sense: the world has no levels.

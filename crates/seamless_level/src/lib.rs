@@ -37,14 +37,22 @@
 //! |---|---|
 //! | [`SeamlessWorld`] | the entity to spawn: a world, by its [`WorldManifest`] |
 //! | [`LevelTable`], [`Level`] | on that entity, once the manifest is loaded: where each level is |
-//! | [`StreamingSource`] | a moving point of view |
-//! | [`StreamingVolume`], [`VolumeShape`] | a region that asks for levels while a source is in it |
+//! | [`StreamingSource`], [`SourceShape`] | a moving point of view: what it sees around itself, how far levels may come for it |
+//! | [`SourceMotion`] | how fast it goes; where it will be in a moment asks as well |
+//! | [`StreamingVolume`], [`VolumeShape`], [`VolumeMode`] | a region that asks for levels while a source is in it |
+//! | [`DistanceStreaming`] | levels that come by their distance, without volumes |
 //! | [`Levels`], [`LevelTicket`] | system parameter: load, preload, unload, release, retry by name; a request to keep |
 //! | [`LevelWanted`] | on an entity of the game: the levels that it wants |
+//! | [`Levels::prepare`], [`ArrivalPoint`], [`Arrival`] | a place that is got ready before somebody comes to it; a future tells when |
+//! | [`StreamingStatus`], [`StreamingProgress`] | system parameter: whether all that a source asks for is there |
+//! | [`NewInstance`] | a further placement of a level, added while the world runs |
+//! | [`SoftEntity`], [`SoftLink`], [`SoftEntities`] | an entity of a level by name, from another level or from game code |
 //! | [`LevelRevealed`], [`LevelLeft`], [`LevelFailed`], [`WorldFailed`] | what happened, as messages and as entity events |
+//! | [`LateLevels`], [`LevelLate`] | levels that are not there although somebody is |
 //! | [`select`] | the decision itself, pure |
-//! | [`LevelSettings`] | caps |
-//! | [`diagnostics`] | how many levels are live, loading, wanted, failed |
+//! | [`LevelSettings`], [`RetryPolicy`] | caps; when what failed is tried again |
+//! | `overlay::SeamlessOverlayPlugin`, with the feature `overlay` | all of it, drawn over the picture |
+//! | [`diagnostics`] | how many levels are visible, hidden, loading, wanted, late, failed |
 //!
 //! # When a level is wanted
 //!
@@ -52,8 +60,17 @@
 //! [`Levels::load`], a [`LevelTicket`] or [`LevelWanted`]. Requests are counted ([`RequestSet`]), and the highest wins: a level is to be
 //! [loaded or visible](LevelTarget). [`Levels::unload`] and other bans win over all of these for as long as they hold.
 //! A volume asks on until every source is further outside than its margin, and for its unload delay after that, so
-//! nothing flickers at a border. If more levels are wanted than [`LevelSettings::max_levels`], the least urgent ones
-//! stay away and are counted.
+//! nothing flickers at a border. If more levels are wanted than [`LevelSettings::max_levels`] and
+//! [`max_bytes`](LevelSettings::max_bytes) allow, the least urgent ones stay away and are counted.
+//!
+//! A source asks where it is, where it will be [in a second](StreamingSource::ahead), and for
+//! [no more than its target](StreamingSource::target). What is nearest, ahead and in view comes first. How soon somebody comes to a level
+//! that is not there is told in [`StreamingUrgency`](seamless_asset::StreamingUrgency), for which the frame's budget grows.
+//!
+//! # A teleport
+//!
+//! [Prepare](Levels::prepare) the place, go on where the player is, and move when all is there; [`Arrival`] has the example. What nobody may be
+//! without even for a frame, the ground for instance, is in a volume that [blocks](VolumeMode::BlockUntilLoaded) as well.
 //!
 //! # The states of a level
 //!
@@ -73,11 +90,12 @@
 //!
 //! *Revealing* is seen only of levels that come in slices, and a level in the world is *Hidden* only in apps that have
 //! [opted in](seamless_asset::SeamlessAssetPlugin::sliced_levels) to that. A failed level is *Unloaded* again when it is not wanted any more, or
-//! [retried](Levels::retry).
+//! tried again, by itself ([`LevelSettings::retry`]) or [because the app says so](Levels::retry).
 //!
 //! *Loading* tells the pipeline's own stage. How far a level is to come is its [`LevelTarget`]: the highest of what volumes and the app
 //! ask for. A level that is wanted again before it has left stays, and one that has left comes again.
-//! A level that fails is told once, with what mends it, and left alone while it stays wanted; the others go on.
+//! A level that fails is told once, with what mends it. If the reason may pass it is tried again a few times, later and later; then it is left
+//! alone while it stays wanted. The others go on.
 //!
 //! # Systems
 //!
@@ -87,11 +105,17 @@
 //! | set | system | does |
 //! |---|---|---|
 //! | [`LevelSystems::Manifest`] | resolve manifests | a loaded manifest becomes a table and volumes; a world that is over is taken down |
-//! | [`LevelSystems::Select`] | resolve volumes | looks level names up, for volumes that changed |
+//! | [`LevelSystems::Select`] | sync instances | puts levels that were added into tables, and takes those out that were removed |
+//! | | resolve volumes | looks level names up, for volumes that changed |
+//! | | sync distances | makes what [`DistanceStreaming`] says of a world that changed into volumes |
 //! | | sync wanted | takes over what entities want |
 //! | | select levels | decides, and hands requests, cancellations and priorities to the pipeline |
+//! | | block on levels | only where one is missing that nobody may be without: loads it |
 //! | [`StreamingSystems::Reveal`](seamless_asset::StreamingSystems) | (the pipeline) | moves levels into and out of the world |
 //! | [`LevelSystems::Report`] | report levels | brings tables up to date, sends messages and events |
+//! | | report arrivals | tells who waits for a place |
+//! | | resolve links | [`SoftLink`]s lead where they can |
+//! | | find late | keeps the ledger of levels that are late |
 //! | | write diagnostics | counts |
 //!
 //! With the [`PackageMapPlugin`](seamless_asset::net::PackageMapPlugin), a world's packages are listed for references over the network as soon
@@ -101,13 +125,20 @@
 
 #![forbid(unsafe_code)]
 
+mod across;
+mod arrival;
 pub mod diagnostics;
 mod events;
+mod instances;
+mod late;
 mod manifest;
+#[cfg(feature = "overlay")]
+pub mod overlay;
 mod plugin;
 #[cfg(test)]
 mod random;
 mod requests;
+mod retry;
 pub mod select;
 mod settings;
 mod source;
@@ -115,17 +146,24 @@ mod target;
 mod volume;
 mod world;
 
+pub use across::{SoftEntities, SoftEntity, SoftLink};
+pub use arrival::{Arrival, ArrivalPoint, ArrivalResult, StreamingProgress, StreamingStatus};
 pub use events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed};
+pub use instances::NewInstance;
+pub use late::{LateLevel, LateLevels, LevelLate};
 pub use manifest::{
     LevelEntry, MANIFEST_FORMAT, ManifestError, ManifestLimits, OLDEST_MANIFEST_FORMAT, PackageEntry, VolumeEntry,
     WorldManifest, WorldManifestLoader,
 };
 pub use plugin::{LevelSystems, SeamlessLevelPlugin};
 pub use requests::{LevelTicket, LevelWanted, Levels, RequestError, RequestKind, RequestSet};
+pub use retry::RetryPolicy;
 pub use settings::LevelSettings;
-pub use source::StreamingSource;
+pub use source::{DEFAULT_AHEAD, DEFAULT_LOOK_WEIGHT, SourceMotion, SourceShape, StreamingSource};
 pub use target::LevelTarget;
 pub use volume::{
     DEFAULT_PRIORITY, DEFAULT_UNLOAD_DELAY, StreamingVolume, VolumeError, VolumeFault, VolumeMode, VolumeShape,
 };
-pub use world::{Level, LevelState, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure};
+pub use world::{
+    DistanceStreaming, Level, LevelState, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure,
+};

@@ -4,19 +4,24 @@ use bevy_app::{App, Plugin, SpawnScene};
 use bevy_asset::AssetApp;
 use bevy_diagnostic::{Diagnostic, RegisterDiagnostic};
 use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet, common_conditions::resource_exists};
-use seamless_asset::{StreamingSystems, net::NetPackages};
+use seamless_asset::{Reloaded, StreamingSystems, net::NetPackages};
 
 use crate::{
-    diagnostics::{FAILED, HIDDEN, LOADING, VISIBLE, WANTED},
+    across::{SoftEntity, SoftLink, SoftLinks, resolve_links},
+    arrival::{Arrivals, report_arrivals},
+    diagnostics,
     events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed},
+    instances::{AddedInstances, sync_instances},
+    late::{LateLevels, LevelLate, find_late},
     manifest::{WorldManifest, WorldManifestLoader},
     requests::{LevelRequests, LevelWanted, sync_wanted},
+    retry::RetryPolicy,
     settings::LevelSettings,
-    source::StreamingSource,
+    source::{SourceMotion, StreamingSource},
     volume::StreamingVolume,
     world::{
-        InstanceIndex, SeamlessWorld, list_packages, report_levels, resolve_manifests, select_levels, sync_volumes,
-        write_diagnostics,
+        DistanceStreaming, InstanceIndex, SeamlessWorld, block_on_levels, is_anybody_blocked, list_packages,
+        report_levels, resolve_manifests, select_levels, sync_distances, sync_volumes, write_diagnostics,
     },
 };
 
@@ -28,19 +33,35 @@ use crate::{
 pub struct SeamlessLevelPlugin {
     /// See [`LevelSettings::max_levels`].
     pub max_levels: usize,
+    /// See [`LevelSettings::max_bytes`].
+    pub max_bytes: u64,
     /// See [`LevelSettings::max_requests`].
     pub max_requests: usize,
+    /// See [`LevelSettings::follow_remote`].
+    pub follow_remote: bool,
+    /// See [`LevelSettings::retry`].
+    pub retry: RetryPolicy,
+    /// See [`LevelSettings::max_instances`].
+    pub max_instances: usize,
 }
 
 impl Default for SeamlessLevelPlugin {
     fn default() -> Self {
         let LevelSettings {
             max_levels,
+            max_bytes,
             max_requests,
+            follow_remote,
+            retry,
+            max_instances,
         } = LevelSettings::default();
         Self {
             max_levels,
+            max_bytes,
             max_requests,
+            follow_remote,
+            retry,
+            max_instances,
         }
     }
 }
@@ -60,17 +81,31 @@ impl Plugin for SeamlessLevelPlugin {
     fn build(&self, app: &mut App) {
         app.insert_resource(LevelSettings {
             max_levels: self.max_levels,
+            max_bytes: self.max_bytes,
             max_requests: self.max_requests,
+            follow_remote: self.follow_remote,
+            retry: self.retry,
+            max_instances: self.max_instances,
         })
         .init_resource::<LevelRequests>()
         .init_resource::<InstanceIndex>()
+        .init_resource::<SoftLinks>()
+        .init_resource::<AddedInstances>()
+        .init_resource::<LateLevels>()
+        .init_resource::<Arrivals>()
         .init_asset::<WorldManifest>()
         .init_asset_loader::<WorldManifestLoader>()
         .register_type::<WorldManifest>()
         .register_type::<SeamlessWorld>()
         .register_type::<StreamingVolume>()
+        .register_type::<DistanceStreaming>()
         .register_type::<StreamingSource>()
+        .register_type::<SourceMotion>()
+        .register_type::<RetryPolicy>()
         .register_type::<LevelWanted>()
+        .register_type::<LateLevels>()
+        .register_type::<SoftEntity>()
+        .register_type::<SoftLink>()
         .register_type::<LevelSettings>()
         .add_message::<LevelRevealed>()
         .add_message::<LevelLoaded>()
@@ -78,8 +113,10 @@ impl Plugin for SeamlessLevelPlugin {
         .add_message::<LevelShown>()
         .add_message::<LevelLeft>()
         .add_message::<LevelFailed>()
-        .add_message::<WorldFailed>();
-        for path in [VISIBLE, HIDDEN, LOADING, WANTED, FAILED] {
+        .add_message::<WorldFailed>()
+        .add_message::<LevelLate>()
+        .add_message::<Reloaded>();
+        for path in diagnostics::ALL {
             app.register_diagnostic(Diagnostic::new(path).with_suffix(" levels"));
         }
         add_systems(app);
@@ -103,10 +140,25 @@ fn add_systems(app: &mut App) {
             (resolve_manifests, list_packages.run_if(resource_exists::<NetPackages>))
                 .chain()
                 .in_set(LevelSystems::Manifest),
-            (sync_volumes, sync_wanted, select_levels)
+            (
+                sync_instances,
+                sync_volumes,
+                sync_distances,
+                sync_wanted,
+                select_levels,
+                block_on_levels.run_if(is_anybody_blocked),
+            )
                 .chain()
                 .in_set(LevelSystems::Select),
-            (report_levels, write_diagnostics).chain().in_set(LevelSystems::Report),
+            (
+                report_levels,
+                report_arrivals,
+                resolve_links,
+                find_late,
+                write_diagnostics,
+            )
+                .chain()
+                .in_set(LevelSystems::Report),
         ),
     );
 }

@@ -1,25 +1,45 @@
-//! The caps of this crate. See [`LevelSettings`].
+//! The caps of this crate, and how it tries again. See [`LevelSettings`].
 
 use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
-/// Caps on levels; change them at any time, they are read every frame.
-#[derive(Resource, Reflect, Copy, Clone, Debug, PartialEq, Eq)]
+use crate::retry::RetryPolicy;
+
+/// Caps on levels, and what becomes of those that fail; change them at any time, they are read every frame.
+#[derive(Resource, Reflect, Copy, Clone, Debug, PartialEq)]
 #[reflect(Resource, Default, Clone, PartialEq)]
 pub struct LevelSettings {
     /// How many levels of one world may be wanted at a time, always-loaded ones included. Of more, the least urgent
     /// ones stay away; [`LevelTable::dropped`](crate::LevelTable::dropped) counts them. Default 4096.
     pub max_levels: usize,
+    /// How many bytes the packages of the levels of one world that are wanted may have in their files, shared packages not counted. Of more, the
+    /// least urgent levels stay away; a small level may still find a place where a larger, more urgent one does not. A single level that is
+    /// larger never comes. Default: no cap.
+    ///
+    /// With a [memory ceiling](seamless_asset::StreamingSettings::memory_ceiling) there are no more than
+    /// [fit below it](seamless_asset::StreamingStats::bytes_that_fit) either: when memory is short, the least urgent levels leave.
+    pub max_bytes: u64,
     /// How many requests of the app there may be at a time: standing ones, tickets, and those of
-    /// [`LevelWanted`](crate::LevelWanted). Default 65 536.
+    /// [`LevelWanted`](crate::LevelWanted). And how many [`Arrival`](crate::Arrival)s there may be. Default 65 536.
     pub max_requests: usize,
+    /// Whether sources of [players of other machines](crate::StreamingSource::remote) count: true on a server, which sees the world from
+    /// all its players. Default false.
+    pub follow_remote: bool,
+    /// When levels that failed are tried again.
+    pub retry: RetryPolicy,
+    /// How many levels may be [added](crate::Levels::add_instance) to worlds at run time, at a time. Default 65 536.
+    pub max_instances: usize,
 }
 
 impl Default for LevelSettings {
     fn default() -> Self {
         Self {
             max_levels: 4096,
+            max_bytes: u64::MAX,
             max_requests: 1 << 16,
+            follow_remote: false,
+            retry: RetryPolicy::default(),
+            max_instances: 1 << 16,
         }
     }
 }

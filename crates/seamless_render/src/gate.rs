@@ -20,7 +20,7 @@ use seamless_asset::RevealGate;
 /// A [`RevealGate`] that is open for assets which the render world has prepared.
 ///
 /// Meshes, images and materials are prepared without any entity that shows them, so a level's first frame is complete.
-/// Pipelines are not: Bevy compiles them when the first entity needs one.
+/// Pipelines are not: see [`PipelineGate`](crate::PipelineGate).
 #[derive(Resource, Clone, Default)]
 pub struct GpuGate {
     watched: Arc<Mutex<Watched>>,

@@ -2,16 +2,19 @@
 //!
 //! * [`StandardMaterialCodec`] puts `StandardMaterial`s into packages; [`SeamlessRenderApp::add_streamed_material`] adds a
 //!   game's own material types.
-//! * [`GpuGate`] holds a level's reveal back until its meshes, images and materials are on the GPU, so that nothing pops in.
+//! * [`GpuGate`] holds a level's reveal back until its meshes, images and materials are on the GPU, [`PipelineGate`] until the pipelines
+//!   that draw it are compiled, so that nothing pops in.
 //! * Levels that are [hidden](seamless_asset::InHiddenLevel) are not drawn, lights and cameras included.
 //! * Uploads are paced before they reach Bevy, by
 //!   [`StreamingSettings::upload_bytes_per_frame`](seamless_asset::StreamingSettings::upload_bytes_per_frame): Bevy's own
 //!   limit applies to the render world only, after the main world has paid for the extraction.
 #![forbid(unsafe_code)]
 
+mod drawn;
 mod gate;
 mod hide;
 mod material;
+mod pipelines;
 mod rows;
 mod sync;
 #[cfg(test)]
@@ -19,12 +22,13 @@ mod tests;
 
 pub use gate::GpuGate;
 pub use material::StandardMaterialCodec;
+pub use pipelines::PipelineGate;
 
 use core::any::TypeId;
 
 use bevy_app::{App, Plugin};
-use bevy_ecs::schedule::IntoScheduleConfigs;
-use bevy_pbr::{Material, MeshMaterial3d, StandardMaterial};
+use bevy_ecs::schedule::{IntoScheduleConfigs, common_conditions::resource_exists};
+use bevy_pbr::{Material, MeshMaterial3d, StandardMaterial, ViewKeyCache, check_views_lights_need_specialization};
 use bevy_reflect::Reflect;
 use bevy_render::{Render, RenderApp, RenderSystems};
 use seamless_asset::{RevealGates, SeamlessAssetApp, codec::HandleCodec, package::Role};
@@ -40,7 +44,9 @@ pub struct SeamlessRenderPlugin;
 impl Plugin for SeamlessRenderPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<GpuGate>()
+            .init_resource::<PipelineGate>()
             .init_resource::<RevealGates>()
+            .add_level_scan(drawn::own_lights)
             .add_asset_codec::<StandardMaterialCodec>()
             .add_streamed_material::<StandardMaterial>();
     }
@@ -49,15 +55,32 @@ impl Plugin for SeamlessRenderPlugin {
     fn finish(&self, app: &mut App) {
         hide::add_hider(app);
         let gate = app.world().resource::<GpuGate>().clone();
+        let pipelines = app.world().resource::<PipelineGate>().clone();
         let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
             sync::drain_without_renderer(app);
             return;
         };
         render_app
             .insert_resource(gate.clone())
-            .add_systems(Render, gate::note_prepared.in_set(RenderSystems::Cleanup));
+            .insert_resource(pipelines.clone())
+            .init_resource::<pipelines::Warming>()
+            .add_systems(
+                Render,
+                (
+                    // What views add to pipelines is known by then.
+                    pipelines::ask_for_pipelines
+                        .in_set(RenderSystems::Specialize)
+                        .after(check_views_lights_need_specialization)
+                        .run_if(resource_exists::<ViewKeyCache>),
+                    (gate::note_prepared, pipelines::note_compiled)
+                        .chain()
+                        .in_set(RenderSystems::Cleanup),
+                ),
+            );
         hide::hide_from_gpu(render_app);
-        app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(gate));
+        let mut gates = app.world_mut().resource_mut::<RevealGates>();
+        gates.0.push(Box::new(gate));
+        gates.0.push(Box::new(pipelines));
     }
 }
 
@@ -70,8 +93,10 @@ pub trait SeamlessRenderApp {
 
 impl SeamlessRenderApp for App {
     fn add_streamed_material<M: Material + Reflect>(&mut self) -> &mut Self {
-        self.init_resource::<GpuGate>();
+        self.init_resource::<GpuGate>().init_resource::<PipelineGate>();
         self.world().resource::<GpuGate>().add_material(TypeId::of::<M>());
+        self.world().resource::<PipelineGate>().add_material(drawn::found::<M>);
+        self.add_level_scan(drawn::drawn_with::<M>);
         let mut materials = self.world_mut().get_resource_or_init::<hide::StreamedMaterials>();
         materials.add::<M>();
         self.add_component_codec(HandleCodec::<MeshMaterial3d<M>, M>::new(

@@ -223,7 +223,12 @@ fn a_flight_through_the_volumes() {
     const STEP: f32 = 12.0;
     let cooked = cook_levels();
     let (mut app, _) = cooked.start(watch_all);
-    let source = app.world_mut().spawn(StreamingSource::default()).id();
+    // How fast it is in seconds depends on the machine; so what lies ahead of it would.
+    let source = StreamingSource {
+        ahead: 0.0,
+        ..StreamingSource::default()
+    };
+    let source = app.world_mut().spawn(source).id();
     let length = SPACING * LEVELS as f32;
     for frame in 0..FRAMES {
         // To and fro, with a leap every hundredth frame.

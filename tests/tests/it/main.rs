@@ -1,5 +1,6 @@
 //! Integration tests, in one binary: Bevy is linked once.
 
+mod ambiguity;
 mod atomic;
 mod bad_input;
 mod drawn;
@@ -11,6 +12,8 @@ mod layout;
 mod odd;
 mod oracle;
 mod paths;
+mod pipelines;
+mod places;
 mod render;
 mod resources;
 mod same_world;

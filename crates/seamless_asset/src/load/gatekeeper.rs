@@ -15,6 +15,8 @@ use super::Progress;
 #[derive(Default)]
 pub(crate) struct Gatekeeper {
     most: AtomicU64,
+    /// What is in flight, for who does not take the lock.
+    now: AtomicU64,
     book: Mutex<Book>,
 }
 
@@ -74,6 +76,11 @@ impl Gatekeeper {
         self.most.store(most, Ordering::Relaxed);
     }
 
+    /// The bytes in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
     /// Waits until so many bytes more may be in flight.
     pub async fn pass(self: &Arc<Self>, bytes: u64, progress: &Arc<Progress>) -> Permit {
         let (admit, admitted) = bounded(1);
@@ -109,7 +116,10 @@ impl Gatekeeper {
 
     fn admit_waiting(self: &Arc<Self>) {
         loop {
-            let admitted = self.book().admit(self.most.load(Ordering::Relaxed));
+            let mut book = self.book();
+            let admitted = book.admit(self.most.load(Ordering::Relaxed));
+            self.now.store(book.in_flight, Ordering::Relaxed);
+            drop(book);
             let Some(waiter) = admitted else { return };
             // If it has given up meanwhile, the permit is dropped here, and with it goes what it holds.
             let _ = waiter.admit.try_send(self.permit(waiter.bytes));

@@ -17,6 +17,7 @@ use crate::{
     hide::Hiding,
     level_data::LevelObjects,
     reveal::{HiddenSpawn, Members},
+    stable::{InstancePath, StableId},
 };
 
 /// On the root entity of a live level instance. The level's own entities are its descendants.
@@ -25,6 +26,8 @@ use crate::{
 pub struct LevelInstance {
     /// What the request called it.
     pub name: String,
+    /// What it is called on all machines.
+    pub path: InstancePath,
     /// Name that its package was cooked under.
     #[reflect(ignore)]
     pub package: Arc<str>,
@@ -37,7 +40,20 @@ impl LevelInstance {
     /// The entity with this object id. It may have been despawned since the reveal.
     #[must_use]
     pub fn entity(&self, id: ObjectId) -> Option<Entity> {
-        self.objects.entity(id)
+        // Those that the level has forgotten have none.
+        self.objects.entity(id).filter(|entity| *entity != Entity::PLACEHOLDER)
+    }
+
+    /// What an entity of the level is called on all machines; none for those that are not the level's own. [`StableIds`](crate::StableIds)
+    /// leads back.
+    #[must_use]
+    pub fn stable_id(&self, entity: Entity) -> Option<StableId> {
+        if self.path.is_empty() || entity == Entity::PLACEHOLDER {
+            return None;
+        }
+        let object = self.objects.object(entity)?;
+        let instance = self.path.id();
+        Some(StableId { instance, object })
     }
 }
 
@@ -49,6 +65,10 @@ pub(super) struct Instance {
     pub packages: Vec<AssetPath<'static>>,
     /// Others know that it is loaded and not shown.
     pub is_announced: bool,
+    /// What its entities are thought to take in memory, while they are loaded.
+    pub expected: u64,
+    /// The frame in which it was asked to go, or last told how far it is to come.
+    pub asked_in: u64,
 }
 
 impl Instance {
@@ -59,6 +79,8 @@ impl Instance {
             phase,
             packages,
             is_announced: false,
+            expected: 0,
+            asked_in: 0,
         }
     }
 }
@@ -170,6 +192,15 @@ pub(super) struct InstanceMark {
     turn: Option<Turn>,
     /// Its root, and how many entities are below, if it is in the world.
     place: Option<(Entity, u64, Seen)>,
+    memory: Memory,
+}
+
+/// What the entities of an instance take in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Memory {
+    live: u64,
+    staged: u64,
+    expected: u64,
 }
 
 impl Instance {
@@ -206,6 +237,28 @@ impl Instance {
     }
 }
 
+impl Instance {
+    /// Whether its entities take memory already.
+    pub fn has_memory(&self) -> bool {
+        let memory = self.memory();
+        memory.live + memory.staged > 0
+    }
+
+    fn memory(&self) -> Memory {
+        let mut memory = Memory::default();
+        match &self.phase {
+            Phase::Loading(_) => memory.expected = self.expected,
+            Phase::Staged(level) => memory.staged = level.memory,
+            Phase::Spawning(spawn) => memory.live = spawn.memory(),
+            Phase::Live { members, .. } | Phase::Hidden { members, .. } | Phase::Leaving { members, .. } => {
+                memory.live = members.memory;
+            }
+            _ => {}
+        }
+        memory
+    }
+}
+
 impl Marked for Instance {
     type Mark = InstanceMark;
 
@@ -219,6 +272,7 @@ impl Marked for Instance {
             task,
             turn: self.turn(),
             place: self.place(),
+            memory: self.memory(),
         }
     }
 }
@@ -235,11 +289,36 @@ pub(super) struct InstanceIndex {
     pub entities: u64,
     /// Entities of those that nobody sees.
     pub hidden: u64,
+    /// How many are loading.
+    pub loading: u64,
+    memory: Memory,
     /// Others do not know yet that these are elsewhere by now, or gone.
     pub changed: Vec<InstanceId>,
 }
 
 impl InstanceIndex {
+    /// What the entities take in memory of instances that are in the world.
+    pub fn live_memory(&self) -> u64 {
+        self.memory.live
+    }
+
+    /// The same of those that wait.
+    pub fn staged_memory(&self) -> u64 {
+        self.memory.staged
+    }
+
+    /// The same of those that are loading, as it is thought.
+    pub fn expected_memory(&self) -> u64 {
+        self.memory.expected
+    }
+
+    fn count_memory(&mut self, mark: &InstanceMark, change: impl Fn(u64, u64) -> u64) {
+        self.memory.live = change(self.memory.live, mark.memory.live);
+        self.memory.staged = change(self.memory.staged, mark.memory.staged);
+        self.memory.expected = change(self.memory.expected, mark.memory.expected);
+        self.loading = change(self.loading, mark.task.is_some().into());
+    }
+
     /// Those that wait for this.
     pub fn waiting(&self, turn: Turn) -> &BTreeSet<InstanceId> {
         &self.turns[turn as usize]
@@ -265,6 +344,7 @@ impl InstanceIndex {
 impl Index<InstanceId, InstanceMark> for InstanceIndex {
     fn add(&mut self, id: &InstanceId, mark: InstanceMark) {
         self.changed.push(*id);
+        self.count_memory(&mark, |sum, more| sum + more);
         if let Some((root, entities, seen)) = mark.place {
             self.roots.insert(root, *id);
             self.count(seen, |sum, more| sum + more, entities);
@@ -276,6 +356,7 @@ impl Index<InstanceId, InstanceMark> for InstanceIndex {
 
     fn remove(&mut self, id: &InstanceId, mark: InstanceMark) {
         self.changed.push(*id);
+        self.count_memory(&mark, |sum, less| sum - less);
         if let Some((root, entities, seen)) = mark.place {
             self.roots.remove(&root);
             self.count(seen, |sum, less| sum - less, entities);
@@ -287,12 +368,7 @@ impl Index<InstanceId, InstanceMark> for InstanceIndex {
 
     #[cfg(test)]
     fn is_same(&self, other: &Self) -> bool {
-        let sums = |index: &Self| [index.live, index.entities, index.hidden];
+        let sums = |index: &Self| ([index.live, index.entities, index.hidden, index.loading], index.memory);
         self.turns == other.turns && self.roots == other.roots && sums(self) == sums(other)
     }
-}
-
-/// The order of two that wait: larger priority first, then the older.
-pub(super) fn by_priority<T: Ord>(a: (f32, T), b: (f32, T)) -> core::cmp::Ordering {
-    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }

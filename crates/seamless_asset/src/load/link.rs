@@ -9,6 +9,7 @@ use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::entity::Entity;
+use bevy_log::debug_span;
 use bevy_platform::collections::HashMap;
 use bevy_reflect::TypeRegistry;
 use seamless_package::{Export, NameIndex, ObjectId, ObjectRef, Package, RefTarget};
@@ -17,6 +18,7 @@ use super::{
     PostLoad, Verify,
     classes::{AssetClass, Class, ClassLinker},
     closure::{Need, Reach},
+    cost::{CostKey, UnitKind},
     task::{Job, LoadServices, Stop, Wanted},
     verify::Unverified,
 };
@@ -29,7 +31,8 @@ use crate::{
 };
 
 pub(crate) use level::LoadedLevel;
-pub(crate) use merge::{KeptGroup, LiveLevel, StagedLevel};
+pub(super) use level::RowGroup;
+pub(crate) use merge::{KeptGroup, LiveLevel, ReloadedLevel};
 pub(super) use over::Claim;
 pub(crate) use over::{Reloading, Renewed};
 
@@ -76,6 +79,16 @@ pub(super) struct LoadedAsset {
     pub replaces: bool,
 }
 
+impl LoadedAsset {
+    /// What tells the cost of its insertion.
+    pub fn cost_key(&self) -> CostKey {
+        CostKey {
+            unit: UnitKind::Insert,
+            of: Some(self.asset.type_id()),
+        }
+    }
+}
+
 pub(super) struct Decoder<'a> {
     services: &'a LoadServices,
     job: &'a Job,
@@ -119,11 +132,15 @@ pub(super) fn decode(
         start: linker.package().summary().header_len(),
     };
     let mut decoder = Decoder::new(services, job, &linker, reach, &registry);
-    decoder.link_imports()?;
+    debug_span!("link").in_scope(|| decoder.link_imports())?;
+    let decoding = debug_span!("decode").entered();
     decoder.changed = decoder.changed();
     let assets = decoder.decode_assets(tail)?;
     let mut post_load = PostLoad::new(services, &linker, matches!(job.wanted, Wanted::Reload(_)));
+    // Post-loads of components run in between, column by column.
     let level = decoder.decode_levels(tail, &mut post_load)?;
+    drop(decoding);
+    let _span = debug_span!("post_load").entered();
     decoder.finish(&linker, assets, level, post_load)
 }
 
@@ -170,7 +187,7 @@ impl<'a> Decoder<'a> {
     /// The level for a new instance, or for those that are live.
     fn decode_levels(&mut self, tail: Tail, post_load: &mut PostLoad) -> Result<Option<LevelResult>, Stop> {
         match &self.job.wanted {
-            Wanted::Level { .. } => match self.decode_level(tail, post_load) {
+            Wanted::Level { instance, .. } => match self.decode_level(instance, tail, post_load) {
                 Err(Stop::Cancelled) => Err(Stop::Cancelled),
                 Err(Stop::Failed(error)) => Ok(Some(Err(error))),
                 Ok(level) => Ok(Some(Ok(level))),
@@ -213,7 +230,7 @@ impl<'a> Decoder<'a> {
             wanted,
             slots,
             rendered,
-            has_assets: !matches!(self.job.wanted, Wanted::Level { assets: false }),
+            has_assets: !matches!(self.job.wanted, Wanted::Level { assets: false, .. }),
             assets: assets.into(),
             level,
             renewed: self.renewed,
@@ -314,7 +331,7 @@ impl Decoder<'_> {
         let acquired = self.services.objects.acquire_slot(export.object_id, type_id);
         let (handle, slot) = acquired.ok_or_else(unknown)?;
         // Copies of others' objects may have gone meanwhile: nothing of this package keeps them alive.
-        let is_provided = matches!(self.job.wanted, Wanted::Level { assets: false }) && !export.is_forced();
+        let is_provided = matches!(self.job.wanted, Wanted::Level { assets: false, .. }) && !export.is_forced();
         let mut claim = None;
         if !is_provided {
             if slot.is_live() && slot.is_rendered() {

@@ -23,10 +23,13 @@ mod budget;
 mod bulk;
 mod classes;
 mod closure;
+mod cost;
+mod frame;
 mod gatekeeper;
 mod instance;
 mod intake;
 mod link;
+mod memory;
 mod objects;
 mod open;
 mod packages;
@@ -36,6 +39,7 @@ mod rank;
 mod reload;
 mod room;
 mod stage;
+mod staged;
 mod stall;
 mod startup;
 mod streamer;
@@ -55,12 +59,14 @@ use bevy_ecs::{entity::Entity, message::Message};
 use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
 
-use crate::error::LoadError;
+use crate::{error::LoadError, stable::InstancePath};
 
 pub use bulk::{BulkLoad, BulkRequest};
+pub use cost::UnitKind;
 pub use instance::LevelInstance;
 use intake::Signal;
-pub(crate) use link::{KeptGroup, LoadedLevel, StagedLevel};
+pub(crate) use link::{KeptGroup, LoadedLevel, ReloadedLevel};
+pub use memory::{MemoryAccount, MemoryPressure};
 pub use objects::{LoadPolicy, ObjectLoad, ObjectRequest};
 pub use open::{OpenRequest, PackageOpen};
 pub use post_load::PostLoad;
@@ -70,6 +76,7 @@ pub(crate) use pump::{LostRoots, Pipeline, keep_ticks_valid, note_lost_root, pum
 use rank::Rank;
 pub use reload::{ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded};
 pub use stage::WastedBytes;
+pub use staged::{InstanceData, InstanceInfo, LevelScans, StagedGroup, StagedLevel};
 pub(crate) use startup::{LoadedStartup, StartupWindows, load_startup};
 pub use streamer::Streamer;
 pub(crate) use task::LoadServices;
@@ -97,6 +104,8 @@ pub enum InstanceTarget {
 pub struct InstanceRequest {
     /// What to call it in logs and reports.
     pub name: String,
+    /// What it is called on all machines, for [`StableId`](crate::StableId)s. Default: its name.
+    pub path: InstancePath,
     /// The level's package.
     pub package: AssetPath<'static>,
     /// The packages that it is known to import from, directly and indirectly: they are opened together with the level's own.
@@ -110,6 +119,19 @@ pub struct InstanceRequest {
     pub priority: f32,
     /// How far it is to come at first. Default: into the world.
     pub target: InstanceTarget,
+    /// What the game's [hooks](crate::SeamlessAssetApp::add_instance_hook) get for this instance. Default: nothing.
+    pub data: Option<InstanceData>,
+}
+
+impl InstanceRequest {
+    /// What it is called on all machines.
+    #[must_use]
+    pub fn path(&self) -> InstancePath {
+        if self.path.is_empty() {
+            return InstancePath::from(self.name.as_str());
+        }
+        self.path.clone()
+    }
 }
 
 /// When the imports of a package are compared with the exports of the packages they are from. Of several requests for a package that
@@ -214,6 +236,22 @@ pub enum InstanceEvent {
         /// File, object, reason and mend.
         error: Arc<LoadError>,
     },
+}
+
+impl InstanceEvent {
+    /// Which instance it is about.
+    #[must_use]
+    pub fn id(&self) -> InstanceId {
+        match self {
+            Self::Loaded { id, .. }
+            | Self::Revealed { id, .. }
+            | Self::Hidden { id }
+            | Self::Shown { id }
+            | Self::Left { id }
+            | Self::Cancelled { id }
+            | Self::Failed { id, .. } => *id,
+        }
+    }
 }
 
 /// What a task tells the main thread while it runs, and the other way round.

@@ -56,6 +56,12 @@ pub(super) struct PackageEntry {
     pub hashes: Vec<u64>,
     /// Bytes read from its file.
     pub bytes: u64,
+    /// What its assets take in memory, about, as far as they are in.
+    pub memory: u64,
+    /// The same of those that wait.
+    staged: u64,
+    /// What it is thought to bring, while it is loading.
+    expected: u64,
     /// A level that uses it was revealed.
     pub is_shown: bool,
     /// It stays without users, too.
@@ -65,9 +71,9 @@ pub(super) struct PackageEntry {
 /// All packages that are loading or live.
 pub(super) type Packages = Tracked<AssetPath<'static>, PackageEntry, PackageIndex>;
 
-/// The status of a package, with what is counted.
+/// The status of a package, as far as it is listed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum PackageMark {
+enum Listed {
     Inserting,
     Gated,
     /// Its bytes.
@@ -75,15 +81,32 @@ pub(super) enum PackageMark {
     Other,
 }
 
+/// A package, as far as it is counted and listed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct PackageMark {
+    listed: Listed,
+    is_loading: bool,
+    memory: u64,
+    staged: u64,
+    expected: u64,
+}
+
 impl Marked for PackageEntry {
     type Mark = PackageMark;
 
     fn mark(&self) -> PackageMark {
-        match self.status {
-            PackageStatus::Inserting(_) => PackageMark::Inserting,
-            PackageStatus::Gated { .. } => PackageMark::Gated,
-            PackageStatus::Ready => PackageMark::Ready(self.bytes),
-            PackageStatus::Loading(_) | PackageStatus::Failed => PackageMark::Other,
+        let is_loading = matches!(self.status, PackageStatus::Loading(_));
+        PackageMark {
+            listed: match self.status {
+                PackageStatus::Inserting(_) => Listed::Inserting,
+                PackageStatus::Gated { .. } => Listed::Gated,
+                PackageStatus::Ready => Listed::Ready(self.bytes),
+                PackageStatus::Loading(_) | PackageStatus::Failed => Listed::Other,
+            },
+            is_loading,
+            memory: self.memory,
+            staged: self.staged,
+            expected: if is_loading { self.expected } else { 0 },
         }
     }
 }
@@ -96,42 +119,59 @@ pub(super) struct PackageIndex {
     /// How many are ready, and their bytes.
     pub ready: u64,
     pub ready_bytes: u64,
+    /// What the assets of all packages take in memory, those that wait, and those that are expected.
+    pub memory: u64,
+    pub staged: u64,
+    pub expected: u64,
+    /// How many are loading.
+    pub loading: u64,
 }
 
 impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
     fn add(&mut self, path: &AssetPath<'static>, mark: PackageMark) {
-        match mark {
-            PackageMark::Inserting => drop(self.inserting.insert(path.clone())),
-            PackageMark::Gated => drop(self.gated.insert(path.clone())),
-            PackageMark::Ready(bytes) => {
+        self.memory += mark.memory;
+        self.staged += mark.staged;
+        self.expected += mark.expected;
+        self.loading += u64::from(mark.is_loading);
+        match mark.listed {
+            Listed::Inserting => drop(self.inserting.insert(path.clone())),
+            Listed::Gated => drop(self.gated.insert(path.clone())),
+            Listed::Ready(bytes) => {
                 self.ready += 1;
                 self.ready_bytes += bytes;
             }
-            PackageMark::Other => {}
+            Listed::Other => {}
         }
     }
 
     fn remove(&mut self, path: &AssetPath<'static>, mark: PackageMark) {
-        match mark {
-            PackageMark::Inserting => drop(self.inserting.remove(path)),
-            PackageMark::Gated => drop(self.gated.remove(path)),
-            PackageMark::Ready(bytes) => {
+        self.memory -= mark.memory;
+        self.staged -= mark.staged;
+        self.expected -= mark.expected;
+        self.loading -= u64::from(mark.is_loading);
+        match mark.listed {
+            Listed::Inserting => drop(self.inserting.remove(path)),
+            Listed::Gated => drop(self.gated.remove(path)),
+            Listed::Ready(bytes) => {
                 self.ready -= 1;
                 self.ready_bytes -= bytes;
             }
-            PackageMark::Other => {}
+            Listed::Other => {}
         }
     }
 
     #[cfg(test)]
     fn is_same(&self, other: &Self) -> bool {
-        let sums = |index: &Self| (index.ready, index.ready_bytes);
+        let sums = |index: &Self| {
+            let memory = [index.memory, index.staged, index.expected, index.loading];
+            (index.ready, index.ready_bytes, memory)
+        };
         self.inserting == other.inserting && self.gated == other.gated && sums(self) == sums(other)
     }
 }
 
 impl PackageEntry {
-    pub fn loading(progress: Arc<Progress>) -> Self {
+    pub fn loading(progress: Arc<Progress>, expected: u64) -> Self {
         Self {
             users: HashSet::default(),
             status: PackageStatus::Loading(progress),
@@ -146,6 +186,9 @@ impl PackageEntry {
             early: VecDeque::new(),
             hashes: Vec::new(),
             bytes: 0,
+            memory: 0,
+            staged: 0,
+            expected,
             is_shown: false,
             is_pinned: false,
         }
@@ -178,7 +221,24 @@ impl PackageEntry {
         new
     }
 
+    /// The values that wait, as long as it is the turn of any.
+    pub fn queue(&mut self) -> Option<&mut VecDeque<LoadedAsset>> {
+        match &mut self.status {
+            PackageStatus::Inserting(queue) => Some(queue),
+            _ => None,
+        }
+    }
+
+    /// One of those that wait has had its turn: whether it is in memory from now on.
+    pub fn inserted(&mut self, bytes: u64, is_in: bool) {
+        self.staged = self.staged.saturating_sub(bytes);
+        self.memory += if is_in { bytes } else { 0 };
+    }
+
     fn insert(&mut self, assets: VecDeque<LoadedAsset>, has_more_to_watch: bool, is_first: bool) {
+        if !matches!(self.status, PackageStatus::Failed) {
+            self.staged += assets.iter().map(|asset| asset.bytes).sum::<u64>();
+        }
         match &mut self.status {
             PackageStatus::Loading(_) if is_first => {
                 let mut queue = core::mem::take(&mut self.early);

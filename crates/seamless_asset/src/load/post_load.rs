@@ -8,7 +8,7 @@ use bevy_ecs::component::Component;
 use bevy_platform::collections::HashMap;
 use seamless_package::ObjectId;
 
-use super::{closure::Need, link::LoadedAsset, task::LoadServices, verify::Unverified};
+use super::{closure::Need, link::LoadedAsset, staged::LevelHooks, task::LoadServices, verify::Unverified};
 use crate::{
     codec::created,
     error::{LoadError, LoadErrorKind},
@@ -182,6 +182,8 @@ type ColumnHook = Box<dyn Fn(Box<dyn Column>, &mut PostLoad) -> Result<Box<dyn C
 pub(crate) struct PostLoads {
     assets: HashMap<TypeId, Vec<AssetHook>>,
     columns: HashMap<TypeId, Vec<ColumnHook>>,
+    /// What runs on whole levels.
+    pub levels: LevelHooks,
 }
 
 impl PostLoads {

@@ -2,9 +2,14 @@
 
 mod blocking;
 mod bulk;
+mod frame;
+mod gates;
+mod insert;
 mod levels;
 mod lost;
+mod memory;
 mod objects;
+mod order;
 mod pin;
 mod reload;
 mod singles;
@@ -13,26 +18,28 @@ mod start;
 mod target;
 mod turns;
 
-use core::time::Duration;
 use std::{collections::BTreeMap, sync::Arc};
 
 use bevy_asset::AssetPath;
 use bevy_ecs::prelude::*;
-use bevy_log::error;
+use bevy_log::{debug_span, error};
 use bevy_platform::time::Instant;
 use bevy_tasks::TaskPool;
 
 pub use self::blocking::BlockingLoads;
+pub(crate) use self::frame::roll_frame;
 pub(crate) use self::lost::{LostRoots, note_lost_root};
 pub(crate) use self::reload::keep_ticks_valid;
-use self::{objects::Objects, reload::Reload, singles::Singles, sliced::Sweeps};
+use self::{frame::Frames, gates::LevelGates, objects::Objects, reload::Reload, singles::Singles, sliced::Sweeps};
 
 use super::{
     InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, Progress, Streamer,
-    budget::{Estimates, FrameBudget},
+    budget::FrameBudget,
     bulk::BulkJob,
-    instance::{Instance, Instances, Phase, Turn},
+    cost::{CostModel, UnitKind},
+    instance::{Instance, Instances, Phase},
     link::{LoadedLevel, LoadedPackage},
+    memory::{MemoryPressure, Sizes},
     open::OpenJob,
     packages::{PackageStatus, Packages},
     rank::Arrivals,
@@ -47,20 +54,9 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     gate::RevealGates,
     linker::Linker,
-    settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
+    settings::{StreamingClock, StreamingSettings, StreamingStats},
     time::StreamingTime,
 };
-
-/// Levels that may always wait for their leave while others are revealed. With more, and more than are to stay, leaves go
-/// first in every other frame.
-const MAX_LEAVING: usize = 64;
-
-/// Entities that nobody sees and that may always wait for their despawn. With more, and more than there are in levels, they go first in
-/// every other frame.
-const MOST_SWEPT_LATER: u64 = 50_000;
-
-/// Frames in a row in which reveals may leave no time for any of them.
-const MAX_LEAVES_HELD: u32 = 30;
 
 /// The state of the pipeline. Private: game code speaks to the [`Streamer`].
 #[derive(Resource)]
@@ -79,10 +75,13 @@ pub(crate) struct Pipeline {
     stalls: Stalls,
     arrivals: Arrivals,
     in_flight: usize,
-    estimates: Estimates,
+    costs: CostModel,
     events: Vec<InstanceEvent>,
-    /// The unit of this frame's work that took longest, and what it took.
-    largest: Option<(Duration, String)>,
+    frames: Frames,
+    sizes: Sizes,
+    pressure: MemoryPressure,
+    /// Bytes that have to go so that the next load may start.
+    short: u64,
     room: Room,
     frame: u64,
     inserted_in: Option<u64>,
@@ -91,6 +90,7 @@ pub(crate) struct Pipeline {
     /// Levels may be hidden: the app has opted in.
     is_sliced: bool,
     sweeps: Sweeps,
+    level_gates: LevelGates,
 }
 
 impl Pipeline {
@@ -100,6 +100,7 @@ impl Pipeline {
             keep_linkers,
             is_sliced,
             sweeps: Sweeps::default(),
+            level_gates: LevelGates::default(),
             tasks: Tasks::new(services.clone(), threads),
             services,
             instances: Instances::default(),
@@ -112,9 +113,12 @@ impl Pipeline {
             stalls: Stalls::default(),
             arrivals: Arrivals::default(),
             in_flight: 0,
-            estimates: Estimates::default(),
+            costs: CostModel::default(),
             events: Vec::new(),
-            largest: None,
+            frames: Frames::default(),
+            sizes: Sizes::default(),
+            pressure: MemoryPressure::default(),
+            short: 0,
             room: Room::default(),
             frame: 0,
             inserted_in: None,
@@ -126,25 +130,26 @@ impl Pipeline {
 
 /// One frame of the pipeline: results in, tasks out, assets in, levels out and in.
 pub(crate) fn pump(world: &mut World) {
+    let _span = debug_span!("pump").entered();
     let start = Instant::now();
     world.resource_scope(|world, mut pipeline: Mut<Pipeline>| {
         let settings = world.resource::<StreamingSettings>().clone();
-        let spent = world.resource::<StreamingClock>().spent();
-        let mut budget = FrameBudget::new(settings.budget, spent);
-        pipeline.frame += 1;
+        let mut budget = pipeline.begin_frame(world, &settings);
         pipeline.services.pool.free_returned(world);
         pipeline.take_commands(world, &mut budget);
         pipeline.take_results(world);
         let now = world.resource::<StreamingTime>().now();
         pipeline.stalls.look(now, settings.read_timeout);
         pipeline.stalls.gatekeeper.set_most(settings.max_bytes_in_flight);
+        pipeline.relieve(world, &mut budget);
         pipeline.start_tasks(world, &settings);
-        let has_inserted = pipeline.may_insert() && pipeline.insert_assets(world, &settings, &mut budget);
+        let has_inserted = pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);
         pipeline.bulk.drop_unwanted(world);
         pipeline.opens.drop_unwanted(world);
         pipeline.drop_unwanted_reloads(world);
         pipeline.check_gates(world, &settings);
+        pipeline.check_level_gates(world, &settings);
         pipeline.check_reload_gates(world, &settings);
         pipeline.find_lost_roots(world);
         pipeline.announce_loaded();
@@ -153,82 +158,18 @@ pub(crate) fn pump(world: &mut World) {
         } else {
             pipeline.move_levels(world, &mut budget);
         }
-        pipeline.largest = pipeline.largest.take().max(budget.largest());
+        pipeline.frames.note(budget.largest());
         pipeline.publish(world);
+        pipeline.tell_memory(world);
         pipeline.tasks.carry_off();
     });
-    world.resource::<StreamingClock>().add(start.elapsed());
-}
-
-/// Closes the frame's account: what the streaming work took, and whether that was too long.
-pub(crate) fn roll_frame(
-    clock: Res<StreamingClock>,
-    settings: Res<StreamingSettings>,
-    mut pipeline: ResMut<Pipeline>,
-    mut stats: ResMut<StreamingStats>,
-) {
-    let took = clock.restart();
-    let what = pipeline.largest.take().map(named);
-    if took > settings.budget {
-        stats.overrun_count += 1;
-        if stats.overruns.len() < OVERRUNS_KEPT {
-            let frame = stats.frame;
-            let what = what.unwrap_or_else(|| "many small units".to_owned());
-            stats.overruns.push(Overrun { frame, took, what });
-        }
-    }
-    stats.last_frame = took;
-    stats.frame += 1;
-}
-
-/// A unit of work with what it took, in words.
-fn named((took, name): (Duration, String)) -> String {
-    format!("{name}, {:.2} ms", took.as_secs_f64() * 1e3)
+    let clock = world.resource::<StreamingClock>();
+    clock.add(start.elapsed());
+    let spent = clock.spent();
+    world.resource_mut::<Pipeline>().end_frame(spent);
 }
 
 impl Pipeline {
-    /// Assets and levels take turns: no asset comes in two frames in a row while a level waits, and with an asset no level.
-    ///
-    /// A frame in which any mesh or material is new is long already: Bevy's `AssetChanged` filters look at every entity.
-    fn may_insert(&self) -> bool {
-        self.inserted_in.is_none_or(|frame| frame + 1 < self.frame) || !self.is_level_waiting()
-    }
-
-    /// Whether a level could come, change or leave now.
-    fn is_level_waiting(&self) -> bool {
-        let index = self.instances.index();
-        let is_any = |turn| !index.waiting(turn).is_empty();
-        let mut to_come = index.waiting(Turn::Reveal).iter();
-        is_any(Turn::Leave)
-            || is_any(Turn::Hide)
-            || is_any(Turn::Show)
-            || !self.sweeps.is_empty()
-            || to_come.any(|id| self.has_packages(*id))
-            || self.reloads.keys().any(|id| self.is_reload_ready(*id))
-    }
-
-    /// What is wanted is more urgent than what is not, until too much of that piles up.
-    fn move_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        self.apply_reloads(world, budget);
-        self.are_leaves_first = !self.are_leaves_first && self.leaves_pile_up();
-        if self.are_leaves_first {
-            self.leave_levels(world, budget);
-            self.show_levels(world, budget);
-        } else {
-            self.show_levels(world, budget);
-            self.leave_levels(world, budget);
-        }
-    }
-
-    fn leaves_pile_up(&self) -> bool {
-        let index = self.instances.index();
-        let leaving = index.waiting(Turn::Leave).len();
-        let live = index.live as usize - leaving;
-        leaving + self.sweeps.len() > live.max(MAX_LEAVING)
-            || self.swept_later() > index.entities.max(MOST_SWEPT_LATER)
-            || self.leaves_held > MAX_LEAVES_HELD
-    }
-
     fn take_commands(&mut self, world: &mut World, budget: &mut FrameBudget) {
         let commands = core::mem::take(&mut world.resource_mut::<Streamer>().commands);
         for command in commands {
@@ -248,7 +189,9 @@ impl Pipeline {
                 Command::Expect(entities) => {
                     let start = Instant::now();
                     if self.room.expect(world, entities) {
-                        budget.book(start.elapsed(), || format!("make room for {entities} entities"));
+                        budget.book(UnitKind::Room, start.elapsed(), || {
+                            format!("make room for {entities} entities")
+                        });
                     }
                 }
             }
@@ -380,6 +323,12 @@ impl Pipeline {
         match (owner, result) {
             (JobOwner::Reload(_), Err(Stop::Cancelled)) => self.settle_linker(&path),
             (_, Err(Stop::Cancelled)) => {}
+            // It was given up too late: others have loaded what it brings.
+            (JobOwner::Instance(_), Err(_)) if progress.is_cancelled() => {}
+            (JobOwner::Instance(_), Ok(loaded)) if progress.is_cancelled() => {
+                stats.waste(Stage::Staged, read.bytes);
+                self.tasks.drop_later(loaded);
+            }
             (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(world, id, &path, wanted, read, loaded),
             (JobOwner::Objects(id), Err(Stop::Failed(error))) => self.fail_objects(world, id, *error),
             (JobOwner::Reload(id), Ok(loaded)) => self.take_reloaded(world, id, read, loaded),
@@ -423,6 +372,8 @@ impl Pipeline {
         let is_first = entry.is_loaded_by(progress);
         if is_first {
             entry.bytes = read.bytes;
+            let memory = loaded.assets.iter().map(|asset| asset.bytes).sum();
+            self.sizes.note_assets(path, memory);
             entry.linker = self.keep_linkers.then(|| loaded.linker.clone());
         }
         let needs = entry.add(loaded, is_first);
@@ -436,6 +387,9 @@ impl Pipeline {
 
     fn take_level(&mut self, world: &mut World, id: InstanceId, mut level: Box<LoadedLevel>, bytes: u64) {
         level.bytes = bytes;
+        if let Some(instance) = self.instances.get(&id) {
+            self.sizes.note_level(&instance.request.package, level.memory);
+        }
         let instance = self.instances.get(&id);
         if instance.is_some_and(|instance| matches!(instance.phase, Phase::Loading(_))) {
             self.instances.replace_phase(id, Phase::Staged(level));

@@ -3,12 +3,13 @@
 use core::any::TypeId;
 
 use bevy_ecs::{entity::Entity, world::World};
+use bevy_log::debug_span;
 use bevy_platform::{
     collections::{HashMap, HashSet},
     time::Instant,
 };
 
-use super::budget::FrameBudget;
+use super::{budget::FrameBudget, cost::UnitKind};
 use crate::spawn::{Group, TypedRows, Values};
 
 /// Levels with fewer entities do not tell what the others consist of.
@@ -52,9 +53,10 @@ impl Room {
 
     /// As [`make`](Self::make), within a frame.
     pub fn make_booked(&mut self, world: &mut World, groups: &[Group], budget: &mut FrameBudget) {
+        let _span = debug_span!("room").entered();
         let start = Instant::now();
         if self.make(world, groups) {
-            budget.book(start.elapsed(), || {
+            budget.book(UnitKind::Room, start.elapsed(), || {
                 "make room for components met for the first time".into()
             });
         }

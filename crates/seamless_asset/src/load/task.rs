@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use bevy_asset::{AssetPath, AssetServer};
 use bevy_ecs::reflect::AppTypeRegistry;
+use bevy_log::{debug_span, tracing::Instrument};
 use bevy_mesh::MeshVertexAttribute;
 use seamless_package::{Limits, Role};
 
 use super::{
-    LoadState, PostLoads, Progress, Verify,
+    InstanceInfo, LoadState, PostLoads, Progress, Verify,
     closure::{Reach, on_demand},
     intake::Intake,
     link::{LoadedPackage, Reloading, decode},
@@ -61,7 +62,7 @@ pub(super) struct Job {
 #[derive(Debug, Clone)]
 pub(super) enum Wanted {
     /// Its level, for a new instance. The assets too (the first load of a package), or only their handles.
-    Level { assets: bool },
+    Level { assets: bool, instance: Arc<InstanceInfo> },
     /// All its assets.
     Assets,
     /// These objects, by name, and what they refer to.
@@ -121,6 +122,16 @@ pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Resu
 /// Loads one package: reads it in one forward pass, links and decodes it.
 pub(super) async fn load_package(
     services: &LoadServices,
+    job: Job,
+    pulse: &Pulse,
+    read: &mut Read,
+) -> Result<LoadedPackage, Stop> {
+    let span = debug_span!("load", package = %job.path);
+    load_steps(services, job, pulse, read).instrument(span).await
+}
+
+async fn load_steps(
+    services: &LoadServices,
     mut job: Job,
     pulse: &Pulse,
     read: &mut Read,
@@ -129,13 +140,18 @@ pub(super) async fn load_package(
     job.progress.set(LoadState::Opening);
     let progress = job.progress.clone();
     let intake = &mut Intake::new(&progress, pulse, read);
-    let opened = open(services, &job.path, intake).await?;
+    let opened = open(services, &job.path, intake)
+        .instrument(debug_span!("open"))
+        .await?;
     job.progress.check()?;
     let reach = reach(services, &job, &opened.linker)?;
     // From here on it is settled: what is not verified now is noted, to be verified later.
     job.verify = job.progress.strictest(job.verify);
     let sources = match job.verify {
-        Verify::Now => verify(services, &opened.linker, &reach, intake).await?,
+        Verify::Now => {
+            let verified = verify(services, &opened.linker, &reach, intake);
+            verified.instrument(debug_span!("verify")).await?
+        }
         Verify::Deferred => Vec::new(),
     };
     job.progress.check()?;
@@ -143,8 +159,9 @@ pub(super) async fn load_package(
     intake.enter(Stage::Reading);
     // Until all of it is decoded.
     let length = opened.data_length(reach.end);
-    let _in_flight = intake.pass(length).await?;
-    let (linker, data) = opened.data(reach.end, intake).await?;
+    let _in_flight = intake.pass(length).instrument(debug_span!("wait")).await?;
+    let read = opened.data(reach.end, intake);
+    let (linker, data) = read.instrument(debug_span!("read", bytes = length)).await?;
     job.progress.check()?;
     intake.enter(Stage::Decoding);
     let loaded = decode(services, &job, linker, &reach, &data)?;

@@ -153,10 +153,15 @@ impl Drop for Tasks {
 
 /// A codec of the game panicked: its level fails, the others go on.
 pub(super) fn panicked(path: &AssetPath, panic: &(dyn Any + Send)) -> Stop {
+    let kind = LoadErrorKind::Panicked(words_of(panic));
+    Stop::from(LoadError::package(path.to_string(), kind))
+}
+
+/// What a panic said.
+pub(super) fn words_of(panic: &(dyn Any + Send)) -> String {
     let message = panic.downcast_ref::<&str>().map(ToString::to_string);
     let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
-    let kind = LoadErrorKind::Panicked(message.unwrap_or_default());
-    Stop::from(LoadError::package(path.to_string(), kind))
+    message.unwrap_or_default()
 }
 
 /// Does one job after the other; ends with the app.

@@ -6,25 +6,32 @@ mod bulk;
 mod complete;
 mod counting;
 mod errors;
+mod finish;
+mod frame;
 mod gated;
 mod gatekeeper;
 mod gates;
 mod golden;
 mod hierarchy;
 mod imports;
+mod instances;
 mod linkers;
+mod memory;
 mod objects;
 mod older;
+mod order;
 mod plain;
 mod post_load;
 mod rank;
 mod reload;
 mod seek_free;
 mod sliced;
+mod spans;
 mod stall;
 mod startup;
 mod targets;
 mod transient;
+mod upload;
 mod waste;
 
 use core::time::Duration;
@@ -74,7 +81,7 @@ pub(crate) fn app_with(dir: &Dir, game: impl FnOnce(&mut App)) -> App {
     app_after(dir, SeamlessAssetPlugin::default(), game)
 }
 
-fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnce(&mut App)) -> App {
+pub(crate) fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnce(&mut App)) -> App {
     let root = dir.clone();
     app_reading(move || MemoryAssetReader { root: root.clone() }, plugin, game)
 }

@@ -16,16 +16,17 @@ use bevy_reflect::TypeRegistry;
 pub(crate) use diff::{Differ, LevelDiff};
 
 use crate::{
-    load::{KeptGroup, LevelInstance, LoadServices, ReloadReport, StagedLevel},
+    load::{KeptGroup, LevelInstance, LoadServices, ReloadReport, ReloadedLevel},
     reveal::{LatePasses, Members, register},
     spawn::{Column, Group, IdentifiedColumn, Inserter, Spent, Values, spawn},
+    stable::StableIds,
 };
 
 /// A staged level whose components are known to the world. Nothing of it has moved yet.
 pub(crate) struct Prepared {
     /// Which columns of new entities come late.
     passes: LatePasses,
-    pub staged: StagedLevel,
+    pub staged: ReloadedLevel,
     kept: Vec<KeptRows>,
 }
 
@@ -138,11 +139,13 @@ fn part_links(world: &World, columns: Vec<Box<dyn Column>>) -> [Vec<Box<dyn Colu
 
 impl Prepared {
     /// Makes the level's components known to `world`, and does nothing else to it.
-    pub fn new(world: &mut World, mut staged: StagedLevel, services: &LoadServices, registry: &TypeRegistry) -> Self {
+    pub fn new(world: &mut World, mut staged: ReloadedLevel, services: &LoadServices, registry: &TypeRegistry) -> Self {
         let kept = core::mem::take(&mut staged.kept);
         let columns = kept.iter().flat_map(|group| &group.columns);
+        columns.clone().for_each(|column| column.register(world));
         let kept_types = columns.map(|column| (**column).type_id());
         let groups = staged.loaded.level.groups.iter();
+        groups.clone().for_each(|group| group.values.register(world));
         let new_types: Vec<_> = groups.flat_map(|group| group.values.types()).collect();
         let types = new_types.iter().copied().chain(kept_types);
         register(world, types, &services.codecs, registry);
@@ -163,7 +166,7 @@ impl Prepared {
         diff: LevelDiff,
         members: &mut Members,
         report: &mut ReloadReport,
-    ) -> (Spent, Vec<Entity>, StagedLevel) {
+    ) -> (Spent, Vec<Entity>, ReloadedLevel) {
         let loaded = &mut self.staged.loaded;
         let reserved = loaded.reserved.take();
         let mut groups = core::mem::take(&mut loaded.level.groups);
@@ -206,11 +209,16 @@ impl Prepared {
     }
 
     fn update_instance(&mut self, world: &mut World, diff: LevelDiff, members: &mut Members) {
+        members.memory = self.staged.loaded.memory;
         let level = &mut self.staged.loaded.level;
         if let Some(mut instance) = world.get_mut::<LevelInstance>(self.staged.loaded.root)
             && instance.objects != level.objects
         {
             instance.objects = level.objects.clone();
+            let path = instance.path.clone();
+            if let Some(mut ids) = world.get_resource_mut::<StableIds>() {
+                ids.renew(&path, self.staged.loaded.root, &level.objects);
+            }
         }
         members.entities = level.entities.clone();
         members.parents = core::mem::take(&mut level.parents);
@@ -222,7 +230,7 @@ impl Prepared {
 
     /// Each parent gets its children in the order of the file, behind them what game code hung there.
     fn mend_children(&mut self, world: &mut World, diff: &LevelDiff) {
-        let StagedLevel {
+        let ReloadedLevel {
             loaded, children, lost, ..
         } = &mut self.staged;
         let mut lists = core::mem::take(children);

@@ -67,6 +67,11 @@ impl HiddenSpawn {
         self.spawner.is_done()
     }
 
+    /// What all of it will take in memory, about.
+    pub fn memory(&self) -> u64 {
+        self.loaded.memory
+    }
+
     pub fn root(&self) -> Entity {
         self.loaded.root
     }
@@ -74,6 +79,11 @@ impl HiddenSpawn {
     /// The level's entities, the root not counted.
     pub fn len(&self) -> usize {
         self.loaded.level.entities.len()
+    }
+
+    /// How many are still to come.
+    pub fn left(&self) -> usize {
+        (self.len() + 1).saturating_sub(self.spawned)
     }
 
     /// How many entities the one frame has to move once more.

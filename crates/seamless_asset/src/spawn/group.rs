@@ -46,6 +46,14 @@ impl Values {
         }
     }
 
+    /// Makes the components known to `world`, as far as the values can.
+    pub(crate) fn register(&self, world: &mut World) {
+        match self {
+            Self::Columns(columns) => columns.iter().for_each(|column| column.register(world)),
+            Self::Rows(rows) => rows.register(world),
+        }
+    }
+
     /// The components' types.
     #[must_use]
     pub fn types(&self) -> Vec<TypeId> {

@@ -47,6 +47,10 @@ pub trait Column: sealed::Sealed + Send + Sync {
     /// The component's type.
     fn type_id(&self) -> TypeId;
 
+    /// Makes the component known to `world`, where only its Rust type can: code of the game may insert what nobody has registered for
+    /// reflection. Of all others, their codecs do it.
+    fn register(&self, _world: &mut World) {}
+
     /// How many values are left.
     fn len(&self) -> usize;
 
@@ -54,6 +58,9 @@ pub trait Column: sealed::Sealed + Send + Sync {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The size of a value, in bytes.
+    fn row_bytes(&self) -> usize;
 
     /// Moves the next value into `writer`; does nothing when none is left.
     ///
@@ -98,8 +105,16 @@ impl<C: Component> Column for TypedColumn<C> {
         TypeId::of::<C>()
     }
 
+    fn register(&self, world: &mut World) {
+        world.register_component::<C>();
+    }
+
     fn len(&self) -> usize {
         self.0.len()
+    }
+
+    fn row_bytes(&self) -> usize {
+        size_of::<C>()
     }
 
     unsafe fn push_next(&mut self, id: ComponentId, writer: &mut BundleWriter) {
@@ -229,6 +244,10 @@ impl Column for PlainColumn {
         self.rows - self.next
     }
 
+    fn row_bytes(&self) -> usize {
+        self.row.size()
+    }
+
     unsafe fn push_next(&mut self, id: ComponentId, writer: &mut BundleWriter) {
         if self.is_empty() {
             return;
@@ -278,6 +297,10 @@ impl Column for ReflectedColumn {
 
     fn len(&self) -> usize {
         self.values.len()
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.values.as_slice().first().map_or(0, |value| size_of_val(&**value))
     }
 
     unsafe fn push_next(&mut self, id: ComponentId, writer: &mut BundleWriter) {

@@ -148,7 +148,10 @@ impl<'a> Keeper<'a> {
     /// What leads to something that could not be encoded: the next cook goes there again, and tells the same.
     fn broken(&self) -> KeySet<'a> {
         let mut broken = KeySet::default();
-        while !self.is_sound {
+        if self.is_sound {
+            return broken;
+        }
+        loop {
             let before = broken.len();
             for (key, object) in self.objects {
                 let is_there = |key: &AssetKey| self.objects.contains_key(key) && !broken.contains(key);
@@ -157,10 +160,9 @@ impl<'a> Keeper<'a> {
                 }
             }
             if broken.len() == before {
-                break;
+                return broken;
             }
         }
-        broken
     }
 
     /// What a file's unit depends on, if that is not what the last cook told.

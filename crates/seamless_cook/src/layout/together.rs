@@ -6,7 +6,7 @@ use bevy::math::Vec3;
 use seamless_level::VolumeMode;
 
 use crate::bounds::{self, Bounds};
-use crate::plan::WorldPlan;
+use crate::plan::{PlannedInstance, PlannedLevel, WorldPlan};
 
 /// A part of a whole, in so many parts: whole numbers, because the same world gives the same packages on every machine.
 pub(crate) const ONE: u64 = 1 << 16;
@@ -60,6 +60,21 @@ fn middle((min, max): &(Vec3, Vec3)) -> Vec3 {
     Vec3::new(on_axis(min.x, max.x), on_axis(min.y, max.y), on_axis(min.z, max.z))
 }
 
+fn instances_of<'p>(plan: &'p WorldPlan, level: &PlannedLevel) -> impl Iterator<Item = &'p PlannedInstance> {
+    let name = level.name.clone();
+    plan.instances.iter().filter(move |instance| instance.of == name)
+}
+
+/// Boxes around the volumes that a level and its instances get where the world file has none.
+fn own_regions(plan: &WorldPlan, level: &PlannedLevel, bounds: Option<Bounds>) -> Vec<(Vec3, Vec3)> {
+    let own = bounds::own_volume(level.translation, bounds).bounds();
+    let instances = instances_of(plan, level).map(|instance| {
+        let bounds = bounds::of_instance(level, instance, bounds);
+        bounds::own_volume(instance.translation, bounds).bounds()
+    });
+    core::iter::once(own).chain(instances).collect()
+}
+
 impl Together {
     pub(crate) fn new(levels: Vec<LevelPlace>) -> Self {
         let has_persistent = levels.iter().any(LevelPlace::is_persistent);
@@ -73,22 +88,24 @@ impl Together {
             .volumes
             .iter()
             .filter(|volume| volume.mode != VolumeMode::ShowIfLoaded);
+        // What asks for an instance asks for its level's package.
+        let of: BTreeMap<&str, &str> = (plan.instances.iter())
+            .map(|instance| (instance.name.as_str(), instance.of.as_str()))
+            .collect();
         for volume in loading {
             for level in &volume.levels {
+                let level = of.get(level.as_str()).copied().unwrap_or(level);
                 regions.entry(level).or_default().push(volume.shape.bounds());
             }
         }
         let levels = plan.levels.iter().enumerate().map(|(index, level)| LevelPlace {
             regions: match regions.remove(level.name.as_str()) {
                 Some(regions) => regions,
-                None if !plan.has_volumes => {
-                    let bounds = bounds.get(index).copied().flatten();
-                    vec![bounds::own_volume(level, bounds).bounds()]
-                }
+                None if !plan.has_volumes => own_regions(plan, level, bounds.get(index).copied().flatten()),
                 // It comes when somebody asks for it, nobody knows when.
                 None => Vec::new(),
             },
-            is_always_loaded: level.always_loaded,
+            is_always_loaded: level.always_loaded || instances_of(plan, level).any(|instance| instance.always_loaded),
             is_seek_free: level.seek_free,
         });
         Self::new(levels.collect())

@@ -1,5 +1,6 @@
 //! Tests of the cooker: fixtures, and what each stage must do.
 
+mod across;
 #[cfg(not(feature = "audio"))]
 mod audio;
 mod clean;

@@ -19,10 +19,16 @@ pub(super) fn listed(file: &str, written: &Written, entities: u32) -> PackageEnt
 /// The manifest of the planned world, with what was written.
 pub(super) fn manifest(
     plan: &WorldPlan,
-    levels: Vec<LevelEntry>,
+    mut levels: Vec<LevelEntry>,
     packages: Vec<PackageEntry>,
     startup: Option<String>,
 ) -> WorldManifest {
+    let instances = plan.instances.iter().filter_map(|instance| {
+        let of = levels.iter().find(|level| level.name == instance.of)?;
+        Some(bounds::entry_of(of, instance))
+    });
+    let instances: Vec<LevelEntry> = instances.collect();
+    levels.extend(instances);
     let mut volumes: Vec<VolumeEntry> = plan
         .volumes
         .iter()
@@ -40,13 +46,9 @@ pub(super) fn manifest(
         })
         .collect();
     if !plan.has_volumes {
-        let streamed = plan
-            .levels
-            .iter()
-            .zip(&levels)
-            .filter(|(level, _)| !level.always_loaded);
-        volumes.extend(streamed.map(|(level, entry)| {
-            let shape = bounds::own_volume(level, entry.bounds);
+        let streamed = levels.iter().filter(|level| !level.always_loaded);
+        volumes.extend(streamed.map(|level| {
+            let shape = bounds::own_volume(level.translation, level.bounds);
             VolumeEntry {
                 name: level.name.clone(),
                 unload_margin: shape.default_unload_margin(),

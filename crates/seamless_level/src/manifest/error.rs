@@ -58,6 +58,16 @@ pub enum ManifestError {
         /// The name.
         name: String,
     },
+    /// Two levels whose names have one number, by which saves and peers know them.
+    #[error(
+        "levels `{level}` and `{other}` have the same id by chance; rename one of them in the world file and cook it again"
+    )]
+    SameId {
+        /// One level.
+        level: String,
+        /// The other one.
+        other: String,
+    },
     /// The list of packages has a path that is absolute, or leads out of the manifest's directory.
     #[error(
         "listed package `{path}` must be relative, within the manifest's directory, without `..`, `\\`, `#` or `:`; cook the world again"

@@ -76,6 +76,9 @@ pub struct LevelEntry {
     pub bytes: u64,
     /// The world-space box (min, max) around what it renders, after placement, when known.
     pub bounds: Option<([f32; 3], [f32; 3])>,
+    /// What makes an instance differ from others of its package, for the game's own code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
 }
 
 /// One package of a [`WorldManifest`], as the cooker wrote it.
@@ -106,6 +109,7 @@ impl Default for LevelEntry {
             entities: 0,
             bytes: 0,
             bounds: None,
+            data: None,
         }
     }
 }
@@ -165,6 +169,44 @@ impl Default for VolumeEntry {
 }
 
 impl LevelEntry {
+    /// Checks that its paths and numbers make sense.
+    ///
+    /// # Errors
+    /// The first fault found, as in [`WorldManifest::validate`].
+    pub fn validate(&self) -> Result<(), ManifestError> {
+        validate::level(self)
+    }
+
+    /// The same level under another name at another place: what its package is, and its bounds moved along.
+    #[must_use]
+    pub fn placed_again(&self, name: &str, translation: [f32; 3], rotation: [f32; 4], scale: [f32; 3]) -> Self {
+        let mut entry = Self {
+            name: name.to_owned(),
+            translation,
+            rotation,
+            scale,
+            always_loaded: false,
+            data: None,
+            ..self.clone()
+        };
+        let placement = entry.placement();
+        entry.bounds = self.bounds.and_then(|bounds| self.moved(bounds, &placement));
+        entry
+    }
+
+    /// Bounds of the level where it stands elsewhere.
+    fn moved(&self, (min, max): ([f32; 3], [f32; 3]), placement: &Transform) -> Option<([f32; 3], [f32; 3])> {
+        let (min, max) = (Vec3::from(min), Vec3::from(max));
+        let there = placement.compute_affine() * self.placement().compute_affine().inverse();
+        let half = (max - min) * 0.5;
+        let middle = there.transform_point3((min + max) * 0.5);
+        let axes = [there.matrix3.x_axis, there.matrix3.y_axis, there.matrix3.z_axis];
+        let [x, y, z] = axes.map(|axis| Vec3::from(axis.abs()));
+        let half = x * half.x + y * half.y + z * half.z;
+        let (min, max) = (middle - half, middle + half);
+        (min.is_finite() && max.is_finite()).then(|| (min.to_array(), max.to_array()))
+    }
+
     /// The placement as a transform.
     #[must_use]
     pub fn placement(&self) -> Transform {

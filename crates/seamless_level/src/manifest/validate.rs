@@ -1,6 +1,8 @@
 //! The checks of [`WorldManifest::validate`].
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+use seamless_asset::InstancePath;
 
 use super::{LevelEntry, MANIFEST_FORMAT, ManifestError, OLDEST_MANIFEST_FORMAT, VolumeEntry, WorldManifest};
 use crate::volume::{VolumeError, VolumeFault, numbers_fault};
@@ -17,6 +19,7 @@ pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
     }
     let levels = unique("level", manifest.levels.iter().map(|level| level.name.as_str()))?;
     unique("volume", manifest.volumes.iter().map(|volume| volume.name.as_str()))?;
+    distinct_ids(manifest, InstancePath::id)?;
     if let Some(path) = manifest.startup.as_ref().filter(|path| !is_inner_path(path)) {
         let path = path.clone();
         return Err(ManifestError::StartupPath { path });
@@ -52,7 +55,22 @@ fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Resul
     Ok(seen)
 }
 
-fn level(entry: &LevelEntry) -> Result<(), ManifestError> {
+/// Levels that could not be told apart by the numbers that stand for their paths.
+fn distinct_ids(manifest: &WorldManifest, id: impl Fn(&InstancePath) -> u64) -> Result<(), ManifestError> {
+    let mut seen = HashMap::new();
+    for level in &manifest.levels {
+        let path = InstancePath::new(&manifest.name, &level.name);
+        if let Some(other) = seen.insert(id(&path), &level.name) {
+            return Err(ManifestError::SameId {
+                level: level.name.clone(),
+                other: other.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn level(entry: &LevelEntry) -> Result<(), ManifestError> {
     packages(entry)?;
     let fault = |field, fault| {
         Err(ManifestError::Placement {
@@ -144,4 +162,25 @@ fn volume(entry: &VolumeEntry, levels: &HashSet<&str>) -> Result<(), ManifestErr
 
 fn finite(numbers: &[f32]) -> bool {
     numbers.iter().all(|number| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_with_one_id_are_refused() {
+        let level = |name: &str| LevelEntry {
+            name: name.into(),
+            ..LevelEntry::default()
+        };
+        let manifest = WorldManifest {
+            levels: ["a", "b", "c"].map(level).into(),
+            ..WorldManifest::default()
+        };
+        assert_eq!(distinct_ids(&manifest, InstancePath::id), Ok(()));
+        let collide = |path: &InstancePath| u64::from(path.as_str().ends_with('b'));
+        let error = distinct_ids(&manifest, collide).unwrap_err();
+        assert!(error.to_string().contains("`c` and `a`"), "{error}");
+    }
 }

@@ -18,6 +18,9 @@ use bevy_ecs::{
 };
 
 use crate::{
+    arrival::{Arrival, ArrivalPoint, Arrivals},
+    instances::AddedInstances,
+    manifest::ManifestError,
     select::EXPLICIT_PRIORITY,
     settings::LevelSettings,
     target::LevelTarget,
@@ -35,6 +38,27 @@ pub enum RequestError {
     UnknownLevel {
         /// The name.
         level: String,
+    },
+    /// No instance of that name was added.
+    #[error("`{level}` is no instance that was added; levels of the manifest are kept away by `Levels::unload`")]
+    UnknownInstance {
+        /// The name.
+        level: String,
+    },
+    /// A level of that name is there already.
+    #[error("there is a level `{name}` already; give the instance another name, or remove the other one first")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// The placement or the bounds of an instance are unusable.
+    #[error(transparent)]
+    Instance(ManifestError),
+    /// The cap on instances is reached.
+    #[error("more than {limit} instances are added; remove some, or raise `LevelSettings::max_instances`")]
+    TooManyInstances {
+        /// The cap.
+        limit: usize,
     },
     /// The cap on requests is reached.
     #[error("more than {limit} levels are requested; release some, or raise `LevelSettings::max_requests`")]
@@ -75,8 +99,10 @@ pub enum RequestError {
 #[derive(SystemParam)]
 pub struct Levels<'w, 's> {
     requests: ResMut<'w, LevelRequests>,
-    settings: Res<'w, LevelSettings>,
-    tables: Query<'w, 's, (Entity, &'static LevelTable)>,
+    arrivals: ResMut<'w, Arrivals>,
+    pub(crate) instances: ResMut<'w, AddedInstances>,
+    pub(crate) settings: Res<'w, LevelSettings>,
+    pub(crate) tables: Query<'w, 's, (Entity, &'static LevelTable)>,
     pending: Query<'w, 's, (), (With<SeamlessWorld>, Without<LevelTable>)>,
 }
 
@@ -88,7 +114,20 @@ impl Levels<'_, '_> {
     /// When no world has such a level, or too many are requested.
     pub fn request(&mut self, level: &str, target: LevelTarget) -> Result<LevelTicket, RequestError> {
         self.check(level)?;
-        let request = named(level, ticket::kind_of(target));
+        self.ticket(level, target, None)
+    }
+
+    /// A ticket for a level that there will be.
+    pub(crate) fn ticket(
+        &mut self,
+        level: &str,
+        target: LevelTarget,
+        world: Option<Entity>,
+    ) -> Result<LevelTicket, RequestError> {
+        let request = NamedRequest {
+            world,
+            ..named(level, ticket::kind_of(target))
+        };
         let id = self.requests.add(request, self.settings.max_requests)?;
         Ok(LevelTicket::new(level, target, id, self.requests.returns()))
     }
@@ -142,6 +181,14 @@ impl Levels<'_, '_> {
         Ok(())
     }
 
+    /// Gets a place ready before somebody comes to it, until the [`Arrival`] and all its clones are dropped: for a teleport, a cutscene, a
+    /// place to spawn at. Beyond [`LevelSettings::max_requests`], which counts arrivals by themselves, it is
+    /// [gone](crate::ArrivalResult::Gone) at once.
+    #[must_use = "when it is dropped, what was prepared is let go of"]
+    pub fn prepare(&mut self, point: ArrivalPoint) -> Arrival {
+        self.arrivals.add(point, self.settings.max_requests)
+    }
+
     /// The standing request for a level.
     #[must_use]
     pub fn requested(&self, level: &str) -> Option<RequestKind> {
@@ -186,7 +233,7 @@ impl Levels<'_, '_> {
 
     /// A name that nobody knows is an error only when no world is still to come.
     fn check(&self, level: &str) -> Result<(), RequestError> {
-        let may_come = self.tables.is_empty() || !self.pending.is_empty();
+        let may_come = self.tables.is_empty() || !self.pending.is_empty() || self.instances.contains(level);
         if may_come || self.get(level).is_some() {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use async_channel::{Receiver, Sender};
 use bevy_ecs::{
-    entity::{Entity, EntityHashMap},
+    entity::{Entity, EntityHashMap, EntityHashSet},
     resource::Resource,
 };
 
@@ -32,6 +32,8 @@ pub(crate) struct LevelRequests {
     standing: HashMap<String, RequestId>,
     /// Those of entities.
     wanted: EntityHashMap<Vec<RequestId>>,
+    /// Entities that want more than there was room for.
+    refused: EntityHashSet,
     next: u64,
     changed: Vec<RequestId>,
     retries: Vec<String>,
@@ -45,6 +47,7 @@ impl Default for LevelRequests {
             all: HashMap::new(),
             standing: HashMap::new(),
             wanted: EntityHashMap::default(),
+            refused: EntityHashSet::default(),
             next: 0,
             changed: Vec::new(),
             retries: Vec::new(),
@@ -157,11 +160,21 @@ impl LevelRequests {
             .map(|request| self.add(request, limit))
             .try_for_each(|made| made.map(|id| ids.push(id)));
         self.wanted.insert(entity, ids);
+        if made.is_err() {
+            self.refused.insert(entity);
+        }
         made
+    }
+
+    /// An entity that wants more than there was room for, while there is room again.
+    pub fn next_refused(&self, limit: usize) -> Option<Entity> {
+        let has_room = self.all.len() < limit;
+        self.refused.iter().next().copied().filter(|_| has_room)
     }
 
     /// Takes the requests of an entity back.
     pub fn forget_wanted(&mut self, entity: Entity) {
+        self.refused.remove(&entity);
         for id in self.wanted.remove(&entity).unwrap_or_default() {
             self.remove(id);
         }

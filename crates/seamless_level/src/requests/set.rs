@@ -48,6 +48,12 @@ impl RequestSet {
         }
     }
 
+    /// There is a level more.
+    pub fn grow(&mut self) {
+        self.counts.push([0; KINDS]);
+        self.is_dirty.push(false);
+    }
+
     /// Adds a request; one for a level that there is not is ignored.
     pub fn add(&mut self, level: u32, kind: RequestKind) {
         if let Some(count) = self.count_mut(level, kind) {

@@ -18,7 +18,8 @@ use crate::{select::MAX_SOURCE_PRIORITY, settings::LevelSettings};
 
 /// An entity that wants levels, for as long as it has this component: a quest, a time of day, a team.
 ///
-/// The component may be changed at any time. A name that no world has asks for nothing until one has it.
+/// The component may be changed at any time. A name that no world has asks for nothing until one has it. What is beyond
+/// [`LevelSettings::max_requests`](crate::LevelSettings::max_requests) is logged, and asked for as soon as there is room.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
@@ -71,6 +72,7 @@ impl Default for LevelWanted {
 /// Takes over what entities want.
 pub(crate) fn sync_wanted(
     changed: Query<(Entity, &LevelWanted), Changed<LevelWanted>>,
+    all: Query<&LevelWanted>,
     mut removed: RemovedComponents<LevelWanted>,
     mut requests: ResMut<LevelRequests>,
     settings: Res<LevelSettings>,
@@ -82,14 +84,27 @@ pub(crate) fn sync_wanted(
         requests.forget_wanted(entity);
     }
     for (entity, wanted) in &changed {
-        let named = wanted.levels.iter().map(|level| NamedRequest {
-            level: level.clone(),
-            kind: wanted.kind,
-            priority: wanted.priority,
-            world: wanted.world,
-        });
-        if let Err(error) = requests.set_wanted(entity, named, settings.max_requests) {
+        if let Err(error) = requests.set_wanted(entity, wanted.named(), settings.max_requests) {
             error!("levels wanted by {entity}: {error}");
         }
+    }
+    // Somebody else may have made room. Whoever is refused again has taken it all.
+    while let Some(entity) = requests.next_refused(settings.max_requests) {
+        let wanted = all.get(entity).map(LevelWanted::named);
+        let made = wanted.map(|wanted| requests.set_wanted(entity, wanted, settings.max_requests));
+        if made.is_err() {
+            requests.forget_wanted(entity);
+        }
+    }
+}
+
+impl LevelWanted {
+    fn named(&self) -> impl Iterator<Item = NamedRequest> {
+        self.levels.iter().map(|level| NamedRequest {
+            level: level.clone(),
+            kind: self.kind,
+            priority: self.priority,
+            world: self.world,
+        })
     }
 }

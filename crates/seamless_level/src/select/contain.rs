@@ -5,7 +5,10 @@ mod tests;
 
 use bevy_math::Vec3;
 
-use super::grid::VolumeGrid;
+use super::{
+    grid::VolumeGrid,
+    probe::{Asks, Probe},
+};
 use crate::volume::VolumeShape;
 
 /// The part of the numbers at hand that rounding may cost in a distance, with room to spare.
@@ -17,40 +20,65 @@ const TRUSTED: f32 = 1e15;
 ///
 /// Each point knows how far it may go until anything can change: distances to shapes change no faster than the point
 /// moves, so the least of its distances to borders, to margins and to the walls of its cells is free to walk. A point at rest costs
-/// one comparison. What is said is exact: it is what a test of each point against each volume would say.
+/// one comparison; one that sees a sector looks again when it moves or turns. What is said is exact: it is what a test of each point
+/// against each volume would say.
 #[derive(Debug, Default)]
 pub(super) struct Containment {
     grid: VolumeGrid,
     regions: Vec<Option<Region>>,
-    probes: Vec<Probe>,
-    /// Whether volumes changed since the probes looked.
+    points: Vec<Point>,
+    /// The largest distance from which any volume was to be reached, margins included.
+    farthest: f32,
+    /// Whether volumes changed since the points looked.
     is_stale: bool,
     touched: Vec<u32>,
     looked_at: u64,
+    /// How often a point looked.
+    looks: u64,
     /// Scratch.
     found: Vec<u32>,
+}
+
+/// A volume, as a place.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub shape: VolumeShape,
+    /// From how far away it counts as entered.
+    pub range: f32,
+    pub margin: f32,
+}
+
+/// How many points are inside of a volume, and inside or within its margin.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    pub inside: u32,
+    pub near: u32,
 }
 
 /// A volume's region.
 #[derive(Debug)]
 struct Region {
-    shape: VolumeShape,
-    margin: f32,
+    place: Place,
     /// The box in which a point may be within the margin.
     low: Vec3,
     high: Vec3,
     /// The largest of its numbers: how coarse distances to it are.
     magnitude: f32,
-    inside: u32,
-    near: u32,
+    /// All points.
+    all: Count,
+    /// Those that may show levels.
+    shows: Count,
+    /// How many points are inside for which the frame waits.
+    blocks: u32,
     is_touched: bool,
+    /// The look that found it last.
+    found_by: u64,
 }
 
-/// A point.
+/// A probe, and where it was when it looked.
 #[derive(Debug)]
-struct Probe {
-    /// Where it looked.
-    at: Vec3,
+struct Point {
+    probe: Probe,
     /// How far from there it need not look again.
     slack: f32,
     /// The volumes within whose margins it was, and whether it was inside.
@@ -58,35 +86,46 @@ struct Probe {
 }
 
 impl Region {
-    fn new(shape: VolumeShape, margin: f32) -> Self {
-        let (low, high) = shape.bounds();
-        let magnitude = shape.magnitude();
-        let reach = margin.max(0.0);
+    fn new(place: Place) -> Self {
+        let (low, high) = place.shape.bounds();
+        let magnitude = place.shape.magnitude() + place.range;
+        let reach = place.reach();
         let reach = Vec3::splat(reach + (magnitude + reach) * 2.0 * ROUNDING);
         Self {
             low: low - reach,
             high: high + reach,
-            shape,
-            margin,
+            place,
             magnitude,
-            inside: 0,
-            near: 0,
+            all: Count::default(),
+            shows: Count::default(),
+            blocks: 0,
             is_touched: false,
+            found_by: 0,
         }
+    }
+}
+
+impl Place {
+    /// How far from its shape it may matter, for a probe whose reach is one.
+    fn reach(&self) -> f32 {
+        self.range + self.margin.max(0.0)
     }
 }
 
 impl Containment {
     /// Puts a volume in, in place of what had its number. Who is in it is known after the next [`update`](Self::update).
-    pub fn set(&mut self, volume: u32, shape: VolumeShape, margin: f32) {
+    pub fn set(&mut self, volume: u32, place: Place) {
         self.remove(volume);
-        let place = volume as usize;
-        if self.regions.len() <= place {
-            self.regions.resize_with(place + 1, || None);
+        let slot = volume as usize;
+        if self.regions.len() <= slot {
+            self.regions.resize_with(slot + 1, || None);
         }
-        let region = Region::new(shape, margin);
+        if place.range > 0.0 && place.reach().is_finite() {
+            self.farthest = self.farthest.max(place.reach());
+        }
+        let region = Region::new(place);
         self.grid.insert(volume, region.low, region.high);
-        if let Some(slot) = self.regions.get_mut(place) {
+        if let Some(slot) = self.regions.get_mut(slot) {
             *slot = Some(region);
         }
         self.touch(volume);
@@ -99,35 +138,35 @@ impl Containment {
             return;
         };
         self.grid.remove(volume, region.low, region.high);
-        if region.near > 0 {
-            for probe in &mut self.probes {
-                probe.near.retain(|(other, _)| *other != volume);
+        if region.all.near > 0 {
+            for point in &mut self.points {
+                point.near.retain(|(other, _)| *other != volume);
             }
         }
     }
 
-    /// Moves the points, which must be finite.
-    pub fn update(&mut self, points: impl Iterator<Item = Vec3>) {
+    /// Moves the points, whose numbers must be finite.
+    pub fn update(&mut self, probes: impl Iterator<Item = Probe>) {
         let is_stale = core::mem::take(&mut self.is_stale);
         let mut count = 0;
-        for point in points {
-            if count == self.probes.len() {
-                self.probes.push(Probe {
-                    at: point,
+        for probe in probes {
+            if count == self.points.len() {
+                self.points.push(Point {
+                    probe,
                     slack: f32::NEG_INFINITY,
                     near: Vec::new(),
                 });
             }
-            if let Some(probe) = self.probes.get(count)
-                && (is_stale || !probe.is_free(point))
+            if let Some(point) = self.points.get(count)
+                && (is_stale || !point.is_free(&probe))
             {
-                self.look(count, point);
+                self.look(count, probe);
             }
             count += 1;
         }
-        while self.probes.len() > count {
-            if let Some(probe) = self.probes.pop() {
-                self.leave(&probe.near);
+        while self.points.len() > count {
+            if let Some(point) = self.points.pop() {
+                self.leave(&point.near, point.probe.asks);
             }
         }
     }
@@ -146,14 +185,21 @@ impl Containment {
         }
     }
 
-    /// Whether a point is inside a volume.
-    pub fn is_inside(&self, volume: u32) -> bool {
-        self.region(volume).is_some_and(|region| region.inside > 0)
+    /// How many points are in a volume: of all, and of those that may show levels.
+    pub fn count(&self, volume: u32) -> (Count, Count) {
+        self.region(volume)
+            .map_or_else(Default::default, |region| (region.all, region.shows))
     }
 
-    /// Whether a point is inside a volume or within its margin.
-    pub fn is_near(&self, volume: u32) -> bool {
-        self.region(volume).is_some_and(|region| region.near > 0)
+    /// Whether a point is inside a volume for which the frame waits.
+    pub fn blocks(&self, volume: u32) -> bool {
+        self.region(volume).is_some_and(|region| region.blocks > 0)
+    }
+
+    /// The volumes that a point is in, or within the margins of.
+    pub fn near(&self, point: usize) -> impl Iterator<Item = u32> {
+        let near = self.points.get(point).map_or(&[][..], |point| &point.near);
+        near.iter().map(|(volume, _)| *volume)
     }
 
     /// How often a volume was tested against a point, ever.
@@ -166,55 +212,83 @@ impl Containment {
     }
 
     /// Tests a point against all that may be there.
-    fn look(&mut self, index: usize, point: Vec3) {
-        let Some(probe) = self.probes.get_mut(index) else {
+    fn look(&mut self, index: usize, probe: Probe) {
+        let Some(point) = self.points.get_mut(index) else {
             return;
         };
-        let mut near = core::mem::take(&mut probe.near);
+        let mut near = core::mem::take(&mut point.near);
+        let asked = point.probe.asks;
         // What it is in counts twice for a moment, so that nothing is left that is not.
         let left = near.len();
-        let mut found = core::mem::take(&mut self.found);
-        let mut slack = self.grid.look(point, &mut found);
-        let size = point.abs().max_element();
-        slack -= size * ROUNDING;
+        let size = probe.at.abs().max_element() + probe.radius;
+        let mut slack = self.find(&probe, size);
+        let found = core::mem::take(&mut self.found);
+        self.looks += 1;
         for &volume in &found {
-            let Some(Some(region)) = self.regions.get(volume as usize) else {
+            let Some(Some(region)) = self.regions.get_mut(volume as usize) else {
                 continue;
             };
+            // A volume lies in several cells.
+            if core::mem::replace(&mut region.found_by, self.looks) == self.looks {
+                continue;
+            }
             self.looked_at += 1;
-            let distance = region.shape.signed_distance(point);
-            slack = slack.min(region.slack(distance, size));
-            let is_inside = distance <= 0.0;
-            if is_inside || distance <= region.margin {
+            let Place { shape, range, margin } = &region.place;
+            let (is_inside, is_near) = probe.test(shape, *range, *margin);
+            slack = slack.min(region.slack(&probe, size));
+            if is_near {
                 near.push((volume, is_inside));
             }
         }
         self.found = found;
         if let (Some(gone), Some(new)) = (near.get(..left), near.get(left..)) {
-            self.enter(new);
-            self.leave(gone);
+            self.enter(new, probe.asks);
+            self.leave(gone, asked);
         }
         near.drain(..left);
-        if let Some(probe) = self.probes.get_mut(index) {
-            *probe = Probe { at: point, slack, near };
+        if let Some(point) = self.points.get_mut(index) {
+            *point = Point { probe, slack, near };
         }
     }
 
-    fn enter(&mut self, near: &[(u32, bool)]) {
-        for &(volume, is_inside) in near {
-            if let Some(Some(region)) = self.regions.get_mut(volume as usize) {
-                region.near += 1;
-                region.inside += u32::from(is_inside);
-            }
-            self.touch(volume);
+    /// Lists all volumes that a point may be in, some of them twice; how far it may go until they are others.
+    fn find(&mut self, probe: &Probe, size: f32) -> f32 {
+        // Volumes lie in the grid for a reach of one.
+        let more = (probe.reach - 1.0).max(0.0) * self.farthest;
+        let around = match probe.radius + more {
+            0.0 => 0.0,
+            around => around * (1.0 + ROUNDING) + size * ROUNDING,
+        };
+        let free = self.grid.look(probe.at, around, &mut self.found);
+        // Without an end it stays so, whatever is taken off.
+        if free.is_finite() {
+            free - (size + around) * ROUNDING
+        } else {
+            free
         }
     }
 
-    fn leave(&mut self, near: &[(u32, bool)]) {
+    fn enter(&mut self, near: &[(u32, bool)], asks: Asks) {
+        self.change(near, asks, |count, by| *count += by);
+    }
+
+    fn leave(&mut self, near: &[(u32, bool)], asks: Asks) {
+        self.change(near, asks, |count, by| *count -= by);
+    }
+
+    fn change(&mut self, near: &[(u32, bool)], asks: Asks, change: impl Fn(&mut u32, u32)) {
         for &(volume, is_inside) in near {
             if let Some(Some(region)) = self.regions.get_mut(volume as usize) {
-                region.near -= 1;
-                region.inside -= u32::from(is_inside);
+                let inside = u32::from(is_inside);
+                change(&mut region.all.near, 1);
+                change(&mut region.all.inside, inside);
+                if asks.shows {
+                    change(&mut region.shows.near, 1);
+                    change(&mut region.shows.inside, inside);
+                }
+                if asks.blocks {
+                    change(&mut region.blocks, inside);
+                }
             }
             self.touch(volume);
         }
@@ -230,21 +304,30 @@ impl Containment {
 }
 
 impl Region {
-    /// How far a point at this distance may go until it is inside or outside of the border or of the margin.
-    fn slack(&self, distance: f32, size: f32) -> f32 {
-        let coarse = self.magnitude + size;
+    /// How far a point may go until it is inside or outside of the border or of the margin.
+    fn slack(&self, probe: &Probe, size: f32) -> f32 {
+        let Place { shape, range, margin } = &self.place;
+        let reach = range * probe.reach;
+        let coarse = self.magnitude + size + reach;
         if coarse.is_nan() || coarse > TRUSTED {
             return 0.0;
         }
-        let free = distance.abs().min((distance - self.margin).abs());
+        let distance = probe.distance(shape, *range);
+        let free = distance.abs().min((distance - probe.margin(*margin, *range)).abs());
         free * (1.0 - ROUNDING) - coarse * ROUNDING
     }
 }
 
-impl Probe {
-    /// Whether nothing can have changed at `point`.
-    fn is_free(&self, point: Vec3) -> bool {
-        // A probe that is new has not looked, wherever it is.
-        self.slack > f32::NEG_INFINITY && (point == self.at || point.distance(self.at) < self.slack)
+impl Point {
+    /// Whether nothing can have changed for `probe`.
+    fn is_free(&self, probe: &Probe) -> bool {
+        // One that is new has not looked, wherever it is.
+        let has_looked = self.slack > f32::NEG_INFINITY;
+        let moved = Probe {
+            at: probe.at,
+            ..self.probe
+        };
+        let may_move = probe.sector.is_none() && moved == *probe && probe.at.distance(self.probe.at) < self.slack;
+        has_looked && (self.probe == *probe || may_move)
     }
 }

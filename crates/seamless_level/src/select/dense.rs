@@ -20,6 +20,11 @@ impl DenseSet {
         }
     }
 
+    /// The limit is higher by one.
+    pub fn grow(&mut self) {
+        self.places.push(NOWHERE);
+    }
+
     pub fn members(&self) -> &[u32] {
         &self.members
     }

@@ -14,6 +14,9 @@ const MOST: i8 = 24;
 /// Cells have coordinates up to this; beyond, a volume is looked at everywhere.
 const FARTHEST: f32 = (1u32 << 30) as f32;
 
+/// Who would have to look into more cells of a size than this looks at every volume of that size instead.
+const MOST_CELLS: f32 = 512.0;
+
 /// The size of a cell along each axis, as a power of two.
 type Size = [i8; 3];
 
@@ -23,11 +26,19 @@ type Size = [i8; 3];
 /// at most, and a point looks into one cell of each size that is in use.
 #[derive(Debug, Default)]
 pub(super) struct VolumeGrid {
-    cells: HashMap<(Size, IVec3), SmallVec<[u32; 8]>>,
-    /// The sizes in use, with how many volumes have them.
-    sizes: Vec<(Size, usize)>,
+    /// The sizes in use.
+    sizes: Vec<Cells>,
     /// Volumes without an end, too large or too far away.
     everywhere: Vec<u32>,
+}
+
+/// The volumes of one size.
+#[derive(Debug)]
+struct Cells {
+    size: Size,
+    /// How many volumes there are.
+    count: usize,
+    cells: HashMap<IVec3, SmallVec<[u32; 8]>>,
 }
 
 impl VolumeGrid {
@@ -37,12 +48,19 @@ impl VolumeGrid {
             self.everywhere.push(volume);
             return;
         };
-        match self.sizes.iter_mut().find(|(used, _)| *used == size) {
-            Some((_, count)) => *count += 1,
-            None => self.sizes.push((size, 1)),
+        if !self.sizes.iter().any(|used| used.size == size) {
+            self.sizes.push(Cells {
+                size,
+                count: 0,
+                cells: HashMap::default(),
+            });
         }
+        let Some(used) = self.sizes.iter_mut().find(|used| used.size == size) else {
+            return;
+        };
+        used.count += 1;
         for cell in between(first, last) {
-            self.cells.entry((size, cell)).or_default().push(volume);
+            used.cells.entry(cell).or_default().push(volume);
         }
     }
 
@@ -52,42 +70,54 @@ impl VolumeGrid {
             self.everywhere.retain(|other| *other != volume);
             return;
         };
+        let place = self.sizes.iter().position(|used| used.size == size);
+        let Some((place, used)) = place.and_then(|place| Some((place, self.sizes.get_mut(place)?))) else {
+            return;
+        };
         for cell in between(first, last) {
-            if let Some(volumes) = self.cells.get_mut(&(size, cell)) {
+            if let Some(volumes) = used.cells.get_mut(&cell) {
                 volumes.retain(|other| *other != volume);
                 if volumes.is_empty() {
-                    self.cells.remove(&(size, cell));
+                    used.cells.remove(&cell);
                 }
             }
         }
-        if let Some(place) = self.sizes.iter().position(|(used, _)| *used == size)
-            && let Some((_, count)) = self.sizes.get_mut(place)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.sizes.swap_remove(place);
-            }
+        used.count -= 1;
+        if used.count == 0 {
+            self.sizes.swap_remove(place);
         }
     }
 
-    /// Lists the volumes that may be at `point`. The result is how far the point may go, in world units, until the list
-    /// is another one.
-    pub fn look(&self, point: Vec3, found: &mut Vec<u32>) -> f32 {
+    /// Lists the volumes that may be within `around` of `point`, some of them more than once: of sizes of which there would be too many
+    /// cells to look into, all. The result is how far the point may go, in world units, until there may be others.
+    pub fn look(&self, point: Vec3, around: f32, found: &mut Vec<u32>) -> f32 {
         found.clear();
         found.extend_from_slice(&self.everywhere);
         let mut free = f32::INFINITY;
-        for (size, _) in &self.sizes {
-            let lengths = lengths(*size);
-            let cell = (point / lengths).floor();
-            if cell.abs().max_element() > FARTHEST {
+        for used in &self.sizes {
+            let lengths = lengths(used.size);
+            let (low, high) = (point - around, point + around);
+            let (first, last) = ((low / lengths).floor(), (high / lengths).floor());
+            // At most, wherever the walls are.
+            let count = ((around * 2.0 / lengths).ceil() + 1.0).element_product();
+            // Written so that what is no number is refused.
+            if around > 0.0 && !(count <= MOST_CELLS && first.abs().max(last.abs()).max_element() <= FARTHEST) {
+                found.extend(used.cells.values().flatten());
+                continue;
+            }
+            if first.abs().max_element() > FARTHEST {
                 // No volume of this size is so far out, and walls cannot be told from each other here.
                 free = 0.0;
                 continue;
             }
-            let wall = cell * lengths;
-            free = free.min((point - wall).min(wall + lengths - point).min_element());
-            if let Some(volumes) = self.cells.get(&(*size, cell.as_ivec3())) {
-                found.extend_from_slice(volumes);
+            for (corner, cell) in [(low, first), (high, last)] {
+                let wall = cell * lengths;
+                free = free.min((corner - wall).min(wall + lengths - corner).min_element());
+            }
+            for cell in between(first.as_ivec3(), last.as_ivec3()) {
+                if let Some(volumes) = used.cells.get(&cell) {
+                    found.extend_from_slice(volumes);
+                }
             }
         }
         free

@@ -7,20 +7,23 @@ use std::collections::BTreeSet;
 
 /// Whether a volume asks for its levels.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
-pub(super) enum VolumeState {
+pub enum VolumeState {
     /// It asks for nothing.
     #[default]
     Off,
     /// A source is inside, or was and is still within the margin.
     On,
     /// All sources are outside of the margin; it asks until this time, in seconds.
-    Lingering { until: f64 },
+    Lingering {
+        /// When it goes off.
+        until: f64,
+    },
 }
 
 impl VolumeState {
     /// The state that follows. `is_near` is true as well for a source that is inside. Nothing delays a volume that is
     /// entered, and one whose margin is reached again while it lingers is on as if nobody had left.
-    pub fn next(self, is_inside: bool, is_near: bool, delay: f64, now: f64) -> Self {
+    pub(super) fn next(self, is_inside: bool, is_near: bool, delay: f64, now: f64) -> Self {
         match self {
             Self::Off if is_inside => Self::On,
             Self::Off => Self::Off,
@@ -33,29 +36,39 @@ impl VolumeState {
     }
 
     /// Whether it asks for its levels.
+    #[must_use]
     pub fn asks(self) -> bool {
         self != Self::Off
     }
 }
 
+/// Which of a volume's two states is meant.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Whose {
+    /// That of all sources.
+    All,
+    /// That of sources that may show levels.
+    Showing,
+}
+
 /// When each of the lingering volumes ends.
 #[derive(Debug, Default)]
-pub(super) struct LingerQueue(BTreeSet<(u64, u32)>);
+pub(super) struct LingerQueue(BTreeSet<(u64, u32, Whose)>);
 
 impl LingerQueue {
     /// A volume goes from one state to another.
-    pub fn change(&mut self, volume: u32, from: VolumeState, to: VolumeState) {
+    pub fn change(&mut self, volume: u32, whose: Whose, from: VolumeState, to: VolumeState) {
         if let VolumeState::Lingering { until } = from {
-            self.0.remove(&(order(until), volume));
+            self.0.remove(&(order(until), volume, whose));
         }
         if let VolumeState::Lingering { until } = to {
-            self.0.insert((order(until), volume));
+            self.0.insert((order(until), volume, whose));
         }
     }
 
     /// A volume whose time is over.
     pub fn due(&self, now: f64) -> Option<u32> {
-        let (until, volume) = self.0.first()?;
+        let (until, volume, _) = self.0.first()?;
         (*until <= order(now)).then_some(*volume)
     }
 }

@@ -11,9 +11,14 @@
 //! are left out; one that is wanted already counts as a little more urgent than a newcomer, so that two levels do not take
 //! turns at the cap.
 //!
-//! Urgency, most first: always loaded, requested by the app, then the largest over sources and volumes of
-//! `priority of the source × priority of the volume / (1 + distance to the volume's middle)`, of which a volume that only
-//! loads has half and one that lingers nothing; among equals, the lower index.
+//! A source asks where it is and where it will be in a moment ([`SourceInput::ahead`]), and for no more than its target. Whom it
+//! asks to wait is only where it is.
+//!
+//! Urgency, most first: always loaded, requested by the app, then the largest over sources, points at which they ask, and volumes of
+//! `priority of the source × priority of the volume / ((1 + distance to the volume's middle) × (1 + seconds until the source is
+//! there))`; the point at which its way enters the volume is one of these, though nothing is asked for by it. The distance counts as longer where the source does not look. A volume or a source that only loads has half of it, and a
+//! volume that lingers nothing; among equals, the lower index is first. At a cap, a source that is not
+//! [there](SourceInput::is_present) counts less than any that is.
 //!
 //! # What it costs
 //!
@@ -24,15 +29,18 @@ mod contain;
 mod dense;
 mod grid;
 mod linger;
+mod probe;
 mod selector;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use linger::VolumeState;
 pub use selector::Selector;
 
 use bevy_math::Vec3;
 
 use crate::{
+    source::{SourceShape, StreamingSource},
     target::LevelTarget,
     volume::{DEFAULT_PRIORITY, VolumeMode, VolumeShape},
 };
@@ -44,13 +52,52 @@ pub const EXPLICIT_PRIORITY: f32 = 1e7;
 /// The most that a volume can give; a source's priority times a volume's is cut to it.
 pub const MAX_SOURCE_PRIORITY: f32 = 1e6;
 
-/// A streaming source, as a [`Selector`] sees it.
+/// A streaming source, as a [`Selector`] sees it; see [`StreamingSource`]. One of whose numbers any is infinite or none is left out.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct SourceInput {
-    /// Where it is, in world space; a source that is not finite is left out.
+    /// By what [`Selector::asked_by`] knows it.
+    pub key: u64,
+    /// Where it is, in world space.
     pub position: Vec3,
-    /// How much it counts; see [`StreamingSource::priority`](crate::StreamingSource).
+    /// How it moves, in world units a second.
+    pub velocity: Vec3,
+    /// Where it looks, a unit vector, if that matters.
+    pub look: Option<Vec3>,
+    /// How much it matters.
+    pub look_weight: f32,
+    /// For how many seconds it looks ahead; less than zero is zero.
+    pub ahead: f32,
+    /// How far around itself it sees.
+    pub shape: SourceShape,
+    /// A factor on [`VolumeInput::range`]; less than zero is zero.
+    pub reach: f32,
+    /// How much it counts.
     pub priority: f32,
+    /// How far it lets levels come at most.
+    pub target: LevelTarget,
+    /// Whether somebody is there: else no frame waits for what it asks for, nobody [arrives](Plan::arrival) by it, and at a cap it takes no
+    /// place of what others ask for.
+    pub is_present: bool,
+}
+
+impl Default for SourceInput {
+    /// A point at rest at the origin, all else as [`StreamingSource`] has it.
+    fn default() -> Self {
+        let usual = StreamingSource::default();
+        Self {
+            key: 0,
+            position: Vec3::ZERO,
+            velocity: Vec3::ZERO,
+            look: None,
+            look_weight: usual.look_weight,
+            ahead: usual.ahead,
+            shape: usual.shape,
+            reach: usual.reach,
+            priority: usual.priority,
+            target: usual.target,
+            is_present: true,
+        }
+    }
 }
 
 /// A streaming volume, as a [`Selector`] sees it: names are resolved to indices. One that is disabled is not there.
@@ -58,7 +105,11 @@ pub struct SourceInput {
 pub struct VolumeInput {
     /// The region.
     pub shape: VolumeShape,
-    /// How far outside a source may be before the delay begins, in world units.
+    /// From how far outside a source counts as inside, in world units, times the source's [reach](SourceInput::reach); zero for a volume that
+    /// is to be entered.
+    pub range: f32,
+    /// How far outside, of that range as well, a source may be before the delay begins, in world units. With a range it is multiplied by
+    /// the source's reach, too.
     pub unload_margin: f32,
     /// For how long it asks after that, in seconds.
     pub unload_delay: f32,
@@ -75,6 +126,7 @@ impl Default for VolumeInput {
     fn default() -> Self {
         Self {
             shape: VolumeShape::default(),
+            range: 0.0,
             unload_margin: 0.0,
             unload_delay: 0.0,
             mode: VolumeMode::default(),
@@ -85,10 +137,14 @@ impl Default for VolumeInput {
 }
 
 /// A level, as a [`Selector`] sees it.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub struct LevelInput {
     /// Whether it is wanted wherever the sources are.
     pub always_loaded: bool,
+    /// What it takes of [`SelectionLimits::max_bytes`].
+    pub bytes: u64,
+    /// The box around what is to be seen of it, if that is known: who is in it has arrived. Of a level without one the volumes count.
+    pub bounds: Option<(Vec3, Vec3)>,
 }
 
 /// What there is of a level; who carries plans out tells it.
@@ -101,15 +157,45 @@ pub enum Presence {
     Coming,
     /// It is where it is to be.
     There,
+    /// Its load failed, and is to be tried again: it keeps its place under the cap, and nobody is late or waits for it meanwhile.
+    Waiting,
     /// Its load failed: it takes no place under the cap, and stays so while it is wanted.
     Failed,
 }
 
-/// The caps of a selection.
+/// How it stands with a level.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody wants it, or it is banned.
+    Unwanted,
+    /// It is wanted, and left out because of a cap.
+    LeftOut,
+    /// It is on its way, or is to be tried again.
+    Coming,
+    /// It is as far as it is to come.
+    There,
+    /// It could not be loaded.
+    Failed,
+}
+
+/// The caps of a selection; the least urgent levels beyond them are left out and counted. A less urgent level may still find a place where a
+/// larger one does not.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct SelectionLimits {
-    /// How many levels may be wanted at a time; the least urgent ones beyond are left out and counted.
+    /// How many levels may be wanted at a time.
     pub max_levels: usize,
+    /// How many [bytes](LevelInput::bytes) the levels that are wanted may have.
+    pub max_bytes: u64,
+}
+
+impl Default for SelectionLimits {
+    /// No caps.
+    fn default() -> Self {
+        Self {
+            max_levels: usize::MAX,
+            max_bytes: u64::MAX,
+        }
+    }
 }
 
 /// A volume of a [`Selector`].
@@ -134,6 +220,10 @@ pub struct Plan {
     pub block: Vec<u32>,
     /// How many levels are wanted but left out, for there is a cap.
     pub dropped: usize,
+    /// How many seconds there are until somebody comes to a level that is to be seen and is not there, if all go on as they do: zero
+    /// if somebody is late already, none if nobody comes to any within a minute. A source that is not [there](SourceInput::is_present), or only
+    /// loads, arrives nowhere.
+    pub arrival: Option<f32>,
 }
 
 /// The plan for one moment, from nothing: which levels a world has at first, seen from these sources.

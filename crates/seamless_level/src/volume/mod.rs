@@ -1,5 +1,6 @@
 //! Streaming volumes: regions that ask for levels, and their geometry. See [`StreamingVolume`].
 
+mod entry;
 mod mode;
 mod shape;
 #[cfg(test)]
@@ -51,6 +52,9 @@ pub struct StreamingVolume {
     pub unload_margin: f32,
     /// For how many seconds its levels stay wanted from then on: who comes back soon finds them there. There is no
     /// delay on the way in.
+    ///
+    /// A source looks ahead at points that are a third of [`StreamingSource::ahead`](crate::StreamingSource::ahead) apart. With a delay of
+    /// that time or more, what is asked for ahead stays so until the source is there, though the volume be thinner than the way between.
     pub unload_delay: f32,
     /// How much it counts beside other volumes, one by default: its levels load as if sources were so many times
     /// nearer.

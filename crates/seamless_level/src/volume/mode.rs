@@ -16,9 +16,11 @@ pub enum VolumeMode {
     LoadAndShow,
     /// Show them if another volume or the app has them loaded; load nothing.
     ShowIfLoaded,
-    /// As [`LoadAndShow`](Self::LoadAndShow), and told in [`Plan::block`](crate::select::Plan::block) for as long as a source is inside and
-    /// they are not there: for what nobody may be without, the ground below a spawn point for instance. The frame does not
-    /// wait for them by now.
+    /// As [`LoadAndShow`](Self::LoadAndShow), and a frame in which a source is inside does not end without them: for what nobody may be
+    /// without, the ground below a spawn point for instance. What is not there yet is loaded on the main thread. **That is a hitch**; it is
+    /// logged with what it took, and counted in
+    /// [`StreamingStats::blocking_loads`](seamless_asset::StreamingStats::blocking_loads). Only where a source itself is counts, not where
+    /// it will be, nor a place that is [prepared](crate::Levels::prepare); so a level that was loaded ahead costs nothing.
     BlockUntilLoaded,
 }
 

@@ -157,14 +157,29 @@ impl VolumeShape {
     /// equally far (in the sense of least squares); in a direction in which it has no border it does not count.
     #[must_use]
     pub fn center_distance(&self, point: Vec3) -> f32 {
-        let distance = match self {
-            // Halves first: the sum of two large corners could overflow.
-            Self::Box { min, max } => point.distance(*min * 0.5 + *max * 0.5),
-            Self::Sphere { center, .. } => point.distance(*center),
-            Self::Capsule { a, b, .. } => point.distance(*a * 0.5 + *b * 0.5),
-            Self::Convex { planes } => planes_center_offset(planes, point).length(),
-        };
+        let distance = self.center_offset(point).length();
         if distance.is_finite() { distance } else { f32::MAX }
+    }
+
+    /// From `point` to the middle. It may be no number where the shape is none.
+    pub(crate) fn center_offset(&self, point: Vec3) -> Vec3 {
+        match self {
+            // Halves first: the sum of two large corners could overflow.
+            Self::Box { min, max } => *min * 0.5 + *max * 0.5 - point,
+            Self::Sphere { center, .. } => *center - point,
+            Self::Capsule { a, b, .. } => *a * 0.5 + *b * 0.5 - point,
+            Self::Convex { planes } => planes_center_offset(planes, point),
+        }
+    }
+
+    /// The radius of a ball around its middle that it is in; infinite for planes.
+    pub(crate) fn bounding_radius(&self) -> f32 {
+        match self {
+            Self::Box { min, max } => (*max * 0.5 - *min * 0.5).length(),
+            Self::Sphere { radius, .. } => *radius,
+            Self::Capsule { a, b, radius } => (*b * 0.5 - *a * 0.5).length() + radius,
+            Self::Convex { .. } => f32::INFINITY,
+        }
     }
 
     /// The smallest box around it, as far as that is easily told: of planes, only those across an axis count. It is

@@ -3,6 +3,7 @@
 use bevy_math::{Vec3, vec3};
 
 use super::{StreamingVolume, VolumeFault, VolumeShape};
+use crate::{random::Random, select::tests::random_shape};
 
 const CUBE: VolumeShape = VolumeShape::Box {
     min: Vec3::splat(-1.0),
@@ -224,4 +225,49 @@ fn delays_and_priorities_are_checked() {
         };
         assert_eq!(volume.validate("mine").unwrap_err().fault, fault);
     }
+}
+
+/// Against small steps along the way.
+#[test]
+fn ways_into_shapes() {
+    let mut random = Random(0x0DD_BA11);
+    let (mut enters, mut passes) = (0, 0);
+    for _ in 0..3000 {
+        let shape = random_shape(&mut random, 1.0);
+        let (from, velocity) = (random.point(200.0), random.point(100.0));
+        let time = shape.entry_time(from, velocity);
+        let at = |time: f32| shape.signed_distance(from + velocity * time);
+        if let Some(time) = time {
+            assert!(
+                time == 0.0 && shape.contains(from) || at(time).abs() < 0.02,
+                "{shape:?}: {}",
+                at(time)
+            );
+            enters += usize::from(time > 0.0);
+        }
+        let until = time.unwrap_or(10.0).min(10.0);
+        for step in 0..200 {
+            let distance = at(until * step as f32 / 200.0);
+            assert!(
+                time == Some(0.0) || distance > -0.02,
+                "{shape:?} is entered before {time:?}"
+            );
+        }
+        passes += usize::from(time.is_none());
+    }
+    assert!(enters > 100 && passes > 1000, "{enters} and {passes}");
+    let ball = VolumeShape::default();
+    assert_eq!(ball.entry_time(Vec3::X * 5.0, Vec3::ZERO), None);
+    assert_eq!(ball.entry_time(Vec3::X * 5.0, Vec3::X * -2.0), Some(2.0));
+    assert_eq!(ball.entry_time(Vec3::X * 5.0, Vec3::NAN), None);
+    assert_eq!(ball.entry_time(Vec3::NAN, Vec3::X), None);
+    let radius = f32::NAN;
+    assert_eq!(
+        VolumeShape::Sphere {
+            center: Vec3::ZERO,
+            radius
+        }
+        .entry_time(Vec3::ZERO, Vec3::X),
+        None
+    );
 }

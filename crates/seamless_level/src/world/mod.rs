@@ -1,5 +1,7 @@
 //! Seamless worlds: the entity that a game spawns, and what becomes of it. See [`SeamlessWorld`].
 
+mod block;
+mod distance;
 mod index;
 mod manifest;
 mod network;
@@ -7,16 +9,19 @@ mod report;
 mod select;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod volumes;
 
+pub(crate) use block::{block_on_levels, is_anybody_blocked};
+pub(crate) use distance::sync_distances;
 pub(crate) use index::InstanceIndex;
 pub(crate) use manifest::resolve_manifests;
 pub(crate) use network::list_packages;
 pub(crate) use report::{report_levels, write_diagnostics};
-pub(crate) use select::{LevelSelection, select_levels};
+pub(crate) use select::{LevelSelection, Now, select_levels};
 pub(crate) use volumes::sync_volumes;
 
+pub use distance::DistanceStreaming;
 pub use table::{Level, LevelState, LevelTable};
 
 use std::sync::Arc;

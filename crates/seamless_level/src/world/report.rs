@@ -9,13 +9,16 @@ use bevy_ecs::{
     message::MessageReader,
     system::{Query, Res},
 };
+use bevy_log::debug_span;
 use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingClock};
 
 use super::{LevelSelection, LevelState, LevelTable, index::Owner, select::Pipeline};
 use crate::{
     diagnostics::{FAILED, HIDDEN, LOADING, VISIBLE, WANTED},
     events::{LevelEvents, LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown},
+    retry::RetryPolicy,
     select::Presence,
+    settings::LevelSettings,
     target::LevelTarget,
 };
 
@@ -27,9 +30,12 @@ pub(crate) fn report_levels(
     mut worlds: Worlds,
     mut pipeline: Pipeline,
     mut events: LevelEvents,
+    settings: Res<LevelSettings>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
+    let _span = debug_span!("report").entered();
+    let retry = &settings.retry;
     for event in instances.read() {
         match event {
             InstanceEvent::Revealed { id, root, entities } => {
@@ -53,7 +59,7 @@ pub(crate) fn report_levels(
                 }
             }
             InstanceEvent::Cancelled { id } => gone(*id, false, &mut worlds, &mut pipeline, &mut events),
-            InstanceEvent::Failed { id, error } => failed(*id, error, &mut worlds, &mut pipeline, &mut events),
+            InstanceEvent::Failed { id, error } => failed(*id, error, retry, &mut worlds, &mut pipeline, &mut events),
         }
     }
     for (mut table, _) in &mut worlds {
@@ -101,6 +107,7 @@ fn changed(
     let slot = table.levels.get_mut(level as usize)?;
     slot.is_loaded = state == LevelState::Hidden && slot.target == LevelTarget::Loaded;
     slot.is_out_of_sight = state == LevelState::Hidden;
+    slot.forget_failures();
     if slot.state != LevelState::Leaving {
         slot.state = state;
         selection.selector.set_presence(level, Presence::There);
@@ -135,6 +142,7 @@ fn revealed(
     slot.entities = entities;
     slot.revealed += 1;
     slot.error = None;
+    slot.forget_failures();
     let level = slot.entry.name.clone();
     events.revealed(LevelRevealed {
         world,
@@ -161,6 +169,7 @@ fn gone(id: InstanceId, was_live: bool, worlds: &mut Worlds, pipeline: &mut Pipe
         return;
     };
     slot.gone(LevelState::Unloaded);
+    slot.forget_failures();
     slot.left += u32::from(was_live);
     selection.selector.set_presence(level, Presence::Away);
     let is_wanted = slot.is_wanted();
@@ -177,6 +186,7 @@ fn gone(id: InstanceId, was_live: bool, worlds: &mut Worlds, pipeline: &mut Pipe
 fn failed(
     id: InstanceId,
     error: &Arc<LoadError>,
+    retry: &RetryPolicy,
     worlds: &mut Worlds,
     pipeline: &mut Pipeline,
     events: &mut LevelEvents,
@@ -192,18 +202,41 @@ fn failed(
         return;
     };
     // One that is not wanted any more may be tried again as soon as it is.
-    let (state, presence) = if slot.is_wanted() {
-        (LevelState::Failed, Presence::Failed)
+    let state = if slot.is_wanted() {
+        LevelState::Failed
     } else {
-        (LevelState::Unloaded, Presence::Away)
+        LevelState::Unloaded
     };
     slot.gone(state);
-    selection.selector.set_presence(level, presence);
     slot.failures += 1;
     slot.error = Some(error.clone());
-    let level = slot.entry.name.clone();
-    let error = error.clone();
-    events.failed(LevelFailed { world, level, error });
+    slot.failures_in_row += 1;
+    let number = slot.failures_in_row;
+    let may_pass = state == LevelState::Failed && error.kind.is_transient();
+    slot.retry_in = retry.wait(number, level).filter(|_| may_pass);
+    if let Some(wait) = slot.retry_in {
+        selection.retry_after(level, wait);
+    }
+    let presence = match (state, slot.retry_in) {
+        (LevelState::Failed, Some(_)) => Presence::Waiting,
+        (LevelState::Failed, None) => Presence::Failed,
+        _ => Presence::Away,
+    };
+    selection.selector.set_presence(level, presence);
+    if state != LevelState::Failed {
+        slot.failures_in_row = 0;
+    }
+    // The first is told, and that no other one follows.
+    if number == 1 || slot.retry_in.is_none() {
+        let (level, error, retry_in) = (slot.entry.name.clone(), error.clone(), slot.retry_in);
+        let failed = LevelFailed {
+            world,
+            level,
+            error,
+            retry_in,
+        };
+        events.failed(failed);
+    }
 }
 
 /// Measures how many levels there are of each kind, over all worlds.

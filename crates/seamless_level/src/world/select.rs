@@ -1,5 +1,6 @@
 //! The selection's place in the ECS: [`select_levels`] gathers its inputs and carries out its plan.
 
+use core::time::Duration;
 use std::collections::HashMap;
 
 use bevy_ecs::{
@@ -8,17 +9,20 @@ use bevy_ecs::{
     entity::{Entity, EntityHashMap},
     system::{Local, Query, Res, ResMut, SystemParam},
 };
-use bevy_log::warn;
+use bevy_log::{debug_span, warn};
 use bevy_time::{Real, Time};
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{InstanceId, LoadState, Streamer, StreamingClock};
+use seamless_asset::{
+    InstanceId, LoadState, Streamer, StreamingClock, StreamingSettings, StreamingStats, StreamingUrgency,
+};
 
 use super::{InstanceIndex, LevelState, LevelTable, table::Level};
 use crate::{
-    requests::{LevelRequests, RequestId},
+    arrival::Arrivals,
+    requests::{LevelRequests, RequestId, RequestKind},
     select::{LevelInput, Presence, RequestKey, SelectionLimits, Selector, SourceInput, VolumeKey},
     settings::LevelSettings,
-    source::StreamingSource,
+    source::{SourceMotion, StreamingSource},
     target::LevelTarget,
 };
 
@@ -28,28 +32,108 @@ pub(crate) struct LevelSelection {
     pub selector: Selector,
     /// The world's volumes that can be used and are enabled.
     pub volumes: EntityHashMap<VolumeKey>,
+    /// Volumes that nobody placed: those of levels that come by their distance.
+    pub(super) distances: Vec<VolumeKey>,
     /// The app's requests for levels that the world has.
     requests: HashMap<RequestId, RequestKey>,
-    /// Levels that the app wants to be tried again.
+    /// Levels that are to be tried again now.
     retry: Vec<u32>,
+    /// Levels that are to be tried again later, and when, in seconds.
+    later: Vec<(u32, f64)>,
+    /// The time of the last selection, in seconds.
+    now: f64,
+    /// What keeps those away that were removed.
+    bans: HashMap<u32, RequestKey>,
 }
 
 impl LevelSelection {
     pub fn new(world: Entity, table: &LevelTable, requests: &LevelRequests) -> Self {
         let input = |level: &Level| LevelInput {
             always_loaded: level.entry.always_loaded,
+            bytes: level.entry.bytes,
+            bounds: level.entry.bounds.map(|(min, max)| (min.into(), max.into())),
         };
         let levels: Vec<LevelInput> = table.levels.iter().map(input).collect();
         let mut selection = Self {
             selector: Selector::new(&levels),
             volumes: EntityHashMap::default(),
+            distances: Vec::new(),
             requests: HashMap::new(),
             retry: Vec::new(),
+            later: Vec::new(),
+            now: 0.0,
+            bans: HashMap::new(),
         };
         for id in requests.ids() {
             selection.apply(world, table, requests, id);
         }
         selection
+    }
+
+    /// A level that failed is to be tried again.
+    pub fn retry_after(&mut self, level: u32, wait: Duration) {
+        self.later.push((level, self.now + wait.as_secs_f64()));
+    }
+
+    /// Notes the time; what waited for it is tried again, as far as it is still wanted.
+    fn pass_time(&mut self, table: &mut LevelTable, now: f64) {
+        self.now = now;
+        let (retry, selector) = (&mut self.retry, &mut self.selector);
+        self.later.retain(|(level, due)| {
+            let Some(slot) = table.levels.get_mut(*level as usize) else {
+                return false;
+            };
+            if slot.state != LevelState::Failed || slot.retry_in.is_none() {
+                return false;
+            }
+            slot.retry_in = Duration::try_from_secs_f64(due - now)
+                .ok()
+                .filter(|wait| !wait.is_zero());
+            if slot.retry_in.is_none() {
+                slot.state = LevelState::Unloaded;
+                selector.set_presence(*level, Presence::Away);
+                retry.push(*level);
+            }
+            slot.retry_in.is_some()
+        });
+    }
+
+    /// The table has a level more, or another one in the place of one that was removed.
+    pub fn add_level(&mut self, level: u32) {
+        match self.bans.remove(&level) {
+            Some(ban) => self.selector.release(ban),
+            None => drop(self.selector.add_level(&LevelInput::default())),
+        }
+    }
+
+    /// Whether nobody asks for what is in the place of a level that was removed.
+    pub fn is_free(&self, level: u32) -> bool {
+        self.bans.contains_key(&level) && self.selector.askers(level) == 1
+    }
+
+    /// A level is to leave, and nobody asks for it by its name any more.
+    pub fn remove_level(&mut self, level: u32, name: &str, requests: &LevelRequests) {
+        let ban = self.selector.request(level, RequestKind::Ban, 0.0);
+        self.bans.insert(level, ban);
+        let Self {
+            requests: known,
+            selector,
+            ..
+        } = self;
+        known.retain(|id, key| {
+            let is_other = requests.get(*id).is_none_or(|request| request.level != name);
+            if !is_other {
+                selector.release(*key);
+            }
+            is_other
+        });
+    }
+
+    /// Takes over all requests: levels may be there that were not when they were made.
+    pub fn look_for_all(&mut self, world: Entity, table: &LevelTable, requests: &LevelRequests) {
+        for id in requests.ids() {
+            self.apply(world, table, requests, id);
+        }
     }
 
     /// Takes over a request that was made or taken back. It does no harm to be told twice.
@@ -140,6 +224,8 @@ impl Pipeline<'_> {
         let Some(slot) = table.levels.get_mut(level as usize) else {
             return;
         };
+        // Also those of a load that is cancelled: it may be wanted again before it is gone.
+        slot.forget_failures();
         match (slot.state, slot.instance) {
             (LevelState::Failed, _) => slot.state = LevelState::Unloaded,
             (_, Some(id)) => {
@@ -159,13 +245,53 @@ pub(crate) struct Now<'w, 's> {
     frames: Local<'s, u32>,
 }
 
+/// How long a frame takes in an app that does not measure time.
+const FRAME: f64 = 1.0 / 60.0;
+
 impl Now<'_, '_> {
     /// In seconds. An app that does not measure time is taken to run at 60 Hz.
-    fn seconds(&mut self) -> f64 {
+    pub fn seconds(&mut self) -> f64 {
         *self.frames = self.frames.wrapping_add(1);
         self.time
             .as_ref()
-            .map_or(f64::from(*self.frames) / 60.0, |time| time.elapsed_secs_f64())
+            .map_or(f64::from(*self.frames) * FRAME, |time| time.elapsed_secs_f64())
+    }
+
+    /// How long ago things were where they are: places are propagated at the end of a frame, with the time of that frame.
+    fn since_last(&self) -> f64 {
+        self.time.as_ref().map_or(FRAME, |time| time.delta_secs_f64())
+    }
+}
+
+/// The sources of all apps' worlds.
+#[derive(SystemParam)]
+pub(crate) struct Sources<'w, 's> {
+    sources: Query<
+        'w,
+        's,
+        (
+            Entity,
+            &'static StreamingSource,
+            Ref<'static, GlobalTransform>,
+            &'static mut SourceMotion,
+        ),
+    >,
+    settings: Res<'w, LevelSettings>,
+}
+
+impl Sources<'_, '_> {
+    /// Lists those that ask for levels. `then` is when they were where they are said to be.
+    fn gather(&mut self, then: f64, inputs: &mut Vec<SourceInput>) {
+        inputs.clear();
+        for (entity, source, transform, mut motion) in &mut self.sources {
+            let is_followed = self.settings.follow_remote || !source.remote;
+            if !(source.enabled && is_followed && has_place(&transform)) {
+                continue;
+            }
+            let motion = motion.bypass_change_detection();
+            motion.note(transform.translation(), then);
+            inputs.push(source.input(entity.to_bits(), &transform, motion.velocity()));
+        }
     }
 }
 
@@ -175,32 +301,51 @@ fn has_place(transform: &Ref<GlobalTransform>) -> bool {
     !transform.is_added() || **transform != GlobalTransform::IDENTITY
 }
 
+/// The caps on what is wanted.
+#[derive(SystemParam)]
+pub(crate) struct Caps<'w> {
+    settings: Res<'w, LevelSettings>,
+    streaming: Option<Res<'w, StreamingSettings>>,
+    stats: Option<Res<'w, StreamingStats>>,
+}
+
+impl Caps<'_> {
+    /// Those of the settings, and what fits into memory.
+    fn limits(&self) -> SelectionLimits {
+        let ceiling = self.streaming.as_ref().and_then(|streaming| streaming.memory_ceiling);
+        let fit = self
+            .stats
+            .as_ref()
+            .map_or(u64::MAX, |stats| stats.bytes_that_fit(ceiling));
+        SelectionLimits {
+            max_levels: self.settings.max_levels,
+            max_bytes: self.settings.max_bytes.min(fit),
+        }
+    }
+}
+
 /// Selects the levels of each world, and asks the pipeline for what changed.
 pub(crate) fn select_levels(
-    sources: Query<(&StreamingSource, Ref<GlobalTransform>)>,
+    mut sources: Sources,
+    caps: Caps,
     mut worlds: Query<(Entity, &mut LevelTable, &mut LevelSelection)>,
     mut requests: ResMut<LevelRequests>,
-    settings: Res<LevelSettings>,
+    mut arrivals: ResMut<Arrivals>,
     mut pipeline: Pipeline,
     mut now: Now,
-    mut positions: Local<Vec<SourceInput>>,
+    mut inputs: Local<Vec<SourceInput>>,
+    mut urgency: ResMut<StreamingUrgency>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
-    positions.clear();
-    positions.extend(
-        sources
-            .iter()
-            .filter(|(source, transform)| source.enabled && has_place(transform))
-            .map(|(source, transform)| SourceInput {
-                position: transform.translation(),
-                priority: source.priority,
-            }),
-    );
-    let limits = SelectionLimits {
-        max_levels: settings.max_levels,
-    };
-    let now = now.seconds();
+    let _span = debug_span!("select").entered();
+    let (now, ago) = (now.seconds(), now.since_last());
+    sources.gather(now - ago, &mut inputs);
+    let arrivals = arrivals.bypass_change_detection();
+    arrivals.begin();
+    let gathered = inputs.len();
+    let limits = caps.limits();
+    let mut arrival: Option<f32> = None;
     let requests = requests.bypass_change_detection();
     requests.take_dropped();
     for (world, mut table, mut selection) in &mut worlds {
@@ -208,12 +353,17 @@ pub(crate) fn select_levels(
         if requests.has_changes() {
             apply_requests(world, requests, table.bypass_change_detection(), selection);
         }
-        selection.selector.update(&positions, now, &limits);
+        inputs.truncate(gathered);
+        inputs.extend(arrivals.sources(world));
+        selection.pass_time(table.bypass_change_detection(), now);
+        let plan = selection.selector.update(&inputs, now, &limits);
+        arrival = arrival.into_iter().chain(plan.arrival).reduce(f32::min);
         if carry_out(world, table.bypass_change_detection(), selection, &mut pipeline) {
             table.set_changed();
         }
     }
     requests.clear_changes();
+    urgency.set_if_neq(StreamingUrgency { arrival });
 }
 
 /// Takes over what was asked for since the last frame.
@@ -229,6 +379,7 @@ fn apply_requests(world: Entity, requests: &LevelRequests, table: &mut LevelTabl
             .filter(|slot| slot.state == LevelState::Failed);
         if let Some(slot) = slot {
             slot.state = LevelState::Unloaded;
+            slot.forget_failures();
             selection.selector.set_presence(level, Presence::Away);
             selection.retry.push(level);
         }
@@ -256,8 +407,8 @@ fn carry_out(world: Entity, table: &mut LevelTable, selection: &mut LevelSelecti
     }
     if dropped > 0 && table.dropped == 0 {
         warn!(
-            "seamless world `{}`: {dropped} levels more are wanted than `LevelSettings::max_levels` allows; the least \
-             urgent ones stay away",
+            "seamless world `{}`: {dropped} levels more are wanted than `LevelSettings::max_levels`, `max_bytes` and \
+             `StreamingSettings::memory_ceiling` allow; the least urgent ones stay away",
             table.name()
         );
     }

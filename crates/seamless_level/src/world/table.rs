@@ -1,19 +1,21 @@
 //! The levels of one world, as game code sees them. See [`LevelTable`].
 
+use core::time::Duration;
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
 use bevy_asset::{AssetId, AssetPath};
 use bevy_ecs::{component::Component, entity::Entity, lifecycle::HookContext, world::DeferredWorld};
 use bevy_reflect::Reflect;
-use seamless_asset::{InstanceId, InstanceRequest, LoadError, LoadState, Streamer};
+use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, LoadError, LoadState, Streamer};
 
 use super::InstanceIndex;
 use crate::{
     manifest::{LevelEntry, PackageEntry, WorldManifest},
     target::LevelTarget,
+    volume::VolumeMode,
 };
 
 /// Where a level is.
@@ -34,7 +36,8 @@ pub enum LevelState {
     Visible,
     /// On its way out, or its load is being cancelled. What was visible is so, whole, until it is gone.
     Leaving,
-    /// It could not be loaded. It is tried again when it is wanted anew, or by [`Levels::retry`](crate::Levels::retry).
+    /// It could not be loaded. It is tried again after [`Level::retry_in`], when it is wanted anew, or by
+    /// [`Levels::retry`](crate::Levels::retry).
     Failed,
 }
 
@@ -42,10 +45,13 @@ pub enum LevelState {
 #[derive(Clone, Debug)]
 pub struct Level {
     pub(super) entry: LevelEntry,
+    pub(super) path: InstancePath,
     pub(super) package: AssetPath<'static>,
     pub(super) dependencies: Vec<AssetPath<'static>>,
     pub(super) state: LevelState,
     pub(super) target: LevelTarget,
+    /// A volume of the manifest loads it.
+    pub(super) has_volume: bool,
     pub(super) instance: Option<InstanceId>,
     pub(super) root: Option<Entity>,
     /// It is in the world, and hidden.
@@ -56,7 +62,11 @@ pub struct Level {
     pub(super) revealed: u32,
     pub(super) left: u32,
     pub(super) failures: u32,
+    /// How often it failed since it was there, was not wanted, or was asked to be tried again.
+    pub(super) failures_in_row: u32,
+    pub(super) retry_in: Option<Duration>,
     pub(super) error: Option<Arc<LoadError>>,
+    is_removed: bool,
 }
 
 impl Level {
@@ -64,6 +74,18 @@ impl Level {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.entry.name
+    }
+
+    /// Whether game code has [removed](crate::Levels::remove_instance) it: it is on its way out, or an empty place.
+    #[must_use]
+    pub fn is_removed(&self) -> bool {
+        self.is_removed
+    }
+
+    /// Where its package is.
+    #[must_use]
+    pub fn package(&self) -> &AssetPath<'static> {
+        &self.package
     }
 
     /// What the manifest says about it.
@@ -94,6 +116,12 @@ impl Level {
     #[must_use]
     pub fn is_visible(&self) -> bool {
         self.state == LevelState::Visible
+    }
+
+    /// What it is called on all machines: its world's name and its own, for [`StableId`](seamless_asset::StableId)s.
+    #[must_use]
+    pub fn path(&self) -> &InstancePath {
+        &self.path
     }
 
     /// Its instance in the pipeline, from request to leave.
@@ -132,19 +160,27 @@ impl Level {
         self.failures
     }
 
+    /// After which time it is tried again, if it failed and is to be; as of the last selection.
+    #[must_use]
+    pub fn retry_in(&self) -> Option<Duration> {
+        self.retry_in
+    }
+
     /// Why it failed the last time; `None` once it was revealed.
     #[must_use]
     pub fn error(&self) -> Option<&Arc<LoadError>> {
         self.error.as_ref()
     }
 
-    fn new(entry: LevelEntry, path: &dyn Fn(&str) -> AssetPath<'static>) -> Self {
+    fn new(world: &str, entry: LevelEntry, path: &dyn Fn(&str) -> AssetPath<'static>) -> Self {
         Self {
+            path: InstancePath::new(world, &entry.name),
             package: path(&entry.package),
             dependencies: entry.dependencies.iter().map(|name| path(name)).collect(),
             entry,
             state: LevelState::Unloaded,
             target: LevelTarget::Unloaded,
+            has_volume: false,
             instance: None,
             root: None,
             is_out_of_sight: false,
@@ -153,18 +189,23 @@ impl Level {
             revealed: 0,
             left: 0,
             failures: 0,
+            failures_in_row: 0,
+            retry_in: None,
             error: None,
+            is_removed: false,
         }
     }
 
-    pub(super) fn request(&self, priority: f32) -> InstanceRequest {
+    pub(crate) fn request(&self, priority: f32) -> InstanceRequest {
         InstanceRequest {
             name: self.entry.name.clone(),
+            path: self.path.clone(),
             package: self.package.clone(),
             dependencies: self.dependencies.clone(),
             placement: self.entry.placement(),
             priority,
             target: self.target.into(),
+            data: self.entry.data.as_deref().map(InstanceData::text),
             ..InstanceRequest::default()
         }
     }
@@ -177,6 +218,12 @@ impl Level {
         self.is_out_of_sight = false;
         self.is_loaded = false;
         self.entities = 0;
+    }
+
+    /// It came, or is not wanted, or is tried anew: what was is forgotten.
+    pub(super) fn forget_failures(&mut self) {
+        self.failures_in_row = 0;
+        self.retry_in = None;
     }
 
     /// Where it is, by what the pipeline says of its instance.
@@ -218,6 +265,11 @@ pub struct LevelTable {
     pub(super) packages: Vec<(PackageEntry, AssetPath<'static>)>,
     name: String,
     by_name: HashMap<String, usize>,
+    path: Option<AssetPath<'static>>,
+    /// The levels that game code has added, with their indices and what tells them from others of their name.
+    added: BTreeMap<String, (u32, u64)>,
+    /// The places of those that were removed.
+    removed: Vec<u32>,
 }
 
 impl LevelTable {
@@ -225,7 +277,17 @@ impl LevelTable {
     pub(super) fn new(id: AssetId<WorldManifest>, manifest: &WorldManifest, path: Option<&AssetPath<'static>>) -> Self {
         let resolve = |name: &str| beside(path, name);
         let entries = manifest.levels.iter().cloned();
-        let levels: Vec<Level> = entries.map(|entry| Level::new(entry, &resolve)).collect();
+        let mut levels: Vec<Level> = entries
+            .map(|entry| Level::new(&manifest.name, entry, &resolve))
+            .collect();
+        let loading = manifest
+            .volumes
+            .iter()
+            .filter(|volume| volume.mode != VolumeMode::ShowIfLoaded);
+        let in_volumes: HashSet<&str> = loading.flat_map(|volume| &volume.levels).map(String::as_str).collect();
+        for level in &mut levels {
+            level.has_volume = in_volumes.contains(level.entry.name.as_str());
+        }
         let names = levels.iter().map(|level| level.entry.name.clone());
         let packages = manifest.packages.iter();
         Self {
@@ -235,6 +297,9 @@ impl LevelTable {
             levels,
             dropped: 0,
             followed: BTreeSet::new(),
+            path: path.cloned(),
+            added: BTreeMap::new(),
+            removed: Vec::new(),
             packages: packages.map(|entry| (entry.clone(), resolve(&entry.package))).collect(),
         }
     }
@@ -251,10 +316,64 @@ impl LevelTable {
         self.levels.get(self.index_of(name)?)
     }
 
-    /// The index of the level called `name`: its place in the manifest and in [`iter`](Self::iter).
+    /// The index of the level called `name`: its place in [`iter`](Self::iter), and in the manifest.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
+    }
+
+    /// The level called `name`, if it is the manifest's own.
+    pub(crate) fn listed(&self, name: &str) -> Option<&Level> {
+        self.get(name).filter(|_| !self.added.contains_key(name))
+    }
+
+    /// The levels that game code has added.
+    pub(crate) fn added(&self) -> &BTreeMap<String, (u32, u64)> {
+        &self.added
+    }
+
+    /// Adds a level, in the place of one that was removed and is gone, if that `is_free`. Gives its index.
+    pub(crate) fn add(&mut self, entry: LevelEntry, id: u64, is_free: impl Fn(u32) -> bool) -> u32 {
+        let path = self.path.clone();
+        let name = entry.name.clone();
+        let level = Level::new(&self.name, entry, &|name| beside(path.as_ref(), name));
+        let levels = &self.levels;
+        let is_gone = |index: &u32| {
+            levels
+                .get(*index as usize)
+                .is_some_and(|level| level.instance.is_none())
+        };
+        let free = self.removed.iter().position(|index| is_gone(index) && is_free(*index));
+        let index = match free {
+            Some(place) => self.removed.swap_remove(place),
+            None => self.levels.len() as u32,
+        };
+        match self.levels.get_mut(index as usize) {
+            Some(slot) => *slot = level,
+            None => self.levels.push(level),
+        }
+        self.by_name.insert(name.clone(), index as usize);
+        self.added.insert(name, (index, id));
+        index
+    }
+
+    /// Nobody finds the level any more that was added under this name. Gives its index.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<u32> {
+        let (index, _) = self.added.remove(name)?;
+        self.by_name.remove(name);
+        self.removed.push(index);
+        if let Some(level) = self.levels.get_mut(index as usize) {
+            level.is_removed = true;
+        }
+        Some(index)
+    }
+
+    /// Says that a level is elsewhere than it is; gives where it is.
+    #[cfg(all(test, feature = "overlay"))]
+    pub(crate) fn pretend(&mut self, name: &str, state: LevelState) -> Option<LevelState> {
+        let index = self.index_of(name)?;
+        let level = self.levels.get_mut(index)?;
+        Some(core::mem::replace(&mut level.state, state))
     }
 
     /// The level's state follows its instance's until that is settled.
@@ -273,12 +392,18 @@ impl LevelTable {
         self.get(name)?.root()
     }
 
-    /// All levels, in the manifest's order.
+    /// All levels: those of the manifest in its order, then those that game code has added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Level> {
         self.levels.iter()
     }
 
-    /// How many levels there are, in any state.
+    /// The levels that are on their way, by their indices.
+    pub(crate) fn coming(&self) -> impl Iterator<Item = (u32, &Level)> {
+        let followed = self.followed.iter();
+        followed.filter_map(|index| Some((*index, self.levels.get(*index as usize)?)))
+    }
+
+    /// How many levels there are, in any state; the places of those that were removed are counted until others take them.
     #[must_use]
     pub fn len(&self) -> usize {
         self.levels.len()
@@ -291,7 +416,8 @@ impl LevelTable {
     }
 
     /// How many levels are wanted just now but left out, because the cap
-    /// [`LevelSettings::max_levels`](crate::LevelSettings) is reached.
+    /// [`LevelSettings::max_levels`](crate::LevelSettings::max_levels) or
+    /// [`max_bytes`](crate::LevelSettings::max_bytes) is reached.
     #[must_use]
     pub fn dropped(&self) -> usize {
         self.dropped

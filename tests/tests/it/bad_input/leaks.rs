@@ -1,16 +1,16 @@
 //! What thousands of loads that come to nothing leave behind: nothing.
 
 use std::{
-    cmp::Reverse,
     thread,
     time::{Duration, Instant},
 };
 
-use bevy::{asset::UntypedAssetId, mesh::skinning::SkinnedMeshInverseBindposes, prelude::*};
+use bevy::{asset::UntypedAssetId, prelude::*};
 use bevy_seamless::{
     asset::{LiveObjectsResource, LoadState, RevealGate, RevealGates},
     prelude::*,
 };
+pub(crate) use seamless_tests::footprint::{assets, entities, highest_index};
 use seamless_tests::{
     app::run_until,
     cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, reveal, state},
@@ -36,33 +36,8 @@ impl RevealGate for Closed {
 const ROUNDS: usize = 1000;
 /// Levels that are asked for and cancelled in each round.
 const BATCH: usize = 10;
-/// More ids than are ever free at the same time.
-const MANY: u32 = 50_000;
 /// Ids that were freed and that no allocation finds: Bevy keeps up to so many to itself before others may have them.
 const KEPT_BY_BEVY: usize = 128;
-
-pub(crate) fn entities(ecs: &World) -> usize {
-    ecs.archetypes().iter().map(|archetype| archetype.len() as usize).sum()
-}
-
-pub(crate) fn assets(ecs: &World) -> [usize; 4] {
-    [
-        ecs.resource::<Assets<Mesh>>().len(),
-        ecs.resource::<Assets<Image>>().len(),
-        ecs.resource::<Assets<StandardMaterial>>().len(),
-        ecs.resource::<Assets<SkinnedMeshInverseBindposes>>().len(),
-    ]
-}
-
-/// The highest index of so many new entities that no free id is left over: one higher for each id that was lost. From then
-/// on it is the peak: nothing else is ever higher, unless ids are lost.
-pub(crate) fn highest_index(ecs: &mut World) -> usize {
-    let mut ids: Vec<Entity> = ecs.entity_allocator().alloc_many(MANY).collect();
-    // What is freed last is handed out first: low indices, as without this.
-    ids.sort_unstable_by_key(|id| Reverse(id.index_u32()));
-    ecs.entity_allocator_mut().free_many(&ids);
-    ids.first().map_or(0, |id| id.index_u32() as usize)
-}
 
 /// A fresh entity's index is no higher than the peak, one level, and what Bevy keeps. The last tasks may still hold ids.
 pub(crate) fn assert_ids_are_back(app: &mut App, peak: usize, level: usize) {

@@ -1,10 +1,11 @@
 //! Decodes the level of a package, for a new instance or for one that is live. See [`Decoder::decode_level`].
 
-use core::any::TypeId;
+use core::{any::TypeId, ops::Range};
 use std::sync::Arc;
 
 use bevy_asset::UntypedHandle;
 use bevy_ecs::{
+    component::Component,
     entity::Entity,
     hierarchy::{ChildOf, Children},
 };
@@ -14,7 +15,7 @@ use seamless_package::ObjectId;
 
 use super::{
     Decoder, Tail,
-    merge::{LiveLevel, StagedLevel, merge},
+    merge::{LiveLevel, ReloadedLevel, merge},
 };
 use crate::{
     codec::{DecodeContext, DecodeError},
@@ -22,11 +23,11 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     level_data::{DecodedLevel, GroupTable, Hierarchy, LevelObjects, LevelTable, Run, check_columns},
     load::{
-        PostLoad,
+        InstanceInfo, LevelScans, PostLoad, StagedLevel,
         classes::{Class, ResourceClass},
         task::Stop,
     },
-    spawn::{Column, Group, RowSets, Values, typed_column},
+    spawn::{Column, Group, RowSets, Values, typed_column, value_at, values},
 };
 
 /// A decoded level and the ids it will have.
@@ -39,7 +40,15 @@ pub(crate) struct LoadedLevel {
     pub bytes: u64,
     /// Content hash of the file that it is from.
     pub content_hash: u64,
+    /// What its entities will take in memory, about.
+    pub memory: u64,
+    /// What was found in its columns.
+    pub scans: LevelScans,
 }
+
+/// What Bevy keeps of an entity beside its components, and of a component beside its value: its ticks.
+const ENTITY_BYTES: usize = 32;
+const TICKS_BYTES: usize = 8;
 
 /// The rows of a level, decoded, before it is known which are to be spawned.
 pub(super) struct Rows {
@@ -60,7 +69,7 @@ pub(super) struct Rows {
 }
 
 /// Rows with one set of components.
-pub(super) struct RowGroup {
+pub(in crate::load) struct RowGroup {
     pub entities: Vec<Entity>,
     pub columns: Vec<Box<dyn Column>>,
 }
@@ -75,16 +84,24 @@ struct Ids {
 
 impl Decoder<'_> {
     /// The level, for a new instance.
-    pub(super) fn decode_level(&self, tail: Tail, post_load: &mut PostLoad) -> Result<Box<LoadedLevel>, Stop> {
-        let rows = self.decode_rows(None, tail, post_load)?;
+    pub(super) fn decode_level(
+        &self,
+        instance: &InstanceInfo,
+        tail: Tail,
+        post_load: &mut PostLoad,
+    ) -> Result<Box<LoadedLevel>, Stop> {
+        let mut rows = self.decode_rows(None, instance, tail, post_load)?;
         let name = rows.name.clone();
         let runs = rows.groups.iter().map(Run::of).collect();
-        rows.into_level(runs, |groups| {
+        let scans = self.services.post_loads.levels.scan(&rows.staged());
+        let level = rows.into_level(runs, |groups| {
             let codecs = self.services.codecs.read();
             let group = |group: RowGroup| group.into_group(codecs.rows());
             groups.into_iter().map(group).collect()
-        })
-        .map_err(|error| self.error(&name, error))
+        });
+        let mut level = level.map_err(|error| self.error(&name, error))?;
+        level.scans = scans;
+        Ok(level)
     }
 
     /// The level, for an instance that is live: its entities are those that it has.
@@ -93,14 +110,20 @@ impl Decoder<'_> {
         live: &LiveLevel,
         tail: Tail,
         post_load: &mut PostLoad,
-    ) -> Result<StagedLevel, Stop> {
-        let rows = self.decode_rows(Some(live), tail, post_load)?;
+    ) -> Result<ReloadedLevel, Stop> {
+        let rows = self.decode_rows(Some(live), &live.info, tail, post_load)?;
         let name = rows.name.clone();
         let codecs = self.services.codecs.read();
         merge(rows, live, codecs.rows()).map_err(|error| self.error(&name, error))
     }
 
-    fn decode_rows(&self, live: Option<&LiveLevel>, tail: Tail, post_load: &mut PostLoad) -> Result<Rows, Stop> {
+    fn decode_rows(
+        &self,
+        live: Option<&LiveLevel>,
+        instance: &InstanceInfo,
+        tail: Tail,
+        post_load: &mut PostLoad,
+    ) -> Result<Rows, Stop> {
         let mut found = None;
         let mut resources = Vec::new();
         for (index, export) in self.package.exports().iter().enumerate() {
@@ -122,7 +145,9 @@ impl Decoder<'_> {
             return Err(self.error(name, LoadErrorKind::NoLevel));
         };
         let handles = self.references(index);
-        let groups = self.decode_groups(name, &table, &ids, &handles, post_load)?;
+        let mut groups = self.decode_groups(name, &table, &ids, &handles, post_load)?;
+        self.run_hooks(name, instance, &table.ids, &ids.entities, &mut groups)?;
+        self.check_hierarchy(name, &table.roots, &ids, &mut groups)?;
         let entity = |row: &u32| ids.entities.get(*row as usize).copied();
         Ok(Rows {
             name: name.to_owned(),
@@ -186,21 +211,50 @@ impl Decoder<'_> {
         let context = self.context(&ids.entities, handles);
         let mut rest = ids.entities.as_slice();
         let mut groups = Vec::with_capacity(table.groups.len());
-        let mut hierarchy = Hierarchy::new(ids.root, &ids.entities);
         for group in &table.groups {
             let (rows, left) = rest.split_at_checked(group.rows as usize).unwrap_or((rest, &[]));
             rest = left;
-            let mut columns = self.decode_group(name, group, rows.len(), ids.root, &context, post_load)?;
-            hierarchy
-                .note(rows.len(), &mut columns)
-                .map_err(|error| self.error(name, error))?;
+            let columns = self.decode_group(name, group, rows.len(), ids.root, &context, post_load)?;
             let entities = rows.to_vec();
             groups.push(RowGroup { entities, columns });
         }
-        hierarchy
-            .finish(&table.roots)
-            .map_err(|error| self.error(name, DecodeError::from(error)))?;
         Ok(groups)
+    }
+
+    /// Lets the game change this one instance.
+    fn run_hooks(
+        &self,
+        name: &str,
+        instance: &InstanceInfo,
+        objects: &[ObjectId],
+        entities: &[Entity],
+        groups: &mut Vec<RowGroup>,
+    ) -> Result<(), Stop> {
+        let hooks = &self.services.post_loads.levels;
+        if !hooks.has_instances() {
+            return Ok(());
+        }
+        let mut level = StagedLevel::new(self.package.name(), objects, entities, groups);
+        hooks
+            .run(&mut level, instance)
+            .map_err(|error| self.error(name, error))?;
+        for group in groups {
+            check_columns(&group.columns, group.entities.len()).map_err(|error| self.error(name, error))?;
+        }
+        Ok(())
+    }
+
+    /// Who is whose child is said alike by both, whatever code of the game has done.
+    fn check_hierarchy(&self, name: &str, roots: &[u32], ids: &Ids, groups: &mut [RowGroup]) -> Result<(), Stop> {
+        let mut hierarchy = Hierarchy::new(ids.root, &ids.entities);
+        for RowGroup { entities, columns } in groups {
+            hierarchy
+                .note(entities.len(), columns)
+                .map_err(|error| self.error(name, error))?;
+        }
+        hierarchy
+            .finish(roots)
+            .map_err(|error| self.error(name, DecodeError::from(error)))
     }
 
     fn decode_group(
@@ -250,6 +304,85 @@ impl Decoder<'_> {
 }
 
 impl RowGroup {
+    /// What its entities will take in memory.
+    fn memory(&self) -> u64 {
+        let columns = self.columns.iter().map(|column| column.row_bytes() + TICKS_BYTES);
+        (self.entities.len() * (ENTITY_BYTES + columns.sum::<usize>())) as u64
+    }
+
+    /// The component of a row, if the rows have it.
+    pub fn get<C: Component>(&self, row: usize) -> Option<&C> {
+        self.columns.iter().find_map(|column| value_at(&**column, row))
+    }
+
+    /// Changes the component of all rows, if they have it.
+    pub fn change<C: Component>(&mut self, mut change: impl FnMut(usize, &mut C)) {
+        let mut columns = self.columns.iter_mut();
+        let Some(column) = columns.find(|column| (***column).type_id() == TypeId::of::<C>()) else {
+            return;
+        };
+        let taken = core::mem::replace(column, typed_column(Vec::<C>::new()));
+        if let Some(mut values) = values::<C>(taken) {
+            values
+                .iter_mut()
+                .enumerate()
+                .for_each(|(row, value)| change(row, value));
+            *column = typed_column(values);
+        }
+    }
+
+    /// Gives `rows` a component, or other values of it; adds the groups that come of it to `groups`.
+    pub fn give<C: Component>(mut self, rows: Range<usize>, values: Vec<C>, groups: &mut Vec<Self>) {
+        if rows.is_empty() {
+            return groups.push(self);
+        }
+        if self.types().any(|type_id| type_id == TypeId::of::<C>()) {
+            let mut values = values.into_iter();
+            self.change(|row, value| {
+                if rows.contains(&row)
+                    && let Some(new) = values.next()
+                {
+                    *value = new;
+                }
+            });
+            return groups.push(self);
+        }
+        let count = self.entities.len();
+        let [before, rest] = self.split(&vec![true; rows.start]);
+        let [mut within, after] = rest.split(&vec![true; rows.len()]);
+        within.columns.push(typed_column(values));
+        debug_assert_eq!(
+            before.entities.len() + within.entities.len() + after.entities.len(),
+            count
+        );
+        groups.extend(
+            [before, within, after]
+                .into_iter()
+                .filter(|group| !group.entities.is_empty()),
+        );
+    }
+
+    /// The rows that are picked, and the others. A row that `picked` does not tell of is not.
+    pub fn split(self, picked: &[bool]) -> [Self; 2] {
+        let mut columns = [Vec::new(), Vec::new()];
+        for column in self.columns {
+            let [one, other] = column.split(picked);
+            columns[0].push(one);
+            columns[1].push(other);
+        }
+        let is_picked = |row: usize| picked.get(row).copied().unwrap_or_default();
+        let rows = self.entities.iter().enumerate();
+        let entities = |is: bool| {
+            let rows = rows.clone().filter(|(row, _)| is_picked(*row) == is);
+            rows.map(|(_, entity)| *entity).collect()
+        };
+        let [one, other] = columns;
+        [(true, one), (false, other)].map(|(is, columns)| Self {
+            entities: entities(is),
+            columns,
+        })
+    }
+
     pub fn types(&self) -> impl Iterator<Item = TypeId> {
         self.columns.iter().map(|column| (**column).type_id())
     }
@@ -272,6 +405,11 @@ impl Run {
 }
 
 impl Rows {
+    /// As it is told to others.
+    fn staged(&mut self) -> StagedLevel<'_> {
+        StagedLevel::new(&self.package, &self.ids, &self.entities, &mut self.groups)
+    }
+
     /// The level of these rows; `to_spawn` gives the groups that are to be spawned.
     pub fn into_level(
         self,
@@ -281,6 +419,7 @@ impl Rows {
         let is_parent = |group: &&RowGroup| group.types().any(|type_id| type_id == TypeId::of::<Children>());
         let parents = self.groups.iter().filter(is_parent);
         let parents = parents.flat_map(|group| group.entities.iter().copied()).collect();
+        let memory = self.groups.iter().map(RowGroup::memory).sum();
         let level = DecodedLevel {
             parents,
             objects: Arc::new(LevelObjects::new(&self.ids, &self.entities)),
@@ -297,6 +436,8 @@ impl Rows {
             resources: self.resources,
             bytes: 0,
             content_hash: self.content_hash,
+            memory,
+            scans: LevelScans::default(),
         }))
     }
 }

@@ -14,7 +14,7 @@ use super::level::{LoadedLevel, RowGroup, Rows};
 use crate::{
     codec::DecodeError,
     level_data::{LevelObjects, Run},
-    load::InstanceId,
+    load::{InstanceId, InstanceInfo},
     spawn::{Column, RowSets, value_at},
 };
 
@@ -22,6 +22,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct LiveLevel {
     pub instance: InstanceId,
+    /// What hooks are told of it.
+    pub info: Arc<InstanceInfo>,
     pub root: Entity,
     /// Its entities by object id.
     pub objects: Arc<LevelObjects>,
@@ -51,7 +53,7 @@ impl LiveLevel {
 }
 
 /// What the new file makes of a live instance. Nothing of it is in the world yet.
-pub(crate) struct StagedLevel {
+pub(crate) struct ReloadedLevel {
     pub instance: InstanceId,
     /// The level as it will be; its groups are the new entities only.
     pub loaded: Box<LoadedLevel>,
@@ -88,7 +90,7 @@ enum Fate {
 ///
 /// # Errors
 /// When the columns of a group are not of one length.
-pub(super) fn merge(rows: Rows, live: &LiveLevel, sets: &RowSets) -> Result<StagedLevel, DecodeError> {
+pub(super) fn merge(rows: Rows, live: &LiveLevel, sets: &RowSets) -> Result<ReloadedLevel, DecodeError> {
     let fates = fates(&rows, live);
     let unwanted = rows.entities.iter().zip(&fates).zip(&rows.is_known);
     let unwanted = unwanted.filter(|((_, fate), is_known)| **fate == Fate::Gone && !**is_known);
@@ -109,7 +111,7 @@ pub(super) fn merge(rows: Rows, live: &LiveLevel, sets: &RowSets) -> Result<Stag
         let new = core::mem::take(&mut parts.new).into_iter();
         new.map(|group| group.into_group(sets)).collect()
     })?;
-    Ok(StagedLevel {
+    Ok(ReloadedLevel {
         instance: live.instance,
         loaded,
         kept: parts.kept,
@@ -218,25 +220,7 @@ impl Parts {
 /// The rows of that fate, the others, and the fates of these.
 fn part(group: RowGroup, fates: &[Fate], wanted: Fate) -> (RowGroup, RowGroup, Vec<Fate>) {
     let picked: Vec<bool> = fates.iter().map(|fate| *fate == wanted).collect();
-    let (mut columns, mut others) = (Vec::new(), Vec::new());
-    for column in group.columns {
-        let [column, other] = column.split(&picked);
-        columns.push(column);
-        others.push(other);
-    }
-    let rows = group.entities.iter().zip(&picked);
-    let entities = |is: bool| {
-        let rows = rows.clone().filter(move |(_, picked)| **picked == is);
-        rows.map(|(entity, _)| *entity).collect()
-    };
-    let picked = RowGroup {
-        entities: entities(true),
-        columns,
-    };
-    let rest = RowGroup {
-        entities: entities(false),
-        columns: others,
-    };
+    let [picked, rest] = group.split(&picked);
     let left = fates.iter().copied().filter(|fate| *fate != wanted).collect();
     (picked, rest, left)
 }

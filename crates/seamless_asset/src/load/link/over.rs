@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Decoder,
-    merge::{LiveLevel, StagedLevel},
+    merge::{LiveLevel, ReloadedLevel},
 };
 use crate::{linker::Linker, load::ReloadPolicy, objects::Slot};
 
@@ -31,7 +31,7 @@ pub(crate) struct Reloading {
 /// What a reload found in the new file.
 #[derive(Default)]
 pub(crate) struct Renewed {
-    pub levels: Vec<StagedLevel>,
+    pub levels: Vec<ReloadedLevel>,
     /// The assets that it answers for.
     pub own: Vec<UntypedAssetId>,
     /// Those of them that were changed at run time and have another value in the file: their names.

@@ -1,11 +1,13 @@
 //! Loads that do not come back before they are done. See [`BlockingLoads`].
 
-use core::{panic::Location, time::Duration};
+mod finish;
+
+use core::panic::Location;
 use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_ecs::world::World;
-use bevy_log::warn;
+use bevy_log::{debug_span, warn};
 use bevy_platform::time::Instant;
 use futures_lite::future::block_on;
 
@@ -16,7 +18,8 @@ use crate::{
     load::{
         BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, ObjectLoad, ObjectRequest,
         Progress, Streamer,
-        budget::FrameBudget,
+        budget::{Booked, FrameBudget},
+        cost::UnitKind,
         packages::PackageStatus,
         stall::Pulse,
         task::{Job, Wanted},
@@ -25,7 +28,7 @@ use crate::{
     settings::{StreamingClock, StreamingStats},
 };
 
-use super::turns::AssetsOf;
+use super::insert::AssetsOf;
 
 /// Loads on the calling thread, for what cannot go on without: menus, tests, tools. **Each call is a hitch**, so it is logged as a
 /// warning with its caller and what it took, and counted in [`StreamingStats`].
@@ -39,6 +42,15 @@ pub trait BlockingLoads {
     /// As [`InstanceEvent::Failed`], which is written as well; [`LoadErrorKind::Busy`] inside of the pipeline's own work.
     #[track_caller]
     fn load_level_blocking(&mut self, request: InstanceRequest) -> Result<InstanceId, Arc<LoadError>>;
+
+    /// Brings a level into the world at once that was asked for before, wherever it is on its way: what a task has not finished is loaded again
+    /// here. Its target is [`Shown`](InstanceTarget::Shown) from then on. One that is in the world already costs nothing and is not counted.
+    ///
+    /// # Errors
+    /// As [`InstanceEvent::Failed`], which is written as well; [`LoadErrorKind::NoSuchInstance`] if it is gone, and
+    /// [`LoadErrorKind::Busy`] inside of the pipeline's own work.
+    #[track_caller]
+    fn finish_level_blocking(&mut self, id: InstanceId) -> Result<(), Arc<LoadError>>;
 
     /// Loads objects; the result has one.
     ///
@@ -65,6 +77,24 @@ impl BlockingLoads for World {
             let id = world.resource_mut::<Streamer>().next_instance();
             pipeline.load_level_now(world, id, request)?;
             Ok(id)
+        })
+    }
+
+    #[track_caller]
+    fn finish_level_blocking(&mut self, id: InstanceId) -> Result<(), Arc<LoadError>> {
+        let caller = Location::caller();
+        let Some(mut pipeline) = self.remove_resource::<Pipeline>() else {
+            return Err(Arc::new(LoadError::package(format!("{id:?}"), LoadErrorKind::Busy)));
+        };
+        let found = pipeline.find(self, id);
+        let is_shown = pipeline.is_shown(id);
+        self.insert_resource(pipeline);
+        let (name, package) = found?;
+        if is_shown {
+            return Ok(());
+        }
+        blocking(self, caller, &name, &package, |pipeline, world| {
+            pipeline.finish_now(world, id)
         })
     }
 
@@ -109,6 +139,7 @@ fn blocking<T>(
     package: &str,
     load: impl FnOnce(&mut Pipeline, &mut World) -> Result<T, Arc<LoadError>>,
 ) -> Result<T, Arc<LoadError>> {
+    let _span = debug_span!("blocking_load", package).entered();
     let start = Instant::now();
     let Some(mut pipeline) = world.remove_resource::<Pipeline>() else {
         return Err(Arc::new(LoadError::package(package, LoadErrorKind::Busy)));
@@ -121,8 +152,12 @@ fn blocking<T>(
         "blocking load of `{name}` at {caller} took {:.1} ms; a request to the `Streamer` takes none",
         took.as_secs_f64() * 1e3
     );
-    let largest = (took, format!("blocking load of {name} at {caller}"));
-    pipeline.largest = pipeline.largest.take().max(Some(largest));
+    let booked = Booked {
+        took,
+        kind: UnitKind::Blocking,
+        name: format!("blocking load of {name} at {caller}"),
+    };
+    pipeline.frames.note(Some(booked));
     world.insert_resource(pipeline);
     world.resource::<StreamingClock>().add(took);
     world.resource_mut::<StreamingStats>().blocking_loads += 1;
@@ -139,7 +174,17 @@ impl Pipeline {
         request.target = InstanceTarget::Shown;
         self.take_request(world, id, request);
         self.start(id);
-        let mut budget = FrameBudget::new(Duration::MAX, Duration::ZERO);
+        let result = self.drive(world, id);
+        if result.is_err() {
+            // The caller has no id to let go of it.
+            self.instances.remove(&id);
+        }
+        result
+    }
+
+    /// Brings an instance into the world whose jobs are kept for here.
+    fn drive(&mut self, world: &mut World, id: InstanceId) -> Result<(), Arc<LoadError>> {
+        let mut budget = FrameBudget::unlimited();
         loop {
             self.do_jobs(world);
             if self.take_over(id) {
@@ -149,7 +194,7 @@ impl Pipeline {
             for path in packages.unwrap_or_default() {
                 self.insert_now(world, path);
             }
-            self.reveal_level(world, id, &mut budget);
+            self.show_level(world, id, &mut budget);
             // It may have turned out that the level is to be read again.
             if self.blocking.as_ref().is_none_or(Vec::is_empty) {
                 break;
@@ -159,14 +204,7 @@ impl Pipeline {
             InstanceEvent::Failed { id: failed, error } if *failed == id => Some(error.clone()),
             _ => None,
         });
-        match failure {
-            Some(error) => {
-                // The caller has no id to let go of it.
-                self.instances.remove(&id);
-                Err(error)
-            }
-            None => Ok(()),
-        }
+        failure.map_or(Ok(()), Err)
     }
 
     /// Packages that tasks are loading are not waited for, but loaded here too. Whether there were any.

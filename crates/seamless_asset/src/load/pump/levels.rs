@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use bevy_ecs::{entity::Entity, world::World};
+use bevy_log::debug_span;
 use bevy_platform::time::Instant;
 
 use super::Pipeline;
 use crate::{
+    actors::{Afterwards, release_kept},
     error::LoadError,
     hide::{Hiding, hide, show},
     leave::Sweep,
     load::{
         InstanceEvent, InstanceId,
-        budget::{FrameBudget, Work},
-        instance::{Phase, Turn, by_priority},
+        budget::FrameBudget,
+        cost::UnitKind,
+        instance::{Phase, Turn},
         packages::PackageEntry,
     },
     reveal::{self, Members, Revealed},
@@ -25,7 +28,7 @@ impl Pipeline {
     pub(super) fn announce_loaded(&mut self) {
         let waiting: Vec<_> = self.waiting(Turn::Announce);
         for id in waiting {
-            if !self.has_packages(id) {
+            if !self.is_ready(id) {
                 continue;
             }
             let Some(mut instance) = self.instances.get_mut(&id) else {
@@ -52,26 +55,15 @@ impl Pipeline {
         packages.all(|path| self.packages.get(path).is_some_and(PackageEntry::is_ready))
     }
 
-    /// Brings levels into the world, the most urgent first, as long as there is time.
-    pub(super) fn show_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let waiting = self.waiting(Turn::Reveal).into_iter().chain(self.waiting(Turn::Show));
-        let mut waiting: Vec<_> = waiting
-            .filter(|id| self.has_packages(*id))
-            .map(|id| (self.priority_of(id), id))
-            .collect();
-        waiting.sort_unstable_by(|a, b| by_priority(*a, *b));
-        for (_, id) in waiting {
-            if !self.show_level(world, id, budget) {
-                return;
-            }
-        }
-    }
-
     /// Whether there was time for it.
-    fn show_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+    pub(super) fn show_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
         match self.instances.get(&id).map(|instance| &instance.phase) {
             Some(Phase::Staged(level)) => {
-                let cost = self.estimates.of(Work::Reveal, level.level.entities.len() as u64);
+                let count = level.level.entities.len() as u64;
+                // By another measure as well: what always comes in slices is never measured whole.
+                let in_slices =
+                    self.costs.of(UnitKind::HiddenSpawn, count) + self.costs.of(UnitKind::RevealSliced, count);
+                let cost = self.costs.of(UnitKind::Reveal, count).min(in_slices);
                 if self.is_sliced && budget.is_large(cost) {
                     return self.begin_slices(world, id, budget) && self.continue_slices(world, id, budget);
                 }
@@ -84,7 +76,7 @@ impl Pipeline {
             Some(Phase::Spawning(_)) => self.continue_slices(world, id, budget),
             Some(Phase::Hidden { members, .. }) => {
                 let count = members.entities.len() as u64;
-                if !budget.allows(self.estimates.of(Work::Show, count)) {
+                if !budget.allows(self.costs.of(UnitKind::Show, count)) {
                     return false;
                 }
                 self.show_again(world, id, count, budget);
@@ -105,11 +97,14 @@ impl Pipeline {
                 return;
             }
         };
+        let _span = debug_span!("show", level = %instance.request.name, entities = count).entered();
         let start = Instant::now();
         show(world, &mut members, hiding);
         let took = start.elapsed();
-        self.estimates.learn(Work::Show, count, took);
-        budget.book(took, || format!("show {} ({count} entities)", instance.request.name));
+        self.costs.learn(UnitKind::Show, count, took);
+        budget.book(UnitKind::Show, took, || {
+            format!("show {} ({count} entities)", instance.request.name)
+        });
         instance.phase = Phase::Live { root, members };
         self.events.push(InstanceEvent::Shown { id });
     }
@@ -155,11 +150,14 @@ impl Pipeline {
         };
         self.room.make_booked(world, &level.level.groups, budget);
         let count = level.level.entities.len() as u64;
+        let _span = debug_span!("reveal", level = %instance.request.name, entities = count).entered();
         let start = Instant::now();
         let revealed = reveal::reveal(world, &mut level, &instance.request, &self.services);
         let took = start.elapsed();
-        self.estimates.learn(Work::Reveal, count, took);
-        budget.book(took, || format!("reveal {} ({count} entities)", instance.request.name));
+        self.costs.learn(UnitKind::Reveal, count, took);
+        budget.book(UnitKind::Reveal, took, || {
+            format!("reveal {} ({count} entities)", instance.request.name)
+        });
         drop(instance);
         self.tasks.drop_later(level);
         self.has_come(world, id, revealed);
@@ -177,17 +175,11 @@ impl Pipeline {
 
     /// Takes levels out of sight, and out of the world, as long as there is time.
     pub(super) fn leave_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let (hiding, leaving) = (self.waiting(Turn::Hide), self.waiting(Turn::Leave));
-        let is_any = !hiding.is_empty() || !leaving.is_empty() || !self.sweeps.is_empty();
+        let going = self.going();
+        let is_any = !going.is_empty() || !self.sweeps.is_empty();
         self.leaves_held = if is_any { self.leaves_held + 1 } else { 0 };
-        for id in hiding {
-            if !self.hide_level(world, id, budget) {
-                return;
-            }
-            self.leaves_held = 0;
-        }
-        for id in leaving {
-            if !self.leave_level(world, id, budget) {
+        for id in going {
+            if !self.hide_level(world, id, budget) || !self.leave_level(world, id, budget) {
                 return;
             }
             self.leaves_held = 0;
@@ -195,33 +187,39 @@ impl Pipeline {
         self.sweep(world, budget);
     }
 
+    /// Whether there was time for it, if it is to be hidden. That frees no memory, and waits where only that counts.
     fn hide_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
+        if budget.is_lifted() {
+            return true;
+        }
         let Some(Phase::Live { members, .. }) = self.instances.get(&id).map(|instance| &instance.phase) else {
             return true;
         };
-        if !budget.allows(self.estimates.of(Work::Hide, members.entities.len() as u64)) {
+        if !budget.allows(self.costs.of(UnitKind::Hide, members.entities.len() as u64)) {
             return false;
         }
-        let Some((root, members)) = self.take_out(id) else {
+        let Some((root, mut members)) = self.take_out(id) else {
             return true;
         };
-        let hiding = self.hide_booked(world, id, root, &members, budget);
+        release_kept(world, root, &mut members, Afterwards::Stays);
+        let hiding = self.hide_booked(world, UnitKind::Hide, id, (root, &members), budget);
         self.instances
             .replace_phase(id, Phase::Hidden { root, members, hiding });
         self.events.push(InstanceEvent::Hidden { id });
         true
     }
 
-    /// Whether there was time for it.
+    /// Whether there was time for it, if it is to leave.
     fn leave_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
         let Some(Phase::Leaving { members, .. }) = self.instances.get(&id).map(|instance| &instance.phase) else {
             return true;
         };
         let count = members.entities.len() as u64;
-        let whole = self.estimates.of(Work::Leave, count);
+        let in_slices = self.costs.of(UnitKind::Mark, count) + self.costs.of(UnitKind::Sweep, count);
+        let whole = self.costs.of(UnitKind::Leave, count).min(in_slices);
         let is_sliced = self.is_sliced && budget.is_large(whole);
         let cost = if is_sliced {
-            self.estimates.of(Work::Hide, count)
+            self.costs.of(UnitKind::Mark, count)
         } else {
             whole
         };
@@ -231,22 +229,25 @@ impl Pipeline {
         let Some((root, mut members)) = self.take_out(id) else {
             return true;
         };
+        release_kept(world, root, &mut members, Afterwards::Leaves);
         let mut sweep = Sweep::of(root, &mut members);
         if is_sliced {
-            let hiding = self.hide_booked(world, id, root, &members, budget);
+            let hiding = self.hide_booked(world, UnitKind::Mark, id, (root, &members), budget);
             self.tasks.drop_later(hiding);
-            self.has_left(world, id, sweep);
+            self.has_left(world, id, sweep, members.memory);
         } else {
+            let _span = debug_span!("leave", entities = count).entered();
             let start = Instant::now();
             sweep.step(world, usize::MAX);
             self.events.push(InstanceEvent::Left { id });
             self.release(world, id);
             let took = start.elapsed();
-            self.estimates.learn(Work::Leave, count, took);
+            self.costs.learn(UnitKind::Leave, count, took);
             let removed = self.instances.remove(&id);
-            budget.book(took, || {
+            let why = budget.why_without_limit();
+            budget.book(UnitKind::Leave, took, || {
                 let name = removed.map(|gone| gone.request.name).unwrap_or_default();
-                format!("leave {name} ({count} entities)")
+                format!("leave {name} ({count} entities){why}")
             });
             world.resource_mut::<StreamingStats>().left += 1;
             self.tasks.drop_later(sweep);
@@ -256,29 +257,30 @@ impl Pipeline {
     }
 
     /// Nobody sees the level any more; what is left of it goes bit by bit.
-    pub(super) fn has_left(&mut self, world: &mut World, id: InstanceId, sweep: Sweep) {
+    pub(super) fn has_left(&mut self, world: &mut World, id: InstanceId, sweep: Sweep, memory: u64) {
         self.events.push(InstanceEvent::Left { id });
         self.instances.replace_phase(id, Phase::Sweeping);
-        self.sweep_later(sweep, Some(id), Vec::new());
+        self.sweep_later(sweep, Some(id), Vec::new(), memory);
         world.resource_mut::<StreamingStats>().left += 1;
     }
 
     fn hide_booked(
         &mut self,
         world: &mut World,
+        kind: UnitKind,
         id: InstanceId,
-        root: Entity,
-        members: &Members,
+        (root, members): (Entity, &Members),
         budget: &mut FrameBudget,
     ) -> Hiding {
+        let count = members.entities.len() as u64;
+        let _span = debug_span!("hide", entities = count).entered();
         let start = Instant::now();
         let hiding = hide(world, root, members);
         let took = start.elapsed();
-        let count = members.entities.len() as u64;
-        self.estimates.learn(Work::Hide, count, took);
+        self.costs.learn(kind, count, took);
         let name = self.instances.get(&id).map(|instance| &instance.request.name);
-        budget.book(took, || {
-            format!("hide {} ({count} entities)", name.cloned().unwrap_or_default())
+        budget.book(kind, took, || {
+            format!("{kind} {} ({count} entities)", name.cloned().unwrap_or_default())
         });
         hiding
     }

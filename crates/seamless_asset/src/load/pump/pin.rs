@@ -27,15 +27,18 @@ impl Pipeline {
         mut loaded: LoadedPackage,
         bytes: u64,
     ) {
+        let mut memory = 0;
         for mut asset in core::mem::take(&mut loaded.assets) {
+            memory += asset.bytes;
             if asset.slot.provide(asset.fingerprint, asset.value.is_rendered()) {
                 asset.value.insert(world, asset.asset);
             }
         }
         world.resource_mut::<StreamingStats>().bytes_read += bytes;
-        let mut entry = PackageEntry::loading(Arc::default());
+        let mut entry = PackageEntry::loading(Arc::default(), 0);
         entry.is_pinned = true;
         entry.bytes = bytes;
+        entry.memory = memory;
         entry.linker = Some(loaded.linker.clone());
         // All that it needs is its own.
         entry.add(loaded, true);

@@ -16,7 +16,7 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     gate::RevealGates,
     load::{
-        InstanceId, InstanceRequest, Progress, ReloadPolicy, ReloadReport, ReloadRequest,
+        InstanceId, InstanceInfo, InstanceRequest, Progress, ReloadPolicy, ReloadReport, ReloadRequest,
         instance::{Instance, Phase},
         link::{LiveLevel, LoadedAsset, LoadedPackage, Reloading},
         objects::Outcome,
@@ -89,6 +89,16 @@ impl Reload {
             Step::Staged(staged) => Some(&mut staged.queue),
             _ => None,
         }
+    }
+
+    /// All assets that wait in it, until they have their turn or it is applied.
+    pub fn waiting(&self) -> impl Iterator<Item = &LoadedAsset> {
+        let staged = match &self.step {
+            Step::Staged(staged) => Some(staged),
+            _ => None,
+        };
+        let staged = staged.into_iter();
+        staged.flat_map(|staged| staged.queue.iter().chain(&staged.replacing))
     }
 
     pub fn has_queue(&self) -> bool {
@@ -217,6 +227,7 @@ impl Pipeline {
             let gone = objects.filter(|(_, entity)| !world.entities().contains_spawned(*entity));
             LiveLevel {
                 instance,
+                info: self.info_of(instance),
                 root,
                 objects: members.objects.clone(),
                 entities: members.entities.clone(),
@@ -232,6 +243,12 @@ impl Pipeline {
             edited: world.resource::<AssetEdits>().all().clone(),
             packages: self.packages.iter().map(|(path, _)| path.clone()).collect(),
         }
+    }
+
+    /// What hooks are told of an instance.
+    fn info_of(&self, id: InstanceId) -> Arc<InstanceInfo> {
+        let instance = self.instances.get(&id);
+        instance.map_or_else(Arc::default, |instance| Arc::new(InstanceInfo::from(&instance.request)))
     }
 
     fn live_instances(&self, path: &AssetPath<'static>) -> impl Iterator<Item = (InstanceId, Entity, &Members)> {

@@ -3,17 +3,13 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use bevy_ecs::{entity::Entity, world::World};
+use bevy_log::debug_span;
 use bevy_platform::time::Instant;
 
 use super::Pipeline;
 use crate::{
     leave::Sweep,
-    load::{
-        InstanceId,
-        budget::{FrameBudget, Work},
-        instance::Phase,
-        stage::Stage,
-    },
+    load::{InstanceId, budget::FrameBudget, cost::UnitKind, instance::Phase, stage::Stage},
     reveal::HiddenSpawn,
     settings::StreamingStats,
 };
@@ -31,9 +27,16 @@ pub(super) struct Sweeping {
     of: Option<InstanceId>,
     /// Ids of it that were not spawned. They are somebody else's only when nothing of it refers to them any more.
     unspawned: Vec<Entity>,
+    /// What an entity of it takes in memory.
+    entity_memory: u64,
 }
 
 impl Sweeping {
+    /// What is left of it takes so much memory.
+    pub fn memory(&self) -> u64 {
+        self.left() * self.entity_memory
+    }
+
     /// Entities that are left, about.
     fn left(&self) -> u64 {
         self.sweep.left() as u64
@@ -45,7 +48,7 @@ pub(super) type Sweeps = VecDeque<Sweeping>;
 impl Pipeline {
     /// Takes a staged level that is too large for a frame. Whether there was time for it.
     pub(super) fn begin_slices(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
-        if !budget.allows(self.estimates.of(Work::Slice, SLICE as u64)) {
+        if !budget.allows(self.costs.of(UnitKind::HiddenSpawn, SLICE as u64)) {
             return false;
         }
         if self.is_held_up(world, id) {
@@ -58,9 +61,12 @@ impl Pipeline {
         match core::mem::replace(&mut instance.phase, Phase::Failed) {
             Phase::Staged(level) => {
                 self.room.make_booked(world, &level.level.groups, budget);
+                let _span = debug_span!("begin", level = %instance.request.name).entered();
                 let start = Instant::now();
                 let spawn = HiddenSpawn::new(world, level, &instance.request, &self.services);
-                budget.book(start.elapsed(), || format!("begin {}", instance.request.name));
+                budget.book(UnitKind::HiddenSpawn, start.elapsed(), || {
+                    format!("begin {}", instance.request.name)
+                });
                 instance.phase = Phase::Spawning(Box::new(spawn));
             }
             other => instance.phase = other,
@@ -88,14 +94,15 @@ impl Pipeline {
             if spawn.is_done() {
                 break;
             }
-            if !budget.allows(self.estimates.of(Work::Slice, SLICE as u64)) {
+            if !budget.allows(self.costs.of(UnitKind::HiddenSpawn, SLICE as u64)) {
                 return false;
             }
+            let _span = debug_span!("spawn").entered();
             let start = Instant::now();
             let done = spawn.step(world, SLICE) as u64;
             let took = start.elapsed();
-            self.estimates.learn(Work::Slice, done, took);
-            budget.book(took, || {
+            self.costs.learn(UnitKind::HiddenSpawn, done, took);
+            budget.book(UnitKind::HiddenSpawn, took, || {
                 format!("spawn {done} entities of {}, hidden", instance.request.name)
             });
         }
@@ -107,7 +114,7 @@ impl Pipeline {
             return true;
         };
         let (count, late) = (spawn.len() as u64, spawn.late_rows() as u64);
-        let cost = self.estimates.of(Work::Unveil, count) + self.estimates.of(Work::Reveal, late);
+        let cost = self.costs.of(UnitKind::RevealSliced, count) + self.costs.of(UnitKind::Reveal, late);
         if !budget.allows(cost) {
             return false;
         }
@@ -122,12 +129,13 @@ impl Pipeline {
         let Some(instance) = self.instances.get(&id) else {
             return true;
         };
+        let _span = debug_span!("reveal", level = %instance.request.name, entities = count).entered();
         let revealed = spawn.show(world, &instance.request, &self.services);
         let took = start.elapsed();
         if late == 0 {
-            self.estimates.learn(Work::Unveil, count, took);
+            self.costs.learn(UnitKind::RevealSliced, count, took);
         }
-        budget.book(took, || {
+        budget.book(UnitKind::RevealSliced, took, || {
             format!("reveal {} ({count} entities, spawned before)", instance.request.name)
         });
         self.has_come(world, id, revealed);
@@ -144,12 +152,13 @@ impl Pipeline {
 
     /// Takes back what was spawned of a level that nobody has seen.
     pub(super) fn abandon(&mut self, world: &mut World, spawn: Box<HiddenSpawn>) {
+        let memory = spawn.memory();
         let (sweep, unspawned, rest) = spawn.abandon(world);
         world
             .resource_mut::<StreamingStats>()
             .waste(Stage::Staged, rest.bytes());
         self.tasks.drop_later(rest);
-        self.sweep_later(sweep, None, unspawned);
+        self.sweep_later(sweep, None, unspawned, memory);
     }
 
     /// Entities that nobody sees and that are to be despawned, about.
@@ -157,8 +166,14 @@ impl Pipeline {
         self.sweeps.iter().map(Sweeping::left).sum()
     }
 
-    pub(super) fn sweep_later(&mut self, sweep: Sweep, of: Option<InstanceId>, unspawned: Vec<Entity>) {
-        self.sweeps.push_back(Sweeping { sweep, of, unspawned });
+    pub(super) fn sweep_later(&mut self, sweep: Sweep, of: Option<InstanceId>, unspawned: Vec<Entity>, memory: u64) {
+        let entity_memory = memory / (sweep.left() as u64).max(1);
+        self.sweeps.push_back(Sweeping {
+            sweep,
+            of,
+            unspawned,
+            entity_memory,
+        });
     }
 
     /// Despawns what nobody sees any more, while there is time to spare; the more of it there is, the more of the frame it gets.
@@ -166,7 +181,7 @@ impl Pipeline {
         let due = self.swept_later() / SWEPT_WITHIN;
         let mut done = 0;
         while let Some(sweeping) = self.sweeps.front_mut() {
-            let cost = self.estimates.of(Work::Sweep, SLICE as u64);
+            let cost = self.costs.of(UnitKind::Sweep, SLICE as u64);
             let is_due = done < due && budget.allows(cost);
             if !is_due && !budget.has_spare(cost) {
                 return;
@@ -175,11 +190,15 @@ impl Pipeline {
             if done >= due {
                 self.leaves_held = 0;
             }
+            let _span = debug_span!("sweep").entered();
             let start = Instant::now();
             let is_done = sweeping.sweep.step(world, SLICE);
             let took = start.elapsed();
-            self.estimates.learn(Work::Sweep, SLICE as u64, took);
-            budget.book(took, || format!("despawn {SLICE} entities that have left"));
+            self.costs.learn(UnitKind::Sweep, SLICE as u64, took);
+            let why = budget.why_without_limit();
+            budget.book(UnitKind::Sweep, took, || {
+                format!("despawn {SLICE} entities that have left{why}")
+            });
             if is_done && let Some(swept) = self.sweeps.pop_front() {
                 world.entity_allocator_mut().free_many(&swept.unspawned);
                 self.tasks.drop_later((swept.sweep, swept.unspawned));

@@ -8,8 +8,9 @@ use bevy_ecs::world::World;
 use super::Pipeline;
 use crate::{
     load::{
-        InstanceId, Progress, Streamer,
+        InstanceId, InstanceInfo, Progress, Streamer,
         instance::{Phase, Turn},
+        memory::MayStart,
         packages::{PackageEntry, PackageStatus},
         rank::by_rank,
         task::{Job, Wanted},
@@ -27,6 +28,7 @@ impl Pipeline {
         self.arrivals.note(next, now, settings.aging);
         let most = settings.max_loads_in_flight.min(MAX_LOADS);
         if self.in_flight >= most {
+            self.short = 0;
             return;
         }
         let waiting = self.instances.index().waiting(Turn::Start).iter();
@@ -45,12 +47,19 @@ impl Pipeline {
             Some(seed) => shuffled(seed, a.1.1).cmp(&shuffled(seed, b.1.1)),
             None => by_rank(*a, *b),
         });
+        let mut short = None;
         for (_, (_, owner)) in queued {
             if self.in_flight >= most {
                 break;
             }
             match owner {
-                JobOwner::Instance(id) => self.start(id),
+                JobOwner::Instance(id) => match self.may_start(settings, id) {
+                    MayStart::Always => self.start(id),
+                    // Who ranks lower waits for who has no room.
+                    MayStart::Yes if short.is_none() => self.start(id),
+                    MayStart::Short(bytes) if short.is_none() => short = Some(bytes),
+                    _ => {}
+                },
                 JobOwner::Objects(id) => self.start_objects(id),
                 JobOwner::Bulk(id) => self.start_bulk(id),
                 JobOwner::Open(id) => self.start_open(id),
@@ -58,6 +67,7 @@ impl Pipeline {
                 JobOwner::Package => {}
             }
         }
+        self.short = short.unwrap_or(0);
     }
 
     /// The priority of an instance has changed: its packages are as urgent as the most urgent of those who wait for them.
@@ -110,7 +120,10 @@ impl Pipeline {
             return;
         };
         if is_first {
-            self.packages.insert(own.clone(), PackageEntry::loading(progress));
+            self.packages.insert(
+                own.clone(),
+                PackageEntry::loading(progress, self.sizes.assets(&own).bytes()),
+            );
         }
         self.join(id, own);
         for path in others {
@@ -121,12 +134,16 @@ impl Pipeline {
     /// Starts the job that loads the level of an instance, with the assets of its package or without.
     pub(super) fn start_level(&mut self, id: InstanceId, assets: bool) -> Option<Arc<Progress>> {
         let mut instance = self.instances.get_mut(&id)?;
+        instance.expected = self.sizes.level(&instance.request.package).bytes();
         let progress = Arc::new(Progress::default());
         let before = core::mem::replace(&mut instance.phase, Phase::Loading(progress.clone()));
         instance.is_announced = false;
         let job = Job {
             path: instance.request.package.clone(),
-            wanted: Wanted::Level { assets },
+            wanted: Wanted::Level {
+                assets,
+                instance: Arc::new(InstanceInfo::from(&instance.request)),
+            },
             verify: instance.request.verify,
             progress: progress.clone(),
         };
@@ -161,7 +178,9 @@ impl Pipeline {
                     progress: progress.clone(),
                 };
                 self.start_job(job, JobOwner::Package);
-                self.packages.insert(path.clone(), PackageEntry::loading(progress));
+                let expected = self.sizes.assets(&path).bytes();
+                self.packages
+                    .insert(path.clone(), PackageEntry::loading(progress, expected));
             }
             if let Some(mut entry) = self.packages.get_mut(&path) {
                 entry.users.insert(id);

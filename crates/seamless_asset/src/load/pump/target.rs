@@ -109,8 +109,10 @@ impl Pipeline {
     }
 
     fn note_target(&mut self, id: InstanceId, target: InstanceTarget) {
+        let frame = self.frame;
         if let Some(mut instance) = self.instances.get_mut(&id) {
             instance.request.target = target;
+            instance.asked_in = frame;
             // Once it was to be shown, it is news again that it is not.
             instance.is_announced &= target != InstanceTarget::Shown;
         }
@@ -141,7 +143,8 @@ impl Pipeline {
             hiding,
         }) = self.instances.replace_phase(id, Phase::Sweeping)
         {
-            self.has_left(world, id, Sweep::of(root, &mut members));
+            let sweep = Sweep::of(root, &mut members);
+            self.has_left(world, id, sweep, members.memory);
             self.tasks.drop_later((members, hiding));
         }
     }

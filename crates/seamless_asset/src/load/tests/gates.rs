@@ -1,6 +1,12 @@
 //! Reveals wait for gates, but not for ever.
 
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+};
+
 use super::*;
+use crate::LevelScans;
 
 #[test]
 fn a_gate_that_stays_closed_is_passed_at_its_deadline_and_counted() {
@@ -16,4 +22,151 @@ fn a_gate_that_stays_closed_is_passed_at_its_deadline_and_counted() {
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
     let stats = app.world().resource::<StreamingStats>();
     assert_eq!((stats.gate_deadlines, stats.frame - inserted), (1, DEADLINE));
+}
+
+/// What a scan tells of a level: how many entities like another, and on which thread it looked.
+struct Liked(usize, std::thread::ThreadId);
+
+/// Holds levels back until it is told to open, one by one.
+#[derive(Default, Clone)]
+struct PerLevel(Arc<Mutex<Watched>>);
+
+#[derive(Default)]
+struct Watched {
+    /// What was found in each that is watched.
+    found: BTreeMap<InstanceId, usize>,
+    open: BTreeSet<InstanceId>,
+    asked: usize,
+    /// How often each was forgotten.
+    forgotten: BTreeMap<InstanceId, usize>,
+}
+
+impl RevealGate for PerLevel {
+    fn watch(&self, _: &[UntypedAssetId]) {}
+
+    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
+        true
+    }
+
+    fn forget(&self, _: &[UntypedAssetId]) {}
+
+    fn watch_level(&self, id: InstanceId, found: &LevelScans) {
+        let Liked(count, thread) = found.get().expect("the scan has run");
+        assert_ne!(*thread, std::thread::current().id(), "on the main thread");
+        assert!(found.get::<u32>().is_none());
+        let before = self.0.lock().unwrap().found.insert(id, *count);
+        assert_eq!(before, None, "it is watched once");
+    }
+
+    fn is_level_open(&self, id: InstanceId) -> bool {
+        let mut watched = self.0.lock().unwrap();
+        watched.asked += 1;
+        assert!(watched.found.contains_key(&id));
+        watched.open.contains(&id)
+    }
+
+    fn forget_level(&self, id: InstanceId) {
+        let mut watched = self.0.lock().unwrap();
+        watched.found.remove(&id);
+        *watched.forgotten.entry(id).or_default() += 1;
+    }
+}
+
+fn gated_by_level(dir: &Dir) -> (App, PerLevel) {
+    let mut app = app_with(dir, |app| {
+        app.add_level_scan(|level| {
+            let likes = level.groups().map(|group| group.values::<Likes>().count());
+            Liked(likes.sum(), std::thread::current().id())
+        });
+    });
+    let gate = PerLevel::default();
+    app.world_mut()
+        .resource_mut::<RevealGates>()
+        .0
+        .push(Box::new(gate.clone()));
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
+    (app, gate)
+}
+
+fn is_watched(gate: &PerLevel, id: InstanceId) -> bool {
+    gate.0.lock().unwrap().found.contains_key(&id)
+}
+
+#[test]
+fn a_gate_by_level_holds_one_level_and_lets_another_go() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_by_level(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let ids = [load(&mut app, "a.pkg", &[]), load(&mut app, "a.pkg", &[])];
+    run_until(&mut app, |_| ids.iter().all(|id| is_watched(&gate, *id)));
+    assert!(gate.0.lock().unwrap().found.values().all(|count| *count == 3));
+    for _ in 0..10 {
+        app.update();
+        assert_eq!(ids.map(|id| state(app.world(), id)), [Some(LoadState::Staged); 2]);
+    }
+    gate.0.lock().unwrap().open.insert(ids[1]);
+    run_until(&mut app, |world| state(world, ids[1]) == Some(LoadState::Live));
+    app.update();
+    assert_eq!(state(app.world(), ids[0]), Some(LoadState::Staged));
+    assert_eq!(gate.0.lock().unwrap().forgotten.get(&ids[1]), Some(&1));
+    assert_eq!(gate.0.lock().unwrap().forgotten.get(&ids[0]), None);
+    // Cancelled while it waits.
+    app.world_mut().resource_mut::<Streamer>().unload(ids[0]);
+    app.update();
+    assert_eq!(state(app.world(), ids[0]), None);
+    let watched = gate.0.lock().unwrap();
+    assert_eq!((watched.found.len(), watched.forgotten.get(&ids[0])), (0, Some(&1)));
+    assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 0);
+}
+
+#[test]
+fn a_level_has_one_deadline_which_is_counted() {
+    const DEADLINE: u64 = 25;
+    let dir = Dir::default();
+    let (mut app, gate) = gated_by_level(&dir);
+    // Packages wait as long, at the same time.
+    app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE as u32;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |_| is_watched(&gate, id));
+    let since = app.world().resource::<StreamingStats>().frame;
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!((stats.gate_deadlines, stats.frame - since), (2, DEADLINE));
+    let watched = gate.0.lock().unwrap();
+    assert_eq!((watched.found.len(), watched.forgotten.get(&id)), (0, Some(&1)));
+}
+
+/// It is loaded for later: gates are asked then, and not again when it is shown.
+#[test]
+fn a_level_that_is_not_to_be_shown_yet_waits_for_its_gate_too() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_by_level(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let id = app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        target: InstanceTarget::Loaded,
+        ..request("a.pkg", &[])
+    });
+    run_until(&mut app, |_| is_watched(&gate, id));
+    let is_loaded = |world: &mut World| {
+        let mut events = world.resource_mut::<Messages<InstanceEvent>>();
+        events
+            .drain()
+            .any(|event| matches!(event, InstanceEvent::Loaded { .. }))
+    };
+    app.update();
+    assert!(!is_loaded(app.world_mut()));
+    gate.0.lock().unwrap().open.insert(id);
+    run_until(&mut app, is_loaded);
+    let asked = gate.0.lock().unwrap().asked;
+    for _ in 0..5 {
+        app.update();
+    }
+    let mut streamer = app.world_mut().resource_mut::<Streamer>();
+    streamer.set_target(id, InstanceTarget::Shown);
+    app.update();
+    assert_eq!(state(app.world(), id), Some(LoadState::Live));
+    assert_eq!(gate.0.lock().unwrap().asked, asked);
+    assert_eq!(gate.0.lock().unwrap().forgotten.get(&id), Some(&1));
 }

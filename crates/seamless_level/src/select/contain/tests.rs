@@ -2,8 +2,42 @@
 
 use bevy_math::{Vec3, vec3};
 
-use super::Containment;
-use crate::{random::Random, select::tests::random_shape, volume::VolumeShape};
+use super::{Containment, Place, Probe};
+use crate::{
+    random::Random,
+    select::{
+        SourceInput,
+        tests::{pair::random_source, random_shape},
+    },
+    source::SourceShape,
+    volume::VolumeShape,
+};
+
+fn probe(position: Vec3) -> Probe {
+    let source = SourceInput {
+        position,
+        ..SourceInput::default()
+    };
+    source.probe()
+}
+
+fn place(shape: VolumeShape, margin: f32) -> Place {
+    Place {
+        shape,
+        range: 0.0,
+        margin,
+    }
+}
+
+impl Containment {
+    fn is_inside(&self, volume: u32) -> bool {
+        self.count(volume).0.inside > 0
+    }
+
+    fn is_near(&self, volume: u32) -> bool {
+        self.count(volume).0.near > 0
+    }
+}
 
 fn boxes(side: usize) -> impl Iterator<Item = VolumeShape> {
     (0..side * side).map(move |at| {
@@ -16,7 +50,7 @@ fn boxes(side: usize) -> impl Iterator<Item = VolumeShape> {
 fn of(shapes: impl Iterator<Item = VolumeShape>, margin: f32) -> Containment {
     let mut contain = Containment::default();
     for (volume, shape) in (0u32..).zip(shapes) {
-        contain.set(volume, shape, margin);
+        contain.set(volume, place(shape, margin));
     }
     contain
 }
@@ -25,7 +59,7 @@ fn of(shapes: impl Iterator<Item = VolumeShape>, margin: f32) -> Containment {
 fn points_at_rest_look_at_nothing() {
     let mut contain = of(boxes(100), 10.0);
     let points = [vec3(50.0, 0.0, 50.0), vec3(5000.0, 10.0, 9000.0), Vec3::splat(-1e6)];
-    contain.update(points.into_iter());
+    contain.update(points.into_iter().map(probe));
     let looked_at = contain.looked_at();
     assert!(
         looked_at > 0 && looked_at < 100,
@@ -33,11 +67,34 @@ fn points_at_rest_look_at_nothing() {
     );
     contain.clear_touched();
     for _ in 0..1000 {
-        contain.update(points.into_iter());
+        contain.update(points.into_iter().map(probe));
     }
     assert_eq!(contain.looked_at(), looked_at);
     assert!(contain.touched().is_empty());
     assert!(contain.is_inside(0) && !contain.is_near(200));
+}
+
+/// What is too small for the cells around it to be counted is looked at by itself.
+#[test]
+fn one_small_volume_makes_nobody_look_at_all_others() {
+    let mut contain = of(boxes(100), 10.0);
+    let small = VolumeShape::Sphere {
+        center: vec3(55.0, 0.0, 120.0),
+        radius: 0.05,
+    };
+    contain.set(10_000, place(small, 0.0));
+    let sphere = SourceInput {
+        shape: SourceShape::Sphere { radius: 60.0 },
+        ..SourceInput::default()
+    };
+    for frame in 0..100 {
+        let position = vec3(55.0, 0.0, 55.0 + frame as f32 * 0.1);
+        let source = SourceInput { position, ..sphere };
+        contain.update(core::iter::once(source.probe()));
+        assert_eq!(contain.is_inside(10_000), frame >= 50, "in frame {frame}");
+    }
+    let looked_at = contain.looked_at();
+    assert!(looked_at < 10_000, "{looked_at} tests in 100 frames");
 }
 
 /// In the middle of a large volume one may wander about without a test.
@@ -48,15 +105,15 @@ fn points_within_their_slack_look_at_nothing() {
         radius: 64.0,
     };
     let mut contain = of([shape].into_iter(), 5.0);
-    contain.update([Vec3::splat(64.0)].into_iter());
+    contain.update([probe(Vec3::splat(64.0))].into_iter());
     assert_eq!(contain.looked_at(), 1);
     let mut random = Random(31);
     for _ in 0..1000 {
         let point = Vec3::splat(64.0) + random.point(1.0).normalize_or_zero() * 50.0;
-        contain.update([point].into_iter());
+        contain.update([probe(point)].into_iter());
     }
     assert_eq!(contain.looked_at(), 1);
-    contain.update([vec3(64.0 + 65.0, 64.0, 64.0)].into_iter());
+    contain.update([probe(vec3(64.0 + 65.0, 64.0, 64.0))].into_iter());
     assert!(contain.looked_at() > 1 && contain.is_near(0) && !contain.is_inside(0));
 }
 
@@ -65,7 +122,7 @@ fn a_moving_point_looks_at_few() {
     let mut contain = of(boxes(100), 10.0);
     for frame in 0..600 {
         let point = vec3(1000.0 + frame as f32 * 0.5, 20.0, 3055.0);
-        contain.update([point].into_iter());
+        contain.update([probe(point)].into_iter());
     }
     let looked_at = contain.looked_at();
     assert!(looked_at < 3000, "{looked_at} tests in 600 frames, of 6 000 000");
@@ -86,7 +143,7 @@ fn it_says_what_a_test_of_each_says() {
             for _ in 0..60 {
                 let step = [0.01, 1.0, 20.0][random.below(3)] * scale;
                 points.iter_mut().for_each(|point| *point += random.point(step));
-                contain.update(points.iter().copied());
+                contain.update(points.iter().copied().map(probe));
                 for (volume, shape) in (0u32..).zip(&shapes) {
                     let within = |most: f32| {
                         points
@@ -105,16 +162,66 @@ fn it_says_what_a_test_of_each_says() {
 fn volumes_that_go_leave_nothing_behind() {
     let mut contain = of(boxes(3), 10.0);
     let points = [vec3(105.0, 0.0, 105.0), vec3(105.0, 0.0, 106.0)];
-    contain.update(points.into_iter());
+    contain.update(points.into_iter().map(probe));
     assert!((0..9).filter(|volume| contain.is_inside(*volume)).count() == 4);
     (0..9).for_each(|volume| contain.remove(volume));
-    contain.update(points.into_iter());
+    contain.update(points.into_iter().map(probe));
     assert!((0..9).all(|volume| !contain.is_near(volume)));
-    contain.set(4, VolumeShape::default(), 1.0);
-    contain.update(points.into_iter());
+    contain.set(4, place(VolumeShape::default(), 1.0));
+    contain.update(points.into_iter().map(probe));
     assert!(!contain.is_near(4));
-    contain.update([Vec3::ZERO].into_iter());
+    contain.update([probe(Vec3::ZERO)].into_iter());
     assert!(contain.is_inside(4));
     contain.update(std::iter::empty());
     assert!(!contain.is_near(4));
+}
+
+/// Sources of all shapes, volumes with ranges; counts by who asks.
+#[test]
+fn balls_sectors_and_ranges_are_as_a_test_of_each_says() {
+    let mut random = Random(0xFACE_0FF5_EED5_0001);
+    let mut most = 0;
+    for _ in 0..400 {
+        let places: Vec<Place> = (0..random.below(30))
+            .map(|_| Place {
+                range: [0.0, random.unit() * 40.0][random.below(2)],
+                ..place(random_shape(&mut random, 1.0), random.unit() * 10.0)
+            })
+            .collect();
+        let mut contain = Containment::default();
+        for (volume, place) in (0u32..).zip(&places) {
+            contain.set(volume, place.clone());
+        }
+        let mut sources: Vec<SourceInput> = (0..1 + random.below(4)).map(|_| random_source(&mut random)).collect();
+        for _ in 0..40 {
+            let step = [0.0, 0.01, 1.0, 20.0][random.below(4)];
+            sources
+                .iter_mut()
+                .for_each(|source| source.position += random.point(step));
+            if random.below(10) == 0 {
+                let index = random.below(sources.len());
+                sources[index] = random_source(&mut random);
+            }
+            let usable = sources.iter().filter(|source| source.is_usable());
+            let probes: Vec<Probe> = usable
+                .flat_map(|source| source.probes())
+                .map(|(_, probe)| probe)
+                .collect();
+            contain.update(probes.iter().copied());
+            for (volume, place) in (0u32..).zip(&places) {
+                let test = |probe: &&Probe| probe.test(&place.shape, place.range, place.margin);
+                let count = |is: &dyn Fn(&Probe) -> bool| {
+                    let tested = probes.iter().filter(|probe| is(probe));
+                    let (inside, near): (Vec<bool>, Vec<bool>) = tested.map(|probe| test(&probe)).unzip();
+                    [inside, near].map(|list| list.iter().filter(|is| **is).count() as u32)
+                };
+                let (all, shows) = contain.count(volume);
+                assert_eq!([all.inside, all.near], count(&|_| true));
+                assert_eq!([shows.inside, shows.near], count(&|probe| probe.asks.shows));
+                assert_eq!(contain.blocks(volume), count(&|probe| probe.asks.blocks)[0] > 0);
+                most = most.max(all.near);
+            }
+        }
+    }
+    assert!(most > 6, "{most}");
 }

@@ -22,6 +22,7 @@ fn random_box(random: &mut Random) -> (Vec3, Vec3) {
 fn whatever_is_at_a_point_is_found() {
     let mut random = Random(0xABCD_EF01_2345_6789);
     let mut found = Vec::new();
+    let (mut whole, mut looks) = (0, 0);
     for _ in 0..200 {
         let mut grid = VolumeGrid::default();
         let boxes: Vec<(Vec3, Vec3)> = (0..random.below(60)).map(|_| random_box(&mut random)).collect();
@@ -34,18 +35,26 @@ fn whatever_is_at_a_point_is_found() {
         }
         for _ in 0..50 {
             let point = random.point(300.0);
-            let free = grid.look(point, &mut found);
+            let around = [0.0, 0.0, 3.0, 40.0][random.below(4)];
+            let free = grid.look(point, around, &mut found);
+            looks += usize::from(!grid.sizes.is_empty());
+            whole += usize::from(!grid.sizes.is_empty() && free == f32::INFINITY);
+            assert!(
+                grid.sizes.is_empty() || around > 0.0 || free < f32::INFINITY,
+                "a point is in one cell of each size"
+            );
             for (volume, (low, high)) in (0u32..).zip(&boxes) {
-                let is_in = low.cmple(point).all() && point.cmple(*high).all();
+                let is_in = low.cmple(point + around).all() && (point - around).cmple(*high).all();
                 assert!(is_gone(volume) || !is_in || found.contains(&volume));
                 assert!(!is_gone(volume) || !found.contains(&volume));
             }
             let list = sorted(found.clone());
-            let step = random.point(2.0).normalize_or_zero() * (free.min(1e6) * 0.999);
-            grid.look(point + step, &mut found);
+            let step = random.point(2.0).normalize_or_zero() * (free.min(1e6) * 0.999 - 0.001).max(0.0);
+            grid.look(point + step, around, &mut found);
             assert_eq!(sorted(found.clone()), list, "the list changed within {free}");
         }
     }
+    assert!(whole < looks / 4, "{whole} of {looks} looks had to look at everything");
 }
 
 #[test]
@@ -56,16 +65,13 @@ fn an_empty_grid_is_empty_again() {
     for (volume, (low, high)) in (0u32..).zip(&boxes) {
         grid.insert(volume, *low, *high);
     }
-    let most = grid
-        .cells
-        .keys()
-        .filter(|(size, _)| size.iter().all(|size| *size < 6))
-        .count();
+    let small = grid.sizes.iter().filter(|used| used.size.iter().all(|size| *size < 6));
+    let most: usize = small.map(|used| used.cells.len()).sum();
     assert!(most > 0 && most <= 500 * 8, "a volume lies in eight cells at most");
     for (volume, (low, high)) in (0u32..).zip(&boxes) {
         grid.remove(volume, *low, *high);
     }
-    assert!(grid.cells.is_empty() && grid.sizes.is_empty() && grid.everywhere.is_empty());
+    assert!(grid.sizes.is_empty() && grid.everywhere.is_empty());
 }
 
 #[test]
@@ -84,8 +90,16 @@ fn what_is_not_finite_or_too_far_away_is_everywhere() {
     }
     grid.insert(9, Vec3::ZERO, Vec3::ONE);
     let mut found = Vec::new();
-    assert!(grid.look(Vec3::splat(0.5), &mut found) > 0.0);
+    assert!(grid.look(Vec3::splat(0.5), 0.0, &mut found) > 0.0);
     assert_eq!(sorted(found.clone()), [0, 1, 2, 3, 4, 9]);
-    assert!(grid.look(far, &mut found) <= 0.0);
-    assert_eq!(sorted(found), [0, 1, 2, 3, 4]);
+    assert!(grid.look(far, 0.0, &mut found) <= 0.0);
+    assert_eq!(sorted(found.clone()), [0, 1, 2, 3, 4]);
+    for (point, around) in [(Vec3::ZERO, 1e6), (far, 1.0)] {
+        assert_eq!(
+            grid.look(point, around, &mut found),
+            f32::INFINITY,
+            "that is too many cells"
+        );
+        assert_eq!(sorted(found.clone())[..6], [0, 1, 2, 3, 4, 9]);
+    }
 }

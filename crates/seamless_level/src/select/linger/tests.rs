@@ -1,6 +1,6 @@
 //! Every step of a volume, and the order in which delays end.
 
-use super::{LingerQueue, VolumeState};
+use super::{LingerQueue, VolumeState, Whose};
 
 #[test]
 fn the_steps_of_a_volume() {
@@ -36,17 +36,20 @@ fn delays_end_in_their_order() {
     let mut queue = LingerQueue::default();
     let lingering = |until| VolumeState::Lingering { until };
     for (volume, until) in [(7, 3.0), (1, 2.0), (2, 2.5), (3, 100.0), (4, 0.0)] {
-        queue.change(volume, VolumeState::On, lingering(until));
+        queue.change(volume, Whose::All, VolumeState::On, lingering(until));
     }
-    queue.change(2, lingering(2.5), VolumeState::On);
-    let mut due = |now, until| {
+    // The same volume, asked for by others.
+    queue.change(7, Whose::Showing, VolumeState::On, lingering(3.5));
+    queue.change(2, Whose::All, lingering(2.5), VolumeState::On);
+    let mut due = |now, whose, until| {
         let volume = queue.due(now)?;
-        queue.change(volume, lingering(until), VolumeState::Off);
+        queue.change(volume, whose, lingering(until), VolumeState::Off);
         Some(volume)
     };
-    assert_eq!(due(1.9, 0.0), Some(4));
-    assert_eq!(due(1.9, 0.0), None);
-    assert_eq!(due(50.0, 2.0), Some(1));
-    assert_eq!(due(50.0, 3.0), Some(7));
-    assert_eq!(due(50.0, 0.0), None);
+    assert_eq!(due(1.9, Whose::All, 0.0), Some(4));
+    assert_eq!(due(1.9, Whose::All, 0.0), None);
+    assert_eq!(due(50.0, Whose::All, 2.0), Some(1));
+    assert_eq!(due(50.0, Whose::All, 3.0), Some(7));
+    assert_eq!(due(50.0, Whose::Showing, 3.5), Some(7));
+    assert_eq!(due(50.0, Whose::All, 0.0), None);
 }

@@ -1,5 +1,6 @@
 //! The selection, kept from frame to frame. See [`Selector`].
 
+mod arrival;
 mod rank;
 mod volumes;
 
@@ -7,14 +8,16 @@ use smallvec::SmallVec;
 
 use self::rank::Candidate;
 use super::{
-    ALWAYS_PRIORITY, LevelInput, Plan, Presence, RequestKey, SelectionLimits, SourceInput, VolumeInput, VolumeKey,
+    ALWAYS_PRIORITY, LevelInput, Plan, Presence, RequestKey, SelectionLimits, SourceInput, Standing, VolumeInput,
+    VolumeKey,
     contain::Containment,
     dense::DenseSet,
-    linger::{LingerQueue, VolumeState},
+    linger::{LingerQueue, VolumeState, Whose},
 };
 use crate::{
     requests::{RequestKind, RequestSet},
     target::LevelTarget,
+    volume::VolumeShape,
 };
 
 /// How much a priority must change, as a part of itself, before it is told.
@@ -33,9 +36,8 @@ const PRIORITY_STEP: f32 = 0.1;
 ///     ..VolumeInput::default()
 /// });
 /// let mut at = |x: f32, now: f64| {
-///     let source = SourceInput { position: Vec3::X * x, priority: 1.0 };
-///     let limits = SelectionLimits { max_levels: 10 };
-///     let plan = selector.update(&[source], now, &limits);
+///     let source = SourceInput { position: Vec3::X * x, ..SourceInput::default() };
+///     let plan = selector.update(&[source], now, &SelectionLimits::default());
 ///     (plan.rise.clone(), plan.fall.clone())
 /// };
 /// assert_eq!(at(5.0, 0.0), (vec![(0, LevelTarget::Visible)], vec![]));
@@ -54,8 +56,8 @@ pub struct Selector {
     linger: LingerQueue,
     /// The levels that somebody wants, the cap not looked at.
     asked: DenseSet,
-    /// How many of them failed.
-    failed: usize,
+    /// What they take of the caps.
+    places: Places,
     coming: DenseSet,
     /// The volumes that are on and block.
     blocking: Vec<u32>,
@@ -75,6 +77,9 @@ struct LevelSlot {
     /// As far as requests say.
     asked: LevelTarget,
     presence: Presence,
+    bytes: u64,
+    /// Around what is to be seen of it.
+    bounds: Option<VolumeShape>,
     /// Whether it is left out.
     is_cut: bool,
     /// The priority that was told last.
@@ -91,7 +96,28 @@ enum Asker {
 #[derive(Debug)]
 struct VolumeSlot {
     input: VolumeInput,
-    state: VolumeState,
+    /// By all sources.
+    all: VolumeState,
+    /// By those that may show levels.
+    showing: VolumeState,
+    /// What it asks for, if it is on.
+    asked: Option<RequestKind>,
+}
+
+/// What levels take of the caps.
+#[derive(Copy, Clone, Debug, Default)]
+struct Places {
+    levels: usize,
+    bytes: u128,
+}
+
+impl Places {
+    /// A level takes a place, or does so no more.
+    fn change(&mut self, bytes: u64, did_take: bool, takes: bool) {
+        self.levels = self.levels + usize::from(takes) - usize::from(did_take);
+        let bytes = |is_counted: bool| if is_counted { u128::from(bytes) } else { 0 };
+        self.bytes = self.bytes + bytes(takes) - bytes(did_take);
+    }
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -106,6 +132,11 @@ impl LevelSlot {
     fn takes_place(&self) -> bool {
         self.asked != LevelTarget::Unloaded && self.presence != Presence::Failed
     }
+
+    /// Whether it is to be seen, and is not there.
+    fn is_missing(&self) -> bool {
+        self.target == LevelTarget::Visible && matches!(self.presence, Presence::Away | Presence::Coming)
+    }
 }
 
 impl Selector {
@@ -119,45 +150,67 @@ impl Selector {
             coming: DenseSet::new(count),
             ..Self::default()
         };
-        selector.levels.resize_with(count, LevelSlot::default);
+        selector.levels.extend(levels.iter().map(|level| LevelSlot {
+            bytes: level.bytes,
+            bounds: level.bounds.map(|(min, max)| VolumeShape::Box { min, max }),
+            ..LevelSlot::default()
+        }));
         for (index, _) in (0u32..).zip(levels).filter(|(_, level)| level.always_loaded) {
             selector.request(index, RequestKind::Show, ALWAYS_PRIORITY);
         }
         selector
     }
 
+    /// Adds a level; gives its index, which follows those that there are.
+    pub fn add_level(&mut self, level: &LevelInput) -> u32 {
+        let index = self.levels.len() as u32;
+        self.levels.push(LevelSlot::default());
+        self.requests.grow();
+        self.asked.grow();
+        self.coming.grow();
+        if level.always_loaded {
+            self.request(index, RequestKind::Show, ALWAYS_PRIORITY);
+        }
+        index
+    }
+
+    /// How many volumes and requests ask for a level, bans included.
+    #[must_use]
+    pub fn askers(&self, level: u32) -> usize {
+        self.level(level).map_or(0, |slot| slot.askers.len())
+    }
+
     /// Adds a volume.
     pub fn add_volume(&mut self, input: VolumeInput) -> VolumeKey {
-        let state = VolumeState::Off;
-        let volume = insert(&mut self.volumes, &mut self.free_volumes, VolumeSlot { input, state });
+        let slot = VolumeSlot {
+            input,
+            all: VolumeState::Off,
+            showing: VolumeState::Off,
+            asked: None,
+        };
+        let volume = insert(&mut self.volumes, &mut self.free_volumes, slot);
         self.place(volume);
         VolumeKey(volume)
     }
 
     /// Changes a volume. If it is on it stays so, and goes off, with its delay, if all sources are outside of it now.
     pub fn set_volume(&mut self, key: VolumeKey, input: VolumeInput) {
-        let asks = self.state(key.0).asks();
-        if asks {
-            self.withdraw(key.0);
-        }
+        self.withdraw(key.0);
         let Some(Some(slot)) = self.volumes.get_mut(key.0 as usize) else {
             return;
         };
         slot.input = input;
-        if asks {
-            self.ask(key.0);
-        }
+        self.ask(key.0);
         self.place(key.0);
     }
 
     /// Takes a volume away; what it asked for it asks no more, without a delay.
     pub fn remove_volume(&mut self, key: VolumeKey) {
-        let state = self.state(key.0);
-        if state.asks() {
-            self.withdraw(key.0);
-        }
-        if self.volumes.get_mut(key.0 as usize).and_then(Option::take).is_some() {
-            self.linger.change(key.0, state, VolumeState::Off);
+        self.withdraw(key.0);
+        if let Some(slot) = self.volumes.get_mut(key.0 as usize).and_then(Option::take) {
+            self.linger.change(key.0, Whose::All, slot.all, VolumeState::Off);
+            self.linger
+                .change(key.0, Whose::Showing, slot.showing, VolumeState::Off);
             self.contain.remove(key.0);
             self.free_volumes.push(key.0);
             self.has_changed = true;
@@ -186,14 +239,12 @@ impl Selector {
         let Some(slot) = self.levels.get_mut(level as usize) else {
             return;
         };
-        let was = core::mem::replace(&mut slot.presence, presence);
-        if was == presence {
+        if slot.presence == presence {
             return;
         }
-        if slot.asked != LevelTarget::Unloaded {
-            self.failed -= usize::from(was == Presence::Failed);
-            self.failed += usize::from(presence == Presence::Failed);
-        }
+        let did_take = slot.takes_place();
+        slot.presence = presence;
+        self.places.change(slot.bytes, did_take, slot.takes_place());
         self.coming.set(level, presence == Presence::Coming);
         // One that was left out and failed is so no more.
         self.requests.mark(level);
@@ -218,6 +269,13 @@ impl Selector {
         self.level(level).map_or(LevelTarget::Unloaded, |slot| slot.target)
     }
 
+    /// Whether a volume asks for its levels, as of the last update.
+    #[must_use]
+    pub fn volume_state(&self, key: VolumeKey) -> VolumeState {
+        let slot = self.volumes.get(key.0 as usize).and_then(Option::as_ref);
+        slot.map_or(VolumeState::Off, |slot| slot.all)
+    }
+
     /// How many levels are wanted, those left out not counted.
     #[must_use]
     pub fn wanted(&self) -> usize {
@@ -227,8 +285,14 @@ impl Selector {
     /// How urgent a level is, as of the last update; zero for one that nobody wants.
     #[must_use]
     pub fn priority(&self, level: u32) -> f32 {
+        self.urgency(level, |source| source.priority)
+    }
+
+    /// How urgent a level is, by what each source counts.
+    fn urgency(&self, level: u32, weigh: fn(&SourceInput) -> f32) -> f32 {
         let askers = self.level(level).map_or(&[][..], |slot| &slot.askers);
-        askers.iter().map(|asker| self.score(*asker)).fold(0.0, f32::max)
+        let scores = askers.iter().map(|asker| self.score(*asker, weigh));
+        scores.fold(0.0, f32::max)
     }
 
     /// How often a volume was tested against a source, ever.
@@ -246,21 +310,25 @@ impl Selector {
         let is_due = self.linger.due(now).is_some();
         if has_moved || is_due || self.has_changed || self.limits != Some(*limits) {
             self.limits = Some(*limits);
-            self.contain.update(self.sources.iter().map(|source| source.position));
+            // First of each source where it is, in their order.
+            let now_there = self.sources.iter().map(SourceInput::probe);
+            let ahead = self.sources.iter().flat_map(SourceInput::predicted);
+            self.contain.update(now_there.chain(ahead.map(|(_, probe)| probe)));
             self.step_volumes(now);
             self.has_changed = false;
             self.settle();
-            self.cap(limits.max_levels);
+            self.cap(limits);
             self.compare();
             self.tell_priorities();
             self.list_blocking();
+            self.plan.arrival = self.arrival();
         }
         &self.plan
     }
 
     /// Takes over the sources that are somewhere; whether any of them is elsewhere now.
     fn move_sources(&mut self, sources: &[SourceInput]) -> bool {
-        let is_usable = |source: &&SourceInput| source.position.is_finite() && source.priority.is_finite();
+        let is_usable = |source: &&SourceInput| source.is_usable();
         if sources.iter().filter(is_usable).eq(&self.sources) {
             return false;
         }
@@ -275,12 +343,10 @@ impl Selector {
             let Some(slot) = self.levels.get_mut(level as usize) else {
                 continue;
             };
-            let is_failed = slot.presence == Presence::Failed;
-            self.failed -= usize::from(is_failed && slot.asked != LevelTarget::Unloaded);
+            let did_take = slot.takes_place();
             slot.asked = self.requests.target(level);
-            let is_asked = slot.asked != LevelTarget::Unloaded;
-            self.failed += usize::from(is_failed && is_asked);
-            self.asked.set(level, is_asked);
+            self.places.change(slot.bytes, did_take, slot.takes_place());
+            self.asked.set(level, slot.asked != LevelTarget::Unloaded);
         }
     }
 
@@ -301,11 +367,6 @@ impl Selector {
 
     fn level(&self, level: u32) -> Option<&LevelSlot> {
         self.levels.get(level as usize)
-    }
-
-    fn state(&self, volume: u32) -> VolumeState {
-        let slot = self.volumes.get(volume as usize).and_then(Option::as_ref);
-        slot.map_or(VolumeState::Off, |slot| slot.state)
     }
 
     fn add(&mut self, level: u32, kind: RequestKind, asker: Asker) {

@@ -1,12 +1,21 @@
 //! How urgent levels are, who is left out at the cap, and what is another target than before.
 
-use super::{Asker, Selector};
-use crate::select::{LevelTarget, MAX_SOURCE_PRIORITY, Presence, SourceInput, VolumeInput, VolumeMode};
+use bevy_math::Vec3;
+
+use super::{Asker, Places, Selector};
+use crate::{
+    select::{
+        LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput, VolumeInput, VolumeMode, probe::Probe,
+    },
+    volume::VolumeShape,
+};
 
 /// What being wanted already is worth at the cap.
 const INCUMBENT: f32 = 1.25;
 /// What a volume that only loads counts beside one that shows.
 const LOAD_WEIGHT: f32 = 0.5;
+/// What counts at the cap for who is not there, beside who is: whatever somebody asks for who is there is more urgent.
+const ABSENT: f32 = 1e-6;
 
 /// A level, and how urgent it is.
 #[derive(Copy, Clone, Debug)]
@@ -16,9 +25,9 @@ pub(super) struct Candidate {
 }
 
 impl Selector {
-    /// Leaves out what is beyond the cap.
-    pub(super) fn cap(&mut self, most: usize) {
-        let is_over = self.asked.members().len() - self.failed > most;
+    /// Leaves out what is beyond the caps, as far as it is less urgent than what fits.
+    pub(super) fn cap(&mut self, limits: &SelectionLimits) {
+        let is_over = self.places.levels > limits.max_levels || self.places.bytes > limits.max_bytes.into();
         if !is_over && self.plan.dropped == 0 {
             return;
         }
@@ -29,19 +38,28 @@ impl Selector {
             };
             let is_there = slot.target != LevelTarget::Unloaded;
             let factor = if is_there { INCUMBENT } else { 1.0 };
-            let rank = self.priority(level) * factor;
+            let rank = self.urgency(level, weight_at_cap) * factor;
             self.ranked.push(Candidate { level, rank });
         }
         if is_over {
             self.ranked.sort_unstable_by(most_urgent_first);
         }
-        self.plan.dropped = self.ranked.len().saturating_sub(most);
-        for (place, candidate) in self.ranked.iter().enumerate() {
-            if let Some(slot) = self.levels.get_mut(candidate.level as usize) {
-                slot.is_cut = place >= most;
-                // Whoever was cut or is cut now may be told something else.
-                self.requests.mark(candidate.level);
+        let mut taken = Places::default();
+        self.plan.dropped = 0;
+        for candidate in &self.ranked {
+            let Some(slot) = self.levels.get_mut(candidate.level as usize) else {
+                continue;
+            };
+            let bytes = taken.bytes + u128::from(slot.bytes);
+            slot.is_cut = taken.levels >= limits.max_levels || bytes > limits.max_bytes.into();
+            if slot.is_cut {
+                self.plan.dropped += 1;
+            } else {
+                taken.levels += 1;
+                taken.bytes = bytes;
             }
+            // Whoever was cut or is cut now may be told something else.
+            self.requests.mark(candidate.level);
         }
     }
 
@@ -80,13 +98,14 @@ impl Selector {
 
     /// A level that failed may be tried again when it is wanted anew.
     fn forget_failure(&mut self, level: u32, target: LevelTarget) {
-        if target == LevelTarget::Unloaded && self.presence(level) == Presence::Failed {
+        let has_failed = matches!(self.presence(level), Presence::Failed | Presence::Waiting);
+        if target == LevelTarget::Unloaded && has_failed {
             self.set_presence(level, Presence::Away);
         }
     }
 
-    /// How much one of those who ask for a level wants it.
-    pub(super) fn score(&self, asker: Asker) -> f32 {
+    /// How much one of those who ask for a level wants it, by what each source counts.
+    pub(super) fn score(&self, asker: Asker, weigh: impl Fn(&SourceInput) -> f32) -> f32 {
         match asker {
             Asker::Request(key) => {
                 let request = self.explicit.get(key as usize).copied().flatten();
@@ -96,27 +115,63 @@ impl Selector {
                 let Some(Some(slot)) = self.volumes.get(volume as usize) else {
                     return 0.0;
                 };
-                let scores = self.sources.iter().map(|source| score(source, &slot.input));
+                let scores = self
+                    .sources
+                    .iter()
+                    .map(|source| score(source, weigh(source), &slot.input));
                 scores.fold(0.0, f32::max)
             }
         }
     }
 }
 
-/// How much a volume wants its levels for a source; nothing for one that is outside of the margin.
-fn score(source: &SourceInput, volume: &VolumeInput) -> f32 {
-    let distance = volume.shape.signed_distance(source.position);
-    let is_near = distance <= 0.0 || distance <= volume.unload_margin;
-    if !is_near {
-        return 0.0;
-    }
-    let importance = (source.priority * volume.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
-    let weight = if volume.mode == VolumeMode::Load {
-        LOAD_WEIGHT
+/// What a source counts at the cap: nobody loses what is there for a place to which somebody may come.
+fn weight_at_cap(source: &SourceInput) -> f32 {
+    if source.is_present {
+        source.priority
     } else {
-        1.0
+        source.priority.min(1.0) * ABSENT
+    }
+}
+
+/// How much a volume wants its levels for a source: for where it is, for where it will be, then, and for where its way enters it: what
+/// lies between the points at which it asks would be worth nothing until it is there.
+fn score(source: &SourceInput, priority: f32, volume: &VolumeInput) -> f32 {
+    let importance = (priority * volume.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
+    let only_loads = volume.mode == VolumeMode::Load || source.target == LevelTarget::Loaded;
+    let weight = if only_loads { LOAD_WEIGHT } else { 1.0 };
+    let worth = |(time, at): (f32, Vec3)| {
+        let distance = seen_distance(source, &volume.shape, at);
+        importance * weight / ((1.0 + distance) * (1.0 + time))
     };
-    importance * weight / (1.0 + volume.shape.center_distance(source.position))
+    let is_near = |probe: &Probe| probe.test(&volume.shape, volume.range, volume.unload_margin).1;
+    let probes = source.probes().filter(|(_, probe)| is_near(probe));
+    let points = probes.map(|(time, probe)| (time, probe.at));
+    points.chain(entry(source, volume)).map(worth).fold(0.0, f32::max)
+}
+
+/// When and where a source comes into a volume, if that is as soon as it looks ahead.
+fn entry(source: &SourceInput, volume: &VolumeInput) -> Option<(f32, Vec3)> {
+    if !source.looks_ahead() {
+        return None;
+    }
+    let time = volume.shape.entry_time(source.position, source.velocity)?;
+    (time <= source.ahead).then(|| (time, source.position + source.velocity * time))
+}
+
+/// The distance to a volume's middle, longer where the source does not look.
+fn seen_distance(source: &SourceInput, shape: &VolumeShape, from: Vec3) -> f32 {
+    let distance = shape.center_distance(from);
+    let Some(look) = source.look.filter(|_| source.look_weight > 0.0) else {
+        return distance;
+    };
+    let cos = (look.dot(shape.center_offset(from)) / distance).clamp(-1.0, 1.0);
+    // Who is right in the middle looks nowhere else.
+    if cos.is_nan() {
+        distance
+    } else {
+        distance * (1.0 + source.look_weight * (1.0 - cos) * 0.5)
+    }
 }
 
 fn most_urgent_first(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {

@@ -1,14 +1,45 @@
 //! Volumes that go on and off, and what they ask for meanwhile.
 
-use super::{Asker, Selector};
-use crate::select::{LevelTarget, Presence, VolumeMode};
+use super::{Asker, LevelSlot, Selector, VolumeSlot};
+use crate::{
+    requests::RequestKind,
+    select::{
+        VolumeMode,
+        contain::{Count, Place},
+        linger::{VolumeState, Whose},
+    },
+};
+
+impl VolumeSlot {
+    /// What it is to ask for, by who is in it: as its mode says for sources that may show levels; for others, that levels are loaded.
+    fn asks(&self) -> Option<RequestKind> {
+        let mode = self.input.mode;
+        if self.showing.asks() {
+            Some(mode.request())
+        } else if self.all.asks() && mode != VolumeMode::ShowIfLoaded {
+            Some(RequestKind::Load)
+        } else {
+            None
+        }
+    }
+
+    /// Whether it is on for those that may show levels, and blocks.
+    fn may_block(&self) -> bool {
+        self.input.mode == VolumeMode::BlockUntilLoaded && self.asked == Some(RequestKind::Show)
+    }
+}
 
 impl Selector {
     /// Tells where a volume is.
     pub(super) fn place(&mut self, volume: u32) {
         if let Some(Some(slot)) = self.volumes.get(volume as usize) {
             let input = &slot.input;
-            self.contain.set(volume, input.shape.clone(), input.unload_margin);
+            let place = Place {
+                shape: input.shape.clone(),
+                range: input.range,
+                margin: input.unload_margin,
+            };
+            self.contain.set(volume, place);
             self.has_changed = true;
         }
     }
@@ -18,13 +49,13 @@ impl Selector {
         let Some(Some(slot)) = self.volumes.get_mut(volume as usize) else {
             return;
         };
-        let levels = core::mem::take(&mut slot.input.levels);
-        let mode = slot.input.mode;
-        for &level in &levels {
-            self.add(level, mode.request(), Asker::Volume(volume));
-        }
-        if mode == VolumeMode::BlockUntilLoaded {
+        slot.asked = slot.asks();
+        if slot.may_block() {
             self.blocking.push(volume);
+        }
+        let (asked, levels) = (slot.asked, core::mem::take(&mut slot.input.levels));
+        for &level in levels.iter().filter(|_| asked.is_some()) {
+            self.add(level, asked.unwrap_or_default(), Asker::Volume(volume));
         }
         self.give_back(volume, levels);
     }
@@ -34,10 +65,9 @@ impl Selector {
         let Some(Some(slot)) = self.volumes.get_mut(volume as usize) else {
             return;
         };
-        let levels = core::mem::take(&mut slot.input.levels);
-        let mode = slot.input.mode;
-        for &level in &levels {
-            self.remove(level, mode.request(), Asker::Volume(volume));
+        let (asked, levels) = (slot.asked.take(), core::mem::take(&mut slot.input.levels));
+        for &level in levels.iter().filter(|_| asked.is_some()) {
+            self.remove(level, asked.unwrap_or_default(), Asker::Volume(volume));
         }
         self.blocking.retain(|other| *other != volume);
         self.give_back(volume, levels);
@@ -63,18 +93,20 @@ impl Selector {
     }
 
     fn step(&mut self, volume: u32, now: f64) {
-        let (is_inside, is_near) = (self.contain.is_inside(volume), self.contain.is_near(volume));
+        let (all, showing) = self.contain.count(volume);
         let Some(Some(slot)) = self.volumes.get_mut(volume as usize) else {
             return;
         };
-        let was = slot.state;
-        slot.state = was.next(is_inside, is_near, slot.input.unload_delay.into(), now);
-        let is = slot.state;
-        self.linger.change(volume, was, is);
-        match (was.asks(), is.asks()) {
-            (false, true) => self.ask(volume),
-            (true, false) => self.withdraw(volume),
-            _ => {}
+        let delay = slot.input.unload_delay.into();
+        let next = |state: VolumeState, count: Count| state.next(count.inside > 0, count.near > 0, delay, now);
+        let (was_all, was_showing) = (slot.all, slot.showing);
+        slot.all = next(was_all, all);
+        slot.showing = next(was_showing, showing);
+        self.linger.change(volume, Whose::All, was_all, slot.all);
+        self.linger.change(volume, Whose::Showing, was_showing, slot.showing);
+        if slot.asks() != slot.asked {
+            self.withdraw(volume);
+            self.ask(volume);
         }
     }
 
@@ -85,13 +117,11 @@ impl Selector {
             let Some(Some(slot)) = self.volumes.get(volume as usize) else {
                 continue;
             };
-            if !self.contain.is_inside(volume) {
+            if !self.contain.blocks(volume) {
                 continue;
             }
             for &level in &slot.input.levels {
-                let is_missing = self.level(level).is_some_and(|slot| {
-                    slot.target == LevelTarget::Visible && matches!(slot.presence, Presence::Away | Presence::Coming)
-                });
+                let is_missing = self.level(level).is_some_and(LevelSlot::is_missing);
                 if is_missing && !self.plan.block.contains(&level) {
                     self.plan.block.push(level);
                 }

@@ -1,13 +1,23 @@
 //! Tests of the selection: random worlds against a brute force, and each rule by itself.
 
 mod oracle;
+pub(super) mod pair;
+mod sources;
 
 use bevy_math::{Vec3, vec3};
 
+use self::pair::random_source;
 use super::*;
 use crate::{random::Random, requests::RequestKind};
 
-const UNCAPPED: SelectionLimits = SelectionLimits { max_levels: usize::MAX };
+const UNCAPPED: SelectionLimits = SelectionLimits {
+    max_levels: usize::MAX,
+    max_bytes: u64::MAX,
+};
+
+fn at_most(max_levels: usize) -> SelectionLimits {
+    SelectionLimits { max_levels, ..UNCAPPED }
+}
 
 fn ball(center: Vec3, radius: f32, margin: f32, levels: &[u32]) -> VolumeInput {
     VolumeInput {
@@ -21,7 +31,7 @@ fn ball(center: Vec3, radius: f32, margin: f32, levels: &[u32]) -> VolumeInput {
 fn at(position: Vec3) -> SourceInput {
     SourceInput {
         position,
-        priority: 1.0,
+        ..SourceInput::default()
     }
 }
 
@@ -57,6 +67,7 @@ fn random_volume(random: &mut Random, levels: usize) -> VolumeInput {
     ];
     VolumeInput {
         shape: random_shape(random, 1.0),
+        range: [0.0, 0.0, 0.0, random.unit() * 20.0][random.below(4)],
         unload_margin: random.unit() * 10.0,
         unload_delay: random.unit() * random.below(3) as f32,
         mode: modes[random.below(4)],
@@ -91,10 +102,8 @@ fn order_does_not_matter() {
         let mut volumes: Vec<_> = (0..random.below(40))
             .map(|_| random_volume(&mut random, count))
             .collect();
-        let mut sources: Vec<_> = (0..random.below(4)).map(|_| at(random.point(140.0))).collect();
-        let limits = SelectionLimits {
-            max_levels: random.below(20),
-        };
+        let mut sources: Vec<_> = (0..random.below(4)).map(|_| random_source(&mut random)).collect();
+        let limits = at_most(random.below(20));
         let sorted = |mut plan: Plan| {
             plan.block.sort_unstable();
             plan
@@ -261,7 +270,7 @@ fn the_most_urgent_go_first() {
             selector.add_volume(volume.clone());
         }
         selector.request(2, RequestKind::Show, EXPLICIT_PRIORITY);
-        let plan = selector.update(&[at(Vec3::ZERO)], 0.0, &SelectionLimits { max_levels });
+        let plan = selector.update(&[at(Vec3::ZERO)], 0.0, &at_most(max_levels));
         (risen(plan), plan.dropped)
     };
     assert_eq!(plan(usize::MAX), (vec![3, 2, 1, 4, 0], 0));
@@ -313,7 +322,7 @@ fn levels_do_not_take_turns_at_the_cap() {
     let mut changes = 0;
     for step in 0..40 {
         let x = if step % 2 == 0 { -0.2 } else { 0.2 };
-        let plan = selector.update(&[at(Vec3::X * x)], 0.0, &SelectionLimits { max_levels: 1 });
+        let plan = selector.update(&[at(Vec3::X * x)], 0.0, &at_most(1));
         changes += plan.rise.len() + plan.fall.len();
     }
     assert_eq!(changes, 1);
@@ -329,6 +338,7 @@ fn sources_that_are_no_numbers_are_ignored() {
         ..VolumeInput::default()
     };
     let good = at(Vec3::ZERO);
+    let of_shape = |shape| SourceInput { shape, ..good };
     let bad = [
         at(Vec3::NAN),
         at(vec3(0.0, f32::INFINITY, 0.0)),
@@ -336,13 +346,22 @@ fn sources_that_are_no_numbers_are_ignored() {
             priority: f32::NAN,
             ..good
         },
+        of_shape(SourceShape::Sphere { radius: f32::NAN }),
+        of_shape(SourceShape::Sector {
+            radius: f32::NAN,
+            half_angle: 1.0,
+        }),
+        of_shape(SourceShape::Sector {
+            radius: 1.0,
+            half_angle: f32::NAN,
+        }),
     ];
     let run = |sources: &[SourceInput], volumes: &[VolumeInput]| {
         select(&[LevelInput::default()], volumes, sources, &UNCAPPED)
     };
     assert_eq!(run(&bad, &volumes), Plan::default());
     assert_eq!(run(&[good], &[everywhere]), Plan::default());
-    let together = run(&[bad[0], good, bad[1], bad[2]], &volumes);
+    let together = run(&[&bad[..3], &[good], &bad[3..]].concat(), &volumes);
     assert_eq!(together, run(&[good], &volumes));
     assert_eq!(risen(&together), [0]);
     for priority in [-1.0, 0.0, 1e30] {
@@ -356,7 +375,7 @@ fn sources_that_are_no_numbers_are_ignored() {
 #[test]
 fn failed_levels_take_no_place() {
     let mut selector = world(2, &[ball(Vec3::ZERO, 1.0, 0.0, &[1])]);
-    let limits = SelectionLimits { max_levels: 1 };
+    let limits = at_most(1);
     selector.request(0, RequestKind::Show, ALWAYS_PRIORITY);
     let plan = selector.update(&[at(Vec3::ZERO)], 0.0, &limits);
     assert_eq!((risen(plan), plan.dropped), (vec![0], 1));

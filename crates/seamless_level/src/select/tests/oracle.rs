@@ -1,5 +1,4 @@
-//! The rule once more, written plainly: every volume is tested against every source, every level is looked at. And random
-//! worlds in which the selector says the same, step by step.
+//! The rule once more, written plainly: every volume is tested against every source, every level is looked at.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +6,43 @@ use super::*;
 use crate::requests::RequestKind;
 
 /// A volume, and how it stands with it.
-struct Tested {
-    input: VolumeInput,
+pub(super) struct Tested {
+    pub input: VolumeInput,
+    all: On,
+    showing: On,
+}
+
+/// Whether a volume is on, and until when it lingers.
+#[derive(Default)]
+struct On {
     is_on: bool,
     until: Option<f64>,
 }
 
 /// The brute force.
 #[derive(Default)]
-struct Oracle {
-    volumes: BTreeMap<u32, Tested>,
+pub(super) struct Oracle {
+    pub volumes: BTreeMap<u32, Tested>,
     /// Requests of the app: level, kind, priority.
-    requests: BTreeMap<u32, (u32, RequestKind, f32)>,
-    always: Vec<bool>,
-    presence: Vec<Presence>,
-    targets: Vec<LevelTarget>,
-    told: Vec<f32>,
+    pub requests: BTreeMap<u32, (u32, RequestKind, f32)>,
+    pub levels: Vec<LevelInput>,
+    pub presence: Vec<Presence>,
+    pub targets: Vec<LevelTarget>,
+    pub told: Vec<f32>,
 }
 
-impl Tested {
-    fn step(&mut self, sources: &[SourceInput], now: f64) {
-        let within = |most: f32| {
-            let mut distances = sources
-                .iter()
-                .map(|source| self.input.shape.signed_distance(source.position));
-            distances.any(|distance| distance <= 0.0 || distance <= most)
-        };
-        let (is_inside, is_near) = (within(0.0), within(self.input.unload_margin));
+impl On {
+    fn step(&mut self, tests: &[(bool, bool)], delay: f64, now: f64) {
+        let is_inside = tests.iter().any(|(is_inside, _)| *is_inside);
+        let is_near = tests.iter().any(|(_, is_near)| *is_near);
         if !self.is_on {
             self.is_on = is_inside;
         } else if is_near {
             self.until = None;
         } else if let Some(until) = self.until {
             self.is_on = now < until;
-        } else if self.input.unload_delay > 0.0 {
-            self.until = Some(now + f64::from(self.input.unload_delay));
+        } else if delay > 0.0 {
+            self.until = Some(now + delay);
         } else {
             self.is_on = false;
         }
@@ -49,32 +50,117 @@ impl Tested {
             self.until = None;
         }
     }
+}
+
+/// Where a source asks, and when.
+fn points(source: &SourceInput) -> Vec<(f32, Vec3)> {
+    let way = source.velocity * source.ahead;
+    let mut points = vec![(0.0, source.position)];
+    if source.ahead > 0.0 && way.length() >= 1.0 {
+        points.extend([1.0 / 3.0, 2.0 / 3.0, 1.0].map(|part| (source.ahead * part, source.position + way * part)));
+    }
+    points
+}
+
+/// Whether a source at a point is inside of a volume, and whether it is so or within the margin.
+pub(super) fn test(source: &SourceInput, point: Vec3, volume: &VolumeInput) -> (bool, bool) {
+    let reach = source.reach.max(0.0);
+    let radius = match source.shape {
+        SourceShape::Point => 0.0,
+        SourceShape::Sphere { radius } | SourceShape::Sector { radius, .. } => radius.max(0.0),
+    };
+    let distance = volume.shape.signed_distance(point) - (radius + volume.range * reach);
+    let margin = volume.unload_margin * if volume.range > 0.0 { reach } else { 1.0 };
+    let (is_inside, is_near) = (distance <= 0.0, distance <= 0.0 || distance <= margin);
+    let (SourceShape::Sector { half_angle, .. }, Some(look)) = (source.shape, source.look) else {
+        return (is_inside, is_near);
+    };
+    let to_middle = volume.shape.center_offset(point);
+    let size = volume.shape.bounding_radius();
+    let far = to_middle.length();
+    if far.is_nan() || far <= size || far.is_infinite() {
+        return (is_inside, is_near);
+    }
+    let angle = (look.dot(to_middle) / far).clamp(-1.0, 1.0).acos();
+    let beyond = angle - (size / far).asin() - half_angle.max(0.0);
+    (is_inside && beyond <= 0.0, is_near && beyond <= 0.17)
+}
+
+impl Tested {
+    pub fn new(input: VolumeInput) -> Self {
+        Self {
+            input,
+            all: On::default(),
+            showing: On::default(),
+        }
+    }
+
+    fn step(&mut self, sources: &[SourceInput], now: f64) {
+        let (mut all, mut showing) = (Vec::new(), Vec::new());
+        for source in sources {
+            for (_, at) in points(source) {
+                let tested = test(source, at, &self.input);
+                all.push(tested);
+                showing.extend((source.target == LevelTarget::Visible).then_some(tested));
+            }
+        }
+        let delay = f64::from(self.input.unload_delay);
+        self.all.step(&all, delay, now);
+        self.showing.step(&showing, delay, now);
+    }
+
+    pub fn asks(&self) -> Option<RequestKind> {
+        if self.showing.is_on {
+            Some(self.input.mode.request())
+        } else {
+            (self.all.is_on && self.input.mode != VolumeMode::ShowIfLoaded).then_some(RequestKind::Load)
+        }
+    }
 
     fn score(&self, source: &SourceInput) -> f32 {
-        let distance = self.input.shape.signed_distance(source.position);
-        if distance <= 0.0 || distance <= self.input.unload_margin {
-            let importance = (source.priority * self.input.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
-            let weight = if self.input.mode == VolumeMode::Load { 0.5 } else { 1.0 };
-            importance * weight / (1.0 + self.input.shape.center_distance(source.position))
-        } else {
-            0.0
+        let importance = (source.priority * self.input.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
+        let is_half = self.input.mode == VolumeMode::Load || source.target == LevelTarget::Loaded;
+        let weight = if is_half { 0.5 } else { 1.0 };
+        let mut best = 0.0_f32;
+        let mut points = points(source);
+        let looks_ahead = points.len() > 1;
+        points.retain(|(_, at)| test(source, *at, &self.input).1);
+        let entry = self.input.shape.entry_time(source.position, source.velocity);
+        let entry = entry.filter(|time| looks_ahead && *time <= source.ahead);
+        points.extend(entry.map(|time| (time, source.position + source.velocity * time)));
+        for (time, at) in points {
+            let mut distance = self.input.shape.center_distance(at);
+            if let Some(look) = source.look
+                && source.look_weight > 0.0
+            {
+                let cos = (look.dot(self.input.shape.center_offset(at)) / distance).clamp(-1.0, 1.0);
+                if !cos.is_nan() {
+                    distance *= 1.0 + source.look_weight * (1.0 - cos) * 0.5;
+                }
+            }
+            best = best.max(importance * weight / ((1.0 + distance) * (1.0 + time)));
         }
+        best
     }
 }
 
 impl Oracle {
     /// The requests for a level, with how urgent each is.
     fn asking(&self, level: u32, sources: &[SourceInput]) -> Vec<(RequestKind, f32)> {
-        let always = self.always[level as usize].then_some((RequestKind::Show, ALWAYS_PRIORITY));
+        let always = self.levels[level as usize].always_loaded;
+        let always = always.then_some((RequestKind::Show, ALWAYS_PRIORITY));
         let of_app = self.requests.values().filter(|request| request.0 == level);
-        let on = self.volumes.values().filter(|volume| volume.is_on);
-        let of_volumes = on.filter(|volume| volume.input.levels.contains(&level));
+        let of_volumes = self
+            .volumes
+            .values()
+            .filter(|volume| volume.input.levels.contains(&level));
         always
             .into_iter()
             .chain(of_app.map(|(_, kind, priority)| (*kind, *priority)))
-            .chain(of_volumes.map(|volume| {
+            .chain(of_volumes.filter_map(|volume| {
+                let kind = volume.asks()?;
                 let scores = sources.iter().map(|source| volume.score(source));
-                (volume.input.mode.request(), scores.fold(0.0, f32::max))
+                Some((kind, scores.fold(0.0, f32::max)))
             }))
             .collect()
     }
@@ -90,24 +176,46 @@ impl Oracle {
         }
     }
 
-    fn update(&mut self, sources: &[SourceInput], now: f64, limits: &SelectionLimits) -> Plan {
-        let usable = |source: &&SourceInput| source.position.is_finite() && source.priority.is_finite();
-        let sources: Vec<SourceInput> = sources.iter().filter(usable).copied().collect();
+    /// How urgent each level is at the cap, where those who are not there hardly count.
+    fn ranks(&self, sources: &[SourceInput]) -> Vec<f32> {
+        let mut sources = sources.to_vec();
+        for source in sources.iter_mut().filter(|source| !source.is_present) {
+            source.priority = source.priority.min(1.0) * 1e-6;
+        }
+        let rank = |level| {
+            let asking = self.asking(level, &sources);
+            asking.iter().map(|(_, priority)| *priority).fold(0.0, f32::max)
+        };
+        (0..self.targets.len() as u32).map(rank).collect()
+    }
+
+    pub fn update(&mut self, sources: &[SourceInput], now: f64, limits: &SelectionLimits) -> Plan {
+        let sources = usable(sources);
         self.volumes.values_mut().for_each(|volume| volume.step(&sources, now));
         let asking: Vec<_> = (0..self.targets.len() as u32)
             .map(|level| self.asking(level, &sources))
             .collect();
         let urgency = |level: usize| asking[level].iter().map(|(_, priority)| *priority).fold(0.0, f32::max);
+        let ranks = self.ranks(&sources);
         let mut targets: Vec<LevelTarget> = asking.iter().map(|asking| Self::target(asking)).collect();
         let mut ranked: Vec<(f32, usize)> = (0..targets.len())
             .filter(|level| targets[*level] != LevelTarget::Unloaded && self.presence[*level] != Presence::Failed)
             .map(|level| {
                 let is_there = self.targets[level] != LevelTarget::Unloaded;
-                (urgency(level) * if is_there { 1.25 } else { 1.0 }, level)
+                (ranks[level] * if is_there { 1.25 } else { 1.0 }, level)
             })
             .collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let cut: Vec<usize> = ranked.iter().skip(limits.max_levels).map(|(_, level)| *level).collect();
+        let (mut levels, mut bytes) = (0, 0_u64);
+        let mut cut = Vec::new();
+        for (_, level) in ranked {
+            let more = bytes.saturating_add(self.levels[level].bytes);
+            if levels < limits.max_levels && more <= limits.max_bytes {
+                (levels, bytes) = (levels + 1, more);
+            } else {
+                cut.push(level);
+            }
+        }
         cut.iter().for_each(|level| targets[*level] = LevelTarget::Unloaded);
         let mut plan = Plan {
             dropped: cut.len(),
@@ -122,7 +230,8 @@ impl Oracle {
                 }
                 std::cmp::Ordering::Less => {
                     plan.fall.push((level as u32, target));
-                    if target == LevelTarget::Unloaded && self.presence[level] == Presence::Failed {
+                    let has_failed = matches!(self.presence[level], Presence::Failed | Presence::Waiting);
+                    if target == LevelTarget::Unloaded && has_failed {
                         self.presence[level] = Presence::Away;
                     }
                 }
@@ -146,9 +255,10 @@ impl Oracle {
 
     fn blocking(&self, sources: &[SourceInput]) -> Vec<u32> {
         let holds = |volume: &&Tested| {
+            let waits = |source: &SourceInput| source.is_present && source.target == LevelTarget::Visible;
+            let is_in = |source: &SourceInput| test(source, source.position, &volume.input).0;
             let mut sources = sources.iter();
-            volume.input.mode == VolumeMode::BlockUntilLoaded
-                && sources.any(|source| volume.input.shape.contains(source.position))
+            volume.input.mode == VolumeMode::BlockUntilLoaded && sources.any(|source| waits(source) && is_in(source))
         };
         let listed = self
             .volumes
@@ -170,186 +280,55 @@ impl Oracle {
     }
 }
 
-/// Both, side by side.
-struct Pair {
-    oracle: Oracle,
-    selector: Selector,
-    keys: BTreeMap<u32, VolumeKey>,
-    requests: BTreeMap<u32, RequestKey>,
-    sources: Vec<SourceInput>,
-    next: u32,
-    now: f64,
-    limits: SelectionLimits,
-}
-
-impl Pair {
-    fn random(random: &mut Random) -> Self {
-        let levels: Vec<LevelInput> = (0..1 + random.below(30))
-            .map(|_| LevelInput {
-                always_loaded: random.below(10) == 0,
-            })
+/// What is to be said of an arrival: whoever is said to arrive does, and nobody does before.
+impl Oracle {
+    pub fn check_arrival(&self, random: &mut Random, sources: &[SourceInput], plan: &Plan) {
+        let rises = |level: usize| plan.rise.iter().any(|(other, _)| *other as usize == level);
+        let is_coming =
+            |level: &usize| self.is_missing(*level) && (self.presence[*level] == Presence::Coming || rises(*level));
+        let regions: Vec<VolumeShape> = (0..self.levels.len())
+            .filter(is_coming)
+            .flat_map(|level| self.regions(level))
             .collect();
-        let count = levels.len();
-        let mut pair = Self {
-            oracle: Oracle {
-                always: levels.iter().map(|level| level.always_loaded).collect(),
-                presence: vec![Presence::Away; count],
-                targets: vec![LevelTarget::Unloaded; count],
-                told: vec![0.0; count],
-                ..Oracle::default()
-            },
-            selector: Selector::new(&levels),
-            keys: BTreeMap::new(),
-            requests: BTreeMap::new(),
-            sources: (0..random.below(4)).map(|_| random_source(random)).collect(),
-            next: 0,
-            now: 0.0,
-            limits: random_limits(random),
-        };
-        (0..random.below(40)).for_each(|_| pair.add_volume(random));
-        pair
-    }
-
-    fn levels(&self) -> usize {
-        self.oracle.targets.len()
-    }
-
-    fn add_volume(&mut self, random: &mut Random) {
-        let input = random_volume(random, self.levels());
-        self.next += 1;
-        self.keys.insert(self.next, self.selector.add_volume(input.clone()));
-        let tested = Tested {
-            input,
-            is_on: false,
-            until: None,
-        };
-        self.oracle.volumes.insert(self.next, tested);
-    }
-
-    /// Moves a little, and now and then changes anything there is.
-    fn change(&mut self, random: &mut Random) {
-        self.now += f64::from(random.unit()) * 0.3;
-        let step = [0.0, 0.0, 0.5, 4.0][random.below(4)];
-        for source in &mut self.sources {
-            source.position += random.point(step);
-        }
-        let any = |random: &mut Random, keys: Vec<u32>| keys.get(random.below(keys.len().max(1))).copied();
-        match random.below(24) {
-            0 => self.add_volume(random),
-            1 => {
-                if let Some(id) = any(random, self.keys.keys().copied().collect()) {
-                    self.selector.remove_volume(self.keys.remove(&id).unwrap());
-                    self.oracle.volumes.remove(&id);
-                }
-            }
-            2 => {
-                if let Some(id) = any(random, self.keys.keys().copied().collect()) {
-                    let input = random_volume(random, self.levels());
-                    self.selector.set_volume(self.keys[&id], input.clone());
-                    self.oracle.volumes.get_mut(&id).unwrap().input = input;
-                }
-            }
-            3 | 4 => {
-                let kinds = [
-                    RequestKind::Load,
-                    RequestKind::Show,
-                    RequestKind::ShowIfLoaded,
-                    RequestKind::Ban,
-                ];
-                let request = (
-                    random.below(self.levels()) as u32,
-                    kinds[random.below(4)],
-                    random.unit(),
-                );
-                self.next += 1;
-                let key = self.selector.request(request.0, request.1, request.2);
-                self.requests.insert(self.next, key);
-                self.oracle.requests.insert(self.next, request);
-            }
-            5 | 6 => {
-                if let Some(id) = any(random, self.requests.keys().copied().collect()) {
-                    self.selector.release(self.requests.remove(&id).unwrap());
-                    self.oracle.requests.remove(&id);
-                }
-            }
-            7 => self.sources.push(random_source(random)),
-            8 => drop(self.sources.pop()),
-            9 => self
-                .sources
-                .iter_mut()
-                .for_each(|source| *source = random_source(random)),
-            10 => self.limits = random_limits(random),
-            11 => random.shuffle(&mut self.sources),
-            _ => {}
-        }
-    }
-
-    /// Plays the one who carries plans out, with whatever luck.
-    fn carry_out(&mut self, random: &mut Random, plan: &Plan) {
-        let all = [Presence::Away, Presence::Coming, Presence::There, Presence::Failed];
-        let fallen = plan.fall.iter().map(|(level, _)| (*level, Presence::Away));
-        let risen = plan.rise.iter().map(|(level, _)| (*level, Presence::Coming));
-        let told: Vec<(u32, Presence)> = fallen.chain(risen).collect();
-        let surprise = (random.below(self.levels()) as u32, all[random.below(4)]);
-        for (level, presence) in told.into_iter().chain((random.below(3) == 0).then_some(surprise)) {
-            self.selector.set_presence(level, presence);
-            self.oracle.presence[level as usize] = presence;
-        }
-    }
-
-    fn step(&mut self, random: &mut Random) -> Plan {
-        self.change(random);
-        let mut plan = self.selector.update(&self.sources, self.now, &self.limits).clone();
-        plan.priorities.sort_unstable_by_key(|(level, _)| *level);
-        plan.block.sort_unstable();
-        assert_eq!(plan, self.oracle.update(&self.sources, self.now, &self.limits));
-        for level in 0..self.levels() {
-            assert_eq!(self.selector.target(level as u32), self.oracle.targets[level]);
-            assert_eq!(self.selector.presence(level as u32), self.oracle.presence[level]);
-        }
-        let wanted = self
-            .oracle
-            .targets
+        let sources = usable(sources);
+        let viewers = sources
             .iter()
-            .filter(|target| **target != LevelTarget::Unloaded);
-        assert_eq!(self.selector.wanted(), wanted.count());
-        self.carry_out(random, &plan);
-        plan
-    }
-}
-
-fn random_source(random: &mut Random) -> SourceInput {
-    let position = if random.below(20) == 0 {
-        Vec3::NAN
-    } else {
-        random.point(140.0)
-    };
-    let priority = random.unit() * 4.0;
-    SourceInput { position, priority }
-}
-
-fn random_limits(random: &mut Random) -> SelectionLimits {
-    let max_levels = if random.below(2) == 0 {
-        usize::MAX
-    } else {
-        random.below(20)
-    };
-    SelectionLimits { max_levels }
-}
-
-#[test]
-fn two_thousand_worlds_are_as_the_rule_says() {
-    let mut random = Random(0x5EED_1234_5678_9ABC);
-    let (mut dropped, mut changes, mut blocked, mut told) = (0, 0, 0, 0);
-    for _ in 0..2000 {
-        let mut pair = Pair::random(&mut random);
-        for _ in 0..200 {
-            let plan = pair.step(&mut random);
-            dropped += plan.dropped;
-            changes += plan.rise.len() + plan.fall.len();
-            blocked += plan.block.len();
-            told += plan.priorities.len();
+            .filter(|source| source.is_present && source.target == LevelTarget::Visible);
+        let pairs: Vec<_> = viewers
+            .flat_map(|source| regions.iter().map(move |region| (source, region)))
+            .collect();
+        let nearest = |time: f32| {
+            let distances = pairs
+                .iter()
+                .map(|(source, region)| region.signed_distance(source.position + source.velocity * time));
+            distances.fold(f32::INFINITY, f32::min)
+        };
+        if let Some(arrival) = plan.arrival {
+            assert!(nearest(arrival) < 1.0, "nobody is there after {arrival} s");
+        }
+        for _ in 0..5 {
+            let time = plan.arrival.unwrap_or(60.0) * random.unit();
+            assert!(
+                plan.arrival == Some(0.0) || nearest(time) > -0.1,
+                "somebody is there after {time} s, not {:?}",
+                plan.arrival
+            );
         }
     }
-    assert!(dropped > 10_000 && changes > 10_000 && blocked > 10_000 && told > 1_000);
+
+    /// Where a level is to be seen.
+    fn regions(&self, level: usize) -> Vec<VolumeShape> {
+        if let Some((min, max)) = self.levels[level].bounds {
+            return vec![VolumeShape::Box { min, max }];
+        }
+        let volumes = self.volumes.values().filter(|volume| volume.asks().is_some());
+        let of_level = volumes.filter(|volume| volume.input.levels.contains(&(level as u32)));
+        of_level.map(|volume| volume.input.shape.clone()).collect()
+    }
+}
+
+/// Those that ask for anything, and whose numbers are such.
+pub(super) fn usable(sources: &[SourceInput]) -> Vec<SourceInput> {
+    let asks = |source: &&SourceInput| source.position.is_finite() && source.target != LevelTarget::Unloaded;
+    sources.iter().filter(asks).copied().collect()
 }

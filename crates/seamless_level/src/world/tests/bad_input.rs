@@ -86,6 +86,7 @@ fn packages_that_are_missing_or_broken_fail_once_each() {
         ("dir/west.pkg", b"no package at all"),
     ];
     let mut app = real_app(&files);
+    app.world_mut().resource_mut::<LevelSettings>().retry = RetryPolicy::OFF;
     let handle = app.world().resource::<AssetServer>().load("dir/test.seamless");
     let world = app.world_mut().spawn(SeamlessWorld(handle)).id();
     app.world_mut()

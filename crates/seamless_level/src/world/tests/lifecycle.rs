@@ -1,6 +1,7 @@
 //! Levels come and go: by volumes, by request, and with their world.
 
 use bevy_diagnostic::DiagnosticsStore;
+use seamless_asset::{StreamingSettings, StreamingStats};
 
 use super::*;
 
@@ -174,6 +175,39 @@ fn requests_win_over_volumes_until_released() {
     assert_eq!(stage.told(), ["+base", "+west", "-east"]);
     let error = stage.ask(|levels| levels.load("nowhere")).unwrap_err();
     assert!(error.to_string().contains("`nowhere`"));
+}
+
+/// What is there takes twice as much in memory as in its files.
+#[test]
+fn the_least_urgent_level_leaves_when_memory_is_short() {
+    let mut manifest = manifest();
+    manifest.levels.iter_mut().for_each(|level| level.bytes = 100);
+    let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), manifest);
+    let mut stats = StreamingStats {
+        live_bytes: 300,
+        ..StreamingStats::default()
+    };
+    stats.memory.levels = 600;
+    let ceiling = |stage: &mut Stage, memory_ceiling| {
+        stage.app.insert_resource(StreamingSettings {
+            memory_ceiling,
+            ..StreamingSettings::default()
+        });
+        stage.frames(3);
+        ["base", "west", "east"].map(|level| stage.level(level).is_visible())
+    };
+    stage.app.insert_resource(stats);
+    stage.go(WEST);
+    stage.ask(|levels| levels.load("east")).unwrap();
+    assert_eq!(ceiling(&mut stage, None), [true; 3]);
+    assert_eq!(ceiling(&mut stage, Some(600)), [true; 3]);
+    assert_eq!(
+        ceiling(&mut stage, Some(599)),
+        [true, false, true],
+        "nobody asked for it by name"
+    );
+    assert_eq!(ceiling(&mut stage, Some(200)), [true, false, false]);
+    assert_eq!(ceiling(&mut stage, None), [true; 3]);
 }
 
 #[test]

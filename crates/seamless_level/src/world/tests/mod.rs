@@ -1,9 +1,13 @@
 //! Tests of worlds: an app whose pipeline is played by [`play_pipeline`], so that each step can be held or failed.
 
+mod arrivals;
 mod bad_input;
+mod distance;
 mod lifecycle;
 mod network;
 mod requests;
+mod retry;
+mod sources;
 mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +17,9 @@ use bevy_asset::{AssetPlugin, Assets, Handle};
 use bevy_ecs::{prelude::*, system::RunSystemOnce};
 use bevy_math::Vec3;
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{InstanceEvent, InstanceId, LoadError, LoadErrorKind, Streamer, StreamingClock, StreamingSystems};
+use seamless_asset::{
+    InstanceEvent, InstanceId, LoadError, LoadErrorKind, Streamer, StreamingClock, StreamingSystems, StreamingUrgency,
+};
 
 use super::InstanceIndex;
 use crate::*;
@@ -25,6 +31,10 @@ struct Fake {
     held: BTreeSet<&'static str>,
     /// Levels that fail.
     broken: BTreeSet<&'static str>,
+    /// Levels that fail for a reason that may pass.
+    unreadable: BTreeSet<&'static str>,
+    /// The levels in the order in which their loads began.
+    begun: Vec<String>,
     known: BTreeMap<InstanceId, Option<Entity>>,
     loads: usize,
 }
@@ -43,14 +53,22 @@ fn play_pipeline(
         if level.state() != LevelState::Leaving || fake.held.contains(level.name()) {
             stay.insert(id);
         }
-        fake.loads += usize::from(!fake.known.contains_key(&id));
+        if !fake.known.contains_key(&id) {
+            fake.loads += 1;
+            fake.begun.push(level.name().into());
+        }
         let root = fake.known.entry(id).or_default();
         let loading = matches!(level.state(), LevelState::Loading(_));
         if !loading || fake.held.contains(level.name()) {
             continue;
         }
-        if fake.broken.contains(level.name()) {
-            let error = LoadError::package(level.entry().package.as_str(), LoadErrorKind::NoLevel).into();
+        let is_unreadable = fake.unreadable.contains(level.name());
+        if is_unreadable || fake.broken.contains(level.name()) {
+            let kind = match is_unreadable {
+                true => LoadErrorKind::Io("the disk is away".into()),
+                false => LoadErrorKind::NoLevel,
+            };
+            let error = LoadError::package(level.entry().package.as_str(), kind).into();
             out.write(InstanceEvent::Failed { id, error });
             fake.known.remove(&id);
         } else {
@@ -104,11 +122,12 @@ fn hear_messages(
         .extend(worlds.read().map(|event| format!("! {}", event.error)));
 }
 
-fn level_app(plugin: SeamlessLevelPlugin) -> App {
+pub(crate) fn level_app(plugin: SeamlessLevelPlugin) -> App {
     let mut app = App::new();
     app.add_plugins((TaskPoolPlugin::default(), AssetPlugin::default()))
         .init_resource::<Streamer>()
         .init_resource::<StreamingClock>()
+        .init_resource::<StreamingUrgency>()
         .add_message::<InstanceEvent>()
         .add_plugins(plugin)
         .init_resource::<Fake>()
@@ -134,7 +153,7 @@ fn ball(center: Vec3, radius: f32) -> VolumeShape {
 }
 
 /// Levels `base` (always there), `west` and `east` in balls of radius 10 around x = ∓50, margin 2, no delay.
-fn manifest() -> WorldManifest {
+pub(crate) fn manifest() -> WorldManifest {
     let level = |name: &str| LevelEntry {
         name: name.into(),
         package: format!("{name}.pkg"),
@@ -159,35 +178,48 @@ fn manifest() -> WorldManifest {
 }
 
 /// The app with a world of [`manifest`] in it, and a source at the origin.
-struct Stage {
-    app: App,
-    world: Entity,
-    source: Entity,
+pub(crate) struct Stage {
+    pub app: App,
+    pub world: Entity,
+    pub source: Entity,
 }
 
-const WEST: Vec3 = Vec3::new(-50.0, 0.0, 0.0);
-const EAST: Vec3 = Vec3::new(50.0, 0.0, 0.0);
+pub(crate) const WEST: Vec3 = Vec3::new(-50.0, 0.0, 0.0);
+pub(crate) const EAST: Vec3 = Vec3::new(50.0, 0.0, 0.0);
 
 impl Stage {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self::with(level_app(SeamlessLevelPlugin::default()))
     }
 
-    fn with(mut app: App) -> Self {
-        let handle = add_manifest(&mut app, manifest());
+    pub fn with(app: App) -> Self {
+        Self::of(app, manifest())
+    }
+
+    pub fn of(mut app: App, manifest: WorldManifest) -> Self {
+        let handle = add_manifest(&mut app, manifest);
         let world = app.world_mut().spawn(SeamlessWorld(handle)).id();
         let source = app.world_mut().spawn(StreamingSource::default()).id();
         Self { app, world, source }
     }
 
-    fn go(&mut self, position: Vec3) {
+    pub fn go(&mut self, position: Vec3) {
         let transform = GlobalTransform::from_translation(position);
         self.app.world_mut().entity_mut(self.source).insert(transform);
         self.frames(3);
     }
 
-    fn frames(&mut self, count: usize) {
+    pub fn frames(&mut self, count: usize) {
         (0..count).for_each(|_| self.app.update());
+    }
+
+    /// The level comes no further from here on.
+    pub fn hold(&mut self, level: &'static str) {
+        self.fake().held.insert(level);
+    }
+
+    pub fn release(&mut self) {
+        self.fake().held.clear();
     }
 
     fn fake(&mut self) -> Mut<'_, Fake> {
@@ -195,13 +227,13 @@ impl Stage {
     }
 
     /// What was told since the last call; messages and events tell the same.
-    fn told(&mut self) -> Vec<String> {
+    pub fn told(&mut self) -> Vec<String> {
         let told = std::mem::take(&mut *self.app.world_mut().resource_mut::<Told>());
         assert_eq!(told.messages, told.events);
         told.messages
     }
 
-    fn level(&self, name: &str) -> &Level {
+    pub fn level(&self, name: &str) -> &Level {
         self.app
             .world()
             .get::<LevelTable>(self.world)
@@ -210,16 +242,16 @@ impl Stage {
             .unwrap()
     }
 
-    fn ask<R: 'static>(&mut self, ask: impl Fn(&mut Levels) -> R + Send + Sync + 'static) -> R {
+    pub fn ask<R: 'static>(&mut self, ask: impl Fn(&mut Levels) -> R + Send + Sync + 'static) -> R {
         let system = move |mut levels: Levels| ask(&mut levels);
         self.app.world_mut().run_system_once(system).unwrap()
     }
 
-    fn tracked(&self) -> usize {
+    pub fn tracked(&self) -> usize {
         self.app.world().resource::<InstanceIndex>().len()
     }
 }
 
-fn add_manifest(app: &mut App, manifest: WorldManifest) -> Handle<WorldManifest> {
+pub(crate) fn add_manifest(app: &mut App, manifest: WorldManifest) -> Handle<WorldManifest> {
     app.world_mut().resource_mut::<Assets<WorldManifest>>().add(manifest)
 }

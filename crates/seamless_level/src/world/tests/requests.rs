@@ -169,6 +169,57 @@ fn all_requests_of_the_app_are_capped_together() {
     assert!(stage.level("east").is_visible() && !stage.level("west").is_wanted());
 }
 
+/// Who was refused is asked for as soon as there is room, in part and then wholly.
+#[test]
+fn what_an_entity_wants_beyond_the_cap_comes_when_there_is_room() {
+    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+        max_requests: 2,
+        ..Default::default()
+    }));
+    stage.frames(3);
+    let first = ticket(&mut stage, "base", LevelTarget::Visible);
+    let second = ticket(&mut stage, "base", LevelTarget::Visible);
+    let wanted = LevelWanted {
+        levels: vec!["west".into(), "east".into()],
+        ..LevelWanted::default()
+    };
+    let quest = stage.app.world_mut().spawn(wanted).id();
+    stage.frames(3);
+    let wanted = |stage: &Stage| ["west", "east"].map(|name| stage.level(name).is_wanted());
+    assert_eq!(wanted(&stage), [false, false]);
+    drop(first);
+    stage.frames(2);
+    assert_eq!(wanted(&stage), [true, false]);
+    drop(second);
+    stage.frames(2);
+    assert_eq!(wanted(&stage), [true, true]);
+    let loads = stage.fake().loads;
+    stage.frames(10);
+    assert_eq!(stage.fake().loads, loads, "nothing comes and goes meanwhile");
+    stage.app.world_mut().despawn(quest);
+    stage.frames(2);
+    assert_eq!(wanted(&stage), [false, false]);
+    // A higher cap is room, too.
+    let more = LevelWanted {
+        levels: vec!["west".into(); 3],
+        ..LevelWanted::default()
+    };
+    stage.app.world_mut().spawn(more.clone());
+    let other = LevelWanted {
+        levels: vec!["east".into()],
+        ..more
+    };
+    let other = stage.app.world_mut().spawn(other).id();
+    stage.frames(2);
+    assert_eq!(wanted(&stage), [true, false]);
+    stage.app.world_mut().resource_mut::<LevelSettings>().max_requests = 100;
+    stage.frames(2);
+    assert_eq!(wanted(&stage), [true, true]);
+    stage.app.world_mut().despawn(other);
+    stage.frames(2);
+    assert_eq!(wanted(&stage), [true, false]);
+}
+
 /// Volumes, code and entities, in any order: what counts is who is there at the end.
 #[test]
 fn the_order_of_requests_does_not_matter() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bevy_asset::{AssetPath, UntypedAssetId};
 use bevy_ecs::{entity::Entity, message::Messages, world::World};
+use bevy_log::debug_span;
 use bevy_platform::{collections::HashSet, time::Instant};
 use bevy_reflect::TypeRegistry;
 use seamless_package::{ObjectId, ObjectRef, Package, RefTarget};
@@ -15,9 +16,10 @@ use crate::{
     hide::hide_new,
     load::{
         InstanceId, ReloadPolicy, ReloadReport, Reloaded,
-        budget::{FrameBudget, Work},
-        instance::{Phase, by_priority},
-        link::LoadedAsset,
+        budget::FrameBudget,
+        cost::UnitKind,
+        instance::Phase,
+        link::{LiveLevel, LoadedAsset},
         stage::Stage,
     },
     objects::Slot,
@@ -29,23 +31,30 @@ use crate::{
 const EDITS_NAMED: usize = 8;
 
 impl Pipeline {
-    pub(in crate::load::pump) fn apply_reloads(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let ready = self.reloads.keys().filter(|id| self.is_reload_ready(**id));
-        let mut ready: Vec<_> = ready.map(|id| (self.priority_of(*id), *id)).collect();
-        ready.sort_unstable_by(|a, b| by_priority(*a, *b));
-        for (_, id) in ready {
-            let Some(reload) = self.reloads.get(&id) else { continue };
-            let Step::Staged(staged) = &reload.step else { continue };
-            let (count, path) = (staged.entities(), reload.path.clone());
-            if !budget.allows(self.estimates.of(Work::Reload, count)) {
-                return;
-            }
-            let start = Instant::now();
-            self.apply_reload(world, id);
-            let took = start.elapsed();
-            self.estimates.learn(Work::Reload, count, took);
-            budget.book(took, || format!("reload {path} ({count} entities)"));
+    /// Whether there was time for it.
+    pub(in crate::load::pump) fn apply_in_turn(
+        &mut self,
+        world: &mut World,
+        id: InstanceId,
+        budget: &mut FrameBudget,
+    ) -> bool {
+        let Some(reload) = self.reloads.get(&id) else {
+            return true;
+        };
+        let Step::Staged(staged) = &reload.step else {
+            return true;
+        };
+        let (count, path) = (staged.entities(), reload.path.clone());
+        if !budget.allows(self.costs.of(UnitKind::Reload, count)) {
+            return false;
         }
+        let _span = debug_span!("reload", package = %path, entities = count).entered();
+        let start = Instant::now();
+        self.apply_reload(world, id);
+        let took = start.elapsed();
+        self.costs.learn(UnitKind::Reload, count, took);
+        budget.book(UnitKind::Reload, took, || format!("reload {path} ({count} entities)"));
+        true
     }
 
     /// All that is live of the package becomes what the new file says, in this frame; or nothing, when that cannot be.
@@ -103,7 +112,11 @@ impl Pipeline {
                 .flat_map(|group| &group.entities)
         });
         staged.of.is_used == self.packages.contains_key(&reload.path)
-            && live.all(|(id, ..)| renewed.levels.iter().any(|level| level.instance == id))
+            && live.all(|(id, _, members)| {
+                // A level lets go of entities that stay when it is hidden: they are not its own any more.
+                let is_same = |level: &LiveLevel| level.instance == id && Arc::ptr_eq(&level.objects, &members.objects);
+                renewed.levels.iter().any(|level| level.instance == id) && staged.of.levels.iter().any(is_same)
+            })
             && !renewed.own.iter().any(is_new_edit)
             && kept.all(is_alive)
     }

@@ -1,0 +1,200 @@
+//! Entities that go with a level although they are none of its own, and those that stay although they are. See [`OfLevel`] and
+//! [`KeepInWorld`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_ecs::{entity::EntityHashSet, prelude::*, query::Allow};
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+use bevy_transform::components::{GlobalTransform, Transform};
+
+use crate::{LevelInstance, StableIds, hide::InHiddenLevel, reveal::Members};
+
+/// On an entity that game code has spawned: it goes with this level, by the level's root. When the level is hidden and shown it is hidden
+/// and shown with it, if it said so before, and when the level leaves it is despawned, in both cases with what hangs below it.
+///
+/// Without it, what game code spawns belongs to the world and stays there, wherever it stands, unless it hangs below an entity of a
+/// level by `ChildOf`: that is to say so, too. An entity belongs to the level that it came with, wherever it moves.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_asset::{InstanceEvent, OfLevel};
+/// /// Guards of a town come and go with it, and walk about freely meanwhile.
+/// fn post_guards(mut events: MessageReader<InstanceEvent>, mut commands: Commands) {
+///     for event in events.read() {
+///         if let InstanceEvent::Revealed { root, .. } = event {
+///             commands.spawn(OfLevel(*root));
+///         }
+///     }
+/// }
+/// ```
+#[derive(Component, Reflect, Clone, Debug, PartialEq, Eq)]
+#[reflect(Component, Clone, Debug, PartialEq)]
+#[relationship(relationship_target = LevelActors)]
+pub struct OfLevel(#[entities] pub Entity);
+
+/// On the root of a level: who goes with it. See [`OfLevel`].
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq, Eq)]
+#[reflect(Component, Default, Clone, Debug, PartialEq)]
+#[relationship_target(relationship = OfLevel, linked_spawn)]
+pub struct LevelActors(Vec<Entity>);
+
+/// On an entity of a level, or on one that game code has hung there: it stays in the world when the level leaves or is hidden, with what
+/// hangs below it. It becomes an entity of the game's own then: it is taken out of what leaves and stands where it stood (in a hand that
+/// stays it stays), and the level knows it no more. On a level's root it means nothing. It has no object id any more, and when the level comes again, another comes in its place.
+///
+/// Give it before the level is hidden: what nobody sees goes with its level.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_asset::KeepInWorld;
+/// #[derive(EntityEvent)]
+/// struct PickedUp(Entity);
+///
+/// fn pick_up(picked_up: On<PickedUp>, mut commands: Commands) {
+///     commands.entity(picked_up.0).insert(KeepInWorld); // the lamp stays when the cellar leaves
+/// }
+/// ```
+#[derive(Component, Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[reflect(Component, Default, Clone, Debug, PartialEq)]
+#[component(storage = "SparseSet")]
+pub struct KeepInWorld;
+
+/// What becomes of a level whose kept entities are taken out.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Afterwards {
+    /// It is hidden, and may be shown again.
+    Stays,
+    Leaves,
+}
+
+/// Takes those out of a level that is about to be hidden or to leave that are to be kept.
+pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Members, afterwards: Afterwards) {
+    let kept = kept_of(world, root, members);
+    if kept.is_empty() {
+        return;
+    }
+    let mut released = EntityHashSet::default();
+    for entity in kept {
+        released.insert(entity);
+        stand_alone(world, entity, root, members);
+        released.extend(world.get_entity(entity).into_iter().flat_map(|_| below(world, entity)));
+    }
+    members.forget(&released, afterwards);
+    if afterwards == Afterwards::Stays
+        && let Some(mut level) = world.get_mut::<LevelInstance>(root)
+    {
+        level.objects = members.objects.clone();
+        let path = level.path.clone();
+        if let Some(mut ids) = world.get_resource_mut::<StableIds>() {
+            ids.renew(&path, root, &members.objects);
+        }
+    }
+}
+
+/// Who is to be kept of a level; what hangs below one of these stays with it.
+fn kept_of(world: &mut World, root: Entity, members: &Members) -> EntityHashSet {
+    let sets = &world.storages().sparse_sets;
+    let id = world.component_id::<KeepInWorld>();
+    if id.and_then(|id| sets.get(id)).is_none_or(|set| set.is_empty()) {
+        return EntityHashSet::default();
+    }
+    let mut all = world.query_filtered::<Entity, (With<KeepInWorld>, Allow<InHiddenLevel>)>();
+    let all: Vec<Entity> = all.iter(world).collect();
+    let goes = |entity: &Entity| *entity != root && goes(world, *entity, root, members);
+    let going: EntityHashSet = all.into_iter().filter(goes).collect();
+    let is_topmost = |entity: &Entity| above(world, *entity).all(|above| !going.contains(&above));
+    going.iter().copied().filter(is_topmost).collect()
+}
+
+/// What an entity hangs below, the nearest first.
+fn above(world: &World, entity: Entity) -> impl Iterator<Item = Entity> {
+    let parent = |entity: Entity| world.get::<ChildOf>(entity).map(ChildOf::parent);
+    core::iter::successors(parent(entity), move |at| parent(*at))
+}
+
+/// Whether an entity goes where the level goes, if nobody keeps it.
+fn goes(world: &World, entity: Entity, root: Entity, members: &Members) -> bool {
+    for at in core::iter::once(entity).chain(above(world, entity)) {
+        if at == root || members.objects.object(at).is_some() {
+            return true;
+        }
+        if world.get::<LevelInstance>(at).is_some() {
+            // Another level, which goes by itself.
+            return false;
+        }
+        if world.get::<OfLevel>(at).is_some_and(|of| of.0 == root) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Takes an entity out of what leaves. What hangs below somebody who stays anyway, a hand for instance, stays there.
+fn stand_alone(world: &mut World, entity: Entity, root: Entity, members: &Members) {
+    let parent = world.get::<ChildOf>(entity).map(ChildOf::parent);
+    let is_torn = parent.is_some_and(|parent| goes(world, parent, root, members));
+    let place = world.get::<Transform>(entity).filter(|_| is_torn);
+    let place = place.map(|_| global(world, entity).compute_transform());
+    if let Ok(mut entity) = world.get_entity_mut(entity) {
+        entity.remove::<OfLevel>();
+    }
+    if !is_torn {
+        return;
+    }
+    // Whoever observes one step may despawn it.
+    if let Ok(mut entity) = world.get_entity_mut(entity) {
+        entity.remove::<ChildOf>();
+    }
+    if let Some(place) = place
+        && let Ok(mut entity) = world.get_entity_mut(entity)
+    {
+        entity.insert(place);
+    }
+}
+
+/// Where an entity is just now: its `GlobalTransform` is of the last frame.
+fn global(world: &World, entity: Entity) -> GlobalTransform {
+    let local = |entity| world.get::<Transform>(entity).copied().map(GlobalTransform::from);
+    let mut at = entity;
+    let mut place = local(entity).unwrap_or_default();
+    while let Some(above) = world.get::<ChildOf>(at).map(ChildOf::parent)
+        && let Some(outer) = local(above)
+    {
+        place = outer * place;
+        at = above;
+    }
+    place
+}
+
+/// All that hangs below an entity.
+fn below(world: &World, entity: Entity) -> Vec<Entity> {
+    let mut found = Vec::new();
+    let mut open = vec![entity];
+    while let Some(parent) = open.pop() {
+        let children = world.get::<Children>(parent).into_iter().flatten().copied();
+        let from = found.len();
+        found.extend(children);
+        open.extend_from_slice(found.get(from..).unwrap_or_default());
+    }
+    found
+}
+
+impl Members {
+    /// Entities that are the level's no more; it is as if they had been despawned.
+    fn forget(&mut self, gone: &EntityHashSet, afterwards: Afterwards) {
+        let left = |entity: Entity| {
+            if gone.contains(&entity) {
+                Entity::PLACEHOLDER
+            } else {
+                entity
+            }
+        };
+        self.entities = self.entities.iter().copied().map(left).collect();
+        self.parents.retain(|entity| !gone.contains(entity));
+        if afterwards == Afterwards::Stays {
+            self.edits.retain(|entity, _| !gone.contains(entity));
+            self.objects = self.objects.replaced(left).into();
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the pipeline counts, as Bevy diagnostics: every number of [`StreamingStats`], once a frame, by one table.
+//!
+//! A path is `seamless/` and the name of the field: `seamless/live_entities`, `seamless/wasted_by_stage/reading`; the time of the last frame
+//! is [`STREAM_MS`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_app::App;
+use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
+use bevy_ecs::system::Res;
+
+use crate::settings::StreamingStats;
+
+/// Main-thread time of the last frame's streaming work.
+pub const STREAM_MS: DiagnosticPath = DiagnosticPath::const_new("seamless/stream_ms");
+/// Entities of live levels.
+pub const LIVE_ENTITIES: DiagnosticPath = DiagnosticPath::const_new("seamless/live_entities");
+/// Stored bytes of live packages.
+pub const LIVE_BYTES: DiagnosticPath = DiagnosticPath::const_new("seamless/live_bytes");
+
+/// A number of [`StreamingStats`].
+struct Counter {
+    /// Where it is, as reflection writes it. For the test that none is missing.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the test of completeness asks"))]
+    field: &'static str,
+    path: DiagnosticPath,
+    unit: &'static str,
+    value: fn(&StreamingStats) -> f64,
+}
+
+const fn counter(
+    field: &'static str,
+    path: DiagnosticPath,
+    unit: &'static str,
+    value: fn(&StreamingStats) -> f64,
+) -> Counter {
+    Counter {
+        field,
+        path,
+        unit,
+        value,
+    }
+}
+
+const fn count(field: &'static str, path: &'static str, value: fn(&StreamingStats) -> f64) -> Counter {
+    counter(field, DiagnosticPath::const_new(path), "", value)
+}
+
+const fn bytes(field: &'static str, path: &'static str, value: fn(&StreamingStats) -> f64) -> Counter {
+    counter(field, DiagnosticPath::const_new(path), " B", value)
+}
+
+/// All of them; a test looks for the one that is missing.
+static COUNTERS: &[Counter] = &[
+    count("frame", "seamless/frame", |stats| stats.frame as f64),
+    counter("last_frame", STREAM_MS, " ms", |stats| {
+        stats.last_frame.as_secs_f64() * 1e3
+    }),
+    counter(
+        "budget_last",
+        DiagnosticPath::const_new("seamless/budget_last"),
+        " ms",
+        |stats| stats.budget_last.as_secs_f64() * 1e3,
+    ),
+    count("boosted", "seamless/boosted", |stats| stats.boosted as f64),
+    count("reduced", "seamless/reduced", |stats| stats.reduced as f64),
+    count("revealed", "seamless/revealed", |stats| stats.revealed as f64),
+    count("reloaded", "seamless/reloaded", |stats| stats.reloaded as f64),
+    count("left", "seamless/left", |stats| stats.left as f64),
+    count("failed", "seamless/failed", |stats| stats.failed as f64),
+    count("cancelled", "seamless/cancelled", |stats| stats.cancelled as f64),
+    counter("live_entities", LIVE_ENTITIES, "", |stats| stats.live_entities as f64),
+    count("hidden_entities", "seamless/hidden_entities", |stats| {
+        stats.hidden_entities as f64
+    }),
+    count("refused_hides", "seamless/refused_hides", |stats| {
+        stats.refused_hides as f64
+    }),
+    count("live_instances", "seamless/live_instances", |stats| {
+        stats.live_instances as f64
+    }),
+    count("live_packages", "seamless/live_packages", |stats| {
+        stats.live_packages as f64
+    }),
+    counter("live_bytes", LIVE_BYTES, " B", |stats| stats.live_bytes as f64),
+    bytes("bytes_read", "seamless/bytes_read", |stats| stats.bytes_read as f64),
+    bytes("bytes_wasted", "seamless/bytes_wasted", |stats| {
+        stats.bytes_wasted as f64
+    }),
+    bytes("wasted_by_stage.opening", "seamless/wasted_by_stage/opening", |stats| {
+        stats.wasted_by_stage.opening as f64
+    }),
+    bytes("wasted_by_stage.reading", "seamless/wasted_by_stage/reading", |stats| {
+        stats.wasted_by_stage.reading as f64
+    }),
+    bytes(
+        "wasted_by_stage.decoding",
+        "seamless/wasted_by_stage/decoding",
+        |stats| stats.wasted_by_stage.decoding as f64,
+    ),
+    bytes("wasted_by_stage.staged", "seamless/wasted_by_stage/staged", |stats| {
+        stats.wasted_by_stage.staged as f64
+    }),
+    bytes("memory.packages", "seamless/memory/packages", |stats| {
+        stats.memory.packages as f64
+    }),
+    bytes("memory.levels", "seamless/memory/levels", |stats| {
+        stats.memory.levels as f64
+    }),
+    bytes("memory.staged", "seamless/memory/staged", |stats| {
+        stats.memory.staged as f64
+    }),
+    bytes("memory.in_flight", "seamless/memory/in_flight", |stats| {
+        stats.memory.in_flight as f64
+    }),
+    bytes("memory_short", "seamless/memory_short", |stats| {
+        stats.memory_short as f64
+    }),
+    count("pressure_frames", "seamless/pressure_frames", |stats| {
+        stats.pressure_frames as f64
+    }),
+    count("unthrottled_leaves", "seamless/unthrottled_leaves", |stats| {
+        stats.unthrottled_leaves as f64
+    }),
+    bytes("uploaded_bytes", "seamless/uploaded_bytes", |stats| {
+        stats.uploaded_bytes as f64
+    }),
+    bytes("uploaded_last", "seamless/uploaded_last", |stats| {
+        stats.uploaded_last as f64
+    }),
+    count("upload_waits", "seamless/upload_waits", |stats| {
+        stats.upload_waits as f64
+    }),
+    count("overrun_count", "seamless/overrun_count", |stats| {
+        stats.overrun_count as f64
+    }),
+    count("blocking_loads", "seamless/blocking_loads", |stats| {
+        stats.blocking_loads as f64
+    }),
+    count("gate_deadlines", "seamless/gate_deadlines", |stats| {
+        stats.gate_deadlines as f64
+    }),
+];
+
+pub(crate) fn register(app: &mut App) {
+    for counter in COUNTERS {
+        app.register_diagnostic(Diagnostic::new(counter.path.clone()).with_suffix(counter.unit));
+    }
+}
+
+pub(crate) fn write_diagnostics(stats: Res<StreamingStats>, mut diagnostics: Diagnostics) {
+    for counter in COUNTERS {
+        diagnostics.add_measurement(&counter.path, || (counter.value)(&stats));
+    }
+}

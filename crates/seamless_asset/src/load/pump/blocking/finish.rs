@@ -1,0 +1,72 @@
+//! A level that was asked for before is brought into the world at once. See [`Pipeline::finish_now`].
+
+use std::sync::Arc;
+
+use bevy_ecs::world::World;
+
+use super::Pipeline;
+use crate::{
+    error::{LoadError, LoadErrorKind},
+    load::{
+        InstanceId, InstanceTarget, Progress,
+        budget::FrameBudget,
+        instance::{Instance, Phase},
+        packages::PackageStatus,
+    },
+};
+
+impl Pipeline {
+    /// What an instance is called and which package it is from, after all that was asked for is taken in.
+    pub(super) fn find(&mut self, world: &mut World, id: InstanceId) -> Result<(String, String), Arc<LoadError>> {
+        self.take_commands(world, &mut FrameBudget::unlimited());
+        let is_known = |instance: &&Instance| instance.known().is_some() && !matches!(instance.phase, Phase::Failed);
+        let known = self.instances.get(&id).filter(is_known);
+        let gone = || Arc::new(LoadError::package(format!("{id:?}"), LoadErrorKind::NoSuchInstance));
+        let request = &known.ok_or_else(gone)?.request;
+        Ok((request.name.clone(), request.package.to_string()))
+    }
+
+    /// Whether an instance is in the world, and is to stay.
+    pub(super) fn is_shown(&self, id: InstanceId) -> bool {
+        let instance = self.instances.get(&id);
+        instance.is_some_and(|instance| {
+            matches!(instance.phase, Phase::Live { .. }) && instance.request.target == InstanceTarget::Shown
+        })
+    }
+
+    /// Brings an instance into the world, wherever it is on its way.
+    pub(super) fn finish_now(&mut self, world: &mut World, id: InstanceId) -> Result<(), Arc<LoadError>> {
+        self.set_target(world, id, InstanceTarget::Shown);
+        let loading = match self.instances.get(&id).map(|instance| &instance.phase) {
+            Some(Phase::Loading(progress)) => Some(progress.clone()),
+            _ => None,
+        };
+        match loading {
+            Some(progress) => self.load_again(id, &progress),
+            None => self.start(id),
+        }
+        self.drive(world, id)
+    }
+
+    /// The task of an instance is given up, for all is loaded here: what it still finds is dropped.
+    fn load_again(&mut self, id: InstanceId, progress: &Arc<Progress>) {
+        let Some(own) = self.instances.get(&id).map(|instance| instance.request.package.clone()) else {
+            return;
+        };
+        let entry = self.packages.get(&own);
+        let loads_assets = entry.is_some_and(|entry| entry.is_loaded_by(progress));
+        progress.cancel();
+        let anew = self.start_level(id, loads_assets);
+        if let (true, Some(anew), Some(mut entry)) = (loads_assets, anew, self.packages.get_mut(&own)) {
+            entry.status = PackageStatus::Loading(anew);
+        }
+    }
+}
+
+#[cfg(test)]
+impl Pipeline {
+    /// How many tasks have not come back.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+}

@@ -1,0 +1,152 @@
+//! A frame's budget, and its account. See [`Pipeline::begin_frame`].
+
+use core::time::Duration;
+
+use bevy_ecs::prelude::*;
+use bevy_platform::time::Instant;
+
+use super::Pipeline;
+use crate::{
+    load::{
+        budget::{Booked, FrameBudget},
+        cost::UnitKind,
+        frame::{FrameInputs, FramePlan, Reserve, Rhythm, plan_frame},
+        instance::{Phase, Turn},
+        packages::PackageStatus,
+    },
+    settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
+    urgency::StreamingUrgency,
+};
+
+/// What is known of frames, from one to the next.
+pub(super) struct Frames {
+    start: Instant,
+    rhythm: Rhythm,
+    reserve: Reserve,
+    /// That of the frame that is under way.
+    plan: Option<FramePlan>,
+    /// All streaming work of this frame when the pipeline was done.
+    pumped: Duration,
+    /// The unit of this frame's work that took longest.
+    pub largest: Option<Booked>,
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self {
+            start: Instant::now(),
+            rhythm: Rhythm::default(),
+            reserve: Reserve::default(),
+            plan: None,
+            pumped: Duration::ZERO,
+            largest: None,
+        }
+    }
+}
+
+impl Frames {
+    /// A unit was done.
+    pub fn note(&mut self, unit: Option<Booked>) {
+        self.largest = Booked::longer(self.largest.take(), unit);
+    }
+}
+
+impl Pipeline {
+    /// Decides what this frame may do.
+    pub(super) fn begin_frame(&mut self, world: &World, settings: &StreamingSettings) -> FrameBudget {
+        self.frame += 1;
+        let ours = world.resource::<StreamingStats>().last_frame;
+        self.frames.rhythm.begin(self.frames.start.elapsed(), ours);
+        let urgency = world.resource::<StreamingUrgency>();
+        let is_soon = |arrival: f32| arrival < settings.boost_horizon.as_secs_f32();
+        let plan = plan_frame(&FrameInputs {
+            base: settings.budget,
+            boost: settings.boost,
+            horizon: settings.boost_horizon,
+            least: settings.least,
+            slow_frame: settings.slow_frame,
+            arrival: urgency.arrival,
+            ready: match urgency.arrival.is_some_and(is_soon) {
+                true => self.ready_work(),
+                false => Duration::ZERO,
+            },
+            recent_frame: self.frames.rhythm.frame(),
+        });
+        self.frames.plan = Some(plan);
+        let spent = world.resource::<StreamingClock>().spent();
+        FrameBudget::new(plan.budget, spent + self.frames.reserve.of(plan.budget))
+    }
+
+    /// What the work will take that could be done now.
+    fn ready_work(&self) -> Duration {
+        let index = self.instances.index();
+        let coming = [Turn::Reveal, Turn::Show].map(|turn| index.waiting(turn));
+        let coming = coming.into_iter().flatten().filter(|id| self.is_ready(**id));
+        let coming = coming.filter_map(|id| self.instances.get(id));
+        let levels = coming.map(|instance| match &instance.phase {
+            Phase::Staged(level) => self.costs.of(UnitKind::Reveal, level.level.entities.len() as u64),
+            Phase::Spawning(spawn) => {
+                let (left, all) = (spawn.left() as u64, spawn.len() as u64);
+                self.costs.of(UnitKind::HiddenSpawn, left) + self.costs.of(UnitKind::RevealSliced, all)
+            }
+            Phase::Hidden { members, .. } => self.costs.of(UnitKind::Show, members.entities.len() as u64),
+            _ => Duration::ZERO,
+        });
+        let packages = self.packages.index().inserting.iter();
+        let queues = packages.filter_map(|path| match &self.packages.get(path)?.status {
+            PackageStatus::Inserting(queue) => Some(queue),
+            _ => None,
+        });
+        let assets = queues
+            .flatten()
+            .map(|asset| self.costs.of(asset.cost_key(), asset.bytes));
+        levels.chain(assets).fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// The pipeline is done with this frame; `spent` is all streaming work so far.
+    pub(super) fn end_frame(&mut self, spent: Duration) {
+        self.frames.pumped = spent;
+    }
+}
+
+/// Closes the frame's account: what the streaming work took, and whether that was too long.
+pub(crate) fn roll_frame(
+    clock: Res<StreamingClock>,
+    settings: Res<StreamingSettings>,
+    mut pipeline: ResMut<Pipeline>,
+    mut stats: ResMut<StreamingStats>,
+) {
+    let took = clock.restart();
+    let frames = &mut pipeline.frames;
+    let largest = frames.largest.take();
+    let pumped = core::mem::take(&mut frames.pumped);
+    frames.reserve.learn(took.saturating_sub(pumped));
+    let plan = frames.plan.take();
+    let budget = plan.map_or(settings.budget, |plan| plan.budget);
+    if took > budget {
+        note_overrun(&mut stats, took, budget, largest);
+    }
+    stats.budget_last = budget;
+    stats.boosted += u64::from(plan.is_some_and(|plan| plan.has_used_boost(took, settings.budget)));
+    stats.reduced += u64::from(plan.is_some_and(|plan| plan.is_reduced));
+    stats.last_frame = took;
+    stats.frame += 1;
+}
+
+fn note_overrun(stats: &mut StreamingStats, took: Duration, budget: Duration, largest: Option<Booked>) {
+    stats.overrun_count += 1;
+    if stats.overruns.len() < OVERRUNS_KEPT {
+        stats.overruns.push(Overrun {
+            frame: stats.frame,
+            took,
+            budget,
+            kind: largest.as_ref().map(|unit| unit.kind),
+            what: largest.map_or_else(|| "many small units".to_owned(), named),
+        });
+    }
+}
+
+/// A unit of work with what it took, in words.
+fn named(unit: Booked) -> String {
+    format!("{}, {:.2} ms", unit.name, unit.took.as_secs_f64() * 1e3)
+}

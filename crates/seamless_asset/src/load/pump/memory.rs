@@ -1,0 +1,111 @@
+//! What streamed content takes in memory, and what follows. See [`Pipeline::relieve`].
+
+use bevy_ecs::world::World;
+
+use super::{Pipeline, sliced::Sweeping};
+use crate::{
+    load::{
+        InstanceId, InstanceTarget,
+        budget::FrameBudget,
+        instance::{Instance, Phase, Turn},
+        memory::{Expected, MayStart, MemoryAccount, MemoryPressure, StartInputs, may_start},
+    },
+    settings::{StreamingSettings, StreamingStats},
+};
+
+impl Pipeline {
+    /// What everything takes.
+    pub(super) fn memory(&self) -> MemoryAccount {
+        let (instances, packages) = (self.instances.index(), self.packages.index());
+        let objects = self.objects.values().flat_map(|objects| &objects.queue);
+        let reloads = self.reloads.values().flat_map(|reload| reload.waiting());
+        let waiting = objects.chain(reloads).map(|asset| asset.bytes).sum::<u64>();
+        let swept = self.sweeps.iter().map(|sweeping| sweeping.memory()).sum::<u64>();
+        MemoryAccount {
+            packages: packages.memory,
+            levels: instances.live_memory() + swept,
+            staged: instances.staged_memory() + packages.staged + waiting,
+            in_flight: self.stalls.gatekeeper.in_flight(),
+        }
+    }
+
+    /// Looks how much memory there is left. Above the ceiling, levels leave and are despawned at once, whatever time it takes.
+    pub(super) fn relieve(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        let ceiling = world.resource::<StreamingSettings>().memory_ceiling;
+        self.pressure = MemoryPressure::of(self.memory().total(), ceiling);
+        if self.pressure != MemoryPressure::Over {
+            return;
+        }
+        let left = world.resource::<StreamingStats>().left;
+        budget.lift(true);
+        self.leave_levels(world, budget);
+        budget.lift(false);
+        let mut stats = world.resource_mut::<StreamingStats>();
+        stats.pressure_frames += 1;
+        stats.unthrottled_leaves += stats.left - left;
+    }
+
+    /// Tells what there is at the end of a frame.
+    pub(super) fn tell_memory(&self, world: &mut World) {
+        let ceiling = world.resource::<StreamingSettings>().memory_ceiling;
+        let mut stats = world.resource_mut::<StreamingStats>();
+        stats.memory = self.memory();
+        stats.memory_pressure = MemoryPressure::of(stats.memory.total(), ceiling);
+        stats.memory_short = self.short;
+    }
+
+    /// Whether the load of an instance may start, the most urgent one that waits; what it will bring is expected from then on.
+    pub(super) fn may_start(&mut self, settings: &StreamingSettings, id: InstanceId) -> MayStart {
+        if settings.memory_ceiling.is_none() {
+            return MayStart::Yes;
+        }
+        let Some(instance) = self.instances.get(&id) else {
+            return MayStart::Yes;
+        };
+        let (instances, packages) = (self.instances.index(), self.packages.index());
+        may_start(&StartInputs {
+            ceiling: settings.memory_ceiling,
+            used: self.memory().total(),
+            coming: instances.expected_memory() + packages.expected,
+            is_any_coming: instances.loading > 0 || packages.loading > 0,
+            going: self.going_memory(),
+            is_any_there: self.is_any_to_go(settings),
+            brings: self.brings(id),
+            is_essential: instance.request.priority >= settings.essential_priority,
+            is_only_loaded: instance.request.target == InstanceTarget::Loaded,
+        })
+    }
+
+    /// What levels take that are on their way out.
+    fn going_memory(&self) -> u64 {
+        let leaving = self.instances.index().waiting(Turn::Leave).iter();
+        let leaving = leaving.filter_map(|id| match &self.instances.get(id)?.phase {
+            Phase::Leaving { members, .. } => Some(members.memory),
+            _ => None,
+        });
+        leaving.chain(self.sweeps.iter().map(Sweeping::memory)).sum()
+    }
+
+    /// Whether any level is there that is not essential. What is stays: nobody may wait for that to go.
+    fn is_any_to_go(&self, settings: &StreamingSettings) -> bool {
+        let index = self.instances.index();
+        if index.live_memory() + index.staged_memory() == 0 {
+            return false;
+        }
+        let is_there =
+            |instance: &Instance| instance.has_memory() && instance.request.priority < settings.essential_priority;
+        self.instances.iter().any(|(_, instance)| is_there(instance))
+    }
+
+    /// What the load of an instance will bring: its level, and those packages that are not there.
+    fn brings(&self, id: InstanceId) -> Expected {
+        let Some(instance) = self.instances.get(&id) else {
+            return Expected::Known(0);
+        };
+        let own = &instance.request.package;
+        let packages = core::iter::once(own).chain(&instance.request.dependencies);
+        let missing = packages.filter(|path| !self.packages.contains_key(path));
+        let assets = missing.map(|path| self.sizes.assets(path));
+        assets.chain([self.sizes.level(own)]).sum()
+    }
+}

@@ -1,0 +1,147 @@
+//! Whose turn it is in a frame: assets or levels, those that come or those that go.
+
+#[cfg(test)]
+mod tests;
+
+use bevy_ecs::world::World;
+
+use super::{Pipeline, insert::AssetSource};
+use crate::load::{
+    InstanceId,
+    budget::FrameBudget,
+    instance::{Phase, Turn},
+    memory::MemoryPressure,
+    rank::by_rank,
+};
+
+/// Levels that may always wait for their leave while others are revealed. With more, and more than are to stay, leaves go
+/// first in every other frame.
+const MAX_LEAVING: usize = 64;
+
+/// Entities that nobody sees and that may always wait for their despawn. With more, and more than there are in levels, they go first in
+/// every other frame.
+const MOST_SWEPT_LATER: u64 = 50_000;
+
+/// Frames in a row in which reveals may leave no time for any of them.
+pub(super) const MAX_LEAVES_HELD: u32 = 30;
+
+/// The rank and the number of a request.
+type Place = (f64, u64);
+
+/// Whether a frame is for assets, and not for levels. A frame in which any mesh or material is new is long already, since Bevy's
+/// `AssetChanged` filters look at every entity: so no level comes with an asset, and while a level waits, no assets come in two frames in a
+/// row. Of an asset and a level that could come, the one that ranks higher does.
+fn is_for_assets(
+    first_asset: Option<Place>,
+    first_level: Option<Place>,
+    had_last: bool,
+    is_level_waiting: bool,
+) -> bool {
+    match (first_asset, first_level) {
+        (None, _) => false,
+        (Some(_), _) if had_last && is_level_waiting => false,
+        (Some(asset), Some(level)) => by_rank(asset, level).is_le(),
+        (Some(_), None) => true,
+    }
+}
+
+/// A level that could come or change now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coming {
+    Reload(InstanceId),
+    /// Into the world, or into sight.
+    Show(InstanceId),
+}
+
+impl Pipeline {
+    pub(super) fn rank_of(&self, id: InstanceId) -> Option<f64> {
+        let instance = self.instances.get(&id)?;
+        Some(self.arrivals.rank(id.0, instance.request.priority))
+    }
+
+    /// Whether this frame is that of assets.
+    pub(super) fn is_turn_of_assets(&mut self, sources: &[AssetSource]) -> bool {
+        let mut waiting = sources.iter();
+        let first = waiting.find_map(|(place, source)| self.has_asset(source).then_some(*place));
+        let had_last = self.inserted_in.is_some_and(|frame| frame + 1 >= self.frame);
+        let coming = self.coming();
+        let level = coming.first().map(|(place, _)| *place);
+        is_for_assets(first, level, had_last, level.is_some() || self.is_any_going())
+    }
+
+    /// The levels that could come or change now, by their rank.
+    fn coming(&self) -> Vec<(Place, Coming)> {
+        let index = self.instances.index();
+        let shown = index.waiting(Turn::Reveal).iter().chain(index.waiting(Turn::Show));
+        let shown = shown
+            .filter(|id| self.is_ready(**id))
+            .map(|id| (*id, Coming::Show(*id)));
+        let reloads = self.reloads.keys().filter(|id| self.is_reload_ready(**id));
+        let reloads = reloads.map(|id| (*id, Coming::Reload(*id)));
+        let ranked = reloads
+            .chain(shown)
+            .filter_map(|(id, coming)| Some(((self.rank_of(id)?, id.0), coming)));
+        let mut coming: Vec<_> = ranked.collect();
+        coming.sort_by(|(a, _), (b, _)| by_rank(*a, *b));
+        coming
+    }
+
+    fn is_any_going(&self) -> bool {
+        let index = self.instances.index();
+        let is_any = |turn| !index.waiting(turn).is_empty();
+        is_any(Turn::Leave) || is_any(Turn::Hide) || !self.sweeps.is_empty()
+    }
+
+    /// What is wanted is more urgent than what is not, until too much of that piles up, or memory is short.
+    pub(super) fn move_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        let is_tight = self.pressure >= MemoryPressure::Tight;
+        self.are_leaves_first = !self.are_leaves_first && (is_tight || self.leaves_pile_up());
+        if self.are_leaves_first {
+            self.leave_levels(world, budget);
+            self.bring_levels(world, budget);
+        } else {
+            self.bring_levels(world, budget);
+            self.leave_levels(world, budget);
+        }
+    }
+
+    /// Brings levels into the world, and up to date, the most urgent first, as long as there is time.
+    fn bring_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        for (_, coming) in self.coming() {
+            let had_time = match coming {
+                Coming::Reload(id) => self.apply_in_turn(world, id, budget),
+                Coming::Show(id) => self.show_level(world, id, budget),
+            };
+            if !had_time {
+                return;
+            }
+        }
+    }
+
+    fn leaves_pile_up(&self) -> bool {
+        let index = self.instances.index();
+        let leaving = index.waiting(Turn::Leave).len();
+        let live = index.live as usize - leaving;
+        leaving + self.sweeps.len() > live.max(MAX_LEAVING)
+            || self.swept_later() > index.entities.max(MOST_SWEPT_LATER)
+            || self.leaves_held > MAX_LEAVES_HELD
+    }
+
+    /// The levels that are to leave or to be hidden, those first that have waited longest; where memory is short, the largest.
+    pub(super) fn going(&self) -> Vec<InstanceId> {
+        let index = self.instances.index();
+        let going = index.waiting(Turn::Hide).iter().chain(index.waiting(Turn::Leave));
+        let is_over = self.pressure == MemoryPressure::Over;
+        let place = |id: &InstanceId| {
+            let instance = self.instances.get(id)?;
+            let memory = match &instance.phase {
+                Phase::Leaving { members, .. } if is_over => members.memory,
+                _ => 0,
+            };
+            Some((core::cmp::Reverse(memory), instance.asked_in, *id))
+        };
+        let mut going: Vec<_> = going.filter_map(place).collect();
+        going.sort_unstable();
+        going.into_iter().map(|(.., id)| id).collect()
+    }
+}

@@ -1,0 +1,83 @@
+//! The budget of frames: more when something is needed, less when frames are slow.
+
+use core::time::Duration;
+
+use bevy_app::Update;
+
+use super::*;
+use crate::{StreamingUrgency, UnitKind};
+
+/// A budget that any work exceeds.
+const LITTLE: Duration = Duration::from_nanos(1);
+
+fn app_in_a_hurry(dir: &Dir, boost: f32) -> App {
+    let mut app = app(dir);
+    let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
+    (settings.budget, settings.boost, settings.least) = (LITTLE, boost, 1.0);
+    app.world_mut().resource_mut::<StreamingUrgency>().arrival = Some(0.0);
+    app
+}
+
+fn loaded(app: &mut App, dir: &Dir) -> StreamingStats {
+    put(dir, "a.pkg", chain(app, "a.pkg", 500, None));
+    let id = load(app, "a.pkg", &[]);
+    // Only so many are kept.
+    let mut overruns = Vec::new();
+    run_until(app, |world| {
+        overruns.append(&mut world.resource_mut::<StreamingStats>().overruns);
+        state(world, id) == Some(LoadState::Live)
+    });
+    let mut stats = app.world().resource::<StreamingStats>().clone();
+    stats.overruns = overruns;
+    stats
+}
+
+#[test]
+fn what_is_needed_soon_may_take_more_and_is_counted() {
+    let dir = Dir::default();
+    let mut app = app_in_a_hurry(&dir, 2.0);
+    for _ in 0..10 {
+        app.update();
+        let stats = app.world().resource::<StreamingStats>();
+        assert_eq!(
+            (stats.budget_last, stats.boosted),
+            (LITTLE, 0),
+            "there is nothing to do"
+        );
+    }
+    let stats = loaded(&mut app, &dir);
+    assert!(stats.boosted > 0 && stats.boosted < stats.frame);
+    let raised = stats.overruns.iter().filter(|over| over.budget == LITTLE * 2);
+    assert_eq!(raised.count() as u64, stats.boosted, "all took longer than that");
+    let reveal = stats.overruns.iter().find(|over| over.kind == Some(UnitKind::Reveal));
+    assert!(reveal.is_some_and(|over| over.what.contains("reveal a.pkg (500 entities)")));
+}
+
+#[test]
+fn without_a_boost_or_a_hurry_it_does_not() {
+    let dir = Dir::default();
+    let mut app = app_in_a_hurry(&dir, 1.0);
+    assert_eq!(loaded(&mut app, &dir).boosted, 0);
+    let mut app = app_in_a_hurry(&dir, 2.0);
+    app.world_mut().resource_mut::<StreamingUrgency>().arrival = Some(5.0);
+    assert_eq!(loaded(&mut app, &dir).boosted, 0);
+}
+
+#[test]
+fn slow_frames_have_less() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.add_systems(Update, || std::thread::sleep(Duration::from_millis(5)));
+    let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
+    (settings.budget, settings.slow_frame) = (Duration::from_millis(2), Duration::from_millis(1));
+    for _ in 0..9 {
+        app.update();
+    }
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!((stats.reduced, stats.budget_last), (1, Duration::from_millis(1)));
+    // A game that is made for such frames is not slow.
+    app.world_mut().resource_mut::<StreamingSettings>().slow_frame = Duration::from_secs(10);
+    app.update();
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!((stats.reduced, stats.budget_last), (1, Duration::from_millis(2)));
+}

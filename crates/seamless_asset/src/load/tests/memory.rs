@@ -1,0 +1,253 @@
+//! What streamed content takes in memory, and the ceiling.
+
+use std::collections::BTreeSet;
+
+use super::{
+    targets::{load_to, set_target},
+    *,
+};
+use crate::{MemoryAccount, MemoryPressure, UnitKind};
+
+const LEVELS: usize = 12;
+
+fn name(index: usize) -> String {
+    format!("{index}.pkg")
+}
+
+/// An app and its levels, each larger than the one before.
+fn levels(dir: &Dir) -> App {
+    let app = app(dir);
+    for index in 0..LEVELS {
+        put(
+            dir,
+            &name(index),
+            chain(&app, &name(index), 100 + 10 * index as u32, None),
+        );
+    }
+    app
+}
+
+fn stats(app: &App) -> &StreamingStats {
+    app.world().resource::<StreamingStats>()
+}
+
+fn memory(app: &App) -> MemoryAccount {
+    stats(app).memory
+}
+
+fn set_ceiling(app: &mut App, ceiling: Option<u64>) {
+    app.world_mut().resource_mut::<StreamingSettings>().memory_ceiling = ceiling;
+}
+
+fn is_live(app: &App, id: InstanceId) -> bool {
+    state(app.world(), id) == Some(LoadState::Live)
+}
+
+fn unload(app: &mut App, id: InstanceId) {
+    app.world_mut().resource_mut::<Streamer>().unload(id);
+}
+
+/// What each level takes when it is there alone.
+fn sizes(app: &mut App) -> Vec<u64> {
+    let size = |index| {
+        let id = load(app, &name(index), &[]);
+        run_until(app, |world| state(world, id) == Some(LoadState::Live));
+        let found = memory(app);
+        assert!(found.levels > 0 && found.packages > 0, "{found:?}");
+        assert_eq!((found.staged, found.in_flight), (0, 0));
+        unload(app, id);
+        run_until(app, |world| {
+            world.resource::<StreamingStats>().memory == MemoryAccount::default()
+        });
+        found.total()
+    };
+    (0..LEVELS).map(size).collect()
+}
+
+#[test]
+fn all_that_comes_is_counted_until_it_is_gone() {
+    let dir = Dir::default();
+    let sizes = sizes(&mut levels(&dir));
+    assert!(sizes.is_sorted() && sizes[0] > 100 * 12, "{sizes:?}");
+}
+
+#[test]
+fn what_is_staged_is_counted_and_moves_into_the_world() {
+    let dir = Dir::default();
+    let mut app = levels(&dir);
+    let id = load_to(&mut app, &name(3), InstanceTarget::Loaded);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Staged));
+    run_until(&mut app, |world| world.resource::<StreamingStats>().memory.packages > 0);
+    let before = memory(&app);
+    assert!(before.staged > 0 && before.levels == 0, "{before:?}");
+    set_target(&mut app, id, InstanceTarget::Shown);
+    app.update();
+    assert!(is_live(&app, id));
+    let after = memory(&app);
+    assert_eq!(
+        (after.levels, after.staged, after.packages),
+        (before.staged, 0, before.packages)
+    );
+    // Files of twice the size fit into twice the memory.
+    let (live, found) = (
+        stats(&app).live_bytes,
+        stats(&app).bytes_that_fit(Some(2 * after.total())),
+    );
+    assert!(live > 0 && found.abs_diff(2 * live) <= 1, "{found} for {live}");
+    assert_eq!(stats(&app).bytes_that_fit(None), u64::MAX);
+}
+
+/// Whoever flies lets go of the oldest level when the next has no room.
+#[test]
+fn a_flight_with_a_ceiling_never_exceeds_it_by_more_than_one_level() {
+    let dir = Dir::default();
+    let mut app = levels(&dir);
+    let sizes = sizes(&mut app);
+    let (all, largest) = (sizes.iter().sum::<u64>(), sizes[LEVELS - 1]);
+    // This app has never seen any of them.
+    let mut app = levels(&dir);
+    let ceiling = all / 3;
+    set_ceiling(&mut app, Some(ceiling));
+    let (mut wanted, mut seen, mut most, mut waited) = (Vec::new(), BTreeSet::new(), 0, 0);
+    for round in 0..3 {
+        for index in 0..LEVELS {
+            wanted.push((index, load(&mut app, &name((index * 5 + round) % LEVELS), &[])));
+        }
+        run_until_flown(&mut app, &mut wanted, &mut seen, |stats| {
+            most = most.max(stats.memory.total());
+            waited += u64::from(stats.memory_short > 0);
+        });
+    }
+    assert_eq!(seen.len(), 3 * LEVELS, "all came in their time");
+    assert!(most <= ceiling + largest, "{most} with a ceiling of {ceiling}");
+    assert!(
+        most > ceiling / 2 && waited > 0,
+        "{most} at most: there was no need of it"
+    );
+    for (_, id) in wanted {
+        unload(&mut app, id);
+    }
+    run_until(&mut app, |world| {
+        world.resource::<StreamingStats>().memory == MemoryAccount::default()
+    });
+}
+
+/// Until all have been seen.
+fn run_until_flown(
+    app: &mut App,
+    wanted: &mut Vec<(usize, InstanceId)>,
+    seen: &mut BTreeSet<InstanceId>,
+    mut look: impl FnMut(&StreamingStats),
+) {
+    let start = Instant::now();
+    while !wanted.iter().all(|(_, id)| seen.contains(id)) {
+        assert!(start.elapsed() < Duration::from_secs(240), "it took too long");
+        app.update();
+        look(stats(app));
+        seen.extend(wanted.iter().map(|(_, id)| *id).filter(|id| is_live(app, *id)));
+        let oldest = wanted.iter().position(|(_, id)| is_live(app, *id));
+        if stats(app).memory_short > 0
+            && let Some(oldest) = oldest
+        {
+            let (_, id) = wanted.remove(oldest);
+            unload(app, id);
+        }
+    }
+}
+
+#[test]
+fn over_the_ceiling_all_that_leaves_is_gone_in_one_frame() {
+    const COUNT: usize = 200;
+    let dir = Dir::default();
+    let mut app = levels(&dir);
+    let ids: Vec<_> = (0..COUNT).map(|_| load(&mut app, &name(0), &[])).collect();
+    run_until(&mut app, |world| {
+        world.resource::<StreamingStats>().live_instances == COUNT as u64
+    });
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_nanos(1);
+    for id in &ids[1..] {
+        unload(&mut app, *id);
+    }
+    app.update();
+    app.update();
+    assert!(stats(&app).left <= 2, "one unit a frame");
+    set_ceiling(&mut app, Some(1));
+    app.world_mut().resource_mut::<StreamingStats>().overruns.clear();
+    app.update();
+    let stats = stats(&app);
+    assert_eq!((stats.left, stats.live_instances), (COUNT as u64 - 1, 1));
+    assert_eq!(stats.pressure_frames, 1);
+    assert!(stats.unthrottled_leaves >= COUNT as u64 - 3);
+    let overrun = stats.overruns.first().expect("it took longer than a nanosecond");
+    assert_eq!(overrun.kind, Some(UnitKind::Leave));
+    assert!(overrun.what.contains("memory is over its ceiling"), "{overrun:?}");
+    assert!(is_live(&app, ids[0]), "nobody has let go of it");
+}
+
+#[test]
+fn over_the_ceiling_only_what_is_essential_comes() {
+    let dir = Dir::default();
+    let mut app = levels(&dir);
+    let first = load(&mut app, &name(0), &[]);
+    run_until(&mut app, |world| state(world, first) == Some(LoadState::Live));
+    let used = memory(&app).total();
+    set_ceiling(&mut app, Some(used));
+    let other = load(&mut app, &name(1), &[]);
+    let essential = app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        priority: 1e7,
+        ..request(&name(2), &[])
+    });
+    run_until(&mut app, |world| state(world, essential) == Some(LoadState::Live));
+    assert_eq!(state(app.world(), other), Some(LoadState::Requested));
+    let found = stats(&app);
+    assert_eq!(found.memory_pressure, MemoryPressure::Over);
+    assert!(found.memory_short > 0);
+    set_ceiling(&mut app, None);
+    run_until(&mut app, |world| state(world, other) == Some(LoadState::Live));
+    assert_eq!(
+        (stats(&app).memory_short, stats(&app).memory_pressure),
+        (0, MemoryPressure::Calm)
+    );
+}
+
+#[test]
+fn where_memory_is_tight_what_is_not_to_be_shown_waits() {
+    let dir = Dir::default();
+    let mut app = levels(&dir);
+    let ids = [0, LEVELS - 1].map(|index| load(&mut app, &name(index), &[]));
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+    // 90 % are in use.
+    let used = memory(&app).total();
+    set_ceiling(&mut app, Some(used * 10 / 9));
+    let ahead = load_to(&mut app, &name(1), InstanceTarget::Loaded);
+    for _ in 0..30 {
+        app.update();
+    }
+    assert_eq!(stats(&app).memory_pressure, MemoryPressure::Tight);
+    assert_eq!(state(app.world(), ahead), Some(LoadState::Requested));
+    assert_eq!(stats(&app).memory_short, 0, "nobody has to go for it");
+    unload(&mut app, ids[1]);
+    run_until(&mut app, |world| state(world, ahead) == Some(LoadState::Staged));
+}
+
+/// What is always there can never go for it.
+#[test]
+fn what_is_larger_than_the_ceiling_comes_beside_what_is_essential() {
+    let dir = Dir::default();
+    let mut app = levels(&dir);
+    let sizes = sizes(&mut app);
+    let essential = app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        priority: 1e8,
+        ..request(&name(0), &[])
+    });
+    run_until(&mut app, |world| state(world, essential) == Some(LoadState::Live));
+    // Room for the small one, but not for the large one.
+    set_ceiling(&mut app, Some(sizes[0] + sizes[1] + 100));
+    let large = load(&mut app, &name(LEVELS - 1), &[]);
+    run_until(&mut app, |world| state(world, large) == Some(LoadState::Live));
+    let small = load(&mut app, &name(1), &[]);
+    unload(&mut app, large);
+    run_until(&mut app, |world| state(world, small) == Some(LoadState::Live));
+}

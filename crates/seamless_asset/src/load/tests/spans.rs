@@ -1,0 +1,109 @@
+//! What a trace shows of a load.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use bevy_log::{
+    tracing::{
+        Dispatch, Subscriber,
+        field::{Field, Visit},
+        span::{Attributes, Id},
+        subscriber::with_default,
+    },
+    tracing_subscriber::{
+        Layer,
+        layer::{Context, SubscriberExt},
+        registry::{LookupSpan, Registry},
+    },
+};
+
+use super::*;
+use crate::BlockingLoads;
+
+/// All spans that were opened, each with those around it, outermost first: `load{a.pkg} > open`.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+/// How a span is called.
+struct Called(String);
+
+impl Visit for Called {
+    fn record_debug(&mut self, field: &Field, value: &dyn core::fmt::Debug) {
+        if matches!(field.name(), "package" | "level" | "asset") {
+            self.0 += &format!("{{{value:?}}}").replace('"', "");
+        }
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Heard {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut called = Called(attributes.metadata().name().to_owned());
+        attributes.record(&mut called);
+        let Some(span) = context.span(id) else { return };
+        span.extensions_mut().insert(called);
+        let around = span.scope().from_root();
+        let names = around.filter_map(|span| Some(span.extensions().get::<Called>()?.0.clone()));
+        self.0.lock().unwrap().push(names.collect::<Vec<_>>().join(" > "));
+    }
+}
+
+fn heard(act: impl FnOnce()) -> Vec<String> {
+    // With only one listener, another thread that meets a span first would decide that nobody wants it.
+    static OTHER: OnceLock<Dispatch> = OnceLock::new();
+    OTHER.get_or_init(|| Dispatch::new(Registry::default()));
+    let heard = Heard::default();
+    with_default(Registry::default().with(heard.clone()), act);
+    core::mem::take(&mut heard.0.lock().unwrap())
+}
+
+#[test]
+fn a_trace_shows_each_stage_of_a_load() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let mut request = request("a.pkg", &[]);
+    request.name = "meadow".to_owned();
+    // On this thread, which is the one that is listened to.
+    let spans = heard(|| {
+        let _ = app.world_mut().load_level_blocking(request).unwrap();
+    });
+    let load = |span: &str| format!("blocking_load{{a.pkg}} > load{{a.pkg}} > {span}");
+    let expected = [
+        "blocking_load{a.pkg}".to_owned(),
+        "blocking_load{a.pkg} > load{a.pkg}".to_owned(),
+        load("open"),
+        load("verify"),
+        load("wait"),
+        load("read"),
+        load("link"),
+        load("decode"),
+        load("post_load"),
+        "blocking_load{a.pkg} > insert{Mesh}".to_owned(),
+        "blocking_load{a.pkg} > room".to_owned(),
+        "blocking_load{a.pkg} > reveal{meadow}".to_owned(),
+    ];
+    assert_eq!(spans, expected);
+}
+
+#[test]
+fn a_trace_shows_each_unit_of_a_frame() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let mut spans = Vec::new();
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Staged));
+    while state(app.world(), id).is_some() {
+        if state(app.world(), id) == Some(LoadState::Live) {
+            app.world_mut().resource_mut::<Streamer>().unload(id);
+        }
+        // The pump itself, on this thread.
+        let world = app.world_mut();
+        spans.extend(heard(|| crate::load::pump(world)));
+        world.resource::<crate::StreamingClock>().restart();
+    }
+    assert!(spans.iter().all(|span| span.starts_with("pump")), "{spans:?}");
+    for unit in ["pump > insert{Mesh}", "pump > reveal{a.pkg}", "pump > leave"] {
+        let found = spans.iter().filter(|span| *span == unit).count();
+        assert!(found == 1 || unit.contains("insert"), "{unit}: {spans:?}");
+    }
+}

@@ -1,0 +1,184 @@
+//! `steady_allocs`: allocations per frame while nothing comes, goes or moves.
+//!
+//! A world of 1 000 levels of which 200 are visible, with a volume each, and one source that stands still. Counted is what the schedules
+//! allocate in which the pipeline and the levels have systems, on one thread: `SpawnScene` and `Last`. Bevy's own systems in them are counted
+//! too; the peer is the same app without ours. The limit is that nothing is to do.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use allocation_counter::measure;
+use bevy_app::{App, Last, MainScheduleOrder, SpawnScene, TaskPoolPlugin};
+use bevy_asset::{
+    AssetApp, AssetMetaCheck, AssetPlugin, AssetServer,
+    io::{
+        AssetSourceBuilder, AssetSourceId,
+        memory::{Dir, MemoryAssetReader},
+    },
+};
+use bevy_ecs::{
+    prelude::*,
+    schedule::{InternedScheduleLabel, ScheduleLabel, Schedules, SingleThreadedExecutor},
+};
+use bevy_math::Vec3;
+use bevy_mesh::MeshPlugin;
+use bevy_reflect::Reflect;
+use bevy_time::TimePlugin;
+use bevy_transform::{TransformPlugin, components::Transform};
+use seamless_asset::{SeamlessAssetPlugin, StreamingStats};
+use seamless_level::{
+    LevelEntry, LevelTable, MANIFEST_FORMAT, SeamlessLevelPlugin, SeamlessWorld, StreamingSource, VolumeEntry,
+    VolumeShape, WorldManifest,
+};
+
+use crate::{
+    app::writer,
+    level::level,
+    row::{Row, Samples, Targets},
+};
+
+const LEVELS: usize = 1_000;
+const VISIBLE: usize = 200;
+/// Entities of each level.
+const ENTITIES: usize = 10;
+const FRAMES: usize = 10_000;
+const PACKAGE: &str = "level.pkg";
+const MANIFEST: &str = "steady.seamless";
+
+/// Measures frames in which nothing is to do.
+pub fn run(samples: Option<usize>) -> Row {
+    let frames = samples.unwrap_or(FRAMES);
+    let (mut ours, mut peer) = (app(true), app(false));
+    let mut result = Samples::default();
+    for _ in 0..frames {
+        result.ours.push(frame(&mut ours));
+        result.peer.push(frame(&mut peer));
+    }
+    result.limit.push(0.0);
+    let worst = result.ours.iter().copied().fold(0.0, f64::max);
+    let most = result.ours.iter().filter(|count| **count > 0.0).count();
+    let mean = result.ours.iter().sum::<f64>() / frames as f64;
+    let targets = Targets::default();
+    let mut row = result.row(
+        "steady_allocs",
+        "allocations",
+        Some("the same app without levels"),
+        Some("nothing to do"),
+        targets,
+    );
+    row.note = format!("mean {mean:.3} a frame, at most {worst}; {most} of {frames} frames allocate at all");
+    row
+}
+
+/// An app that has come to rest.
+fn app(with_levels: bool) -> App {
+    let dir = Dir::default();
+    let mut app = App::new();
+    let reader = MemoryAssetReader { root: dir.clone() };
+    let source = AssetSourceBuilder::new(move || Box::new(reader.clone()));
+    app.register_asset_source(AssetSourceId::Default, source).add_plugins((
+        TaskPoolPlugin::default(),
+        TimePlugin,
+        AssetPlugin {
+            watch_for_changes_override: Some(false),
+            use_asset_processor_override: Some(false),
+            meta_check: AssetMetaCheck::Never,
+            ..AssetPlugin::default()
+        },
+        TransformPlugin,
+        MeshPlugin,
+        bevy_diagnostic::DiagnosticsPlugin,
+    ));
+    if with_levels {
+        app.add_plugins((SeamlessAssetPlugin::default(), SeamlessLevelPlugin::default()));
+    }
+    app.register_type::<Transform>();
+    app.finish();
+    app.cleanup();
+    for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
+        schedule.set_executor(SingleThreadedExecutor::new());
+    }
+    if with_levels {
+        fill(&mut app, &dir);
+    }
+    // What is kept for some frames fills up.
+    for _ in 0..400 {
+        frame(&mut app);
+    }
+    app
+}
+
+/// Loads the world, and waits for its levels.
+fn fill(app: &mut App, dir: &Dir) {
+    let mut package = writer(app.world(), PACKAGE);
+    let places: Vec<Transform> = (0..ENTITIES)
+        .map(|row| Transform::from_xyz(row as f32, 0.0, 0.0))
+        .collect();
+    let column = places.iter().map(|place| place as &dyn Reflect).collect();
+    level(&mut package, app.world(), PACKAGE, &[column]);
+    let bytes = package.finish().expect("the package is within the limits");
+    let levels = (0..LEVELS).map(|number| LevelEntry {
+        name: number.to_string(),
+        package: PACKAGE.into(),
+        entities: ENTITIES as u32,
+        bytes: bytes.len() as u64,
+        ..LevelEntry::default()
+    });
+    // Those that are wanted lie around the source, the others far away.
+    let volumes = (0..LEVELS).map(|number| VolumeEntry {
+        name: number.to_string(),
+        shape: VolumeShape::Sphere {
+            center: if number < VISIBLE {
+                Vec3::ZERO
+            } else {
+                Vec3::new(1_000.0 + number as f32 * 10.0, 0.0, 0.0)
+            },
+            radius: 50.0,
+        },
+        levels: vec![number.to_string()],
+        ..VolumeEntry::default()
+    });
+    let manifest = WorldManifest {
+        format: MANIFEST_FORMAT,
+        name: "steady".into(),
+        levels: levels.collect(),
+        volumes: volumes.collect(),
+        ..WorldManifest::default()
+    };
+    let text = manifest.to_ron().expect("the manifest is valid");
+    dir.insert_asset(Path::new(PACKAGE), bytes);
+    dir.insert_asset(Path::new(MANIFEST), text.into_bytes());
+    let handle = app.world().resource::<AssetServer>().load(MANIFEST);
+    let world = app.world_mut().spawn(SeamlessWorld(handle)).id();
+    app.world_mut()
+        .spawn((StreamingSource::default(), Transform::default()));
+    let start = std::time::Instant::now();
+    while app.world().resource::<StreamingStats>().live_instances < VISIBLE as u64 {
+        assert!(start.elapsed().as_secs() < 60, "the levels come");
+        app.update();
+        std::thread::sleep(core::time::Duration::from_millis(1));
+    }
+    let table = app.world().get::<LevelTable>(world).expect("the world is there");
+    assert_eq!(table.iter().filter(|level| level.is_visible()).count(), VISIBLE);
+}
+
+/// One frame; how often the schedules with systems of ours have allocated.
+fn frame(app: &mut App) -> f64 {
+    let world = app.world_mut();
+    let order = world.resource::<MainScheduleOrder>();
+    let labels: Vec<InternedScheduleLabel> = order.labels.clone();
+    let ours = [SpawnScene.intern(), Last.intern()];
+    let mut count = 0;
+    for label in labels {
+        let run = |world: &mut World| _ = world.try_run_schedule(label);
+        if ours.contains(&label) {
+            count += measure(|| run(world)).count_total;
+        } else {
+            run(world);
+        }
+    }
+    world.clear_trackers();
+    count as f64
+}

@@ -1,0 +1,6 @@
+//! From one level into another: references that hold while both are there.
+
+mod soft;
+
+pub use soft::{SoftEntities, SoftEntity, SoftLink};
+pub(crate) use soft::{SoftLinks, resolve_links};

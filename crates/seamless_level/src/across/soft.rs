@@ -1,0 +1,221 @@
+//! References to entities of levels by name. See [`SoftEntity`] and [`SoftLink`].
+
+mod links;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use links::SoftLinks;
+use links::{Heard, Links};
+
+use bevy_ecs::{
+    change_detection::DetectChangesMut,
+    component::Component,
+    entity::{Entities, Entity},
+    lifecycle::{HookContext, RemovedComponents},
+    message::MessageReader,
+    reflect::ReflectComponent,
+    system::{Commands, Query, Res, ResMut, SystemParam},
+    world::DeferredWorld,
+};
+use bevy_reflect::{Reflect, ReflectDeserialize, ReflectSerialize, std_traits::ReflectDefault};
+use seamless_asset::{InstanceEvent, LevelInstance, Reloaded, StreamingClock, package::ObjectId};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    events::{LevelHidden, LevelLeft, LevelRevealed, LevelShown},
+    world::LevelTable,
+};
+
+/// An entity of a level by name: the entity itself may not be there, and it is another one each time its level comes. It never brings
+/// its level.
+///
+/// [`SoftEntities`] finds the entity while its level is visible, [`SoftLink`] keeps it at hand.
+#[derive(Reflect, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[reflect(Serialize, Deserialize, Default, Clone, Debug, PartialEq, Hash)]
+pub struct SoftEntity {
+    /// The level, as its world calls it: `market`. Of several worlds, the first in which it is visible is meant.
+    pub level: String,
+    /// The entity, as object paths name it: `Gate/Lever` in a level that was cooked of a glTF file, its number in one of a `.scn.ron`.
+    pub object: String,
+}
+
+impl SoftEntity {
+    /// The entity `object` of `level`.
+    #[must_use]
+    pub fn new(level: impl Into<String>, object: impl Into<String>) -> Self {
+        Self {
+            level: level.into(),
+            object: object.into(),
+        }
+    }
+}
+
+/// A link to an entity of a level, from an entity of another, or from one of the game's own. It may be cooked, in a `.scn.ron` for instance:
+///
+/// ```ron
+/// "seamless_level::across::soft::SoftLink": (to: (level: "market", object: "4294967294")),
+/// ```
+///
+/// The link leads somewhere while both sides are there: from the frame in which the later of the two levels is revealed or shown, until
+/// one of them leaves or is hidden, or the entity is despawned. It is up to date at the end of
+/// [`LevelSystems::Report`](crate::LevelSystems::Report), and counts as `Changed` when it was changed, or leads elsewhere.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_level::{SoftEntity, SoftLink};
+/// #[derive(Component)]
+/// struct Bridge;
+///
+/// fn build(mut commands: Commands) {
+///     commands.spawn((Bridge, SoftLink::new(SoftEntity::new("far_bank", "Pier"))));
+/// }
+///
+/// fn reach_out(bridges: Query<&SoftLink, (With<Bridge>, Changed<SoftLink>)>) {
+///     for bridge in &bridges {
+///         match bridge.entity() {
+///             Some(_pier) => {} // the far bank is there
+///             None => {}        // it is gone
+///         }
+///     }
+/// }
+/// ```
+// Compared by reflection, as reloads do, only where it leads by name counts: so it reflects no `PartialEq`.
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
+#[reflect(Component, Default, Clone, Debug)]
+pub struct SoftLink {
+    /// Where it leads.
+    pub to: SoftEntity,
+    #[reflect(ignore)]
+    entity: Option<Entity>,
+}
+
+impl SoftLink {
+    /// A link that leads there as soon as it can.
+    #[must_use]
+    pub fn new(to: SoftEntity) -> Self {
+        Self { to, entity: None }
+    }
+
+    /// The entity, while it is there.
+    #[must_use]
+    pub fn entity(&self) -> Option<Entity> {
+        self.entity
+    }
+}
+
+/// Finds entities of levels by name: a system parameter.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_level::{SoftEntities, SoftEntity};
+/// fn ring(bells: SoftEntities, mut commands: Commands) {
+///     if let Some(bell) = bells.get(&SoftEntity::new("market", "Tower/Bell")) {
+///         commands.entity(bell); // the market is there
+///     }
+/// }
+/// ```
+#[derive(SystemParam)]
+pub struct SoftEntities<'w, 's> {
+    tables: Query<'w, 's, &'static LevelTable>,
+    levels: Query<'w, 's, &'static LevelInstance>,
+    entities: &'w Entities,
+}
+
+impl SoftEntities<'_, '_> {
+    /// The entity, if its level is in the world and not hidden, and it was not despawned since.
+    #[must_use]
+    pub fn get(&self, soft: &SoftEntity) -> Option<Entity> {
+        let root = self.tables.iter().find_map(|table| table.root_of(&soft.level))?;
+        let level = self.levels.get(root).ok()?;
+        let entity = level.entity(ObjectId::new(&level.package, &soft.object))?;
+        self.entities.contains_spawned(entity).then_some(entity)
+    }
+
+    /// The levels whose package is this one.
+    fn levels_of<'a>(&'a self, reloaded: &'a Reloaded) -> impl Iterator<Item = &'a str> {
+        let levels = self.tables.iter().flatten();
+        let of_package = levels.filter(|level| *level.package() == reloaded.package);
+        of_package.map(crate::Level::name)
+    }
+}
+
+/// On an entity that links lead to.
+#[derive(Component)]
+#[component(storage = "SparseSet", on_remove = note_lost)]
+pub(crate) struct LinkTarget;
+
+fn note_lost(mut world: DeferredWorld, context: HookContext) {
+    if let Some(mut links) = world.get_resource_mut::<SoftLinks>() {
+        links.lose(context.entity);
+    }
+}
+
+/// What happened to levels in this frame.
+#[derive(SystemParam)]
+pub(crate) struct LevelNews<'w, 's> {
+    revealed: MessageReader<'w, 's, LevelRevealed>,
+    shown: MessageReader<'w, 's, LevelShown>,
+    hidden: MessageReader<'w, 's, LevelHidden>,
+    left: MessageReader<'w, 's, LevelLeft>,
+    reloaded: MessageReader<'w, 's, Reloaded>,
+    instances: MessageReader<'w, 's, InstanceEvent>,
+}
+
+impl LevelNews<'_, '_> {
+    /// Tells `links` of it.
+    fn tell(&mut self, links: &mut SoftLinks, found: &SoftEntities) {
+        let revealed = self.revealed.read().map(|event| &event.level);
+        let shown = self.shown.read().map(|event| &event.level);
+        let hidden = self.hidden.read().map(|event| &event.level);
+        let left = self.left.read().map(|event| &event.level);
+        for level in revealed.chain(shown).chain(hidden).chain(left) {
+            links.level_changed(level);
+        }
+        for reloaded in self.reloaded.read() {
+            found.levels_of(reloaded).for_each(|level| links.level_changed(level));
+        }
+    }
+
+    /// Whether a level, of a world or of somebody else's, was hidden or shown.
+    fn is_any_hidden_or_shown(&mut self) -> bool {
+        let is = |event: &InstanceEvent| matches!(event, InstanceEvent::Hidden { .. } | InstanceEvent::Shown { .. });
+        self.instances.read().filter(|event| is(event)).count() > 0
+    }
+}
+
+/// Brings links up to date. Besides a look at the change ticks of all links, it costs what changed.
+pub(crate) fn resolve_links(
+    mut query: Links,
+    mut removed: RemovedComponents<SoftLink>,
+    mut links: ResMut<SoftLinks>,
+    mut news: LevelNews,
+    found: SoftEntities,
+    mut commands: Commands,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure();
+    let links = links.bypass_change_detection();
+    removed.read().for_each(|link| links.removed(link, &query));
+    links.find_lost(found.entities);
+    news.tell(links, &found);
+    let heard = if news.is_any_hidden_or_shown() {
+        Heard::OfAll
+    } else {
+        Heard::OfChanged
+    };
+    links.look(&mut query, heard);
+    for entity in links.take_dirty() {
+        let Ok((_, mut link, is_hidden)) = query.get_mut(entity) else {
+            continue;
+        };
+        let leads_to = if is_hidden { None } else { found.get(&link.to) };
+        if link.entity != leads_to {
+            link.entity = leads_to;
+        }
+        if links.resolved(entity, leads_to)
+            && let Some(target) = leads_to
+        {
+            commands.entity(target).try_insert(LinkTarget);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Which links there are, and where they lead. See [`SoftLinks`].
+
+use bevy_ecs::{
+    change_detection::DetectChanges,
+    entity::{Entities, Entity, EntityHashMap, EntityHashSet},
+    entity_disabling::Disabled,
+    query::{Allow, Has},
+    resource::Resource,
+    system::Query,
+    world::Mut,
+};
+use bevy_platform::collections::HashMap;
+use seamless_asset::InHiddenLevel;
+
+use super::SoftLink;
+
+/// All links, also those of hidden levels, and whether they are hidden.
+pub(crate) type Links<'w, 's> =
+    Query<'w, 's, (Entity, &'static mut SoftLink, Has<InHiddenLevel>), (Allow<InHiddenLevel>, Allow<Disabled>)>;
+
+/// Whose links may be hidden or shown since the last look.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    OfAll,
+    OfChanged,
+}
+
+/// What is known of all links, so that a level that comes or goes costs what leads to it.
+#[derive(Resource, Default)]
+pub(crate) struct SoftLinks {
+    links: EntityHashMap<Known>,
+    /// Links by the levels that they lead to.
+    to_level: HashMap<String, EntityHashSet>,
+    /// Links by the entities that they lead to now.
+    to_entity: EntityHashMap<Vec<Entity>>,
+    /// Entities that links lead to since the last time, and that are not marked yet.
+    fresh: Vec<Entity>,
+    /// Entities that were marked, and are not any more.
+    lost: Vec<Entity>,
+    dirty: Vec<Entity>,
+}
+
+/// A link, as it was the last time.
+struct Known {
+    level: String,
+    object: String,
+    leads_to: Option<Entity>,
+    is_hidden: bool,
+}
+
+impl Known {
+    fn is(&self, link: &SoftLink, is_hidden: bool) -> bool {
+        self.level == link.to.level
+            && self.object == link.to.object
+            && self.leads_to == link.entity
+            && self.is_hidden == is_hidden
+    }
+}
+
+impl SoftLinks {
+    /// An entity that a link may lead to is not marked any more: it was despawned, most likely.
+    pub fn lose(&mut self, target: Entity) {
+        self.lost.push(target);
+    }
+
+    /// A link was taken away, or only replaced.
+    pub fn removed(&mut self, link: Entity, query: &Links) {
+        if !query.contains(link) {
+            self.forget(link);
+        }
+    }
+
+    fn forget(&mut self, link: Entity) {
+        let Some(known) = self.links.remove(&link) else { return };
+        if let Some(links) = self.to_level.get_mut(&known.level) {
+            links.remove(&link);
+            if links.is_empty() {
+                self.to_level.remove(&known.level);
+            }
+        }
+        self.part(link, known.leads_to);
+    }
+
+    /// The link leads there no more.
+    fn part(&mut self, link: Entity, from: Option<Entity>) {
+        let Some(from) = from else { return };
+        if let Some(links) = self.to_entity.get_mut(&from) {
+            links.retain(|other| *other != link);
+            if links.is_empty() {
+                self.to_entity.remove(&from);
+            }
+        }
+    }
+
+    /// Links to entities that are gone have to be looked at.
+    pub fn find_lost(&mut self, entities: &Entities) {
+        let Self {
+            fresh,
+            lost,
+            dirty,
+            to_entity,
+            ..
+        } = self;
+        // Those that were despawned before they could be marked.
+        lost.extend(fresh.drain(..).filter(|entity| !entities.contains_spawned(*entity)));
+        for target in lost.drain(..) {
+            dirty.extend(to_entity.get(&target).into_iter().flatten());
+        }
+    }
+
+    /// Links into a level have to be looked at.
+    pub fn level_changed(&mut self, level: &str) {
+        self.dirty.extend(self.to_level.get(level).into_iter().flatten());
+    }
+
+    /// Finds the links that are new, that lead elsewhere, or that were hidden or shown.
+    pub fn look(&mut self, query: &mut Links, heard: Heard) {
+        for (entity, link, is_hidden) in query.iter_mut() {
+            if heard == Heard::OfAll || link.is_changed() {
+                self.look_at(entity, &link, is_hidden);
+            }
+        }
+    }
+
+    fn look_at(&mut self, entity: Entity, link: &Mut<SoftLink>, is_hidden: bool) {
+        if self.links.get(&entity).is_some_and(|known| known.is(link, is_hidden)) {
+            return;
+        }
+        self.forget(entity);
+        let level = link.to.level.clone();
+        self.to_level.entry(level.clone()).or_default().insert(entity);
+        let known = Known {
+            level,
+            object: link.to.object.clone(),
+            leads_to: None,
+            is_hidden,
+        };
+        self.links.insert(entity, known);
+        self.dirty.push(entity);
+    }
+
+    /// The links to be looked at, each once.
+    pub fn take_dirty(&mut self) -> Vec<Entity> {
+        let mut dirty = core::mem::take(&mut self.dirty);
+        dirty.sort_unstable();
+        dirty.dedup();
+        dirty
+    }
+
+    /// A link leads there now; whether that is to be marked.
+    pub fn resolved(&mut self, link: Entity, leads_to: Option<Entity>) -> bool {
+        let Some(known) = self.links.get_mut(&link) else {
+            return false;
+        };
+        let before = core::mem::replace(&mut known.leads_to, leads_to);
+        if before != leads_to {
+            self.part(link, before);
+        }
+        let Some(target) = leads_to else { return false };
+        let links = self.to_entity.entry(target).or_default();
+        if !links.contains(&link) {
+            links.push(link);
+        }
+        self.fresh.push(target);
+        true
+    }
+
+    #[cfg(test)]
+    pub fn counts(&self) -> [usize; 3] {
+        [self.links.len(), self.to_level.len(), self.to_entity.len()]
+    }
+}

@@ -1,0 +1,255 @@
+//! Getting a place ready before somebody comes to it. See [`Arrival`].
+
+mod list;
+mod status;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use list::{Arrivals, report_arrivals};
+pub use status::{StreamingProgress, StreamingStatus};
+
+use core::{
+    convert::Infallible,
+    fmt,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
+};
+use std::sync::Arc;
+
+use async_channel::Receiver;
+use bevy_ecs::entity::Entity;
+use bevy_math::Vec3;
+
+use crate::{select::SourceInput, source::SourceShape, target::LevelTarget};
+
+/// A place that somebody is to come to: a streaming source without an entity, for [`Levels::prepare`](crate::Levels::prepare).
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct ArrivalPoint {
+    /// Where it is, in world space. A place that is no number asks for nothing, and is ready at once.
+    pub position: Vec3,
+    /// How far around it is to be ready; a point by default. A sector is a ball here, as it looks nowhere.
+    pub shape: SourceShape,
+    /// How far levels are to come: into the world by default. With [`LevelTarget::Loaded`] nothing is seen of them before somebody comes.
+    pub target: LevelTarget,
+    /// How much it counts beside sources, which have one by default; ten by default. At a cap it counts less than any source, so that nobody
+    /// loses the floor for a place to come.
+    pub priority: f32,
+    /// The [`SeamlessWorld`](crate::SeamlessWorld) entity that is meant; `None` is all worlds.
+    pub world: Option<Entity>,
+}
+
+impl Default for ArrivalPoint {
+    fn default() -> Self {
+        Self {
+            position: Vec3::ZERO,
+            shape: SourceShape::Point,
+            target: LevelTarget::Visible,
+            priority: 10.0,
+            world: None,
+        }
+    }
+}
+
+impl ArrivalPoint {
+    /// The place at `position`, all else as by default.
+    #[must_use]
+    pub fn at(position: Vec3) -> Self {
+        Self {
+            position,
+            ..Self::default()
+        }
+    }
+
+    fn input(&self, key: u64) -> SourceInput {
+        SourceInput {
+            key,
+            position: self.position,
+            shape: self.shape,
+            target: self.target,
+            priority: self.priority,
+            is_present: false,
+            ..SourceInput::default()
+        }
+    }
+}
+
+/// What has become of an [`Arrival`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ArrivalResult {
+    /// All that the place asks for is there.
+    Ready,
+    /// All is there but so many levels, which could not be loaded, or for which there is no room under a
+    /// [cap](crate::LevelSettings::max_levels).
+    WithFailures(u32),
+    /// The world has ended, or could not be loaded; so has the app if it does not run any more. Or there were
+    /// [too many](crate::LevelSettings::max_requests) arrivals.
+    Gone,
+}
+
+/// A place that is got ready, from [`Levels::prepare`](crate::Levels::prepare).
+///
+/// What its volumes ask for is loaded as if somebody were there, though no frame waits for it, until the last clone is dropped. So: prepare,
+/// go on in the old place meanwhile, wait, move the player, and drop the arrival in the same frame or later. It asks for one frame more
+/// after that, and in the next one the player's own source is inside; so nothing leaves.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use bevy_math::Vec3;
+/// # use bevy_transform::components::Transform;
+/// # use seamless_level::{Arrival, ArrivalPoint, ArrivalResult, Levels, SourceMotion};
+/// #[derive(Component)]
+/// struct Teleport {
+///     to: Vec3,
+///     arrival: Arrival,
+/// }
+///
+/// fn step_into_portal(player: Single<Entity>, mut levels: Levels, mut commands: Commands) {
+///     let to = Vec3::new(900.0, 20.0, -300.0);
+///     let arrival = levels.prepare(ArrivalPoint::at(to));
+///     commands.entity(*player).insert(Teleport { to, arrival });
+/// }
+///
+/// fn teleport(
+///     mut players: Query<(Entity, &Teleport, &mut Transform, &mut SourceMotion)>,
+///     mut commands: Commands,
+/// ) {
+///     for (player, teleport, mut transform, mut motion) in &mut players {
+///         match teleport.arrival.result() {
+///             None => {
+///                 let _for_the_bar = teleport.arrival.progress().fraction();
+///                 continue;
+///             }
+///             Some(ArrivalResult::Gone) => { /* there is no such place, and the player stays */ }
+///             Some(ArrivalResult::Ready | ArrivalResult::WithFailures(_)) => {
+///                 transform.translation = teleport.to;
+///                 motion.teleported();
+///             }
+///         }
+///         commands.entity(player).remove::<Teleport>(); // by the next frame the player's own source asks
+///     }
+/// }
+/// ```
+///
+/// A task waits without asking again and again:
+///
+/// ```
+/// # use seamless_level::{Arrival, ArrivalResult};
+/// async fn cutscene(arrival: Arrival) {
+///     match arrival.wait().await {
+///         ArrivalResult::Ready | ArrivalResult::WithFailures(_) => { /* begin */ }
+///         ArrivalResult::Gone => return,
+///     }
+///     drop(arrival); // what was prepared is let go of
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Arrival(Arc<Shared>);
+
+/// What the main thread writes and everybody reads; nobody locks.
+struct Shared {
+    state: AtomicU8,
+    /// Levels: wanted, there, failed.
+    levels: [AtomicU32; 3],
+    /// Bytes: wanted, there.
+    bytes: [AtomicU64; 2],
+    /// Closed when all is over.
+    done: Receiver<Infallible>,
+}
+
+/// States of an arrival.
+const WAITING: u8 = 0;
+const COMPLETE: u8 = 1;
+const GONE: u8 = 2;
+
+impl fmt::Debug for Arrival {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut text = f.debug_struct("Arrival");
+        text.field("progress", &self.progress()).field("result", &self.result());
+        text.finish_non_exhaustive()
+    }
+}
+
+impl Arrival {
+    /// Whether all is there that is to come, or has failed; once it is so, it stays so. Never before it was looked at for a frame.
+    #[must_use]
+    pub fn is_streaming_complete(&self) -> bool {
+        self.0.state.load(Ordering::Acquire) == COMPLETE
+    }
+
+    /// How it ended; `None` while it has not.
+    #[must_use]
+    pub fn result(&self) -> Option<ArrivalResult> {
+        // In this order: what ended is said before it is closed.
+        let is_closed = self.0.done.is_closed();
+        match self.0.state.load(Ordering::Acquire) {
+            COMPLETE => Some(match self.progress().failed {
+                0 => ArrivalResult::Ready,
+                failed => ArrivalResult::WithFailures(failed),
+            }),
+            WAITING if !is_closed => None,
+            _ => Some(ArrivalResult::Gone),
+        }
+    }
+
+    /// How far it is; as it was at the end, from then on.
+    #[must_use]
+    pub fn progress(&self) -> StreamingProgress {
+        let [wanted, there, failed] = self.0.levels.each_ref().map(|count| count.load(Ordering::Relaxed));
+        let [wanted_bytes, there_bytes] = self.0.bytes.each_ref().map(|count| count.load(Ordering::Relaxed));
+        StreamingProgress {
+            wanted,
+            there,
+            failed,
+            wanted_bytes,
+            there_bytes,
+        }
+    }
+
+    /// Waits until it has ended, on any thread but the one that runs the app: it is the app's frames that get the place ready.
+    pub async fn wait(&self) -> ArrivalResult {
+        // Nothing is ever sent.
+        let _ = self.0.done.recv().await;
+        self.result().unwrap_or(ArrivalResult::Gone)
+    }
+}
+
+impl IntoFuture for Arrival {
+    type Output = ArrivalResult;
+    type IntoFuture = Pin<Box<dyn Future<Output = ArrivalResult> + Send>>;
+
+    /// As [`wait`](Self::wait), and drops it then: keep a clone until somebody has come.
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.wait().await })
+    }
+}
+
+impl Shared {
+    fn new(done: Receiver<Infallible>) -> Self {
+        Self {
+            state: AtomicU8::new(WAITING),
+            levels: Default::default(),
+            bytes: Default::default(),
+            done,
+        }
+    }
+
+    fn set_progress(&self, progress: &StreamingProgress) {
+        let StreamingProgress {
+            wanted,
+            there,
+            failed,
+            wanted_bytes,
+            there_bytes,
+        } = *progress;
+        let levels = self.levels.iter().zip([wanted, there, failed]);
+        levels.for_each(|(place, count)| place.store(count, Ordering::Relaxed));
+        let bytes = self.bytes.iter().zip([wanted_bytes, there_bytes]);
+        bytes.for_each(|(place, count)| place.store(count, Ordering::Relaxed));
+    }
+
+    fn end(&self, state: u8) {
+        self.state.store(state, Ordering::Release);
+    }
+}

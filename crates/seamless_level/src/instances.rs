@@ -1,0 +1,263 @@
+//! Levels that are added to a world while it runs: further placements of a level that the world has. See [`NewInstance`].
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use bevy_ecs::{
+    change_detection::{DetectChanges, DetectChangesMut},
+    entity::Entity,
+    lifecycle::RemovedComponents,
+    query::With,
+    resource::Resource,
+    system::{Query, Res, ResMut},
+};
+use bevy_math::Vec3;
+use bevy_transform::components::Transform;
+use seamless_asset::StreamingClock;
+
+use crate::{
+    manifest::{LevelEntry, ManifestError},
+    requests::{LevelRequests, LevelTicket, Levels, RequestError},
+    target::LevelTarget,
+    world::{LevelSelection, LevelTable, SeamlessWorld},
+};
+
+/// A further placement of a level, under a name of its own: a house that is built from the package of another one. See
+/// [`Levels::add_instance`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewInstance {
+    /// The [`SeamlessWorld`] entity that gets it; `None` is the first world that has the level.
+    pub world: Option<Entity>,
+    /// Its name, unique among the levels of the world. It is a part of its entities' [`StableId`](seamless_asset::StableId)s: for saves and
+    /// peers, give an instance the same name in each run.
+    pub name: String,
+    /// The level whose package it is another placement of.
+    pub of: String,
+    /// Where it stands.
+    pub placement: Transform,
+    /// The world-space box (min, max) around what it renders. `None`: that of the other level, moved along.
+    pub bounds: Option<(Vec3, Vec3)>,
+    /// What makes it differ from others of its package, for the game's own [hooks](seamless_asset::SeamlessAssetApp::add_instance_hook), which get
+    /// it as the text of their [`InstanceData`](seamless_asset::InstanceData).
+    pub data: Option<String>,
+    /// How far it is to come at first, for as long as somebody has the ticket.
+    pub target: LevelTarget,
+}
+
+impl NewInstance {
+    /// Another placement of the level `of`, to be visible.
+    #[must_use]
+    pub fn new(name: impl Into<String>, of: impl Into<String>, placement: Transform) -> Self {
+        Self {
+            world: None,
+            name: name.into(),
+            of: of.into(),
+            placement,
+            bounds: None,
+            data: None,
+            target: LevelTarget::Visible,
+        }
+    }
+
+    /// What a manifest would say about it.
+    fn entry(&self, of: &LevelEntry) -> LevelEntry {
+        let Transform {
+            translation,
+            rotation,
+            scale,
+        } = self.placement;
+        let mut entry = of.placed_again(
+            &self.name,
+            translation.to_array(),
+            rotation.to_array(),
+            scale.to_array(),
+        );
+        if let Some((min, max)) = self.bounds {
+            entry.bounds = Some((min.to_array(), max.to_array()));
+        }
+        entry.data.clone_from(&self.data);
+        entry
+    }
+}
+
+/// The instances that game code has added, to all worlds.
+#[derive(Resource, Default)]
+pub(crate) struct AddedInstances {
+    all: BTreeMap<String, AddedInstance>,
+    next: u64,
+    /// Whether any came or went since worlds looked.
+    has_changed: bool,
+}
+
+/// An instance that was added.
+struct AddedInstance {
+    /// Tells it from another of that name.
+    id: u64,
+    world: Entity,
+    entry: LevelEntry,
+}
+
+impl AddedInstances {
+    fn add(&mut self, world: Entity, entry: LevelEntry) {
+        let id = self.next;
+        self.next += 1;
+        self.all.insert(entry.name.clone(), AddedInstance { id, world, entry });
+        self.has_changed = true;
+    }
+
+    /// Whether an instance of that name was added; it may not be in its world's table yet.
+    pub fn contains(&self, name: &str) -> bool {
+        self.all.contains_key(name)
+    }
+
+    fn remove(&mut self, name: &str) -> bool {
+        let was_there = self.all.remove(name).is_some();
+        self.has_changed |= was_there;
+        was_there
+    }
+}
+
+impl Levels<'_, '_> {
+    /// Adds a level to a world: another placement of a level that it has, of the same package. From the next `SpawnScene` on it is a level as any
+    /// other, which volumes and requests may name. Nothing of it is loaded beyond what is asked for, first of all by the ticket that is given back.
+    ///
+    /// It stays known until [`remove_instance`](Self::remove_instance), also when its ticket is gone, and when the world's manifest is
+    /// loaded again.
+    ///
+    /// ```
+    /// # use bevy_ecs::prelude::*;
+    /// # use bevy_transform::components::Transform;
+    /// # use seamless_level::{LevelTicket, Levels, NewInstance};
+    /// #[derive(Component)]
+    /// struct Plot(LevelTicket);
+    ///
+    /// fn build(mut levels: Levels, mut commands: Commands) -> Result {
+    ///     let place = Transform::from_xyz(120.0, 0.0, 40.0);
+    ///     let ticket = levels.add_instance(NewInstance::new("house_37", "house", place))?;
+    ///     commands.spawn(Plot(ticket)); // the house is there as long as the plot
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// When no world has the level `of`, the name is taken, the placement is unusable, or the cap
+    /// [`LevelSettings::max_instances`](crate::LevelSettings::max_instances) or that on requests is reached.
+    pub fn add_instance(&mut self, instance: NewInstance) -> Result<LevelTicket, RequestError> {
+        let limit = self.settings.max_instances;
+        if self.instances.all.len() >= limit {
+            return Err(RequestError::TooManyInstances { limit });
+        }
+        let (world, entry) = self.entry_of(&instance)?;
+        let ticket = self.ticket(&instance.name, instance.target, Some(world))?;
+        self.instances.add(world, entry);
+        Ok(ticket)
+    }
+
+    /// Takes a level away that [`add_instance`](Self::add_instance) added: it leaves, or its load is cancelled, whoever wants it, and
+    /// nobody finds it any more. Its name is free at once.
+    ///
+    /// # Errors
+    /// When no such instance was added.
+    pub fn remove_instance(&mut self, name: &str) -> Result<(), RequestError> {
+        if self.instances.remove(name) {
+            return Ok(());
+        }
+        let level = name.to_owned();
+        Err(RequestError::UnknownInstance { level })
+    }
+
+    /// Where an instance goes, and what a manifest would say of it.
+    fn entry_of(&self, instance: &NewInstance) -> Result<(Entity, LevelEntry), RequestError> {
+        if instance.name.is_empty() {
+            let (what, index) = ("level", self.instances.all.len());
+            return Err(RequestError::Instance(ManifestError::Nameless { what, index }));
+        }
+        let is_meant = |world| instance.world.is_none_or(|meant| meant == world);
+        let mut tables = self.tables.iter().filter(|(world, _)| is_meant(*world));
+        let added = self
+            .instances
+            .all
+            .get(&instance.of)
+            .filter(|added| is_meant(added.world));
+        let found = tables.find_map(|(world, table)| Some((world, table.get(&instance.of)?.entry())));
+        let found = found.or_else(|| added.map(|added| (added.world, &added.entry)));
+        let Some((world, of)) = found else {
+            let level = instance.of.clone();
+            return Err(RequestError::UnknownLevel { level });
+        };
+        let mut known = self.tables.iter().flat_map(|(_, table)| table.listed(&instance.name));
+        if self.instances.all.contains_key(&instance.name) || known.next().is_some() {
+            let name = instance.name.clone();
+            return Err(RequestError::NameTaken { name });
+        }
+        let entry = instance.entry(of);
+        entry.validate().map_err(RequestError::Instance)?;
+        Ok((world, entry))
+    }
+}
+
+/// Puts levels that were added into the tables of their worlds, and takes those out that were removed.
+pub(crate) fn sync_instances(
+    mut worlds: Query<(Entity, &mut LevelTable, &mut LevelSelection)>,
+    mut added: ResMut<AddedInstances>,
+    requests: Res<LevelRequests>,
+    known_worlds: Query<(), With<SeamlessWorld>>,
+    mut gone_worlds: RemovedComponents<SeamlessWorld>,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure();
+    let added = added.bypass_change_detection();
+    if gone_worlds.read().count() > 0 {
+        added.all.retain(|_, instance| known_worlds.contains(instance.world));
+    }
+    // A table that was built anew knows nothing of them.
+    let is_any_new = worlds.iter_mut().any(|(_, table, _)| table.is_added());
+    if !core::mem::take(&mut added.has_changed) && !is_any_new {
+        return;
+    }
+    for (world, mut table, mut selection) in &mut worlds {
+        if sync_world(world, table.bypass_change_detection(), &mut selection, added, &requests) {
+            table.set_changed();
+        }
+    }
+}
+
+/// Whether the table changed.
+fn sync_world(
+    world: Entity,
+    table: &mut LevelTable,
+    selection: &mut LevelSelection,
+    added: &AddedInstances,
+    requests: &LevelRequests,
+) -> bool {
+    let is_known = |name: &str, id: u64| {
+        let instance = added.all.get(name);
+        instance.is_some_and(|instance| instance.id == id && instance.world == world)
+    };
+    let known = table.added().iter();
+    let gone: Vec<String> = known
+        .filter(|(name, (_, id))| !is_known(name, *id))
+        .map(|(name, _)| name.clone())
+        .collect();
+    let mut has_changed = !gone.is_empty();
+    for name in gone {
+        if let Some(level) = table.remove(&name) {
+            selection.remove_level(level, &name, requests);
+        }
+    }
+    let here = added.all.values().filter(|instance| instance.world == world);
+    for instance in here {
+        if table.added().contains_key(&instance.entry.name) {
+            continue;
+        }
+        let level = table.add(instance.entry.clone(), instance.id, |level| selection.is_free(level));
+        selection.add_level(level);
+        has_changed = true;
+    }
+    if has_changed {
+        selection.look_for_all(world, table, requests);
+    }
+    has_changed
+}

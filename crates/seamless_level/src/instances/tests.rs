@@ -1,0 +1,241 @@
+use bevy_ecs::prelude::*;
+use bevy_math::Quat;
+
+use super::*;
+use crate::{
+    LevelState, SeamlessLevelPlugin, StreamingVolume, VolumeShape, WorldManifest,
+    world::tests::{Stage, WEST, level_app, manifest},
+};
+
+fn stage() -> Stage {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.told();
+    stage
+}
+
+fn house(number: usize) -> NewInstance {
+    let place = Transform::from_xyz(10.0 * number as f32, 0.0, 0.0);
+    NewInstance::new(format!("house_{number}"), "west", place)
+}
+
+fn add(stage: &mut Stage, instance: NewInstance) -> Result<LevelTicket, RequestError> {
+    stage.ask(move |levels| levels.add_instance(instance.clone()))
+}
+
+fn remove(stage: &mut Stage, name: &'static str) -> Result<(), RequestError> {
+    stage.ask(move |levels| levels.remove_instance(name))
+}
+
+fn find(stage: &Stage, name: &str) -> Option<LevelState> {
+    let table = stage.app.world().get::<LevelTable>(stage.world).unwrap();
+    table.get(name).map(crate::Level::state)
+}
+
+fn slots(stage: &Stage) -> usize {
+    stage.app.world().get::<LevelTable>(stage.world).unwrap().len()
+}
+
+#[test]
+fn the_games_hooks_get_what_it_has_for_an_instance() {
+    let mut stage = stage();
+    let house = NewInstance {
+        data: Some("(owner: \"mayor\")".to_owned()),
+        ..house(1)
+    };
+    let _ticket = add(&mut stage, house).unwrap();
+    stage.frames(1);
+    let request = stage.level("house_1").request(1.0);
+    let data = request.data.as_ref().and_then(seamless_asset::InstanceData::as_text);
+    assert_eq!(data, Some("(owner: \"mayor\")"));
+    assert_eq!(request.path().as_str(), "test/house_1");
+    assert!(stage.level("west").request(1.0).data.is_none());
+}
+
+#[test]
+fn an_instance_is_a_level_like_any_other() {
+    let mut stage = stage();
+    let ticket = add(&mut stage, house(1)).unwrap();
+    assert_eq!((ticket.level(), ticket.target()), ("house_1", LevelTarget::Visible));
+    stage.frames(1);
+    assert_eq!(stage.told(), ["+house_1"], "asked for, there in the next frame");
+    let level = stage.level("house_1");
+    assert_eq!(level.entry().package, "west.pkg");
+    assert_eq!(level.entry().placement(), Transform::from_xyz(10.0, 0.0, 0.0));
+    assert_eq!(level.path().as_str(), "test/house_1");
+    drop(ticket);
+    stage.frames(3);
+    assert_eq!(stage.told(), ["-house_1"]);
+    assert_eq!(find(&stage, "house_1"), Some(LevelState::Unloaded), "it stays known");
+    stage.ask(|levels| levels.load("house_1")).unwrap();
+    stage.frames(1);
+    assert_eq!(stage.told(), ["+house_1"]);
+    remove(&mut stage, "house_1").unwrap();
+    stage.frames(2);
+    assert_eq!(stage.told(), ["-house_1"], "whoever wants it");
+    assert_eq!(find(&stage, "house_1"), None);
+    assert!(matches!(
+        remove(&mut stage, "house_1"),
+        Err(RequestError::UnknownInstance { .. })
+    ));
+}
+
+#[test]
+fn volumes_and_requests_may_name_it() {
+    let mut stage = stage();
+    let standing = stage.ask(|levels| levels.load("house_1"));
+    assert!(matches!(standing, Err(RequestError::UnknownLevel { .. })));
+    stage.app.world_mut().spawn(crate::LevelWanted {
+        levels: vec!["house_2".into()],
+        ..crate::LevelWanted::default()
+    });
+    drop(add(&mut stage, house(1)));
+    drop(add(&mut stage, house(2)));
+    // In the same frame, before any table knows it.
+    stage.ask(|levels| levels.preload("house_1")).unwrap();
+    stage.app.world_mut().spawn(StreamingVolume {
+        shape: VolumeShape::Sphere {
+            center: WEST,
+            radius: 10.0,
+        },
+        levels: vec!["house_1".into()],
+        unload_delay: 0.0,
+        ..StreamingVolume::default()
+    });
+    stage.hold("house_1");
+    stage.frames(1);
+    assert_eq!(stage.level("house_1").target(), LevelTarget::Loaded);
+    assert_eq!(stage.told(), ["+house_2"], "who wanted it before it was there gets it");
+    stage.release();
+    stage.go(WEST);
+    assert_eq!(stage.level("house_1").target(), LevelTarget::Visible);
+    remove(&mut stage, "house_1").unwrap();
+    stage.frames(2);
+    assert!(stage.told().contains(&"-house_1".to_owned()));
+    // Its place is not free while a volume asks for it.
+    let before = slots(&stage);
+    drop(add(&mut stage, house(3)));
+    stage.frames(3);
+    assert_eq!(slots(&stage), before + 1);
+    assert_eq!(find(&stage, "house_3"), Some(LevelState::Unloaded));
+}
+
+#[test]
+fn a_hundred_houses_come_and_go_and_come_again() {
+    let mut stage = stage();
+    let before = slots(&stage);
+    for round in 0..3 {
+        let tickets: Vec<_> = (0..100).map(|number| add(&mut stage, house(number)).unwrap()).collect();
+        stage.frames(2);
+        assert_eq!(stage.told().len(), 100, "round {round}");
+        assert_eq!(slots(&stage), before + 100, "places are used again");
+        stage.ask(|levels| (0..100).for_each(|number| levels.remove_instance(&format!("house_{number}")).unwrap()));
+        stage.frames(3);
+        assert_eq!(stage.told().len(), 100);
+        drop(tickets);
+        stage.frames(1);
+    }
+    assert_eq!(stage.tracked(), 1, "the base is left");
+    let removed = stage.app.world().get::<LevelTable>(stage.world).unwrap().iter();
+    assert_eq!(removed.filter(|level| level.is_removed()).count(), 100);
+}
+
+#[test]
+fn one_that_is_removed_while_it_loads_never_comes() {
+    let mut stage = stage();
+    stage.hold("house_1");
+    let _ticket = add(&mut stage, house(1)).unwrap();
+    stage.frames(3);
+    assert!(matches!(find(&stage, "house_1"), Some(LevelState::Loading(_))));
+    remove(&mut stage, "house_1").unwrap();
+    // Another of the same name at once.
+    let moved = NewInstance {
+        placement: Transform::from_xyz(0.0, 7.0, 0.0),
+        ..house(1)
+    };
+    let _other = add(&mut stage, moved).unwrap();
+    stage.frames(1);
+    stage.release();
+    stage.frames(3);
+    assert_eq!(stage.told(), ["+house_1"]);
+    assert_eq!(stage.level("house_1").entry().translation, [0.0, 7.0, 0.0]);
+    assert_eq!(stage.tracked(), 2);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+        max_instances: 2,
+        ..SeamlessLevelPlugin::default()
+    }));
+    let early = add(&mut stage, house(1));
+    assert!(
+        matches!(early, Err(RequestError::UnknownLevel { .. })),
+        "there is no world yet"
+    );
+    stage.frames(3);
+    let unknown = add(&mut stage, NewInstance::new("a", "mill", Transform::default()));
+    assert!(matches!(unknown, Err(RequestError::UnknownLevel { level }) if level == "mill"));
+    for taken in ["east", "house_1"] {
+        let _first = add(&mut stage, house(1));
+        let again = add(&mut stage, NewInstance::new(taken, "west", Transform::default()));
+        assert!(matches!(again, Err(RequestError::NameTaken { name }) if name == taken));
+    }
+    let flat = Transform::from_scale(Vec3::new(1.0, 0.0, 1.0));
+    let wrong = add(&mut stage, NewInstance::new("b", "west", flat));
+    assert!(wrong.unwrap_err().to_string().contains("scale"));
+    assert!(add(&mut stage, NewInstance::new("", "west", Transform::default())).is_err());
+    // Of another instance.
+    let second = add(&mut stage, NewInstance::new("c", "house_1", Transform::default()));
+    assert!(second.is_ok());
+    let third = add(&mut stage, house(3));
+    assert_eq!(third.unwrap_err(), RequestError::TooManyInstances { limit: 2 });
+    let manifests = remove(&mut stage, "west");
+    assert!(matches!(manifests, Err(RequestError::UnknownInstance { .. })));
+}
+
+#[test]
+fn instances_outlive_a_manifest_and_go_with_their_world() {
+    let mut stage = stage();
+    let _ticket = add(&mut stage, house(1)).unwrap();
+    stage.frames(2);
+    stage.told();
+    let world = stage.app.world_mut();
+    let handle = world.get::<SeamlessWorld>(stage.world).unwrap().0.clone();
+    let mut manifests = world.resource_mut::<bevy_asset::Assets<WorldManifest>>();
+    manifests.insert(handle.id(), manifest()).unwrap();
+    stage.frames(6);
+    let told = stage.told();
+    assert!(
+        told.contains(&"-house_1".to_owned()) && told.contains(&"+house_1".to_owned()),
+        "{told:?}"
+    );
+    assert!(stage.level("house_1").is_visible());
+    stage.app.world_mut().despawn(stage.world);
+    stage.frames(3);
+    assert!(stage.told().contains(&"-house_1".to_owned()));
+    assert!(stage.app.world().resource::<AddedInstances>().all.is_empty());
+}
+
+#[test]
+fn bounds_move_along() {
+    let of = LevelEntry {
+        translation: [100.0, 0.0, 0.0],
+        bounds: Some(([98.0, 0.0, -1.0], [102.0, 3.0, 1.0])),
+        ..LevelEntry::default()
+    };
+    let turned = Transform::from_xyz(0.0, 10.0, 0.0)
+        .with_rotation(Quat::from_rotation_y(core::f32::consts::FRAC_PI_2))
+        .with_scale(Vec3::splat(2.0));
+    let (min, max) = NewInstance::new("a", "b", turned).entry(&of).bounds.unwrap();
+    let near = |a: [f32; 3], b: [f32; 3]| Vec3::from(a).distance(Vec3::from(b)) < 1e-3;
+    assert!(
+        near(min, [-2.0, 10.0, -4.0]) && near(max, [2.0, 16.0, 4.0]),
+        "{min:?} {max:?}"
+    );
+    let given = NewInstance {
+        bounds: Some((Vec3::ZERO, Vec3::ONE)),
+        ..NewInstance::new("a", "b", turned)
+    };
+    assert_eq!(given.entry(&of).bounds, Some(([0.0; 3], [1.0; 3])));
+}

@@ -1,0 +1,144 @@
+//! What is drawn in the world: volumes, bounds, sources.
+
+use bevy_camera::Camera;
+use bevy_color::Color;
+use bevy_ecs::system::{Query, Res};
+use bevy_gizmos::{config::GizmoConfigStore, gizmos::Gizmos, primitives::dim3::GizmoPrimitive3d};
+use bevy_math::{Isometry3d, Quat, Vec3, primitives::Capsule3d};
+use bevy_transform::components::{GlobalTransform, Transform};
+
+use super::{OverlaySettings, outline::outlines};
+use crate::{
+    select::VolumeState,
+    source::{SourceMotion, StreamingSource},
+    volume::{StreamingVolume, VolumeShape},
+    world::{LevelSelection, LevelState, LevelTable},
+};
+
+type Draw<'w, 's> = Gizmos<'w, 's, OverlaySettings>;
+
+/// The eye of whoever looks, if there is one.
+pub(super) fn active<'a>(cameras: &'a Query<(&Camera, &GlobalTransform)>) -> Option<(&'a Camera, &'a GlobalTransform)> {
+    let active = cameras.iter().filter(|(camera, _)| camera.is_active);
+    active.max_by_key(|(camera, _)| camera.order)
+}
+
+/// Whether something is near enough to be drawn.
+fn is_near(eye: Option<Vec3>, (min, max): (Vec3, Vec3), reach: f32) -> bool {
+    eye.is_none_or(|eye| eye.distance(eye.clamp(min.min(max), max)) <= reach)
+}
+
+pub(super) fn volume_color(state: VolumeState) -> Color {
+    match state {
+        VolumeState::Off => Color::srgb(0.4, 0.4, 0.4),
+        VolumeState::On => Color::srgb(0.1, 0.9, 1.0),
+        VolumeState::Lingering { .. } => Color::srgb(1.0, 0.6, 0.1),
+    }
+}
+
+pub(super) fn level_color(state: LevelState) -> Color {
+    match state {
+        LevelState::Unloaded => Color::srgb(0.4, 0.4, 0.4),
+        LevelState::Loading(_) => Color::srgb(1.0, 0.9, 0.1),
+        LevelState::Hidden => Color::srgb(0.3, 0.5, 1.0),
+        LevelState::Revealing => Color::srgb(1.0, 0.6, 0.1),
+        LevelState::Visible => Color::srgb(0.2, 0.9, 0.3),
+        LevelState::Leaving => Color::srgb(0.7, 0.3, 0.9),
+        LevelState::Failed => Color::srgb(1.0, 0.1, 0.1),
+    }
+}
+
+pub(super) fn volumes(
+    volumes: Query<(bevy_ecs::entity::Entity, &StreamingVolume)>,
+    worlds: Query<&LevelSelection>,
+    cameras: Query<(&Camera, &GlobalTransform)>,
+    store: Res<GizmoConfigStore>,
+    mut gizmos: Draw,
+) {
+    let reach = store.config::<OverlaySettings>().1.reach;
+    let eye = active(&cameras).map(|(_, place)| place.translation());
+    for (entity, volume) in &volumes {
+        let mut selections = worlds.iter();
+        let state = selections.find_map(|selection| {
+            let key = selection.volumes.get(&entity)?;
+            Some(selection.selector.volume_state(*key))
+        });
+        let state = state.unwrap_or_default();
+        if state.asks() || is_near(eye, volume.shape.bounds(), reach) {
+            shape(
+                &mut gizmos,
+                &volume.shape,
+                volume_color(state),
+                eye.unwrap_or_default(),
+                reach,
+            );
+        }
+    }
+}
+
+fn shape(gizmos: &mut Draw, shape: &VolumeShape, color: Color, eye: Vec3, reach: f32) {
+    match shape {
+        VolumeShape::Box { min, max } => cuboid(gizmos, *min, *max, color),
+        VolumeShape::Sphere { center, radius } => {
+            gizmos.sphere(Isometry3d::from_translation(*center), *radius, color);
+        }
+        VolumeShape::Capsule { a, b, radius } => {
+            let line = *b - *a;
+            let along = line.try_normalize().unwrap_or(Vec3::Y);
+            let place = Isometry3d::new((*a + *b) * 0.5, Quat::from_rotation_arc(Vec3::Y, along));
+            gizmos.primitive_3d(&Capsule3d::new(*radius, line.length()), place, color);
+        }
+        // It may have no end: as far as is drawn anyway.
+        VolumeShape::Convex { planes } => {
+            for face in outlines(planes, eye - reach, eye + reach) {
+                gizmos.lineloop(face, color);
+            }
+        }
+    }
+}
+
+fn cuboid(gizmos: &mut Draw, min: Vec3, max: Vec3, color: Color) {
+    let place = Transform::from_translation((min + max) * 0.5).with_scale(max - min);
+    gizmos.cube(place, color);
+}
+
+pub(super) fn bounds(
+    worlds: Query<&LevelTable>,
+    cameras: Query<(&Camera, &GlobalTransform)>,
+    store: Res<GizmoConfigStore>,
+    mut gizmos: Draw,
+) {
+    let reach = store.config::<OverlaySettings>().1.reach;
+    let eye = active(&cameras).map(|(_, place)| place.translation());
+    for level in worlds.iter().flatten() {
+        let Some((min, max)) = level.entry().bounds else {
+            continue;
+        };
+        let (min, max) = (Vec3::from(min), Vec3::from(max));
+        if level.is_wanted() || is_near(eye, (min, max), reach) {
+            cuboid(&mut gizmos, min, max, level_color(level.state()));
+        }
+    }
+}
+
+/// A way ahead that is shorter is not drawn.
+const LEAST_WAY: f32 = 0.5;
+
+pub(super) fn sources(sources: Query<(&StreamingSource, Option<&SourceMotion>, &GlobalTransform)>, mut gizmos: Draw) {
+    for (source, motion, place) in &sources {
+        let at = place.translation();
+        if !at.is_finite() {
+            continue;
+        }
+        let color = if source.enabled {
+            Color::WHITE
+        } else {
+            Color::srgb(0.4, 0.4, 0.4)
+        };
+        gizmos.sphere(Isometry3d::from_translation(at), 0.5, color);
+        let way = motion.map_or(Vec3::ZERO, |motion| motion.velocity() * source.ahead);
+        if way.is_finite() && way.length() > LEAST_WAY {
+            gizmos.arrow(at, at + way, color);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+use core::{any::TypeId, time::Duration};
+use std::collections::BTreeSet;
+
+use bevy_app::{App, Last, PostUpdate};
+use bevy_asset::AssetApp;
+use bevy_camera::{Camera, ComputedCameraValues, RenderTargetInfo};
+use bevy_ecs::prelude::*;
+use bevy_gizmos::{GizmoHandles, GizmoPlugin};
+use bevy_math::{Mat4, UVec2, Vec3};
+use bevy_mesh::{Mesh, skinning::SkinnedMeshInverseBindposes};
+use bevy_transform::components::{GlobalTransform, Transform};
+use seamless_asset::{LoadState, StreamingSettings, StreamingStats};
+
+use super::{panel::*, *};
+use crate::{
+    LateLevels, LevelState, LevelTable, SeamlessLevelPlugin, StreamingVolume, VolumeShape,
+    world::tests::{EAST, Stage, WEST, level_app, manifest},
+};
+
+fn stage(is_on: bool) -> Stage {
+    let mut app = level_app(SeamlessLevelPlugin::default());
+    let settings = OverlaySettings {
+        is_on,
+        ..OverlaySettings::default()
+    };
+    // The pipeline's plugin has them.
+    app.init_asset::<Mesh>().init_asset::<SkinnedMeshInverseBindposes>();
+    app.init_resource::<StreamingStats>()
+        .init_resource::<StreamingSettings>()
+        .init_resource::<ButtonInput<KeyCode>>()
+        .add_plugins((GizmoPlugin, SeamlessOverlayPlugin { settings }));
+    let mut manifest = manifest();
+    for level in &mut manifest.levels {
+        level.bounds = Some(([-60.0, 0.0, -5.0], [60.0, 5.0, 5.0]));
+    }
+    let mut stage = Stage::of(app, manifest);
+    let place = GlobalTransform::from(Transform::from_xyz(0.0, 30.0, 80.0).looking_at(Vec3::ZERO, Vec3::Y));
+    stage.app.world_mut().spawn((camera(), place));
+    let shapes = [
+        VolumeShape::Box {
+            min: Vec3::ZERO,
+            max: Vec3::ONE,
+        },
+        VolumeShape::Capsule {
+            a: Vec3::ZERO,
+            b: Vec3::Y,
+            radius: 1.0,
+        },
+        VolumeShape::Capsule {
+            a: Vec3::ZERO,
+            b: Vec3::ZERO,
+            radius: 1.0,
+        },
+        VolumeShape::Convex {
+            planes: vec![(Vec3::Y, 3.0)],
+        },
+        VolumeShape::default(),
+    ];
+    for shape in shapes {
+        let volume = StreamingVolume {
+            shape,
+            levels: vec!["base".into()],
+            ..StreamingVolume::default()
+        };
+        stage.app.world_mut().spawn(volume);
+    }
+    stage
+}
+
+/// As Bevy's camera systems would leave it, for a window of 800 by 600.
+fn camera() -> Camera {
+    Camera {
+        computed: ComputedCameraValues {
+            clip_from_view: Mat4::perspective_infinite_reverse_rh(1.0, 4.0 / 3.0, 0.1),
+            target_info: Some(RenderTargetInfo {
+                physical_size: UVec2::new(800, 600),
+                scale_factor: 1.0,
+            }),
+            ..ComputedCameraValues::default()
+        },
+        ..Camera::default()
+    }
+}
+
+/// Whether anything was drawn in the world, and on the panel.
+fn drawn(app: &App) -> [bool; 2] {
+    let handles = app.world().resource::<GizmoHandles>().handles();
+    [TypeId::of::<OverlaySettings>(), TypeId::of::<OverlayPanel>()].map(|group| handles[&group].is_some())
+}
+
+fn set(app: &mut App, change: impl Fn(&mut OverlaySettings)) {
+    let mut store = app.world_mut().resource_mut::<GizmoConfigStore>();
+    change(store.config_mut::<OverlaySettings>().1);
+    app.update();
+}
+
+const STATES: [LevelState; 7] = [
+    LevelState::Unloaded,
+    LevelState::Loading(LoadState::Reading),
+    LevelState::Hidden,
+    LevelState::Revealing,
+    LevelState::Visible,
+    LevelState::Leaving,
+    LevelState::Failed,
+];
+
+#[test]
+fn sixty_frames_with_levels_in_all_states_are_drawn() {
+    let mut stage = stage(true);
+    for frame in 0..60 {
+        let at = GlobalTransform::from_translation([WEST, EAST, Vec3::NAN, Vec3::ZERO][frame / 10 % 4]);
+        stage.app.world_mut().entity_mut(stage.source).insert(at);
+        match frame {
+            5 => stage.ask(|levels| levels.unload("base")).unwrap(),
+            8 => stage.hold("east"),
+            30 => stage.ask(|levels| levels.load("east")).unwrap(),
+            40 => stage.release(),
+            _ => {}
+        }
+        stage.frames(1);
+        if frame == 0 {
+            continue;
+        }
+        assert_eq!(drawn(&stage.app), [true; 2], "frame {frame}");
+        // Once more, with a level in any state.
+        let world = stage.app.world_mut();
+        let state = STATES[frame % STATES.len()];
+        let mut table = world.get_mut::<LevelTable>(stage.world).unwrap();
+        let was = table.pretend("west", state).unwrap();
+        world.run_schedule(PostUpdate);
+        world.run_schedule(Last);
+        assert_eq!(drawn(&stage.app), [true; 2], "{state:?}");
+        let mut table = stage.app.world_mut().get_mut::<LevelTable>(stage.world).unwrap();
+        table.pretend("west", was);
+    }
+}
+
+#[test]
+fn states_have_colours_of_their_own() {
+    let colors = STATES.map(|state| format!("{:?}", draw::level_color(state)));
+    assert_eq!(BTreeSet::from(colors).len(), STATES.len());
+}
+
+#[test]
+fn a_key_turns_it_on_and_off() {
+    let mut stage = stage(false);
+    stage.frames(3);
+    assert_eq!(drawn(&stage.app), [false; 2]);
+    let press = |stage: &mut Stage, key| {
+        let mut keys = stage.app.world_mut().resource_mut::<ButtonInput<KeyCode>>();
+        keys.reset_all();
+        keys.press(key);
+        stage.frames(1);
+        stage.app.world_mut().resource_mut::<ButtonInput<KeyCode>>().clear();
+        stage.frames(1);
+    };
+    press(&mut stage, KeyCode::F2);
+    assert_eq!(drawn(&stage.app), [false; 2]);
+    press(&mut stage, KeyCode::F1);
+    assert_eq!(drawn(&stage.app), [true; 2]);
+    press(&mut stage, KeyCode::F1);
+    assert_eq!(drawn(&stage.app), [false; 2]);
+}
+
+#[test]
+fn each_part_can_be_left_away() {
+    let mut stage = stage(true);
+    stage.frames(3);
+    let app = &mut stage.app;
+    set(app, |settings| settings.panel = false);
+    assert_eq!(drawn(app), [true, false]);
+    set(app, |settings| (settings.volumes, settings.bounds) = (false, false));
+    assert_eq!(drawn(app), [true, false], "sources are left");
+    set(app, |settings| (settings.sources, settings.panel) = (false, true));
+    assert_eq!(drawn(app), [false, true]);
+    set(app, |settings| (settings.panel, settings.bounds) = (false, true));
+    assert_eq!(drawn(app), [true, false]);
+    set(app, |settings| (settings.bounds, settings.volumes) = (false, true));
+    assert_eq!(drawn(app), [true, false]);
+}
+
+#[test]
+fn without_a_camera_there_is_no_panel() {
+    let mut stage = stage(true);
+    let world = stage.app.world_mut();
+    let cameras: Vec<Entity> = world.query_filtered::<Entity, With<Camera>>().iter(world).collect();
+    for camera in cameras {
+        world.despawn(camera);
+    }
+    stage.frames(3);
+    assert_eq!(drawn(&stage.app), [true, false]);
+}
+
+#[test]
+fn the_panel_says_what_there_is() {
+    let stats = StreamingStats {
+        last_frame: Duration::from_micros(1_234),
+        overrun_count: 3,
+        live_packages: 5,
+        live_bytes: 3 << 20,
+        live_entities: 700,
+        hidden_entities: 7,
+        ..StreamingStats::default()
+    };
+    let mut levels = Levels {
+        dropped: 2,
+        ..Levels::default()
+    };
+    levels.by_state[0] = 4;
+    levels.by_state[2] = 12;
+    levels.by_stage[2] = 12;
+    for number in 0..12 {
+        levels.wanted.push(Wanted {
+            name: format!("level_{number}"),
+            state: LevelState::Loading(LoadState::Reading),
+            priority: number as f32,
+        });
+    }
+    let lines = lines(
+        &stats,
+        &StreamingSettings::default(),
+        &mut levels,
+        &LateLevels::default(),
+    );
+    let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(
+        text[..6],
+        [
+            "streaming 1.23 of 2.00 ms, 3 overruns",
+            "levels: 4 visible, 12 coming, 2 left out",
+            "queue: 12 reading",
+            "5 packages, 3.0 MiB stored; 700 entities, 7 hidden",
+            "  level_11  reading  11.000",
+            "  level_10  reading  10.000",
+        ]
+    );
+    assert_eq!((text.len(), text.last()), (15, Some(&"  and 2 more")));
+}
+
+#[test]
+fn the_panel_names_levels_that_are_late() {
+    let mut stage = stage(true);
+    stage.frames(3);
+    stage.hold("west");
+    stage.go(WEST);
+    let late = stage.app.world().resource::<LateLevels>().clone();
+    let (stats, settings) = (StreamingStats::default(), StreamingSettings::default());
+    let lines = lines(&stats, &settings, &mut Levels::default(), &late);
+    assert_eq!(lines.last().unwrap().text, "late: west  0.0 s");
+    assert!(
+        lines.iter().all(|line| line.text.is_ascii()),
+        "its letters are those of ASCII"
+    );
+}

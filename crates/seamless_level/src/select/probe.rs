@@ -1,0 +1,139 @@
+//! The points at which a source asks: where it is, and where it will be. See [`Probe`].
+
+use bevy_math::Vec3;
+
+use super::SourceInput;
+use crate::{source::SourceShape, target::LevelTarget, volume::VolumeShape};
+
+/// The parts of the way ahead at whose ends a source is predicted.
+const AHEAD: [f32; 3] = [1.0 / 3.0, 2.0 / 3.0, 1.0];
+/// Who comes no further than this, in world units, is not looked for ahead.
+const LEAST_AHEAD: f32 = 1.0;
+/// How much further than its angle, in radians, a source still sees what it is in already: who looks about a little has no levels
+/// come and go.
+const ANGLE_MARGIN: f32 = 0.17;
+
+/// A point at which a source asks.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Probe {
+    pub at: Vec3,
+    /// It is in what is no further away than this.
+    pub radius: f32,
+    /// A factor on the ranges of volumes.
+    pub reach: f32,
+    /// It is in what lies in this direction only: a unit vector and an angle.
+    pub sector: Option<(Vec3, f32)>,
+    pub asks: Asks,
+}
+
+/// What a probe may ask for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Asks {
+    /// That levels are shown, not only loaded.
+    pub shows: bool,
+    /// That the frame waits for them.
+    pub blocks: bool,
+}
+
+impl SourceInput {
+    /// Whether it asks for anything, and all its numbers are such.
+    pub(super) fn is_usable(&self) -> bool {
+        // As they were given: what is no number is not taken for zero.
+        let (radius, angle) = match self.shape {
+            SourceShape::Point => (0.0, 0.0),
+            SourceShape::Sphere { radius } => (radius, 0.0),
+            SourceShape::Sector { radius, half_angle } => (radius, half_angle),
+        };
+        let numbers = [self.priority, self.ahead, self.look_weight, self.reach, radius, angle];
+        self.target != LevelTarget::Unloaded
+            && self.position.is_finite()
+            && self.velocity.is_finite()
+            && self.look.is_none_or(Vec3::is_finite)
+            && numbers.iter().all(|number| number.is_finite())
+    }
+
+    /// Where it asks now.
+    pub(super) fn probe(&self) -> Probe {
+        let sector = match (self.shape, self.look) {
+            (SourceShape::Sector { half_angle, .. }, Some(look)) => Some((look, half_angle.max(0.0))),
+            _ => None,
+        };
+        let shows = self.target == LevelTarget::Visible;
+        Probe {
+            at: self.position,
+            radius: self.shape.radius(),
+            reach: self.reach.max(0.0),
+            sector,
+            asks: Asks {
+                shows,
+                blocks: shows && self.is_present,
+            },
+        }
+    }
+
+    /// Whether it also asks where it will be.
+    pub(super) fn looks_ahead(&self) -> bool {
+        self.ahead > 0.0 && (self.velocity * self.ahead).length() >= LEAST_AHEAD
+    }
+
+    /// Where it will ask, each with the time until then in seconds.
+    pub(super) fn predicted(&self) -> impl Iterator<Item = (f32, Probe)> {
+        let (way, now, looks_ahead) = (self.velocity * self.ahead, self.probe(), self.looks_ahead());
+        let asks = Asks {
+            blocks: false,
+            ..now.asks
+        };
+        AHEAD
+            .into_iter()
+            .filter(move |_| looks_ahead)
+            .map(move |part| {
+                let at = now.at + way * part;
+                (self.ahead * part, Probe { at, asks, ..now })
+            })
+            .filter(|(_, probe)| probe.at.is_finite())
+    }
+
+    /// Goes through all points at which it asks, from now on.
+    pub(super) fn probes(&self) -> impl Iterator<Item = (f32, Probe)> {
+        core::iter::once((0.0, self.probe())).chain(self.predicted())
+    }
+}
+
+impl Probe {
+    /// The distance to a volume that is to be reached from `range` away: it is in it at zero and below.
+    pub fn distance(&self, shape: &VolumeShape, range: f32) -> f32 {
+        shape.signed_distance(self.at) - (self.radius + range * self.reach)
+    }
+
+    /// How far outside it may be of what it is in. The margin of a range grows with the range.
+    pub fn margin(&self, margin: f32, range: f32) -> f32 {
+        if range > 0.0 { margin * self.reach } else { margin }
+    }
+
+    /// Whether it is inside of a volume, and whether it is so or within its margin.
+    pub fn test(&self, shape: &VolumeShape, range: f32, margin: f32) -> (bool, bool) {
+        let distance = self.distance(shape, range);
+        let is_inside = distance <= 0.0;
+        let is_near = is_inside || distance <= self.margin(margin, range);
+        if !is_near || self.sector.is_none() {
+            return (is_inside, is_near);
+        }
+        let beyond = self.angle_beyond(shape);
+        (is_inside && beyond <= 0.0, beyond <= ANGLE_MARGIN)
+    }
+
+    /// By what angle a shape is outside of the sector, all of it.
+    fn angle_beyond(&self, shape: &VolumeShape) -> f32 {
+        let Some((look, half_angle)) = self.sector else {
+            return 0.0;
+        };
+        let (offset, size) = (shape.center_offset(self.at), shape.bounding_radius());
+        let distance = offset.length();
+        // Written so that what is no number is seen.
+        if !(distance > size && distance.is_finite()) {
+            return 0.0;
+        }
+        let angle = (look.dot(offset) / distance).clamp(-1.0, 1.0).acos();
+        angle - (size / distance).asin() - half_angle
+    }
+}

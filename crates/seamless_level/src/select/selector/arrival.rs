@@ -1,0 +1,90 @@
+//! Who arrives at what, and what a source waits for.
+
+use super::{Asker, LevelSlot, Selector, Standing};
+use crate::{
+    select::{Presence, SourceInput},
+    target::LevelTarget,
+    volume::VolumeShape,
+};
+
+/// Arrivals that are further ahead than so many seconds are none.
+const FARTHEST: f32 = 60.0;
+
+/// After how many seconds a source is in a region, if it goes on like this and that is soon.
+fn soon(source: &SourceInput, region: &VolumeShape) -> Option<f32> {
+    let time = region.entry_time(source.position, source.velocity)?;
+    (time <= FARTHEST).then_some(time)
+}
+
+impl Selector {
+    /// How many seconds there are until somebody comes to a level that is to be seen and is not there.
+    pub(super) fn arrival(&self) -> Option<f32> {
+        let rising = self.plan.rise.iter().map(|(level, _)| level);
+        let arrivals = self.coming.members().iter().chain(rising);
+        arrivals.filter_map(|level| self.arrival_at(*level)).reduce(f32::min)
+    }
+
+    fn arrival_at(&self, level: u32) -> Option<f32> {
+        let slot = self.level(level).filter(|slot| slot.is_missing())?;
+        let viewers = self
+            .sources
+            .iter()
+            .filter(|source| source.is_present && source.target == LevelTarget::Visible);
+        viewers
+            .filter_map(|source| self.arrival_of(source, slot))
+            .reduce(f32::min)
+    }
+
+    /// What a level looks like is where its bounds are; of one without, all is known that its volumes say.
+    fn arrival_of(&self, source: &SourceInput, slot: &LevelSlot) -> Option<f32> {
+        if let Some(bounds) = &slot.bounds {
+            return soon(source, bounds);
+        }
+        let volumes = slot.askers.iter().filter_map(|asker| self.shape_of(*asker));
+        volumes.filter_map(|shape| soon(source, shape)).reduce(f32::min)
+    }
+
+    fn shape_of(&self, asker: Asker) -> Option<&VolumeShape> {
+        match asker {
+            Asker::Volume(volume) => Some(&self.volumes.get(volume as usize)?.as_ref()?.input.shape),
+            Asker::Request(_) => None,
+        }
+    }
+
+    /// The levels that a source asks for where it is, in the order of their indices; none if there was no such source, or it asks for
+    /// nothing, as of the last update.
+    #[must_use]
+    pub fn asked_by(&self, source: u64) -> Option<Vec<u32>> {
+        let place = self.sources.iter().position(|other| other.key == source)?;
+        let volumes = self.contain.near(place);
+        let on = volumes.filter_map(|volume| {
+            self.volumes
+                .get(volume as usize)?
+                .as_ref()
+                .filter(|slot| slot.asked.is_some())
+        });
+        let mut levels: Vec<u32> = on.flat_map(|slot| slot.input.levels.iter().copied()).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        Some(levels)
+    }
+
+    /// How it stands with a level, as of the last update.
+    #[must_use]
+    pub fn standing(&self, level: u32) -> Standing {
+        let Some(slot) = self.level(level).filter(|slot| slot.asked != LevelTarget::Unloaded) else {
+            return Standing::Unwanted;
+        };
+        match slot.presence {
+            Presence::Failed => Standing::Failed,
+            _ if slot.is_cut => Standing::LeftOut,
+            Presence::There => Standing::There,
+            Presence::Away | Presence::Coming | Presence::Waiting => Standing::Coming,
+        }
+    }
+
+    /// All levels that somebody wants, in no order, as of the last update.
+    pub fn asked(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.asked.members().iter().copied()
+    }
+}

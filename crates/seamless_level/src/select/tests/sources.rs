@@ -1,0 +1,341 @@
+//! What kinds of sources ask for, one by one.
+
+use core::f32::consts::{FRAC_PI_2, PI};
+
+use super::*;
+
+/// Balls of radius ten along the x axis, a hundred apart, each with its level.
+fn row(count: u32) -> Selector {
+    let volumes: Vec<_> = (0..count)
+        .map(|level| ball(Vec3::X * 100.0 * level as f32, 10.0, 0.0, &[level]))
+        .collect();
+    world(count as usize, &volumes)
+}
+
+fn targets(selector: &mut Selector, source: SourceInput) -> Vec<u32> {
+    selector.update(&[source], 0.0, &UNCAPPED);
+    (0..20).filter(|level| wants(selector, *level)).collect()
+}
+
+#[test]
+fn balls_touch_and_sectors_look() {
+    let of = |shape, look| SourceInput {
+        shape,
+        look: Some(look),
+        ..at(Vec3::ZERO)
+    };
+    let sphere = |radius| SourceShape::Sphere { radius };
+    let sector = |half_angle| SourceShape::Sector {
+        radius: 195.0,
+        half_angle,
+    };
+    let seen = |source| targets(&mut row(5), source);
+    assert_eq!(seen(of(SourceShape::Point, Vec3::X)), [0]);
+    assert_eq!(seen(of(sphere(89.0), Vec3::X)), [0]);
+    assert_eq!(seen(of(sphere(91.0), Vec3::Y)), [0, 1]);
+    assert_eq!(seen(of(sphere(195.0), Vec3::Y)), [0, 1, 2]);
+    assert_eq!(seen(of(sphere(-5.0), Vec3::X)), [0]);
+    assert_eq!(seen(of(sector(0.1), Vec3::X)), [0, 1, 2]);
+    assert_eq!(seen(of(sector(0.1), -Vec3::X)), [0], "it is in that one itself");
+    // The nearer one is wider.
+    assert_eq!(seen(of(sector(FRAC_PI_2 - 0.09), Vec3::Y)), [0, 1]);
+    assert_eq!(seen(of(sector(PI), -Vec3::X)), [0, 1, 2]);
+}
+
+#[test]
+fn who_looks_about_a_little_keeps_what_it_sees() {
+    let mut selector = row(2);
+    let look = |angle: f32| SourceInput {
+        shape: SourceShape::Sector {
+            radius: 150.0,
+            half_angle: 0.5,
+        },
+        look: Some(vec3(angle.cos(), angle.sin(), 0.0)),
+        ..at(Vec3::ZERO)
+    };
+    let border = 0.5 + 0.1_f32.asin();
+    for (angle, expected) in [
+        (border + 0.05, false),
+        (border - 0.05, true),
+        (border + 0.1, true),
+        (border + 0.2, false),
+        (border + 0.1, false),
+    ] {
+        assert_eq!(targets(&mut selector, look(angle)).contains(&1), expected, "at {angle}");
+    }
+}
+
+#[test]
+fn what_lies_ahead_is_asked_for_and_never_waited_for() {
+    let volumes: Vec<_> = (0..5)
+        .map(|level| VolumeInput {
+            mode: VolumeMode::BlockUntilLoaded,
+            ..ball(Vec3::X * 100.0 * level as f32, 10.0, 0.0, &[level])
+        })
+        .collect();
+    let mut selector = world(5, &volumes);
+    let source = SourceInput {
+        velocity: Vec3::X * 150.0,
+        ahead: 2.0,
+        ..at(Vec3::ZERO)
+    };
+    let plan = selector.update(&[source], 0.0, &UNCAPPED);
+    assert_eq!(risen(plan), [0, 1, 2, 3], "the sooner it is there the more urgent");
+    assert_eq!(plan.block, [0]);
+    for still in [
+        SourceInput { ahead: 0.0, ..source },
+        SourceInput {
+            velocity: Vec3::X * 0.4,
+            ..source
+        },
+    ] {
+        assert_eq!(targets(&mut row(5), still), [0]);
+    }
+    // Nobody waits for who only prepares.
+    for (source, expected) in [
+        (
+            SourceInput {
+                is_present: false,
+                ..at(Vec3::ZERO)
+            },
+            LevelTarget::Visible,
+        ),
+        (
+            SourceInput {
+                target: LevelTarget::Loaded,
+                ..at(Vec3::ZERO)
+            },
+            LevelTarget::Loaded,
+        ),
+    ] {
+        let mut selector = world(5, &volumes);
+        let plan = selector.update(&[source], 0.0, &UNCAPPED);
+        assert_eq!((&plan.rise[..], &plan.block[..]), (&[(0, expected)][..], &[][..]));
+    }
+}
+
+#[test]
+fn who_only_loads_shows_nothing() {
+    let of_mode = |mode| VolumeInput {
+        mode,
+        unload_delay: 2.0,
+        ..ball(Vec3::ZERO, 10.0, 0.0, &[0])
+    };
+    let viewer = at(Vec3::ZERO);
+    let loader = SourceInput {
+        target: LevelTarget::Loaded,
+        ..viewer
+    };
+    let blind = SourceInput {
+        target: LevelTarget::Unloaded,
+        ..viewer
+    };
+    let target = |modes: &[VolumeMode], sources: &[SourceInput]| {
+        let mut selector = world(1, &modes.iter().map(|mode| of_mode(*mode)).collect::<Vec<_>>());
+        selector.update(sources, 0.0, &UNCAPPED);
+        selector.target(0)
+    };
+    use VolumeMode::{BlockUntilLoaded, Load, LoadAndShow, ShowIfLoaded};
+    for mode in [Load, LoadAndShow, BlockUntilLoaded] {
+        assert_eq!(target(&[mode], &[loader]), LevelTarget::Loaded);
+        assert_eq!(target(&[mode], &[blind]), LevelTarget::Unloaded);
+    }
+    assert_eq!(target(&[Load, ShowIfLoaded], &[loader]), LevelTarget::Loaded);
+    assert_eq!(target(&[LoadAndShow], &[loader, viewer]), LevelTarget::Visible);
+    // When the viewer goes the level is hidden after the delay, and does not leave.
+    let mut selector = world(1, &[of_mode(LoadAndShow)]);
+    let mut at = |sources: &[SourceInput], now| {
+        selector.update(sources, now, &UNCAPPED);
+        selector.target(0)
+    };
+    assert_eq!(at(&[viewer, loader], 0.0), LevelTarget::Visible);
+    assert_eq!(at(&[loader], 1.0), LevelTarget::Visible);
+    assert_eq!(at(&[loader], 3.0), LevelTarget::Loaded);
+    assert_eq!(at(&[], 4.0), LevelTarget::Loaded);
+    assert_eq!(at(&[], 6.0), LevelTarget::Unloaded);
+}
+
+#[test]
+fn ranges_reach_from_afar() {
+    let volume = VolumeInput {
+        range: 50.0,
+        unload_margin: 20.0,
+        ..ball(Vec3::ZERO, 10.0, 0.0, &[0])
+    };
+    let at = |x: f32, reach: f32| SourceInput {
+        reach,
+        ..at(Vec3::X * x)
+    };
+    for reach in [0.5, 1.0, 4.0] {
+        let mut selector = world(1, core::slice::from_ref(&volume));
+        for (range, expected) in [(51.0, false), (49.0, true), (69.0, true), (71.0, false), (60.0, false)] {
+            let there = targets(&mut selector, at(10.0 + range * reach, reach)) == [0];
+            assert_eq!(there, expected, "{range} times {reach}");
+        }
+    }
+}
+
+#[test]
+fn urgency_follows_look_and_time() {
+    let behind = ball(vec3(-40.0, 0.0, 0.0), 60.0, 0.0, &[0]);
+    let before = ball(vec3(45.0, 0.0, 0.0), 60.0, 0.0, &[1]);
+    let order = |source: SourceInput| {
+        let volumes = [behind.clone(), before.clone()];
+        risen(&select(&[LevelInput::default(); 2], &volumes, &[source], &UNCAPPED))
+    };
+    let still = at(Vec3::ZERO);
+    assert_eq!(order(still), [0, 1], "the nearer one");
+    let look = Some(Vec3::X);
+    assert_eq!(order(SourceInput { look, ..still }), [1, 0]);
+    let look_weight = 0.0;
+    assert_eq!(
+        order(SourceInput {
+            look,
+            look_weight,
+            ..still
+        }),
+        [0, 1]
+    );
+    let velocity = Vec3::X * 20.0;
+    assert_eq!(order(SourceInput { velocity, ..still }), [0, 1], "soon is not now");
+    assert_eq!(
+        order(SourceInput {
+            velocity: velocity * 2.0,
+            ..still
+        }),
+        [1, 0]
+    );
+}
+
+/// A thin volume between two of the points at which a source asks lingers until it is there; meanwhile its level counts as before.
+#[test]
+fn what_lies_between_the_points_ahead_keeps_its_urgency() {
+    let mut beside = ball(Vec3::ZERO, 500.0, 0.0, &[1]);
+    beside.priority = 0.1;
+    let mut thin = ball(Vec3::X * 45.0, 3.0, 0.0, &[0]);
+    thin.unload_delay = 10.0;
+    let mut selector = world(2, &[thin, beside]);
+    let mut fly = |x: f32, max_levels| {
+        let source = SourceInput {
+            velocity: Vec3::X * 90.0,
+            ..at(Vec3::X * x)
+        };
+        let plan = selector.update(&[source], 0.0, &at_most(max_levels)).clone();
+        selector.set_presence(0, Presence::Coming);
+        (plan, selector.priority(0))
+    };
+    fly(-15.0, 2);
+    let (plan, priority) = fly(0.0, 1);
+    assert!(wants(&selector, 0), "its load is not cancelled: {plan:?}");
+    let time = 42.0 / 90.0;
+    assert!((priority - 1.0 / (4.0 * (1.0 + time))).abs() < 1e-4, "{priority}");
+}
+
+#[test]
+fn who_is_not_there_takes_no_place_at_the_cap() {
+    let mut selector = world(
+        2,
+        &[
+            ball(Vec3::ZERO, 100.0, 0.0, &[0]),
+            ball(Vec3::X * 900.0, 9.0, 0.0, &[1]),
+        ],
+    );
+    let player = at(Vec3::X * 90.0);
+    let arrival = SourceInput {
+        is_present: false,
+        priority: 10.0,
+        ..at(Vec3::X * 900.0)
+    };
+    selector.update(&[player], 0.0, &at_most(1));
+    assert_eq!(selector.update(&[player, arrival], 0.0, &at_most(1)).fall, []);
+    assert_eq!(selector.standing(1), Standing::LeftOut);
+    let plan = selector.update(&[arrival], 0.0, &at_most(1));
+    assert_eq!((risen(plan), plan.dropped), (vec![1], 0), "nobody is there");
+}
+
+#[test]
+fn arrivals_are_told_until_all_is_there() {
+    let bounds = Some((vec3(100.0, -5.0, -5.0), vec3(110.0, 5.0, 5.0)));
+    let levels = [LevelInput {
+        bounds,
+        ..LevelInput::default()
+    }];
+    let mut selector = Selector::new(&levels);
+    selector.add_volume(ball(vec3(100.0, 0.0, 0.0), 80.0, 0.0, &[0]));
+    let mut arrival = |position: Vec3, velocity: Vec3, presence: Option<Presence>| {
+        presence
+            .into_iter()
+            .for_each(|presence| selector.set_presence(0, presence));
+        let source = SourceInput {
+            velocity,
+            ..at(position)
+        };
+        selector.update(&[source], 0.0, &UNCAPPED).arrival
+    };
+    let is = |arrival: Option<f32>, expected: f32| (arrival.unwrap() - expected).abs() < 0.01;
+    let flight = Vec3::X * 20.0;
+    assert_eq!(arrival(Vec3::ZERO, Vec3::ZERO, None), None, "it is not wanted yet");
+    assert!(is(arrival(Vec3::X * 5.0, flight, None), 4.75));
+    assert!(is(arrival(Vec3::X * 80.0, flight, Some(Presence::Coming)), 1.0));
+    assert_eq!(arrival(Vec3::X * 80.0, Vec3::Y * 20.0, None), None, "it passes by");
+    assert_eq!(arrival(Vec3::X * 80.0, -flight, None), None);
+    assert_eq!(arrival(Vec3::X * 80.0, Vec3::ZERO, None), None);
+    assert_eq!(arrival(Vec3::X * 105.0, Vec3::ZERO, None), Some(0.0), "late");
+    assert_eq!(arrival(Vec3::X * 105.0, Vec3::ZERO, Some(Presence::There)), None);
+    assert_eq!(arrival(Vec3::X * 80.0, flight, Some(Presence::Failed)), None);
+}
+
+#[test]
+fn bytes_are_capped_by_urgency() {
+    let levels = [40, 30, 10].map(|bytes| LevelInput {
+        bytes,
+        ..LevelInput::default()
+    });
+    let mut selector = Selector::new(&levels);
+    for (level, x) in [(0, 1.0), (1, 2.0), (2, 3.0)] {
+        selector.add_volume(ball(Vec3::X * x, 100.0, 0.0, &[level]));
+    }
+    let mut plan = |max_bytes, x: f32| {
+        let limits = SelectionLimits { max_bytes, ..UNCAPPED };
+        let plan = selector.update(&[at(Vec3::X * x)], 0.0, &limits);
+        let mut wanted = plan.clone();
+        wanted.rise.sort_unstable();
+        let dropped = wanted.dropped;
+        (
+            risen(&wanted),
+            wanted.fall.iter().map(|(level, _)| *level).collect::<Vec<_>>(),
+            dropped,
+        )
+    };
+    assert_eq!(
+        plan(55, 0.0),
+        (vec![0, 2], vec![], 1),
+        "what fits beside the most urgent one"
+    );
+    assert_eq!(plan(55, 1.6), (vec![], vec![], 1), "a little nearer is not enough");
+    assert_eq!(plan(55, 20.0), (vec![], vec![], 1));
+    assert_eq!(plan(35, 20.0), (vec![], vec![0], 2));
+    assert_eq!(plan(80, 20.0), (vec![0, 1], vec![], 0));
+    assert_eq!(plan(0, 20.0), (vec![], vec![0, 1, 2], 3));
+}
+
+#[test]
+fn each_source_knows_what_it_waits_for() {
+    let mut selector = row(4);
+    let of = |key, x: f32| SourceInput { key, ..at(Vec3::X * x) };
+    selector.request(3, RequestKind::Ban, EXPLICIT_PRIORITY);
+    let sources = [of(7, 0.0), of(8, 100.0), of(9, 300.0), at(Vec3::NAN)];
+    selector.update(&sources, 0.0, &at_most(1));
+    assert_eq!(selector.asked_by(7), Some(vec![0]));
+    assert_eq!(selector.asked_by(9), Some(vec![3]));
+    assert_eq!((selector.asked_by(0), selector.asked_by(1)), (None, None));
+    let standing = |selector: &Selector| [0, 1, 2, 3].map(|level| selector.standing(level));
+    use Standing::{Coming, Failed, LeftOut, There, Unwanted};
+    assert_eq!(standing(&selector), [Coming, LeftOut, Unwanted, Unwanted]);
+    selector.set_presence(0, Presence::Failed);
+    selector.update(&sources, 0.0, &at_most(1));
+    selector.set_presence(1, Presence::There);
+    selector.update(&sources, 0.0, &at_most(1));
+    assert_eq!(standing(&selector), [Failed, There, Unwanted, Unwanted]);
+    assert_eq!(selector.asked().len(), 2);
+}

@@ -1,0 +1,167 @@
+//! Levels that come by their distance, without volumes. See [`DistanceStreaming`].
+
+use bevy_ecs::{
+    change_detection::{DetectChanges, Ref},
+    component::Component,
+    entity::Entity,
+    lifecycle::RemovedComponents,
+    reflect::ReflectComponent,
+    system::{Query, Res},
+};
+use bevy_log::{error, warn};
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+use seamless_asset::StreamingClock;
+
+use super::{LevelSelection, LevelTable, table::Level};
+use crate::{
+    select::VolumeInput,
+    volume::{DEFAULT_UNLOAD_DELAY, VolumeMode, VolumeShape},
+};
+
+/// On a [`SeamlessWorld`](crate::SeamlessWorld) entity: levels come when a source is near, without anybody placing volumes.
+///
+/// It is for the levels that no volume of the manifest loads and that are not always loaded. Distances are those to a level's
+/// [bounds](crate::LevelEntry::bounds), in world units; a level whose bounds are not known is left to volumes and requests. For
+/// a source, all distances are multiplied by its [`reach`](crate::StreamingSource::reach).
+///
+/// It may be inserted, changed and removed at any time.
+///
+/// ```
+/// # use bevy_asset::AssetServer;
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_level::{DistanceStreaming, SeamlessWorld};
+/// fn start(mut commands: Commands, assets: Res<AssetServer>) {
+///     commands.spawn((
+///         SeamlessWorld(assets.load("islands/islands.seamless")),
+///         DistanceStreaming { load: 900.0, show: 700.0, unload: 1000.0, ..DistanceStreaming::default() },
+///     ));
+/// }
+/// ```
+#[derive(Component, Reflect, Copy, Clone, Debug, PartialEq)]
+#[reflect(Component, Default, Clone, PartialEq)]
+pub struct DistanceStreaming {
+    /// A level is loaded when a source is this near. Default 500.
+    pub load: f32,
+    /// It is shown when a source is this near, `load` at most. Default 500: whatever is loaded is shown. Where it is less, a level that
+    /// everybody has left behind is hidden, in apps that [opted in](seamless_asset::SeamlessAssetPlugin::sliced_levels) to that.
+    pub show: f32,
+    /// It leaves when every source is further away than this, `load` at least; as far beyond `show` it is hidden. Default 600.
+    pub unload: f32,
+    /// And for how many seconds it stays from then on. Default 2.
+    pub delay: f32,
+}
+
+impl Default for DistanceStreaming {
+    fn default() -> Self {
+        Self {
+            load: 500.0,
+            show: 500.0,
+            unload: 600.0,
+            delay: DEFAULT_UNLOAD_DELAY,
+        }
+    }
+}
+
+impl DistanceStreaming {
+    /// Whether its numbers make sense: finite, none below zero, and `show ≤ load ≤ unload`.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let numbers = [0.0, self.show, self.load, self.unload];
+        let in_order = numbers.is_sorted() && numbers.iter().all(|number| number.is_finite());
+        in_order && self.delay.is_finite() && self.delay >= 0.0
+    }
+
+    /// The volumes that stand for it: where levels are shown, then where they are only loaded.
+    fn volumes(&self, table: &LevelTable) -> Vec<VolumeInput> {
+        let volume = |mode, range| {
+            let around = move |(level, shape): (u32, VolumeShape)| VolumeInput {
+                shape,
+                range,
+                unload_margin: self.unload - self.load,
+                unload_delay: self.delay,
+                mode,
+                levels: [level].into(),
+                ..VolumeInput::default()
+            };
+            levels_by_distance(table).map(around)
+        };
+        let shown = volume(VolumeMode::LoadAndShow, self.show);
+        let loaded = volume(VolumeMode::Load, self.load);
+        shown.chain(loaded.filter(|_| self.show < self.load)).collect()
+    }
+}
+
+/// The levels that come by their distance, with where they are.
+fn levels_by_distance(table: &LevelTable) -> impl Iterator<Item = (u32, VolumeShape)> {
+    let levels = (0u32..).zip(table).filter(|(_, level)| is_by_distance(level));
+    levels.filter_map(|(index, level)| {
+        let (min, max) = level.entry().bounds?;
+        let (min, max) = (min.into(), max.into());
+        Some((index, VolumeShape::Box { min, max }))
+    })
+}
+
+fn is_by_distance(level: &Level) -> bool {
+    !(level.has_volume || level.entry().always_loaded)
+}
+
+/// Makes the volumes of worlds whose levels come by distance, when that changes.
+pub(crate) fn sync_distances(
+    mut worlds: Query<(
+        Entity,
+        Ref<LevelTable>,
+        &mut LevelSelection,
+        Option<Ref<DistanceStreaming>>,
+    )>,
+    mut removed: RemovedComponents<DistanceStreaming>,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure();
+    let removed: Vec<Entity> = removed.read().collect();
+    for (world, table, mut selection, distances) in &mut worlds {
+        let is_changed = distances.as_ref().is_some_and(DetectChanges::is_changed);
+        if !(is_changed || removed.contains(&world) || distances.is_some() && table.is_added()) {
+            continue;
+        }
+        let usable = distances.as_deref().filter(|distances| distances.is_valid());
+        if let (Some(distances), None) = (&distances, usable) {
+            error!(
+                "seamless world `{}`: {:?} asks for nothing; give finite numbers with 0 ≤ show ≤ load ≤ unload",
+                table.name(),
+                **distances
+            );
+        }
+        let volumes = usable.map(|distances| distances.volumes(&table)).unwrap_or_default();
+        warn_of_levels_without_bounds(&table, usable.is_some());
+        selection.set_distances(volumes);
+    }
+}
+
+fn warn_of_levels_without_bounds(table: &LevelTable, is_on: bool) {
+    let nowhere = |level: &&Level| is_by_distance(level) && level.entry().bounds.is_none();
+    let count = table.iter().filter(nowhere).count();
+    if let Some(first) = table.iter().find(nowhere).filter(|_| is_on) {
+        warn!(
+            "seamless world `{}`: {count} levels have neither bounds nor a volume, `{}` for instance; they come only when they are asked for",
+            table.name(),
+            first.name()
+        );
+    }
+}
+
+impl LevelSelection {
+    /// Puts these volumes in place of those that stood for distances before. What is on stays so as long as it is near enough.
+    fn set_distances(&mut self, volumes: Vec<VolumeInput>) {
+        while self.distances.len() > volumes.len()
+            && let Some(key) = self.distances.pop()
+        {
+            self.selector.remove_volume(key);
+        }
+        for (place, volume) in volumes.into_iter().enumerate() {
+            match self.distances.get(place) {
+                Some(key) => self.selector.set_volume(*key, volume),
+                None => self.distances.push(self.selector.add_volume(volume)),
+            }
+        }
+    }
+}

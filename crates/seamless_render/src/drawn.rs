@@ -1,0 +1,87 @@
+//! What a level is drawn with, found off the main thread. See [`DrawnWith`].
+
+use core::marker::PhantomData;
+
+use bevy_asset::{AssetId, UntypedAssetId};
+use bevy_camera::visibility::VisibilityRange;
+use bevy_ecs::entity::Entity;
+use bevy_light::{DirectionalLight, NotShadowCaster, PointLight, SpotLight};
+use bevy_mesh::{Mesh, Mesh3d};
+use bevy_pbr::{Lightmap, Material, MeshMaterial3d};
+use seamless_asset::{LevelScans, StagedGroup, StagedLevel};
+
+/// One way in which entities of a level are drawn, as far as it decides about pipelines. A forest of one tree has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct DrawnSet {
+    pub mesh: AssetId<Mesh>,
+    pub material: UntypedAssetId,
+    pub casts_shadows: bool,
+    /// Whether the lightmap that it has is sampled bicubically.
+    pub lightmap: Option<bool>,
+    /// It is dithered at the ends of its visibility range.
+    pub crossfades: bool,
+}
+
+/// What a level's entities with a material of type `M` are drawn with, each once.
+pub(crate) struct DrawnWith<M>(Vec<DrawnSet>, PhantomData<fn() -> M>);
+
+/// Which shadows the level's own lights cast: their views are there only when the level is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct OwnLights {
+    pub points: bool,
+    pub directional: bool,
+}
+
+/// What a scan for one type of materials has found.
+pub(crate) type Found = fn(&LevelScans) -> &[DrawnSet];
+
+/// The scan for a type of materials. The sets come in the order of the first entity that each has, as Bevy meets them: what is drawn first, among
+/// surfaces at the same place, follows from the order in which pipelines were made.
+pub(crate) fn drawn_with<M: Material>(level: &StagedLevel) -> DrawnWith<M> {
+    let mut sets: Vec<(DrawnSet, Entity)> = level.groups().flat_map(|group| sets_of::<M>(&group)).collect();
+    sets.sort_unstable();
+    sets.dedup_by_key(|(set, _)| *set);
+    sets.sort_unstable_by_key(|(_, first)| *first);
+    let sets = sets.into_iter().map(|(set, _)| set).collect();
+    DrawnWith(sets, PhantomData)
+}
+
+/// What [`drawn_with`] has found.
+pub(crate) fn found<M: Material>(scans: &LevelScans) -> &[DrawnSet] {
+    scans.get::<DrawnWith<M>>().map_or(&[], |found| &found.0)
+}
+
+/// Each with the first entity of those that follow each other.
+fn sets_of<M: Material>(group: &StagedGroup) -> Vec<(DrawnSet, Entity)> {
+    let casts_shadows = !group.has::<NotShadowCaster>();
+    let (lit, ranged) = (group.has::<Lightmap>(), group.has::<VisibilityRange>());
+    let pairs = group.values::<Mesh3d>().zip(group.values::<MeshMaterial3d<M>>());
+    let set = |(row, (mesh, material)): (usize, (&Mesh3d, &MeshMaterial3d<M>))| DrawnSet {
+        mesh: mesh.0.id(),
+        material: material.0.id().untyped(),
+        casts_shadows,
+        lightmap: lit.then(|| group.get::<Lightmap>(row).is_some_and(|map| map.bicubic_sampling)),
+        crossfades: ranged
+            && group
+                .get::<VisibilityRange>(row)
+                .is_some_and(|range| !range.is_abrupt()),
+    };
+    let sets = pairs.enumerate().map(set).zip(group.entities().iter().copied());
+    let mut sets: Vec<(DrawnSet, Entity)> = sets.collect();
+    // Neighbours are mostly alike.
+    sets.dedup_by_key(|(set, _)| *set);
+    sets
+}
+
+/// The scan for lights.
+pub(crate) fn own_lights(level: &StagedLevel) -> OwnLights {
+    let mut lights = OwnLights::default();
+    for group in level.groups() {
+        lights.points |= group.values::<PointLight>().any(|light| light.shadow_maps_enabled)
+            || group.values::<SpotLight>().any(|light| light.shadow_maps_enabled);
+        lights.directional |= group
+            .values::<DirectionalLight>()
+            .any(|light| light.shadow_maps_enabled);
+    }
+    lights
+}

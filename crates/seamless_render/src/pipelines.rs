@@ -1,0 +1,191 @@
+//! Reveals wait until the pipelines that draw them are compiled. See [`PipelineGate`].
+
+mod keys;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bevy_asset::UntypedAssetId;
+use bevy_ecs::{
+    resource::Resource,
+    system::{Res, ResMut},
+    world::{Mut, World},
+};
+use bevy_platform::collections::HashMap;
+use bevy_render::render_resource::{CachedPipelineState, CachedRenderPipelineId, PipelineCache};
+use bevy_shader::ShaderCacheError;
+use seamless_asset::{InstanceId, LevelScans, RevealGate};
+
+use crate::drawn::{DrawnSet, Found, OwnLights};
+use keys::{PassKey, Prepared, Views};
+
+/// Pipelines that are asked for in a frame, for all levels that wait. To ask for one takes some microseconds if it is known, and
+/// about a tenth of a millisecond if not.
+const ASKED_PER_FRAME: usize = 16;
+
+/// A [`RevealGate`] that is open for levels whose pipelines are compiled.
+///
+/// Bevy asks for a pipeline when the first entity needs it, and draws nothing of that entity until it is compiled. So each level waits until
+/// all pipelines are there that the views of the moment draw it with: their main passes, the shadows of lights that are there and of
+/// its own, and depth and normal prepasses. Not asked for are deferred rendering, and what only motion vectors of skins and morph
+/// targets need. A pipeline that cannot be compiled is Bevy's to report, and no reason to wait.
+#[derive(Resource, Clone, Default)]
+pub struct PipelineGate {
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// One for each type of materials.
+    found: Vec<Found>,
+    levels: HashMap<InstanceId, Watched>,
+}
+
+struct Watched {
+    drawn: Arc<Drawn>,
+    is_ready: bool,
+}
+
+/// What a level is drawn with.
+struct Drawn {
+    sets: Vec<DrawnSet>,
+    lights: OwnLights,
+}
+
+impl PipelineGate {
+    /// Held for moments only: the main thread takes it too.
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add_material(&self, found: Found) {
+        self.lock().found.push(found);
+    }
+
+    /// The levels that need any, the oldest first. What is ready for the views of a moment may not be for those of a later one.
+    fn waiting(&self) -> Vec<(InstanceId, Arc<Drawn>)> {
+        let shared = self.lock();
+        let waiting = shared.levels.iter().filter(|(_, level)| !level.drawn.sets.is_empty());
+        let mut waiting: Vec<_> = waiting.map(|(id, level)| (*id, level.drawn.clone())).collect();
+        waiting.sort_unstable_by_key(|(id, _)| *id);
+        waiting
+    }
+
+    fn set_ready(&self, id: InstanceId, is_ready: bool) {
+        if let Some(level) = self.lock().levels.get_mut(&id) {
+            level.is_ready = is_ready;
+        }
+    }
+}
+
+impl RevealGate for PipelineGate {
+    fn watch(&self, _: &[UntypedAssetId]) {}
+
+    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
+        true
+    }
+
+    fn forget(&self, _: &[UntypedAssetId]) {}
+
+    fn watch_level(&self, id: InstanceId, scans: &LevelScans) {
+        let mut shared = self.lock();
+        let sets: Vec<_> = shared.found.iter().flat_map(|found| found(scans)).copied().collect();
+        let level = Watched {
+            is_ready: sets.is_empty(),
+            drawn: Arc::new(Drawn {
+                sets,
+                lights: scans.get().copied().unwrap_or_default(),
+            }),
+        };
+        shared.levels.insert(id, level);
+    }
+
+    fn is_level_open(&self, id: InstanceId) -> bool {
+        self.lock().levels.get(&id).is_none_or(|level| level.is_ready)
+    }
+
+    fn forget_level(&self, id: InstanceId) {
+        self.lock().levels.remove(&id);
+    }
+}
+
+/// How far the pipelines of the levels that wait have come. In the render world.
+#[derive(Resource, Default)]
+pub(crate) struct Warming(HashMap<InstanceId, Warmth>);
+
+#[derive(Default)]
+struct Warmth {
+    /// What views draw with, as it was when the first pipeline was asked for.
+    passes: Vec<PassKey>,
+    /// The first set whose pipelines were not asked for.
+    next: usize,
+    is_asked: bool,
+    pipelines: Vec<CachedRenderPipelineId>,
+}
+
+impl Warmth {
+    /// Asks for pipelines, `left` of them at most.
+    fn ask(&mut self, world: &mut World, drawn: &Drawn, views: &Views, left: &mut usize) {
+        let passes = views.passes(drawn.lights);
+        if self.passes != passes {
+            *self = Self {
+                passes,
+                ..Self::default()
+            };
+        }
+        while let Some(set) = drawn.sets.get(self.next).filter(|_| *left > 0) {
+            let Some(prepared) = Prepared::of(world, set) else {
+                return;
+            };
+            for pass in &self.passes {
+                self.pipelines.extend(prepared.pipeline(world, set, *pass));
+                *left = left.saturating_sub(1);
+            }
+            self.next += 1;
+        }
+        self.is_asked = self.next == drawn.sets.len();
+    }
+}
+
+/// Asks for the pipelines of levels that wait; as many in a frame as it can bear. Bevy keeps them, and the reveal finds them.
+pub(crate) fn ask_for_pipelines(world: &mut World) {
+    let waiting = world.resource::<PipelineGate>().waiting();
+    world.resource_scope(|world, mut warming: Mut<Warming>| {
+        if waiting.is_empty() {
+            warming.0.clear();
+            return;
+        }
+        warming.0.retain(|id, _| waiting.iter().any(|(other, _)| other == id));
+        let views = Views::of(world);
+        let mut left = ASKED_PER_FRAME;
+        for (id, drawn) in &waiting {
+            let warmth = warming.0.entry(*id).or_default();
+            warmth.ask(world, drawn, &views, &mut left);
+            if !warmth.is_asked {
+                world.resource::<PipelineGate>().set_ready(*id, false);
+            }
+        }
+    });
+}
+
+/// Says that levels are ready whose pipelines are compiled, or never will be.
+pub(crate) fn note_compiled(gate: ResMut<PipelineGate>, warming: Res<Warming>, cache: Res<PipelineCache>) {
+    for (id, warmth) in &warming.0 {
+        let mut states = warmth.pipelines.iter().map(|id| cache.get_render_pipeline_state(*id));
+        if warmth.is_asked && states.all(is_final) {
+            gate.set_ready(*id, true);
+        }
+    }
+}
+
+/// Whether the pipeline changes no more.
+fn is_final(state: &CachedPipelineState) -> bool {
+    match state {
+        CachedPipelineState::Queued | CachedPipelineState::Creating(_) => false,
+        CachedPipelineState::Ok(_) => true,
+        // Bevy tries it again until the shader is loaded.
+        CachedPipelineState::Err(error) => !matches!(
+            error,
+            ShaderCacheError::ShaderNotLoaded(_) | ShaderCacheError::ShaderImportNotYetAvailable
+        ),
+    }
+}

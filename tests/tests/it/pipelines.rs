@@ -1,0 +1,339 @@
+//! Levels come when the pipelines that draw them are compiled: none is asked for later, and none that is broken holds a level.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use bevy::{
+    asset::{AssetPath, RenderAssetUsages, UntypedAssetId},
+    core_pipeline::prepass::{DepthPrepass, NormalPrepass},
+    light::NotShadowCaster,
+    mesh::PrimitiveTopology,
+    prelude::*,
+    render::{
+        RenderApp,
+        render_resource::{AsBindGroup, CachedPipelineState, PipelineCache, PipelineDescriptor},
+    },
+    shader::ShaderRef,
+};
+use bevy_seamless::{
+    asset::{InstanceId, InstanceRequest, LoadState, RevealGate, RevealGates},
+    prelude::*,
+};
+use seamless_tests::{
+    app::headless_with,
+    handmade::{References, add_asset, add_level, new_ids, new_package},
+    picture::{has_driver, next_frame, settled, studio, studio_compiling_later},
+};
+
+const PACKAGE: &str = "level.pkg";
+/// Frames after the reveal in which nothing new is asked for.
+const FRAMES: usize = 8;
+/// More than a level with its pipelines takes on a busy machine.
+const MOST_FRAMES: usize = 20_000;
+
+/// Its shader is no shader.
+#[derive(Asset, AsBindGroup, Reflect, Clone, Default)]
+struct Broken {}
+
+impl Material for Broken {
+    fn fragment_shader() -> ShaderRef {
+        "broken.wgsl".into()
+    }
+}
+
+/// Its shader is not there.
+#[derive(Asset, AsBindGroup, Reflect, Clone, Default)]
+struct Missing {}
+
+impl Material for Missing {
+    fn fragment_shader() -> ShaderRef {
+        "missing.wgsl".into()
+    }
+}
+
+fn add_game(app: &mut App) {
+    app.add_plugins((
+        SeamlessPlugins,
+        MaterialPlugin::<Broken>::default(),
+        MaterialPlugin::<Missing>::default(),
+    ))
+    .cook_by_reflection::<Broken>()
+    .cook_by_reflection::<Missing>()
+    .add_streamed_material::<Broken>()
+    .add_streamed_material::<Missing>();
+}
+
+fn triangle(has_colours: bool) -> Mesh {
+    let corners = vec![[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.5, 0.0]];
+    let mesh = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default())
+        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, corners)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_NORMAL, vec![[0.0, 0.0, 1.0]; 3])
+        .with_inserted_attribute(Mesh::ATTRIBUTE_UV_0, vec![[0.0, 0.0]; 3]);
+    if has_colours {
+        mesh.with_inserted_attribute(Mesh::ATTRIBUTE_COLOR, vec![[1.0, 0.5, 0.2, 1.0]; 3])
+    } else {
+        mesh
+    }
+}
+
+/// A package with a level whose triangles each have another of these materials, and every second a mesh of its own.
+fn write_level<M: Material + Reflect>(dir: &Path, materials: Vec<M>, has_light: bool) {
+    let app = headless_with(dir, add_game);
+    let mut writer = new_package(&app, PACKAGE);
+    let mut references = References::default();
+    let meshes = [false, true].map(|has_colours| {
+        let name = if has_colours { "Coloured" } else { "Plain" };
+        add_asset(&app, &mut writer, name, triangle(has_colours))
+    });
+    let meshes = meshes.map(|mesh| references.handle::<Mesh>(&app, mesh));
+    let count = materials.len();
+    let mut handles = Vec::new();
+    for (number, material) in materials.into_iter().enumerate() {
+        let object = add_asset(&app, &mut writer, &format!("Material{number}"), material);
+        handles.push(references.handle::<M>(&app, object));
+    }
+    let ids = new_ids(count + usize::from(has_light));
+    let roots = (0..ids.len() as u32).collect();
+    add_level(&app, &mut writer, PACKAGE, &ids, roots, &references, |level| {
+        // The last one casts no shadow.
+        for range in [0..count - 1, count - 1..count] {
+            let rows = || range.clone();
+            level
+                .add(rows().map(|row| Transform::from_xyz(row as f32 - 2.0, 0.0, 0.0)))
+                .add(rows().map(|_| Visibility::default()))
+                .add(rows().map(|row| Mesh3d(meshes[row % 2].clone())))
+                .add(rows().map(|row| MeshMaterial3d(handles[row].clone())));
+            if range.end == count {
+                level.add([NotShadowCaster]);
+            }
+            level.end_group(range.len());
+        }
+        if has_light {
+            let light = PointLight {
+                shadow_maps_enabled: true,
+                ..PointLight::default()
+            };
+            level
+                .add([Transform::from_xyz(0.0, 3.0, 3.0)])
+                .add([Visibility::default()])
+                .add([light]);
+            level.end_group(1);
+        }
+    });
+    fs::write(dir.join(PACKAGE), writer.finish().expect("the package is small")).expect("it is written");
+}
+
+/// Materials that need pipelines of their own.
+fn many_materials() -> Vec<StandardMaterial> {
+    let material = |alpha_mode, double_sided| StandardMaterial {
+        alpha_mode,
+        double_sided,
+        cull_mode: None,
+        ..StandardMaterial::default()
+    };
+    vec![
+        material(AlphaMode::Opaque, false),
+        material(AlphaMode::Opaque, true),
+        material(AlphaMode::Mask(0.5), false),
+        material(AlphaMode::Blend, true),
+        material(AlphaMode::Opaque, false),
+    ]
+}
+
+fn camera() -> Transform {
+    Transform::from_xyz(0.0, 1.0, 6.0).looking_at(Vec3::ZERO, Vec3::Y)
+}
+
+/// Everything that makes views draw more: shadows, a prepass, samples.
+fn enrich(app: &mut App, msaa: Msaa) {
+    let ecs = app.world_mut();
+    let cameras: Vec<Entity> = ecs.query_filtered::<Entity, With<Camera3d>>().iter(ecs).collect();
+    for camera in cameras {
+        ecs.entity_mut(camera).insert((msaa, DepthPrepass, NormalPrepass));
+    }
+    for mut light in ecs.query::<&mut DirectionalLight>().iter_mut(ecs) {
+        light.shadow_maps_enabled = true;
+    }
+}
+
+fn load(app: &mut App) -> InstanceId {
+    app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        name: "level".into(),
+        package: AssetPath::parse(PACKAGE).into_owned(),
+        ..InstanceRequest::default()
+    })
+}
+
+fn is_live(app: &App, id: InstanceId) -> bool {
+    app.world().resource::<Streamer>().state(id) == Some(LoadState::Live)
+}
+
+/// Labels of all pipelines that Bevy was asked for, and how many of them it still works on.
+fn pipelines(app: &App) -> (Vec<String>, usize) {
+    let cache = app.sub_app(RenderApp).world().resource::<PipelineCache>();
+    let label = |descriptor: &PipelineDescriptor| match descriptor {
+        PipelineDescriptor::RenderPipelineDescriptor(of) => format!("{:?}", of.label),
+        PipelineDescriptor::ComputePipelineDescriptor(of) => format!("{:?}", of.label),
+    };
+    let is_open =
+        |state: &CachedPipelineState| matches!(state, CachedPipelineState::Queued | CachedPipelineState::Creating(_));
+    let open = cache.pipelines().filter(|pipeline| is_open(&pipeline.state)).count();
+    (
+        cache.pipelines().map(|pipeline| label(&pipeline.descriptor)).collect(),
+        open,
+    )
+}
+
+/// Updates until the level is live; what pipelines there were before that frame, and the number of frames.
+fn until_live(app: &mut App, id: InstanceId) -> (Vec<String>, usize) {
+    for frame in 0..MOST_FRAMES {
+        let before = pipelines(app).0;
+        let _ = next_frame(app);
+        if is_live(app, id) {
+            assert_eq!(
+                pipelines(app).1,
+                0,
+                "a pipeline is not there in the frame of the reveal"
+            );
+            return (before, frame);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    panic!(
+        "the level does not come: {:?}",
+        app.world().resource::<StreamingStats>()
+    );
+}
+
+/// What was asked for in the first frames of a level that was not there `before`.
+fn asked_later(app: &mut App, before: &[String]) -> Vec<String> {
+    (0..FRAMES).for_each(|_| _ = next_frame(app));
+    pipelines(app).0.split_off(before.len())
+}
+
+#[test]
+fn no_pipeline_is_asked_for_after_the_reveal() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_level(dir.path(), many_materials(), true);
+    for studio in [studio, studio_compiling_later] {
+        let mut app = studio(dir.path(), camera(), add_game);
+        enrich(&mut app, Msaa::Sample4);
+        let _ = settled(&mut app);
+        let empty = pipelines(&app).0.len();
+        let id = load(&mut app);
+        let (before, _) = until_live(&mut app, id);
+        assert!(before.len() >= empty + 8, "few were asked for: {:?}", &before[empty..]);
+        let later = asked_later(&mut app, &before);
+        assert!(later.is_empty(), "{later:?}, before {:?}", &before[empty..]);
+        assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 0);
+    }
+}
+
+/// The measure itself: it sees what comes late.
+#[test]
+fn without_the_gate_pipelines_come_late() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_level(dir.path(), many_materials(), false);
+    let mut app = studio(dir.path(), camera(), add_game);
+    let _ = settled(&mut app);
+    // The last that was added.
+    app.world_mut().resource_mut::<RevealGates>().0.pop();
+    let id = load(&mut app);
+    let (before, _) = until_live(&mut app, id);
+    assert!(asked_later(&mut app, &before).len() >= 3);
+}
+
+/// Closed until it is opened.
+#[derive(Clone, Default)]
+struct Door(Arc<AtomicBool>);
+
+impl RevealGate for Door {
+    fn watch(&self, _: &[UntypedAssetId]) {}
+
+    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
+        true
+    }
+
+    fn forget(&self, _: &[UntypedAssetId]) {}
+
+    fn is_level_open(&self, _: InstanceId) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What was compiled for other views is not enough.
+#[test]
+fn views_that_change_while_a_level_waits() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_level(dir.path(), many_materials(), true);
+    let mut app = studio(dir.path(), camera(), add_game);
+    let door = Door::default();
+    let mut gates = app.world_mut().resource_mut::<RevealGates>();
+    // Before the one that is tried: that one must not forget what it has found out.
+    gates.0.insert(0, Box::new(door.clone()));
+    enrich(&mut app, Msaa::Off);
+    let _ = settled(&mut app);
+    let id = load(&mut app);
+    for _ in 0..40 {
+        let _ = next_frame(&mut app);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(!is_live(&app, id));
+    let asked = pipelines(&app).0.len();
+    enrich(&mut app, Msaa::Sample4);
+    for _ in 0..10 {
+        let _ = next_frame(&mut app);
+    }
+    assert!(pipelines(&app).0.len() > asked, "the new views need others");
+    door.0.store(true, Ordering::Relaxed);
+    let (before, _) = until_live(&mut app, id);
+    let later = asked_later(&mut app, &before);
+    assert!(later.is_empty(), "{later:?}");
+}
+
+#[test]
+fn a_shader_with_an_error_holds_no_level() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("broken.wgsl"), "this is no shader").expect("it is written");
+    write_level(dir.path(), vec![Broken::default(), Broken::default()], false);
+    let mut app = studio(dir.path(), camera(), add_game);
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
+    let _ = settled(&mut app);
+    let id = load(&mut app);
+    until_live(&mut app, id);
+    assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 0);
+}
+
+#[test]
+fn a_shader_that_does_not_come_holds_a_level_until_its_deadline() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_level(dir.path(), vec![Missing::default(), Missing::default()], false);
+    let mut app = studio(dir.path(), camera(), add_game);
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = 30;
+    let _ = settled(&mut app);
+    let id = load(&mut app);
+    let (_, frames) = until_live(&mut app, id);
+    assert!(frames >= 30, "{frames} frames");
+    assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 1);
+}

@@ -1,0 +1,124 @@
+//! Places that somebody comes to: what must be there is there in that very frame, what was prepared costs nothing then, and a file that could
+//! not be read for a while is read later.
+
+use std::{fs, thread};
+
+use bevy::{ecs::system::RunSystemOnce, prelude::*, tasks::block_on};
+use bevy_seamless::prelude::*;
+use seamless_tests::{
+    app::run_until,
+    cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, state},
+    fixtures::{register_types, write_everything_scn},
+};
+
+const WORLD: &str = r#"(
+    levels: [(name: "hall", source: "everything.scn.ron")],
+    volumes: [(
+        shape: Sphere(center: (100.0, 0.0, 0.0), radius: 10.0),
+        levels: ["hall"],
+        mode: BlockUntilLoaded,
+        unload_delay: 0.0,
+    )],
+)"#;
+
+const HALL: Vec3 = Vec3::new(100.0, 0.0, 0.0);
+
+fn start() -> (Cooked, App, Entity, Entity) {
+    let write = |dir: &std::path::Path| {
+        write_everything_scn(dir);
+    };
+    let cooked = Cooked::new(write, WORLD, register_types);
+    let (mut app, world) = cooked.start(register_types);
+    let source = app.world_mut().spawn(StreamingSource::default()).id();
+    app.update();
+    (cooked, app, world, source)
+}
+
+/// A frame with the source somewhere else.
+fn jump(app: &mut App, source: Entity, to: Vec3) {
+    let place = (Transform::from_translation(to), GlobalTransform::from_translation(to));
+    app.world_mut().entity_mut(source).insert(place);
+    app.update();
+}
+
+fn blocking_loads(app: &App) -> u64 {
+    app.world().resource::<StreamingStats>().blocking_loads
+}
+
+#[test]
+fn what_nobody_may_be_without_is_there_in_the_same_frame() {
+    let (_cooked, mut app, world, source) = start();
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Unloaded);
+    jump(&mut app, source, HALL);
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+    assert_eq!(blocking_loads(&app), 1);
+    let entities = level_of(app.world(), world, "hall").entities() as usize;
+    let names = app
+        .world_mut()
+        .query_filtered::<(), With<Name>>()
+        .iter(app.world())
+        .count();
+    assert!(entities > 0 && names > 0);
+    for _ in 0..5 {
+        app.update();
+    }
+    assert_eq!(blocking_loads(&app), 1, "once it is there nobody waits");
+    // From the moment in which it is on its way.
+    jump(&mut app, source, Vec3::ZERO);
+    let gone = run_until(&mut app, STREAM_LIMIT, |ecs| {
+        state(ecs, world, "hall") == LevelState::Unloaded
+    });
+    assert!(gone);
+    ask(&mut app, "hall", Ask::Load);
+    app.update();
+    jump(&mut app, source, HALL);
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+    assert!(blocking_loads(&app) <= 2);
+    assert_eq!(level_of(app.world(), world, "hall").entities() as usize, entities);
+}
+
+#[test]
+fn a_place_that_was_prepared_makes_no_frame_wait() {
+    let (_cooked, mut app, world, source) = start();
+    let prepare = |mut levels: Levels| levels.prepare(ArrivalPoint::at(HALL));
+    let arrival = app.world_mut().run_system_once(prepare).unwrap();
+    let waiting = arrival.clone();
+    let waiter = thread::spawn(move || block_on(waiting.into_future()));
+    let over = run_until(&mut app, STREAM_LIMIT, |_| arrival.is_streaming_complete());
+    assert!(over && waiter.join().unwrap() == ArrivalResult::Ready);
+    assert_eq!(
+        arrival.progress().there_bytes,
+        level_of(app.world(), world, "hall").entry().bytes
+    );
+    let root = level_of(app.world(), world, "hall").root();
+    assert!(root.is_some() && blocking_loads(&app) == 0);
+    jump(&mut app, source, HALL);
+    drop(arrival);
+    for _ in 0..5 {
+        app.update();
+    }
+    assert_eq!(level_of(app.world(), world, "hall").root(), root);
+    assert_eq!(blocking_loads(&app), 0);
+}
+
+#[test]
+fn a_file_that_comes_back_is_read_then() {
+    let (cooked, mut app, world, _) = start();
+    app.world_mut().resource_mut::<LevelSettings>().retry = RetryPolicy {
+        attempts: 1000,
+        factor: 1.0,
+        ..RetryPolicy::default()
+    };
+    let package = level_of(app.world(), world, "hall").entry().package.clone();
+    let (file, away) = (cooked.file(&package), cooked.file("away"));
+    fs::rename(&file, &away).unwrap();
+    ask(&mut app, "hall", Ask::Load);
+    let fails = |times| move |ecs: &World| level_of(ecs, world, "hall").times_failed() >= times;
+    assert!(run_until(&mut app, STREAM_LIMIT, fails(2)));
+    assert!(level_of(app.world(), world, "hall").error().is_some());
+    fs::rename(&away, &file).unwrap();
+    let there = run_until(&mut app, STREAM_LIMIT, |ecs| {
+        state(ecs, world, "hall") == LevelState::Visible
+    });
+    assert!(there, "{:?}", level_of(app.world(), world, "hall").error());
+}
