@@ -99,15 +99,15 @@ impl Row {
     fn gain(&self) -> Option<f64> {
         let peer = self.peer?;
         Some(if self.higher_is_better {
-            self.ours / peer
+            over(self.ours, peer)
         } else {
-            peer / self.ours
+            over(peer, self.ours)
         })
     }
 
     /// The ratio to the limit, and what it is to be where it is not.
     fn near(&self) -> String {
-        let Some(is) = self.limit.map(|limit| self.ours / limit) else {
+        let Some(is) = self.limit.map(|limit| over(self.ours, limit)) else {
             return "-".to_owned();
         };
         match self.targets.of_limit {
@@ -116,6 +116,11 @@ impl Row {
             _ => format!("{is:.2}"),
         }
     }
+}
+
+/// How many times as much; of two that are nothing, one is as much as the other.
+fn over(one: f64, other: f64) -> f64 {
+    if one == other { 1.0 } else { one / other }
 }
 
 /// The value below which the part `part` of `values` lies: the nearest one.

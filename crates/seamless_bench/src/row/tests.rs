@@ -75,3 +75,20 @@ fn of_a_rate_the_larger_is_the_better() {
     assert!(table(&[row(6.0)]).contains("first") && table(&[row(8.0)]).contains("aim"));
     assert!(table(&[row(1.0)]).contains("below"));
 }
+
+/// As of allocations at rest, of which there are to be none.
+#[test]
+fn nothing_is_as_much_as_nothing() {
+    let samples = |ours: f64| Samples {
+        ours: vec![ours],
+        peer: vec![0.0],
+        limit: vec![0.0],
+    };
+    let targets = Targets {
+        of_limit: Some(1.0),
+        ..Targets::default()
+    };
+    let row = |ours| samples(ours).row("a", "allocations", Some("the same"), Some("nothing"), targets);
+    assert_eq!((row(0.0).gain(), row(0.0).near()), (Some(1.0), "1.00".to_owned()));
+    assert_eq!(row(2.0).near(), "inf > 1");
+}
