@@ -13,6 +13,16 @@ use crate::{
     settings::{StreamingSettings, StreamingStats},
 };
 
+/// What there is under the ceiling when loads are about to start.
+pub(super) struct UnderCeiling {
+    ceiling: u64,
+    used: u64,
+    /// Of that, what levels take that are on their way out.
+    going: u64,
+    /// Whether there is any level that could leave.
+    is_any_to_go: bool,
+}
+
 impl Pipeline {
     /// What everything takes.
     pub(super) fn memory(&self) -> MemoryAccount {
@@ -54,22 +64,34 @@ impl Pipeline {
         stats.memory_short = self.short;
     }
 
+    /// What there is under the ceiling, if there is one: the same for all loads that could start in a frame.
+    pub(super) fn under_ceiling(&self, settings: &StreamingSettings) -> Option<UnderCeiling> {
+        Some(UnderCeiling {
+            ceiling: settings.memory_ceiling?,
+            used: self.memory().total(),
+            going: self.going_memory(),
+            is_any_to_go: self.is_any_to_go(settings),
+        })
+    }
+
     /// Whether the load of an instance may start, the most urgent one that waits; what it will bring is expected from then on.
-    pub(super) fn may_start(&mut self, settings: &StreamingSettings, id: InstanceId) -> MayStart {
-        if settings.memory_ceiling.is_none() {
-            return MayStart::Yes;
-        }
-        let Some(instance) = self.instances.get(&id) else {
+    pub(super) fn may_start(
+        &self,
+        settings: &StreamingSettings,
+        known: Option<&UnderCeiling>,
+        id: InstanceId,
+    ) -> MayStart {
+        let Some((known, instance)) = known.zip(self.instances.get(&id)) else {
             return MayStart::Yes;
         };
         let (instances, packages) = (self.instances.index(), self.packages.index());
         may_start(&StartInputs {
-            ceiling: settings.memory_ceiling,
-            used: self.memory().total(),
+            ceiling: Some(known.ceiling),
+            used: known.used,
             coming: instances.expected_memory() + packages.expected,
             is_any_coming: instances.loading > 0 || packages.loading > 0,
-            going: self.going_memory(),
-            is_any_there: self.is_any_to_go(settings),
+            going: known.going,
+            is_any_there: known.is_any_to_go,
             brings: self.brings(id),
             is_essential: instance.request.priority >= settings.essential_priority,
             is_only_loaded: instance.request.target == InstanceTarget::Loaded,

@@ -47,13 +47,15 @@ impl Pipeline {
             Some(seed) => shuffled(seed, a.1.1).cmp(&shuffled(seed, b.1.1)),
             None => by_rank(*a, *b),
         });
+        // What starts now is not there yet.
+        let known = self.under_ceiling(settings);
         let mut short = None;
         for (_, (_, owner)) in queued {
             if self.in_flight >= most {
                 break;
             }
             match owner {
-                JobOwner::Instance(id) => match self.may_start(settings, id) {
+                JobOwner::Instance(id) => match self.may_start(settings, known.as_ref(), id) {
                     MayStart::Always => self.start(id),
                     // Who ranks lower waits for who has no room.
                     MayStart::Yes if short.is_none() => self.start(id),
