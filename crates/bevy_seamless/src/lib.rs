@@ -2,12 +2,14 @@
 #![forbid(unsafe_code)]
 
 pub use seamless_asset as asset;
+pub use seamless_cue as cue;
 pub use seamless_level as level;
 #[cfg(feature = "render")]
 pub use seamless_render as render;
 
 use bevy_app::{PluginGroup, PluginGroupBuilder};
 use seamless_asset::{SeamlessAssetPlugin, package::Role};
+use seamless_cue::CuePlugin;
 use seamless_level::SeamlessLevelPlugin;
 #[cfg(feature = "render")]
 use seamless_render::SeamlessRenderPlugin;
@@ -18,9 +20,10 @@ use seamless_render::SeamlessRenderPlugin;
 /// |---|---|
 /// | [`SeamlessAssetPlugin`] | packages to live objects, within a frame budget |
 /// | [`SeamlessLevelPlugin`] | which levels are wanted, from volumes, sources and requests |
+/// | [`CuePlugin`] | gameplay cues, whose notifies are loaded when they are needed |
 /// | [`SeamlessRenderPlugin`] | materials, and reveals that wait for the GPU |
 ///
-/// A game whose code refers to content directly adds a
+/// A game with attributes, effects and abilities adds an [`AbilityPlugin`](seamless_cue::AbilityPlugin). One whose code refers to content directly adds a
 /// [`SeamlessStartupPlugin`](seamless_asset::SeamlessStartupPlugin) with the path of its startup package as well.
 #[cfg(feature = "render")]
 #[derive(Default)]
@@ -32,6 +35,7 @@ impl PluginGroup for SeamlessPlugins {
         PluginGroupBuilder::start::<Self>()
             .add(SeamlessAssetPlugin::default())
             .add(SeamlessLevelPlugin::default())
+            .add(CuePlugin::default())
             .add(SeamlessRenderPlugin)
     }
 }
@@ -43,6 +47,7 @@ impl PluginGroup for SeamlessPlugins {
 /// |---|---|
 /// | [`SeamlessAssetPlugin`], role server | packages to live objects, client-only objects and columns not decoded |
 /// | [`SeamlessLevelPlugin`], which follows all players | which levels are wanted |
+/// | [`CuePlugin::server`] | cues are nothing: no notify is loaded |
 #[derive(Default)]
 pub struct SeamlessMinimalPlugins;
 
@@ -57,6 +62,7 @@ impl PluginGroup for SeamlessMinimalPlugins {
                 follow_remote: true,
                 ..SeamlessLevelPlugin::default()
             })
+            .add(CuePlugin::server())
     }
 }
 
@@ -73,9 +79,15 @@ pub mod prelude {
     };
     pub use seamless_asset::{
         BlockingLoads, DialogueVariant, DialogueVariants, InHiddenLevel, InstanceData, InstanceTarget, KeepInWorld,
-        LoadPolicy, ObjectLoad, ObjectRequest, OfLevel, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
-        ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessAssetPlugin, SeamlessStartupPlugin, StableId, StableIds,
-        StagedLevel, StartupContent, StartupReport, Streamer, StreamingSettings, StreamingStats, placed_row,
+        LevelAsset, LoadPolicy, LoadSoftBlocking, ObjectLoad, ObjectRegistries, ObjectRequest, ObjectScan, OfLevel,
+        PostLoad, ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp,
+        SeamlessAssetPlugin, SeamlessStartupPlugin, SoftHandle, SoftObjects, StableId, StableIds, StagedLevel,
+        StartupContent, StartupReport, Streamable, StreamableEnd, StreamableFinished, StreamableRequest,
+        StreamableSettings, Streamables, Streamer, StreamingSettings, StreamingStats, placed_row,
+    };
+    pub use seamless_cue::{
+        CueConfig, CueContext, CueExecuted, CueLibraries, CueListener, CueNotify, CueOnActive, CuePlugin, CueRemoved,
+        CueStats, CueWhileActive, Cues, FireCues, GameplayTag, SuppressCues, TagSet, TranslateCues,
     };
     #[cfg(feature = "overlay")]
     pub use seamless_level::overlay::{OverlaySettings, SeamlessOverlayPlugin};

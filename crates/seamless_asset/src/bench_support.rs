@@ -50,6 +50,7 @@ impl Services {
             max_entities: 1 << 20,
             role: Role::ALL,
             mesh_attributes: Arc::default(),
+            is_sliced: false,
         }))
     }
 

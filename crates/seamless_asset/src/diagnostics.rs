@@ -117,6 +117,7 @@ static COUNTERS: &[Counter] = &[
     bytes("memory_short", "seamless/memory_short", |stats| {
         stats.memory_short as f64
     }),
+    count("memory_held", "seamless/memory_held", |stats| stats.memory_held as f64),
     count("pressure_frames", "seamless/pressure_frames", |stats| {
         stats.pressure_frames as f64
     }),

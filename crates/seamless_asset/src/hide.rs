@@ -18,7 +18,7 @@ use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 
-use crate::{LevelInstance, actors::LevelActors, reveal::Members, spawn::rewrite_ticks};
+use crate::{LevelInstance, actors::LevelActors, reveal::Members, spawn::rewrite_ticks, trees::Untouched};
 
 /// On every entity of a level that is in the world and is not to be seen: it is on its way there in slices, it is hidden, or it is on its
 /// way out.
@@ -142,13 +142,38 @@ fn derived_from(world: &mut World) -> HashSet<ComponentId> {
 }
 
 /// Hidden entities, as if they and all their components came now.
-pub(crate) fn show_first(world: &mut World, entities: &[Entity]) {
+///
+/// Where `untouched` is given, the level came with its final global transforms. As long as nobody has touched it, Bevy's mark for those that it is to
+/// look at stays as old as it is, and the tick at which all else came is given; nobody writes anything else at that tick.
+pub(crate) fn show_first(world: &mut World, entities: &[Entity], untouched: Option<Untouched>) -> Option<Tick> {
     unmark(world, entities);
-    let now = world.change_tick();
-    rewrite_ticks(world, entities, |_, _, _| ComponentTicks {
+    // Nothing else is written at it.
+    world.increment_change_tick();
+    let now = world.increment_change_tick();
+    let came = ComponentTicks {
         added: now,
         changed: now,
+    };
+    let Some(mut untouched) = untouched else {
+        rewrite_ticks(world, entities, |_, _, _| came);
+        return None;
+    };
+    rewrite_ticks(world, entities, |_, id, before| {
+        if untouched.is_mark(id) {
+            return ComponentTicks {
+                changed: before.changed,
+                ..came
+            };
+        }
+        untouched.note(id, before);
+        came
     });
+    if untouched.is_untouched() {
+        return Some(now);
+    }
+    let marked = |_, id, before| if untouched.is_mark(id) { came } else { before };
+    rewrite_ticks(world, entities, marked);
+    None
 }
 
 /// What is new in a hidden level is hidden, too.
@@ -197,8 +222,10 @@ fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> 
     }
     while let Some(parent) = parents.found.pop() {
         for &child in world.get::<Children>(parent).into_iter().flatten() {
-            let is_other = world.get::<LevelInstance>(child).is_some();
-            if !is_other && known.insert(child) && parents.note(world, child) {
+            // Most children are the level's own, which are known.
+            let is_new = known.insert(child);
+            let is_other = || world.get::<LevelInstance>(child).is_some();
+            if is_new && !is_other() && parents.note(world, child) {
                 all.push(child);
             }
         }

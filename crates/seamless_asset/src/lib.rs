@@ -16,6 +16,8 @@
 //! * [`LiveObjects`] knows every object that is live: an object is in memory once, whoever asks.
 //! * [`RevealGate`] lets others hold a reveal back, until the GPU has its meshes for instance.
 //! * [`StartupContent`] has what plugins refer to directly: one package, read before the first frame, live for ever.
+//! * [`SoftHandle`] names an object and does not keep it alive; [`SoftObjects`] finds it, and a [`Streamable`] loads a set of them.
+//! * [`ObjectRegistries`] tell what there is in cooked packages, without opening one.
 //! * [`DialogueVariants`] are sets of sounds of which a speaker says one.
 //! * [`StreamingSettings`] limits a frame's work, [`StreamingStats`] counts what was done, and [`diagnostics`] measures all of that.
 //!
@@ -43,14 +45,18 @@ mod linker;
 mod load;
 pub mod net;
 mod objects;
+mod registry;
 mod reload;
 mod reveal;
 mod settings;
+mod soft;
 pub mod spawn;
 mod stable;
 mod startup;
+mod streamable;
 mod threads;
 mod time;
+mod trees;
 mod urgency;
 
 pub use actors::{KeepInWorld, LevelActors, OfLevel};
@@ -71,13 +77,27 @@ pub use load::{
     StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
+#[cfg(feature = "write")]
+pub use registry::write_registry;
+pub use registry::{
+    FoundObject, ObjectRegistries, ObjectRegistry, ObjectScan, REGISTRY_EXTENSION, REGISTRY_FORMAT, REGISTRY_MAGIC,
+    RegistryError, RegistryLevel, RegistryLimits, RegistryLoader, RegistryObject,
+};
 pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
+pub use soft::{
+    LevelAsset, LoadSoftBlocking, ReflectSoftHandle, SoftError, SoftHandle, SoftObjects, SoftPath, SoftReference,
+    SoftType,
+};
 pub use stable::{InstancePath, StableId, StableIds};
 pub use startup::{
     STARTUP_EXPORT, SeamlessStartupPlugin, StartupContent, StartupContentError, StartupEntry, StartupIndex,
     StartupIndexCodec, StartupMissing, StartupOwner, StartupPinned, StartupRead, StartupRegistration, StartupReport,
     StartupTable,
+};
+pub use streamable::{
+    Finished, HeldStreamable, Streamable, StreamableEnd, StreamableFinished, StreamableId, StreamableProgress,
+    StreamableReport, StreamableRequest, StreamableSettings, StreamableState, StreamableStats, Streamables,
 };
 pub use time::StreamingTime;
 pub use urgency::StreamingUrgency;
@@ -104,6 +124,9 @@ use assets::MeshUvDensity;
 use codec::Codecs;
 use edits::AssetEdits;
 use load::{LoadServices, LostRoots, Pipeline, RegisteredPostLoads};
+use reveal::{LentBoxes, take_back_boxes};
+use soft::SoftTable;
+use streamable::StreamableHub;
 use threads::loading_threads;
 
 /// Loads, reveals and unloads level instances.
@@ -128,6 +151,9 @@ pub struct SeamlessAssetPlugin {
     /// For that this app's queries skip entities that are [`InHiddenLevel`], which costs the others a little: see there. Add the plugin
     /// after `DefaultPlugins` and before those of the game: queries and observers that exist already do not skip them. Default: false.
     pub sliced_levels: bool,
+    /// [Registries](ObjectRegistry) that are loaded when the app starts, by their asset paths. Those of worlds come with their manifests.
+    /// Default: none.
+    pub registries: Vec<String>,
 }
 
 impl Default for SeamlessAssetPlugin {
@@ -141,6 +167,7 @@ impl Default for SeamlessAssetPlugin {
             keep_linkers: true,
             background: true,
             sliced_levels: false,
+            registries: Vec::new(),
         }
     }
 }
@@ -156,6 +183,7 @@ struct PluginSettings {
     keep_linkers: bool,
     background: bool,
     sliced_levels: bool,
+    registries: Vec<String>,
 }
 
 /// The pipeline's place in the frame, in [`SpawnScene`], where Bevy spawns its own scenes too: after `Update`, before
@@ -164,8 +192,12 @@ struct PluginSettings {
 pub enum StreamingSystems {
     /// Whoever decides what to load puts requests into the [`Streamer`] here.
     Request,
+    /// [`ObjectRegistries`] take in what has come, and [`Streamable`]s ask the [`Streamer`] for what is wanted of them.
+    Objects,
     /// All main-thread work of the pipeline: one exclusive system.
     Reveal,
+    /// [`Streamable`]s take in what has come, and tell who has ended.
+    Settle,
 }
 
 impl Plugin for SeamlessAssetPlugin {
@@ -184,6 +216,7 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<AssetEdits>()
             .init_resource::<LostRoots>()
             .init_resource::<LevelHiders>()
+            .init_resource::<LentBoxes>()
             .insert_resource(PluginSettings {
                 role: self.role,
                 limits: self.limits.clone(),
@@ -193,25 +226,20 @@ impl Plugin for SeamlessAssetPlugin {
                 keep_linkers: self.keep_linkers,
                 background: self.background,
                 sliced_levels: self.sliced_levels,
+                registries: self.registries.clone(),
             })
-            .register_type::<StreamingSettings>()
-            .register_type::<StreamingStats>()
-            .register_type::<StreamingUrgency>()
-            .register_type::<LevelInstance>()
-            .register_type::<OfLevel>()
-            .register_type::<LevelActors>()
-            .register_type::<KeepInWorld>()
-            .register_type::<StableIds>()
-            .register_type::<InstancePath>()
-            .register_type::<StableId>()
-            .register_type::<InHiddenLevel>()
             .add_message::<InstanceEvent>()
             .add_message::<Reloaded>()
             .add_observer(load::keep_ticks_valid)
             .add_observer(load::note_lost_root)
             .configure_sets(
                 SpawnScene,
-                (StreamingSystems::Request, StreamingSystems::Reveal)
+                (
+                    StreamingSystems::Request,
+                    StreamingSystems::Objects,
+                    StreamingSystems::Reveal,
+                    StreamingSystems::Settle,
+                )
                     .chain()
                     .after(SceneSpawnerSystems::WorldInstanceSpawn)
                     .after(SceneSpawnerSystems::SceneSpawn),
@@ -224,13 +252,19 @@ impl Plugin for SeamlessAssetPlugin {
             )
             .add_systems(
                 Last,
-                (load::roll_frame, diagnostics::write_diagnostics)
-                    .chain()
-                    .run_if(resource_exists::<Pipeline>),
+                (
+                    take_back_boxes.run_if(LentBoxes::are_any),
+                    (load::roll_frame, diagnostics::write_diagnostics)
+                        .chain()
+                        .run_if(resource_exists::<Pipeline>),
+                ),
             );
+        register_own_types(app);
+        add_soft(app);
         diagnostics::register(app);
         if self.sliced_levels {
             app.world_mut().register_disabling_component::<InHiddenLevel>();
+            trees::add_systems(app);
         }
     }
 
@@ -253,6 +287,7 @@ impl Plugin for SeamlessAssetPlugin {
             }
         }
         let world = app.world_mut();
+        add_registries(world, &server);
         let registry = world.get_resource_or_init::<AppTypeRegistry>().clone();
         let post_loads = world.get_resource_or_init::<RegisteredPostLoads>().take();
         let settings = world.resource::<PluginSettings>();
@@ -269,9 +304,56 @@ impl Plugin for SeamlessAssetPlugin {
             max_entities: settings.max_entities,
             role: settings.role,
             mesh_attributes: settings.mesh_attributes.clone(),
+            is_sliced: settings.sliced_levels,
         };
         let (keep_linkers, sliced) = (settings.keep_linkers, settings.sliced_levels);
         world.insert_resource(Pipeline::new(services, threads, keep_linkers, sliced));
+    }
+}
+
+fn register_own_types(app: &mut App) {
+    app.register_type::<StreamingSettings>()
+        .register_type::<StreamingStats>()
+        .register_type::<StreamingUrgency>()
+        .register_type::<LevelInstance>()
+        .register_type::<OfLevel>()
+        .register_type::<LevelActors>()
+        .register_type::<KeepInWorld>()
+        .register_type::<StableIds>()
+        .register_type::<InstancePath>()
+        .register_type::<StableId>()
+        .register_type::<InHiddenLevel>();
+}
+
+/// Soft handles, registries and streamables.
+fn add_soft(app: &mut App) {
+    let objects = app.world().resource::<LiveObjectsResource>().0.clone();
+    let linkers = app.world().resource::<LinkersResource>().0.clone();
+    app.insert_resource(SoftTable::new(objects, linkers))
+        .init_resource::<ObjectRegistries>()
+        .init_resource::<StreamableHub>()
+        .init_resource::<StreamableSettings>()
+        .init_resource::<StreamableStats>()
+        .register_type::<StreamableSettings>()
+        .register_type::<StreamableStats>()
+        .add_systems(
+            SpawnScene,
+            (
+                (registry::take_registries, streamable::drive)
+                    .chain()
+                    .in_set(StreamingSystems::Objects),
+                streamable::settle.in_set(StreamingSystems::Settle),
+            )
+                .run_if(resource_exists::<Pipeline>),
+        );
+}
+
+/// Loads the registries that the plugin names.
+fn add_registries(world: &mut World, server: &AssetServer) {
+    let paths = world.resource::<PluginSettings>().registries.clone();
+    let mut registries = world.resource_mut::<ObjectRegistries>();
+    for path in paths {
+        registries.add(server.load(path));
     }
 }
 
@@ -320,7 +402,9 @@ fn add_missing_assets(app: &mut App) {
     if !app.world().contains_resource::<Assets<AnimationGraph>>() {
         app.init_asset::<AnimationGraph>();
     }
-    app.init_asset::<StartupIndex>();
+    app.init_asset::<StartupIndex>()
+        .init_asset::<ObjectRegistry>()
+        .register_asset_loader(RegistryLoader);
     #[cfg(feature = "audio")]
     assets::add_audio(app);
 }

@@ -18,6 +18,8 @@ use smallvec::SmallVec;
 #[derive(Clone, Default)]
 pub struct LiveObjects {
     objects: Arc<Mutex<HashMap<ObjectId, Entries>>>,
+    /// How many handles were ever reserved.
+    reserved: Arc<AtomicU64>,
     providers: Arc<Mutex<HashMap<TypeId, AssetHandleProvider>>>,
 }
 
@@ -35,6 +37,13 @@ impl Entry {
     fn handle(&self) -> Option<UntypedHandle> {
         self.handle.upgrade().map(UntypedHandle::Strong)
     }
+}
+
+/// What is known of an object's handle; see [`LiveObjects::watch`].
+pub(crate) struct Watched {
+    pub type_id: TypeId,
+    pub handle: Weak<StrongHandle>,
+    pub slot: Slot,
 }
 
 /// What became of a handle's value. Shared by the map and by the loads that may provide the value, so that the main thread never
@@ -125,6 +134,25 @@ impl LiveObjects {
         self.find(id, Slot::is_live)
     }
 
+    /// The handle of an object, whether its value is there or not, with what tells that, for who looks often; and how many were
+    /// [`reserved`](Self::reserved) by then.
+    pub(crate) fn watch(&self, id: ObjectId, is_it: impl Fn(TypeId) -> bool) -> (Option<Watched>, u64) {
+        let objects = lock(&self.objects);
+        let entries = objects.get(&id).into_iter().flatten();
+        let mut fitting = entries.filter(|entry| entry.handle.strong_count() > 0 && is_it(entry.type_id));
+        let watched = fitting.next().map(|entry| Watched {
+            type_id: entry.type_id,
+            handle: entry.handle.clone(),
+            slot: entry.slot.clone(),
+        });
+        (watched, self.reserved())
+    }
+
+    /// How many handles were ever reserved. As long as it stays the same, who was not live is not. Takes no lock.
+    pub(crate) fn reserved(&self) -> u64 {
+        self.reserved.load(Ordering::Acquire)
+    }
+
     fn find(&self, id: ObjectId, is_it: fn(&Slot) -> bool) -> Option<UntypedHandle> {
         let objects = lock(&self.objects);
         let mut found = objects.get(&id)?.iter().filter(|entry| is_it(&entry.slot));
@@ -174,6 +202,7 @@ impl LiveObjects {
             handle: Arc::downgrade(strong),
             slot: Slot::default(),
         };
+        self.reserved.fetch_add(1, Ordering::AcqRel);
         let result = use_entry(handle, &entry.slot);
         if objects.len() == objects.capacity() {
             // Before the map grows it forgets who is gone, so it stays in proportion to what is live.

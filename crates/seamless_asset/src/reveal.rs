@@ -2,9 +2,11 @@
 
 mod bounds;
 mod hidden;
+mod lent;
 mod passes;
 
 pub(crate) use hidden::HiddenSpawn;
+pub(crate) use lent::{LentBoxes, take_back_boxes};
 pub(crate) use passes::{LatePasses, ParentChecks};
 
 use core::any::TypeId;
@@ -24,6 +26,7 @@ use bevy_ecs::{
 };
 use bevy_platform::collections::{HashMap, HashSet};
 use bevy_reflect::{Reflect, TypeRegistry};
+use bevy_transform::components::GlobalTransform;
 
 use crate::{
     codec::Codecs,
@@ -128,6 +131,7 @@ fn root_group(root: Entity, children: Vec<Entity>, request: &InstanceRequest, in
     let mut columns = vec![
         typed_column(vec![instance]),
         typed_column(vec![request.placement]),
+        typed_column(vec![GlobalTransform::from(request.placement)]),
         typed_column(vec![Visibility::default()]),
     ];
     if !children.is_empty() {

@@ -210,6 +210,8 @@ pub struct StreamingStats {
     pub memory_pressure: MemoryPressure,
     /// Bytes that have to go so that the most urgent load that waits for memory may start; 0: none waits.
     pub memory_short: u64,
+    /// Loads that are not to be shown yet, and wait until there is plenty of memory.
+    pub memory_held: u64,
     /// Frames in which memory was over its ceiling.
     pub pressure_frames: u64,
     /// Levels that left in such frames, whatever time it took.

@@ -22,6 +22,7 @@ mod commit;
 mod cook;
 mod cook_full;
 mod cook_size;
+mod cues;
 mod flight;
 mod large;
 mod level;
@@ -73,7 +74,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 34] = [
+const BENCHES: [Bench; 37] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -142,6 +143,9 @@ const BENCHES: [Bench; 34] = [
     }),
     ("reveal_100k", large::reveal),
     ("leave_100k", large::leave),
+    ("cue_dispatch", cues::dispatch),
+    ("cue_storm", cues::storm),
+    ("soft_resolve", cues::resolve),
     ("time_to_visible", visible::run),
     ("steady_allocs", steady::run),
     ("marker_tax", |samples| marker::run(marker::Variant::Loop, samples)),

@@ -21,6 +21,7 @@ use bevy::render::{
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
 use seamless_asset::codec::Codecs;
+use seamless_cue::{AbilityAssetsPlugin, CueNotifyLoader, add_cue_assets};
 use seamless_package::{Codec, Role, VersionList};
 use seamless_render::SeamlessRenderPlugin;
 
@@ -266,6 +267,8 @@ impl CookApp {
         // The game's plugins bring their systems along, which may fail where there is no game: that is no fault of the content.
         app.insert_resource(FallbackErrorHandler(warn));
         app.add_plugins(SeamlessRenderPlugin);
+        add_cue_assets(&mut app, &CueNotifyLoader::default().tags);
+        app.add_plugins(AbilityAssetsPlugin);
         #[cfg(feature = "audio")]
         audio::add_to(&mut app);
         for setup in &self.setup {

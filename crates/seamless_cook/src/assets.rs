@@ -7,15 +7,16 @@ mod packing;
 mod store;
 
 pub(crate) use key::{AssetKey, AssetName, ByKey, ByKeyRef, KeySet, Objects};
-pub(crate) use mentions::{Text, from_bytes, mentioned, to_bytes};
-pub(crate) use store::AssetStore;
+pub(crate) use mentions::{Text, from_bytes, in_words_of, mentioned, to_bytes, to_bytes_of_list};
+pub(crate) use store::{AssetStore, Inherited};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
-use seamless_asset::codec::{BulkUse, CodecRegistry};
+use seamless_asset::SoftReference;
+use seamless_asset::codec::{BulkUse, CodecRegistry, Told};
 use seamless_package::{Codec, Packed, Role, Schema};
 use serde::{Deserialize, Serialize};
 
@@ -140,6 +141,44 @@ pub(crate) struct ObjectRecord {
     pub seconds: f64,
     /// What a texture was cooked for, and how.
     pub texture: Option<Box<(TextureUse, TextureReport)>>,
+    /// What its codec told of it, if anything.
+    pub told: Option<Box<StoredTold>>,
+}
+
+/// A path that something refers to softly, and the stable name of the type that is expected there; empty if any will do.
+pub(crate) type SoftTarget = (String, String);
+
+/// What is told of an object beside its bytes, for the registry; see [`Told`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StoredTold {
+    pub soft: Vec<SoftTarget>,
+    pub tags: Vec<(String, String)>,
+    pub bundles: Vec<(String, Vec<String>)>,
+}
+
+impl StoredTold {
+    /// None where nothing was told.
+    pub(crate) fn of(told: Told) -> Option<Box<Self>> {
+        if told.is_empty() {
+            return None;
+        }
+        let paths = |references: Vec<SoftReference>| references.into_iter().map(|reference| reference.path).collect();
+        Some(Box::new(Self {
+            soft: soft_targets(told.soft),
+            tags: told.tags.into_iter().collect(),
+            bundles: told
+                .bundles
+                .into_iter()
+                .map(|(name, bundle)| (name, paths(bundle)))
+                .collect(),
+        }))
+    }
+}
+
+/// Soft references as they are kept.
+pub(crate) fn soft_targets(soft: impl IntoIterator<Item = SoftReference>) -> Vec<SoftTarget> {
+    let targets = soft.into_iter().map(|reference| (reference.path, reference.type_path));
+    targets.collect()
 }
 
 /// What a walk over a level's assets needs to know.

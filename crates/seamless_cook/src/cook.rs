@@ -1,10 +1,12 @@
 //! One cook, from the graph of the last one to the output folder. See [`Cook`].
 
+mod again;
 mod encode;
 mod fingerprint;
 mod forget;
 mod past;
 mod remember;
+mod soft;
 mod sources;
 mod summary;
 mod uses;
@@ -19,6 +21,7 @@ use std::time::Instant;
 use bevy::camera::primitives::Aabb;
 use bevy::prelude::*;
 use seamless_asset::codec::Codecs;
+use seamless_package::VersionList;
 
 use crate::app::{CookApp, CookOptions};
 use crate::assets::{AssetKey, AssetStore, Objects, closure};
@@ -28,16 +31,17 @@ use crate::graph::cache::Cache;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::output::{COOK_FOLDER, Output, write_error};
 use crate::graph::recorder::{Recorder, text};
-use crate::graph::state::{LevelUnit, Outcome, Units};
+use crate::graph::state::{LevelUnit, Memory, Outcome, Units};
 use crate::graph::storage::Storage;
-use crate::layout;
+use crate::layout::{self, LaidOut};
 use crate::level::EncodedLevel;
-use crate::plan::{PlannedLevel, WorldPlan, world_name};
+use crate::plan::{PlannedLevel, SourceKind, WorldPlan, world_name};
 use crate::report::{ContentError, CookError, CookReport, Progress};
 use crate::startup;
 use crate::texture_step::{self, TextureStep};
 use crate::write::{self, Stop, load, write_world};
 
+use self::again::Gone;
 use self::past::Past;
 use self::remember::{Keeper, KeptUnits};
 use self::sources::Sources;
@@ -83,14 +87,8 @@ impl Order<'_> {
         let cache = Cache::new(self.storage, output.cook_folder().join("objects"));
         let recorder = Recorder::new(&plan.root);
         let is_changed = past.is_changed();
-        let past = past.settle(&plan, || {
-            let mut app = self.cooker.build_app(&recorder);
-            if is_changed {
-                // Something will be loaded, and Bevy's first update takes longer than any other.
-                app.update();
-            }
-            app
-        });
+        let is_same = identity.is_some() && past.seen.identity == identity && past.outputs_are_there(self.out);
+        let past = past.settle(&plan, is_same, || self.app(&recorder, is_changed));
         let mut cook = Cook {
             order: self,
             program,
@@ -99,12 +97,17 @@ impl Order<'_> {
             store: AssetStore::new(&cache, self.textures(), self.options),
             cache: &cache,
             recorder,
-            plan: &plan,
+            plan: plan.clone(),
             old: past.units,
             new: Units::default(),
             before: past.outcome,
             after: Outcome::default(),
             kept: None,
+            memory: past.memory,
+            gone: Gone::new(past.gone),
+            told: past.report,
+            is_same,
+            is_otherwise: false,
             errors: Vec::new(),
             broken: BTreeSet::new(),
         };
@@ -123,6 +126,15 @@ impl Order<'_> {
             return Err(fail(report, errors, start));
         }
         Ok(report)
+    }
+
+    fn app(&self, recorder: &Recorder, is_changed: bool) -> App {
+        let mut app = self.cooker.build_app(recorder);
+        if is_changed {
+            // Something will be loaded, and Bevy's first update takes longer than any other.
+            app.update();
+        }
+        app
     }
 
     fn textures(&self) -> Option<TextureStep> {
@@ -174,7 +186,8 @@ struct Cook<'a> {
     order: &'a Order<'a>,
     /// Of what the app is built by.
     program: Option<Digest>,
-    plan: &'a WorldPlan,
+    /// What soft references lead to is added to it.
+    plan: WorldPlan,
     app: App,
     recorder: Recorder,
     sources: Sources,
@@ -188,6 +201,15 @@ struct Cook<'a> {
     after: Outcome,
     /// What is remembered of the units of a world that was written.
     kept: Option<KeptUnits>,
+    /// What the last cook left, as bytes.
+    memory: Memory,
+    gone: Gone,
+    /// What the last cook told, if everything beside the sources is as it was.
+    told: Option<CookReport>,
+    /// Everything beside the sources, and the output folder, is as the last cook left it.
+    is_same: bool,
+    /// A level or startup content was encoded, or something was lost.
+    is_otherwise: bool,
     errors: Vec<ContentError>,
     /// Levels that have errors.
     broken: BTreeSet<String>,
@@ -196,15 +218,24 @@ struct Cook<'a> {
 /// What a level's bytes follow from, beside the files.
 pub(crate) fn level_key(plan: &WorldPlan, level: &PlannedLevel) -> String {
     let path = text(&level.asset_path);
-    format!("{path}|{:?}|{:?}|{}", level.kind, plan.resources, level.source)
+    let asked = level.asked.as_ref().filter(|_| level.kind == SourceKind::Asset);
+    let type_path = asked.and_then(|asked| asked.type_path.as_deref()).unwrap_or_default();
+    format!(
+        "{path}|{:?}|{:?}|{}|{type_path}",
+        level.kind, plan.resources, level.source
+    )
 }
 
 impl Cook<'_> {
     /// Of a large world there is so much that nobody should wait until it is freed.
-    fn free(self) {
+    fn free(mut self) {
         let (sources, graphs) = (self.sources, (self.old, self.new, self.before, self.after));
         let of_store = self.store.into_parts();
-        let free = move || drop((sources, graphs, of_store));
+        let kept = (self.memory, self.gone, self.told, self.kept);
+        // What is bound to this thread stays here.
+        let is_bound = !self.app.world().storages().non_sends.is_empty();
+        let world = (!is_bound).then(|| core::mem::take(self.app.world_mut()));
+        let free = move || drop((sources, graphs, of_store, kept, world));
         // Where there is no thread to be had, it is freed here.
         let _ = std::thread::Builder::new().spawn(free);
     }
@@ -214,9 +245,11 @@ impl Cook<'_> {
         self.forget_changed();
         for _ in 0..=MOST_ROUNDS {
             self.encode_startup();
-            self.encode_levels();
-            self.encode_missing();
-            self.settle_uses();
+            self.encode_all();
+            let again = self.again();
+            if again.is_none() {
+                self.settle_uses();
+            }
             self.store.finish_packing();
             if let Some(source) = self.store.stopped.take() {
                 return Err(write_error(&output.cook_folder(), source));
@@ -224,7 +257,7 @@ impl Cook<'_> {
             if !self.errors.is_empty() {
                 return Ok(());
             }
-            match self.write(output, report) {
+            match self.write(again.as_ref(), output, report) {
                 Ok(()) => return Ok(()),
                 Err(Stop::Lost) => self.forget_lost(),
                 Err(Stop::Cook(error)) => return Err(error),
@@ -240,14 +273,29 @@ impl Cook<'_> {
         ))
     }
 
-    /// Writes the world, and puts together meanwhile what will be remembered of its units.
-    fn write(&mut self, output: &mut Output, report: &mut CookReport) -> Result<(), Stop> {
-        startup::complete(self.app.world(), self.plan, &mut self.store, &self.new.startup);
-        self.store.sort();
+    /// Writes the world, and puts together meanwhile what will be remembered of its units. Where only these objects are others, not much has to be
+    /// looked at.
+    fn write(
+        &mut self,
+        again: Option<&BTreeSet<usize>>,
+        output: &mut Output,
+        report: &mut CookReport,
+    ) -> Result<(), Stop> {
+        let told = self.told.take();
+        if again.is_none() {
+            startup::complete(self.app.world(), &self.plan, &mut self.store, &self.new.startup);
+            self.store.sort();
+        }
         let keeper = self.keeper();
         let (written, kept) = std::thread::scope(|scope| {
-            let kept = scope.spawn(|| keeper.keep());
-            let written = self.write_world(output, report);
+            let kept = scope.spawn(|| {
+                let kept = again.and_then(|changed| keeper.keep_again(&self.memory, &self.gone, changed));
+                kept.unwrap_or_else(|| keeper.keep())
+            });
+            let written = match again.zip(told) {
+                Some((changed, told)) => self.write_again(changed, told, output, report),
+                None => self.write_world(output, report),
+            };
             (written, kept.join().unwrap_or_else(|panic| resume_unwind(panic)))
         });
         self.after = written?;
@@ -270,7 +318,7 @@ impl Cook<'_> {
     }
 
     fn write_world(&self, output: &mut Output, report: &mut CookReport) -> Result<Outcome, Stop> {
-        let plan = self.plan;
+        let plan = &self.plan;
         let units = self.encoded_levels()?;
         let limited = dialogue::limit(&dialogue::Input {
             plan,
@@ -296,28 +344,14 @@ impl Cook<'_> {
             roles,
         };
         let layout = layout::assign(&layout, self.order.progress).map_err(Stop::Content)?;
-        let versions = self
-            .app
-            .world()
-            .resource::<Codecs>()
-            .read()
-            .migrations()
-            .versions()
-            .to_vec();
+        let (versions, world_file) = (self.versions(), self.order.world_file.display().to_string());
         let world = write::World {
-            plan,
-            roles,
-            codec: self.order.options.profile.codec(),
-            world_file: &self.order.world_file.display().to_string(),
             levels: &levels,
             bounds: &bounds,
-            objects: &objects,
             own: &limited.own,
-            own_sets: &limited.sets,
+            own_sets: Some(&limited.sets),
             packages: &layout.packages,
-            versions: &versions,
-            old: &self.before.packages,
-            jobs: self.order.options.jobs,
+            ..self.world(&world_file, &objects, &versions)
         };
         let mut warnings = summary::warnings(plan, &units, &objects);
         warnings.extend(limited.warnings);
@@ -332,16 +366,43 @@ impl Cook<'_> {
             ..CookReport::default()
         };
         let names = plan.levels.iter().map(|level| level.name.clone());
+        let is_all = matches!(objects, Cow::Borrowed(_)) && limited.own.is_empty();
         Ok(Outcome {
             packages: write_world(&world, self.cache, output, self.order.progress, report)?,
             bounds: names.zip(known_bounds).collect(),
+            layout: is_all.then(|| LaidOut::of(&layout.packages, &objects)).flatten(),
         })
+    }
+
+    fn versions(&self) -> Vec<VersionList> {
+        let codecs = self.app.world().resource::<Codecs>().read();
+        codecs.migrations().versions().to_vec()
+    }
+
+    /// The world that is written, without what it is laid out to.
+    fn world<'w>(&'w self, world_file: &'w str, objects: &'w Objects, versions: &'w [VersionList]) -> write::World<'w> {
+        write::World {
+            plan: &self.plan,
+            roles: self.order.options.target.roles,
+            codec: self.order.options.profile.codec(),
+            world_file,
+            levels: &[],
+            bounds: &[],
+            objects,
+            own: &[],
+            own_sets: None,
+            packages: &[],
+            again: None,
+            versions,
+            old: &self.before.packages,
+            jobs: self.order.options.jobs,
+        }
     }
 
     /// The unit of each planned level.
     fn encoded_levels(&self) -> Result<Vec<&LevelUnit>, Stop> {
         let unit = |level: &PlannedLevel| {
-            let unit = self.new.levels.get(&level_key(self.plan, level));
+            let unit = self.new.levels.get(&level_key(&self.plan, level));
             unit.ok_or_else(|| {
                 // No level is left out without an error.
                 let message = "was not encoded; cook again";

@@ -1,5 +1,6 @@
 //! A level as bytes: its entities in rows, their components in columns. See [`LevelEncoder`].
 
+mod asset;
 mod faults;
 
 use std::cell::OnceCell;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use bevy::asset::{UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
+use seamless_asset::SoftReference;
 use seamless_asset::codec::{CodecRegistry, Codecs, EncodeContext, EntityRows, encode_reflected, resource_schema};
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_package::{Role, Schema};
@@ -16,7 +18,7 @@ use seamless_package::{Role, Schema};
 use serde::{Deserialize, Serialize};
 
 use self::faults::{list_culprits, list_misfits, list_problems};
-use crate::assets::{AssetKey, AssetStore, AssetWalk, FileContents};
+use crate::assets::{AssetKey, AssetStore, AssetWalk, FileContents, SoftTarget, soft_targets};
 use crate::bounds::{self, Drawn};
 use crate::density::{self, DensityRow};
 use crate::graph::blob;
@@ -29,7 +31,7 @@ use crate::source::{self, Scene, SourceEntity};
 use crate::world_file::ResourcePolicy;
 
 /// A level that only needs to be written.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct EncodedLevel {
     /// The entities' object names, by row.
     pub entities: Vec<String>,
@@ -101,6 +103,8 @@ pub(crate) struct NewLevel {
     /// Parts of its file that are exported whether anything refers to them or not.
     pub labelled: Vec<AssetKey>,
     pub warnings: Vec<ContentError>,
+    /// What its components refer to softly.
+    pub soft: Vec<SoftTarget>,
 }
 
 /// Encodes levels one after the other; remembers the schemas.
@@ -126,6 +130,8 @@ struct Job<'a> {
     names: Vec<String>,
     rows: EntityRows,
     errors: Vec<ContentError>,
+    /// What components and resources refer to softly.
+    soft: BTreeSet<SoftReference>,
 }
 
 impl Job<'_> {
@@ -154,6 +160,9 @@ impl LevelEncoder {
         store: &mut AssetStore,
         errors: &mut Vec<ContentError>,
     ) -> Option<NewLevel> {
+        if level.kind == SourceKind::Asset {
+            return asset::encode(self, world, unit, level, root, store, errors);
+        }
         let registry = world.resource::<AppTypeRegistry>().read();
         let codecs = world.resource::<Codecs>().clone();
         let codecs = codecs.read();
@@ -162,7 +171,7 @@ impl LevelEncoder {
             SourceKind::Gltf(_) => {
                 source::gltf_scene(world, level, root).map(|scene| Scene::of_world(scene, &registry))
             }
-            SourceKind::DynamicWorld => match source::concrete(world, root, &registry) {
+            SourceKind::DynamicWorld | SourceKind::Asset => match source::concrete(world, root, &registry) {
                 Ok(values) => {
                     concrete = values;
                     Ok(Scene::of_concrete(&concrete))
@@ -208,6 +217,7 @@ impl LevelEncoder {
             names: Vec::new(),
             rows: EntityRows::default(),
             errors: Vec::new(),
+            soft: BTreeSet::new(),
         };
         let mut warnings = Vec::new();
         let encoded = self.encode_scene(&mut job, &scene, &hierarchy, &walk, store, &mut warnings);
@@ -224,6 +234,7 @@ impl LevelEncoder {
             drawn: drawn.into_keys().collect(),
             labelled,
             warnings,
+            soft: soft_targets(core::mem::take(&mut job.soft)),
         })
     }
 
@@ -238,7 +249,7 @@ impl LevelEncoder {
     ) -> EncodedLevel {
         job.names = match job.level.kind {
             SourceKind::Gltf(_) => hierarchy.names(&scene.entities, &[LEVEL_EXPORT]),
-            SourceKind::DynamicWorld => scene
+            SourceKind::DynamicWorld | SourceKind::Asset => scene
                 .entities
                 .iter()
                 .map(|entity| entity.entity.to_bits().to_string())
@@ -300,6 +311,7 @@ impl LevelEncoder {
                 columns,
             });
         }
+        job.soft.extend(context.take_told().soft);
         let handles = context.into_references();
         job.rows = rows;
         (encoded, schemas.list, handles)
@@ -413,6 +425,7 @@ fn encode_resource(
     let mut context = EncodeContext::new(job.registry, &rows);
     let mut data = Vec::new();
     let result = encode_reflected(value, &mut context, &mut data);
+    job.soft.extend(context.take_told().soft);
     let handles = context.into_references();
     if let Err(error) = result {
         job.error(object, error.to_string());

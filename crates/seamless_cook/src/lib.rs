@@ -31,6 +31,7 @@
 //!     ],
 //!     resources: Error,                     // or Ignore, or Persistent: what to do with resources in a scene
 //!     startup: ["icons/heart.png"],        // default: what plugins registered; live before the first frame, and for ever
+//!     assets: ["cues", "prefabs/smoke.scn.ron"], // default: none; cooked though no level refers to it, for soft handles
 //!     root: "..",                           // asset root; default: the deepest directory that holds everything
 //! )
 //! ```
@@ -38,7 +39,8 @@
 //! Only `levels` with a `source` each is needed. [`CookApp::cook`] loads every source that has changed in a headless Bevy app, encodes
 //! entities and assets with the codecs of `seamless_asset`, decides for assets that several levels use whether each holds a copy or all
 //! open a shared package ([`LayoutSettings`], [`LayoutReport`]), and writes one package per level and the world's manifest, and one package of startup content if there is any: what the
-//! game's plugins registered with `add_startup_content`, and what the world file lists. The same sources give the same bytes, with
+//! game's plugins registered with `add_startup_content`, and what the world file lists. What [soft handles](seamless_asset::SoftHandle) of all that name is
+//! cooked, too, in packages that need no level; the world's registry tells where each object lies. The same sources give the same bytes, with
 //! the same compiler and target: the memory of components that are nothing but numbers is stored as it is. A type that serialises
 //! itself must write its hash maps in an order of its own.
 //!

@@ -9,6 +9,7 @@ use bevy::ecs::message::MessageCursor;
 use bevy::gltf::Gltf;
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAsset;
+use seamless_asset::codec::Codecs;
 
 use crate::app::CookOptions;
 use crate::audio::with_mend;
@@ -74,6 +75,7 @@ impl Loadable for PlannedLevel {
         let server = world.resource::<AssetServer>();
         let path = AssetPath::from_path(&self.asset_path);
         match self.kind {
+            SourceKind::Asset => load_asset(self, world),
             SourceKind::Gltf(_) => server.load::<Gltf>(path).untyped(),
             SourceKind::DynamicWorld => server.load::<DynamicWorld>(path).untyped(),
         }
@@ -84,7 +86,22 @@ impl Loadable for PlannedLevel {
     }
 
     fn error(&self, message: String) -> ContentError {
-        ContentError::new(self.source.as_str(), format!("level `{}`", self.name), message)
+        let Some(asked) = &self.asked else {
+            return ContentError::new(self.source.as_str(), format!("level `{}`", self.name), message);
+        };
+        let (file, label) = self.source.split_once('#').unwrap_or((&self.source, ""));
+        ContentError::new(file, label, format!("{message} ({})", asked.reason()))
+    }
+}
+
+/// An asset as the type that is expected, where that is known.
+fn load_asset(asset: &PlannedLevel, world: &World) -> UntypedHandle {
+    let loads = world.resource::<AssetServer>().load_builder();
+    let type_path = asset.asked.as_ref().and_then(|asked| asked.type_path.as_deref());
+    let codecs = world.resource::<Codecs>().read();
+    match type_path.and_then(|type_path| codecs.asset_by_path(type_path)) {
+        Some(codec) => loads.load_erased(codec.type_id, asset.source.clone()),
+        None => loads.load_untyped(asset.source.clone()).untyped(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A world file, checked: names, files and volumes that can be cooked. See [`WorldPlan::read`].
 
+mod assets;
 mod instances;
 mod names;
 
@@ -9,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use bevy::asset::AssetPath;
 use seamless_level::StreamingVolume;
 
+pub(crate) use self::assets::{Asked, listing, path_of, planned};
 pub(crate) use self::instances::PlannedInstance;
 pub(crate) use self::names::check_name;
 use self::names::{check_file_name, default_name};
@@ -28,6 +30,8 @@ pub(crate) enum SourceKind {
     Gltf(Option<usize>),
     /// Bevy's own `.scn.ron`.
     DynamicWorld,
+    /// No scene, but one asset: the source is its path.
+    Asset,
 }
 
 /// A level that can be loaded.
@@ -45,6 +49,8 @@ pub(crate) struct PlannedLevel {
     pub always_loaded: bool,
     pub seek_free: bool,
     pub dialogue: DialogueLimits,
+    /// Why it is cooked, if it is no level of the world: it is not placed, and not in the manifest.
+    pub asked: Option<Asked>,
 }
 
 /// A world that can be cooked.
@@ -55,6 +61,7 @@ pub(crate) struct WorldPlan {
     pub file_name: String,
     /// Absolute.
     pub root: PathBuf,
+    /// The levels, then what is cooked beside them, in packages of its own.
     pub levels: Vec<PlannedLevel>,
     /// Levels of the world that this cook is not asked for.
     pub other_levels: Vec<PlannedLevel>,
@@ -81,7 +88,8 @@ impl WorldPlan {
     /// # Errors
     /// Every name that is no level's.
     pub(crate) fn keep_only(&mut self, maps: &[String]) -> Result<(), Vec<ContentError>> {
-        let names: BTreeSet<&str> = self.levels.iter().map(|level| level.name.as_str()).collect();
+        let own = self.levels.iter().filter(|level| level.asked.is_none());
+        let names: BTreeSet<&str> = own.map(|level| level.name.as_str()).collect();
         let unknown = maps.iter().filter(|map| !names.contains(map.as_str()));
         let errors: Vec<ContentError> = unknown
             .map(|map| {
@@ -95,7 +103,8 @@ impl WorldPlan {
             return Err(errors);
         }
         let levels = core::mem::take(&mut self.levels).into_iter();
-        (self.levels, self.other_levels) = levels.partition(|level| maps.contains(&level.name));
+        (self.levels, self.other_levels) =
+            levels.partition(|level| level.asked.is_some() || maps.contains(&level.name));
         self.instances.retain(|instance| maps.contains(&instance.of));
         let instances = &self.instances;
         let is_kept = |name: &String| maps.contains(name) || instances.iter().any(|instance| instance.name == *name);
@@ -179,6 +188,8 @@ impl Checker<'_> {
             .filter_map(|path| self.startup(&directory, path))
             .collect();
         files.extend(startup.iter().map(|(file, _)| file.clone()));
+        let listed = self.listed(&directory, &source.assets);
+        files.extend(listed.iter().map(|listed| listed.file.clone()));
         let root = self.root(&directory, source.root.as_deref(), &files);
         files.truncate(level_count);
         let startup = startup
@@ -204,11 +215,13 @@ impl Checker<'_> {
             .chain(instances.iter().map(|instance| instance.name.as_str()))
             .collect();
         let mut seen = BTreeSet::new();
+        let assets = self.planned_assets(&root, listed, &levels);
         let has_volumes = !source.volumes.is_empty();
         let volumes = source.volumes.into_iter().enumerate();
         let volumes = volumes
             .map(|(index, volume)| self.volume(index, volume, &names, &mut seen))
             .collect();
+        levels.extend(assets);
         WorldPlan {
             name: world_name(self.world_file),
             file_name: self
@@ -278,6 +291,7 @@ impl Checker<'_> {
             always_loaded: level.always_loaded,
             seek_free: level.seek_free,
             dialogue,
+            asked: None,
         };
         Some((level, path))
     }

@@ -315,7 +315,7 @@ fn live(find_in: &FindIn, _: &UntypedHandle) -> Option<UntypedHandle> {
 }
 
 /// What was loaded without knowing its type leads to the asset itself.
-fn concrete(world: &World, handle: &UntypedHandle) -> UntypedHandle {
+pub(crate) fn concrete(world: &World, handle: &UntypedHandle) -> UntypedHandle {
     let untyped = handle.id().try_typed::<LoadedUntypedAsset>().ok();
     let loaded = untyped.and_then(|id| world.resource::<Assets<LoadedUntypedAsset>>().get(id));
     loaded.map_or_else(|| handle.clone(), |loaded| loaded.handle.clone())

@@ -28,6 +28,11 @@ pub struct WorldFile {
     /// for by their path relative to the asset root.
     #[serde(default)]
     pub startup: Vec<String>,
+    /// What is cooked although no level refers to it: files, with a label for a part of one, and folders with all that is below them and that
+    /// something loads. Relative to the world file's directory. Each is loaded without a level, by soft handles; scenes become packages that can
+    /// be placed at run time. What soft handles of levels and assets name is cooked without being listed.
+    #[serde(default)]
+    pub assets: Vec<String>,
     /// What to do with resources that a scene holds.
     #[serde(default)]
     pub resources: ResourcePolicy,

@@ -4,19 +4,20 @@ mod key;
 mod manifest;
 mod package;
 mod packages;
+mod registry;
 mod seek_free;
 
 use core::num::NonZeroUsize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bevy::platform::hash::PassHash;
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::LevelEntry;
 use seamless_package::{Codec, Limits, Package, Role, VersionList};
 
-use crate::assets::{AssetKey, ByKey, ByKeyRef, EncodedObject, ObjectRecord, Objects};
+use crate::assets::{AssetKey, ByKey, EncodedObject, ObjectRecord, Objects};
 use crate::bounds::Bounds;
 use crate::dialogue::OwnKeys;
 use crate::graph::cache::Cache;
@@ -25,16 +26,17 @@ use crate::graph::output::{Output, write_error};
 use crate::graph::recorder::text;
 use crate::graph::state::{LevelUnit, Written};
 use crate::graph::storage::{Stamp, stamp};
-use crate::layout::{PackageKind, PackagePlan};
+use crate::layout::{Again, PackageKind, PackagePlan};
 use crate::level::EncodedLevel;
 use crate::output::{refuse_foreign, stale_packages};
 use crate::parts::in_parts;
-use crate::plan::{PlannedLevel, WorldPlan};
+use crate::plan::{PlannedLevel, SourceKind, WorldPlan};
 use crate::report::{ContentError, CookError, CookReport, LevelReport, PackageReport, Progress, Stage};
 
 use self::manifest::{listed, manifest};
 pub(crate) use self::package::LEFT_OUT;
 use self::packages::{Done, write_packages};
+pub(crate) use self::registry::registry_file;
 
 /// The ending of manifests.
 pub(crate) const MANIFEST_EXTENSION: &str = "seamless";
@@ -53,8 +55,8 @@ impl From<CookError> for Stop {
     }
 }
 
-/// Where each asset is: index of its package, and its place there.
-type Places<'a> = ByKeyRef<'a, (usize, usize)>;
+/// Where each object is, by its place among all of them: index of its package, and its place there.
+type Places = Vec<Option<(usize, usize)>>;
 
 /// What the names of a package's assets follow from, and these, in the order of its assets.
 type NameList = (Digest, Arc<Vec<String>>);
@@ -73,9 +75,11 @@ pub(crate) struct World<'a> {
     pub objects: &'a Objects,
     /// By level, what stands for objects there, if anything does anywhere.
     pub own: &'a [OwnKeys],
-    /// Objects of one level that are in no cache.
-    pub own_sets: &'a ByKey<EncodedObject>,
+    /// Objects of one level that are in no cache, if there are any.
+    pub own_sets: Option<&'a ByKey<EncodedObject>>,
     pub packages: &'a [PackagePlan],
+    /// Where only few objects are others than in what is there already. What is told of all others still holds.
+    pub again: Option<&'a Again>,
     pub versions: &'a [VersionList],
     /// What is in the output folder already.
     pub old: &'a BTreeMap<String, Written>,
@@ -86,14 +90,30 @@ pub(crate) struct World<'a> {
 /// Everything that is known about where objects are.
 struct Layout<'a> {
     world: &'a World<'a>,
-    places: Places<'a>,
+    places: Cow<'a, [Option<(usize, usize)>]>,
     /// By package.
     names: Vec<NameList>,
+    /// The paths of objects that nobody of the target needs.
+    left_out: BTreeSet<String>,
 }
 
 impl<'a> World<'a> {
     fn threads(&self) -> NonZeroUsize {
         NonZeroUsize::new(self.jobs).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// What was written of a package in which nothing is another one, if that is known.
+    fn same(&self, index: usize) -> Option<&'a Written> {
+        let is_changed = self.again?.is_changed.get(index)?;
+        let package = self.packages.get(index).filter(|_| !is_changed)?;
+        self.old.get(&package.file)
+    }
+
+    /// How many assets a package has.
+    fn count(&self, index: usize) -> usize {
+        let counted = || Some(self.packages.get(index)?.assets.len());
+        let known = self.again.map(|again| again.counts.get(index).copied());
+        known.unwrap_or_else(counted).unwrap_or_default()
     }
 
     /// The level of a package, if it is one's.
@@ -104,7 +124,7 @@ impl<'a> World<'a> {
 
     fn object(&self, cache: &Cache, key: &AssetKey) -> Option<(&'a ObjectRecord, Result<EncodedObject, Stop>)> {
         let record = self.objects.get(key)?;
-        let object = match self.own_sets.get(key) {
+        let object = match self.own_sets.and_then(|sets| sets.get(key)) {
             Some(set) => Ok(set.clone()),
             None => load(cache, &record.blob),
         };
@@ -113,7 +133,8 @@ impl<'a> World<'a> {
 
     /// The entities of a level's package, which refer to what is the level's own.
     fn entities(&self, cache: &Cache, package: &PackagePlan) -> Result<Option<EncodedLevel>, Stop> {
-        let Some((_, unit)) = self.level_of(package) else {
+        let level = self.level_of(package);
+        let Some((_, unit)) = level.filter(|(level, _)| level.kind != SourceKind::Asset) else {
             return Ok(None);
         };
         let mut level: EncodedLevel = load(cache, &unit.blob)?;
@@ -149,19 +170,26 @@ pub(crate) fn write_world(
     progress.begin(Stage::Write, world.packages.len() as u64 + 1);
     let layout = Layout {
         world,
-        places: places(world.packages),
+        places: match world.again {
+            Some(again) => Cow::Borrowed(&again.places),
+            None => places(world).into(),
+        },
         names: names(world, cache)?,
+        left_out: Layout::paths_left_out(world),
     };
     let done = write_packages(&layout, cache, output, progress)?;
     complete_report(world, &done, output, report)?;
-    let entries: Vec<LevelEntry> = entries(world, &done);
-    report.levels = world
-        .plan
-        .levels
-        .iter()
-        .zip(&entries)
-        .map(|(level, entry)| level_report(&level.source, entry))
-        .collect();
+    let mut entries = entries(world, &done);
+    let registry_file = registry_file(&world.plan.name);
+    let registry = registry::registry(&layout, &entries);
+    let registry = registry
+        .map_err(|error| Stop::Content(vec![ContentError::new(world.world_file, "registry", error.to_string())]))?;
+    stage_if_new(&registry_file, &registry, output)?;
+    entries.retain(|(place, _)| world.is_placed(*place));
+    let source = |place: usize| world.plan.levels.get(place).map_or("", |level| level.source.as_str());
+    let reports = entries.iter().map(|(place, entry)| level_report(source(*place), entry));
+    report.levels = reports.collect();
+    let entries = entries.into_iter().map(|(_, entry)| entry).collect();
     write_manifest(world, entries, &done, &manifest_file, output)?;
     output.commit(stale)?;
     progress.step(Stage::Write, &world.plan.name);
@@ -222,24 +250,25 @@ fn write_manifest(
         .packages
         .iter()
         .find(|package| package.kind == PackageKind::Startup);
-    let manifest = manifest(
-        world.plan,
-        entries,
-        packages,
-        startup.map(|package| package.file.clone()),
-    );
+    let startup = startup.map(|package| package.file.clone());
+    let registry = Some(registry_file(&world.plan.name));
+    let manifest = manifest(world.plan, entries, packages, (startup, registry));
     let text = manifest
         .to_ron()
         .map_err(|error| Stop::Content(vec![ContentError::new(world.world_file, "", error.to_string())]))?;
-    if output.read(file).is_ok_and(|old| old == text.as_bytes()) {
-        return Ok(());
+    stage_if_new(file, text.as_bytes(), output)
+}
+
+/// Stages a file that is not there as it is to be.
+fn stage_if_new(file: &str, bytes: &[u8], output: &mut Output) -> Result<(), Stop> {
+    if !output.read(file).is_ok_and(|old| old == bytes) {
+        output.stage(file, bytes)?;
     }
-    output.stage(file, text.as_bytes())?;
     Ok(())
 }
 
 fn complete_report(world: &World, done: &[Done], output: &Output, report: &mut CookReport) -> Result<(), Stop> {
-    for (package, done) in world.packages.iter().zip(done) {
+    for (index, (package, done)) in world.packages.iter().zip(done).enumerate() {
         if package.kind == PackageKind::Startup {
             let bytes = output.read(&package.file);
             let bytes = bytes.map_err(|source| write_error(&output.path(&package.file), source))?;
@@ -249,7 +278,7 @@ fn complete_report(world: &World, done: &[Done], output: &Output, report: &mut C
         report.packages.push(PackageReport {
             file: package.file.clone(),
             bytes: done.written.stamp.bytes,
-            assets: package.assets.len() as u32,
+            assets: world.count(index) as u32,
             users: package.users.len() as u32,
         });
     }
@@ -276,8 +305,8 @@ fn level_report(source: &str, entry: &LevelEntry) -> LevelReport {
     }
 }
 
-/// The manifest's entries, in the order of the plan.
-fn entries(world: &World, done: &[Done]) -> Vec<LevelEntry> {
+/// What a manifest says of levels, with their places in the plan, in its order.
+fn entries(world: &World, done: &[Done]) -> Vec<(usize, LevelEntry)> {
     let places: BTreeMap<&str, usize> = (world.packages.iter().enumerate())
         .map(|(index, package)| (package.file.as_str(), index))
         .collect();
@@ -296,7 +325,7 @@ fn entries(world: &World, done: &[Done]) -> Vec<LevelEntry> {
             let mut used_here = used_here.clone();
             // Who is always there brings the package and keeps it, whether it uses it or not.
             used_here.extend(persistent.filter(|_| level.always_loaded && !level.seek_free));
-            Some(LevelEntry {
+            let entry = LevelEntry {
                 name: level.name.clone(),
                 package: package.file.clone(),
                 dependencies: dependencies(world.packages, &used, &used_here),
@@ -308,17 +337,21 @@ fn entries(world: &World, done: &[Done]) -> Vec<LevelEntry> {
                 bytes: done.written.stamp.bytes,
                 bounds: world.bounds.get(package.level()?).copied().flatten(),
                 data: None,
-            })
+            };
+            Some((package.level()?, entry))
         })
         .collect()
 }
 
-fn places(packages: &[PackagePlan]) -> Places<'_> {
-    let assets = packages.iter().map(|package| package.assets.len()).sum();
-    let mut places = Places::with_capacity_and_hasher(assets, PassHash);
-    for (index, package) in packages.iter().enumerate() {
-        let assets = package.assets.iter().enumerate();
-        places.extend(assets.map(|(place, key)| (key, (index, place))));
+fn places(world: &World) -> Places {
+    let mut places = vec![None; world.objects.len()];
+    for (index, package) in world.packages.iter().enumerate() {
+        for (rank, key) in package.assets.iter().enumerate() {
+            let place = world.objects.get_index_of(key);
+            if let Some(place) = place.and_then(|place| places.get_mut(place)) {
+                *place = Some((index, rank));
+            }
+        }
     }
     places
 }
@@ -326,7 +359,10 @@ fn places(packages: &[PackagePlan]) -> Places<'_> {
 /// The name of each asset in its package: its label where it is from the level's own file, else its path; `~n` where
 /// another object has that name.
 fn names(world: &World, cache: &Cache) -> Result<Vec<NameList>, Stop> {
-    let key = |package: &PackagePlan| {
+    let key = |(index, package): &(usize, &PackagePlan)| {
+        if let Some(same) = world.same(*index) {
+            return (None, same.names_key);
+        }
         let level = world.level_of(package);
         let own = level.map(|(level, _)| format!("{}#", text(&level.asset_path)));
         let mut key = Parts::default();
@@ -335,7 +371,8 @@ fn names(world: &World, cache: &Cache) -> Result<Vec<NameList>, Stop> {
             .value(&level.map(|(_, level)| &level.blob));
         (own, key.finish())
     };
-    let keys = in_parts(world.threads(), world.packages, key);
+    let packages: Vec<_> = world.packages.iter().enumerate().collect();
+    let keys = in_parts(world.threads(), &packages, key);
     let lists = world.packages.iter().zip(keys).map(|(package, (own, key))| {
         let old = world.old.get(&package.file).filter(|old| old.names_key == key);
         if let Some(old) = old {

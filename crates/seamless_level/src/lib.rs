@@ -46,7 +46,7 @@
 //! | [`Levels::prepare`], [`ArrivalPoint`], [`Arrival`] | a place that is got ready before somebody comes to it; a future tells when |
 //! | [`StreamingStatus`], [`StreamingProgress`] | system parameter: whether all that a source asks for is there |
 //! | [`NewInstance`] | a further placement of a level, added while the world runs |
-//! | [`SoftEntity`], [`SoftLink`], [`SoftEntities`] | an entity of a level by name, from another level or from game code |
+//! | [`SoftEntity`], [`SoftLink`], [`LinkedEntity`], [`SoftEntities`] | an entity of a level by name, from another level or from game code |
 //! | [`LevelRevealed`], [`LevelLeft`], [`LevelFailed`], [`WorldFailed`] | what happened, as messages and as entity events |
 //! | [`LateLevels`], [`LevelLate`] | levels that are not there although somebody is |
 //! | [`select`] | the decision itself, pure |
@@ -146,7 +146,7 @@ mod target;
 mod volume;
 mod world;
 
-pub use across::{SoftEntities, SoftEntity, SoftLink};
+pub use across::{LinkedEntity, SoftEntities, SoftEntity, SoftLink};
 pub use arrival::{Arrival, ArrivalPoint, ArrivalResult, StreamingProgress, StreamingStatus};
 pub use events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed};
 pub use instances::NewInstance;

@@ -7,7 +7,7 @@ use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet, common_conditions::reso
 use seamless_asset::{Reloaded, StreamingSystems, net::NetPackages};
 
 use crate::{
-    across::{SoftEntity, SoftLink, SoftLinks, resolve_links},
+    across::{LinkedEntity, SoftEntity, SoftLink, SoftLinks, resolve_links},
     arrival::{Arrivals, report_arrivals},
     diagnostics,
     events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed},
@@ -106,6 +106,7 @@ impl Plugin for SeamlessLevelPlugin {
         .register_type::<LateLevels>()
         .register_type::<SoftEntity>()
         .register_type::<SoftLink>()
+        .register_type::<LinkedEntity>()
         .register_type::<LevelSettings>()
         .add_message::<LevelRevealed>()
         .add_message::<LevelLoaded>()

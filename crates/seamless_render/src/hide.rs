@@ -92,6 +92,11 @@ impl Kinds {
             world.register_component::<Mesh3d>(),
         ];
         let mut kinds = Self::default();
+        let mut archetypes = world.archetypes().iter().filter(|of| !of.is_empty());
+        let is_any = archetypes.any(|of| [twin, culled].iter().any(|ids| ids.iter().all(|id| of.contains(*id))));
+        if !is_any {
+            return kinds;
+        }
         let mut last: Option<(ArchetypeId, bool, bool)> = None;
         for entity in entities {
             let Ok(at) = world.entities().get_spawned(*entity) else {

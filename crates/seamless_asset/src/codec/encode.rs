@@ -1,11 +1,16 @@
 //! What codecs use while they encode: reference lists and entity rows. See [`EncodeContext`].
 
-use bevy_asset::{UntypedAssetId, UntypedHandle};
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy_asset::{Asset, UntypedAssetId, UntypedHandle};
 use bevy_ecs::entity::{Entity, EntityHashMap, EntityMapper};
 use bevy_platform::collections::HashMap;
 use bevy_reflect::TypeRegistry;
 
-use crate::assets::animation::{ClipError, GraphError, Resampled};
+use crate::{
+    assets::animation::{ClipError, GraphError, Resampled},
+    soft::{SoftHandle, SoftReference},
+};
 
 /// Why a value cannot be cooked. The cooker adds file and object.
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +117,26 @@ pub struct EncodeContext<'a> {
     references: Vec<UntypedHandle>,
     known: HashMap<UntypedAssetId, u32>,
     warnings: Vec<EncodeWarning>,
+    told: Told,
+}
+
+/// What codecs tell of an object beside its bytes: the registry has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// What it refers to softly: that is cooked as well.
+    pub soft: BTreeSet<SoftReference>,
+    /// What it can be found by: keys and values.
+    pub tags: BTreeSet<(String, String)>,
+    /// Named lists of what is loaded together, by name.
+    pub bundles: BTreeMap<String, Vec<SoftReference>>,
+}
+
+impl Told {
+    /// Whether nothing was told.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.soft.is_empty() && self.tags.is_empty() && self.bundles.is_empty()
+    }
 }
 
 impl<'a> EncodeContext<'a> {
@@ -124,7 +149,41 @@ impl<'a> EncodeContext<'a> {
             references: Vec::new(),
             known: HashMap::default(),
             warnings: Vec::new(),
+            told: Told::default(),
         }
+    }
+
+    /// Says that the object refers to another one softly, which is cooked for that. Reflected values say it by themselves, unless they are of a
+    /// type that serialises itself.
+    pub fn soft<A: Asset>(&mut self, handle: &SoftHandle<A>) {
+        self.soft_reference(SoftReference::from(handle));
+    }
+
+    /// As [`soft`](Self::soft), of a type that is only known by its name. A path that is empty says nothing.
+    pub fn soft_reference(&mut self, reference: SoftReference) {
+        if !reference.path.is_empty() {
+            self.told.soft.insert(reference);
+        }
+    }
+
+    /// Says what the object can be found by in a registry: a key may have several values.
+    pub fn tag(&mut self, key: impl Into<String>, value: impl Into<String>) {
+        self.told.tags.insert((key.into(), value.into()));
+    }
+
+    /// Adds what is loaded together, under a name, of a primary asset. It counts as referred to softly, too.
+    pub fn bundle(&mut self, name: impl Into<String>, reference: SoftReference) {
+        if reference.path.is_empty() {
+            return;
+        }
+        let bundle = self.told.bundles.entry(name.into()).or_default();
+        bundle.push(reference.clone());
+        self.told.soft.insert(reference);
+    }
+
+    /// What was told of the object since this was last asked.
+    pub fn take_told(&mut self) -> Told {
+        core::mem::take(&mut self.told)
     }
 
     /// Tells the cooker something that it should report.

@@ -37,7 +37,7 @@ pub(crate) use asset::created;
 pub use asset::{AssetCodec, BulkUse, DecodedAsset, ErasedAssetCodec, ReflectAssetCodec};
 pub use attribute::{CookByField, Immutable};
 #[cfg(feature = "write")]
-pub use encode::{EncodeContext, EncodeError, EncodeWarning, EntityRows};
+pub use encode::{EncodeContext, EncodeError, EncodeWarning, EntityRows, Told};
 pub use handle::HandleCodec;
 pub(crate) use handle::typed_handle;
 #[cfg(feature = "migrations")]

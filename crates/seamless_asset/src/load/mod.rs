@@ -38,6 +38,7 @@ mod pump;
 mod rank;
 mod reload;
 mod room;
+mod settle;
 mod stage;
 mod staged;
 mod stall;

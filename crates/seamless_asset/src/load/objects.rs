@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bevy_asset::{AssetPath, UntypedHandle};
 
-use super::{Progress, Verify};
+use super::{LoadState, Progress, Verify};
 use crate::error::LoadError;
 
 /// What a load may do to get an object.
@@ -52,7 +52,10 @@ impl ObjectRequest {
 ///
 /// It keeps the objects alive; so does any handle taken from it. Dropping it before the end cancels the load.
 #[derive(Clone)]
-pub struct ObjectLoad(pub(super) Arc<Outcome<Vec<UntypedHandle>>>);
+pub struct ObjectLoad {
+    pub(super) id: u64,
+    pub(super) outcome: Arc<Outcome<Vec<UntypedHandle>>>,
+}
 
 /// What a request waits for, shared with the pipeline, which forgets it when nobody waits any more.
 pub(super) struct Outcome<T> {
@@ -92,14 +95,20 @@ impl ObjectLoad {
     /// went wrong. `None` while it is under way. The values are in their `Assets` by then.
     #[must_use]
     pub fn result(&self) -> Option<Result<&[UntypedHandle], &Arc<LoadError>>> {
-        let result = self.0.result.get()?;
+        let result = self.outcome.result.get()?;
         Some(result.as_ref().map(Vec::as_slice))
     }
 
     /// Whether it came to an end, good or bad.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.0.result.get().is_some()
+        self.outcome.result.get().is_some()
+    }
+
+    /// Whether anything was done for it yet: as long as nothing was, to drop it wastes nothing.
+    #[must_use]
+    pub fn has_started(&self) -> bool {
+        self.is_finished() || self.outcome.progress.state() != LoadState::Requested
     }
 }
 

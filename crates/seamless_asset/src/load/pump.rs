@@ -82,6 +82,8 @@ pub(crate) struct Pipeline {
     pressure: MemoryPressure,
     /// Bytes that have to go so that the next load may start.
     short: u64,
+    /// Loads that are not to be shown yet, and wait until memory is calm.
+    held: u64,
     room: Room,
     frame: u64,
     inserted_in: Option<u64>,
@@ -119,6 +121,7 @@ impl Pipeline {
             sizes: Sizes::default(),
             pressure: MemoryPressure::default(),
             short: 0,
+            held: 0,
             room: Room::default(),
             frame: 0,
             inserted_in: None,
@@ -185,6 +188,7 @@ impl Pipeline {
                     }
                     self.rank_again(id);
                 }
+                Command::ObjectPriority(id, priority) => self.set_object_priority(id, priority),
                 Command::Target(id, target) => self.set_target(world, id, target),
                 Command::Expect(entities) => {
                     let start = Instant::now();

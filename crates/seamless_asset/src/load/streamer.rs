@@ -32,6 +32,7 @@ pub(super) enum Command {
     Open(u64, OpenRequest, Weak<Outcome<Arc<Linker>>>),
     Reload(InstanceId, ReloadRequest, Weak<Outcome<ReloadReport>>),
     Priority(InstanceId, f32),
+    ObjectPriority(u64, f32),
     Target(InstanceId, InstanceTarget),
     Expect(usize),
 }
@@ -56,7 +57,12 @@ impl Streamer {
         let (id, outcome) = self.next_outcome();
         let command = Command::Objects(id, request, Arc::downgrade(&outcome));
         self.commands.push(command);
-        ObjectLoad(outcome)
+        ObjectLoad { id, outcome }
+    }
+
+    /// Changes the priority of objects that are not there yet.
+    pub fn set_object_priority(&mut self, load: &ObjectLoad, priority: f32) {
+        self.commands.push(Command::ObjectPriority(load.id, priority));
     }
 
     /// Asks for a bulk payload of an object, or for a part of it. The object itself is not loaded.

@@ -40,6 +40,8 @@ pub(crate) struct LoadServices {
     pub max_entities: u32,
     pub role: Role,
     pub mesh_attributes: Arc<[MeshVertexAttribute]>,
+    /// Whether large levels come hidden and are shown in one frame.
+    pub is_sliced: bool,
 }
 
 impl LoadServices {

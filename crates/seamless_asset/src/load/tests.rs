@@ -8,7 +8,7 @@ mod counting;
 mod errors;
 mod finish;
 mod frame;
-mod gated;
+pub(crate) mod gated;
 mod gatekeeper;
 mod gates;
 mod golden;
@@ -17,7 +17,7 @@ mod imports;
 mod instances;
 mod linkers;
 mod memory;
-mod objects;
+pub(crate) mod objects;
 mod older;
 mod order;
 mod plain;
@@ -67,12 +67,12 @@ struct Likes(#[entities] Entity);
 
 /// An asset that refers to others.
 #[derive(Asset, Reflect, Clone, Debug, PartialEq)]
-struct Recipe {
-    title: String,
-    before: Vec<Handle<Recipe>>,
+pub(crate) struct Recipe {
+    pub title: String,
+    pub before: Vec<Handle<Recipe>>,
 }
 
-fn app(dir: &Dir) -> App {
+pub(crate) fn app(dir: &Dir) -> App {
     app_with(dir, |_| {})
 }
 

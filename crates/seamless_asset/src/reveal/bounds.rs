@@ -9,34 +9,52 @@ use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, entity::Entity, w
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_platform::collections::HashMap;
 
-/// Gives hidden entities the [`Aabb`]s that Bevy's `calculate_bounds` would give them.
+/// Gives hidden entities the [`Aabb`]s that Bevy's `calculate_bounds` would give them, and counts who shows which mesh.
 ///
 /// That system does not see them while they are hidden. In the frame of the reveal it would see them all, and move each into another
 /// archetype by a command.
 pub(super) struct Bounds {
     mesh: ComponentId,
+    aabb: ComponentId,
     /// Who has one of these needs no box.
-    but: [ComponentId; 3],
-    of: HashMap<AssetId<Mesh>, Option<Aabb>>,
+    but: [ComponentId; 2],
+    shown: HashMap<AssetId<Mesh>, Shown>,
+}
+
+/// A mesh that the level shows.
+#[derive(Default)]
+struct Shown {
+    /// Its box, once an entity came that had none.
+    of: Option<Option<Aabb>>,
+    /// Entities whose boxes follow from it.
+    entities: usize,
+}
+
+/// What entities of an archetype need.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Nothing,
+    /// It has a box, which is that of its mesh.
+    Count,
+    Box,
 }
 
 impl Bounds {
     pub fn new(world: &mut World) -> Self {
         Self {
             mesh: world.register_component::<Mesh3d>(),
+            aabb: world.register_component::<Aabb>(),
             but: [
-                world.register_component::<Aabb>(),
                 world.register_component::<NoFrustumCulling>(),
                 world.register_component::<NoAutoAabb>(),
             ],
-            of: HashMap::default(),
+            shown: HashMap::default(),
         }
     }
 
     /// The component that [`add`](Self::add) inserts.
     pub fn component(&self) -> ComponentId {
-        let [aabb, ..] = self.but;
-        aabb
+        self.aabb
     }
 
     /// To those of `entities` that need one, and whose mesh is there.
@@ -46,32 +64,53 @@ impl Bounds {
         let _ = world.try_insert_batch(boxes);
     }
 
+    /// The meshes from which at least so many boxes follow.
+    pub fn shared(&self, least: usize) -> impl Iterator<Item = AssetId<Mesh>> {
+        let shared = self.shown.iter().filter(move |(_, shown)| shown.entities >= least);
+        shared.map(|(mesh, _)| *mesh)
+    }
+
     fn missing(&mut self, world: &World, entities: &[Entity]) -> Vec<(Entity, Aabb)> {
         let Some(meshes) = world.get_resource::<Assets<Mesh>>() else {
             return Vec::new();
         };
         let mut missing = Vec::new();
-        let mut last: Option<(ArchetypeId, bool)> = None;
+        let mut last: Option<(ArchetypeId, Need)> = None;
         for &entity in entities {
             let Ok(at) = world.entities().get_spawned(entity) else {
                 continue;
             };
-            let needs_one = match last {
-                Some((archetype, needs_one)) if archetype == at.archetype_id => needs_one,
-                _ => self.is_missing(world, at.archetype_id),
+            let need = match last {
+                Some((archetype, need)) if archetype == at.archetype_id => need,
+                _ => self.need(world, at.archetype_id),
             };
-            last = Some((at.archetype_id, needs_one));
-            if needs_one && let Some(mesh) = world.get::<Mesh3d>(entity) {
-                let of = self.of.entry(mesh.id());
-                let found = of.or_insert_with(|| meshes.get(mesh.id()).and_then(MeshAabb::compute_aabb));
+            last = Some((at.archetype_id, need));
+            if need == Need::Nothing {
+                continue;
+            }
+            let Some(mesh) = world.get::<Mesh3d>(entity) else {
+                continue;
+            };
+            let shown = self.shown.entry(mesh.id()).or_default();
+            shown.entities += 1;
+            if need == Need::Box {
+                let compute = || meshes.get(mesh.id()).and_then(MeshAabb::compute_aabb);
+                let found = *shown.of.get_or_insert_with(compute);
                 missing.extend(found.map(|found| (entity, found)));
             }
         }
         missing
     }
 
-    fn is_missing(&self, world: &World, archetype: ArchetypeId) -> bool {
-        let archetype = world.archetypes().get(archetype);
-        archetype.is_some_and(|of| of.contains(self.mesh) && !self.but.iter().any(|id| of.contains(*id)))
+    fn need(&self, world: &World, archetype: ArchetypeId) -> Need {
+        let Some(archetype) = world.archetypes().get(archetype) else {
+            return Need::Nothing;
+        };
+        let is_without = !archetype.contains(self.mesh) || self.but.iter().any(|id| archetype.contains(*id));
+        match archetype.contains(self.aabb) {
+            _ if is_without => Need::Nothing,
+            true => Need::Count,
+            false => Need::Box,
+        }
     }
 }

@@ -2,12 +2,13 @@
 
 use bevy_ecs::{entity::Entity, world::World};
 
-use super::{LatePasses, Revealed, bounds::Bounds, insert_resources, members, spawner};
+use super::{LatePasses, LentBoxes, Revealed, bounds::Bounds, insert_resources, members, spawner};
 use crate::{
     hide::show_first,
     leave::Sweep,
     load::{InstanceRequest, LoadServices, LoadedLevel},
     spawn::{Passes, Spawner},
+    trees::{SettledTrees, Untouched},
 };
 
 /// A level that is spawned over several frames, [hidden](crate::InHiddenLevel) until all of it is there and one frame shows it.
@@ -101,6 +102,7 @@ impl HiddenSpawn {
     pub fn show(self, world: &mut World, request: &InstanceRequest, services: &LoadServices) -> Revealed {
         let Self {
             spawner,
+            bounds,
             mut loaded,
             reserved,
             ..
@@ -111,8 +113,15 @@ impl HiddenSpawn {
         entities.push(root);
         entities.extend_from_slice(&loaded.level.entities);
         // Before anybody hears of it: observers find the whole level.
-        show_first(world, &entities);
+        let untouched = untouched(world, &loaded, request);
+        if let Some(at) = show_first(world, &entities, untouched) {
+            world.get_resource_or_init::<SettledTrees>().come(at);
+        }
         let spent = spawner.insert_late(world);
+        // After observers have run, which may copy a mesh, with all that it knows.
+        if let Some(bounds) = &bounds {
+            LentBoxes::lend(world, bounds);
+        }
         Revealed {
             root,
             members: members(world, &mut loaded),
@@ -130,4 +139,12 @@ impl HiddenSpawn {
         let entities = level.entities.iter().copied().filter(is_spawned).collect();
         (Sweep::new(self.loaded.root, entities, parents), waiting, self)
     }
+}
+
+/// How a level is known to stand where it came, if it came with final global transforms.
+fn untouched(world: &mut World, loaded: &LoadedLevel, request: &InstanceRequest) -> Option<Untouched> {
+    let level = &loaded.level;
+    let is_settled = loaded.settled == Some(request.placement);
+    // The root has no parent, and children.
+    is_settled.then(|| Untouched::new(world, level.entities.len(), level.parents.len() + 1))
 }

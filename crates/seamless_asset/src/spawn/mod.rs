@@ -470,12 +470,17 @@ pub(crate) fn rewrite_ticks(
         let Some(table) = storages.tables.get(archetype.table_id()) else {
             continue;
         };
+        // What was spawned together lies together.
+        let are_neighbours = |a: &EntityLocation, b: &EntityLocation| a.table_row.index() + 1 == b.table_row.index();
+        let neighbours: Vec<_> = run.chunk_by(|a, b| are_neighbours(&a.1, &b.1)).collect();
         for id in archetype.table_components() {
             let added = table.get_added_ticks_slice_for(id).unwrap_or_default();
             let changed = table.get_changed_ticks_slice_for(id).unwrap_or_default();
-            for (entity, at) in run {
-                let row = at.table_row.index();
-                if let (Some(added), Some(changed)) = (added.get(row), changed.get(row)) {
+            for rows in &neighbours {
+                let first = rows.first().map_or(0, |(_, at)| at.table_row.index());
+                let (added, changed) = (added.get(first..), changed.get(first..));
+                let ticks = added.unwrap_or_default().iter().zip(changed.unwrap_or_default());
+                for ((entity, _), (added, changed)) in rows.iter().zip(ticks) {
                     set(*entity, id, added, changed);
                 }
             }

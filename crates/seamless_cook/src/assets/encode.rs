@@ -11,7 +11,7 @@ use seamless_asset::assets::ImageCodec;
 use seamless_asset::codec::{BulkUse, EncodeContext, EntityRows};
 use seamless_package::Role;
 
-use super::{AssetKey, AssetName, AssetWalk, RawObject};
+use super::{AssetKey, AssetName, AssetWalk, RawObject, StoredTold};
 use crate::audio::with_mend;
 use crate::graph::state::Settings;
 use crate::load::without_trace;
@@ -78,6 +78,7 @@ pub(super) struct Encoded {
     pub role: Role,
     pub bulk_use: BulkUse,
     pub warnings: Vec<String>,
+    pub told: Option<Box<StoredTold>>,
 }
 
 /// Whether an asset is there, or why it is not.
@@ -131,6 +132,7 @@ pub(super) fn encode(
         Ok(Some(encoded)) => Ok((
             Encoded {
                 warnings: warnings(walk, handle, &mut context),
+                told: StoredTold::of(context.take_told()),
                 object: RawObject {
                     schema: Arc::new(codec.schema(walk.registry)),
                     data: encoded.data,

@@ -103,21 +103,66 @@ impl Drop for Scope {
 
 /// A value in postcard, behind the texts and the keys that are mentioned anywhere in it, once each.
 pub(crate) fn to_bytes<T: Serialize>(value: &T) -> postcard::Result<Vec<u8>> {
+    behind_mentions(|| postcard::to_allocvec(value)).map(|(bytes, _)| bytes)
+}
+
+/// As [`to_bytes`], of a value with a list behind it. Gives where the first of the list begins behind the texts, and how long each is, too.
+pub(crate) fn to_bytes_of_list<H: Serialize, T: Serialize>(
+    head: &H,
+    list: &[T],
+) -> postcard::Result<(Vec<u8>, usize, Vec<u32>)> {
+    let (mut start, mut lengths) = (0, Vec::with_capacity(list.len()));
+    let (bytes, names) = behind_mentions(|| {
+        let mut body = postcard::to_extend(&list.len(), postcard::to_allocvec(head)?)?;
+        start = body.len();
+        for value in list {
+            let before = body.len();
+            body = postcard::to_extend(value, body)?;
+            lengths.push((body.len() - before) as u32);
+        }
+        Ok(body)
+    })?;
+    Ok((bytes, names + start, lengths))
+}
+
+/// Gives how long the names of the keys are, too.
+fn behind_mentions(body: impl FnOnce() -> postcard::Result<Vec<u8>>) -> postcard::Result<(Vec<u8>, usize)> {
     let _scope = Scope::begin(Table {
         keys: Mentions::write(),
         texts: Mentions::write(),
     });
-    let body = postcard::to_allocvec(value)?;
+    let body = body()?;
     let keys = TABLE.with_borrow_mut(|table| core::mem::take(&mut table.keys));
     let names: Vec<&AssetName> = keys.written().map(AssetKey::name).collect();
     let names = postcard::to_allocvec(&names)?;
-    let texts = TABLE.take().texts;
-    let texts: Vec<&str> = texts.written().map(|text| &**text).collect();
-    let mut bytes = postcard::to_allocvec(&texts)?;
+    let mut bytes = texts_to_bytes(&TABLE.take().texts)?;
     bytes.reserve(names.len() + body.len());
-    bytes.extend(names);
+    bytes.extend(&names);
     bytes.extend(body);
-    Ok(bytes)
+    Ok((bytes, names.len()))
+}
+
+fn texts_to_bytes(texts: &Mentions<Text, FixedHasher>) -> postcard::Result<Vec<u8>> {
+    let texts: Vec<&str> = texts.written().map(|text| &**text).collect();
+    postcard::to_allocvec(&texts)
+}
+
+/// Values without keys, each as it would be in what [`to_bytes`] wrote: the texts that it has to be behind then, what was behind the texts, and the
+/// values.
+pub(crate) fn in_words_of<'a, 'v, T: Serialize + 'v>(
+    bytes: &'a [u8],
+    values: impl IntoIterator<Item = &'v T>,
+) -> Option<(Vec<u8>, &'a [u8], Vec<Vec<u8>>)> {
+    let (texts, rest): (Vec<&str>, _) = postcard::take_from_bytes(bytes).ok()?;
+    let texts = texts.into_iter().map(|text| (Text::from(text), ()));
+    let _scope = Scope::begin(Table {
+        texts: Mentions::Write(texts.collect()),
+        ..Table::default()
+    });
+    let values = values.into_iter().map(postcard::to_allocvec);
+    let values = values.collect::<postcard::Result<_>>().ok()?;
+    let texts = texts_to_bytes(&TABLE.take().texts).ok()?;
+    Some((texts, rest, values))
 }
 
 /// What [`to_bytes`] wrote.

@@ -21,7 +21,7 @@ use crate::clips::ClipOffers;
 use crate::graph::cache::Cache;
 use crate::graph::digest::Digest;
 use crate::graph::recorder::slashed;
-use crate::graph::state::{Loading, Settings};
+use crate::graph::state::{FileUnits, Loading, Settings};
 use crate::mesh::uv_density;
 use crate::mesh_step::{Draw, MeshUse, hides};
 use crate::report::ContentError;
@@ -36,7 +36,7 @@ pub(crate) struct AssetStore<'c> {
     /// The files of what was encoded, with the settings that they were loaded with.
     pub(crate) fresh: BTreeMap<String, Loading>,
     /// How the files of what was taken over were loaded.
-    pub(crate) inherited: BTreeMap<String, Loading>,
+    pub(crate) inherited: Inherited,
     /// What was encoded by this cook, in order.
     pub(crate) encoded_now: Vec<AssetKey>,
     /// How many levels and assets were encoded.
@@ -53,6 +53,26 @@ pub(crate) struct AssetStore<'c> {
     pub(crate) meshes: Option<ByKey<MeshUse>>,
 }
 
+/// How files were loaded of which something was taken over.
+#[derive(Default)]
+pub(crate) struct Inherited {
+    files: Arc<FileUnits>,
+    /// Those that are loaded otherwise now.
+    others: BTreeSet<String>,
+}
+
+impl Inherited {
+    pub(crate) fn new(files: Arc<FileUnits>) -> Self {
+        let others = BTreeSet::new();
+        Self { files, others }
+    }
+
+    fn get(&self, file: &str) -> Option<&Loading> {
+        let unit = self.files.get(file).filter(|_| !self.others.contains(file));
+        unit.map(|unit| &unit.loading)
+    }
+}
+
 impl<'c> AssetStore<'c> {
     /// Nothing yet.
     pub(crate) fn new(cache: &'c Cache<'c>, textures: Option<TextureStep>, options: &CookOptions) -> Self {
@@ -62,7 +82,7 @@ impl<'c> AssetStore<'c> {
             packing: Packing::new(profile.codec(), options.jobs),
             objects: Objects::default(),
             fresh: BTreeMap::new(),
-            inherited: BTreeMap::new(),
+            inherited: Inherited::default(),
             encoded_now: Vec::new(),
             encoded: 0,
             stopped: None,
@@ -260,7 +280,7 @@ impl<'c> AssetStore<'c> {
         };
         // A part of the file says nothing of how the file is loaded.
         if key.path() == file && settings(walk, file, key, handle) != known.settings {
-            self.inherited.remove(file);
+            self.inherited.others.insert(file.to_owned());
             self.objects.swap_remove(key);
         }
     }
@@ -327,6 +347,7 @@ impl<'c> AssetStore<'c> {
             record.ordered = self.mesh_use(walk, &key, handle);
         }
         record.warnings = object.warnings;
+        record.told = object.told;
         self.tell_material(walk, handle, &mut record);
         record.seconds = start.elapsed().as_secs_f64();
         self.encoded_now.push(key.clone());
@@ -397,6 +418,7 @@ impl<'c> AssetStore<'c> {
             seconds: 0.0,
             uses: Vec::new(),
             texture: None,
+            told: None,
         }
     }
 

@@ -4,6 +4,7 @@ mod fault;
 mod imports;
 mod manifest;
 mod package;
+mod soft;
 mod versions;
 
 pub use fault::{Fault, FaultKind};
@@ -38,8 +39,8 @@ impl VerifyReport {
 }
 
 /// Reads all packages and manifests in `directory` and below, every byte of them, and compares each with all others: checksums,
-/// imports and exports, copies and their originals, bulk data that lies elsewhere, versions, level tables, and what manifests list.
-/// All faults are found in one run.
+/// imports and exports, copies and their originals, bulk data that lies elsewhere, versions, level tables, what manifests and registries list,
+/// and where soft references lead. All faults are found in one run.
 ///
 /// `versions` are the version lists of a game's build, which packages must not be ahead of; without them only those of the engine
 /// are known, and others are compared among the packages.
@@ -64,6 +65,7 @@ pub fn verify(directory: &Path, versions: Option<&[VersionList]>) -> Result<Veri
     }
     versions::check(&folder, versions, &mut report);
     manifest::check(&folder, &mut report);
+    soft::check(&folder, &mut report);
     report
         .faults
         .sort_by(|a, b| (&a.file, &a.object).cmp(&(&b.file, &b.object)));

@@ -10,18 +10,21 @@ use seamless_asset::codec::Codecs;
 use super::sources::LoneFile;
 use super::{Cook, level_key};
 use crate::app::prepare;
-use crate::assets::{AssetKey, AssetWalk, Closure, closure, referrers};
+use crate::assets::{AssetKey, AssetWalk, Closure, ObjectRecord, closure, referrers};
 use crate::graph::recorder::text;
 use crate::graph::state::{LevelUnit, Settings, StartupUnit};
 use crate::level::LevelEncoder;
 use crate::load::Loader;
-use crate::plan::PlannedLevel;
+use crate::plan::{PlannedLevel, SourceKind};
 use crate::report::Stage;
 use crate::startup;
 
+/// By file, what is needed and not known.
+type Missing = BTreeMap<Option<String>, BTreeSet<AssetKey>>;
+
 impl Cook<'_> {
     pub(super) fn encode_startup(&mut self) {
-        let asked = startup::asked(self.app.world(), self.plan);
+        let asked = startup::asked(self.app.world(), &self.plan);
         if asked.is_none() || self.new.startup.asked == asked {
             return;
         }
@@ -29,9 +32,10 @@ impl Cook<'_> {
             self.new.startup = self.old.startup.clone();
             return;
         }
+        self.is_otherwise = true;
         let unit = startup::encode(
             &mut self.app,
-            self.plan,
+            &self.plan,
             self.order.options,
             &self.recorder,
             &mut self.store,
@@ -46,7 +50,7 @@ impl Cook<'_> {
         let mut asked = BTreeSet::new();
         let mut changed = Vec::new();
         for level in &self.plan.levels {
-            let key = level_key(self.plan, level);
+            let key = level_key(&self.plan, level);
             if self.new.levels.contains_key(&key) || self.broken.contains(&key) {
                 continue;
             }
@@ -58,11 +62,16 @@ impl Cook<'_> {
                 None => {}
             }
         }
-        self.load_levels(&changed);
+        // How a scene loads its files counts, not whether one of them was listed.
+        let is_asset = |level: &PlannedLevel| level.kind == SourceKind::Asset;
+        let (assets, levels): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_asset);
+        self.load_levels(&levels);
+        self.load_levels(&assets);
     }
 
     /// Loads and encodes levels in order, a few being loaded ahead.
     fn load_levels(&mut self, levels: &[PlannedLevel]) {
+        self.is_otherwise |= !levels.is_empty();
         let progress = self.order.progress;
         progress.begin(Stage::Load, levels.len() as u64);
         progress.begin(Stage::Encode, levels.len() as u64);
@@ -73,7 +82,7 @@ impl Cook<'_> {
             progress.step(Stage::Load, &level.name);
             prepare(self.app.world_mut(), self.order.options);
             self.store.clips.offer(self.app.world_mut(), &self.recorder);
-            let key = level_key(self.plan, level);
+            let key = level_key(&self.plan, level);
             let (world, store, new) = (self.app.world(), &mut self.store, &mut self.new);
             let (sound, start) = (self.errors.len(), Instant::now());
             outcome.encode(&mut self.errors, |root, errors| {
@@ -94,6 +103,7 @@ impl Cook<'_> {
                     drawn: encoded.drawn,
                     contents: encoded.contents,
                     warnings: encoded.warnings,
+                    soft: encoded.soft,
                 };
                 new.levels.insert(key.clone(), unit);
             });
@@ -112,8 +122,13 @@ impl Cook<'_> {
 
     /// What is known of the planned levels.
     pub(super) fn units(&self) -> impl Iterator<Item = &LevelUnit> {
+        self.planned_units().map(|(_, unit)| unit)
+    }
+
+    /// The planned levels of which something is known.
+    pub(super) fn planned_units(&self) -> impl Iterator<Item = (&PlannedLevel, &LevelUnit)> {
         let levels = self.plan.levels.iter();
-        levels.filter_map(|level| self.new.levels.get(&level_key(self.plan, level)))
+        levels.filter_map(|level| Some((level, self.new.levels.get(&level_key(&self.plan, level))?)))
     }
 
     /// All that the world refers to.
@@ -126,17 +141,30 @@ impl Cook<'_> {
     /// work, the levels that lead to it are loaded, and tell what is wrong.
     pub(super) fn encode_missing(&mut self) {
         let (mut tried, mut lost_before) = (BTreeSet::new(), BTreeSet::new());
+        let mut known = self.missing_again();
         loop {
-            // Textures lead nowhere, and are waited for only when no file is left to load.
-            let missing = self.missing();
+            let missing = known.take().unwrap_or_else(|| self.missing());
             let lone: Vec<String> = (missing.keys().flatten())
-                .filter(|file| self.sources.settings(file).is_replayable() && tried.insert((*file).clone()))
+                .filter(|file| {
+                    self.sources.settings(file, &self.old.files).is_replayable() && tried.insert((*file).clone())
+                })
                 .cloned()
                 .collect();
             if !lone.is_empty() {
+                let encoded = self.store.encoded_now.len();
                 self.load_files(&lone, &missing);
+                let mut keys = missing.values().flatten();
+                if self.store.encoded_now.len() == encoded && keys.all(|key| self.store.is_pending(key)) {
+                    // Textures lead nowhere: if they can be cooked, nothing else is missing.
+                    self.store.finish_textures(&mut self.errors);
+                    let mut keys = missing.values().flatten();
+                    if keys.all(|key| self.store.objects.contains_key(key)) {
+                        return;
+                    }
+                }
                 continue;
             }
+            // They are waited for only when no file is left to load.
             self.store.finish_textures(&mut self.errors);
             let lost: BTreeSet<AssetKey> = missing.into_values().flatten().collect();
             // What is not there when the levels that lead to it were loaded has told why.
@@ -148,9 +176,28 @@ impl Cook<'_> {
         }
     }
 
+    /// What is needed, where that is all that was there before: what is gone is missing then.
+    fn missing_again(&self) -> Option<Missing> {
+        let is_first = self.is_as_before() && self.store.encoded_now.is_empty();
+        let is_all = self.store.objects.len() + self.gone.objects.len() == self.gone.of;
+        // What led nowhere may lead somewhere else now, and nobody may need that.
+        let is_leaf = |was: &ObjectRecord| was.references.is_empty() && was.told.is_none();
+        let are_leaves = self.gone.objects.iter().all(|(_, _, was)| is_leaf(was));
+        (is_first && is_all && are_leaves).then(|| {
+            let mut missing = Missing::new();
+            for (_, key, _) in &self.gone.objects {
+                missing
+                    .entry(key.file().map(str::to_owned))
+                    .or_default()
+                    .insert(key.clone());
+            }
+            missing
+        })
+    }
+
     /// What is needed, not known, and not on its way, by file.
-    fn missing(&self) -> BTreeMap<Option<String>, BTreeSet<AssetKey>> {
-        let mut missing: BTreeMap<Option<String>, BTreeSet<AssetKey>> = BTreeMap::new();
+    fn missing(&self) -> Missing {
+        let mut missing = Missing::new();
         for key in self.needed().unknown {
             if !self.store.is_pending(key) {
                 let file = key.file().map(str::to_owned);
@@ -161,10 +208,10 @@ impl Cook<'_> {
     }
 
     /// Loads files by themselves, and encodes what is missing of them.
-    fn load_files(&mut self, files: &[String], missing: &BTreeMap<Option<String>, BTreeSet<AssetKey>>) {
+    fn load_files(&mut self, files: &[String], missing: &Missing) {
         let lone: Vec<LoneFile> = files.iter().map(|file| LoneFile { path: file.clone() }).collect();
         for file in files {
-            if let Settings::Given(settings) = self.sources.settings(file) {
+            if let Settings::Given(settings) = self.sources.settings(file, &self.old.files) {
                 self.recorder.load_with(file, settings.as_bytes().to_vec());
             }
         }
@@ -181,7 +228,8 @@ impl Cook<'_> {
                     self.encode_lone(key);
                 }
                 self.store.start_textures(self.app.world(), &mut self.errors);
-                self.store.keep_loading(file, self.sources.loading(file));
+                let loading = self.sources.loading(file, &self.old.files);
+                self.store.keep_loading(file, loading.cloned().unwrap_or_default());
             }
             loader.release(index);
         }
@@ -216,6 +264,7 @@ impl Cook<'_> {
 
     /// Loads the levels, and the startup content, that lead to these assets.
     fn load_referrers(&mut self, lost: &BTreeSet<AssetKey>) {
+        self.is_otherwise = true;
         let leading = referrers(&self.store.objects, lost);
         let root = self.new.startup.root.as_ref();
         let startup = root.is_some_and(|root| leading.contains(root));

@@ -13,11 +13,12 @@ use super::Order;
 use crate::app::CookOptions;
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::storage::Stamp;
+use crate::plan::listing;
 use crate::settings::{MOST_SETTINGS_BYTES, settings_file};
 use crate::texture_step;
 
 /// Raised with every change of what the cooker makes of what was loaded.
-const STEP: u64 = 5;
+const STEP: u64 = 6;
 
 /// Of the program, and what shapes its app: where these are the same, so is [`of_app`]. `None` where that cannot be told.
 pub(super) fn program(order: &Order) -> Option<Digest> {
@@ -46,6 +47,7 @@ pub(super) fn identity(order: &Order, program: Option<Digest>) -> Option<Digest>
     parts.value(&std::path::absolute(order.world_file).ok()?);
     parts.bytes(&std::fs::read(order.world_file).ok()?);
     parts.value(&settings_bytes(&settings_file(order.world_file))?);
+    parts.value(&listing(order.world_file)?);
     Some(parts.finish())
 }
 

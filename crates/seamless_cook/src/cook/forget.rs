@@ -1,11 +1,13 @@
 //! What does not hold any more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::again::MOST_CHANGED;
 use super::{Cook, fingerprint, level_key};
-use crate::assets::{Objects, Text};
+use crate::assets::{AssetKey, Inherited, Objects, Text};
 use crate::graph::digest::Digest;
-use crate::graph::state::{Settings, StartupUnit, Units};
+use crate::graph::state::{FileUnit, Settings, StartupUnit, Units};
 use crate::startup;
 
 impl Cook<'_> {
@@ -19,7 +21,10 @@ impl Cook<'_> {
         let fingerprint = known.unwrap_or_else(|| fingerprint::of_app(self.app.world(), self.order));
         if program.is_none() || self.old.program != program {
             // They lie in the program.
-            self.old.files.retain(|file, _| !file.starts_with("embedded://"));
+            let gone = self.forget_files(|file, _| file.starts_with("embedded://"));
+            for (file, unit) in self.gone.files.get(gone..).unwrap_or_default() {
+                self.sources.remember_loading(file, &unit.loading);
+            }
         }
         self.new.program = program;
         if self.old.fingerprint != Some(fingerprint) {
@@ -29,76 +34,81 @@ impl Cook<'_> {
         self.new.fingerprint = Some(fingerprint);
         // Of files that have changed, too: mostly they are used as they were.
         self.store.guess_uses(&self.old.objects);
-        let sources = &mut self.sources;
         let files = &self.old.files;
         self.old.levels.retain(|_, level| files.contains_key(&level.file));
-        let asked = startup::asked(self.app.world(), self.plan);
-        let files = startup::files(self.app.world(), self.plan);
-        if self.old.startup.asked != asked || !sources.hold(&self.old.startup.dependencies) {
+        let asked = startup::asked(self.app.world(), &self.plan);
+        if self.old.startup.asked != asked || !self.sources.hold(&self.old.startup.dependencies) {
             // Startup content comes first, and decides how its files are loaded.
-            for file in files.iter().chain(&self.old.startup.files) {
-                self.old.files.remove(file);
-                sources.forget_loading(file);
-            }
+            let mut files = startup::files(self.app.world(), &self.plan);
+            files.extend(core::mem::take(&mut self.old.startup.files));
+            files.iter().for_each(|file| self.sources.forget_loading(file));
+            self.forget_files(|file, _| files.contains(file));
             let files = &self.old.files;
             self.old.levels.retain(|_, level| files.contains_key(&level.file));
             self.old.startup = StartupUnit::default();
         }
         self.forget_ownerless();
-        self.store.inherited = self
-            .old
-            .files
-            .iter()
-            .map(|(file, unit)| (file.clone(), unit.loading.clone()))
-            .collect();
+        self.store.inherited = Inherited::new(self.old.files.clone());
         let mut objects = core::mem::take(&mut self.old.objects);
         self.forget_objects(&mut objects);
         self.store.inherit(objects);
     }
 
+    /// Forgets some files; gives the place of the first of them among all that are gone.
+    fn forget_files(&mut self, mut is_gone: impl FnMut(&str, &FileUnit) -> bool) -> usize {
+        let before = self.gone.files.len();
+        // Nobody else has them yet.
+        let files = Arc::make_mut(&mut self.old.files);
+        self.gone
+            .files
+            .extend(files.extract_if(.., |file, unit| is_gone(file, unit)));
+        before
+    }
+
     /// Forgets those of units that are no more.
-    fn forget_objects(&self, objects: &mut Objects) {
+    fn forget_objects(&mut self, objects: &mut Objects) {
         let Units {
             files, levels, startup, ..
         } = &self.old;
-        // They are sorted: those of one file are neighbours, mostly.
-        let mut last: Option<(String, bool)> = None;
-        objects.retain(|key, _| match (key.file(), key.unit()) {
-            (Some(file), _) => match &last {
-                Some((known, holds)) if known == file => *holds,
-                _ => last.insert((file.to_owned(), files.contains_key(file))).1,
-            },
+        let gone: BTreeSet<&str> = self.gone.files.iter().map(|(file, _)| file.as_str()).collect();
+        let holds = |key: &AssetKey| match (key.file(), key.unit()) {
+            // All files were there, or none could be read.
+            (Some(file), _) => !files.is_empty() && !gone.contains(file),
             (None, Some(startup::STARTUP_UNIT)) => startup.root.is_some(),
             (None, Some(unit)) => levels.contains_key(unit),
             (None, None) => false,
-        });
+        };
+        let lost = objects.keys().enumerate().filter(|(_, key)| !holds(key));
+        let lost: Vec<usize> = lost.map(|(place, _)| place).collect();
+        self.gone.of = objects.len();
+        if lost.len() <= MOST_CHANGED {
+            self.gone.take(objects, &lost);
+        } else {
+            objects.retain(|key, _| holds(key));
+        }
     }
 
     /// Files whose settings were those of a level that is no more: who refers to them first now decides.
     fn forget_ownerless(&mut self) {
         let levels = self.plan.levels.iter().chain(&self.plan.other_levels);
-        let owners: BTreeSet<String> = levels.map(|level| level_key(self.plan, level)).collect();
-        let sources = &mut self.sources;
+        let owners: BTreeSet<String> = levels.map(|level| level_key(&self.plan, level)).collect();
         // Neighbours mostly have the same one.
         let mut last: Option<(Text, bool)> = None;
         let mut is_there = |owner: &Text| match &last {
             Some((known, is_there)) if known == owner => *is_there,
             _ => last.insert((owner.clone(), owners.contains(&**owner))).1,
         };
-        self.old.files.retain(|file, unit| {
-            let loading = &unit.loading;
-            let is_owned = loading.settings == Settings::Own
-                || *loading.owner == *startup::STARTUP_UNIT
-                || is_there(&loading.owner);
-            if !is_owned {
-                sources.forget_loading(file);
-            }
-            is_owned
+        let gone = self.forget_files(|_, FileUnit { loading, .. }| {
+            loading.settings != Settings::Own && *loading.owner != *startup::STARTUP_UNIT && !is_there(&loading.owner)
         });
+        for (file, _) in self.gone.files.get(gone..).unwrap_or_default() {
+            self.sources.forget_loading(file);
+        }
     }
 
     /// Bytes that the cache should have are not there, so all are looked at: whatever has lost its own is made again.
     pub(super) fn forget_lost(&mut self) {
+        self.is_otherwise = true;
         let cache = self.cache;
         let mut known: BTreeMap<Digest, bool> = BTreeMap::new();
         let mut is_lost = |blob: &Digest| *known.entry(*blob).or_insert_with(|| cache.get(blob).is_none());

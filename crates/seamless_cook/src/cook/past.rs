@@ -4,11 +4,12 @@ use core::num::NonZeroUsize;
 use std::cell::OnceCell;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::sources::{Sources, changed, settle};
 use crate::graph::output::COOK_FOLDER;
-use crate::graph::state::{Memory, Outcome, Seen, SeenFiles, Units};
+use crate::graph::state::{FileUnit, Memory, Outcome, Seen, SeenFiles, Units};
 use crate::graph::storage::{Stamp, Storage, stamp};
 use crate::plan::WorldPlan;
 use crate::report::CookReport;
@@ -77,33 +78,46 @@ impl Past {
     }
 
     /// All of it, and what of it holds for the files of the plan; meanwhile `make` is called. The clock goes on before the bytes of any file are
-    /// looked at, so that whatever changes afterwards has another stamp than before.
-    pub fn settle<T>(self, plan: &WorldPlan, make: impl FnOnce() -> T) -> Settled<T> {
+    /// looked at, so that whatever changes afterwards has another stamp than before. What the last cook told is read where `tells`.
+    pub fn settle<T>(self, plan: &WorldPlan, tells: bool, make: impl FnOnce() -> T) -> Settled<T> {
         self.changed();
         let changed = self.changed.into_inner().unwrap_or_default();
         let (memory, start) = (self.memory, self.start);
         let mut sources = Sources::new(plan, &self.seen, self.files, changed);
-        std::thread::scope(|scope| {
+        let (made, files, others) = std::thread::scope(|scope| {
             let files = scope.spawn(|| {
                 let mut files = memory.file_units().unwrap_or_default();
-                sources.remember_loadings(&files);
                 let began = settle(start);
-                files.retain(|_, unit| sources.hold_seen(&unit.dependencies));
-                (sources, files, began)
+                let gone = files.extract_if(.., |_, unit| !sources.hold_seen(&unit.dependencies));
+                let gone: Vec<(String, FileUnit)> = gone.collect();
+                (files, gone, began)
             });
-            let others = scope.spawn(|| (memory.units().unwrap_or_default(), memory.outcome().unwrap_or_default()));
+            let others = scope.spawn(|| {
+                let report = tells.then(|| memory.report()).flatten();
+                (memory.units(), memory.outcome(), report)
+            });
             let made = make();
             // Plain data: a panic is a fault of the cooker.
-            let (sources, files, began) = files.join().unwrap_or_else(|panic| resume_unwind(panic));
-            let (units, outcome) = others.join().unwrap_or_else(|panic| resume_unwind(panic));
-            Settled {
-                sources,
-                units: Units { files, ..units },
-                outcome,
-                began,
-                made,
-            }
-        })
+            let files = files.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (made, files, others.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        let ((files, gone, began), (units, outcome, report)) = (files, others);
+        for (file, unit) in &gone {
+            sources.remember_loading(file, &unit.loading);
+        }
+        Settled {
+            sources,
+            units: Units {
+                files: Arc::new(files),
+                ..units.unwrap_or_default()
+            },
+            outcome: outcome.unwrap_or_default(),
+            gone,
+            report,
+            memory,
+            began,
+            made,
+        }
     }
 }
 
@@ -113,6 +127,12 @@ pub(super) struct Settled<T> {
     /// What sources became, less files that do not hold any more.
     pub units: Units,
     pub outcome: Outcome,
+    /// The files that do not hold any more.
+    pub gone: Vec<(String, FileUnit)>,
+    /// What the last cook told, if that was asked for.
+    pub report: Option<CookReport>,
+    /// All of that, as bytes.
+    pub memory: Memory,
     /// What the clock showed then, in nanoseconds since 1970.
     pub began: i128,
     pub made: T,

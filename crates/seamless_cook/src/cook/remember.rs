@@ -1,18 +1,21 @@
 //! What a cook leaves for the next one.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Cook;
+use super::again::Gone;
 use super::sources::Sources;
 use crate::assets::{AssetKey, KeySet, ObjectRecord, Objects};
 use crate::graph::digest::Digest;
 use crate::graph::output::Output;
 use crate::graph::recorder::{Dependencies, Recorder, SeenFile};
-use crate::graph::state::{FileUnitOf, Kept, LevelUnit, Loading, Memory, Seen, SeenDependencies, Units, UnitsOf};
+use crate::graph::state::{
+    FileUnitOf, FileUnitsOf, Kept, LevelUnit, Loading, Memory, Seen, SeenDependencies, Units, UnitsOf,
+};
 use crate::report::{CookError, CookReport};
 use crate::startup::STARTUP_UNIT;
-use crate::write::{MANIFEST_EXTENSION, current_stamp};
+use crate::write::{MANIFEST_EXTENSION, current_stamp, registry_file};
 
 impl Cook<'_> {
     /// Leaves what this cook knows for the next one.
@@ -40,8 +43,15 @@ impl Cook<'_> {
         if is_done {
             seen.identity = identity.filter(|_| kept.is_tracked);
             let manifest = format!("{}.{MANIFEST_EXTENSION}", self.plan.name);
-            for file in self.after.packages.keys().chain([&manifest]) {
-                seen.outputs.insert(file.clone(), current_stamp(output, file)?);
+            let packages = self.after.packages.iter();
+            seen.outputs = packages.map(|(file, package)| (file.clone(), package.stamp)).collect();
+            for file in [manifest, registry_file(&self.plan.name)] {
+                let stamp = current_stamp(output, &file)?;
+                seen.outputs.insert(file, stamp);
+            }
+            if !kept.is_whole {
+                // Places would be others.
+                self.after.layout = None;
             }
             told = report;
         } else {
@@ -61,6 +71,8 @@ pub(super) struct KeptUnits {
     units: Kept,
     /// Whether it is known of every file when it changes.
     is_tracked: bool,
+    /// Whether all objects are remembered.
+    is_whole: bool,
 }
 
 /// Puts together what is remembered of units: when nothing of these changes any more, and beside whatever else is to be done.
@@ -91,6 +103,7 @@ impl<'a> Keeper<'a> {
         let places = Places::of(self, files.keys().copied(), &read);
         let files = files.into_keys().zip(&read);
         let files = files.map(|(file, read)| (file, self.unit(file, read.as_ref(), &places)));
+        let is_whole = objects.len() == self.objects.len();
         let units = UnitsOf {
             program: self.new.program,
             fingerprint: self.new.fingerprint,
@@ -98,8 +111,61 @@ impl<'a> Keeper<'a> {
             startup: &self.new.startup,
             objects,
         };
-        let units = Kept::new(&units, &files.collect(), &places.seen);
-        KeptUnits { units, is_tracked }
+        KeptUnits {
+            units: Kept::new(&units, &files.collect(), &places.seen),
+            is_tracked,
+            is_whole,
+        }
+    }
+
+    /// As [`keep`](Self::keep), where only these objects are others than the last cook remembered, and are from files that are gone. None if
+    /// other files are read for them now.
+    pub fn keep_again(&self, memory: &Memory, gone: &Gone, changed: &BTreeSet<usize>) -> Option<KeptUnits> {
+        let before = self.sources.before();
+        let mut files: FileUnitsOf = Vec::with_capacity(self.old.files.len() + gone.files.len());
+        for (file, unit) in self.old.files.iter() {
+            let (dependencies, loading) = (unit.dependencies.as_slice().into(), Cow::Borrowed(&unit.loading));
+            files.push((file, FileUnitOf { dependencies, loading }));
+        }
+        for (file, unit) in &gone.files {
+            let read = self.recorder.dependencies(file);
+            let placed = read
+                .iter()
+                .map(|(path, digest)| Some((before.find(path)? as u32, *digest)));
+            let placed = placed.collect::<Option<SeenDependencies>>()?;
+            if !placed
+                .iter()
+                .map(|(place, _)| place)
+                .eq(unit.dependencies.iter().map(|(place, _)| place))
+            {
+                return None;
+            }
+            let loading = Cow::Borrowed(self.fresh.get(file)?);
+            let dependencies = placed.into();
+            files.push((file, FileUnitOf { dependencies, loading }));
+        }
+        files.sort_by_key(|(file, _)| *file);
+        let seen = before.all().iter().enumerate();
+        let seen: Vec<_> = seen
+            .map(|(place, (path, _))| (path.as_str(), self.seen(path, Some(place))))
+            .collect();
+        let objects = changed
+            .iter()
+            .filter_map(|place| Some((*place, self.objects.get_index(*place)?.1)));
+        let objects: BTreeMap<usize, &ObjectRecord> = objects.collect();
+        // A mention of a key is a number that is not known here.
+        if objects
+            .values()
+            .any(|object| !object.references.is_empty() || !object.uses.is_empty())
+        {
+            return None;
+        }
+        Some(KeptUnits {
+            units: Kept::patched(memory, &objects, &files, &seen)?,
+            // It was so before, or there would be nothing to compare with.
+            is_tracked: true,
+            is_whole: true,
+        })
     }
 
     fn levels(&self) -> BTreeMap<&'a str, &'a LevelUnit> {

@@ -10,7 +10,7 @@ use bevy::prelude::*;
 
 use crate::graph::digest::Digest;
 use crate::graph::recorder::{Dependencies, SeenFile, meta_path};
-use crate::graph::state::{FileUnit, Loading, Seen, SeenFiles, Settings};
+use crate::graph::state::{FileUnits, Loading, Seen, SeenFiles, Settings};
 use crate::graph::storage::{Stamp, stamp};
 use crate::load::Loadable;
 use crate::parts::in_parts;
@@ -38,6 +38,7 @@ pub(super) struct Sources {
     changed: Vec<bool>,
     /// What this one saw of other files.
     now: BTreeMap<String, SeenFile>,
+    /// How files were loaded whose units do not hold any more.
     loadings: BTreeMap<String, Loading>,
 }
 
@@ -95,10 +96,9 @@ impl Sources {
         (self.changed.get(place) == Some(&false)).then_some(file)
     }
 
-    /// Remembers how files were loaded, whether they have changed since or not.
-    pub fn remember_loadings(&mut self, files: &BTreeMap<String, FileUnit>) {
-        let loadings = files.iter().map(|(file, unit)| (file.clone(), unit.loading.clone()));
-        self.loadings = loadings.collect();
+    /// Remembers how a file was loaded whose unit does not hold any more.
+    pub fn remember_loading(&mut self, file: &str, loading: &Loading) {
+        self.loadings.insert(file.to_owned(), loading.clone());
     }
 
     /// Whoever refers to files now decides how they are loaded.
@@ -111,14 +111,15 @@ impl Sources {
         self.loadings.remove(file);
     }
 
-    /// How a file was loaded the last time.
-    pub fn loading(&self, file: &str) -> Loading {
-        self.loadings.get(file).cloned().unwrap_or_default()
+    /// How a file was loaded the last time, if that is known of it; `files` are those that hold.
+    pub fn loading<'l>(&'l self, file: &str, files: &'l FileUnits) -> Option<&'l Loading> {
+        let held = files.get(file).map(|unit| &unit.loading);
+        held.or_else(|| self.loadings.get(file))
     }
 
     /// How a file is loaded by itself. What was never loaded is only known to who refers to it.
-    pub fn settings(&self, file: &str) -> Settings {
-        match self.loadings.get(file).map(|loading| &loading.settings) {
+    pub fn settings(&self, file: &str, files: &FileUnits) -> Settings {
+        match self.loading(file, files).map(|loading| &loading.settings) {
             Some(Settings::Given(_)) if stamp(&self.root.join(meta_path(file))).is_some() => Settings::Unknown,
             Some(settings) => settings.clone(),
             None => Settings::Unknown,

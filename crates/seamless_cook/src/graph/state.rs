@@ -1,30 +1,32 @@
 //! What is remembered of a cook. See [`Memory`].
 
+mod memory;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
-use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use bevy::platform::hash::PassHash;
-use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::digest::Digest;
 use super::recorder::{Dependencies, SeenFile};
 use super::storage::Stamp;
-use crate::assets::{AssetKey, FileContents, ObjectRecord, Objects, Text, from_bytes, to_bytes};
+use crate::assets::{AssetKey, FileContents, ObjectRecord, Objects, SoftTarget, Text};
 use crate::bounds::Bounds;
+use crate::layout::LaidOut;
 use crate::mesh_step::Draw;
-use crate::report::{ContentError, CookReport};
+use crate::report::ContentError;
+
+pub(crate) use self::memory::{Kept, Memory};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 11;
+const FORMAT: u32 = 13;
 
 /// With the files, enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]
@@ -59,7 +61,7 @@ impl SeenFiles {
 pub(crate) type SeenDependencies = Vec<(u32, Option<Digest>)>;
 
 /// A source file that was loaded.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct FileUnit {
     /// It holds as long as these do.
     pub dependencies: SeenDependencies,
@@ -115,6 +117,8 @@ pub(crate) struct LevelUnit {
     pub drawn: BTreeSet<Draw>,
     pub contents: Option<FileContents>,
     pub warnings: Vec<ContentError>,
+    /// What its components refer to softly.
+    pub soft: Vec<SoftTarget>,
 }
 
 impl LevelUnit {
@@ -176,7 +180,7 @@ pub(crate) struct Units {
     pub fingerprint: Option<Digest>,
     /// A part of its own.
     #[serde(skip)]
-    pub files: FileUnits,
+    pub files: Arc<FileUnits>,
     /// By what they follow from beside their source.
     pub levels: BTreeMap<String, LevelUnit>,
     pub startup: StartupUnit,
@@ -185,18 +189,19 @@ pub(crate) struct Units {
     pub objects: Objects,
 }
 
-/// As [`Units`], with what is somebody else's: the same fields in the same order. Files are a part of their own.
+/// As [`Units`], with what is somebody else's: the same fields in the same order, and the objects behind them. Files are a part of their own.
 #[derive(Serialize)]
 pub(crate) struct UnitsOf<'a> {
     pub program: Option<Digest>,
     pub fingerprint: Option<Digest>,
     pub levels: BTreeMap<&'a str, &'a LevelUnit>,
     pub startup: &'a StartupUnit,
+    #[serde(skip)]
     pub objects: Vec<(&'a AssetKey, &'a ObjectRecord)>,
 }
 
-/// As [`FileUnits`].
-pub(crate) type FileUnitsOf<'a> = BTreeMap<&'a str, FileUnitOf<'a>>;
+/// As [`FileUnits`], sorted by path.
+pub(crate) type FileUnitsOf<'a> = Vec<(&'a str, FileUnitOf<'a>)>;
 
 /// As [`FileUnit`].
 #[derive(Serialize)]
@@ -211,6 +216,8 @@ pub(crate) struct Outcome {
     /// By level: of what they follow from, and the bounds.
     pub bounds: BTreeMap<String, (Digest, Option<Bounds>)>,
     pub packages: BTreeMap<String, Written>,
+    /// Where the objects lie, if these are all that is remembered.
+    pub layout: Option<LaidOut>,
 }
 
 /// For so many objects there is room before they are read.
@@ -237,145 +244,4 @@ fn objects<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Objects, D::Err
     }
 
     deserializer.deserialize_seq(InOrder)
-}
-
-/// The parts of a [`Memory`], in their order.
-#[derive(Clone, Copy)]
-enum Part {
-    /// [`Units`], less files.
-    Units,
-    /// [`FileUnits`].
-    FileUnits,
-    /// [`SeenFiles`].
-    Files,
-    /// [`Outcome`].
-    Outcome,
-    /// [`CookReport`].
-    Report,
-    /// [`Seen`].
-    Seen,
-}
-
-const PARTS: usize = 6;
-/// Bytes of the format, then of length and hash of each part.
-const FOOT: usize = 8 * (1 + 2 * PARTS);
-
-/// What a cook leaves for the next, in parts, because a cook that finds nothing to do needs only some. Each is checked when it is
-/// read; one that is damaged, or another version's, is none: then everything is cooked.
-///
-/// ```text
-/// part, part …, format, length and xxh3 of each part
-/// ```
-pub(crate) struct Memory(Vec<u8>);
-
-/// What a cook can tell of sources before it is done, as bytes.
-pub(crate) struct Kept {
-    bytes: Vec<u8>,
-    lengths: [usize; 3],
-}
-
-impl Kept {
-    /// Of units, and of all files that they depend on, sorted.
-    pub fn new(units: &UnitsOf, files: &FileUnitsOf, seen: &[(&str, SeenFile)]) -> Self {
-        let parts = [to_bytes(units), to_bytes(files), postcard::to_allocvec(seen)].map(encoded);
-        Self {
-            lengths: parts.each_ref().map(Vec::len),
-            bytes: parts.concat(),
-        }
-    }
-}
-
-/// Plain data into memory: nothing that could fail.
-fn encoded(bytes: postcard::Result<Vec<u8>>) -> Vec<u8> {
-    bytes.unwrap_or_default()
-}
-
-impl Memory {
-    /// What is to be remembered.
-    pub fn new(kept: Kept, outcome: &Outcome, report: &CookReport, seen: &Seen) -> Self {
-        let (mut bytes, mut lengths) = (kept.bytes, kept.lengths.to_vec());
-        for part in [
-            postcard::to_allocvec(outcome),
-            to_bytes(report),
-            postcard::to_allocvec(seen),
-        ] {
-            let part = encoded(part);
-            lengths.push(part.len());
-            bytes.extend(part);
-        }
-        let mut foot = u64::from(FORMAT).to_le_bytes().to_vec();
-        let mut start = 0;
-        for length in lengths {
-            let part = bytes.get(start..start + length).unwrap_or_default();
-            foot.extend((length as u64).to_le_bytes());
-            foot.extend(xxh3_64(part).to_le_bytes());
-            start += length;
-        }
-        bytes.extend(foot);
-        Self(bytes)
-    }
-
-    /// The bytes of a file, whatever they are.
-    pub fn of(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    pub fn seen(&self) -> Option<Seen> {
-        self.read(Part::Seen)
-    }
-
-    pub fn files(&self) -> Option<SeenFiles> {
-        self.read(Part::Files)
-    }
-
-    pub fn report(&self) -> Option<CookReport> {
-        from_bytes(self.part(Part::Report)?).ok()
-    }
-
-    pub fn outcome(&self) -> Option<Outcome> {
-        self.read(Part::Outcome)
-    }
-
-    /// Without files, which are a part of their own.
-    pub fn units(&self) -> Option<Units> {
-        from_bytes(self.part(Part::Units)?).ok()
-    }
-
-    pub fn file_units(&self) -> Option<FileUnits> {
-        from_bytes(self.part(Part::FileUnits)?).ok()
-    }
-
-    fn read<T: DeserializeOwned>(&self, part: Part) -> Option<T> {
-        postcard::from_bytes(self.part(part)?).ok()
-    }
-
-    /// The bytes of a part, if they are what was written.
-    fn part(&self, part: Part) -> Option<&[u8]> {
-        let (parts, foot) = self.0.split_last_chunk::<FOOT>()?;
-        let ([format, told @ ..], _) = foot.as_chunks::<8>() else {
-            return None;
-        };
-        if u64::from_le_bytes(*format) != u64::from(FORMAT) {
-            return None;
-        }
-        let mut start = 0;
-        for (index, [length, hash]) in told.as_chunks::<2>().0.iter().enumerate() {
-            let range = range(start, u64::from_le_bytes(*length))?;
-            start = range.end;
-            if index == part as usize {
-                let bytes = parts.get(range)?;
-                return (xxh3_64(bytes) == u64::from_le_bytes(*hash)).then_some(bytes);
-            }
-        }
-        None
-    }
-}
-
-fn range(start: usize, length: u64) -> Option<Range<usize>> {
-    let length = usize::try_from(length).ok()?;
-    Some(start..start.checked_add(length)?)
 }

@@ -26,7 +26,7 @@ pub(crate) fn choose(scene: &Scene) -> Vec<Choice> {
         }
     }
     let priced = candidates.into_iter().map(|choices| {
-        let price = scene.whole_cost(&choices).price(scene.settings);
+        let price = scene.whole_cost(&choices).exact_price(scene.settings);
         (price, choices)
     });
     // The first of equals: what is simplest.
@@ -134,7 +134,7 @@ fn settle(scene: &Scene, referrers: &[Vec<usize>], choices: &mut [Choice]) {
             continue;
         }
         let size = scene.size(&copied);
-        let price = |choice| i128::from(scene.price(group, size, choice));
+        let price = |choice| difference(scene.price(group, size, choice));
         let raised = price(Choice::Share) - price(Choice::Duplicate);
         let lowered: i128 = above.iter().map(|index| lowering(scene, *index)).sum();
         let (changed, choice) = match above.iter().all(is_free) && lowered < raised {
@@ -154,7 +154,12 @@ fn lowering(scene: &Scene, index: usize) -> i128 {
     };
     let shared = scene.cost(group, asset.size, Choice::Share);
     let shared = super::cost::Cost { opens: 0, ..shared };
-    i128::from(scene.price(group, asset.size, Choice::Duplicate)) - i128::from(shared.price(scene.settings))
+    difference(scene.price(group, asset.size, Choice::Duplicate)) - difference(shared.exact_price(scene.settings))
+}
+
+/// A price, to be compared with others: no world costs more than can be told.
+fn difference(price: u128) -> i128 {
+    i128::try_from(price).unwrap_or(i128::MAX / 4)
 }
 
 /// The assets that lead to one of these.

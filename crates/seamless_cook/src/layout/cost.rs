@@ -74,20 +74,26 @@ impl AddAssign for Cost {
 impl Cost {
     /// The price in bytes read.
     pub fn price(&self, settings: &LayoutSettings) -> u64 {
-        let opens = part(settings.open_bytes, self.opens);
+        u64::try_from(self.exact_price(settings) / EXACT).unwrap_or(u64::MAX)
+    }
+
+    /// The price in parts of bytes read, of which nothing is rounded: what all of several layouts cost makes no difference between them.
+    pub fn exact_price(&self, settings: &LayoutSettings) -> u128 {
+        let percent = |of: u64, percent: u32| (u128::from(of) * u128::from(percent)).saturating_mul(u128::from(ONE));
+        let opens = (u128::from(settings.open_bytes) * u128::from(self.opens)).saturating_mul(100);
         let disk = percent(self.disk, settings.disk_percent);
         let resident = percent(self.resident, settings.resident_percent);
-        [opens, disk, resident].into_iter().fold(self.read, u64::saturating_add)
+        let read = u128::from(self.read) * EXACT;
+        [opens, disk, resident].into_iter().fold(read, u128::saturating_add)
     }
 }
+
+/// Parts of a byte that prices are counted in: a percent, of one package opened in one place.
+const EXACT: u128 = 100 * ONE as u128;
 
 /// `of`, `parts` times a part of [`ONE`].
 fn part(of: u64, parts: u64) -> u64 {
     u64::try_from(u128::from(of) * u128::from(parts) / u128::from(ONE)).unwrap_or(u64::MAX)
-}
-
-fn percent(of: u64, percent: u32) -> u64 {
-    u64::try_from(u128::from(of) * u128::from(percent) / 100).unwrap_or(u64::MAX)
 }
 
 /// A layout: where each asset lies.
@@ -210,9 +216,9 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// As [`cost`](Self::cost), as a price.
-    pub fn price(&self, group: &Group, size: ObjectSize, choice: Choice) -> u64 {
-        self.cost(group, size, choice).price(self.settings)
+    /// As [`cost`](Self::cost), as an exact price.
+    pub fn price(&self, group: &Group, size: ObjectSize, choice: Choice) -> u128 {
+        self.cost(group, size, choice).exact_price(self.settings)
     }
 
     fn resident(&self, size: ObjectSize, parts: u64) -> u64 {

@@ -16,6 +16,7 @@
 //! There are never more than [`MOST_SHARED`] shared packages, nor originals'. Where there would be, neighbours in that order are merged, those
 //! first whose merging makes the levels load the fewest bytes that they do not need; the order stays sound.
 
+mod again;
 mod choose;
 mod cost;
 mod merge;
@@ -32,10 +33,11 @@ use serde::{Deserialize, Serialize};
 use crate::assets::{AssetKey, ObjectSize, Objects};
 use crate::bounds::Bounds;
 use crate::graph::state::LevelUnit;
-use crate::plan::WorldPlan;
+use crate::plan::{SourceKind, WorldPlan};
 use crate::report::{ContentError, Progress, Stage};
 use crate::startup::STARTUP_PACKAGE;
 
+pub(crate) use again::{Again, LaidOut};
 pub(crate) use choose::{choose, everything};
 pub(crate) use cost::{Group, Laid, Scene};
 pub(crate) use order::dependency_order;
@@ -86,7 +88,7 @@ pub(crate) struct PackagePlan {
 }
 
 /// What a package is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PackageKind {
     /// Content that is live before the first frame, and stays.
     Startup,
@@ -274,7 +276,16 @@ fn packages(input: &Input, order: &[&AssetKey], scene: &Scene, laid: &Laid) -> V
             }
         }
     }
+    // What was asked for may lie with others, or nowhere for this target.
+    packages.retain(|package| !is_empty_content(input.plan, package));
     packages
+}
+
+/// Whether it would be the package of assets that lie elsewhere.
+fn is_empty_content(plan: &WorldPlan, package: &PackagePlan) -> bool {
+    let level = package.level().and_then(|level| plan.levels.get(level));
+    let is_content = level.is_some_and(|level| level.kind == SourceKind::Asset);
+    is_content && package.assets.is_empty() && package.copies.is_empty()
 }
 
 /// Where an asset lies.

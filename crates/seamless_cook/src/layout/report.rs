@@ -133,6 +133,11 @@ impl LayoutCost {
         differences.into_iter().flatten().collect()
     }
 
+    /// [`opens`](Self::opens), in [`ONE`]s.
+    pub(super) fn opens_in_parts(&self) -> u64 {
+        (self.opens * ONE as f64).round() as u64
+    }
+
     fn of(cost: &Cost, scene: &Scene) -> Self {
         Self {
             disk_bytes: cost.disk,

@@ -101,7 +101,9 @@ impl Together {
         let levels = plan.levels.iter().enumerate().map(|(index, level)| LevelPlace {
             regions: match regions.remove(level.name.as_str()) {
                 Some(regions) => regions,
-                None if !plan.has_volumes => own_regions(plan, level, bounds.get(index).copied().flatten()),
+                None if !plan.has_volumes && level.asked.is_none() => {
+                    own_regions(plan, level, bounds.get(index).copied().flatten())
+                }
                 // It comes when somebody asks for it, nobody knows when.
                 None => Vec::new(),
             },

@@ -4,7 +4,8 @@ use bevy::ecs::system::RunSystemOnce;
 use bevy::prelude::*;
 use seamless_asset::{LevelInstance, SeamlessAssetPlugin, StableIds, StreamingStats};
 use seamless_level::{
-    Levels, ManifestLimits, NewInstance, SeamlessLevelPlugin, SeamlessWorld, SoftEntity, SoftLink, WorldManifest,
+    Levels, LinkedEntity, ManifestLimits, NewInstance, SeamlessLevelPlugin, SeamlessWorld, SoftEntity, SoftLink,
+    WorldManifest,
 };
 
 use super::*;
@@ -67,12 +68,12 @@ fn links_between_scenes_lead_where_their_authors_wrote() {
     run_until(&mut app, |app| is_there(app, "a"));
     let leads_to = |app: &mut App| {
         let world = app.world_mut();
-        let mut links = world.query::<&SoftLink>();
+        let mut links = world.query::<(&SoftLink, &LinkedEntity)>();
         let mut found: Vec<(String, Option<String>)> = links
             .iter(world)
-            .map(|link| {
-                let name = link
-                    .entity()
+            .map(|(link, linked)| {
+                let name = linked
+                    .get()
                     .map(|entity| world.get::<Name>(entity).unwrap().to_string());
                 (link.to.object.clone(), name)
             })

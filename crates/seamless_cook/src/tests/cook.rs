@@ -61,7 +61,7 @@ fn levels_share_what_both_use() {
     let report = fixture.cook(TWO_LEVELS).unwrap();
     assert_eq!(
         files(&fixture.out()),
-        ["a.pkg", "b.pkg", "shared_0.pkg", "test.seamless"]
+        ["a.pkg", "b.pkg", "shared_0.pkg", "test.registry", "test.seamless"]
     );
     // A scene root, four nodes, and a primitive under each.
     assert_eq!(report.levels[0].entities, 9);
@@ -157,7 +157,10 @@ fn packages_of_an_earlier_cook_go() {
     fixture.cook(TWO_LEVELS).unwrap();
     fixture.write("out/mine.pkg", "not of this world");
     fixture.cook(r#"(levels: [(source: "scenes/b.gltf")])"#).unwrap();
-    assert_eq!(files(&fixture.out()), ["b.pkg", "mine.pkg", "test.seamless"]);
+    assert_eq!(
+        files(&fixture.out()),
+        ["b.pkg", "mine.pkg", "test.registry", "test.seamless"]
+    );
     fixture.write("other.world.ron", TWO_LEVELS);
     let other = CookApp::new().cook(
         &fixture.path("other.world.ron"),
@@ -166,7 +169,10 @@ fn packages_of_an_earlier_cook_go() {
         &(),
     );
     assert!(matches!(other, Err(CookError::ForeignPackage { .. })), "{other:?}");
-    assert_eq!(files(&fixture.out()), ["b.pkg", "mine.pkg", "test.seamless"]);
+    assert_eq!(
+        files(&fixture.out()),
+        ["b.pkg", "mine.pkg", "test.registry", "test.seamless"]
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Cooking again: what is changed, and nothing else, with the same result as cooking everything.
 
+mod again;
 mod edges;
 mod edits;
 mod faults;

@@ -1,5 +1,6 @@
 //! Tests of the cooker: fixtures, and what each stage must do.
 
+mod abilities;
 mod across;
 #[cfg(not(feature = "audio"))]
 mod audio;
@@ -17,6 +18,7 @@ mod own_types;
 mod plan;
 mod seek_free;
 mod settings;
+mod soft;
 mod startup;
 mod targets;
 mod verify;

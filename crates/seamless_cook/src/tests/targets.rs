@@ -56,7 +56,7 @@ fn only_the_maps_that_are_asked_for_are_cooked() {
     let report = fixture
         .cook_with(&CookApp::new(), TWO_LEVELS, &options("all", &["b"]))
         .unwrap();
-    assert_eq!(files(&fixture.out()), ["b.pkg", "test.seamless"]);
+    assert_eq!(files(&fixture.out()), ["b.pkg", "test.registry", "test.seamless"]);
     assert_eq!(report.levels.len(), 1);
     // The other one's source was not looked at.
     let cook = || fixture.cook_with(&CookApp::new(), TWO_LEVELS, &options("all", &["b"]));

@@ -36,9 +36,9 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
     parts.text(&package.file);
     let copies: KeySet = package.copies.iter().collect();
     let mut reference = |parts: &mut Parts, key: &AssetKey| {
-        if let Some((_, place)) = layout.places.get(key).filter(|(package, _)| *package == index) {
+        if let Some((_, place)) = layout.place(key).filter(|(package, _)| *package == index) {
             // It is told with the package's own.
-            parts.number(OWN).number(*place as u64);
+            parts.number(OWN).number(place as u64);
             return;
         }
         parts.number(OTHER);

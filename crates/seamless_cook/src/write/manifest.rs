@@ -21,7 +21,7 @@ pub(super) fn manifest(
     plan: &WorldPlan,
     mut levels: Vec<LevelEntry>,
     packages: Vec<PackageEntry>,
-    startup: Option<String>,
+    (startup, registry): (Option<String>, Option<String>),
 ) -> WorldManifest {
     let instances = plan.instances.iter().filter_map(|instance| {
         let of = levels.iter().find(|level| level.name == instance.of)?;
@@ -65,6 +65,7 @@ pub(super) fn manifest(
         volumes,
         packages,
         startup,
+        registry,
         peak_entities: 0,
     };
     manifest.peak_entities = manifest.estimate_peak_entities();

@@ -221,8 +221,13 @@ pub(super) struct Home<'a> {
 }
 
 impl Layout<'_> {
+    /// The package of an asset, and its place there.
+    pub fn place(&self, key: &AssetKey) -> Option<(usize, usize)> {
+        *self.places.get(self.world.objects.get_index_of(key)?)?
+    }
+
     pub fn name(&self, key: &AssetKey) -> String {
-        let name = self.places.get(key).and_then(|place| self.name_at(*place));
+        let name = self.place(key).and_then(|place| self.name_at(place));
         name.map_or_else(|| key.path(), str::to_owned)
     }
 
@@ -237,8 +242,8 @@ impl Layout<'_> {
     }
 
     pub fn home(&self, key: &AssetKey) -> Option<Home<'_>> {
-        let (package, place) = *self.places.get(key)?;
-        let (key, object) = self.world.objects.get_key_value(key)?;
+        let (index, key, object) = self.world.objects.get_full(key)?;
+        let (package, place) = *self.places.get(index)?.as_ref()?;
         Some(Home {
             package,
             file: &self.world.packages.get(package)?.file,

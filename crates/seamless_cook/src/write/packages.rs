@@ -91,6 +91,9 @@ pub(super) fn write_packages(
 fn keys(layout: &Layout) -> Vec<Option<(Digest, Vec<String>)>> {
     let packages: Vec<_> = layout.world.packages.iter().enumerate().collect();
     in_parts(layout.world.threads(), &packages, |(index, package)| {
+        if let Some(same) = layout.world.same(*index) {
+            return Some((same.key, same.used.clone()));
+        }
         let key = || key::of(layout, *index, &Originals::default());
         package.copies.is_empty().then(key)
     })
@@ -119,6 +122,10 @@ impl<'a> Writing<'_, 'a, '_> {
         (names_key, names): NameList,
     ) -> Result<Task<'a>, Stop> {
         let world = self.layout.world;
+        if let Some(same) = world.same(index) {
+            // Somebody has looked whether it is there.
+            return Ok(Task::Keep(same.clone()));
+        }
         let known = self.keys.get_mut(index).and_then(Option::take);
         let (key, used) = known.unwrap_or_else(|| key::of(self.layout, index, &self.originals));
         let old = world.old.get(&package.file).filter(|old| old.key == key);

@@ -2,5 +2,5 @@
 
 mod soft;
 
-pub use soft::{SoftEntities, SoftEntity, SoftLink};
+pub use soft::{LinkedEntity, SoftEntities, SoftEntity, SoftLink};
 pub(crate) use soft::{SoftLinks, resolve_links};

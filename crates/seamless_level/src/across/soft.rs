@@ -4,8 +4,8 @@ mod links;
 #[cfg(test)]
 mod tests;
 
+use links::Links;
 pub(crate) use links::SoftLinks;
-use links::{Heard, Links};
 
 use bevy_ecs::{
     change_detection::DetectChangesMut,
@@ -18,7 +18,7 @@ use bevy_ecs::{
     world::DeferredWorld,
 };
 use bevy_reflect::{Reflect, ReflectDeserialize, ReflectSerialize, std_traits::ReflectDefault};
-use seamless_asset::{InstanceEvent, LevelInstance, Reloaded, StreamingClock, package::ObjectId};
+use seamless_asset::{LevelInstance, Reloaded, StreamingClock, package::ObjectId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -57,12 +57,12 @@ impl SoftEntity {
 /// ```
 ///
 /// The link leads somewhere while both sides are there: from the frame in which the later of the two levels is revealed or shown, until
-/// one of them leaves or is hidden, or the entity is despawned. It is up to date at the end of
-/// [`LevelSystems::Report`](crate::LevelSystems::Report), and counts as `Changed` when it was changed, or leads elsewhere.
+/// one of them leaves or is hidden, or the entity is despawned. Where it leads just now is told by [`LinkedEntity`], which every link has; the link itself
+/// is as its author, or game code, has left it.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
-/// # use seamless_level::{SoftEntity, SoftLink};
+/// # use seamless_level::{LinkedEntity, SoftEntity, SoftLink};
 /// #[derive(Component)]
 /// struct Bridge;
 ///
@@ -70,35 +70,48 @@ impl SoftEntity {
 ///     commands.spawn((Bridge, SoftLink::new(SoftEntity::new("far_bank", "Pier"))));
 /// }
 ///
-/// fn reach_out(bridges: Query<&SoftLink, (With<Bridge>, Changed<SoftLink>)>) {
+/// fn reach_out(bridges: Query<&LinkedEntity, (With<Bridge>, Changed<LinkedEntity>)>) {
 ///     for bridge in &bridges {
-///         match bridge.entity() {
+///         match bridge.get() {
 ///             Some(_pier) => {} // the far bank is there
 ///             None => {}        // it is gone
 ///         }
 ///     }
 /// }
 /// ```
-// Compared by reflection, as reloads do, only where it leads by name counts: so it reflects no `PartialEq`.
-#[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
-#[reflect(Component, Default, Clone, Debug)]
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq, Eq)]
+#[reflect(Component, Default, Clone, Debug, PartialEq)]
+#[require(LinkedEntity)]
 pub struct SoftLink {
     /// Where it leads.
     pub to: SoftEntity,
-    #[reflect(ignore)]
-    entity: Option<Entity>,
 }
 
 impl SoftLink {
     /// A link that leads there as soon as it can.
     #[must_use]
     pub fn new(to: SoftEntity) -> Self {
-        Self { to, entity: None }
+        Self { to }
     }
+}
 
+/// Where the [`SoftLink`] of this entity leads just now: up to date at the end of [`LevelSystems::Report`](crate::LevelSystems::Report), and `Changed` when
+/// it leads elsewhere.
+///
+/// It comes and goes with the link, and is in no file: a link that has found its entity is not changed by that, so a reload may lead it elsewhere.
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq, Eq)]
+#[reflect(Component, Default, Clone, Debug, PartialEq)]
+pub struct LinkedEntity {
+    entity: Option<Entity>,
+    /// Whether the link was hidden when it was looked at.
+    #[reflect(ignore)]
+    is_hidden: bool,
+}
+
+impl LinkedEntity {
     /// The entity, while it is there.
     #[must_use]
-    pub fn entity(&self) -> Option<Entity> {
+    pub fn get(&self) -> Option<Entity> {
         self.entity
     }
 }
@@ -158,7 +171,6 @@ pub(crate) struct LevelNews<'w, 's> {
     hidden: MessageReader<'w, 's, LevelHidden>,
     left: MessageReader<'w, 's, LevelLeft>,
     reloaded: MessageReader<'w, 's, Reloaded>,
-    instances: MessageReader<'w, 's, InstanceEvent>,
 }
 
 impl LevelNews<'_, '_> {
@@ -175,15 +187,9 @@ impl LevelNews<'_, '_> {
             found.levels_of(reloaded).for_each(|level| links.level_changed(level));
         }
     }
-
-    /// Whether a level, of a world or of somebody else's, was hidden or shown.
-    fn is_any_hidden_or_shown(&mut self) -> bool {
-        let is = |event: &InstanceEvent| matches!(event, InstanceEvent::Hidden { .. } | InstanceEvent::Shown { .. });
-        self.instances.read().filter(|event| is(event)).count() > 0
-    }
 }
 
-/// Brings links up to date. Besides a look at the change ticks of all links, it costs what changed.
+/// Brings links up to date. Besides a look at all links, whether they were changed, hidden or shown, it costs what has happened to them.
 pub(crate) fn resolve_links(
     mut query: Links,
     mut removed: RemovedComponents<SoftLink>,
@@ -195,22 +201,24 @@ pub(crate) fn resolve_links(
 ) {
     let _time = clock.measure();
     let links = links.bypass_change_detection();
-    removed.read().for_each(|link| links.removed(link, &query));
+    for link in removed.read() {
+        if links.removed(link, &query)
+            && let Ok(mut entity) = commands.get_entity(link)
+        {
+            entity.try_remove::<LinkedEntity>();
+        }
+    }
     links.find_lost(found.entities);
     news.tell(links, &found);
-    let heard = if news.is_any_hidden_or_shown() {
-        Heard::OfAll
-    } else {
-        Heard::OfChanged
-    };
-    links.look(&mut query, heard);
+    links.look(&query);
     for entity in links.take_dirty() {
-        let Ok((_, mut link, is_hidden)) = query.get_mut(entity) else {
+        let Ok((_, link, mut linked, is_hidden)) = query.get_mut(entity) else {
             continue;
         };
+        linked.bypass_change_detection().is_hidden = is_hidden;
         let leads_to = if is_hidden { None } else { found.get(&link.to) };
-        if link.entity != leads_to {
-            link.entity = leads_to;
+        if linked.entity != leads_to {
+            linked.entity = leads_to;
         }
         if links.resolved(entity, leads_to)
             && let Some(target) = leads_to

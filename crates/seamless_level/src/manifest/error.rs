@@ -94,6 +94,14 @@ pub enum ManifestError {
         /// The path.
         path: String,
     },
+    /// A path of the registry that is empty, absolute, or leads out of the manifest's directory.
+    #[error(
+        "the registry's path `{path}` must be relative, within the manifest's directory, without `..`, `\\`, `#` or `:`; cook the world again"
+    )]
+    RegistryPath {
+        /// The path.
+        path: String,
+    },
     /// A level's package is among its own dependencies.
     #[error("level `{level}`: its package `{package}` depends on itself; cook the world again")]
     SelfDependency {

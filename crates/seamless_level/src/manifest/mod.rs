@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::volume::{DEFAULT_PRIORITY, DEFAULT_UNLOAD_DELAY, VolumeMode, VolumeShape};
 
 /// The version of the manifest's format that this crate writes.
-pub const MANIFEST_FORMAT: u32 = 3;
+pub const MANIFEST_FORMAT: u32 = 4;
 /// The oldest version that it reads. What came since has defaults, so no world has to be cooked again.
 pub const OLDEST_MANIFEST_FORMAT: u32 = 2;
 
@@ -46,6 +46,10 @@ pub struct WorldManifest {
     /// `SeamlessStartupPlugin` loads it; without one it is loaded with the levels that use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup: Option<String>,
+    /// The registry of the world's objects, a path relative to the manifest's directory; none if it was cooked without one. It is loaded with
+    /// the world, and soft handles are looked up in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registry: Option<String>,
     /// How many entities are live at the same time at most, about, while one source moves through the volumes; room for them is
     /// made when the world comes. See [`estimate_peak_entities`](Self::estimate_peak_entities); zero when it is not known.
     #[serde(default)]

@@ -58,6 +58,7 @@ fn sample() -> WorldManifest {
             .map(listed)
             .into(),
         startup: Some("startup.pkg".into()),
+        registry: Some("world.registry".into()),
         peak_entities: 24,
     }
 }
@@ -107,6 +108,7 @@ fn text_and_back() {
     );
     let mut without = WorldManifest {
         startup: None,
+        registry: None,
         ..sample()
     };
     without.packages.retain(|listed| listed.package != "startup.pkg");
@@ -155,7 +157,7 @@ fn what_an_older_cooker_wrote_is_read() {
         Err(ManifestError::Format {
             found: 1,
             oldest: 2,
-            newest: 3
+            newest: MANIFEST_FORMAT
         })
     ));
 }

@@ -24,6 +24,10 @@ pub(super) fn manifest(manifest: &WorldManifest) -> Result<(), ManifestError> {
         let path = path.clone();
         return Err(ManifestError::StartupPath { path });
     }
+    if let Some(path) = manifest.registry.as_ref().filter(|path| !is_inner_path(path)) {
+        let path = path.clone();
+        return Err(ManifestError::RegistryPath { path });
+    }
     manifest.levels.iter().try_for_each(level)?;
     listed_packages(manifest)?;
     manifest.volumes.iter().try_for_each(|entry| volume(entry, &levels))

@@ -12,9 +12,11 @@ use bevy_ecs::{
     system::{Commands, Query, Res, ResMut},
 };
 use bevy_log::{error, info};
-use seamless_asset::{Streamer, StreamingClock};
+use seamless_asset::{ObjectRegistries, Streamer, StreamingClock};
 
-use super::{LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure};
+use super::{
+    LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure, table::beside,
+};
 use crate::{
     events::WorldFailed,
     manifest::{VolumeEntry, WorldManifest},
@@ -38,7 +40,7 @@ pub(crate) fn resolve_manifests(
     mut changes: MessageReader<AssetEvent<WorldManifest>>,
     assets: ManifestAssets,
     requests: Res<LevelRequests>,
-    mut streamer: ResMut<Streamer>,
+    (mut streamer, mut registries): (ResMut<Streamer>, Option<ResMut<ObjectRegistries>>),
     mut failed: MessageWriter<WorldFailed>,
     clock: Res<StreamingClock>,
 ) {
@@ -66,6 +68,9 @@ pub(crate) fn resolve_manifests(
                     // After a teleport the levels of both places are live, and those that leave wait for their turn.
                     streamer.expect_entities((manifest.peak_entities as usize).saturating_mul(3));
                     build(&mut commands, entity, world, manifest, &requests);
+                    if let Some((registry, registries)) = manifest.registry.as_ref().zip(registries.as_mut()) {
+                        registries.add(assets.server.load(beside(world.0.path(), registry)));
+                    }
                 }
                 Some(Err(error)) => {
                     let manifest = FailedManifest {

@@ -435,7 +435,7 @@ impl<'a> IntoIterator for &'a LevelTable {
 
 /// The asset path of the file `name` beside the manifest. The name is taken literally: it was validated to be an inner
 /// path without a source or a label.
-fn beside(manifest: Option<&AssetPath<'static>>, name: &str) -> AssetPath<'static> {
+pub(super) fn beside(manifest: Option<&AssetPath<'static>>, name: &str) -> AssetPath<'static> {
     let Some(manifest) = manifest else {
         return AssetPath::from(name.to_owned());
     };

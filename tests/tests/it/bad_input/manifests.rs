@@ -101,7 +101,8 @@ fn garbage() {
 
 #[test]
 fn another_format() {
-    let change = |text: String| text.replacen("format: 3", "format: 999", 1).into_bytes();
+    let written = format!("format: {MANIFEST_FORMAT}");
+    let change = |text: String| text.replacen(&written, "format: 999", 1).into_bytes();
     assert_world_fails(&two_levels(), change, &["format 999", "cook the world again"]);
 }
 

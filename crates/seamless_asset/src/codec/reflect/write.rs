@@ -14,6 +14,7 @@ use serde::{
 
 use super::{MAX_DEPTH, StoredHandle, TOO_DEEP};
 use crate::codec::{EncodeContext, EncodeError};
+use crate::soft::ReflectSoftHandle;
 
 /// Appends `value`; its handles become references of the export.
 ///
@@ -120,6 +121,18 @@ impl<'a, 'b> Writer<'a, 'b> {
         Ok(keyed.into_iter().map(|(_, item)| item).collect())
     }
 
+    /// What a soft handle names is told to the cooker; it is written like any other value.
+    fn tell_soft(&self, value: &dyn PartialReflect, registry: &TypeRegistry) {
+        let Handles::References(context) = &self.handles else {
+            return;
+        };
+        let Some(value) = value.try_as_reflect() else { return };
+        let soft = registry.get_type_data::<ReflectSoftHandle>(value.as_any().type_id());
+        if let Some(reference) = soft.and_then(|soft| soft.reference(value)) {
+            context.borrow_mut().soft_reference(reference);
+        }
+    }
+
     fn handle<S: Serializer>(&self, handle: &UntypedHandle, serializer: S) -> Result<S::Ok, S::Error> {
         let stored = match (handle, &self.handles) {
             (UntypedHandle::Uuid { uuid, .. }, _) => StoredHandle::Uuid(uuid.into_bytes()),
@@ -157,6 +170,7 @@ impl ReflectSerializerProcessor for Writer<'_, '_> {
             return self.handle(&handle, serializer).map(Ok);
         }
         if self.is_counted.take() {
+            self.tell_soft(value, registry);
             return self.collection(value, registry, serializer);
         }
         // As for reading: Bevy tells when a value begins, not when it ends.

@@ -11,6 +11,7 @@ use bevy_ecs::{
 };
 use bevy_platform::collections::HashSet;
 use bevy_reflect::Reflect;
+use bevy_transform::components::Transform;
 use seamless_package::ObjectId;
 
 use super::{
@@ -25,6 +26,7 @@ use crate::{
     load::{
         InstanceInfo, LevelScans, PostLoad, StagedLevel,
         classes::{Class, ResourceClass},
+        settle::{WORTH, settle},
         task::Stop,
     },
     spawn::{Column, Group, RowSets, Values, typed_column, value_at, values},
@@ -44,6 +46,8 @@ pub(crate) struct LoadedLevel {
     pub memory: u64,
     /// What was found in its columns.
     pub scans: LevelScans,
+    /// The placement for which its global transforms are final.
+    pub settled: Option<Transform>,
 }
 
 /// What Bevy keeps of an entity beside its components, and of a component beside its value: its ticks.
@@ -93,6 +97,7 @@ impl Decoder<'_> {
         let mut rows = self.decode_rows(None, instance, tail, post_load)?;
         let name = rows.name.clone();
         let runs = rows.groups.iter().map(Run::of).collect();
+        let settled = self.settle(&mut rows, &instance.placement);
         let scans = self.services.post_loads.levels.scan(&rows.staged());
         let level = rows.into_level(runs, |groups| {
             let codecs = self.services.codecs.read();
@@ -101,7 +106,15 @@ impl Decoder<'_> {
         });
         let mut level = level.map_err(|error| self.error(&name, error))?;
         level.scans = scans;
+        level.settled = settled;
         Ok(level)
+    }
+
+    /// Puts the entities where they will stand, where that is worth something: in apps that show large levels in one frame.
+    fn settle(&self, rows: &mut Rows, placement: &Transform) -> Option<Transform> {
+        let is_worth_it = self.services.is_sliced && rows.entities.len() >= WORTH;
+        let root = rows.root;
+        (is_worth_it && settle(&mut rows.staged(), root, placement)).then_some(*placement)
     }
 
     /// The level, for an instance that is live: its entities are those that it has.
@@ -438,6 +451,7 @@ impl Rows {
             content_hash: self.content_hash,
             memory,
             scans: LevelScans::default(),
+            settled: None,
         }))
     }
 }

@@ -106,7 +106,7 @@ impl BlockingLoads for World {
             let (id, outcome) = world.resource_mut::<Streamer>().next_outcome();
             pipeline.take_objects(id, &request, &Arc::downgrade(&outcome));
             pipeline.load_objects_now(world, id);
-            let load = ObjectLoad(outcome);
+            let load = ObjectLoad { id, outcome };
             match load.result() {
                 Some(Err(error)) => Err(error.clone()),
                 _ => Ok(load),

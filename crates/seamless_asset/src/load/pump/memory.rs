@@ -62,6 +62,7 @@ impl Pipeline {
         stats.memory = self.memory();
         stats.memory_pressure = MemoryPressure::of(stats.memory.total(), ceiling);
         stats.memory_short = self.short;
+        stats.memory_held = self.held;
     }
 
     /// What there is under the ceiling, if there is one: the same for all loads that could start in a frame.

@@ -228,6 +228,17 @@ impl Pipeline {
         queued.map(|(id, objects)| (objects.priority, JobOwner::Objects(*id)))
     }
 
+    /// A request is more urgent than before, or less.
+    pub(super) fn set_object_priority(&mut self, id: u64, priority: f32) {
+        let Some(objects) = self.objects.get_mut(&id) else {
+            return;
+        };
+        objects.priority = priority;
+        if !objects.is_queued {
+            objects.progress.set_rank(self.arrivals.rank(id, priority));
+        }
+    }
+
     /// Starts a request: one job for each package that it names.
     pub(super) fn start_objects(&mut self, id: u64) {
         let Some(objects) = self.objects.get_mut(&id) else {

@@ -63,14 +63,25 @@ impl Pipeline {
     pub(super) fn is_turn_of_assets(&mut self, sources: &[AssetSource]) -> bool {
         let mut waiting = sources.iter();
         let first = waiting.find_map(|(place, source)| self.has_asset(source).then_some(*place));
+        // Which levels could come matters only beside assets.
+        if first.is_none() {
+            return false;
+        }
         let had_last = self.inserted_in.is_some_and(|frame| frame + 1 >= self.frame);
-        let coming = self.coming();
-        let level = coming.first().map(|(place, _)| *place);
+        let levels = self.could_come().map(|(place, _)| place);
+        let level = levels.min_by(|a, b| by_rank(*a, *b));
         is_for_assets(first, level, had_last, level.is_some() || self.is_any_going())
     }
 
     /// The levels that could come or change now, by their rank.
     fn coming(&self) -> Vec<(Place, Coming)> {
+        let mut coming: Vec<_> = self.could_come().collect();
+        coming.sort_by(|(a, _), (b, _)| by_rank(*a, *b));
+        coming
+    }
+
+    /// The levels that could come or change now, in no order.
+    fn could_come(&self) -> impl Iterator<Item = (Place, Coming)> {
         let index = self.instances.index();
         let shown = index.waiting(Turn::Reveal).iter().chain(index.waiting(Turn::Show));
         let shown = shown
@@ -78,12 +89,9 @@ impl Pipeline {
             .map(|id| (*id, Coming::Show(*id)));
         let reloads = self.reloads.keys().filter(|id| self.is_reload_ready(**id));
         let reloads = reloads.map(|id| (*id, Coming::Reload(*id)));
-        let ranked = reloads
+        reloads
             .chain(shown)
-            .filter_map(|(id, coming)| Some(((self.rank_of(id)?, id.0), coming)));
-        let mut coming: Vec<_> = ranked.collect();
-        coming.sort_by(|(a, _), (b, _)| by_rank(*a, *b));
-        coming
+            .filter_map(|(id, coming)| Some(((self.rank_of(id)?, id.0), coming)))
     }
 
     fn is_any_going(&self) -> bool {

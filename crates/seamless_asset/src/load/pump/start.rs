@@ -28,7 +28,7 @@ impl Pipeline {
         self.arrivals.note(next, now, settings.aging);
         let most = settings.max_loads_in_flight.min(MAX_LOADS);
         if self.in_flight >= most {
-            self.short = 0;
+            (self.short, self.held) = (0, 0);
             return;
         }
         let waiting = self.instances.index().waiting(Turn::Start).iter();
@@ -49,7 +49,7 @@ impl Pipeline {
         });
         // What starts now is not there yet.
         let known = self.under_ceiling(settings);
-        let mut short = None;
+        let (mut short, mut held) = (None, 0);
         for (_, (_, owner)) in queued {
             if self.in_flight >= most {
                 break;
@@ -60,6 +60,7 @@ impl Pipeline {
                     // Who ranks lower waits for who has no room.
                     MayStart::Yes if short.is_none() => self.start(id),
                     MayStart::Short(bytes) if short.is_none() => short = Some(bytes),
+                    MayStart::NotNow => held += 1,
                     _ => {}
                 },
                 JobOwner::Objects(id) => self.start_objects(id),
@@ -70,6 +71,7 @@ impl Pipeline {
             }
         }
         self.short = short.unwrap_or(0);
+        self.held = held;
     }
 
     /// The priority of an instance has changed: its packages are as urgent as the most urgent of those who wait for them.

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// An app that reads `dir` through a gate.
-pub(super) fn gated_app(dir: &Dir) -> (App, ReadGate) {
+pub(crate) fn gated_app(dir: &Dir) -> (App, ReadGate) {
     let gate = ReadGate::default();
     let (root, reads) = (dir.clone(), gate.clone());
     // Nothing else wants the cores.
@@ -24,7 +24,7 @@ pub(super) fn gated_app(dir: &Dir) -> (App, ReadGate) {
 }
 
 /// Updates until a read of this file waits.
-pub(super) fn run_until_pending(app: &mut App, gate: &ReadGate, path: &str) {
+pub(crate) fn run_until_pending(app: &mut App, gate: &ReadGate, path: &str) {
     run_until(app, |_| gate.pending().iter().any(|read| read.path == path));
 }
 

@@ -228,8 +228,10 @@ fn where_memory_is_tight_what_is_not_to_be_shown_waits() {
     assert_eq!(stats(&app).memory_pressure, MemoryPressure::Tight);
     assert_eq!(state(app.world(), ahead), Some(LoadState::Requested));
     assert_eq!(stats(&app).memory_short, 0, "nobody has to go for it");
+    assert_eq!(stats(&app).memory_held, 1, "but it is told");
     unload(&mut app, ids[1]);
     run_until(&mut app, |world| state(world, ahead) == Some(LoadState::Staged));
+    assert_eq!(stats(&app).memory_held, 0);
 }
 
 /// What is always there can never go for it.

@@ -6,7 +6,7 @@ use super::{build::asset_object, *};
 use crate::{LoadPolicy, ObjectLoad, ObjectRequest};
 
 /// A package of recipes: name, title, and the objects of it or of others (`file.pkg#Name`) that come before.
-pub(super) fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> Vec<u8> {
+pub(crate) fn recipes(app: &App, package: &str, recipes: &[(&str, &[&str])]) -> Vec<u8> {
     recipe_writer(app, package, recipes).finish().unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! What can be wrong with a cooked folder. See [`FaultKind`].
 
-use seamless_asset::{LoadErrorKind, codec::DecodeError};
+use seamless_asset::{LoadErrorKind, RegistryError, codec::DecodeError};
 use seamless_level::ManifestError;
 use seamless_package::{PackageError, Role, VersionMismatch};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
@@ -255,6 +255,21 @@ pub enum FaultKind {
         /// What the manifest lists.
         listed: String,
     },
+    /// A registry of objects is not sound, or not there.
+    #[error(transparent)]
+    Registry(RegistryError),
+    /// A registry and a package do not agree.
+    #[error("{what}; cook the world again")]
+    RegistryRow {
+        /// What the registry says, and what is so.
+        what: String,
+    },
+    /// A soft reference leads nowhere.
+    #[error("refers softly to `{path}`, which no registry here has; cook the world again, or correct the path")]
+    SoftNowhere {
+        /// The path.
+        path: String,
+    },
     /// Nobody refers to a package.
     #[error("no manifest and no package refers to it, it is left over; delete it, or cook the world again")]
     Unused,
@@ -290,6 +305,9 @@ impl FaultKind {
             Self::NoLevel { .. } => "no_level",
             Self::NoStartup { .. } => "no_startup",
             Self::Dependencies { .. } => "dependencies",
+            Self::Registry(_) => "registry",
+            Self::RegistryRow { .. } => "registry_row",
+            Self::SoftNowhere { .. } => "soft_nowhere",
             Self::Unused => "unused",
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::*;
-use crate::{Profile, Target};
+use crate::{Profile, Progress, Target};
 
 /// A scene of triangles with textures.
 #[derive(Clone, Debug)]
@@ -131,11 +131,15 @@ impl Project {
     }
 
     pub fn cook(&self, out: &Path) -> Result<CookReport, CookError> {
+        self.cook_with(out, &())
+    }
+
+    pub fn cook_with(&self, out: &Path, progress: &dyn Progress) -> Result<CookReport, CookError> {
         self.write();
         // What is compared with is made by one thread.
         let jobs = if out == self.out() { 3 } else { 1 };
         let options = CookOptions { jobs, ..self.options() };
-        self.cooker().cook(&self.world_file(), out, &options, &())
+        self.cooker().cook(&self.world_file(), out, &options, progress)
     }
 
     /// Cooks on, cooks everything elsewhere, and compares.
@@ -158,14 +162,18 @@ impl Project {
                         &incremental.packages,
                         &incremental.warnings,
                         &incremental.startup,
-                        &incremental.layout
+                        &incremental.layout,
+                        &incremental.textures,
+                        incremental.slowest.len()
                     ),
                     (
                         &full.levels,
                         &full.packages,
                         &full.warnings,
                         &full.startup,
-                        &full.layout
+                        &full.layout,
+                        &full.textures,
+                        full.slowest.len()
                     )
                 );
                 let faults = crate::verify(&self.out(), None).unwrap().faults;

@@ -48,7 +48,7 @@ fn small_shared_objects_are_copied_and_levels_open_nothing_else() {
     let report = fixture.cook(TWO_LEVELS).unwrap();
     assert_eq!(
         files(&fixture.out()),
-        ["a.pkg", "b.pkg", "originals_0.pkg", "test.seamless"]
+        ["a.pkg", "b.pkg", "originals_0.pkg", "test.registry", "test.seamless"]
     );
     let original = package(&fixture, "originals_0.pkg");
     let index = original.find_name(RED_PICTURE).unwrap();

@@ -320,6 +320,23 @@ proptest! {
         }
     }
 
+    /// What is decided does not follow from how large that is which one level uses: a layout is taken over where that alone has changed.
+    #[test]
+    fn what_one_level_uses_decides_nothing(mut world in world(true, 3), sizes in prop::collection::vec(0..1_u64 << 24, 64)) {
+        let together = Together::new(world.places.clone());
+        let decide = |assets: &[Asset]| {
+            let scene = Scene::new(assets, &together, &world.settings);
+            let laid = scene.lay(&choose(&scene));
+            (laid.homes, laid.has_persistent, laid.shared, laid.originals)
+        };
+        let before = decide(&world.assets);
+        let owned = before.0.iter().zip(&mut world.assets).filter(|(home, _)| matches!(home, Home::Level(_)));
+        for ((_, asset), size) in owned.zip(sizes.iter().cycle()) {
+            asset.size = ObjectSize { stored: size + 7, read: size / 3, unpacked: size * 2 };
+        }
+        prop_assert_eq!(before, decide(&world.assets));
+    }
+
     /// Without references, groups have nothing to do with each other: no other choice is cheaper.
     #[test]
     fn without_references_nothing_is_cheaper(mut world in world(false, 0)) {

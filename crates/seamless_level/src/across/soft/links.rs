@@ -1,29 +1,30 @@
 //! Which links there are, and where they lead. See [`SoftLinks`].
 
 use bevy_ecs::{
-    change_detection::DetectChanges,
+    change_detection::{DetectChanges, Ref},
     entity::{Entities, Entity, EntityHashMap, EntityHashSet},
     entity_disabling::Disabled,
     query::{Allow, Has},
     resource::Resource,
     system::Query,
-    world::Mut,
 };
 use bevy_platform::collections::HashMap;
 use seamless_asset::InHiddenLevel;
 
-use super::SoftLink;
+use super::{LinkedEntity, SoftLink};
 
 /// All links, also those of hidden levels, and whether they are hidden.
-pub(crate) type Links<'w, 's> =
-    Query<'w, 's, (Entity, &'static mut SoftLink, Has<InHiddenLevel>), (Allow<InHiddenLevel>, Allow<Disabled>)>;
-
-/// Whose links may be hidden or shown since the last look.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
-    OfAll,
-    OfChanged,
-}
+pub(crate) type Links<'w, 's> = Query<
+    'w,
+    's,
+    (
+        Entity,
+        Ref<'static, SoftLink>,
+        &'static mut LinkedEntity,
+        Has<InHiddenLevel>,
+    ),
+    (Allow<InHiddenLevel>, Allow<Disabled>),
+>;
 
 /// What is known of all links, so that a level that comes or goes costs what leads to it.
 #[derive(Resource, Default)]
@@ -49,10 +50,10 @@ struct Known {
 }
 
 impl Known {
-    fn is(&self, link: &SoftLink, is_hidden: bool) -> bool {
+    fn is(&self, link: &SoftLink, linked: &LinkedEntity, is_hidden: bool) -> bool {
         self.level == link.to.level
             && self.object == link.to.object
-            && self.leads_to == link.entity
+            && self.leads_to == linked.entity
             && self.is_hidden == is_hidden
     }
 }
@@ -63,11 +64,13 @@ impl SoftLinks {
         self.lost.push(target);
     }
 
-    /// A link was taken away, or only replaced.
-    pub fn removed(&mut self, link: Entity, query: &Links) {
-        if !query.contains(link) {
+    /// A link was taken away, or only replaced. Whether it is gone.
+    pub fn removed(&mut self, link: Entity, query: &Links) -> bool {
+        let is_gone = !query.contains(link);
+        if is_gone {
             self.forget(link);
         }
+        is_gone
     }
 
     fn forget(&mut self, link: Entity) {
@@ -114,16 +117,17 @@ impl SoftLinks {
     }
 
     /// Finds the links that are new, that lead elsewhere, or that were hidden or shown.
-    pub fn look(&mut self, query: &mut Links, heard: Heard) {
-        for (entity, link, is_hidden) in query.iter_mut() {
-            if heard == Heard::OfAll || link.is_changed() {
-                self.look_at(entity, &link, is_hidden);
+    pub fn look(&mut self, query: &Links) {
+        for (entity, link, linked, is_hidden) in query.iter() {
+            if link.is_changed() || linked.is_hidden != is_hidden {
+                self.look_at(entity, &link, linked, is_hidden);
             }
         }
     }
 
-    fn look_at(&mut self, entity: Entity, link: &Mut<SoftLink>, is_hidden: bool) {
-        if self.links.get(&entity).is_some_and(|known| known.is(link, is_hidden)) {
+    fn look_at(&mut self, entity: Entity, link: &SoftLink, linked: &LinkedEntity, is_hidden: bool) {
+        let known = self.links.get(&entity);
+        if known.is_some_and(|known| known.is(link, linked, is_hidden)) {
             return;
         }
         self.forget(entity);

@@ -1,7 +1,7 @@
 use bevy_app::{App, SpawnScene};
 use bevy_ecs::{message::Messages, prelude::*, schedule::IntoScheduleConfigs, system::RunSystemOnce};
 use bevy_math::Vec3;
-use seamless_asset::{InHiddenLevel, StreamingSystems, level_data::LevelObjects};
+use seamless_asset::{InHiddenLevel, InstanceEvent, StreamingSystems, level_data::LevelObjects};
 
 use super::*;
 use crate::{
@@ -34,8 +34,8 @@ fn furnish(mut revealed: MessageReader<InstanceEvent>, tables: Query<&LevelTable
 #[derive(Resource, Default)]
 struct Changes(Vec<(Entity, bool)>);
 
-fn note(links: Query<(Entity, &SoftLink), Changed<SoftLink>>, mut changes: ResMut<Changes>) {
-    let changed = links.iter().map(|(entity, link)| (entity, link.entity().is_some()));
+fn note(links: Query<(Entity, &LinkedEntity), Changed<LinkedEntity>>, mut changes: ResMut<Changes>) {
+    let changed = links.iter().map(|(entity, link)| (entity, link.get().is_some()));
     changes.0.extend(changed);
 }
 
@@ -61,7 +61,7 @@ fn link(app: &mut App, level: &str, object: &str) -> Entity {
 }
 
 fn leads_to(app: &App, link: Entity) -> Option<Entity> {
-    app.world().get::<SoftLink>(link).unwrap().entity()
+    app.world().get::<LinkedEntity>(link).unwrap().get()
 }
 
 /// The entity of a level, asked for by name.
@@ -217,17 +217,48 @@ fn a_link_to_what_is_despawned_at_once_leads_nowhere() {
     assert_eq!(leads_to(&stage.app, lamp), None);
 }
 
-/// A reload takes what differs by reflection for a change of the game's.
+/// Or a reload that leads it elsewhere would take it for a change of the game's, and keep it.
 #[test]
-fn where_a_link_leads_just_now_is_no_edit() {
-    use bevy_reflect::PartialReflect;
+fn a_link_that_has_found_its_entity_is_as_it_was() {
     let mut stage = stage();
-    let to = SoftEntity::new("base", "Lamp");
-    let lamp = link(&mut stage.app, "base", "Lamp");
+    let gate = link(&mut stage.app, "west", "Gate");
     stage.frames(1);
-    let live = stage.app.world().get::<SoftLink>(lamp).unwrap();
-    assert!(live.entity().is_some());
-    assert_eq!(live.reflect_partial_eq(&SoftLink::new(to)), Some(true));
-    let other = SoftLink::new(SoftEntity::new("base", "Gate"));
-    assert_eq!(live.reflect_partial_eq(&other), Some(false));
+    let changed = |app: &App| {
+        let link = app.world().entity(gate).get_ref::<SoftLink>();
+        link.unwrap().last_changed()
+    };
+    let before = changed(&stage.app);
+    for place in [WEST, EAST] {
+        stage.go(place);
+        assert_eq!(changed(&stage.app), before);
+    }
+}
+
+/// Whoever hides it, and whatever is told of that.
+#[test]
+fn a_link_that_is_hidden_leads_nowhere_until_it_is_shown() {
+    let mut stage = stage();
+    let lamp = link(&mut stage.app, "base", "Lamp");
+    let other = link(&mut stage.app, "base", "Gate");
+    stage.frames(2);
+    changes(&mut stage.app);
+    stage.app.world_mut().entity_mut(lamp).insert(InHiddenLevel);
+    stage.frames(2);
+    assert_eq!(leads_to(&stage.app, lamp), None);
+    assert!(changes(&mut stage.app).is_empty(), "nobody sees it");
+    stage.app.world_mut().entity_mut(lamp).remove::<InHiddenLevel>();
+    stage.frames(2);
+    assert!(leads_to(&stage.app, lamp).is_some());
+    assert_eq!(changes(&mut stage.app), [true]);
+    assert!(leads_to(&stage.app, other).is_some());
+}
+
+#[test]
+fn where_it_led_goes_with_the_link() {
+    let mut stage = stage();
+    let lamp = link(&mut stage.app, "base", "Lamp");
+    stage.frames(2);
+    stage.app.world_mut().entity_mut(lamp).remove::<SoftLink>();
+    stage.frames(2);
+    assert!(stage.app.world().get::<LinkedEntity>(lamp).is_none());
 }

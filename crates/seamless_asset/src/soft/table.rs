@@ -1,0 +1,216 @@
+//! What soft handles lead to, so that they are resolved without a lock. See [`SoftTable`].
+
+use core::any::TypeId;
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, Weak,
+    atomic::{AtomicBool, Ordering},
+};
+
+use bevy_asset::{StrongHandle, UntypedHandle};
+use bevy_ecs::resource::Resource;
+use bevy_platform::{collections::HashMap, hash::PassHash};
+use seamless_package::ObjectId;
+
+use super::SoftPath;
+use crate::{
+    linker::Linkers,
+    objects::{LiveObjects, Slot},
+    registry::ObjectRegistries,
+};
+
+/// Paths that were asked for and are not in the table, kept until the next frame: more are looked up the slow way again.
+const MOST_MISSES: usize = 1024;
+
+/// What was found out about paths, by their hashes. Who asks only reads it; what is not in it is noted, looked up the slow way, and put in
+/// once a frame.
+#[derive(Resource)]
+pub(crate) struct SoftTable {
+    rows: HashMap<u64, Row, PassHash>,
+    misses: Mutex<Vec<SoftPath>>,
+    has_misses: AtomicBool,
+    /// Of the registries that it is made by.
+    generation: u64,
+    live: LiveObjects,
+    linkers: Linkers,
+}
+
+/// What is known of a path.
+struct Row {
+    path: Arc<str>,
+    /// As what it was looked for, or found.
+    type_id: Option<TypeId>,
+    handle: Weak<StrongHandle>,
+    slot: Option<Slot>,
+    /// How many handles were reserved when there was none for it.
+    reserved: u64,
+}
+
+/// What became of a look into the table.
+pub(crate) enum Look {
+    Loaded(Arc<StrongHandle>),
+    /// Somebody has a handle, and the value, or a part of what it refers to, is not there yet.
+    OnItsWay,
+    Absent,
+    /// The table does not know.
+    Unknown,
+}
+
+impl SoftTable {
+    pub fn new(live: LiveObjects, linkers: Linkers) -> Self {
+        Self {
+            rows: HashMap::default(),
+            misses: Mutex::default(),
+            has_misses: AtomicBool::new(false),
+            generation: 0,
+            live,
+            linkers,
+        }
+    }
+
+    /// Forgets all, if the registries are others.
+    pub fn follow(&mut self, generation: u64) {
+        if self.generation != generation {
+            self.generation = generation;
+            self.rows.clear();
+        }
+    }
+
+    /// What the table has of a path, as an object of this type. Takes no lock and allocates nothing.
+    #[inline]
+    pub fn look(&self, path: &Arc<str>, hash: u64, type_id: TypeId) -> Look {
+        let row = self.rows.get(&hash);
+        let is_it = |row: &&Row| row.type_id == Some(type_id) && (Arc::ptr_eq(&row.path, path) || row.path == *path);
+        let Some(row) = row.filter(is_it) else {
+            return Look::Unknown;
+        };
+        let Some(slot) = &row.slot else {
+            return row.absent(&self.live);
+        };
+        match row.handle.upgrade() {
+            Some(handle) if slot.is_complete() => Look::Loaded(handle),
+            Some(_) => Look::OnItsWay,
+            None => row.absent(&self.live),
+        }
+    }
+
+    /// What there is of a path, the slow way: by the registries, and a look-up in the map of live objects. Noted, so that it is in the table
+    /// from the next frame on.
+    pub fn find(&self, path: &SoftPath, registries: &ObjectRegistries) -> Look {
+        self.note(path);
+        match self.row(path, registries) {
+            Some(Row {
+                handle,
+                slot: Some(slot),
+                ..
+            }) => match handle.upgrade() {
+                Some(handle) if slot.is_complete() => Look::Loaded(handle),
+                Some(_) => Look::OnItsWay,
+                None => Look::Absent,
+            },
+            _ => Look::Absent,
+        }
+    }
+
+    fn note(&self, path: &SoftPath) {
+        let mut misses = self.misses();
+        if misses.len() < MOST_MISSES {
+            misses.push(path.clone());
+            self.has_misses.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn misses(&self) -> MutexGuard<'_, Vec<SoftPath>> {
+        self.misses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts in what was asked for since the last time, up to so many rows.
+    pub fn take_misses(&mut self, registries: &ObjectRegistries, most: usize) {
+        if !self.has_misses.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let misses = core::mem::take(&mut *self.misses());
+        for path in misses {
+            if let Some(row) = self.row(&path, registries) {
+                self.insert(path.hash(), row, most);
+            }
+        }
+    }
+
+    /// Puts a path in that has just been loaded.
+    pub fn learn(&mut self, path: &SoftPath, registries: &ObjectRegistries, most: usize) {
+        if let Some(row) = self.row(path, registries) {
+            self.insert(path.hash(), row, most);
+        }
+    }
+
+    fn insert(&mut self, hash: u64, row: Row, most: usize) {
+        if self.rows.len() >= most && !self.rows.contains_key(&hash) {
+            // Who is gone is forgotten first. Whoever has no room is looked up the slow way.
+            self.rows.retain(|_, row| row.handle.strong_count() > 0);
+            if self.rows.len() >= most {
+                return;
+            }
+        }
+        self.rows.insert(hash, row);
+    }
+
+    /// What a path leads to now; none if nothing is known of it.
+    fn row(&self, path: &SoftPath, registries: &ObjectRegistries) -> Option<Row> {
+        let id = self.object_id(path, registries)?;
+        let (watched, reserved) = self.live.watch(id, |type_id| path.fits(type_id));
+        let (type_id, handle, slot) = match watched {
+            Some(watched) => (Some(watched.type_id), watched.handle, Some(watched.slot)),
+            None => (path.of().map(|of| of.id), Weak::new(), None),
+        };
+        Some(Row {
+            path: path.shared().clone(),
+            type_id,
+            handle,
+            slot,
+            reserved,
+        })
+    }
+
+    /// The handle of an object that is live with all that it refers to.
+    pub fn live(&self, id: ObjectId) -> Option<UntypedHandle> {
+        self.live.get(id)
+    }
+
+    /// The identity of what a path names.
+    pub fn object_id(&self, path: &SoftPath, registries: &ObjectRegistries) -> Option<ObjectId> {
+        if let Some(found) = registries.resolve(path) {
+            return Some(found.object.id());
+        }
+        self.id_at(path.path())
+    }
+
+    /// The identity of the object at an object path, if its package was ever open.
+    pub fn id_at(&self, object_path: &str) -> Option<ObjectId> {
+        let (package, object) = object_path.split_once('#')?;
+        let package = self.linkers.resolve(package).ok()?;
+        Some(ObjectId::new(&self.linkers.name_of(&package)?, object))
+    }
+
+    /// Whether a path is that of an object in a package, and no source's.
+    pub fn is_object_path(path: &str) -> bool {
+        let package = path.split_once('#').map(|(package, _)| package);
+        let extension = package.and_then(|package| package.rsplit_once('.'));
+        extension.is_some_and(|(_, extension)| extension == crate::linker::PACKAGE_EXTENSION)
+    }
+
+    /// How many paths it knows.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+impl Row {
+    /// Nobody has it, unless somebody came since.
+    fn absent(&self, live: &LiveObjects) -> Look {
+        match live.reserved() == self.reserved {
+            true => Look::Absent,
+            false => Look::Unknown,
+        }
+    }
+}

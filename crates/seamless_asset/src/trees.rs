@@ -1,0 +1,177 @@
+//! Levels of which Bevy need not work out where everything stands, in the frame in which they are seen. See [`SettledTrees`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_app::{App, PostUpdate};
+use bevy_ecs::{
+    change_detection::{ComponentTicks, DetectChangesMut, Tick},
+    component::ComponentId,
+    entity::EntityHashSet,
+    prelude::*,
+};
+use bevy_transform::{
+    TransformSystems,
+    components::{GlobalTransform, Transform, TransformTreeChanged},
+    systems::{StaticTransformOptimizations, mark_dirty_trees, propagate_parent_transforms},
+};
+
+/// Levels that have come in this frame with their final [`GlobalTransform`]s.
+///
+/// All their components count as added and changed, and rightly so. Bevy takes each changed `Transform` for one that has moved, marks it and all
+/// above it with [`TransformTreeChanged`], and multiplies its way down again: for a hundred thousand entities, many milliseconds, of which nothing comes.
+/// Here somebody else does the marking in such a frame: whoever has changed but only came with a level that is settled is left alone.
+///
+/// Two systems stand around Bevy's [`mark_dirty_trees`]. The first does its work and switches it off by the resource that is meant for it, the
+/// second switches it on again, before the marks are looked at.
+#[derive(Resource, Default)]
+pub(crate) struct SettledTrees {
+    /// When their components were added. Nobody else writes at these ticks.
+    now: Vec<Tick>,
+    /// Whether there were any in the last frame.
+    were: bool,
+    /// Whether Bevy's marking is switched off.
+    is_off: bool,
+}
+
+impl SettledTrees {
+    /// A level has come, all its components added and changed at that tick.
+    pub fn come(&mut self, at: Tick) {
+        self.now.push(at);
+    }
+
+    /// Whether somebody with these ticks has come with a settled level, and nothing has happened to it since.
+    fn is_settled(&self, mut ticks: impl Iterator<Item = Tick>) -> bool {
+        ticks.all(|tick| self.now.contains(&tick))
+    }
+}
+
+/// What tells that a hidden level still stands as it came.
+pub(crate) struct Untouched {
+    tree: ComponentId,
+    places: [ComponentId; 2],
+    child_of: ComponentId,
+    children: ComponentId,
+    /// How many entities are still to have parents, and children.
+    left: [usize; 2],
+    is_changed: bool,
+}
+
+impl Untouched {
+    /// Of a level in which so many entities have parents, and children.
+    pub fn new(world: &mut World, child_of: usize, children: usize) -> Self {
+        Self {
+            tree: world.register_component::<TransformTreeChanged>(),
+            places: [
+                world.register_component::<Transform>(),
+                world.register_component::<GlobalTransform>(),
+            ],
+            child_of: world.register_component::<ChildOf>(),
+            children: world.register_component::<Children>(),
+            left: [child_of, children],
+            is_changed: false,
+        }
+    }
+
+    /// Whether this is the component by which Bevy marks whom it has to look at.
+    pub fn is_mark(&self, id: ComponentId) -> bool {
+        id == self.tree
+    }
+
+    /// Notes a component of an entity.
+    pub fn note(&mut self, id: ComponentId, ticks: ComponentTicks) {
+        if id == self.child_of {
+            self.left[0] = self.left[0].wrapping_sub(1);
+        } else if id == self.children {
+            self.left[1] = self.left[1].wrapping_sub(1);
+        } else if !self.places.contains(&id) {
+            return;
+        }
+        self.is_changed |= ticks.changed != ticks.added;
+    }
+
+    /// Whether nobody has moved or hung anything elsewhere since it was spawned.
+    pub fn is_untouched(&self) -> bool {
+        !self.is_changed && self.left == [0, 0]
+    }
+}
+
+/// Adds the systems, for apps in which levels come hidden.
+pub(crate) fn add_systems(app: &mut App) {
+    app.init_resource::<SettledTrees>().add_systems(
+        PostUpdate,
+        (
+            mark_other_trees.before(mark_dirty_trees),
+            let_bevy_mark
+                .after(mark_dirty_trees)
+                .before(propagate_parent_transforms),
+        )
+            .chain()
+            .in_set(TransformSystems::Propagate),
+    );
+}
+
+/// Who Bevy takes for moved.
+type Moved = Or<(Changed<Transform>, Changed<ChildOf>, Added<GlobalTransform>)>;
+
+/// When it has.
+type Place = (
+    Option<Ref<'static, Transform>>,
+    Option<Ref<'static, ChildOf>>,
+    Option<Ref<'static, GlobalTransform>>,
+);
+
+/// In a frame with settled levels, marks those that have moved beside them, and keeps Bevy from marking all.
+///
+/// In the frame after that, it marks once more, and so does Bevy: what was moved between the two systems of the last frame is marked late, but
+/// is marked.
+fn mark_other_trees(
+    moved: Query<(Entity, Place), Moved>,
+    mut orphaned: RemovedComponents<ChildOf>,
+    mut marks: Query<&mut TransformTreeChanged>,
+    parents: Query<&ChildOf>,
+    mut settled: ResMut<SettledTrees>,
+    optimizations: Option<ResMut<StaticTransformOptimizations>>,
+) {
+    let settled = settled.bypass_change_detection();
+    let optimizations = optimizations.filter(|found| found.is_enabled());
+    let (are_any, were_any) = (!settled.now.is_empty(), settled.were);
+    settled.were = are_any;
+    let Some(mut optimizations) = optimizations.filter(|_| are_any || were_any) else {
+        orphaned.clear();
+        settled.now.clear();
+        return;
+    };
+    let others = moved.iter().filter(|(_, (place, child_of, global))| {
+        let ticks = [
+            place.as_ref().map(DetectChanges::last_changed),
+            child_of.as_ref().map(DetectChanges::last_changed),
+            global.as_ref().map(DetectChanges::added),
+        ];
+        !settled.is_settled(ticks.into_iter().flatten())
+    });
+    let mut marked = EntityHashSet::default();
+    for entity in others.map(|(entity, ..)| entity).chain(orphaned.read()) {
+        let mut at = Some(entity);
+        while let Some(next) = at.filter(|next| marked.insert(*next)) {
+            let Ok(mut mark) = marks.get_mut(next) else { break };
+            mark.set_changed();
+            at = parents.get(next).ok().map(ChildOf::parent);
+        }
+    }
+    if are_any {
+        // Nobody's setting has changed.
+        *optimizations.bypass_change_detection() = StaticTransformOptimizations::Disabled;
+        settled.is_off = true;
+    }
+    settled.now.clear();
+}
+
+fn let_bevy_mark(mut settled: ResMut<SettledTrees>, optimizations: Option<ResMut<StaticTransformOptimizations>>) {
+    let settled = settled.bypass_change_detection();
+    if core::mem::take(&mut settled.is_off)
+        && let Some(mut optimizations) = optimizations
+    {
+        *optimizations.bypass_change_detection() = StaticTransformOptimizations::Enabled;
+    }
+}

@@ -1,0 +1,135 @@
+//! Definitions as their authors write them: RON files that are read within limits, and refused with line and column.
+
+use core::{fmt, marker::PhantomData};
+
+use bevy_asset::{Asset, AssetLoader, LoadContext, io::Reader};
+use bevy_reflect::TypePath;
+use futures_lite::AsyncReadExt;
+use ron::extensions::Extensions;
+use serde::{Deserialize, Deserializer, de};
+
+/// How many bytes a definition's source may have.
+pub const MAX_DEFINITION_BYTES: u64 = 1 << 20;
+
+/// Why the source of a definition cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DefinitionError {
+    /// Its bytes did not come.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// It is too large to be read.
+    #[error("it has more than {MAX_DEFINITION_BYTES} bytes; make several definitions")]
+    TooLarge,
+    /// It is no such definition.
+    #[error("line {line}, column {column}: {message}")]
+    Syntax {
+        /// Line in the file, from 1.
+        line: usize,
+        /// Column in the line, from 1.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A path in it is none.
+    #[error(
+        "`{path}` is no path: {cause}; write a file's path, relative to this one, or from the root with a leading `/`"
+    )]
+    Path {
+        /// As it is written.
+        path: String,
+        /// What is wrong with it.
+        cause: bevy_asset::ParseAssetPathError,
+    },
+}
+
+/// A definition whose parts must fit together.
+pub(crate) trait Checked {
+    /// What is wrong with it, if anything is.
+    fn fault(&self) -> Option<String>;
+}
+
+/// Reads a value and checks it, so that what does not fit together is told with its place, too.
+struct Sound<T>(T);
+
+impl<'de, T: Deserialize<'de> + Checked> Deserialize<'de> for Sound<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = T::deserialize(deserializer)?;
+        match value.fault() {
+            Some(fault) => Err(de::Error::custom(fault)),
+            None => Ok(Self(value)),
+        }
+    }
+}
+
+/// Reads a definition.
+pub(crate) fn parse<T: de::DeserializeOwned + Checked>(bytes: &[u8]) -> Result<T, DefinitionError> {
+    if bytes.len() as u64 > MAX_DEFINITION_BYTES {
+        return Err(DefinitionError::TooLarge);
+    }
+    let options = ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME);
+    let value = options.from_bytes::<Sound<T>>(bytes);
+    value.map(|sound| sound.0).map_err(|error| DefinitionError::Syntax {
+        line: error.span.end.line,
+        column: error.span.end.col,
+        message: error.code.to_string(),
+    })
+}
+
+async fn read(reader: &mut dyn Reader) -> Result<Vec<u8>, DefinitionError> {
+    let mut bytes = Vec::new();
+    let mut limited = AsyncReadExt::take(reader, MAX_DEFINITION_BYTES + 1);
+    limited.read_to_end(&mut bytes).await?;
+    match bytes.len() as u64 > MAX_DEFINITION_BYTES {
+        true => Err(DefinitionError::TooLarge),
+        false => Ok(bytes),
+    }
+}
+
+/// An asset that is made from a RON file.
+pub(crate) trait FromRon: Asset + Sized {
+    /// What the file holds.
+    type Source: de::DeserializeOwned + Checked + Send;
+    /// How such files end, without the first dot.
+    const EXTENSION: &'static str;
+
+    /// Makes the asset.
+    fn from_source(source: Self::Source, context: &mut LoadContext) -> Result<Self, DefinitionError>;
+}
+
+/// The loader of a [`FromRon`].
+#[derive(TypePath)]
+pub(crate) struct RonLoader<A: FromRon> {
+    extensions: [&'static str; 1],
+    of: PhantomData<fn() -> A>,
+}
+
+impl<A: FromRon> Default for RonLoader<A> {
+    fn default() -> Self {
+        Self {
+            extensions: [A::EXTENSION],
+            of: PhantomData,
+        }
+    }
+}
+
+impl<A: FromRon> fmt::Debug for RonLoader<A> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("RonLoader").field(&A::EXTENSION).finish()
+    }
+}
+
+impl<A: FromRon> AssetLoader for RonLoader<A> {
+    type Asset = A;
+    type Settings = ();
+    type Error = DefinitionError;
+
+    async fn load(&self, reader: &mut dyn Reader, _: &(), context: &mut LoadContext<'_>) -> Result<A, DefinitionError> {
+        let source = parse::<A::Source>(&read(reader).await?)?;
+        A::from_source(source, context)
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &self.extensions
+    }
+}
