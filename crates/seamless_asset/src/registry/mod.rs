@@ -47,7 +47,7 @@ pub struct RegistryObject {
     pub type_path: Arc<str>,
     /// Bytes that are read when it is loaded with all that it refers to, and none of that is live.
     pub bytes: u64,
-    /// What it can be found by: key and value, in the order of the keys. A codec says them, [`EncodeContext::tag`](crate::codec::EncodeContext::tag).
+    /// What it can be found by: key and value, in the order of the keys. A codec says them, `EncodeContext::tag`.
     pub tags: Vec<(Arc<str>, Arc<str>)>,
     /// The paths that it refers to softly.
     pub soft: Vec<Arc<str>>,
