@@ -55,6 +55,7 @@ fn export(name: &str, class: ClassIndex, data: Vec<u8>) -> NewExport<'_> {
         data: data.into(),
         refs: Vec::new(),
         bulk: Vec::new(),
+        bulk_use: Default::default(),
         codec: Codec::None,
     }
 }

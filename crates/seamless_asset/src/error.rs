@@ -108,7 +108,7 @@ pub enum LoadErrorKind {
     },
     /// A payload that the asset is decoded with was left in another package's file.
     #[error(
-        "bulk payload {payload} lies in `{origin}`, but a `{type_path}` is decoded with its payloads; cook the package again with a copy of them, or let the codec take them `BulkUse::OnDemand`"
+        "bulk payload {payload} lies in `{origin}`, but a `{type_path}` is decoded with its payloads; cook the package again with a copy of them, or let the codec take them `BulkUse::OnDemand`, or `BulkUse::Marked` if it is marked"
     )]
     ExternalBulk {
         /// Which payload.

@@ -345,6 +345,7 @@ impl LevelBuilder {
             data: self.finish().into(),
             refs,
             bulk: Vec::new(),
+            bulk_use: Default::default(),
             codec,
         })
     }

@@ -147,6 +147,7 @@ fn export(app: &App, writer: &mut PackageWriter, number: usize) {
         data: encoded.data.into(),
         refs: Vec::new(),
         bulk: Vec::new(),
+        bulk_use: Default::default(),
         codec: Codec::None,
     };
     writer.export(export).expect("the export fits");

@@ -110,6 +110,7 @@ fn header(classes: Codec) -> Vec<u8> {
             data: vec![index as u8; 24].into(),
             refs: vec![objects[index % objects.len()], objects[objects.len() - 1]],
             bulk: Vec::new(),
+            bulk_use: Default::default(),
             codec: Codec::None,
         };
         let object = writer.export(export).expect("a new object");

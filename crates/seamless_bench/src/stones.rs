@@ -181,6 +181,7 @@ fn write_asset<A: Asset + Reflect>(
         data: data.into(),
         refs,
         bulk: Vec::new(),
+        bulk_use: Default::default(),
         codec: Codec::None,
     };
     writer.export(export).expect("a new object")

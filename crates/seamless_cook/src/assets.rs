@@ -122,8 +122,10 @@ pub(crate) struct ObjectRecord {
     #[serde(with = "blob::role")]
     pub role: Role,
     pub size: ObjectSize,
-    /// Whether its payloads are read on demand.
+    /// Whether its payloads are read on demand, by an app with the codecs of the cooker.
     pub is_on_demand: bool,
+    /// Whether apps may do without its payloads.
+    pub is_marked: bool,
     pub references: Vec<AssetKey>,
     /// Centre and half extents of a mesh.
     pub bounds: Option<([f32; 3], [f32; 3])>,

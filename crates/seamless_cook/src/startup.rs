@@ -11,7 +11,7 @@ use seamless_asset::{STARTUP_EXPORT, StartupContent, StartupIndex, StartupTable}
 use seamless_package::Role;
 
 use crate::app::CookOptions;
-use crate::assets::{AssetKey, AssetName, AssetStore, AssetWalk, RawObject, closure};
+use crate::assets::{AssetKey, AssetName, AssetStore, AssetWalk, ObjectRecord, RawObject, closure};
 use crate::graph::digest::{Digest, Parts};
 use crate::graph::recorder::Recorder;
 use crate::graph::state::StartupUnit;
@@ -364,7 +364,9 @@ fn index(world: &World, store: &AssetStore, sources: &[StartupSource], keys: &[A
 /// The types of the startup content whose payloads are not loaded with it.
 fn on_demand(store: &AssetStore, keys: &[AssetKey]) -> Vec<String> {
     let needed = closure(&store.objects, keys);
-    let on_demand = needed.known().filter(|(_, object)| object.is_on_demand);
+    // Marks are not for startup content.
+    let is_on_demand = |object: &ObjectRecord| object.is_on_demand && !object.is_marked;
+    let on_demand = needed.known().filter(|(_, object)| is_on_demand(object));
     let types = on_demand.map(|(key, _)| key.type_path().to_owned());
     types.collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -60,6 +60,7 @@ pub(crate) struct CookedTexture {
     pub usage: TextureUse,
     pub report: Option<TextureReport>,
     pub encoded: Result<MeasuredObject, String>,
+    pub is_marked: bool,
     /// How long it took.
     pub seconds: f64,
 }
@@ -260,13 +261,15 @@ fn cook(job: &Job, settings: &TextureSettings, codec: Codec, threads: NonZeroUsi
     let cooked = catch_unwind(AssertUnwindSafe(|| {
         let cooked = cook_texture(&job.image, job.usage, settings, ENCODER, threads);
         let encoded = encode(&cooked.image, &job.schema);
-        let measured = encoded.map(|object| MeasuredObject::of(object, codec, ImageCodec::BULK));
-        (measured, cooked.report)
+        let is_marked = encoded.as_ref().is_ok_and(|(_, is_marked)| *is_marked);
+        let measured = encoded.map(|(object, _)| MeasuredObject::of(object, codec, ImageCodec::BULK));
+        (measured, is_marked, cooked.report)
     }));
-    let (encoded, report) = match cooked {
-        Ok((measured, report)) => (measured, Some(report)),
+    let (encoded, is_marked, report) = match cooked {
+        Ok((measured, is_marked, report)) => (measured, is_marked, Some(report)),
         Err(_) => (
             Err("the texture compressor has failed; turn it off for this texture".into()),
+            false,
             None,
         ),
     };
@@ -275,19 +278,23 @@ fn cook(job: &Job, settings: &TextureSettings, codec: Codec, threads: NonZeroUsi
         usage: job.usage,
         report,
         encoded,
+        is_marked,
         seconds: start.elapsed().as_secs_f64(),
     }
 }
 
-fn encode(image: &Image, schema: &Arc<Schema>) -> Result<RawObject, String> {
+/// An image as bytes, and whether it is marked.
+fn encode(image: &Image, schema: &Arc<Schema>) -> Result<(RawObject, bool), String> {
     let (registry, rows) = (TypeRegistry::empty(), EntityRows::default());
     let mut context = EncodeContext::new(&registry, &rows);
     let encoded = ImageCodec::encode(image, &mut context).map_err(|error| error.to_string())?;
-    Ok(RawObject {
+    let is_marked = ImageCodec::marks(image, &encoded);
+    let object = RawObject {
         schema: schema.clone(),
         data: encoded.data,
         bulk: encoded.bulk,
-    })
+    };
+    Ok((object, is_marked))
 }
 
 #[cfg(test)]

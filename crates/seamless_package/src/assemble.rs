@@ -5,7 +5,7 @@ use crate::cursor::ByteWriter;
 use crate::id::{ObjectId, ObjectRef, Role};
 use crate::summary::{CHECKSUM_RANGE, FORMAT_VERSION, MAGIC, SUMMARY_SIZE, Summary, checksum};
 use crate::table::{ORDER_ENTRY_SIZE, order_of};
-use crate::tables::{Bulk, Export, Import, NameIndex, Origin, Wire, Zero, to_columns};
+use crate::tables::{Bulk, Export, Import, NameIndex, Origin, PayloadUse, Wire, Zero, to_columns};
 use crate::versions::{VersionList, VersionRecord};
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
@@ -21,6 +21,7 @@ pub(crate) struct WrittenExport {
     pub data: Packed,
     pub refs: Vec<ObjectRef>,
     pub bulk: Vec<WrittenBulk>,
+    pub bulk_use: PayloadUse,
     /// Which of the origins it was copied from, and its index there; none for an own object.
     pub forced: Option<(usize, u32)>,
 }
@@ -310,6 +311,7 @@ impl Parts {
                 outer: export.outer,
                 role: export.role,
                 codec: export.data.codec,
+                bulk_use: export.bulk_use,
                 reserved: Zero,
                 data_offset: *end,
                 stored_size: export.data.stored.len() as u64,

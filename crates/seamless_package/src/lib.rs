@@ -37,7 +37,9 @@
 //! The feature `write`, off by default, adds `PackageWriter` and `ByteWriter`. A game that only loads leaves it off.
 //!
 //! ```
-//! use seamless_package::{Codec, Limits, NewExport, ObjectId, ObjectRef, Package, PackageWriter, Role, Schema};
+//! use seamless_package::{
+//!     Codec, Limits, NewExport, ObjectId, ObjectRef, Package, PackageWriter, PayloadUse, Role, Schema,
+//! };
 //!
 //! // Cooking.
 //! let mut writer = PackageWriter::new("levels/meadow.pkg");
@@ -58,6 +60,7 @@
 //!     data: 12.5_f32.to_le_bytes().to_vec().into(),
 //!     refs: vec![bark],
 //!     bulk: vec![vec![0; 4096].into()],
+//!     bulk_use: PayloadUse::WithObject,
 //!     codec: Codec::Lz4,
 //! })?;
 //! let file = writer.finish()?;
@@ -122,7 +125,7 @@ pub use reader::{BulkLocation, OriginOf, Package};
 pub use schema::Schema;
 pub use summary::{FORMAT_VERSION, MAGIC, OLDEST_FORMAT_VERSION, SUMMARY_SIZE, Summary};
 pub use table::{Table, TableIter};
-pub use tables::{Bulk, Export, Import, NameIndex, Origin};
+pub use tables::{Bulk, Export, Import, NameIndex, Origin, PayloadUse};
 pub use versions::{StoredVersions, VersionId, VersionList, VersionListError, VersionMismatch, check_all, pending};
 #[cfg(feature = "write")]
 pub use write_error::WriteError;

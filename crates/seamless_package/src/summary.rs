@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const MAGIC: [u8; 8] = *b"\x89SPK\r\n\x1a\n";
 
 /// The version of the format that this crate writes. Every change of the format raises it.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The oldest version of the format that this crate reads, and will always read: version 1 was never released.
 pub const OLDEST_FORMAT_VERSION: u32 = 2;
@@ -29,6 +29,9 @@ const FIRST_IN_COLUMNS: u32 = 4;
 
 /// The first version whose classes may be compressed.
 const FIRST_WITH_PACKED_CLASSES: u32 = 5;
+
+/// The first version that marks objects whose payloads may be left for later.
+const FIRST_WITH_MARKS: u32 = 6;
 
 /// Size of the summary in bytes.
 pub const SUMMARY_SIZE: usize = Summary::SIZE;
@@ -269,6 +272,11 @@ impl Summary {
     /// Whether the classes may be compressed.
     pub(crate) fn may_pack_classes(&self) -> bool {
         self.format_version >= FIRST_WITH_PACKED_CLASSES
+    }
+
+    /// Whether objects may be marked: [`PayloadUse`](crate::PayloadUse).
+    pub(crate) fn may_mark(&self) -> bool {
+        self.format_version >= FIRST_WITH_MARKS
     }
 
     /// Size in bytes of the order of so many ids in the file.

@@ -296,6 +296,54 @@ impl Wire for Role {
     }
 }
 
+/// When the bulk payloads of an object are wanted, as far as the package says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum PayloadUse {
+    /// Nothing is said: with the object, or as the reader's code for the type has it.
+    #[default]
+    WithObject,
+    /// The object is *marked*: a reader that can do without its payloads leaves them, and reads each when it is wanted.
+    OnDemand,
+}
+
+impl PayloadUse {
+    /// [`OnDemand`](Self::OnDemand) if an object is marked.
+    pub const fn marked(is_marked: bool) -> Self {
+        match is_marked {
+            true => Self::OnDemand,
+            false => Self::WithObject,
+        }
+    }
+
+    /// Whether the object is marked.
+    pub const fn is_marked(self) -> bool {
+        matches!(self, Self::OnDemand)
+    }
+}
+
+impl Wire for PayloadUse {
+    const SIZE: usize = 1;
+
+    #[inline]
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorError> {
+        let offset = cursor.offset();
+        match cursor.u8()? {
+            0 => Ok(Self::WithObject),
+            1 => Ok(Self::OnDemand),
+            found => Err(CursorError::Value {
+                what: "use of payloads",
+                offset,
+                found: found.into(),
+            }),
+        }
+    }
+
+    #[cfg(feature = "write")]
+    fn write(&self, writer: &mut ByteWriter) {
+        writer.u8(*self as u8);
+    }
+}
+
 /// Index into the name table; [`Package::name_of`](crate::Package::name_of) gives the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameIndex(pub u32);
@@ -356,7 +404,9 @@ record! {
         pub role: Role,
         /// How the data is stored.
         pub codec: Codec,
-        pub(crate) reserved: Zero<2>,
+        /// When its bulk payloads are wanted; [`PayloadUse::WithObject`] for one without any.
+        pub bulk_use: PayloadUse,
+        pub(crate) reserved: Zero<1>,
         /// Offset of the data in the file.
         pub data_offset: u64,
         /// Size in bytes of the data in the file.

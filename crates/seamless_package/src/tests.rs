@@ -46,6 +46,7 @@ fn plain<'a>(name: &'a str, class: ClassIndex, data: &[u8]) -> NewExport<'a> {
         data: data.to_vec().into(),
         refs: Vec::new(),
         bulk: Vec::new(),
+        bulk_use: PayloadUse::WithObject,
         codec: Codec::Lz4,
     }
 }
@@ -80,6 +81,7 @@ fn trees(codecs: Codecs) -> Vec<u8> {
     let class = writer.class(&schema("game::Tree")).unwrap();
     let tree = NewExport {
         bulk: vec![vec![9; 500].into(), b"bark".to_vec().into()],
+        bulk_use: PayloadUse::OnDemand,
         codec: codecs.1,
         ..plain("Tree", class, b"oak")
     };
@@ -126,6 +128,7 @@ fn golden_writer_with(codecs: Codecs) -> PackageWriter {
     let a = NewExport {
         refs: vec![tree, rock],
         bulk: vec![vec![7; 300].into(), b"noise".to_vec().into()],
+        bulk_use: PayloadUse::OnDemand,
         codec: lz4,
         ..plain("A", point, &[5; 200])
     };
@@ -170,6 +173,7 @@ fn force_trees(writer: &mut PackageWriter, class: ClassIndex, rock: ObjectRef, c
             NewBulk::External(trees.bulk(1).get(0).unwrap()),
             b"bark".to_vec().into(),
         ],
+        bulk_use: PayloadUse::OnDemand,
         ..plain("Tree", class, b"oak")
     };
     let tree = writer.forced(from(1), tree).unwrap();

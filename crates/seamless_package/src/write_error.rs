@@ -116,6 +116,12 @@ pub enum WriteError {
         /// What is wrong, and what to do instead.
         what: &'static str,
     },
+    /// An object is marked to leave its payloads for later, and has none.
+    #[error("`{object}` has no bulk payloads that could be read on demand; give it some, or do not mark it")]
+    NoPayloads {
+        /// The object.
+        object: String,
+    },
     /// Two version lists have the same id.
     #[error("version lists `{first}` and `{second}` have the same id {id}; give each its own")]
     DuplicateVersions {

@@ -9,7 +9,7 @@ use crate::id::{ObjectId, ObjectRef, Role};
 use crate::limits::Limits;
 use crate::reader::Package;
 use crate::schema::Schema;
-use crate::tables::Bulk;
+use crate::tables::{Bulk, PayloadUse};
 use crate::versions::VersionList;
 use crate::write_error::WriteError;
 use checks::check_name;
@@ -36,6 +36,8 @@ pub struct NewExport<'a> {
     pub refs: Vec<ObjectRef>,
     /// Its bulk payloads.
     pub bulk: Vec<NewBulk>,
+    /// When its payloads are wanted; [`PayloadUse::WithObject`] if it has none.
+    pub bulk_use: PayloadUse,
     /// How data and payloads that are not packed may be stored; each is compressed only if that saves more than a tenth.
     pub codec: Codec,
 }
@@ -179,6 +181,7 @@ impl PackageWriter {
             data: Packed::new(schema.encode(), Codec::None),
             refs: Vec::new(),
             bulk: Vec::new(),
+            bulk_use: PayloadUse::WithObject,
             forced: None,
         })?;
         self.classes.insert(type_path.clone(), (class, schema.clone()));
@@ -234,8 +237,8 @@ impl PackageWriter {
     ///
     /// # Errors
     /// [`WriteError::BadName`], [`WriteError::DuplicateObject`], [`WriteError::IdCollision`], [`WriteError::BadClass`],
-    /// [`WriteError::BadReference`], [`WriteError::BadBulk`], [`WriteError::EmptyRole`] and [`WriteError::AfterForced`]; the
-    /// writer is as before.
+    /// [`WriteError::BadReference`], [`WriteError::BadBulk`], [`WriteError::NoPayloads`], [`WriteError::EmptyRole`] and
+    /// [`WriteError::AfterForced`]; the writer is as before.
     pub fn export(&mut self, object: NewExport<'_>) -> Result<ObjectRef, WriteError> {
         check_name("object", object.name)?;
         self.check_object(&object, None)?;
@@ -361,6 +364,7 @@ fn written(object: NewExport<'_>, object_id: ObjectId, forced: Option<(usize, u3
         data: object.data.pack(codec),
         refs: object.refs,
         bulk: bulk.collect(),
+        bulk_use: object.bulk_use,
         forced,
     }
 }

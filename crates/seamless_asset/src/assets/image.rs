@@ -42,6 +42,10 @@ struct StoredImage {
     copy_on_resize: bool,
 }
 
+/// The smallest larger side, in texels, of an image whose mips may come one by one: smaller ones cost more than they save.
+#[cfg(feature = "write")]
+const STREAMED_SIDE: u32 = 256;
+
 /// Where the pixels lie. Version 1 had the first two, as a `bool`, which has the same bytes.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
 enum StoredPixels {
@@ -106,6 +110,23 @@ impl AssetCodec for ImageCodec {
             None => image.data.iter().cloned().collect(),
         };
         Ok(EncodedAsset { data, bulk })
+    }
+
+    /// An image that only shaders read, with mips of which two or more are payloads and others are not, and at least 256
+    /// texels across or down: it is worth drawing with fewer of them.
+    #[cfg(feature = "write")]
+    fn marks(image: &Image, encoded: &EncodedAsset) -> bool {
+        let texture = &image.texture_descriptor;
+        let view = image.texture_view_descriptor.as_ref();
+        let read = TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST | TextureUsages::COPY_SRC;
+        let payloads = encoded.bulk.len() as u32;
+        image.asset_usage == RenderAssetUsages::RENDER_WORLD
+            && texture.dimension == TextureDimension::D2
+            && texture.sample_count == 1
+            && read.contains(texture.usage)
+            && view.is_none_or(|view| view.base_mip_level == 0)
+            && texture.size.width.max(texture.size.height) >= STREAMED_SIDE
+            && (2..texture.mip_level_count).contains(&payloads)
     }
 
     fn decode(data: &[u8], bulk: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Image, DecodeError> {

@@ -36,6 +36,20 @@ pub enum BulkUse {
     /// By themselves, by whoever asks for them with [`Streamer::load_bulk`](crate::Streamer::load_bulk). The codec decodes the asset
     /// without them, and those of a copy may stay in the package that it was copied from.
     OnDemand,
+    /// As [`OnDemand`](Self::OnDemand) for each asset that the cooker has marked, because [`AssetCodec::marks`] said so; as
+    /// [`Load`](Self::Load) for every other one.
+    Marked,
+}
+
+impl BulkUse {
+    /// What it comes to for one asset, which is marked or not: [`Load`](Self::Load) or [`OnDemand`](Self::OnDemand).
+    #[must_use]
+    pub const fn of_object(self, is_marked: bool) -> Self {
+        match (self, is_marked) {
+            (Self::Load, _) | (Self::Marked, false) => Self::Load,
+            (Self::OnDemand, _) | (Self::Marked, true) => Self::OnDemand,
+        }
+    }
 }
 
 /// Encodes and decodes one asset type. Decoding runs on a task, never on the main thread.
@@ -89,7 +103,19 @@ pub trait AssetCodec: Send + Sync + 'static {
         Self::encode(asset, context)
     }
 
-    /// Decodes what `encode` wrote.
+    /// Whether an app may do without the payloads of `asset`, which was encoded as `encoded`, and read each when it is wanted. The
+    /// cooker marks it then in its package, also where [`BULK`](Self::BULK) is [`BulkUse::Load`]: an app whose codec takes payloads
+    /// [`BulkUse::Marked`] leaves those of marked assets, and any other reads them. Never marked are startup content, what has no
+    /// payloads, and what takes all payloads on demand.
+    ///
+    /// Who changes what is marked raises [`VERSION`](Self::VERSION), or old marks stay.
+    #[cfg(feature = "write")]
+    fn marks(asset: &Self::Asset, encoded: &EncodedAsset) -> bool {
+        let _ = (asset, encoded);
+        false
+    }
+
+    /// Decodes what `encode` wrote; without payloads if they are left for later, see [`BulkUse`].
     ///
     /// # Errors
     /// When the bytes are no such asset.
@@ -214,6 +240,8 @@ pub struct ErasedAssetCodec {
     touch: fn(&mut World, UntypedAssetId) -> bool,
     #[cfg(feature = "write")]
     encode: fn(&World, UntypedAssetId, &mut EncodeContext) -> Result<Option<EncodedAsset>, EncodeError>,
+    #[cfg(feature = "write")]
+    marks: fn(&World, UntypedAssetId, &EncodedAsset) -> bool,
 }
 
 impl ErasedAssetCodec {
@@ -249,13 +277,14 @@ impl ErasedAssetCodec {
             },
             #[cfg(feature = "write")]
             encode: |world, id, context| {
-                let asset = world
-                    .get_resource::<Assets<C::Asset>>()
-                    .zip(id.try_typed::<C::Asset>().ok())
-                    .and_then(|(assets, id)| Some((id, assets.get(id)?)));
-                asset
+                live::<C::Asset>(world, id)
                     .map(|(id, asset)| C::encode_from(world, id, asset, context))
                     .transpose()
+            },
+            #[cfg(feature = "write")]
+            marks: |world, id, encoded| {
+                let may_mark = C::BULK != BulkUse::OnDemand && !encoded.bulk.is_empty();
+                may_mark && live::<C::Asset>(world, id).is_some_and(|(_, asset)| C::marks(asset, encoded))
             },
         }
     }
@@ -350,6 +379,20 @@ impl ErasedAssetCodec {
     ) -> Result<Option<EncodedAsset>, EncodeError> {
         (self.encode)(world, id, context)
     }
+
+    /// Whether the asset `id` of `world`, which was encoded as `encoded`, is marked; see [`AssetCodec::marks`].
+    #[cfg(feature = "write")]
+    #[must_use]
+    pub fn marks(&self, world: &World, id: UntypedAssetId, encoded: &EncodedAsset) -> bool {
+        (self.marks)(world, id, encoded)
+    }
+}
+
+/// An asset of `world`, if there is such a one.
+#[cfg(feature = "write")]
+fn live<A: Asset>(world: &World, id: UntypedAssetId) -> Option<(AssetId<A>, &A)> {
+    let id = id.try_typed::<A>().ok()?;
+    Some((id, world.get_resource::<Assets<A>>()?.get(id)?))
 }
 
 /// The [`AssetCodec`] of an asset that is cooked by reflection alone. Fields with `#[reflect(ignore)]` are lost;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bevy_asset::AssetPath;
-use bevy_platform::collections::{HashMap, HashSet};
-use seamless_package::{ObjectId, Package, RefTarget, Role};
+use bevy_platform::collections::HashMap;
+use seamless_package::{Export, ObjectId, Package, RefTarget, Role};
 
 use super::{task::Wanted, type_names::TypeNames};
 use crate::{
@@ -32,11 +32,11 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// What `wanted` needs of `package` in an app of this role; no payloads of objects whose class is in `on_demand`.
+    /// What `wanted` needs of `package` in an app of this role; no payloads of objects that are `on_demand`.
     ///
     /// # Errors
     /// The name of an object that is wanted and that the package does not have.
-    pub fn of(package: &Package, wanted: &Wanted, role: Role, on_demand: &HashSet<usize>) -> Result<Self, Arc<str>> {
+    pub fn of(package: &Package, wanted: &Wanted, role: Role, on_demand: &OnDemand) -> Result<Self, Arc<str>> {
         let mut reach = Self::nothing(package);
         match wanted {
             Wanted::Level { .. } | Wanted::Assets | Wanted::Reload(_) => reach.everything(package, role),
@@ -52,12 +52,7 @@ impl Reach {
     }
 
     /// What the objects need that are live, copies of others' objects among them.
-    pub fn of_live(
-        package: &Package,
-        is_live: impl Fn(ObjectId) -> bool,
-        role: Role,
-        on_demand: &HashSet<usize>,
-    ) -> Self {
+    pub fn of_live(package: &Package, is_live: impl Fn(ObjectId) -> bool, role: Role, on_demand: &OnDemand) -> Self {
         let mut reach = Self::nothing(package);
         for (index, export) in package.exports().iter().enumerate() {
             if !export.is_class() && is_live(export.object_id) {
@@ -115,16 +110,13 @@ impl Reach {
     }
 
     /// Where the last export or payload that is needed ends.
-    fn last_byte(&self, package: &Package, on_demand: &HashSet<usize>) -> u64 {
-        let is_on_demand = |index: usize| match package.exports().get(index)?.class.target() {
-            RefTarget::Export(class) => Some(on_demand.contains(&class)),
-            _ => None,
-        };
+    fn last_byte(&self, package: &Package, on_demand: &OnDemand) -> u64 {
         let reached = self.exports.iter().enumerate().filter(|(_, reached)| **reached);
         let ends = reached.flat_map(|(index, _)| {
-            let count = match is_on_demand(index) {
-                Some(true) => 0,
-                _ => package.bulk(index).len(),
+            let export = package.exports().get(index);
+            let count = match export.is_some_and(|export| on_demand.contains(&export)) {
+                true => 0,
+                false => package.bulk(index).len(),
             };
             let payloads = (0..count).filter_map(move |payload| package.bulk_location(index, payload));
             let own = payloads.filter(|payload| payload.origin.is_none());
@@ -175,21 +167,44 @@ impl Reach {
     }
 }
 
-/// The classes of a package whose objects are loaded without their payloads, by index in the export table.
-pub(super) fn on_demand(linker: &Linker, codecs: &Codecs) -> HashSet<usize> {
+/// The objects of a package that are loaded without their payloads.
+#[derive(Default)]
+pub(super) struct OnDemand {
+    /// What the classes of assets say, by index in the export table. Of one that is not here, payloads are read.
+    classes: HashMap<usize, BulkUse>,
+}
+
+impl OnDemand {
+    /// Whether an export is one of them: its class says so, or leaves it to its mark.
+    fn contains(&self, export: &Export) -> bool {
+        let RefTarget::Export(class) = export.class.target() else {
+            return false;
+        };
+        self.classes
+            .get(&class)
+            .is_some_and(|bulk| leaves_payloads(*bulk, export))
+    }
+}
+
+/// Whether an export of a class with this use is loaded without its payloads.
+pub(super) fn leaves_payloads(bulk: BulkUse, export: &Export) -> bool {
+    bulk.of_object(export.bulk_use.is_marked()) == BulkUse::OnDemand
+}
+
+/// The objects of a package that are loaded without their payloads.
+pub(super) fn on_demand(linker: &Linker, codecs: &Codecs) -> OnDemand {
     let package = linker.package();
     if package.summary().bulk_count == 0 {
-        return HashSet::default();
+        return OnDemand::default();
     }
     let names = TypeNames::of(linker, codecs);
     let codecs = codecs.read();
-    let is_on_demand = |type_path| {
-        let codec = codecs.asset_by_path(&names.today(type_path)?)?;
-        Some(codec.bulk == BulkUse::OnDemand)
-    };
+    let bulk = |type_path| Some(codecs.asset_by_path(&names.today(type_path)?)?.bulk);
     let classes = package.schemas();
-    let on_demand = classes.filter(|(_, schema)| is_on_demand(&schema.type_path) == Some(true));
-    on_demand.map(|(class, _)| class).collect()
+    let classes = classes.filter_map(|(class, schema)| Some((class, bulk(&schema.type_path)?)));
+    OnDemand {
+        classes: classes.filter(|(_, bulk)| *bulk != BulkUse::Load).collect(),
+    }
 }
 
 /// The index of an object that can be loaded by its name.

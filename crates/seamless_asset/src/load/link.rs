@@ -17,13 +17,13 @@ use seamless_package::{Export, NameIndex, ObjectId, ObjectRef, Package, RefTarge
 use super::{
     PostLoad, Verify,
     classes::{AssetClass, Class, ClassLinker},
-    closure::{Need, Reach},
+    closure::{Need, Reach, leaves_payloads},
     cost::{CostKey, UnitKind},
     task::{Job, LoadServices, Stop, Wanted},
     verify::Unverified,
 };
 use crate::{
-    codec::{BulkUse, DecodeContext, DecodeError, DecodedAsset},
+    codec::{DecodeContext, DecodeError, DecodedAsset},
     error::{LoadError, LoadErrorKind},
     linker::Linker,
     load::LoadState,
@@ -384,9 +384,10 @@ impl Decoder<'_> {
 
     /// How many payloads an asset is decoded with.
     pub fn payload_count(&self, index: usize) -> usize {
-        match self.asset_class(index).map(|class| class.codec.bulk) {
-            Some(BulkUse::Load) => self.package.bulk(index).len(),
-            _ => 0,
+        let class = self.asset_class(index).zip(self.package.exports().get(index));
+        match class.is_some_and(|(class, export)| !leaves_payloads(class.codec.bulk, &export)) {
+            true => self.package.bulk(index).len(),
+            false => 0,
         }
     }
 

@@ -113,6 +113,7 @@ fn export(app: &App, writer: &mut PackageWriter, name: &str, handle: &UntypedHan
         data: encoded.data.into(),
         refs: Vec::new(),
         bulk: encoded.bulk.into_iter().map(NewBulk::from).collect(),
+        bulk_use: Default::default(),
         codec: Codec::Lz4,
     };
     writer.export(export).expect("a new object")

@@ -8,7 +8,7 @@ use bevy::asset::{LoadState, UntypedHandle};
 use bevy::prelude::*;
 use bevy::tasks::block_on;
 use seamless_asset::assets::ImageCodec;
-use seamless_asset::codec::{BulkUse, EncodeContext, EntityRows};
+use seamless_asset::codec::{BulkUse, EncodeContext, EncodedAsset, EntityRows};
 use seamless_package::Role;
 
 use super::{AssetKey, AssetName, AssetWalk, RawObject, StoredTold};
@@ -76,7 +76,9 @@ pub(super) fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, me
 pub(super) struct Encoded {
     pub object: RawObject,
     pub role: Role,
+    /// When its payloads are read, as its codec and its mark have it.
     pub bulk_use: BulkUse,
+    pub is_marked: bool,
     pub warnings: Vec<String>,
     pub told: Option<Box<StoredTold>>,
 }
@@ -128,8 +130,10 @@ pub(super) fn encode(
         Some((usage, mesh)) => mesh_step::encode(mesh, usage, &mut context).map(Some),
         None => codec.encode(walk.world, handle.id(), &mut context),
     };
+    let marks = |encoded: &EncodedAsset| codec.marks(walk.world, handle.id(), encoded);
+    let encoded = encoded.map(|encoded| encoded.map(|encoded| (marks(&encoded), encoded)));
     match encoded {
-        Ok(Some(encoded)) => Ok((
+        Ok(Some((is_marked, encoded))) => Ok((
             Encoded {
                 warnings: warnings(walk, handle, &mut context),
                 told: StoredTold::of(context.take_told()),
@@ -139,7 +143,8 @@ pub(super) fn encode(
                     bulk: encoded.bulk,
                 },
                 role: codec.role,
-                bulk_use: codec.bulk,
+                bulk_use: codec.bulk.of_object(is_marked),
+                is_marked,
             },
             context.into_references(),
         )),

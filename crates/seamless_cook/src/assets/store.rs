@@ -312,6 +312,7 @@ impl<'c> AssetStore<'c> {
                 Ok(object) => {
                     self.encoded += 1;
                     let mut record = Self::record(ImageCodec::ROLE, ImageCodec::BULK, Vec::new());
+                    record.is_marked = texture.is_marked;
                     record.seconds = texture.seconds;
                     record.texture = texture.report.map(|report| Box::new((texture.usage, report)));
                     self.insert_encoded(texture.key, object, record);
@@ -338,6 +339,7 @@ impl<'c> AssetStore<'c> {
         self.note_settings(walk, &key, handle);
         self.encoded += 1;
         let mut record = Self::record(object.role, object.bulk_use, references);
+        record.is_marked = object.is_marked;
         if let Some(mesh) = mesh_of(walk, handle) {
             record.bounds = mesh_bounds(mesh);
             if self.changes_data() {
@@ -409,6 +411,7 @@ impl<'c> AssetStore<'c> {
             role,
             size: ObjectSize::default(),
             is_on_demand: bulk_use == BulkUse::OnDemand,
+            is_marked: false,
             references,
             bounds: None,
             uv_density: [None; 2],

@@ -112,6 +112,9 @@ fn print_object(object: &ObjectDiff, text: &mut String) {
             line(format!("{what} {before} -> {after}"));
         }
     }
+    if let Some([was, _]) = object.marked {
+        line(if was { "not marked any more" } else { "marked" }.to_owned());
+    }
     object.schema.iter().for_each(|what| line(format!("schema {what}")));
     object
         .references_added

@@ -96,6 +96,9 @@ fn print_export(index: usize, export: &ExportInfo, text: &mut String) {
     if let Some(origin) = &export.copied_from {
         *text += &format!(", a copy from {origin}");
     }
+    if export.marked {
+        *text += ", marked: its payloads may come later";
+    }
     text.push('\n');
     for (number, bulk) in export.bulk.iter().enumerate() {
         print_bulk(number, bulk, text);

@@ -8,8 +8,12 @@ pub(super) fn print_verify(report: &VerifyReport, text: &mut String) {
     for fault in &report.faults {
         *text += &format!("{}: {fault}\n", Painted(ERROR, "error"));
     }
+    let marked = match report.marked {
+        0 => String::new(),
+        marked => format!(", {marked} of which may be loaded without their payloads"),
+    };
     let read = format!(
-        "{} of {}, {}, {}",
+        "{} of {}, {}{marked}, {}",
         counted(report.packages, "package"),
         size(report.bytes),
         counted(report.objects, "object"),

@@ -147,6 +147,8 @@ pub struct ExportInfo {
     pub offset: u64,
     /// How its data is stored: `none`, `lz4` or `zstd`.
     pub codec: String,
+    /// Whether it is marked: of use without its bulk payloads, which apps may leave for later.
+    pub marked: bool,
     /// Its bulk payloads.
     pub bulk: Vec<BulkInfo>,
 }
@@ -338,6 +340,7 @@ fn export_info(package: &Package, index: usize) -> ExportInfo {
         stored_bytes: export.map_or(0, |export| export.stored_size),
         raw_bytes: export.map_or(0, |export| export.raw_size),
         refs: refs.collect(),
+        marked: export.is_some_and(|export| export.bulk_use.is_marked()),
         bulk: package
             .bulk(index)
             .iter()

@@ -26,6 +26,8 @@ pub struct VerifyReport {
     pub manifests: usize,
     /// How many objects the packages hold, classes and copies included.
     pub objects: usize,
+    /// How many of them are marked: of use without their bulk payloads, which apps may leave for later.
+    pub marked: usize,
     /// Bytes of all packages that were read.
     pub bytes: u64,
     /// Everything that is wrong, by file.
@@ -39,7 +41,7 @@ impl VerifyReport {
 }
 
 /// Reads all packages and manifests in `directory` and below, every byte of them, and compares each with all others: checksums,
-/// imports and exports, copies and their originals, bulk data that lies elsewhere, versions, level tables, what manifests and registries list,
+/// imports and exports, copies and their originals, marks, bulk data that lies elsewhere, versions, level tables, what manifests and registries list,
 /// and where soft references lead. All faults are found in one run.
 ///
 /// `versions` are the version lists of a game's build, which packages must not be ahead of; without them only those of the engine

@@ -18,7 +18,7 @@ use crate::settings::{MOST_SETTINGS_BYTES, settings_file};
 use crate::texture_step;
 
 /// Raised with every change of what the cooker makes of what was loaded.
-const STEP: u64 = 6;
+const STEP: u64 = 7;
 
 /// Of the program, and what shapes its app: where these are the same, so is [`of_app`]. `None` where that cannot be told.
 pub(super) fn program(order: &Order) -> Option<Digest> {
@@ -79,7 +79,11 @@ pub(super) fn of_app(world: &World, order: &Order) -> Digest {
     let registry = world.resource::<AppTypeRegistry>().read();
     let codecs = world.resource::<Codecs>().read();
     let assets = codecs.assets().map(|codec| {
-        let use_of_bulk = u8::from(codec.bulk == BulkUse::OnDemand);
+        let use_of_bulk = match codec.bulk {
+            BulkUse::Load => 0,
+            BulkUse::OnDemand => 1,
+            BulkUse::Marked => 2,
+        };
         [codec.schema(&registry).encode(), vec![codec.role.bits(), use_of_bulk]].concat()
     });
     let mut schemas: Vec<Vec<u8>> = assets.collect();

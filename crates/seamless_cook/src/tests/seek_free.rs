@@ -1,5 +1,7 @@
 //! Levels that are read from one file: copies of what they share, with the identity of the originals.
 
+mod marks;
+
 use bevy::asset::LoadContext;
 use bevy::prelude::*;
 use seamless_asset::SeamlessAssetApp;

@@ -166,6 +166,7 @@ fn a_broken_index_is_an_error() {
         data: vec![0xff].into(),
         refs: Vec::new(),
         bulk: Vec::new(),
+        bulk_use: Default::default(),
         codec: Codec::None,
     };
     writer.export(index).unwrap();

@@ -136,6 +136,7 @@ fn what_nobody_refers_to_has_no_chain() {
         data: vec![1].into(),
         refs: Vec::new(),
         bulk: Vec::new(),
+        bulk_use: Default::default(),
         codec: Codec::None,
     };
     writer.export(tree).unwrap();

@@ -8,7 +8,7 @@ use crate::assets::{AssetKey, KeySet};
 use crate::graph::digest::{Digest, Parts};
 
 /// Raised with every change of how packages are put together.
-const STEP: u64 = 5;
+const STEP: u64 = 6;
 
 /// What begins a reference to an asset of the package itself, and one to any other.
 const OWN: u64 = 1;
@@ -67,6 +67,7 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
             .text(home.type_path)
             .number(home.role.bits().into());
         parts.digest(&object.blob).number(object.references.len() as u64);
+        parts.number(object.is_marked.into());
         object.references.iter().for_each(|key| reference(&mut parts, key));
     }
     if let Some((_, level)) = world.level_of(package) {
@@ -84,7 +85,7 @@ pub(super) fn of(layout: &Layout, index: usize, originals: &Originals) -> (Diges
         let content_hash = originals.home(layout, key).map(|(_, hash)| hash);
         parts.digest(&object.blob).number(content_hash.unwrap_or_default());
         // Whether its payloads come along.
-        parts.number(object.is_on_demand.into());
+        parts.number(object.is_on_demand.into()).number(object.is_marked.into());
         object.references.iter().for_each(|key| reference(&mut parts, key));
     }
     let files = used

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use bevy::reflect::TypePath;
 use seamless_asset::assets::MeshUvDensity;
 use seamless_asset::level_data::{LevelBuilder, level_schema};
-use seamless_package::{ClassIndex, NewData, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, WriteError};
+use seamless_package::{
+    ClassIndex, NewData, NewExport, ObjectId, ObjectRef, PackageWriter, PayloadUse, Role, Schema, WriteError,
+};
 
 use super::seek_free::{Copied, Originals};
 use super::{Layout, Stop};
@@ -15,7 +17,7 @@ use crate::density;
 use crate::graph::blob::Stored;
 use crate::graph::cache::Cache;
 use crate::graph::output::Output;
-use crate::layout::PackagePlan;
+use crate::layout::{PackageKind, PackagePlan};
 use crate::level::{EncodedColumn, EncodedLevel};
 
 /// Where objects seem to be that nobody of the target needs, and that lie nowhere: whoever asks for one is told by this name.
@@ -134,11 +136,19 @@ impl<'a> Writer<'a> {
             data: NewData::Packed(object.data.0),
             refs,
             bulk: object.bulk.into_iter().map(Stored::into).collect(),
+            bulk_use: self.bulk_use(record),
             codec: self.layout.world.codec,
         };
         let reference = self.writer.export(export)?;
         self.exported.insert(key.clone(), reference);
         Ok(())
+    }
+
+    /// Startup content is there before the first frame, whole.
+    fn bulk_use(&self, record: &ObjectRecord) -> PayloadUse {
+        let package = self.layout.world.packages.get(self.index);
+        let is_startup = package.is_some_and(|package| package.kind == PackageKind::Startup);
+        PayloadUse::marked(record.is_marked && !is_startup)
     }
 
     fn refs(&mut self, keys: &[AssetKey]) -> Result<Vec<ObjectRef>, WriteError> {
@@ -181,6 +191,7 @@ impl<'a> Writer<'a> {
                 data: resource.data.clone().into(),
                 refs,
                 bulk: Vec::new(),
+                bulk_use: PayloadUse::WithObject,
                 codec: self.layout.world.codec,
             })?;
         }

@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use seamless_package::{ForcedOrigin, Limits, NewBulk, NewData, NewExport, ObjectRef, Package, Summary, WriteError};
+use seamless_package::{
+    ForcedOrigin, Limits, NewBulk, NewData, NewExport, ObjectRef, Package, PayloadUse, Summary, WriteError,
+};
 
 use super::package::Writer;
 use super::{Layout, Stop, World, package_error};
@@ -48,7 +50,8 @@ impl Originals {
         Some((index, self.0.get(&index)?.content_hash))
     }
 
-    /// Copies of these. Payloads that are read on demand stay where they are, copies refer to them.
+    /// Copies of these. Payloads that are read on demand by an app like the cooker stay where they are, copies refer to them; those of a marked
+    /// object come along where the codec reads them.
     pub fn load<'a>(
         &self,
         layout: &Layout<'a>,
@@ -138,6 +141,7 @@ impl Writer<'_> {
                 data: NewData::Packed(copy.object.data.0),
                 refs,
                 bulk: copy.bulk,
+                bulk_use: PayloadUse::marked(copy.record.is_marked),
                 codec: self.layout.world.codec,
             };
             let origin = ForcedOrigin {

@@ -34,7 +34,21 @@ impl Tables<'_> {
             u64::from(export.first_bulk) == progress.ends.next_bulk,
             "the bulk entries do not follow those of the export before",
         )?;
+        self.check_mark(export)?;
         Ok(())
+    }
+
+    /// What is marked has payloads to be left.
+    fn check_mark(&self, export: &Export) -> Rule {
+        let is_marked = export.bulk_use.is_marked();
+        rule(
+            !is_marked || self.summary.may_mark(),
+            "an object of an older format version is marked",
+        )?;
+        rule(
+            !is_marked || export.bulk_count > 0,
+            "an export without bulk payloads is marked",
+        )
     }
 
     /// Own objects first, forced exports behind them, each under the id that it has where it is from.

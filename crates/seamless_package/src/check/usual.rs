@@ -68,10 +68,23 @@ impl Tables<'_> {
             .iter()
             .map(|[codec]| *codec)
             .fold(0, u8::max);
-        let reserved = column!(self, run, "reserved")
-            .iter()
-            .map(|bytes| u16::from_le_bytes(*bytes));
-        roles < Role::ALL.bits() && usize::from(codecs) < CODECS.len() && reserved.fold(0, |all, one| all | one) == 0
+        let reserved = column!(self, run, "reserved").iter().map(|[byte]| *byte);
+        roles < Role::ALL.bits()
+            && usize::from(codecs) < CODECS.len()
+            && reserved.fold(0, |all, one| all | one) == 0
+            && self.are_marks_right(run)
+    }
+
+    /// Few are marked, and what is marked has payloads.
+    fn are_marks_right(&self, run: &Range<usize>) -> bool {
+        let uses = column!(self, run, "bulk_use");
+        let all = uses.iter().fold(0, |all, [one]| all | one);
+        if all == 0 {
+            return true;
+        }
+        let counts = column!(self, run, "bulk_count");
+        let with_payloads = |([one], count): (&[u8; 1], &Short)| *one == 0 || *count != [0; 4];
+        all == 1 && self.summary.may_mark() && uses.iter().zip(counts).all(with_payloads)
     }
 
     /// The data of each follows that of the one before, and the sizes are possible.

@@ -18,7 +18,7 @@ use twox_hash::XxHash3_64;
 /// # })?;
 /// # writer.export(NewExport {
 /// #     name: "Bark", class, outer: ObjectRef::NONE, role: Role::ALL, data: vec![].into(), refs: vec![],
-/// #     bulk: vec![vec![7; 4096].into()], codec: Codec::Zstd,
+/// #     bulk: vec![vec![7; 4096].into()], bulk_use: PayloadUse::OnDemand, codec: Codec::Zstd,
 /// # })?;
 /// # let file = writer.finish()?;
 /// # let package = Package::parse(&file, &Limits::default())?;

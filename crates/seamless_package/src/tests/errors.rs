@@ -22,7 +22,7 @@ variants!(package_error, PACKAGE_ERRORS, PackageError: BadMagic Truncated Traili
     UnsupportedFlags StaleBulk Malformed Record Decompress Limit OutOfMemory NoSuchEntry OutsideBytes ExternalBulk WrongOrigin);
 variants!(cursor_error, CURSOR_ERRORS, CursorError: End Utf8 Value Count Trailing);
 variants!(write_error, WRITE_ERRORS, WriteError: BadName DuplicateObject IdCollision SchemaConflict ImportConflict SelfImport
-    BadClass BadReference AfterForced SelfOrigin OriginConflict OriginIndexTwice BadBulk DuplicateVersions EmptyRole Unreadable);
+    BadClass BadReference AfterForced SelfOrigin OriginConflict OriginIndexTwice BadBulk NoPayloads DuplicateVersions EmptyRole Unreadable);
 variants!(version_mismatch, VERSION_MISMATCHES, VersionMismatch: Newer Diverged UnknownList);
 variants!(version_list_error, VERSION_LIST_ERRORS, VersionListError: BadLabel BadEntry DuplicateEntry);
 
@@ -151,6 +151,10 @@ fn every_write_error() {
         role: Role::NONE,
         ..new()
     };
+    let marked = NewExport {
+        bulk_use: PayloadUse::OnDemand,
+        ..new()
+    };
     let other_class = {
         let mut other = PackageWriter::new("b.pkg");
         other.class(&schema("game::A")).unwrap();
@@ -191,6 +195,7 @@ fn every_write_error() {
             .forced(ForcedOrigin { index: 1, ..from }, plain("New", tree, b""))
             .unwrap_err(),
         early.export(external).unwrap_err(),
+        early.export(marked).unwrap_err(),
         writer.versions(&golden_versions()).unwrap_err(),
         early.export(nobody).unwrap_err(),
         deep.finish().unwrap_err(),

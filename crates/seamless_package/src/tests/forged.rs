@@ -63,7 +63,11 @@ fn every_rule_between_the_tables_is_kept() {
         (Export(B), "role", 0, "0 at byte 183 is no role"),
         (Export(B), "role", 8, "8 at byte 183 is no role"),
         (Export(B), "codec", 3, "3 at byte 192 is no codec"),
-        (Export(B), "reserved", 0x100, "is no reserved byte"),
+        (Export(B), "reserved", 1, "is no reserved byte"),
+        (Export(A), "bulk_use", 2, "2 at byte 199 is no use of payloads"),
+        (Export(B), "bulk_use", 1, "without bulk payloads is marked"),
+        (Export(OTHER), "bulk_use", 1, "without bulk payloads is marked"),
+        (Export(LEAF), "bulk_use", 1, "without bulk payloads is marked"),
         (Export(B), "data_offset", 0, "data does not follow"),
         (Export(B), "stored_size", 4, "two different sizes"),
         (Export(B), "stored_size", u64::MAX, "outside of its region"),
@@ -362,7 +366,7 @@ fn every_flipped_bit_under_right_checksums_is_an_error_or_changes_no_data() {
             assert_eq!(data, expected, "bit {bit}");
         }
     }
-    // Roles, outers, references, and the type that an import names are free to change, and so is the name of that; and what is said
+    // Roles, marks, outers, references, and the type that an import names are free to change, and so is the name of that; and what is said
     // of other files.
     assert!((1..800).contains(&accepted), "{accepted} bits are free");
 }
@@ -389,6 +393,7 @@ fn many() -> Vec<u8> {
             },
             refs: before.iter().rev().step_by(5).take(index % 4).copied().collect(),
             bulk,
+            bulk_use: PayloadUse::marked(index % 100 == 7),
             codec: if index % 30 == 29 { Codec::Lz4 } else { Codec::None },
             ..plain(&name, classes[index % 2], &[index as u8; 90])
         };
@@ -423,7 +428,7 @@ fn no_field_of_any_export_is_overlooked() {
     let whole = verify(&bytes).unwrap();
     let mut accepted = BTreeSet::new();
     for index in [
-        0, 1, 2, 3, 16, 17, 18, 41, 60, 99, 111, 112, 113, 151, 152, 153, 170, 191,
+        0, 1, 2, 3, 9, 16, 17, 18, 41, 60, 99, 111, 112, 113, 151, 152, 153, 170, 191,
     ] {
         for (name, size) in Export::LAYOUT {
             let at = export_field(&bytes, index, name);
@@ -439,8 +444,8 @@ fn no_field_of_any_export_is_overlooked() {
         }
     }
     // The checksum of data is compared when that is read; a compressed object's size is known then, too. Which copy it was at home,
-    // only home knows.
-    let free = ["checksum", "origin_index", "outer", "raw_size", "role"];
+    // only home knows. What has payloads may be marked, or not.
+    let free = ["bulk_use", "checksum", "origin_index", "outer", "raw_size", "role"];
     assert_eq!(accepted.into_iter().collect::<Vec<_>>(), free);
 }
 

@@ -17,12 +17,12 @@ fn kept(name: &str) -> Vec<u8> {
 fn files() -> [(&'static str, Vec<u8>); 6] {
     let golden = |codecs| golden_writer_with(codecs).finish().unwrap();
     [
-        ("format-5.pkg", golden(PLAIN)),
-        ("format-5-trees.pkg", trees(PLAIN)),
-        ("format-5-compressed.pkg", golden(COMPRESSED)),
-        ("format-5-compressed-trees.pkg", trees(COMPRESSED)),
-        ("format-5-lz4-classes.pkg", golden_with_classes(Codec::Lz4)),
-        ("format-5-zstd-classes.pkg", golden_with_classes(Codec::Zstd)),
+        ("format-6.pkg", golden(PLAIN)),
+        ("format-6-trees.pkg", trees(PLAIN)),
+        ("format-6-compressed.pkg", golden(COMPRESSED)),
+        ("format-6-compressed-trees.pkg", trees(COMPRESSED)),
+        ("format-6-lz4-classes.pkg", golden_with_classes(Codec::Lz4)),
+        ("format-6-zstd-classes.pkg", golden_with_classes(Codec::Zstd)),
     ]
 }
 
@@ -80,7 +80,16 @@ fn check_golden(version: u32, bytes: &[u8], trees: &[u8]) {
         ("weather", vec![]),
     ];
     assert_eq!(lists, expected);
+    // Marks came with version 6; before, there were none.
+    let marked = |package: &Package| {
+        let exports = package.exports().iter().enumerate();
+        let marked = exports.filter(|(_, export)| export.bulk_use.is_marked());
+        marked.map(|(index, _)| index).collect::<Vec<_>>()
+    };
+    let has_marks = version >= 6;
+    assert_eq!(marked(&package), if has_marks { vec![A, TREE] } else { vec![] });
     let other = verify(trees).unwrap();
+    assert_eq!(marked(&other), if has_marks { vec![1] } else { vec![] });
     package.check_origin(TREE, 0, &other).unwrap();
     let location = package.bulk_location(TREE, 0).unwrap();
     let stored = &trees[location.range.start as usize..location.range.end as usize];
@@ -89,7 +98,7 @@ fn check_golden(version: u32, bytes: &[u8], trees: &[u8]) {
 
 #[test]
 fn every_format_version_stays_readable() {
-    for version in [2, 3, 4, 5] {
+    for version in 2..=FORMAT_VERSION {
         let file = |name: &str| kept(&format!("format-{version}{name}.pkg"));
         check_golden(version, &file(""), &file("-trees"));
         let compressed = file("-compressed");
@@ -102,12 +111,14 @@ fn every_format_version_stays_readable() {
 
 #[test]
 fn compressed_classes_stay_readable() {
-    let trees = kept("format-5-compressed-trees.pkg");
-    for (name, codec) in [("lz4", Codec::Lz4), ("zstd", Codec::Zstd)] {
-        let bytes = kept(&format!("format-5-{name}-classes.pkg"));
-        check_golden(5, &bytes, &trees);
-        let package = verify(&bytes).unwrap();
-        assert_eq!(package.exports().get(POINT).unwrap().codec, codec);
+    for version in 5..=FORMAT_VERSION {
+        let trees = kept(&format!("format-{version}-compressed-trees.pkg"));
+        for (name, codec) in [("lz4", Codec::Lz4), ("zstd", Codec::Zstd)] {
+            let bytes = kept(&format!("format-{version}-{name}-classes.pkg"));
+            check_golden(version, &bytes, &trees);
+            let package = verify(&bytes).unwrap();
+            assert_eq!(package.exports().get(POINT).unwrap().codec, codec);
+        }
     }
 }
 
@@ -139,6 +150,28 @@ fn an_old_package_finds_its_objects_and_has_each_once() {
         text.contains("export table") && text.contains("0 at byte 260 is no role"),
         "{text}"
     );
+}
+
+/// Nobody could mark anything before version 6, whoever claims it.
+#[test]
+fn an_old_package_marks_nothing() {
+    for version in 2..6 {
+        let mut forged = kept(&format!("format-{version}.pkg"));
+        let summary = summary_of(&forged);
+        match version {
+            2 | 3 => {
+                let row = summary.exports_offset as usize + A * Export::SIZE;
+                put(&mut forged, row, Export::LAYOUT, "bulk_use", 1);
+            }
+            _ => put_export(&mut forged, A, "bulk_use", 1),
+        }
+        reseal_tables(&mut forged, &summary);
+        let text = verify(&forged).unwrap_err().to_string();
+        assert!(
+            text.contains("of an older format version is marked"),
+            "{version}: {text}"
+        );
+    }
 }
 
 /// Compressed bytes change with the compressors' versions, the format does not; so only the plain files are compared.

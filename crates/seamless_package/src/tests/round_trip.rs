@@ -43,6 +43,13 @@ fn object() -> impl Strategy<Value = Object> {
     })
 }
 
+impl Object {
+    /// Some that have payloads are marked.
+    fn bulk_use(&self) -> PayloadUse {
+        PayloadUse::marked(self.bulk.len() == 2)
+    }
+}
+
 /// What was written for an object.
 struct Expected {
     index: usize,
@@ -82,6 +89,7 @@ fn write(objects: &[Object], imports: usize) -> (Vec<u8>, Vec<Expected>) {
             data: object.data.clone().into(),
             refs: refs.clone(),
             bulk: object.bulk.iter().cloned().map(NewBulk::from).collect(),
+            bulk_use: object.bulk_use(),
             codec: object.codec,
         };
         let reference = writer.export(new).unwrap();
@@ -126,6 +134,7 @@ proptest! {
             prop_assert_eq!(package.class_of(index), Some(&schema(&expected.type_path)));
             prop_assert_eq!(export.outer, expected.outer);
             prop_assert_eq!(export.role.bits(), object.role);
+            prop_assert_eq!(export.bulk_use, object.bulk_use());
             prop_assert_eq!(package.refs(index).to_vec(), expected.refs.clone());
             let (tail, offset) = part(&bytes, package.export_range(index).unwrap());
             let data = package.export_data(index, tail, offset).unwrap();

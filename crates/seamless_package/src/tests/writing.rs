@@ -56,6 +56,10 @@ fn bad_objects_are_refused_and_leave_no_trace() {
         role: Role::NONE,
         ..new()
     };
+    let marked = NewExport {
+        bulk_use: PayloadUse::OnDemand,
+        ..new()
+    };
     let cases = [
         (plain("A", class, b""), "two objects are named `A`"),
         (plain("", class, b""), "is empty"),
@@ -68,6 +72,7 @@ fn bad_objects_are_refused_and_leave_no_trace() {
         (refs(missing), "refers to import 2, which was not added"),
         (refs(ObjectRef::NONE), "refers to nothing"),
         (role, "has no role"),
+        (marked, "has no bulk payloads that could be read on demand"),
         (outer(forced), "an object of the same package"),
         (new(), "follows a forced export"),
     ];

@@ -83,6 +83,9 @@ impl PackageWriter {
         if object.role.is_empty() {
             return Err(WriteError::EmptyRole { object: name() });
         }
+        if object.bulk_use.is_marked() && object.bulk.is_empty() {
+            return Err(WriteError::NoPayloads { object: name() });
+        }
         let class = self.parts.exports.get(object.class.0);
         if !class.is_some_and(|class| class.class.is_none()) {
             return Err(WriteError::BadClass { object: name() });

@@ -2,7 +2,7 @@
 
 mod bodies;
 
-use seamless_package::{Limits, Package};
+use seamless_package::{FORMAT_VERSION, Limits, Package};
 use std::path::Path;
 
 const TARGETS: [(&str, fn(&[u8])); 4] = [
@@ -19,14 +19,15 @@ fn older_files_are_made_as_they_were_written() {
         let name = format!("src/tests/golden/format-{version}{name}.pkg");
         std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
     };
-    let kinds = [2, 3, 4]
-        .into_iter()
-        .flat_map(|version| [(version, ""), (version, "-compressed")]);
+    let kinds = (2..FORMAT_VERSION).flat_map(|version| [(version, ""), (version, "-compressed")]);
     for (version, codecs) in kinds {
         let trees = format!("{codecs}-trees");
-        assert!(bodies::older(&golden(5, &trees), version) == golden(version, &trees));
+        assert!(bodies::older(&golden(FORMAT_VERSION, &trees), version) == golden(version, &trees));
         // The other one copies from the trees of its own version: their content hash and the place of a payload are others.
-        let [made, kept] = [bodies::older(&golden(5, codecs), version), golden(version, codecs)];
+        let [made, kept] = [
+            bodies::older(&golden(FORMAT_VERSION, codecs), version),
+            golden(version, codecs),
+        ];
         assert_eq!(made.len(), kept.len());
         let [made, kept] = [made, kept].map(|file| Package::verify_whole(&file, &Limits::default()).unwrap());
         assert_eq!(made.imports(), kept.imports());

@@ -5,7 +5,7 @@ use bevy_ecs::entity::EntityHashMap;
 use bevy_image::Image;
 use bevy_reflect::TypeRegistry;
 use proptest::prelude::*;
-use wgpu_types::{Extent3d, TextureDataOrder, TextureDimension, TextureFormat};
+use wgpu_types::{Extent3d, TextureDataOrder, TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor};
 
 use super::{ImageCodec, StoredImage, StoredPixels};
 use crate::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
@@ -21,6 +21,7 @@ fn with_context<T>(decode: impl FnOnce(&DecodeContext) -> T) -> T {
         entities: &[],
         handles: &[],
         mesh_attributes: &[],
+        object: None,
     })
 }
 
@@ -288,4 +289,77 @@ proptest! {
         }
         prop_assert_eq!(decoded(stored).unwrap().data, image.data);
     }
+}
+
+/// A chain of so many mips, of one byte per texel.
+fn chain(width: u32, height: u32, layers: u32, mips: u32) -> Image {
+    let bytes: usize = mip_bytes(width, height, mips, 1, 1).iter().sum();
+    let order = TextureDataOrder::LayerMajor;
+    image(
+        [width, height, layers],
+        mips,
+        TextureFormat::R8Unorm,
+        order,
+        bytes * layers as usize,
+    )
+}
+
+fn is_marked(image: &Image) -> bool {
+    ImageCodec::marks(image, &encoded(image))
+}
+
+#[test]
+fn large_images_with_mips_are_marked() {
+    for (width, height, layers, mips) in [
+        (256, 256, 1, 9),
+        (1024, 4, 1, 11),
+        (1, 300, 1, 9),
+        (256, 256, 6, 9),
+        (512, 512, 1, 5),
+    ] {
+        assert!(
+            is_marked(&chain(width, height, layers, mips)),
+            "{width} x {height} x {layers}"
+        );
+    }
+    // Too small; all in one; without a tail that could stand for it.
+    for (side, mips) in [(255, 8), (128, 8), (64, 7), (256, 1), (256, 2)] {
+        assert!(!is_marked(&chain(side, side, 1, mips)), "{side}, {mips} mips");
+    }
+}
+
+/// Each for a reason of its own.
+#[test]
+fn images_that_are_more_than_read_by_shaders_are_not_marked() {
+    let changed = |change: fn(&mut Image)| {
+        let mut image = chain(256, 256, 1, 9);
+        change(&mut image);
+        is_marked(&image)
+    };
+    assert!(!changed(|image| image.asset_usage = RenderAssetUsages::default()));
+    assert!(!changed(|image| image.asset_usage = RenderAssetUsages::MAIN_WORLD));
+    assert!(!changed(|image| image.texture_descriptor.sample_count = 4));
+    assert!(!changed(
+        |image| image.texture_descriptor.usage |= TextureUsages::STORAGE_BINDING
+    ));
+    assert!(changed(
+        |image| image.texture_descriptor.usage |= TextureUsages::COPY_SRC
+    ));
+    let view = |base_mip_level| TextureViewDescriptor {
+        base_mip_level,
+        ..TextureViewDescriptor::default()
+    };
+    let mut image = chain(256, 256, 1, 9);
+    image.texture_view_descriptor = Some(view(0));
+    assert!(is_marked(&image));
+    image.texture_view_descriptor = Some(view(1));
+    assert!(!is_marked(&image));
+    // A volume, whose depth has mips as well.
+    let texels = |mip: u32| [256_u32, 4, 2].map(|side| (side >> mip).max(1)).iter().product::<u32>();
+    let bytes = (0..9).map(texels).sum::<u32>() as usize;
+    let order = TextureDataOrder::LayerMajor;
+    let mut volume = self::image([256, 4, 2], 9, TextureFormat::R8Unorm, order, bytes);
+    volume.texture_descriptor.dimension = TextureDimension::D3;
+    assert_eq!(encoded(&volume).bulk.len(), 2);
+    assert!(!is_marked(&volume));
 }

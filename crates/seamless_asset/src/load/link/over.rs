@@ -116,7 +116,7 @@ impl Decoder<'_> {
         origin.is_some_and(|origin| reloading.packages.contains(&self.linker.sibling(origin.package)))
     }
 
-    /// Tells one version of an object from another, by what is stored: its bytes and payloads, its class, and what it refers to.
+    /// Tells one version of an object from another, by what is stored: its bytes and payloads, its mark, its class, and what it refers to.
     /// 0 where a migration has a say in it.
     pub(super) fn fingerprint(&self, index: usize, export: &Export) -> u64 {
         if is_old(self.linker) {
@@ -127,6 +127,7 @@ impl Decoder<'_> {
         number(export.checksum);
         number(export.raw_size);
         number(export.codec as u64);
+        number(export.bulk_use as u64);
         for bulk in self.package.bulk(index) {
             number(bulk.checksum);
             number(bulk.raw_size);

@@ -125,6 +125,7 @@ pub(super) fn copy_object(writer: &mut PackageWriter, original: &[u8], object: &
     let data = package.export_data(index, original, 0).unwrap().into_owned();
     let copy = NewExport {
         bulk: bulk.collect(),
+        bulk_use: package.exports().get(index).unwrap().bulk_use,
         ..new_export(object, class, data, vec![])
     };
     writer.forced(from, copy).unwrap();
@@ -144,6 +145,7 @@ pub(super) fn new_export(
         data: data.into(),
         refs,
         bulk: vec![],
+        bulk_use: Default::default(),
         codec: Codec::None,
     }
 }

@@ -1,11 +1,12 @@
 //! Bulk payloads, alone and with their objects: what is read for them, and what may be wrong with them.
 
 mod copies;
+mod marks;
 
 use core::ops::Range;
 
 use bevy_reflect::TypePath;
-use seamless_package::{Fault, Limits, Package, PackageError, SUMMARY_SIZE};
+use seamless_package::{Fault, Limits, Package, PackageError, PayloadUse, SUMMARY_SIZE};
 
 use copies::{festival, jaws};
 
@@ -48,13 +49,16 @@ impl<const ON_DEMAND: bool> AssetCodec for FilmCodec<ON_DEMAND> {
 }
 
 fn film_app(dir: &Dir, on_demand: bool, can_seek: bool) -> (App, ReadLog) {
+    match on_demand {
+        true => app_with::<FilmCodec<true>>(dir, can_seek),
+        false => app_with::<FilmCodec<false>>(dir, can_seek),
+    }
+}
+
+/// An app with this codec of films.
+fn app_with<C: AssetCodec<Asset = Film>>(dir: &Dir, can_seek: bool) -> (App, ReadLog) {
     counting_app(dir, can_seek, |app| {
-        app.init_asset::<Film>();
-        if on_demand {
-            app.add_asset_codec::<FilmCodec<true>>();
-        } else {
-            app.add_asset_codec::<FilmCodec<false>>();
-        }
+        app.init_asset::<Film>().add_asset_codec::<C>();
     })
 }
 
@@ -65,11 +69,17 @@ pub(super) fn frames(seed: u8, length: usize) -> Vec<u8> {
 
 /// The package of a cinema: each film has two payloads.
 fn cinema(app: &App, name: &str, codec: Codec, titles: &[&str]) -> Vec<u8> {
+    marked_cinema(app, name, codec, titles, &[])
+}
+
+/// The same, with some of the films marked.
+fn marked_cinema(app: &App, name: &str, codec: Codec, titles: &[&str], marked: &[&str]) -> Vec<u8> {
     let mut writer = new_package(app, name);
     let class = film_class(app, &mut writer);
     for (seed, title) in (0..).zip(titles) {
         let film = NewExport {
             bulk: vec![frames(seed, 5_000).into(), frames(seed + 100, 200_000).into()],
+            bulk_use: PayloadUse::marked(marked.contains(title)),
             codec,
             ..new_export(title, class, title.as_bytes().to_vec(), vec![])
         };

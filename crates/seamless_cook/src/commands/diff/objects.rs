@@ -31,6 +31,8 @@ pub struct ObjectDiff {
     pub bulk: Vec<BulkDiff>,
     /// Who needs it, before and after.
     pub role: Option<[String; 2]>,
+    /// Whether it is of use without its payloads, before and after.
+    pub marked: Option<[bool; 2]>,
     /// Its type, before and after.
     pub class_change: Option<[String; 2]>,
     /// Of a class: what differs of the schema.
@@ -158,6 +160,8 @@ fn object_diff(name: &str, a: Option<&Side>, b: Option<&Side>) -> Option<ObjectD
     compare_refs(a.refs(), b.refs(), &mut found);
     found.bulk = bulk_diffs(&a.bulk, &b.bulk);
     found.role = pair(a.export.role.to_string(), b.export.role.to_string());
+    let [was, is] = [a, b].map(|side| side.export.bulk_use.is_marked());
+    found.marked = (was != is).then_some([was, is]);
     found.class_change = pair(a.class().to_owned(), b.class().to_owned());
     if let (Some(was), Some(is)) = (a.package.schema(a.index), b.package.schema(b.index)) {
         found.schema = schema_diff(was, is);

@@ -171,6 +171,17 @@ pub enum FaultKind {
         /// The place that it has for the original.
         index: u32,
     },
+    /// A copy and its original do not agree on whether payloads may be left for later.
+    #[error(
+        "is {} in `{package}`, of which it is a copy; cook both again, together, and report the tool that wrote them",
+        if *is_marked { "marked, but not" } else { "not marked, but is" }
+    )]
+    WrongMark {
+        /// The package that it was copied from.
+        package: String,
+        /// Whether the copy is marked.
+        is_marked: bool,
+    },
     /// The versions of code that a package was saved with are not those of this build.
     #[error(transparent)]
     Version(VersionMismatch),
@@ -296,6 +307,7 @@ impl FaultKind {
             Self::WrongRole { .. } => "wrong_role",
             Self::StaleOrigin { .. } => "stale_origin",
             Self::WrongPlace { .. } => "wrong_place",
+            Self::WrongMark { .. } => "wrong_mark",
             Self::Version(_) => "version",
             Self::MixedVersions { .. } => "mixed_versions",
             Self::DivergedVersions { .. } => "diverged_versions",

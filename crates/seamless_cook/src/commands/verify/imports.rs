@@ -133,12 +133,19 @@ fn check_copy<'f>(
         }
     }
     let is_current = source.package.summary().content_hash == origin.content_hash;
-    if is_current && source.package.find(export.object_id) != Some(origin.index as usize) {
-        let kind = FaultKind::WrongPlace {
-            package: origin.package.to_owned(),
-            index: origin.index,
-        };
-        report.add(&*file.file, object(), kind);
+    if !is_current {
+        return;
+    }
+    let package = origin.package.to_owned();
+    if source.package.find(export.object_id) != Some(origin.index as usize) {
+        let index = origin.index;
+        report.add(&*file.file, object(), FaultKind::WrongPlace { package, index });
+        return;
+    }
+    let original = source.package.exports().get(origin.index as usize);
+    let is_marked = export.bulk_use.is_marked();
+    if original.is_some_and(|original| original.bulk_use.is_marked() != is_marked) {
+        report.add(&*file.file, object(), FaultKind::WrongMark { package, is_marked });
     }
 }
 

@@ -16,6 +16,8 @@ use super::{FaultKind, VerifyReport};
 pub(super) fn check(file: &PackageFile, report: &mut VerifyReport) {
     let package = &file.package;
     report.objects += package.exports().len();
+    let marked = package.exports().iter().filter(|export| export.bulk_use.is_marked());
+    report.marked += marked.count();
     if package.name() != file.file {
         let name = package.name().to_owned();
         report.add(&*file.file, "", FaultKind::WrongName { name });

@@ -5,7 +5,8 @@ use seamless_asset::codec::{Encoding, schema};
 use seamless_asset::level_data::{LEVEL_EXPORT, LevelBuilder, level_schema};
 use seamless_asset::{STARTUP_EXPORT, StartupIndex};
 use seamless_package::{
-    Codec, ForcedOrigin, NewExport, ObjectId, ObjectRef, PackageWriter, Role, Schema, VersionId, VersionList,
+    Codec, ForcedOrigin, NewExport, ObjectId, ObjectRef, PackageWriter, PayloadUse, Role, Schema, VersionId,
+    VersionList,
 };
 
 use super::*;
@@ -31,6 +32,7 @@ fn object<'a>(writer: &mut PackageWriter, name: &'a str, class: &Schema, role: R
         data: data.to_vec().into(),
         refs: Vec::new(),
         bulk: Vec::new(),
+        bulk_use: Default::default(),
         codec: Codec::None,
     }
 }
@@ -98,6 +100,40 @@ fn imports_of_what_is_not_there_or_something_else() {
         "l.pkg",
         &["`s.pkg#Oak`", "for client+server+editor", "for client there"],
     );
+}
+
+#[test]
+fn copies_that_are_marked_otherwise_than_their_originals() {
+    for is_marked in [true, false] {
+        let oak = |writer: &mut PackageWriter, is_marked| {
+            let bulk = vec![vec![7; 100].into()];
+            let bulk_use = PayloadUse::marked(is_marked);
+            let oak = object(writer, "Oak", &tree(), Role::ALL, b"oak");
+            NewExport { bulk, bulk_use, ..oak }
+        };
+        let shared = package("s.pkg", |writer| {
+            let original = oak(writer, !is_marked);
+            writer.export(original).unwrap();
+        });
+        let opened = Package::parse(&shared, &Limits::default()).unwrap();
+        let level = package("l.pkg", |writer| {
+            let copy = oak(writer, is_marked);
+            let origin = ForcedOrigin {
+                package: "s.pkg",
+                content_hash: opened.summary().content_hash,
+                index: 1,
+            };
+            writer.forced(origin, copy).unwrap();
+        });
+        let report = checked(&folder(&[("s.pkg", shared), ("l.pkg", level)]).out());
+        let words = if is_marked {
+            "is marked, but not in `s.pkg`"
+        } else {
+            "is not marked, but is in `s.pkg`"
+        };
+        assert_fault(&report, "wrong_mark", "l.pkg", &["s.pkg#Oak", words]);
+        assert_eq!(report.marked, 1);
+    }
 }
 
 #[test]

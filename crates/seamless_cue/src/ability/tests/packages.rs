@@ -63,6 +63,7 @@ impl<'a> Packer<'a> {
             data: encoded.data.into(),
             refs,
             bulk: Vec::new(),
+            bulk_use: Default::default(),
             codec: Codec::None,
         });
         let stands_for = self.app.world().resource::<Assets<A>>().reserve_handle();

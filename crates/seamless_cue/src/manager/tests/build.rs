@@ -211,6 +211,7 @@ fn add_notify(app: &App, writer: &mut PackageWriter, name: &str, notify: CueNoti
         data: encoded.data.into(),
         refs: Vec::new(),
         bulk: Vec::new(),
+        bulk_use: Default::default(),
         codec: Codec::None,
     };
     writer.export(export).expect("it fits");

@@ -7,6 +7,9 @@ use arbitrary::{Result, Unstructured};
 use seamless_package::{Limits, NewBulk, NewData, Package};
 use std::borrow::Cow;
 
+/// Older files say nothing of it.
+const FIRST_WITH_MARKS: u32 = 6;
+
 /// Makes the package that `bytes` describe, and takes its data out of a changed file.
 pub fn export_data(bytes: &[u8]) {
     // Too few bytes are no fault.
@@ -57,6 +60,9 @@ fn raw(data: &NewData) -> Cow<'_, [u8]> {
 fn reads_back(made: &Made, package: &Package) {
     for object in &made.objects {
         let data = package.export_data(object.index, &made.file, 0);
+        let export = package.exports().get(object.index).expect("as it was written");
+        let may_mark = package.summary().format_version >= FIRST_WITH_MARKS;
+        assert_eq!(export.bulk_use.is_marked(), object.bulk_use.is_marked() && may_mark);
         assert_eq!(data.expect("as it was written"), raw(&object.data));
         for (payload, bulk) in object.bulk.iter().enumerate() {
             let found = package.bulk_data(object.index, payload, &made.file, 0);

@@ -12,14 +12,15 @@ pub const EXPORT_SIZE: usize = 80;
 /// The first format version that has the export table in columns.
 const FIRST_IN_COLUMNS: u32 = 4;
 /// Where the fields of an export are in its entry, and how long they are.
-pub const EXPORT_FIELDS: [(usize, usize); 17] = [
+pub const EXPORT_FIELDS: [(usize, usize); 18] = [
     (0, 8),
     (8, 4),
     (12, 4),
     (16, 4),
     (20, 1),
     (21, 1),
-    (22, 2),
+    EXPORT_BULK_USE,
+    (23, 1),
     (24, 8),
     (32, 8),
     (40, 8),
@@ -31,6 +32,7 @@ pub const EXPORT_FIELDS: [(usize, usize); 17] = [
     (72, 4),
     (76, 4),
 ];
+pub const EXPORT_BULK_USE: (usize, usize) = (22, 1);
 const EXPORT_CHECKSUM: (usize, usize) = (48, 8);
 const REF_SIZE: usize = 4;
 const BULK_SIZE: usize = 40;

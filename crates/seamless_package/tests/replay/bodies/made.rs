@@ -4,7 +4,7 @@ use super::older::older;
 use arbitrary::{Result, Unstructured};
 use seamless_package::{
     Bulk, ClassIndex, Codec, ForcedOrigin, Limits, NewBulk, NewData, NewExport, ObjectRef, Package, PackageWriter,
-    Packed, Role, Schema, VersionId, VersionList,
+    Packed, PayloadUse, Role, Schema, VersionId, VersionList,
 };
 use std::sync::LazyLock;
 
@@ -19,6 +19,7 @@ pub struct Object {
     pub index: usize,
     pub data: NewData,
     pub bulk: Vec<NewBulk>,
+    pub bulk_use: PayloadUse,
 }
 
 const TYPES: [&str; 3] = ["game::Point", "game::Tree", "ü"];
@@ -62,6 +63,7 @@ pub fn object(name: &str, class: ClassIndex, codec: Codec) -> NewExport<'_> {
         data: Vec::new().into(),
         refs: Vec::new(),
         bulk: Vec::new(),
+        bulk_use: PayloadUse::WithObject,
         codec,
     }
 }
@@ -126,6 +128,7 @@ pub fn package(u: &mut Unstructured<'_>) -> Result<Made> {
         7 => older(&file, 2),
         6 => older(&file, 3),
         3 => older(&file, 4),
+        2 => older(&file, 5),
         _ => file,
     };
     let objects = maker.objects;
@@ -185,6 +188,7 @@ impl Maker {
                 chunk(u)?.into()
             });
         }
+        new.bulk_use = PayloadUse::marked(new.bulk.len() == 2);
         self.add(forced, new);
         Ok(())
     }
@@ -230,6 +234,7 @@ impl Maker {
                 } else {
                     Vec::new()
                 },
+                bulk_use: PayloadUse::marked(is_nth(with_bulk) && with_bulk == 3),
                 ..object(&name, class, codec)
             };
             let from = from.map(|from| ForcedOrigin {
@@ -246,7 +251,7 @@ impl Maker {
 
     /// Nothing is added where the writer refuses it.
     fn add(&mut self, forced: Option<ForcedOrigin<'_>>, new: NewExport<'_>) -> Option<ObjectRef> {
-        let (data, bulk) = (new.data.clone(), new.bulk.clone());
+        let (data, bulk, bulk_use) = (new.data.clone(), new.bulk.clone(), new.bulk_use);
         let added = match forced {
             None => self.writer.export(new),
             Some(from) => self.writer.forced(from, new),
@@ -255,7 +260,12 @@ impl Maker {
         self.refs.push(added);
         // Counted from one.
         let index = added.raw() as usize - 1;
-        self.objects.push(Object { index, data, bulk });
+        self.objects.push(Object {
+            index,
+            data,
+            bulk,
+            bulk_use,
+        });
         Some(added)
     }
 

@@ -1,6 +1,6 @@
 //! Files of the older format versions, out of today's: see `docs/FORMAT.md`.
 
-use super::forge::{EXPORT_FIELDS, EXPORT_SIZE, bulk_at, export_field, header_sections, put};
+use super::forge::{EXPORT_BULK_USE, EXPORT_FIELDS, EXPORT_SIZE, bulk_at, export_field, header_sections, put};
 use super::seal::{reseal_summary, reseal_tables};
 use seamless_package::{Limits, Package, Summary};
 
@@ -18,12 +18,12 @@ const BULK_OFFSET: usize = 220;
 /// Where an export's entry says where its data is.
 const EXPORT_DATA: usize = 24;
 
-/// The file of today's version, whose classes are not compressed, as version 2, 3 or 4 had it.
+/// The file of today's version as an older one had it; before version 5, its classes are not compressed.
 pub fn older(file: &[u8], version: u32) -> Vec<u8> {
     let package = Package::parse(file, &Limits::default()).expect("a file of today's version");
-    let mut old = file.to_vec();
+    let mut old = without_marks(file, package.summary());
     if version < 4 {
-        old = in_rows(file, package.summary());
+        old = in_rows(&old, package.summary());
     }
     if version == 2 {
         old = without_orders(old, &package);
@@ -33,6 +33,15 @@ pub fn older(file: &[u8], version: u32) -> Vec<u8> {
     let summary = Summary::parse(&old, &Limits::default()).expect("as the older version had it");
     reseal_tables(&mut old, &summary);
     old
+}
+
+/// Before version 6, nothing was marked.
+fn without_marks(file: &[u8], summary: &Summary) -> Vec<u8> {
+    let mut plain = file.to_vec();
+    for index in 0..summary.export_count as usize {
+        plain[export_field(summary, index, EXPORT_BULK_USE)].fill(0);
+    }
+    plain
 }
 
 /// Versions 2 and 3 had the export table entry by entry.
