@@ -37,6 +37,8 @@ pub struct MipChain {
     tops: u16,
     /// At `n`: all layers of the mips from `n` on, in bytes.
     bytes: [u64; MOST_MIPS + 1],
+    /// The same in buffers.
+    staging: [u64; MOST_MIPS + 1],
 }
 
 /// A mip that two textures of one chain share.
@@ -90,9 +92,12 @@ impl MipChain {
             mips: mips as u8,
             tops: 0,
             bytes: [0; MOST_MIPS + 1],
+            staging: [0; MOST_MIPS + 1],
         };
         for mip in (0..chain.mips).rev() {
-            chain.bytes[usize::from(mip)] = chain.bytes[usize::from(mip) + 1] + chain.payload_bytes(mip);
+            let index = usize::from(mip);
+            chain.bytes[index] = chain.bytes[index + 1] + chain.payload_bytes(mip);
+            chain.staging[index] = chain.staging[index + 1] + chain.staging(mip).bytes;
         }
         let last = tail.min(mips - 1) as u8;
         let whole = (0..=last).filter(|mip| chain.is_whole_blocks(*mip));
@@ -202,7 +207,8 @@ impl MipChain {
     /// What a change from one top to another has in buffers: the mips that are new, in bytes.
     #[must_use]
     pub fn staging_bytes(&self, from: u8, to: u8) -> u64 {
-        (to..from.min(self.mips)).map(|mip| self.staging(mip).bytes).sum()
+        let behind = |mip: u8| self.staging.get(usize::from(mip)).copied().unwrap_or_default();
+        behind(to).saturating_sub(behind(from))
     }
 
     /// What a change takes while it goes on, beside the texture that is there: the new texture, and buffers.

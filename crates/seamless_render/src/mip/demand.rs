@@ -86,6 +86,9 @@ impl DemandedTexture {
     /// The finest top that it may have: its size is a limit, what is wanted is a wish.
     fn limit(&self) -> u8 {
         let finest = self.demand.rule.finest;
+        if finest == 0 {
+            return 0;
+        }
         let limit = self.chain.tops().find(|top| *top >= finest);
         limit.unwrap_or_else(|| self.chain.floor())
     }
@@ -110,7 +113,7 @@ impl DemandedTexture {
         let sampled = seen.min(unseen + wanting.hidden_bias.max(0.0));
         // Of what is no number, nothing is wanted.
         let finer = |mip: f32| if mip.is_nan() { u8::MAX } else { mip as u8 };
-        let wanted = finer((sampled - margin).floor()).min(rule.forced.unwrap_or(u8::MAX));
+        let wanted = finer(sampled - margin).min(rule.forced.unwrap_or(u8::MAX));
         self.chain.top_for(wanted).clamp(self.limit(), self.floor())
     }
 }
@@ -127,8 +130,11 @@ pub struct MipDemands {
     of_material: Vec<Vec<u32>>,
     /// Textures that are looked at in any case.
     dirty: Vec<u32>,
+    changed: Vec<u32>,
     /// Materials and channels whose limits may be others.
     unlimited: Vec<Link>,
+    /// The largest margin of views.
+    margin: f32,
 }
 
 /// A material's channel.
@@ -173,6 +179,7 @@ impl MipDemands {
             self.cut(texture, link);
         }
         self.textures[texture as usize] = None;
+        self.dirty.push(texture);
     }
 
     /// Other rules.
@@ -212,8 +219,13 @@ impl MipDemands {
         }
     }
 
-    /// Says who is too coarse to make a difference. Call it before [`Watch::update`].
-    pub fn set_limits(&mut self, watch: &mut Watch) {
+    /// Says who is too coarse to make a difference, with this [margin](Wanting::margin) at most. Call it before [`Watch::update`].
+    pub fn set_limits(&mut self, watch: &mut Watch, margin: f32) {
+        let margin = margin.clamp(0.0, Wanting::MOST_MARGIN);
+        if self.margin.to_bits() != margin.to_bits() {
+            self.margin = margin;
+            self.unlimited.extend(self.links.iter().flatten());
+        }
         self.unlimited.sort_unstable();
         self.unlimited.dedup();
         for link in core::mem::take(&mut self.unlimited) {
@@ -226,20 +238,26 @@ impl MipDemands {
         }
     }
 
-    /// Takes what has changed; whether something of any texture is another. `now` is in seconds.
-    pub fn update(&mut self, watch: &Watch, now: f64) -> bool {
-        let mut dirty = core::mem::take(&mut self.dirty);
+    /// Takes what has changed. `now` is in seconds.
+    pub fn update(&mut self, watch: &Watch, now: f64) {
+        let mut changed = core::mem::take(&mut self.changed);
+        changed.clear();
+        changed.append(&mut self.dirty);
         for material in watch.changed() {
-            dirty.extend(self.of_material.get(*material as usize).into_iter().flatten());
+            changed.extend(self.of_material.get(*material as usize).into_iter().flatten());
         }
-        dirty.sort_unstable();
-        dirty.dedup();
-        let has_changed = !dirty.is_empty();
-        for texture in dirty.drain(..) {
-            self.demand(texture, watch, now);
+        changed.sort_unstable();
+        changed.dedup();
+        for texture in &changed {
+            self.demand(*texture, watch, now);
         }
-        self.dirty = dirty;
-        has_changed
+        self.changed = changed;
+    }
+
+    /// The textures that have come or gone, or of which something else is wanted, since the update before the last.
+    #[must_use]
+    pub fn changed(&self) -> &[u32] {
+        &self.changed
     }
 
     fn demand(&mut self, texture: u32, watch: &Watch, now: f64) {
@@ -274,7 +292,7 @@ impl MipDemands {
     fn limit(&self, texture: u32) -> Option<f32> {
         let of = self.textures[texture as usize].as_ref()?;
         let offset = (of.chain.side(0) as f32).log2() + of.demand.rule.bias;
-        Some(f32::from(of.floor()) + Wanting::MOST_MARGIN - offset)
+        Some(f32::from(of.floor()) + self.margin - offset)
     }
 
     fn touch(&mut self, texture: u32) {

@@ -32,6 +32,8 @@ struct World {
     watch: Watch,
     demands: MipDemands,
     fit: Fit,
+    /// Looks at all textures each time.
+    whole: Fit,
     ledger: MipLedger,
     out: MipChanges,
     limits: MipLimits,
@@ -95,6 +97,7 @@ impl World {
             watch: Watch::default(),
             demands: MipDemands::default(),
             fit: Fit::default(),
+            whole: Fit::default(),
             ledger: MipLedger::default(),
             out: MipChanges::default(),
             limits: MipLimits {
@@ -249,13 +252,14 @@ impl World {
             self.watch.seen(id, is_seen);
         }
         let now = f64::from(self.frame) / 60.0;
-        self.demands.set_limits(&mut self.watch);
+        self.demands.set_limits(&mut self.watch, 0.25);
         self.watch.update(views, 0.5);
         self.demands.update(&self.watch, now);
         let mut resident = vec![];
         self.ledger.targets(&mut resident);
-        self.fit.update(&FitInput {
+        let input = FitInput {
             textures: self.demands.textures(),
+            changed: Some(self.demands.changed()),
             resident: &resident,
             room: self.ledger.room(self.limits.pool),
             headroom: 1 << 20,
@@ -265,7 +269,13 @@ impl World {
                 ..Wanting::default()
             },
             now,
-        });
+        };
+        self.fit.update(&input);
+        self.whole.update(&FitInput { changed: None, ..input });
+        assert_eq!(
+            (&self.fit.tops, self.fit.used, &self.fit.cut),
+            (&self.whole.tops, self.whole.used, &self.whole.cut)
+        );
         let Self {
             fit,
             demands,

@@ -16,6 +16,9 @@ const TREMBLE: f32 = 0.25;
 pub struct FitInput<'a> {
     /// By number, what is wanted.
     pub textures: &'a [Option<DemandedTexture>],
+    /// The textures that have come or gone, or of which something else is wanted, since the last fit, as
+    /// [`MipDemands::changed`](super::MipDemands::changed) tells them; none if nobody knows: then all are looked at.
+    pub changed: Option<&'a [u32]>,
     /// By number, the tops that are resident, or will be when what goes on has ended; those of textures that are not there do not matter.
     pub resident: &'a [u8],
     /// What of the pool is for textures that stream, changes included, in bytes.
@@ -64,12 +67,38 @@ pub struct Fit {
     /// When something that is cached will have been for long enough, in seconds: the next fit is another then, though nothing else changes.
     pub until: f64,
     lately: Vec<Lately>,
-    /// What is wanted.
-    wanted: Vec<u8>,
-    /// The finest of that which can be changed to.
-    possible: Vec<u8>,
+    found: Vec<Found>,
+    /// With what it was found.
+    terms: Option<Terms>,
     cutting: Cutting,
     cached: Vec<Cached>,
+}
+
+/// What all that is found depends on.
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Terms {
+    room: u64,
+    cached: f32,
+    wanting: Wanting,
+}
+
+/// What was found of a texture; it is looked at again when something of it is another.
+#[derive(Copy, Clone, Debug, Default)]
+struct Found {
+    /// What is wanted takes so much …
+    perfect: u64,
+    /// … and the finest of it that can be changed to.
+    used: u64,
+    /// What a change to that takes, or to get rid of what is there.
+    change: u64,
+    /// The top that was resident.
+    resident: u8,
+    /// The top that is wanted.
+    wanted: u8,
+    /// The finest of it that can be changed to.
+    possible: u8,
+    /// It may be another though nothing changes.
+    is_open: bool,
 }
 
 /// What is remembered of a texture.
@@ -77,9 +106,9 @@ pub struct Fit {
 struct Lately {
     /// The mips it was sampled at, by those who were seen and by the others.
     sampled: [f32; 2],
-    /// When it was about that.
-    since: [f64; 2],
-    /// When what is resident of it was wanted last.
+    /// Until when it was about that; infinite if it is so.
+    until: [f64; 2],
+    /// Until when what is resident of it was wanted; infinite if it is.
     wanted: f64,
     /// The top of the last fit.
     top: Option<u8>,
@@ -88,7 +117,7 @@ struct Lately {
 impl Lately {
     const NOTHING: Self = Self {
         sampled: [f32::INFINITY; 2],
-        since: [f64::NEG_INFINITY; 2],
+        until: [f64::NEG_INFINITY; 2],
         wanted: f64::NEG_INFINITY,
         top: None,
     };
@@ -97,15 +126,14 @@ impl Lately {
     fn note(&mut self, sampled: [f32; 2], cached: f32, now: f64) {
         for (part, mip) in sampled.into_iter().enumerate() {
             let was = self.sampled[part];
-            let is_recent = now - self.since[part] <= f64::from(cached) && cached > 0.0;
+            let until = self.until[part].min(now);
+            let is_recent = now - until <= f64::from(cached) && cached > 0.0;
             if is_recent && mip > was && mip <= was + TREMBLE {
-                if mip <= was + TREMBLE / 2.0 {
-                    self.since[part] = now;
-                }
-                continue;
+                self.until[part] = if mip <= was + TREMBLE / 2.0 { now } else { until };
+            } else {
+                self.sampled[part] = mip;
+                self.until[part] = f64::INFINITY;
             }
-            self.sampled[part] = mip;
-            self.since[part] = now;
         }
     }
 }
@@ -121,12 +149,15 @@ impl Fit {
     /// Fits anew, beginning with what was before.
     pub fn update(&mut self, input: &FitInput) {
         self.until = f64::INFINITY;
-        self.cut.clear();
         self.lately.resize(input.textures.len(), Lately::NOTHING);
         self.tops.resize(input.textures.len(), 0);
-        let largest = self.want(input);
-        self.budget = input.room - largest.max(input.headroom.min(input.room / 2));
-        self.tops.copy_from_slice(&self.possible);
+        self.find(input);
+        let largest = self.found.iter().map(|found| found.change).max().unwrap_or_default();
+        self.perfect = self.found.iter().map(|found| found.perfect).sum();
+        self.used = self.found.iter().map(|found| found.used).sum();
+        self.budget = input.room - largest.min(input.room).max(input.headroom.min(input.room / 2));
+        let possible = self.tops.iter_mut().zip(&self.found);
+        possible.for_each(|(top, found)| *top = found.possible);
         if self.used > self.budget {
             self.used = self
                 .cutting
@@ -135,55 +166,46 @@ impl Fit {
         self.is_short = self.used > self.budget;
         self.report();
         self.keep_cached(input);
-        for ((lately, top), of) in self.lately.iter_mut().zip(&self.tops).zip(input.textures) {
-            lately.top = of.is_some().then_some(*top);
+        for ((lately, top), of) in self.lately.iter_mut().zip(&self.tops).zip(&self.found) {
+            // What is not there takes nothing.
+            lately.top = (of.perfect > 0).then_some(*top);
         }
     }
 
-    /// What is wanted of each; returns the bytes of the largest change that is needed for it, or to get rid of something.
-    fn want(&mut self, input: &FitInput) -> u64 {
-        (self.perfect, self.used) = (0, 0);
-        self.wanted.clear();
-        self.possible.clear();
-        let mut largest = 0;
-        for (index, of) in input.textures.iter().enumerate() {
-            let lately = &mut self.lately[index];
-            let Some(of) = of else {
-                *lately = Lately::NOTHING;
-                self.wanted.push(0);
-                self.possible.push(0);
-                continue;
-            };
-            lately.note([of.demand.seen, of.demand.unseen], input.cached, input.now);
-            let mut top = of.wanted_at(lately.sampled, &input.wanting);
-            self.wanted.push(top);
-            self.perfect += of.chain.bytes(top);
-            // A change takes what is new twice, in the texture and in buffers: no more than half of the room.
-            while top < of.floor() && of.chain.change_bytes(of.chain.floor(), top) > input.room / 2 {
-                top = of.chain.coarser(top).unwrap_or(u8::MAX);
+    /// Finds out what is wanted of those of which it may be something else.
+    fn find(&mut self, input: &FitInput) {
+        let FitInput {
+            room, cached, wanting, ..
+        } = *input;
+        let terms = Some(Terms { room, cached, wanting });
+        let is_all = input.changed.is_none() || self.terms != terms;
+        self.terms = terms;
+        let new = Found {
+            is_open: true,
+            ..Found::default()
+        };
+        self.found.resize(input.textures.len(), new);
+        for texture in input.changed.into_iter().flatten() {
+            if let Some(found) = self.found.get_mut(*texture as usize) {
+                found.is_open = true;
             }
-            let resident = of.chain.top_for(input.resident.get(index).copied().unwrap_or(u8::MAX));
-            if top < resident {
-                largest = largest.max(of.chain.change_bytes(resident, top));
-            }
-            if let Some(coarser) = of.chain.coarser(resident) {
-                largest = largest.max(of.chain.bytes(coarser));
-            }
-            if top <= resident {
-                lately.wanted = input.now;
-            }
-            self.possible.push(top);
-            self.used += of.chain.bytes(top);
         }
-        largest.min(input.room)
+        let both = self.found.iter_mut().zip(&mut self.lately);
+        for (index, (found, lately)) in both.enumerate() {
+            let resident = input.resident.get(index).copied().unwrap_or(u8::MAX);
+            if is_all || found.is_open || found.resident != resident {
+                *found = look(input, index, resident, lately);
+            }
+        }
     }
 
     fn report(&mut self) {
-        for ((texture, wanted), top) in (0..).zip(&self.wanted).zip(&self.tops) {
-            if top > wanted {
+        self.cut.clear();
+        for ((texture, found), top) in (0..).zip(&self.found).zip(&self.tops) {
+            if *top > found.wanted {
                 self.cut.push(Cut {
                     texture,
-                    wanted: *wanted,
+                    wanted: found.wanted,
                     top: *top,
                 });
             }
@@ -195,10 +217,10 @@ impl Fit {
         self.cached.clear();
         let tops = self.tops.iter().zip(&self.lately);
         for ((texture, resident), (top, lately)) in (0..).zip(input.resident).zip(tops) {
-            let wanted = lately.wanted;
-            let is_fresh = input.now - wanted <= f64::from(input.cached) && input.cached > 0.0;
-            if resident < top && is_fresh {
-                self.cached.push(Cached { texture, wanted });
+            if resident < top {
+                let wanted = lately.wanted;
+                let is_fresh = input.now - wanted <= f64::from(input.cached) && input.cached > 0.0;
+                self.cached.extend(is_fresh.then_some(Cached { texture, wanted }));
             }
         }
         let order = |cached: &Cached| (core::cmp::Reverse(Seconds(cached.wanted)), cached.texture);
@@ -220,6 +242,54 @@ impl Fit {
             }
         }
     }
+}
+
+/// What is wanted of a texture, and what it takes.
+fn look(input: &FitInput, index: usize, resident: u8, lately: &mut Lately) -> Found {
+    let Some(of) = &input.textures[index] else {
+        *lately = Lately::NOTHING;
+        return Found {
+            resident,
+            ..Found::default()
+        };
+    };
+    let sampled = [of.demand.seen, of.demand.unseen];
+    lately.note(sampled, input.cached, input.now);
+    let wanted = of.wanted_at(lately.sampled, &input.wanting);
+    let chain = &of.chain;
+    let has = chain.top_for(resident);
+    let possible = if wanted < has {
+        possible(of, wanted, input.room / 2).min(has)
+    } else {
+        wanted
+    };
+    let change = if possible < has {
+        chain.change_bytes(has, possible)
+    } else {
+        chain.coarser(has).map_or(0, |coarser| chain.bytes(coarser))
+    };
+    lately.wanted = if possible <= has {
+        f64::INFINITY
+    } else {
+        lately.wanted.min(input.now)
+    };
+    Found {
+        perfect: chain.bytes(wanted),
+        used: chain.bytes(possible),
+        change,
+        resident,
+        wanted,
+        possible,
+        is_open: lately.sampled != sampled,
+    }
+}
+
+/// A change takes what is new twice, in the texture and in buffers: the finest top from `top` on whose change takes no more than `most`.
+fn possible(of: &DemandedTexture, top: u8, most: u64) -> u8 {
+    let floor = of.floor();
+    let mut tops = of.chain.tops().filter(|coarser| (top..floor).contains(coarser));
+    let fits = |top: &u8| of.chain.change_bytes(of.chain.floor(), *top) <= most;
+    tops.find(fits).unwrap_or(floor)
 }
 
 /// In the order of time.

@@ -76,6 +76,7 @@ impl World {
         self.ledger.targets(&mut resident);
         self.plan.update(&FitInput {
             textures: &self.textures,
+            changed: None,
             resident: &resident,
             room: self.ledger.room(self.limits.pool),
             headroom: 0,
