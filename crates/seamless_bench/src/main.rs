@@ -29,6 +29,7 @@ mod level;
 mod load_cpu;
 mod marker;
 mod migrate_latest;
+mod mips;
 mod netref;
 mod open_world;
 mod package_link;
@@ -74,7 +75,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 37] = [
+const BENCHES: [Bench; 38] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -125,6 +126,7 @@ const BENCHES: [Bench; 37] = [
     ("select_10k/moving", |samples| {
         select::run(select::Variant::Moving, samples)
     }),
+    ("mip_solve", mips::run),
     ("cook_noop", cook::noop),
     ("cook_one_edit", cook::one_edit),
     ("cook_scaling", cook::scaling),

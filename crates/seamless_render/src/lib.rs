@@ -5,6 +5,7 @@
 //! * [`GpuGate`] holds a level's reveal back until its meshes, images and materials are on the GPU, [`PipelineGate`] until the pipelines
 //!   that draw it are compiled, so that nothing pops in.
 //! * Levels that are [hidden](seamless_asset::InHiddenLevel) are not drawn, lights and cameras included.
+//! * [`mip`] decides which mips of which textures are to be resident.
 //! * Uploads are paced before they reach Bevy, by
 //!   [`StreamingSettings::upload_bytes_per_frame`](seamless_asset::StreamingSettings::upload_bytes_per_frame): Bevy's own
 //!   limit applies to the render world only, after the main world has paid for the extraction.
@@ -19,6 +20,8 @@ mod rows;
 mod sync;
 #[cfg(test)]
 mod tests;
+
+pub mod mip;
 
 pub use gate::GpuGate;
 pub use material::StandardMaterialCodec;

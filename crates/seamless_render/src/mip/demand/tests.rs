@@ -1,0 +1,233 @@
+use bevy_math::{Affine3A, Vec3};
+use wgpu_types::{Extent3d, TextureDimension, TextureFormat};
+
+use super::*;
+use crate::mip::need::{MipUser, MipView, Surface};
+
+fn chain(side: u32, tail: u32) -> MipChain {
+    let size = Extent3d {
+        width: side,
+        height: side,
+        depth_or_array_layers: 1,
+    };
+    let mips = side.ilog2() + 1;
+    MipChain::new(size, TextureDimension::D2, 1, TextureFormat::Bc7RgbaUnorm, mips, tail).unwrap()
+}
+
+fn texture(chain: MipChain, seen: f32, unseen: f32, rule: DemandRule) -> DemandedTexture {
+    let demand = Demand {
+        seen,
+        unseen,
+        area: 1.0,
+        unseen_area: 1.0,
+        last_seen: 0.0,
+        rule,
+    };
+    DemandedTexture { chain, demand }
+}
+
+const NOTHING: f32 = f32::INFINITY;
+
+#[test]
+fn a_mip_is_wanted_before_it_is_sampled() {
+    let wanted = |seen, unseen, rule| texture(chain(1024, 5), seen, unseen, rule).wanted(&Wanting::default());
+    let usual = DemandRule::default();
+    // At 1.0 mip 1 is all, at 1.2 mip 0 will soon be.
+    let cases = [
+        (0.0, 0),
+        (1.0, 0),
+        (1.2, 0),
+        (1.3, 1),
+        (2.2, 1),
+        (4.9, 4),
+        (99.0, 5),
+        (-3.0, 0),
+        (NOTHING, 5),
+        (f32::NAN, 5),
+    ];
+    for (seen, expected) in cases {
+        assert_eq!(wanted(seen, NOTHING, usual), expected, "{seen}");
+    }
+    assert_eq!(wanted(NOTHING, 1.3, usual), 2, "one less for what is hidden");
+    assert_eq!(wanted(4.5, 1.3, usual), 2);
+    assert_eq!(wanted(1.5, 1.5, usual), 1);
+    let at_rest = Wanting {
+        margin: 0.0,
+        ..Wanting::default()
+    };
+    assert_eq!(texture(chain(1024, 5), 1.0, NOTHING, usual).wanted(&at_rest), 1);
+    let forced = DemandRule {
+        forced: Some(2),
+        ..usual
+    };
+    assert_eq!((wanted(9.0, NOTHING, forced), wanted(0.5, NOTHING, forced)), (2, 0));
+    let limited = DemandRule { finest: 3, ..forced };
+    assert_eq!((wanted(9.0, NOTHING, limited), wanted(0.0, NOTHING, limited)), (3, 3));
+    let good = DemandRule { coarsest: 2, ..usual };
+    assert_eq!((wanted(9.0, NOTHING, good), wanted(0.0, NOTHING, good)), (2, 0));
+    let both = DemandRule {
+        finest: 4,
+        coarsest: 2,
+        ..usual
+    };
+    assert_eq!((wanted(9.0, NOTHING, both), wanted(0.0, NOTHING, both)), (4, 4));
+}
+
+#[test]
+fn between_tops_a_wish_is_finer_and_a_limit_coarser() {
+    // 2056: tops 0, 1, 4, 5, 6.
+    let wanted = |seen, rule| texture(chain(2056, 6), seen, NOTHING, rule).wanted(&Wanting::default());
+    let usual = DemandRule::default();
+    assert_eq!((wanted(3.5, usual), wanted(4.5, usual)), (1, 4));
+    let limited = DemandRule { finest: 2, ..usual };
+    assert_eq!((wanted(0.0, limited), wanted(5.5, limited)), (4, 5));
+    let forced = DemandRule {
+        forced: Some(3),
+        ..usual
+    };
+    assert_eq!(wanted(9.0, forced), 1);
+}
+
+fn wall(at: Vec3) -> Surface {
+    Surface {
+        center: at,
+        half: Vec3::splat(0.5),
+        world: Affine3A::from_translation(at),
+        spheres: None,
+    }
+}
+
+fn user(material: u32, channel: u8) -> MipUser {
+    MipUser {
+        material,
+        channel,
+        metres: 1.0,
+        object_scale: 1.0,
+        uv_scale: 1.0,
+    }
+}
+
+/// At 10 m, there are 100 pixels a metre.
+fn view() -> MipView {
+    MipView {
+        pixels: 1000.0,
+        ..MipView::perspective(0, Vec3::ZERO, 1.0, 1000.0, 0.1)
+    }
+}
+
+struct World {
+    watch: Watch,
+    demands: MipDemands,
+    now: f64,
+}
+
+impl World {
+    fn frame(&mut self) -> bool {
+        self.now += 1.0;
+        self.demands.set_limits(&mut self.watch, 0.25);
+        self.watch.update(&[view()], 0.0);
+        self.demands.update(&self.watch, self.now);
+        !self.demands.changed().is_empty()
+    }
+
+    fn demand(&self, texture: usize) -> Demand {
+        self.demands.textures()[texture].as_ref().unwrap().demand
+    }
+}
+
+#[test]
+fn the_finest_user_of_all_materials_decides() {
+    let mut world = World {
+        watch: Watch::default(),
+        demands: MipDemands::default(),
+        now: 0.0,
+    };
+    for texture in [3, 4] {
+        world
+            .demands
+            .insert(texture, chain(1024, 6), DemandRule::default(), 0.0);
+    }
+    for (texture, material, channel) in [(3, 0, 0), (3, 7, 1), (3, 7, 1), (9, 7, 1)] {
+        world.demands.link(texture, material, channel);
+    }
+    let near = world.watch.add(&user(7, 1), &wall(Vec3::X * 10.5));
+    let far = world.watch.add(&user(0, 0), &wall(Vec3::X * 40.5));
+    assert!(world.frame());
+    // No material uses texture 4: it is wanted whole, by nobody who is seen.
+    assert_eq!((world.demand(4).seen, world.demand(4).unseen), (NOTHING, -1.0));
+    let at = |metres: f32| (1024.0 * metres / 1000.0_f32).log2();
+    let is_near = |found: f32, right: f32| found <= right + 1e-3 && found > right - 1.0 / 16.0;
+    assert!(is_near(world.demand(3).unseen, at(10.0)), "{:?}", world.demand(3));
+    assert_eq!(world.demand(3).seen, NOTHING);
+    assert!(!world.frame(), "nothing is another");
+
+    world.watch.seen(far, true);
+    assert!(world.frame());
+    assert!(is_near(world.demand(3).seen, at(40.0)) && is_near(world.demand(3).unseen, at(10.0)));
+    assert!(world.demand(3).area > 100.0);
+    world.watch.remove(far);
+    world.frame();
+    let left = world.now;
+    world.frame();
+    assert_eq!((world.demand(3).seen, world.demand(3).last_seen), (NOTHING, left));
+
+    let coarser = DemandRule {
+        bias: 1.0,
+        ..DemandRule::default()
+    };
+    world.demands.set_rule(3, coarser);
+    world.frame();
+    assert!(is_near(world.demand(3).unseen, at(10.0) + 1.0));
+    world.demands.unlink(3, 7, 1);
+    assert!(world.frame());
+    assert_eq!(world.demand(3).unseen, NOTHING, "its other material has nobody");
+    world.watch.remove(near);
+    world.demands.remove(3);
+    world.demands.remove(77);
+    world.frame();
+    assert!(world.demands.textures()[3].is_none());
+    world.demands.insert(3, chain(64, 2), DemandRule::default(), 0.0);
+    assert!(world.frame());
+    assert_eq!(world.demand(3).unseen, -1.0, "it has none of its old links");
+}
+
+/// What is too far to matter is not looked at again until it might.
+#[test]
+fn limits_keep_what_is_far_from_being_looked_at() {
+    let mut world = World {
+        watch: Watch::default(),
+        demands: MipDemands::default(),
+        now: 0.0,
+    };
+    // Mip 4, its floor, is sampled from 15.6 m on, and all that is sampled from 18.6 m on.
+    world.demands.insert(0, chain(1024, 4), DemandRule::default(), 0.0);
+    world.demands.link(0, 0, 0);
+    for step in 0..1000 {
+        world.watch.add(&user(0, 0), &wall(Vec3::X * (100.0 + step as f32)));
+    }
+    world.frame();
+    let mut looks = 0;
+    for step in 0..60 {
+        let view = MipView {
+            position: Vec3::X * step as f32,
+            ..view()
+        };
+        world.watch.update(&[view], 0.0);
+        looks += world.watch.looks();
+        world.demands.update(&world.watch, 0.0);
+    }
+    assert!(looks < 60, "{looks} looks");
+    // Without a limit, the slack of the nearest would be some metres.
+    world.watch.limit(0, 0, 0.0);
+    world.watch.update(&[view()], 0.0);
+    looks = 0;
+    for step in 0..60 {
+        let view = MipView {
+            position: Vec3::X * step as f32,
+            ..view()
+        };
+        world.watch.update(&[view], 0.0);
+        looks += world.watch.looks();
+    }
+    assert!(looks > 2000, "{looks} looks");
+}

@@ -1,0 +1,39 @@
+//! Mip streaming: textures sized by what the screen shows, within a pool.
+//!
+//! These are its decisions, and nothing but that: no `World`, no GPU, no clock and no file. Whoever has those feeds them each frame:
+//!
+//! ```text
+//! what is drawn, views ─► Watch ─► MipDemands ─► Fit ─► schedule ─► reads, swaps
+//!                        lod of     mips of     tops       ▲  │
+//!                        materials  textures               │  ▼
+//!                                              reports ─► MipLedger
+//! ```
+//!
+//! * [`need`]: how fine a mip a view needs of a surface, by its distance and its texture coordinates.
+//! * [`Watch`] keeps that up to date for all that is drawn; [`MipDemands`] says what it means for textures.
+//! * [`MipChain`]: what mips a texture has, at which of them it may begin, and what that takes.
+//! * [`Fit`]: where each texture is to begin, so that all fit the pool, and the least is missing.
+//! * [`schedule`]: what is read, and what is swapped, to get there; [`MipLedger`] counts each byte meanwhile, copies included.
+//!
+//! Same input, same plan: nothing depends on hash maps, addresses or time but the time that is given.
+
+mod chain;
+mod demand;
+mod error;
+mod fit;
+mod ledger;
+pub mod need;
+#[cfg(test)]
+mod random;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub use chain::{Layout, MipChain, MipCopy};
+pub use demand::{Demand, DemandRule, DemandedTexture, MipDemands, Wanting};
+pub use error::NotStreamed;
+pub use fit::{Cut, Fit, FitInput};
+pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
+pub use schedule::{MipChanges, MipLimits, MipRead, MipSwap, schedule};
+pub use watch::{UserId, Watch};
