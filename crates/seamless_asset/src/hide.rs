@@ -189,7 +189,7 @@ pub(crate) fn hide_new(world: &mut World, root: Entity, members: &Members, hidin
 fn mark(world: &mut World, entities: &[Entity]) {
     let marked = entities.iter().rev().map(|entity| (*entity, InHiddenLevel));
     // All of them are alive.
-    let _ = world.try_insert_batch(marked);
+    let _ = world.try_insert_batch_if_new(marked);
 }
 
 fn unmark(world: &mut World, entities: &[Entity]) {
@@ -210,6 +210,8 @@ fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> 
             all.push(entity);
         }
     }
+    // Most lists have nobody but the level's own, who are known.
+    parents.found.retain(|parent| !members.is_as_cooked(world, *parent));
     let actors = world.get::<LevelActors>(root);
     if parents.found.is_empty() && actors.is_none() {
         return all;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bevy_asset::AssetPath;
 use bevy_camera::visibility::Visibility;
 use bevy_ecs::{
-    change_detection::Tick,
+    change_detection::{CheckChangeTicks, DetectChanges, Tick},
     component::ComponentId,
     entity::Entity,
     hierarchy::{ChildOf, Children},
@@ -58,8 +58,29 @@ pub(crate) struct Members {
     pub objects: Arc<LevelObjects>,
     /// All that changed later was changed by somebody else.
     pub since: Tick,
+    /// Lists of children that were not changed later are as they were cooked. None: nobody knows.
+    pub hung_since: Option<Tick>,
     /// What was changed by somebody else before that, and kept.
     pub edits: HashMap<Entity, Vec<ComponentId>>,
+}
+
+impl Members {
+    /// Whether nobody else hangs directly below one of them.
+    pub fn is_as_cooked(&self, world: &World, parent: Entity) -> bool {
+        let parent = world.get_entity(parent).ok();
+        let children = parent.and_then(|parent| parent.get_ref::<Children>());
+        self.hung_since.zip(children).is_some_and(|(since, children)| {
+            let changed = children.last_changed();
+            !changed.is_newer_than(since, world.read_change_tick())
+        })
+    }
+
+    /// As Bevy does it with the ticks of components, now and then.
+    pub fn keep_ticks_valid(&mut self, check: CheckChangeTicks) {
+        for tick in core::iter::once(&mut self.since).chain(&mut self.hung_since) {
+            tick.check_tick(check);
+        }
+    }
 }
 
 /// Spawns a staged level whole: its root, and all its entities below. What is left in `loaded` is memory only.
@@ -72,10 +93,12 @@ pub(crate) fn reveal(
     insert_resources(world, loaded, request, services);
     let (mut spawner, _, reserved) = spawner(world, loaded, request, services, false);
     spawner.step(world, usize::MAX);
+    // Before anybody hears of it, who may hang something below.
+    let came = world.increment_change_tick();
     let spent = spawner.insert_late(world);
     Revealed {
         root: loaded.root,
-        members: members(world, loaded),
+        members: members(world, loaded, Some(came)),
         spent: (spent, reserved),
     }
 }
@@ -114,7 +137,7 @@ fn spawner(
 }
 
 /// What is kept of a level that is in the world. Observers have changed what they like by now; that is how the level comes.
-fn members(world: &mut World, loaded: &mut LoadedLevel) -> Members {
+fn members(world: &mut World, loaded: &mut LoadedLevel, hung_since: Option<Tick>) -> Members {
     let level = &mut loaded.level;
     Members {
         entities: level.entities.clone(),
@@ -123,6 +146,7 @@ fn members(world: &mut World, loaded: &mut LoadedLevel) -> Members {
         memory: loaded.memory,
         objects: level.objects.clone(),
         since: world.increment_change_tick(),
+        hung_since,
         edits: HashMap::default(),
     }
 }

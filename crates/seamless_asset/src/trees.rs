@@ -10,6 +10,7 @@ use bevy_ecs::{
     entity::EntityHashSet,
     prelude::*,
 };
+use bevy_platform::collections::HashSet;
 use bevy_transform::{
     TransformSystems,
     components::{GlobalTransform, Transform, TransformTreeChanged},
@@ -46,6 +47,21 @@ impl SettledTrees {
     }
 }
 
+/// When entities of a level came that is on its way, hidden. Nobody else writes at these ticks, so what has another one is somebody else's.
+#[derive(Default)]
+pub(crate) struct CameAt(HashSet<Tick>);
+
+impl CameAt {
+    /// Does what brings entities.
+    pub fn bring<T>(&mut self, world: &mut World, act: impl FnOnce(&mut World) -> T) -> T {
+        world.increment_change_tick();
+        self.0.insert(world.change_tick());
+        let brought = act(world);
+        world.increment_change_tick();
+        brought
+    }
+}
+
 /// What tells that a hidden level still stands as it came.
 pub(crate) struct Untouched {
     tree: ComponentId,
@@ -54,12 +70,15 @@ pub(crate) struct Untouched {
     children: ComponentId,
     /// How many entities are still to have parents, and children.
     left: [usize; 2],
+    came_at: CameAt,
+    /// One of these ticks: what lies together came together.
+    last: Option<Tick>,
     is_changed: bool,
 }
 
 impl Untouched {
-    /// Of a level in which so many entities have parents, and children.
-    pub fn new(world: &mut World, child_of: usize, children: usize) -> Self {
+    /// Of a level in which so many entities have parents, and children, and that came at these ticks.
+    pub fn new(world: &mut World, child_of: usize, children: usize, came_at: CameAt) -> Self {
         Self {
             tree: world.register_component::<TransformTreeChanged>(),
             places: [
@@ -69,6 +88,8 @@ impl Untouched {
             child_of: world.register_component::<ChildOf>(),
             children: world.register_component::<Children>(),
             left: [child_of, children],
+            came_at,
+            last: None,
             is_changed: false,
         }
     }
@@ -87,7 +108,15 @@ impl Untouched {
         } else if !self.places.contains(&id) {
             return;
         }
-        self.is_changed |= ticks.changed != ticks.added;
+        // What was removed and inserted again was not changed since it was added.
+        self.is_changed |= ticks.changed != ticks.added || !self.has_come(ticks.added);
+    }
+
+    fn has_come(&mut self, at: Tick) -> bool {
+        if self.last != Some(at) {
+            self.last = self.came_at.0.get(&at).copied();
+        }
+        self.last.is_some()
     }
 
     /// Whether nobody has moved or hung anything elsewhere since it was spawned.

@@ -17,7 +17,8 @@ pub struct LevelSettings {
     /// larger never comes. Default: no cap.
     ///
     /// With a [memory ceiling](seamless_asset::StreamingSettings::memory_ceiling) there are no more than
-    /// [fit below it](seamless_asset::StreamingStats::bytes_that_fit) either: when memory is short, the least urgent levels leave.
+    /// [fit below it](seamless_asset::StreamingStats::bytes_that_fit) either: when memory is short, the least urgent levels leave. Several
+    /// worlds have equal parts of that, and what one does not need goes to the others.
     pub max_bytes: u64,
     /// How many requests of the app there may be at a time: standing ones, tickets, and those of
     /// [`LevelWanted`](crate::LevelWanted). And how many [`Arrival`](crate::Arrival)s there may be. Default 65 536.

@@ -38,6 +38,40 @@ fn level(world: &mut World) -> (Entity, Members, Entity) {
     (root, members, bulb)
 }
 
+/// Lists of children that nobody has changed since the level came are not gone through, and whoever was hung there by then is found.
+#[test]
+fn who_hangs_below_a_level_is_hidden_with_it_whenever_it_came() {
+    let mut world = world();
+    let (root, mut members, bulb) = level(&mut world);
+    let entities = members.entities.clone();
+    // Somebody else's list, older than the level's.
+    let (cart, cargo) = (world.spawn_empty().id(), world.spawn(InTable(7)).id());
+    world.entity_mut(cart).add_child(cargo);
+    let hidden = |world: &mut World| count::<(), With<InHiddenLevel>>(world);
+    members.hung_since = Some(world.increment_change_tick());
+    let hiding = hide(&mut world, root, &members);
+    assert_eq!(
+        hidden(&mut world),
+        6,
+        "the lamp passes for the level's own: it was there by then"
+    );
+    show(&mut world, &mut members, hiding);
+    world.entity_mut(entities[4]).add_child(cart);
+    let hiding = hide(&mut world, root, &members);
+    assert_eq!(hidden(&mut world), 8, "the cart, and what was on it before");
+    show(&mut world, &mut members, hiding);
+    world.entity_mut(cart).remove::<ChildOf>();
+    let flag = world.spawn(ChildOf(root)).id();
+    let hiding = hide(&mut world, root, &members);
+    assert_eq!(hidden(&mut world), 7);
+    assert!(world.get::<InHiddenLevel>(flag).is_some() && world.get::<InHiddenLevel>(bulb).is_none());
+    show(&mut world, &mut members, hiding);
+    // It is as hung as before, though it was hidden since.
+    members.hung_since = None;
+    hide(&mut world, root, &members);
+    assert_eq!(hidden(&mut world), 9, "who does not know goes through all of them");
+}
+
 fn count<D: bevy_ecs::query::QueryData, F: bevy_ecs::query::QueryFilter>(world: &mut World) -> usize {
     world.query_filtered::<D, F>().query(world).count()
 }

@@ -102,6 +102,11 @@ impl FrameBudget {
         }
     }
 
+    /// What units have taken.
+    pub fn spent(&self) -> Duration {
+        self.spent
+    }
+
     /// The unit that took longest.
     pub fn largest(self) -> Option<Booked> {
         self.largest

@@ -29,6 +29,8 @@ const NOTHING: f64 = 1e-3;
 pub enum UnitKind {
     /// An asset into its `Assets`; by its bytes.
     Insert,
+    /// All that a level in slices needs before its first one.
+    Begin,
     /// Entities of a level into the world, hidden.
     HiddenSpawn,
     /// A level into the world whole, in one frame.
@@ -59,6 +61,7 @@ impl UnitKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Insert => "insert",
+            Self::Begin => "begin of slices",
             Self::HiddenSpawn => "hidden spawn",
             Self::Reveal => "reveal",
             Self::RevealSliced => "reveal of slices",
@@ -74,12 +77,13 @@ impl UnitKind {
     }
 
     /// Cautious first guesses: a microsecond an entity, two where it is compared, a few tenths where it only becomes visible or
-    /// invisible, a nanosecond a byte.
+    /// invisible, fewer where it only is counted, a nanosecond a byte.
     const fn guess(self) -> Line {
         let per_item = match self {
             Self::HiddenSpawn | Self::Reveal | Self::Leave | Self::Sweep => 1000.0,
             Self::RevealSliced | Self::Show => 300.0,
             Self::Hide | Self::Mark => 200.0,
+            Self::Begin => 20.0,
             Self::Reload => 2000.0,
             Self::Insert | Self::Room | Self::Blocking => 1.0,
         };

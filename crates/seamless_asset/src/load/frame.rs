@@ -13,14 +13,14 @@ const SLOWER: f64 = 1.25;
 /// Frames that say how long frames take at the moment.
 const RECENT: usize = 8;
 
-/// Part of what is known of the time after the pipeline that each frame renews.
+/// Part of what is known of the time that is no unit's that each frame renews.
 const RENEWED: f64 = 0.1;
 
 /// A frame counts no more than so many times as long as others, and so many seconds.
 const LONG: f64 = 4.0;
 const SHORT: f64 = 1e-4;
 
-/// The time after the pipeline is taken for no more than this part of the budget.
+/// The time that is no unit's is taken for no more than this part of the budget.
 const MOST_RESERVED: u32 = 4;
 
 /// What decides about a frame's budget.
@@ -134,7 +134,8 @@ impl Rhythm {
     }
 }
 
-/// What the streaming systems take that run after the pipeline in a frame: nobody can wait for them, so it is left to them beforehand.
+/// What streaming takes in a frame beside its units, once these may begin: results are taken in, tasks started, states and counters told, and
+/// systems run after the pipeline. None of it can wait, so it is left to them beforehand.
 #[derive(Debug, Default)]
 pub(super) struct Reserve {
     mean: f64,

@@ -161,15 +161,12 @@ pub(crate) fn pump(world: &mut World) {
         } else {
             pipeline.move_levels(world, &mut budget);
         }
-        pipeline.frames.note(budget.largest());
+        pipeline.end_frame(budget);
         pipeline.publish(world);
         pipeline.tell_memory(world);
         pipeline.tasks.carry_off();
     });
-    let clock = world.resource::<StreamingClock>();
-    clock.add(start.elapsed());
-    let spent = clock.spent();
-    world.resource_mut::<Pipeline>().end_frame(spent);
+    world.resource::<StreamingClock>().add(start.elapsed());
 }
 
 impl Pipeline {

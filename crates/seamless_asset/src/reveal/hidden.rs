@@ -8,7 +8,7 @@ use crate::{
     leave::Sweep,
     load::{InstanceRequest, LoadServices, LoadedLevel},
     spawn::{Passes, Spawner},
-    trees::{SettledTrees, Untouched},
+    trees::{CameAt, SettledTrees, Untouched},
 };
 
 /// A level that is spawned over several frames, [hidden](crate::InHiddenLevel) until all of it is there and one frame shows it.
@@ -22,6 +22,7 @@ pub(crate) struct HiddenSpawn {
     bounds: Option<Bounds>,
     /// How many entities are there, the root counted.
     spawned: usize,
+    came_at: CameAt,
     loaded: Box<LoadedLevel>,
     reserved: Vec<Entity>,
 }
@@ -41,6 +42,7 @@ impl HiddenSpawn {
             passes,
             bounds,
             spawned: 0,
+            came_at: CameAt::default(),
             loaded,
             reserved,
         }
@@ -53,7 +55,8 @@ impl HiddenSpawn {
 
     /// Spawns the next entities, `most` at most; gives how many.
     pub fn step(&mut self, world: &mut World, most: usize) -> usize {
-        let done = self.spawner.step(world, most);
+        let spawner = &mut self.spawner;
+        let done = self.came_at.bring(world, |world| spawner.step(world, most));
         // The root comes first, and is not in the list.
         let [from, to] = [self.spawned, self.spawned + done].map(|count| count.saturating_sub(1));
         self.spawned += done;
@@ -103,6 +106,7 @@ impl HiddenSpawn {
         let Self {
             spawner,
             bounds,
+            came_at,
             mut loaded,
             reserved,
             ..
@@ -113,8 +117,9 @@ impl HiddenSpawn {
         entities.push(root);
         entities.extend_from_slice(&loaded.level.entities);
         // Before anybody hears of it: observers find the whole level.
-        let untouched = untouched(world, &loaded, request);
-        if let Some(at) = show_first(world, &entities, untouched) {
+        let untouched = untouched(world, &loaded, came_at, request);
+        let settled_at = show_first(world, &entities, untouched);
+        if let Some(at) = settled_at {
             world.get_resource_or_init::<SettledTrees>().come(at);
         }
         let spent = spawner.insert_late(world);
@@ -124,7 +129,7 @@ impl HiddenSpawn {
         }
         Revealed {
             root,
-            members: members(world, &mut loaded),
+            members: members(world, &mut loaded, settled_at),
             spent: (spent, reserved),
         }
     }
@@ -142,9 +147,9 @@ impl HiddenSpawn {
 }
 
 /// How a level is known to stand where it came, if it came with final global transforms.
-fn untouched(world: &mut World, loaded: &LoadedLevel, request: &InstanceRequest) -> Option<Untouched> {
+fn untouched(world: &mut World, loaded: &LoadedLevel, came_at: CameAt, request: &InstanceRequest) -> Option<Untouched> {
     let level = &loaded.level;
     let is_settled = loaded.settled == Some(request.placement);
     // The root has no parent, and children.
-    is_settled.then(|| Untouched::new(world, level.entities.len(), level.parents.len() + 1))
+    is_settled.then(|| Untouched::new(world, level.entities.len(), level.parents.len() + 1, came_at))
 }

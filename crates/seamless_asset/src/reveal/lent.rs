@@ -7,11 +7,16 @@ use bevy_asset::{AssetEvent, AssetId, Assets};
 use bevy_ecs::prelude::*;
 use bevy_math::{Vec3A, bounding::Aabb3d};
 use bevy_mesh::{Mesh, VertexAttributeValues};
+use bevy_tasks::ComputeTaskPool;
 
 use super::bounds::Bounds;
 
-/// A mesh that fewer entities show is left alone: Bevy computes so many boxes itself, on all threads.
-const SHARED: usize = 4;
+/// From how many entities on that show it a mesh lends its box. Bevy computes a box for each of them, on the threads of its pool and the
+/// one that waits for them; here one thread computes it once, so it is worth it where they are more than the threads.
+fn least_shared() -> usize {
+    let threads = ComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num()) + 1;
+    threads + 1
+}
 
 /// Meshes that know their boxes by [`Mesh::final_aabb`] until the end of this frame, and the boxes.
 ///
@@ -31,7 +36,7 @@ impl LentBoxes {
             let mut meshes = world.resource_mut::<Assets<Mesh>>();
             // What is lent is nobody's change.
             let meshes = meshes.bypass_change_detection();
-            for id in bounds.shared(SHARED) {
+            for id in bounds.shared(least_shared()) {
                 if let Some(mesh) = meshes.get_mut_untracked(id)
                     && mesh.final_aabb.is_none()
                     && let Some(of) = box_of(mesh)

@@ -12,6 +12,7 @@ const SAID: Transform = Transform::from_xyz(1000.0, 0.0, 0.0);
 struct Level {
     app: App,
     entities: [Entity; 3],
+    came_at: CameAt,
 }
 
 fn step() -> Transform {
@@ -39,22 +40,26 @@ impl Level {
         let room = world.spawn((step(), said, InHiddenLevel, ChildOf(root))).id();
         let chair = world.spawn((step(), said, InHiddenLevel, ChildOf(room))).id();
         // As it is when both ends of each relationship are spawned.
-        let now = world.change_tick();
-        crate::spawn::rewrite_ticks(world, &[root, room, chair], |_, _, _| ComponentTicks {
-            added: now,
-            changed: now,
+        let mut came_at = CameAt::default();
+        came_at.bring(world, |world| {
+            let now = world.change_tick();
+            crate::spawn::rewrite_ticks(world, &[root, room, chair], |_, _, _| ComponentTicks {
+                added: now,
+                changed: now,
+            });
         });
         app.update();
         Self {
             app,
             entities: [root, room, chair],
+            came_at,
         }
     }
 
     /// Shows it; whether Bevy is told that it is settled.
     fn show(&mut self) -> bool {
         let world = self.app.world_mut();
-        let untouched = Untouched::new(world, 2, 2);
+        let untouched = Untouched::new(world, 2, 2, core::mem::take(&mut self.came_at));
         let at = show_first(world, &self.entities, Some(untouched));
         if let Some(at) = at {
             world.resource_mut::<SettledTrees>().come(at);
@@ -178,7 +183,7 @@ fn what_is_moved_of_the_level_itself_is_moved_with_all_below() {
 #[test]
 fn a_level_that_was_touched_while_it_was_hidden_is_looked_at() {
     type Touch = fn(&mut World, [Entity; 3]);
-    let touches: [Touch; 5] = [
+    let touches: [Touch; 8] = [
         |world, [_, room, _]| world.get_mut::<Transform>(room).unwrap().translation.x = 1.0,
         |world, [.., chair]| {
             world.spawn((step(), ChildOf(chair)));
@@ -192,6 +197,17 @@ fn a_level_that_was_touched_while_it_was_hidden_is_looked_at() {
         |world, [root, ..]| {
             let cart = world.spawn(Transform::IDENTITY).id();
             world.entity_mut(root).insert(ChildOf(cart));
+        },
+        // Nothing of this is a change: it is all added anew.
+        |world, [_, room, _]| {
+            world.entity_mut(room).remove::<Transform>().insert(step());
+        },
+        |world, [_, room, _]| {
+            let mut room = world.entity_mut(room);
+            room.remove_with_requires::<Transform>().insert(step());
+        },
+        |world, [_, room, chair]| {
+            world.entity_mut(chair).remove::<ChildOf>().insert(ChildOf(room));
         },
     ];
     for (number, touch) in touches.into_iter().enumerate() {

@@ -79,7 +79,10 @@ type Worlds<'w, 's> = Query<
     With<SeamlessWorld>,
 >;
 
-/// Tells whether what sources ask for is there: a system parameter, for loading screens for instance. It reads [`SourceMotion`]s.
+/// Tells whether what sources ask for is there: a system parameter, for loading screens for instance.
+///
+/// It reads [`SourceMotion`]s, so that who is [teleported](SourceMotion::teleported) is not complete from that moment on. A system that
+/// teleports somebody and asks has both in a [`ParamSet`](bevy_ecs::system::ParamSet), or Bevy refuses it.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;

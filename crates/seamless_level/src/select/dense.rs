@@ -25,6 +25,11 @@ impl DenseSet {
         self.places.push(NOWHERE);
     }
 
+    /// All numbers are below it.
+    pub fn limit(&self) -> usize {
+        self.places.len()
+    }
+
     pub fn members(&self) -> &[u32] {
         &self.members
     }

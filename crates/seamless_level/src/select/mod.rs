@@ -5,18 +5,19 @@
 //!
 //! # The rule
 //!
-//! A volume asks for its levels while a source is inside, from then on while one is within its margin, and for its delay
-//! after that. What volumes and the app ask is counted ([`RequestSet`](crate::RequestSet)): a level comes as far as the
+//! A volume asks for its levels while a source is inside, from then on while one is within its margin or on its way into it, and for its
+//! delay after that. What volumes and the app ask is counted ([`RequestSet`](crate::RequestSet)): a level comes as far as the
 //! highest request says, and not at all under a ban. When more are wanted than the limits allow, the least urgent ones
 //! are left out; one that is wanted already counts as a little more urgent than a newcomer, so that two levels do not take
 //! turns at the cap.
 //!
-//! A source asks where it is and where it will be in a moment ([`SourceInput::ahead`]), and for no more than its target. Whom it
-//! asks to wait is only where it is.
+//! A source asks where it is and at three points of its way ahead ([`SourceInput::ahead`]), and for no more than its target. What one of these
+//! points has entered stays as long as the way leads into it, so that nothing comes and goes between two points. Whom it asks to wait is
+//! only where it is.
 //!
 //! Urgency, most first: always loaded, requested by the app, then the largest over sources, points at which they ask, and volumes of
 //! `priority of the source × priority of the volume / ((1 + distance to the volume's middle) × (1 + seconds until the source is
-//! there))`; the point at which its way enters the volume is one of these, though nothing is asked for by it. The distance counts as longer where the source does not look. A volume or a source that only loads has half of it, and a
+//! there))`; the point at which its way enters the volume is one of these, though by it alone nothing is asked for. The distance counts as longer where the source does not look. A volume or a source that only loads has half of it, and a
 //! volume that lingers nothing; among equals, the lower index is first. At a cap, a source that is not
 //! [there](SourceInput::is_present) counts less than any that is.
 //!

@@ -71,6 +71,11 @@ impl SourceInput {
         }
     }
 
+    /// The same, somewhere else.
+    pub(super) fn probe_at(&self, at: Vec3) -> Probe {
+        Probe { at, ..self.probe() }
+    }
+
     /// Whether it also asks where it will be.
     pub(super) fn looks_ahead(&self) -> bool {
         self.ahead > 0.0 && (self.velocity * self.ahead).length() >= LEAST_AHEAD
@@ -129,6 +134,11 @@ impl Probe {
         }
         let beyond = self.angle_beyond(shape);
         (is_inside && beyond <= 0.0, beyond <= ANGLE_MARGIN)
+    }
+
+    /// Whether it looks about where a shape is.
+    pub fn sees(&self, shape: &VolumeShape) -> bool {
+        self.angle_beyond(shape) <= ANGLE_MARGIN
     }
 
     /// By what angle a shape is outside of the sector, all of it.

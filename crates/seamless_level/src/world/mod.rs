@@ -7,6 +7,7 @@ mod manifest;
 mod network;
 mod report;
 mod select;
+mod share;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -17,7 +17,7 @@ use seamless_asset::{
     Viewpoints,
 };
 
-use super::{InstanceIndex, LevelState, LevelTable, table::Level};
+use super::{InstanceIndex, LevelState, LevelTable, share::fair_share, table::Level};
 use crate::{
     arrival::Arrivals,
     requests::{LevelRequests, RequestId, RequestKind},
@@ -304,23 +304,27 @@ fn has_place(transform: &Ref<GlobalTransform>) -> bool {
 
 /// The caps on what is wanted.
 #[derive(SystemParam)]
-pub(crate) struct Caps<'w> {
+pub(crate) struct Caps<'w, 's> {
     settings: Res<'w, LevelSettings>,
     streaming: Option<Res<'w, StreamingSettings>>,
     stats: Option<Res<'w, StreamingStats>>,
+    asked: Local<'s, Vec<u64>>,
 }
 
-impl Caps<'_> {
-    /// Those of the settings, and what fits into memory.
-    fn limits(&self) -> SelectionLimits {
+impl Caps<'_, '_> {
+    /// Those of the settings, and what fits into memory, for each of the worlds that asked for so many bytes when they were last selected.
+    fn limits(&mut self, asked: impl Iterator<Item = u64>) -> SelectionLimits {
         let ceiling = self.streaming.as_ref().and_then(|streaming| streaming.memory_ceiling);
         let fit = self
             .stats
             .as_ref()
             .map_or(u64::MAX, |stats| stats.bytes_that_fit(ceiling));
+        let own = self.settings.max_bytes;
+        self.asked.clear();
+        self.asked.extend(asked.map(|asked| asked.min(own)));
         SelectionLimits {
             max_levels: self.settings.max_levels,
-            max_bytes: self.settings.max_bytes.min(fit),
+            max_bytes: own.min(fair_share(fit, &mut self.asked)),
         }
     }
 }
@@ -328,7 +332,7 @@ impl Caps<'_> {
 /// Selects the levels of each world, and asks the pipeline for what changed.
 pub(crate) fn select_levels(
     mut sources: Sources,
-    caps: Caps,
+    mut caps: Caps,
     mut worlds: Query<(Entity, &mut LevelTable, &mut LevelSelection)>,
     mut requests: ResMut<LevelRequests>,
     mut arrivals: ResMut<Arrivals>,
@@ -346,7 +350,7 @@ pub(crate) fn select_levels(
     arrivals.begin();
     tell_viewpoints(&inputs, arrivals, &mut viewpoints);
     let gathered = inputs.len();
-    let limits = caps.limits();
+    let limits = caps.limits(worlds.iter().map(|(.., selection)| selection.selector.asked_bytes()));
     let mut arrival: Option<f32> = None;
     let requests = requests.bypass_change_detection();
     requests.take_dropped();

@@ -4,8 +4,9 @@ use super::*;
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-const KINDS: [UnitKind; 12] = [
+const KINDS: [UnitKind; 13] = [
     UnitKind::Insert,
+    UnitKind::Begin,
     UnitKind::HiddenSpawn,
     UnitKind::Reveal,
     UnitKind::RevealSliced,

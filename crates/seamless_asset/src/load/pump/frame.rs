@@ -25,8 +25,8 @@ pub(super) struct Frames {
     reserve: Reserve,
     /// That of the frame that is under way.
     plan: Option<FramePlan>,
-    /// All streaming work of this frame when the pipeline was done.
-    pumped: Duration,
+    /// What of this frame's streaming work is known by itself: what came before the pipeline, and its units.
+    known: Duration,
     /// The unit of this frame's work that took longest.
     pub largest: Option<Booked>,
 }
@@ -38,7 +38,7 @@ impl Default for Frames {
             rhythm: Rhythm::default(),
             reserve: Reserve::default(),
             plan: None,
-            pumped: Duration::ZERO,
+            known: Duration::ZERO,
             largest: None,
         }
     }
@@ -74,6 +74,7 @@ impl Pipeline {
         });
         self.frames.plan = Some(plan);
         let spent = world.resource::<StreamingClock>().spent();
+        self.frames.known = spent;
         FrameBudget::new(plan.budget, spent + self.frames.reserve.of(plan.budget))
     }
 
@@ -103,9 +104,10 @@ impl Pipeline {
         levels.chain(assets).fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// The pipeline is done with this frame; `spent` is all streaming work so far.
-    pub(super) fn end_frame(&mut self, spent: Duration) {
-        self.frames.pumped = spent;
+    /// No unit of this frame is left to do.
+    pub(super) fn end_frame(&mut self, budget: FrameBudget) {
+        self.frames.known += budget.spent();
+        self.frames.note(budget.largest());
     }
 }
 
@@ -119,8 +121,8 @@ pub(crate) fn roll_frame(
     let took = clock.restart();
     let frames = &mut pipeline.frames;
     let largest = frames.largest.take();
-    let pumped = core::mem::take(&mut frames.pumped);
-    frames.reserve.learn(took.saturating_sub(pumped));
+    let known = core::mem::take(&mut frames.known);
+    frames.reserve.learn(took.saturating_sub(known));
     let plan = frames.plan.take();
     let budget = plan.map_or(settings.budget, |plan| plan.budget);
     if took > budget {

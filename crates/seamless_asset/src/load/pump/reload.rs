@@ -114,10 +114,10 @@ pub(crate) fn keep_ticks_valid(check: On<CheckChangeTicks>, pipeline: Option<Res
         .for_each_unmarked(|instance| match &mut instance.phase {
             // One that is about to leave may stay.
             Phase::Live { members, .. } | Phase::Leaving { members, .. } => {
-                members.since.check_tick(*check);
+                members.keep_ticks_valid(*check);
             }
             Phase::Hidden { members, hiding, .. } => {
-                members.since.check_tick(*check);
+                members.keep_ticks_valid(*check);
                 hiding.since.check_tick(*check);
             }
             _ => {}

@@ -48,7 +48,11 @@ pub(super) type Sweeps = VecDeque<Sweeping>;
 impl Pipeline {
     /// Takes a staged level that is too large for a frame. Whether there was time for it.
     pub(super) fn begin_slices(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
-        if !budget.allows(self.costs.of(UnitKind::HiddenSpawn, SLICE as u64)) {
+        let Some(Phase::Staged(level)) = self.instances.get(&id).map(|instance| &instance.phase) else {
+            return true;
+        };
+        let count = level.level.entities.len() as u64;
+        if !budget.allows(self.costs.of(UnitKind::Begin, count)) {
             return false;
         }
         if self.is_held_up(world, id) {
@@ -64,8 +68,10 @@ impl Pipeline {
                 let _span = debug_span!("begin", level = %instance.request.name).entered();
                 let start = Instant::now();
                 let spawn = HiddenSpawn::new(world, level, &instance.request, &self.services);
-                budget.book(UnitKind::HiddenSpawn, start.elapsed(), || {
-                    format!("begin {}", instance.request.name)
+                let took = start.elapsed();
+                self.costs.learn(UnitKind::Begin, count, took);
+                budget.book(UnitKind::Begin, took, || {
+                    format!("begin {} ({count} entities)", instance.request.name)
                 });
                 instance.phase = Phase::Spawning(Box::new(spawn));
             }

@@ -28,7 +28,7 @@ fn lent(mesh: Mesh) -> (bevy_app::App, bevy_asset::Handle<Mesh>) {
 /// A level of which just enough entities show the mesh.
 fn lend_to(app: &mut bevy_app::App, handle: &bevy_asset::Handle<Mesh>) {
     let world = app.world_mut();
-    let entities: Vec<Entity> = (0..SHARED)
+    let entities: Vec<Entity> = (0..least_shared())
         .map(|_| world.spawn(bevy_mesh::Mesh3d(handle.clone())).id())
         .collect();
     let mut bounds = Bounds::new(world);
@@ -83,7 +83,7 @@ fn a_mesh_that_few_show_and_one_without_vertices_lend_nothing() {
     app.update();
     let world = app.world_mut();
     let mut bounds = Bounds::new(world);
-    let few: Vec<Entity> = (1..SHARED)
+    let few: Vec<Entity> = (1..least_shared())
         .map(|_| world.spawn(bevy_mesh::Mesh3d(handle.clone())).id())
         .collect();
     bounds.add(world, &few);
@@ -101,7 +101,7 @@ fn entities_that_came_with_boxes_count() {
     let (mut app, handle) = lent(mesh(1.0));
     app.update();
     let world = app.world_mut();
-    let entities: Vec<Entity> = (0..SHARED)
+    let entities: Vec<Entity> = (0..least_shared())
         .map(|_| world.spawn((bevy_mesh::Mesh3d(handle.clone()), Aabb::default())).id())
         .collect();
     let mut bounds = Bounds::new(world);

@@ -61,6 +61,8 @@ pub struct Selector {
     coming: DenseSet,
     /// The volumes that are on and block.
     blocking: Vec<u32>,
+    /// The volumes that ask although no point is within their margins.
+    aside: DenseSet,
     sources: Vec<SourceInput>,
     limits: Option<SelectionLimits>,
     /// Whether anything but sources and time changed since the last update.
@@ -68,6 +70,8 @@ pub struct Selector {
     plan: Plan,
     /// Scratch.
     ranked: Vec<Candidate>,
+    /// Scratch.
+    stepped: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -189,6 +193,9 @@ impl Selector {
             asked: None,
         };
         let volume = insert(&mut self.volumes, &mut self.free_volumes, slot);
+        if volume as usize == self.aside.limit() {
+            self.aside.grow();
+        }
         self.place(volume);
         VolumeKey(volume)
     }
@@ -212,6 +219,7 @@ impl Selector {
             self.linger
                 .change(key.0, Whose::Showing, slot.showing, VolumeState::Off);
             self.contain.remove(key.0);
+            self.aside.set(key.0, false);
             self.free_volumes.push(key.0);
             self.has_changed = true;
         }
@@ -280,6 +288,12 @@ impl Selector {
     #[must_use]
     pub fn wanted(&self) -> usize {
         self.asked.members().len() - self.plan.dropped
+    }
+
+    /// How many bytes the levels have that are wanted, those left out counted as well, but not those that failed.
+    #[must_use]
+    pub fn asked_bytes(&self) -> u64 {
+        u64::try_from(self.places.bytes).unwrap_or(u64::MAX)
     }
 
     /// How urgent a level is, as of the last update; zero for one that nobody wants.

@@ -151,7 +151,7 @@ fn score(source: &SourceInput, priority: f32, volume: &VolumeInput) -> f32 {
 }
 
 /// When and where a source comes into a volume, if that is as soon as it looks ahead.
-fn entry(source: &SourceInput, volume: &VolumeInput) -> Option<(f32, Vec3)> {
+pub(super) fn entry(source: &SourceInput, volume: &VolumeInput) -> Option<(f32, Vec3)> {
     if !source.looks_ahead() {
         return None;
     }

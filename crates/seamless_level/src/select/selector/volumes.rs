@@ -1,13 +1,14 @@
 //! Volumes that go on and off, and what they ask for meanwhile.
 
-use super::{Asker, LevelSlot, Selector, VolumeSlot};
+use super::{Asker, LevelSlot, Selector, VolumeSlot, rank::entry};
 use crate::{
     requests::RequestKind,
     select::{
-        VolumeMode,
+        SourceInput, VolumeInput, VolumeMode,
         contain::{Count, Place},
         linger::{VolumeState, Whose},
     },
+    target::LevelTarget,
 };
 
 impl VolumeSlot {
@@ -27,6 +28,11 @@ impl VolumeSlot {
     fn may_block(&self) -> bool {
         self.input.mode == VolumeMode::BlockUntilLoaded && self.asked == Some(RequestKind::Show)
     }
+}
+
+/// Whether the way of a source leads into a volume, as far as it looks ahead, and it sees it from there.
+fn leads_into(source: &SourceInput, volume: &VolumeInput) -> bool {
+    entry(source, volume).is_some_and(|(_, at)| source.probe_at(at).sees(&volume.shape))
 }
 
 impl Selector {
@@ -87,6 +93,11 @@ impl Selector {
             }
         }
         self.contain.clear_touched();
+        let mut aside = core::mem::take(&mut self.stepped);
+        aside.clear();
+        aside.extend_from_slice(self.aside.members());
+        aside.iter().for_each(|volume| self.step(*volume, now));
+        self.stepped = aside;
         while let Some(volume) = self.linger.due(now) {
             self.step(volume, now);
         }
@@ -98,10 +109,24 @@ impl Selector {
             return;
         };
         let delay = slot.input.unload_delay.into();
-        let next = |state: VolumeState, count: Count| state.next(count.inside > 0, count.near > 0, delay, now);
         let (was_all, was_showing) = (slot.all, slot.showing);
-        slot.all = next(was_all, all);
-        slot.showing = next(was_showing, showing);
+        let next = |state: VolumeState, count: Count, only: Option<LevelTarget>| {
+            let mut sources = self.sources.iter();
+            let mut is_ahead = || {
+                sources.any(|source| only.is_none_or(|only| source.target == only) && leads_into(source, &slot.input))
+            };
+            // Who asks for nothing is entered by points only.
+            let is_near = count.near > 0 || state.asks() && is_ahead();
+            state.next(count.inside > 0, is_near, delay, now)
+        };
+        let next = (
+            next(was_all, all, None),
+            next(was_showing, showing, Some(LevelTarget::Visible)),
+        );
+        (slot.all, slot.showing) = next;
+        let is_aside = |state: VolumeState, count: Count| state.asks() && count.near == 0;
+        self.aside
+            .set(volume, is_aside(slot.all, all) || is_aside(slot.showing, showing));
         self.linger.change(volume, Whose::All, was_all, slot.all);
         self.linger.change(volume, Whose::Showing, was_showing, slot.showing);
         if slot.asks() != slot.asked {

@@ -86,6 +86,23 @@ pub(super) fn test(source: &SourceInput, point: Vec3, volume: &VolumeInput) -> (
     (is_inside && beyond <= 0.0, is_near && beyond <= 0.17)
 }
 
+/// Whether a source comes into a volume as soon as it looks ahead, and sees it from the border.
+fn is_on_its_way(source: &SourceInput, volume: &VolumeInput) -> bool {
+    let looks_ahead = points(source).len() > 1;
+    let entry = volume.shape.entry_time(source.position, source.velocity);
+    let Some(time) = entry.filter(|time| looks_ahead && *time <= source.ahead) else {
+        return false;
+    };
+    let border = source.position + source.velocity * time;
+    let all_around = VolumeInput {
+        unload_margin: f32::INFINITY,
+        ..volume.clone()
+    };
+    // Beyond all margins only the angle counts.
+    let present = SourceInput { reach: 1.0, ..*source };
+    test(&present, border, &all_around).1
+}
+
 impl Tested {
     pub fn new(input: VolumeInput) -> Self {
         Self {
@@ -98,6 +115,9 @@ impl Tested {
     fn step(&mut self, sources: &[SourceInput], now: f64) {
         let (mut all, mut showing) = (Vec::new(), Vec::new());
         for source in sources {
+            let on_its_way = (false, is_on_its_way(source, &self.input));
+            all.push(on_its_way);
+            showing.extend((source.target == LevelTarget::Visible).then_some(on_its_way));
             for (_, at) in points(source) {
                 let tested = test(source, at, &self.input);
                 all.push(tested);

@@ -231,6 +231,55 @@ fn what_lies_between_the_points_ahead_keeps_its_urgency() {
     assert!((priority - 1.0 / (4.0 * (1.0 + time))).abs() < 1e-4, "{priority}");
 }
 
+/// Small volumes without margins and delays: each is entered by the point that is furthest ahead, and stays until the source has passed it.
+#[test]
+fn what_the_way_leads_into_does_not_come_and_go_between_the_points_ahead() {
+    let levels = [0, 1, 2];
+    let volumes = levels.map(|level| ball(Vec3::X * (120.0 + 10.0 * level as f32), 1.0, 0.0, &[level]));
+    let mut selector = world(3, &volumes);
+    let mut changes = Vec::new();
+    for frame in 0..200 {
+        let source = SourceInput {
+            velocity: Vec3::X * 60.0,
+            ..at(Vec3::X * frame as f32)
+        };
+        let plan = selector.update(&[source], f64::from(frame) / 60.0, &UNCAPPED);
+        changes.extend(plan.rise.iter().map(|(level, _)| (frame, *level, true)));
+        changes.extend(plan.fall.iter().map(|(level, _)| (frame, *level, false)));
+    }
+    let expected = [59, 69, 79]
+        .into_iter()
+        .zip(levels)
+        .map(|(frame, level)| (frame, level, true));
+    let gone = [122, 132, 142]
+        .into_iter()
+        .zip(levels)
+        .map(|(frame, level)| (frame, level, false));
+    assert_eq!(changes, expected.chain(gone).collect::<Vec<_>>());
+}
+
+#[test]
+fn who_turns_away_from_what_the_way_led_into_lets_it_go() {
+    let mut selector = world(1, &[ball(Vec3::X * 45.0, 3.0, 0.0, &[0])]);
+    let fly = |velocity: Vec3, x: f32| SourceInput {
+        velocity,
+        ..at(Vec3::X * x)
+    };
+    assert!(targets(&mut selector, fly(Vec3::X * 90.0, 0.0)).is_empty());
+    assert_eq!(targets(&mut selector, fly(Vec3::X * 90.0, -15.0)), [0]);
+    assert_eq!(
+        targets(&mut selector, fly(Vec3::X * 90.0, 0.0)),
+        [0],
+        "between two points"
+    );
+    assert!(
+        targets(&mut selector, fly(Vec3::X * 40.0, 0.0)).is_empty(),
+        "it does not come so far"
+    );
+    targets(&mut selector, fly(Vec3::X * 90.0, -15.0));
+    assert!(targets(&mut selector, fly(Vec3::Z * 90.0, -15.0)).is_empty());
+}
+
 #[test]
 fn who_is_not_there_takes_no_place_at_the_cap() {
     let mut selector = world(

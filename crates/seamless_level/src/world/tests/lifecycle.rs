@@ -210,6 +210,47 @@ fn the_least_urgent_level_leaves_when_memory_is_short() {
     assert_eq!(ceiling(&mut stage, None), [true; 3]);
 }
 
+/// One asks for its level that is always there, the other for all three.
+#[test]
+fn worlds_share_the_memory_that_there_is() {
+    let mut manifest = manifest();
+    manifest.levels.iter_mut().for_each(|level| level.bytes = 100);
+    let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), manifest.clone());
+    let handle = add_manifest(&mut stage.app, manifest);
+    let other = stage.app.world_mut().spawn(SeamlessWorld(handle)).id();
+    stage.frames(3);
+    for level in ["west", "east"] {
+        let wanted = LevelWanted {
+            levels: vec![level.into()],
+            world: Some(other),
+            ..LevelWanted::default()
+        };
+        stage.app.world_mut().spawn(wanted);
+    }
+    let mut stats = StreamingStats {
+        live_bytes: 300,
+        ..StreamingStats::default()
+    };
+    stats.memory.levels = 300;
+    stage.app.insert_resource(stats);
+    let mut visible = |memory_ceiling| {
+        stage.app.insert_resource(StreamingSettings {
+            memory_ceiling,
+            ..StreamingSettings::default()
+        });
+        stage.frames(4);
+        [stage.world, other].map(|world| {
+            let table = stage.app.world().get::<LevelTable>(world).unwrap();
+            table.iter().filter(|level| level.is_visible()).count()
+        })
+    };
+    assert_eq!(visible(None), [1, 3]);
+    assert_eq!(visible(Some(400)), [1, 3]);
+    assert_eq!(visible(Some(399)), [1, 2], "the other has what the one leaves");
+    assert_eq!(visible(Some(200)), [1, 1]);
+    assert_eq!(visible(Some(400)), [1, 3]);
+}
+
 #[test]
 fn requests_are_capped() {
     let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
