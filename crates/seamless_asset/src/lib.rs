@@ -77,12 +77,12 @@ pub use load::{
     StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
-#[cfg(feature = "write")]
-pub use registry::write_registry;
 pub use registry::{
     FoundObject, ObjectRegistries, ObjectRegistry, ObjectScan, REGISTRY_EXTENSION, REGISTRY_FORMAT, REGISTRY_MAGIC,
     RegistryError, RegistryLevel, RegistryLimits, RegistryLoader, RegistryObject,
 };
+#[cfg(feature = "write")]
+pub use registry::{resize_registry, write_registry};
 pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
 pub use soft::{
