@@ -81,12 +81,12 @@ pub use load::{
 };
 pub use objects::LiveObjects;
 pub use panel::{PanelLine, PanelLines};
-#[cfg(feature = "write")]
-pub use registry::write_registry;
 pub use registry::{
     FoundObject, ObjectRegistries, ObjectRegistry, ObjectScan, REGISTRY_EXTENSION, REGISTRY_FORMAT, REGISTRY_MAGIC,
     RegistryError, RegistryLevel, RegistryLimits, RegistryLoader, RegistryObject,
 };
+#[cfg(feature = "write")]
+pub use registry::{resize_registry, write_registry};
 pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
 pub use soft::{

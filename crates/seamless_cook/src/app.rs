@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bevy::app::TerminalCtrlCHandlerPlugin;
+use bevy::app::{TaskPoolOptions, TaskPoolPlugin, TaskPoolThreadAssignmentPolicy, TerminalCtrlCHandlerPlugin};
 use bevy::asset::UnapprovedPathMode;
 use bevy::asset::io::{AssetSourceBuilder, AssetSourceId};
 use bevy::core_pipeline::CorePipelinePlugin;
@@ -241,6 +241,7 @@ impl CookApp {
                 })),
                 ..default()
             })
+            .set(task_pools())
             .set(AssetPlugin {
                 watch_for_changes_override: Some(false),
                 use_asset_processor_override: Some(false),
@@ -282,6 +283,21 @@ impl CookApp {
         app.finish();
         app.cleanup();
         app
+    }
+}
+
+/// What loads and decodes runs where files are read, and there is little else to do meanwhile.
+fn task_pools() -> TaskPoolPlugin {
+    let default = TaskPoolOptions::default();
+    TaskPoolPlugin {
+        task_pool_options: TaskPoolOptions {
+            io: TaskPoolThreadAssignmentPolicy {
+                max_threads: usize::MAX,
+                percent: 1.0,
+                ..default.io
+            },
+            ..default
+        },
     }
 }
 

@@ -178,6 +178,16 @@ enum CliProfile {
     Ship,
 }
 
+impl From<CliProfile> for Profile {
+    fn from(profile: CliProfile) -> Self {
+        match profile {
+            CliProfile::Exact => Self::Exact,
+            CliProfile::Dev => Self::Dev,
+            CliProfile::Ship => Self::Ship,
+        }
+    }
+}
+
 impl CookApp {
     /// Runs the command line of `seamless` with this cooker: exit code 0 is done, 1 content errors (all are listed) or a difference,
     /// 2 wrong usage.
@@ -213,11 +223,7 @@ impl CookApp {
                 load_timeout,
             } => {
                 let options = CookOptions {
-                    profile: match profile {
-                        CliProfile::Exact => Profile::Exact,
-                        CliProfile::Dev => Profile::Dev,
-                        CliProfile::Ship => Profile::Ship,
-                    },
+                    profile: profile.into(),
                     target: Target::named(&target).unwrap_or(Target::ALL),
                     maps,
                     jobs: jobs.map_or(CookOptions::default().jobs, usize::from),

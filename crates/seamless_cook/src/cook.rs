@@ -4,6 +4,7 @@ mod again;
 mod encode;
 mod fingerprint;
 mod forget;
+mod owners;
 mod past;
 mod remember;
 mod soft;
@@ -13,7 +14,7 @@ mod uses;
 
 use core::num::NonZeroUsize;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::time::Instant;
@@ -110,6 +111,8 @@ impl Order<'_> {
             is_otherwise: false,
             errors: Vec::new(),
             broken: BTreeSet::new(),
+            steps: BTreeMap::new(),
+            disowned: BTreeSet::new(),
         };
         let mut report = CookReport {
             world: world.clone(),
@@ -213,6 +216,10 @@ struct Cook<'a> {
     errors: Vec<ContentError>,
     /// Levels that have errors.
     broken: BTreeSet<String>,
+    /// By what it follows from, after how many steps a level was planned that soft references led to.
+    steps: BTreeMap<String, usize>,
+    /// Files that were taken from their owners.
+    disowned: BTreeSet<String>,
 }
 
 /// What a level's bytes follow from, beside the files.
@@ -362,15 +369,16 @@ impl Cook<'_> {
             layout: layout.report,
             dialogue: limited.report,
             textures: uses::textures(&objects),
-            slowest: summary::slowest(plan, &units, &objects),
+            slowest: summary::slowest(plan, &units, &objects, |_| true),
             ..CookReport::default()
         };
         let names = plan.levels.iter().map(|level| level.name.clone());
-        let is_all = matches!(objects, Cow::Borrowed(_)) && limited.own.is_empty();
+        // Places are told among all that is remembered, whether it is needed or not.
+        let laid_out = || LaidOut::of(&layout.packages, &self.store.objects);
         Ok(Outcome {
             packages: write_world(&world, self.cache, output, self.order.progress, report)?,
             bounds: names.zip(known_bounds).collect(),
-            layout: is_all.then(|| LaidOut::of(&layout.packages, &objects)).flatten(),
+            layout: limited.own.is_empty().then(laid_out).flatten(),
         })
     }
 

@@ -27,7 +27,7 @@ use crate::hierarchy::{Hierarchy, grouped};
 use crate::mesh_step::{self, Draw};
 use crate::plan::{PlannedLevel, SourceKind};
 use crate::report::ContentError;
-use crate::source::{self, Scene, SourceEntity};
+use crate::source::{self, Concrete, Scene, SourceEntity};
 use crate::world_file::ResourcePolicy;
 
 /// A level that only needs to be written.
@@ -134,7 +134,19 @@ struct Job<'a> {
     soft: BTreeSet<SoftReference>,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn new(registry: &'a TypeRegistry, codecs: &'a CodecRegistry, level: &'a PlannedLevel) -> Self {
+        Self {
+            registry,
+            codecs,
+            level,
+            names: Vec::new(),
+            rows: EntityRows::default(),
+            errors: Vec::new(),
+            soft: BTreeSet::new(),
+        }
+    }
+
     fn error(&mut self, object: impl Into<String>, message: impl Into<String>) {
         self.errors
             .push(ContentError::new(self.level.source.as_str(), object, message));
@@ -166,20 +178,9 @@ impl LevelEncoder {
         let registry = world.resource::<AppTypeRegistry>().read();
         let codecs = world.resource::<Codecs>().clone();
         let codecs = codecs.read();
-        let (concrete, hierarchy);
-        let scene = match level.kind {
-            SourceKind::Gltf(_) => {
-                source::gltf_scene(world, level, root).map(|scene| Scene::of_world(scene, &registry))
-            }
-            SourceKind::DynamicWorld | SourceKind::Asset => match source::concrete(world, root, &registry) {
-                Ok(values) => {
-                    concrete = values;
-                    Ok(Scene::of_concrete(&concrete))
-                }
-                Err(message) => Err(message),
-            },
-        };
-        let mut scene = match scene {
+        let mut concrete = Concrete::default();
+        let hierarchy;
+        let mut scene = match source::scene(world, level, root, &registry, &mut concrete) {
             Ok(scene) => scene,
             Err(message) => {
                 errors.push(ContentError::new(level.source.as_str(), "", message));
@@ -210,15 +211,7 @@ impl LevelEncoder {
         let drawn = mesh_step::draws(world, &scene.entities, |asset| store.key(&walk, asset));
         store.note_draws(&drawn);
         let labelled = source::labelled(world, root);
-        let mut job = Job {
-            registry: &registry,
-            codecs: &codecs,
-            level,
-            names: Vec::new(),
-            rows: EntityRows::default(),
-            errors: Vec::new(),
-            soft: BTreeSet::new(),
-        };
+        let mut job = Job::new(&registry, &codecs, level);
         let mut warnings = Vec::new();
         let encoded = self.encode_scene(&mut job, &scene, &hierarchy, &walk, store, &mut warnings);
         let sound = job.errors.is_empty();

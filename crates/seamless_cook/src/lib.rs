@@ -91,8 +91,9 @@ pub use app::{CookApp, CookOptions, Profile, Target};
 pub use commands::{
     BulkDiff, BulkInfo, Chain, ChainRoot, ChainStep, Change, CleanReport, ColumnInfo, ComponentDiff, DiffError,
     DiffReport, ExportInfo, Fault, FaultKind, FoundObject, GroupInfo, ImportInfo, InspectError, LevelDiff, LevelInfo,
-    ListedLevel, ManifestDiff, ObjectDiff, OriginInfo, PackageDiff, PackageInfo, SchemaInfo, Sizes, TypeInfo,
-    VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, clean, diff, html_report, inspect, list, verify, why,
+    ListedLevel, ListedRegistry, ManifestDiff, ObjectDiff, OriginInfo, PackageDiff, PackageInfo, RegistryDiff,
+    SchemaInfo, Sizes, TypeInfo, VerifyReport, VersionInfo, WhyError, WhyReport, WorldInfo, clean, diff, html_report,
+    inspect, list, verify, why,
 };
 pub use dialogue::DialogueLimit;
 pub use layout::{Choice, LayoutCost, LayoutGroup, LayoutReason, LayoutReport, LayoutTotal};

@@ -173,14 +173,9 @@ impl Checker<'_> {
         if source.levels.is_empty() {
             self.error("levels", "the world is empty; list at least one level");
         }
-        let mut files = Vec::new();
-        let mut levels = Vec::new();
-        for level in source.levels {
-            if let Some((level, file)) = self.level(&directory, level) {
-                levels.push(level);
-                files.push(file);
-            }
-        }
+        let levels = source.levels.into_iter();
+        let (mut levels, mut files): (Vec<_>, Vec<_>) =
+            levels.filter_map(|level| self.level(&directory, level)).unzip();
         let level_count = files.len();
         let startup: Vec<_> = source
             .startup
@@ -196,18 +191,7 @@ impl Checker<'_> {
             .into_iter()
             .filter_map(|(file, label)| self.startup_path(&root, &file, label));
         let startup = startup.collect();
-        for (level, file) in levels.iter_mut().zip(&files) {
-            match file.strip_prefix(&root) {
-                Ok(path) => level.asset_path = path.to_owned(),
-                Err(_) => self.error(
-                    format!("level `{}`", level.name),
-                    format!(
-                        "its source `{}` is outside the world's `root`; move it, or widen `root`",
-                        level.source
-                    ),
-                ),
-            }
-        }
+        self.place_below(&root, &mut levels, &files);
         self.names(&levels);
         let instances = self.instances(source.instances, &levels);
         let names = levels.iter().map(|level| level.name.as_str());
@@ -239,6 +223,22 @@ impl Checker<'_> {
             startup,
             resources: source.resources,
             settings: CookSettings::default(),
+        }
+    }
+
+    /// Tells levels where their sources are below the root.
+    fn place_below(&mut self, root: &Path, levels: &mut [PlannedLevel], files: &[PathBuf]) {
+        for (level, file) in levels.iter_mut().zip(files) {
+            match file.strip_prefix(root) {
+                Ok(path) => level.asset_path = path.to_owned(),
+                Err(_) => self.error(
+                    format!("level `{}`", level.name),
+                    format!(
+                        "its source `{}` is outside the world's `root`; move it, or widen `root`",
+                        level.source
+                    ),
+                ),
+            }
         }
     }
 

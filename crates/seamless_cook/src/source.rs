@@ -46,11 +46,7 @@ pub(crate) struct Concrete {
 }
 
 /// The world of the glTF scene that the level names, or why there is none.
-pub(crate) fn gltf_scene<'a>(
-    world: &'a World,
-    level: &PlannedLevel,
-    root: &UntypedHandle,
-) -> Result<&'a World, String> {
+fn gltf_scene<'a>(world: &'a World, level: &PlannedLevel, root: &UntypedHandle) -> Result<&'a World, String> {
     let gltf = gltf(world, root).ok_or("holds no glTF; export it again")?;
     let SourceKind::Gltf(index) = level.kind else {
         return Err("is no glTF".into());
@@ -82,8 +78,23 @@ pub(crate) fn gltf<'a>(world: &'a World, root: &UntypedHandle) -> Option<&'a Glt
         .get(&root.clone().try_typed::<Gltf>().ok()?)
 }
 
+/// The scene of a level that is loaded; values that are made for it are left in `values`.
+pub(crate) fn scene<'a>(
+    world: &'a World,
+    level: &PlannedLevel,
+    root: &UntypedHandle,
+    registry: &'a TypeRegistry,
+    values: &'a mut Concrete,
+) -> Result<Scene<'a>, String> {
+    if let SourceKind::Gltf(_) = level.kind {
+        return gltf_scene(world, level, root).map(|scene| Scene::of_world(scene, registry));
+    }
+    *values = concrete(world, root, registry)?;
+    Ok(Scene::of_concrete(values))
+}
+
 /// Makes the values of a `.scn.ron` concrete, as Bevy's spawner would.
-pub(crate) fn concrete(world: &World, root: &UntypedHandle, registry: &TypeRegistry) -> Result<Concrete, String> {
+fn concrete(world: &World, root: &UntypedHandle, registry: &TypeRegistry) -> Result<Concrete, String> {
     let scene = root.clone().try_typed::<DynamicWorld>().ok();
     let scene = scene.and_then(|scene| world.get_resource::<Assets<DynamicWorld>>()?.get(&scene));
     let scene = scene.ok_or("was not loaded; is it a valid scene file?")?;

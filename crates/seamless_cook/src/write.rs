@@ -180,11 +180,7 @@ pub(crate) fn write_world(
     let done = write_packages(&layout, cache, output, progress)?;
     complete_report(world, &done, output, report)?;
     let mut entries = entries(world, &done);
-    let registry_file = registry_file(&world.plan.name);
-    let registry = registry::registry(&layout, &entries);
-    let registry = registry
-        .map_err(|error| Stop::Content(vec![ContentError::new(world.world_file, "registry", error.to_string())]))?;
-    stage_if_new(&registry_file, &registry, output)?;
+    write_registry(&layout, &entries, output)?;
     entries.retain(|(place, _)| world.is_placed(*place));
     let source = |place: usize| world.plan.levels.get(place).map_or("", |level| level.source.as_str());
     let reports = entries.iter().map(|(place, entry)| level_report(source(*place), entry));
@@ -256,12 +252,23 @@ fn write_manifest(
     let text = manifest
         .to_ron()
         .map_err(|error| Stop::Content(vec![ContentError::new(world.world_file, "", error.to_string())]))?;
-    stage_if_new(file, text.as_bytes(), output)
+    let before = output.read(file).ok();
+    stage_if_new(file, text.as_bytes(), before.as_deref(), output)
+}
+
+fn write_registry(layout: &Layout, entries: &[(usize, LevelEntry)], output: &mut Output) -> Result<(), Stop> {
+    let world = layout.world;
+    let file = registry_file(&world.plan.name);
+    let before = output.read(&file).ok();
+    let registry = registry::registry(layout, entries, before.as_deref());
+    let registry = registry
+        .map_err(|error| Stop::Content(vec![ContentError::new(world.world_file, "registry", error.to_string())]))?;
+    stage_if_new(&file, &registry, before.as_deref(), output)
 }
 
 /// Stages a file that is not there as it is to be.
-fn stage_if_new(file: &str, bytes: &[u8], output: &mut Output) -> Result<(), Stop> {
-    if !output.read(file).is_ok_and(|old| old == bytes) {
+fn stage_if_new(file: &str, bytes: &[u8], before: Option<&[u8]>, output: &mut Output) -> Result<(), Stop> {
+    if before != Some(bytes) {
         output.stage(file, bytes)?;
     }
     Ok(())

@@ -4,9 +4,12 @@
 //! 8 bytes  magic
 //! u32      format
 //! u64      xxh3-64 of all that follows
+//! u32      how many objects
+//! u64 …    `bytes` of each
 //! …        `Stored`, as postcard writes it
 //! ```
-//! Packages, types, and the words of tags and bundles are in lists, and told by their places there.
+//! Packages, types, and the words of tags and bundles are in lists, and told by their places there. What changes with every edit has a
+//! place that is known, and can be written over: [`resize_registry`].
 
 use std::sync::Arc;
 
@@ -20,9 +23,11 @@ use super::{ObjectRegistry, RegistryError, RegistryLevel, RegistryLimits, Regist
 /// What each registry file starts with.
 pub const MAGIC: [u8; 8] = *b"SEAMREG\0";
 /// The version of the format. Raised when anything of it changes.
-pub const REGISTRY_FORMAT: u32 = 1;
+pub const REGISTRY_FORMAT: u32 = 2;
 /// Bytes in front of the content.
 const HEADER: usize = 20;
+/// Bytes in front of the sizes.
+const SIZES: usize = HEADER + 4;
 
 /// Lists of what many objects have in common, and the objects.
 #[derive(Serialize, Deserialize, Default)]
@@ -38,7 +43,6 @@ struct StoredObject {
     package: u32,
     object: String,
     type_path: u32,
-    bytes: u64,
     tags: Vec<(u32, u32)>,
     soft: Vec<String>,
     bundles: Vec<(u32, Vec<String>)>,
@@ -55,15 +59,22 @@ struct StoredLevel {
 /// Reads the bytes of a registry whose packages lie in `folder`.
 pub(super) fn read(bytes: &[u8], folder: String, limits: &RegistryLimits) -> Result<ObjectRegistry, RegistryError> {
     within("bytes", bytes.len(), limits.bytes)?;
-    let content = content(bytes)?;
+    let (sizes, content) = sizes(content(bytes)?)?;
+    within("objects", sizes.len(), limits.objects)?;
     let damaged = |error: postcard::Error| RegistryError::Damaged(error.to_string());
     let (stored, rest): (Stored, &[u8]) = postcard::take_from_bytes(content).map_err(damaged)?;
     if !rest.is_empty() {
         return Err(RegistryError::Damaged(format!("{} bytes too many", rest.len())));
     }
-    within("objects", stored.objects.len(), limits.objects)?;
+    if stored.objects.len() != sizes.len() {
+        let (told, found) = (sizes.len(), stored.objects.len());
+        return Err(RegistryError::Damaged(format!(
+            "{told} objects are told, and {found} found"
+        )));
+    }
     let words: Vec<Arc<str>> = stored.words.into_iter().map(Arc::from).collect();
-    let objects = stored.objects.into_iter().map(|object| object.read(&words));
+    let objects = stored.objects.into_iter().zip(sizes);
+    let objects = objects.map(|(object, bytes)| object.read(u64::from_le_bytes(*bytes), &words));
     ObjectRegistry::new(folder, objects.collect::<Result<_, _>>()?)
 }
 
@@ -87,6 +98,15 @@ fn content(bytes: &[u8]) -> Result<&[u8], RegistryError> {
     }
 }
 
+/// The sizes of the objects, and what comes behind them.
+fn sizes(content: &[u8]) -> Result<(&[[u8; 8]], &[u8]), RegistryError> {
+    let short = || RegistryError::Damaged("it ends within its sizes".into());
+    let (count, content) = content.split_first_chunk::<4>().ok_or_else(short)?;
+    let length = (u32::from_le_bytes(*count) as usize).checked_mul(8).ok_or_else(short)?;
+    let (sizes, content) = content.split_at_checked(length).ok_or_else(short)?;
+    Ok((sizes.as_chunks::<8>().0, content))
+}
+
 pub(super) fn within(what: &'static str, found: usize, limit: u64) -> Result<(), RegistryError> {
     let found = found as u64;
     match found > limit {
@@ -96,7 +116,7 @@ pub(super) fn within(what: &'static str, found: usize, limit: u64) -> Result<(),
 }
 
 impl StoredObject {
-    fn read(self, words: &[Arc<str>]) -> Result<RegistryObject, RegistryError> {
+    fn read(self, bytes: u64, words: &[Arc<str>]) -> Result<RegistryObject, RegistryError> {
         let word = |place: u32| {
             let word = words.get(place as usize).cloned();
             word.ok_or_else(|| {
@@ -118,7 +138,7 @@ impl StoredObject {
             package: word(self.package)?,
             object: self.object.as_str().into(),
             type_path: word(self.type_path)?,
-            bytes: self.bytes,
+            bytes,
             tags: self.tags.iter().map(tag).collect::<Result<_, RegistryError>>()?,
             soft: shared(&self.soft),
             bundles: self.bundles.iter().map(bundle).collect::<Result<_, RegistryError>>()?,
@@ -142,12 +162,52 @@ pub fn write_registry(registry: &ObjectRegistry) -> Result<Vec<u8>, RegistryErro
     let words = words.list;
     let content = postcard::to_allocvec(&Stored { words, objects });
     let content = content.map_err(|error| RegistryError::Damaged(error.to_string()))?;
-    let mut bytes = Vec::with_capacity(HEADER + content.len());
+    let objects = registry.objects();
+    let mut bytes = Vec::with_capacity(SIZES + 8 * objects.len() + content.len());
     bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(&REGISTRY_FORMAT.to_le_bytes());
-    bytes.extend_from_slice(&xxh3_64(&content).to_le_bytes());
+    bytes.extend_from_slice(&[0; 8]);
+    bytes.extend_from_slice(&(objects.len() as u32).to_le_bytes());
+    bytes.extend(objects.iter().flat_map(|object| object.bytes.to_le_bytes()));
     bytes.extend_from_slice(&content);
+    seal(&mut bytes);
     Ok(bytes)
+}
+
+/// The bytes of a registry of `objects` objects in which some have other sizes, by their places in [`ObjectRegistry::objects`]: what
+/// [`write_registry`] makes of it, without reading the rest.
+///
+/// # Errors
+/// When it is no registry of this version, is damaged, or has another number of objects.
+#[cfg(feature = "write")]
+pub fn resize_registry(
+    mut registry: Vec<u8>,
+    objects: usize,
+    sizes: impl IntoIterator<Item = (usize, u64)>,
+) -> Result<Vec<u8>, RegistryError> {
+    let count = self::sizes(content(&registry)?)?.0.len();
+    if count != objects {
+        return Err(RegistryError::Damaged(format!(
+            "{objects} objects are expected, and it has {count}"
+        )));
+    }
+    let (column, _) = registry.get_mut(SIZES..).unwrap_or_default().as_chunks_mut::<8>();
+    let column = column.get_mut(..count).unwrap_or_default();
+    for (place, bytes) in sizes {
+        let size = column.get_mut(place);
+        *size.ok_or_else(|| RegistryError::Damaged(format!("it has no object {place}")))? = bytes.to_le_bytes();
+    }
+    seal(&mut registry);
+    Ok(registry)
+}
+
+/// Writes the checksum.
+#[cfg(feature = "write")]
+fn seal(bytes: &mut [u8]) {
+    let hash = xxh3_64(bytes.get(HEADER..).unwrap_or_default());
+    if let Some(told) = bytes.get_mut(HEADER - 8..HEADER) {
+        told.copy_from_slice(&hash.to_le_bytes());
+    }
 }
 
 /// In the order in which they are met.
@@ -185,7 +245,6 @@ impl Words {
             package: self.place(&object.package),
             object: object.object.to_string(),
             type_path: self.place(&object.type_path),
-            bytes: object.bytes,
             tags,
             soft: texts(&object.soft),
             bundles,

@@ -9,9 +9,9 @@ mod scan;
 pub(crate) mod tests;
 
 pub use error::RegistryError;
-#[cfg(feature = "write")]
-pub use file::write_registry;
 pub use file::{MAGIC as REGISTRY_MAGIC, REGISTRY_FORMAT};
+#[cfg(feature = "write")]
+pub use file::{resize_registry, write_registry};
 pub use loader::{REGISTRY_EXTENSION, RegistryLimits, RegistryLoader};
 pub(crate) use registries::take_registries;
 pub use registries::{FoundObject, ObjectRegistries};

@@ -126,7 +126,7 @@ impl ObjectRegistries {
         self.known.iter().filter_map(|known| known.registry.as_ref())
     }
 
-    /// The object of a type at a path; of any type, where `type_path` is none. Where the path has one object only it is that one, whatever its
+    /// The object of a type at a path; of any type, where `type_path` is none or empty. Where the path has one object only it is that one, whatever its
     /// type is called: a type may have been renamed since the cook.
     #[must_use]
     pub fn find(&self, path: &str, type_path: Option<&str>) -> Option<FoundObject<'_>> {
@@ -140,6 +140,7 @@ impl ObjectRegistries {
     }
 
     pub(crate) fn find_hash(&self, path: &str, hash: u64, type_path: Option<&str>) -> Option<FoundObject<'_>> {
+        let type_path = type_path.filter(|path| !path.is_empty());
         self.loaded().rev().find_map(|registry| {
             let there = registry.at_hash(path, hash);
             let exact = || {

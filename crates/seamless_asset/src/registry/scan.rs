@@ -40,10 +40,10 @@ impl ObjectScan {
         self.of_type(A::type_path())
     }
 
-    /// Those of a type, by its stable name.
+    /// Those of a type, by its stable name; of any, if that is empty, as in a [`SoftReference`](crate::SoftReference).
     #[must_use]
     pub fn of_type(mut self, type_path: impl Into<String>) -> Self {
-        self.type_path = Some(type_path.into());
+        self.type_path = Some(type_path.into()).filter(|path| !path.is_empty());
         self
     }
 

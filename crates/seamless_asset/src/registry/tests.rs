@@ -74,6 +74,8 @@ fn scans_by_folder_type_and_tag() {
     let twice = core.clone().under("cues/core/deep").under("rock.glb");
     assert_eq!(names(&registries, &twice).len(), 6, "each once");
     assert_eq!(names(&registries, &core.clone().of_type("Cue")).len(), 3);
+    assert_eq!(names(&registries, &core.clone().of_type("")), expected, "any type");
+    assert_eq!(names(&registries, &all.clone().of_type("Cue").of_type("")).len(), 7);
     let hit = all.clone().tagged("cue", "hit");
     assert_eq!(
         names(&registries, &hit),
@@ -123,6 +125,7 @@ fn a_path_may_have_several_types() {
     assert_eq!(at("A").as_deref(), Some("p.pkg#a"));
     assert_eq!(at("B").as_deref(), Some("p.pkg#b"));
     assert_eq!(at("C"), None);
+    assert_eq!(at("").as_deref(), Some("p.pkg#a"), "any will do");
     let twice = vec![object("a.ron", "p.pkg#a", "A", 1), object("a.ron", "p.pkg#b", "A", 1)];
     let error = ObjectRegistry::new("", twice).unwrap_err();
     assert_eq!(error, RegistryError::Twice("a.ron".into()));
@@ -216,6 +219,29 @@ fn damaged_files_are_refused() {
 
 const MAGIC_BYTES: [u8; 8] = REGISTRY_MAGIC;
 
+/// With a checksum that fits.
+#[test]
+fn sizes_are_of_the_objects_that_are_there() {
+    let limits = RegistryLimits::default();
+    let bytes = write_registry(&cues()).unwrap();
+    let told = |count: u32| {
+        let content = [&count.to_le_bytes(), &bytes[24..]].concat();
+        let hash = xxhash_rust::xxh3::xxh3_64(&content).to_le_bytes();
+        let bytes = [&bytes[..12], &hash, &content].concat();
+        ObjectRegistry::from_bytes(&bytes, "", &limits).map(|registry| registry.objects().len())
+    };
+    assert_eq!(told(7), Ok(7));
+    for count in [0, 6, 8, 1 << 20, u32::MAX] {
+        assert!(told(count).is_err(), "{count}");
+    }
+    assert!(
+        resize_registry(bytes.clone(), 7, [(7, 1)]).is_err(),
+        "there is no such object"
+    );
+    assert!(resize_registry(bytes.clone(), 8, []).is_err());
+    assert!(resize_registry(bytes[..20].to_vec(), 7, []).is_err());
+}
+
 fn words() -> impl Strategy<Value = Vec<Arc<str>>> {
     prop::collection::vec("[a-z/]{1,6}".prop_map(|text| Arc::from(text.as_str())), 0..4)
 }
@@ -256,7 +282,13 @@ proptest! {
         let bytes = write_registry(&registry).unwrap();
         let read = ObjectRegistry::from_bytes(&bytes, "a/", &RegistryLimits::default()).unwrap();
         prop_assert_eq!(read.objects(), &objects[..]);
-        prop_assert_eq!(write_registry(&read).unwrap(), bytes);
+        prop_assert_eq!(write_registry(&read).unwrap(), &bytes[..]);
+        // Other sizes are written over the old ones.
+        let sizes: Vec<(usize, u64)> = (0..objects.len()).step_by(2).map(|place| (place, place as u64)).collect();
+        let mut resized = objects.clone();
+        sizes.iter().for_each(|(place, bytes)| resized[*place].bytes = *bytes);
+        let all_anew = write_registry(&ObjectRegistry::new("", resized).unwrap()).unwrap();
+        prop_assert_eq!(resize_registry(bytes, objects.len(), sizes).unwrap(), all_anew);
         for object in &objects {
             prop_assert_eq!(read.at(&object.path), core::slice::from_ref(object));
         }

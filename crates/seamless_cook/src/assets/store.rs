@@ -25,7 +25,7 @@ use crate::graph::state::{FileUnits, Loading, Settings};
 use crate::mesh::uv_density;
 use crate::mesh_step::{Draw, MeshUse, hides};
 use crate::report::ContentError;
-use crate::texture::material_uses;
+use crate::texture::{TextureUse, material_uses};
 use crate::texture_step::{CookedTexture, TextureStep};
 
 /// All assets of a world, encoded: the bytes in the cache, what is known of them here.
@@ -128,6 +128,13 @@ impl<'c> AssetStore<'c> {
             if let Some(usage) = object.ordered {
                 meshes.insert(key.clone(), usage);
             }
+        }
+    }
+
+    /// Textures are used as they were by the last cook, whoever used them.
+    pub(crate) fn use_as_before<'k>(&mut self, uses: impl Iterator<Item = (&'k AssetKey, TextureUse)>) {
+        if let Some(textures) = &mut self.textures {
+            textures.uses.extend(uses.map(|(key, usage)| (key.clone(), usage)));
         }
     }
 
@@ -269,6 +276,24 @@ impl<'c> AssetStore<'c> {
     pub(crate) fn keep_loading(&mut self, file: &str, loading: Loading) {
         if let Some(fresh) = self.fresh.get_mut(file) {
             *fresh = loading;
+        }
+    }
+
+    /// How a file was loaded that something is known of.
+    pub(crate) fn loading(&self, file: &str) -> Option<&Loading> {
+        self.fresh.get(file).or_else(|| self.inherited.get(file))
+    }
+
+    /// Somebody else decides how these files are loaded: their assets are others.
+    pub(crate) fn forget_files(&mut self, files: &BTreeSet<String>) {
+        if files.is_empty() {
+            return;
+        }
+        self.objects
+            .retain(|key, _| key.file().is_none_or(|file| !files.contains(file)));
+        for file in files {
+            self.fresh.remove(file);
+            self.inherited.others.insert(file.clone());
         }
     }
 

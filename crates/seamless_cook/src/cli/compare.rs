@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::paint::{BOLD, CHANGED, DIM, GONE, GOOD, Painted, size};
 use crate::commands::{
-    BulkDiff, Change, ComponentDiff, DiffReport, LevelDiff, ManifestDiff, ObjectDiff, PackageDiff, Sizes,
+    BulkDiff, Change, ComponentDiff, DiffReport, LevelDiff, ManifestDiff, ObjectDiff, PackageDiff, RegistryDiff, Sizes,
 };
 use crate::report::counted;
 
@@ -12,13 +12,16 @@ pub(super) fn print_diff(report: &DiffReport, text: &mut String) {
     for manifest in &report.manifests {
         print_manifest(manifest, text);
     }
+    for registry in &report.registries {
+        print_registry(registry, text);
+    }
     for package in &report.packages {
         print_package(package, text);
     }
     if report.is_equal() {
         *text += &format!("equal: {}\n", counted(report.equal, "package"));
     } else {
-        let files = report.packages.len() + report.manifests.len();
+        let files = report.packages.len() + report.manifests.len() + report.registries.len();
         *text += &format!(
             "{} {}, {} equal\n",
             counted(files, "file"),
@@ -57,6 +60,17 @@ fn print_manifest(manifest: &ManifestDiff, text: &mut String) {
     *text += &format!("{} {}\n", sign(manifest.change), Painted(BOLD, &manifest.manifest));
     for what in &manifest.what {
         *text += &format!("    {what}\n");
+    }
+}
+
+fn print_registry(registry: &RegistryDiff, text: &mut String) {
+    *text += &format!("{} {}\n", sign(registry.change), Painted(BOLD, &registry.registry));
+    for what in &registry.what {
+        *text += &format!("    {what}\n");
+    }
+    if registry.resized > 0 {
+        let resized = format!("{}: other bytes to load", counted(registry.resized, "object"));
+        *text += &format!("    {}\n", Painted(DIM, resized));
     }
 }
 

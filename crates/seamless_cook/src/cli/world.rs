@@ -34,6 +34,12 @@ pub(super) fn print_world(world: &WorldInfo, text: &mut String) {
     for (file, bytes) in &world.shared {
         *text += &format!("  {file}  {}\n", bytes.map_or("missing".into(), size));
     }
+    if let Some(registry) = &world.registry {
+        let bytes = registry.bytes.map_or("missing".into(), size);
+        let objects = registry.objects.map(|objects| counted(objects as usize, "object"));
+        let objects = objects.unwrap_or_else(|| "cannot be read".to_owned());
+        *text += &format!("  {}  {bytes}  registry of {objects}\n", registry.file);
+    }
     for file in &world.missing {
         *text += &format!("  {}: {file}; cook the world again\n", Painted(ERROR, "missing"));
     }

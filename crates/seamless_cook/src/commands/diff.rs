@@ -3,6 +3,7 @@
 mod folders;
 mod level;
 mod objects;
+mod registries;
 
 pub use level::{ComponentDiff, LevelDiff};
 pub use objects::{BulkDiff, ObjectDiff};
@@ -38,6 +39,8 @@ pub struct DiffReport {
     pub packages: Vec<PackageDiff>,
     /// The manifests that differ, by name.
     pub manifests: Vec<ManifestDiff>,
+    /// The registries that differ, by name.
+    pub registries: Vec<RegistryDiff>,
     /// How many packages are the same, byte for byte.
     pub equal: usize,
 }
@@ -46,7 +49,7 @@ impl DiffReport {
     /// Whether nothing differs.
     #[must_use]
     pub fn is_equal(&self) -> bool {
-        self.packages.is_empty() && self.manifests.is_empty()
+        self.packages.is_empty() && self.manifests.is_empty() && self.registries.is_empty()
     }
 }
 
@@ -109,6 +112,19 @@ pub struct ManifestDiff {
     pub change: Change,
     /// What differs, a line each.
     pub what: Vec<String>,
+}
+
+/// A registry that differs.
+#[derive(Debug, Serialize)]
+pub struct RegistryDiff {
+    /// Its file.
+    pub registry: String,
+    /// What became of it.
+    pub change: Change,
+    /// What differs, a line each.
+    pub what: Vec<String>,
+    /// How many objects are as they were, but cost other bytes to load: why is told with the packages.
+    pub resized: usize,
 }
 
 /// Compares two packages, or two cooked folders: what was added, removed and changed from `a` to `b`.

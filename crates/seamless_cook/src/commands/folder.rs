@@ -6,8 +6,8 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use seamless_asset::PACKAGE_EXTENSION;
 use seamless_asset::level_data::LEVEL_CLASS;
+use seamless_asset::{ObjectRegistry, PACKAGE_EXTENSION, RegistryError, RegistryLimits};
 use seamless_level::{ManifestLimits, WorldManifest};
 use seamless_package::{Codec, Limits, ObjectId, Package, RefTarget, SUMMARY_SIZE, Summary};
 
@@ -210,6 +210,17 @@ impl CookedFolder {
         self.packages.get(self.find(file)?)
     }
 
+    /// The registries that manifests name, by file.
+    pub fn registries(&self) -> Vec<CookedRegistry> {
+        let named = self.manifests.iter().filter_map(|(file, manifest)| {
+            let directory = directory_of(file).to_owned();
+            let file = format!("{directory}{}", manifest.registry.as_ref()?);
+            let read = read_registry(&self.directory.join(&file));
+            Some(CookedRegistry { file, directory, read })
+        });
+        named.collect()
+    }
+
     /// Whether there is such a file, sound or not.
     pub fn has_file(&self, file: &str) -> bool {
         self.find(file).is_some() || self.broken.iter().any(|(broken, _)| broken == file)
@@ -227,6 +238,32 @@ impl CookedFolder {
         let at = self.find(package)?;
         Some((at, self.packages.get(at)?.package.find(id)?))
     }
+}
+
+/// A registry that a manifest names.
+pub(super) struct CookedRegistry {
+    pub file: String,
+    /// Where it lies, with the slash.
+    pub directory: String,
+    pub read: Result<ObjectRegistry, RegistryError>,
+}
+
+/// Where a file lies, with the slash.
+pub(super) fn directory_of(file: &str) -> &str {
+    file.rfind('/').and_then(|slash| file.get(..=slash)).unwrap_or_default()
+}
+
+/// Reads a registry; one that is too large is refused before it is read.
+pub(super) fn read_registry(path: &Path) -> Result<ObjectRegistry, RegistryError> {
+    let limits = RegistryLimits::default();
+    let mut bytes = Vec::new();
+    let mut read = || {
+        File::open(path)?
+            .take(limits.bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+    };
+    read().map_err(|error| RegistryError::Io(error.to_string()))?;
+    ObjectRegistry::from_bytes(&bytes, "", &limits)
 }
 
 /// Reads a manifest; one that is too large is refused before it is read.

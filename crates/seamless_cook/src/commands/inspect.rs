@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use seamless_asset::codec::{DecodeError, Encoding};
 use seamless_asset::level_data::LevelTable;
-use seamless_asset::{LoadErrorKind, STARTUP_EXPORT, StartupReport, StartupTable};
+use seamless_asset::{LoadErrorKind, RegistryError, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::ManifestError;
 use seamless_package::{Bulk, Limits, Package, PackageError, RefTarget, Role, Schema, StoredVersions};
 use serde::Serialize;
@@ -56,6 +56,14 @@ pub enum InspectError {
     NothingCooked {
         /// Which directory.
         path: PathBuf,
+    },
+    /// It is no sound registry.
+    #[error("{}: {source}", path.display())]
+    Registry {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: RegistryError,
     },
     /// It is no sound manifest.
     #[error("{}: {source}", path.display())]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::folder::{manifests_in, read_manifest};
+use super::folder::{manifests_in, read_manifest, read_registry};
 use super::inspect::InspectError;
 
 /// A cooked world in a directory.
@@ -22,9 +22,11 @@ pub struct WorldInfo {
     pub startup: Option<(String, Option<u64>)>,
     /// Its shared packages: file name, and bytes; none if the file is not there.
     pub shared: Vec<(String, Option<u64>)>,
+    /// The registry of its objects, if it has one.
+    pub registry: Option<ListedRegistry>,
     /// Number of streaming volumes.
     pub volumes: u32,
-    /// Packages that the manifest names and that are not there.
+    /// Packages, and a registry, that the manifest names and that are not there.
     pub missing: Vec<String>,
 }
 
@@ -41,6 +43,17 @@ pub struct ListedLevel {
     pub bytes: u64,
     /// How many shared packages it needs.
     pub dependencies: u32,
+}
+
+/// The registry of a [`WorldInfo`].
+#[derive(Debug, Serialize)]
+pub struct ListedRegistry {
+    /// File name.
+    pub file: String,
+    /// Bytes of the file; none if it is not there.
+    pub bytes: Option<u64>,
+    /// How many objects and levels it tells of; none if it cannot be read: `seamless verify` says why.
+    pub objects: Option<u32>,
 }
 
 /// The cooked worlds in `directory`, by name.
@@ -68,7 +81,8 @@ fn world_info(directory: &Path, path: &Path) -> Result<WorldInfo, InspectError> 
         .iter()
         .copied()
         .chain(manifest.startup.as_deref())
-        .chain(manifest.levels.iter().map(|level| level.package.as_str()));
+        .chain(manifest.levels.iter().map(|level| level.package.as_str()))
+        .chain(manifest.registry.as_deref());
     let missing = packages
         .filter(|file| size(file).is_none())
         .map(str::to_owned)
@@ -91,6 +105,13 @@ fn world_info(directory: &Path, path: &Path) -> Result<WorldInfo, InspectError> 
             .collect(),
         startup: manifest.startup.as_deref().map(|file| (file.to_owned(), size(file))),
         shared: shared.iter().map(|file| ((*file).to_owned(), size(file))).collect(),
+        registry: manifest.registry.as_deref().map(|file| ListedRegistry {
+            file: file.to_owned(),
+            bytes: size(file),
+            objects: read_registry(&directory.join(file))
+                .ok()
+                .map(|registry| registry.objects().len() as u32),
+        }),
         volumes: manifest.volumes.len() as u32,
         missing,
     })

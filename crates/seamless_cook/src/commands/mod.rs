@@ -15,14 +15,14 @@ mod why;
 
 pub use clean::{CleanReport, clean};
 pub use diff::{
-    BulkDiff, Change, ComponentDiff, DiffError, DiffReport, LevelDiff, ManifestDiff, ObjectDiff, PackageDiff, Sizes,
-    diff,
+    BulkDiff, Change, ComponentDiff, DiffError, DiffReport, LevelDiff, ManifestDiff, ObjectDiff, PackageDiff,
+    RegistryDiff, Sizes, diff,
 };
 pub use html::html_report;
 pub use inspect::{
     BulkInfo, ColumnInfo, ExportInfo, GroupInfo, ImportInfo, InspectError, LevelInfo, OriginInfo, PackageInfo,
     SchemaInfo, TypeInfo, VersionInfo, inspect,
 };
-pub use list::{ListedLevel, WorldInfo, list};
+pub use list::{ListedLevel, ListedRegistry, WorldInfo, list};
 pub use verify::{Fault, FaultKind, VerifyReport, verify};
 pub use why::{Chain, ChainRoot, ChainStep, FoundObject, WhyError, WhyReport, why};

@@ -69,9 +69,16 @@ fn is_alike(was: &ObjectRecord, is: &ObjectRecord) -> bool {
 }
 
 impl Cook<'_> {
-    /// Whether levels, startup content and everything beside the sources are those of the last cook, all of whose objects were needed.
+    /// Whether levels, startup content and everything beside the sources are those of the last cook, and it is known where it put what.
     pub(super) fn is_as_before(&self) -> bool {
         self.is_same && !self.is_otherwise && self.told.is_some() && self.before.layout.is_some()
+    }
+
+    /// Whether, beside that, nothing is gone but objects that led nowhere.
+    pub(super) fn leads_as_before(&self) -> bool {
+        // What led nowhere may lead somewhere else now, and nobody may need that.
+        let is_leaf = |was: &ObjectRecord| was.references.is_empty() && was.told.is_none();
+        self.is_as_before() && self.gone.objects.iter().all(|(_, _, was)| is_leaf(was))
     }
 
     /// Where the objects are that are others than before, if that is all that has changed, and they would lie where they lay: then uses, names,
@@ -156,7 +163,10 @@ impl Cook<'_> {
             layout: told.layout.resized(&self.plan.settings.layout, was_size, is_size),
             dialogue: told.dialogue,
             textures,
-            slowest: slow.unwrap_or_else(|| slowest(&self.plan, units, objects)),
+            slowest: slow.unwrap_or_else(|| {
+                let needed = self.needed();
+                slowest(&self.plan, units, objects, |key| needed.contains(key))
+            }),
             ..CookReport::default()
         }
     }

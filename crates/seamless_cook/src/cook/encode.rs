@@ -10,7 +10,7 @@ use seamless_asset::codec::Codecs;
 use super::sources::LoneFile;
 use super::{Cook, level_key};
 use crate::app::prepare;
-use crate::assets::{AssetKey, AssetWalk, Closure, ObjectRecord, closure, referrers};
+use crate::assets::{AssetKey, AssetWalk, Closure, closure, referrers};
 use crate::graph::recorder::text;
 use crate::graph::state::{LevelUnit, Settings, StartupUnit};
 use crate::level::LevelEncoder;
@@ -45,7 +45,7 @@ impl Cook<'_> {
         self.new.startup = unit.unwrap_or_default();
     }
 
-    /// Levels that do not hold any more.
+    /// Levels that do not hold any more, in their turns: whoever comes first says how a file is loaded.
     pub(super) fn encode_levels(&mut self) {
         let mut asked = BTreeSet::new();
         let mut changed = Vec::new();
@@ -58,15 +58,19 @@ impl Cook<'_> {
                 Some(unit) => {
                     self.new.levels.insert(key, unit);
                 }
-                None if asked.insert(key) => changed.push(level.clone()),
+                None if asked.insert(key.clone()) => changed.push((self.turn(&key, level), level.clone())),
                 None => {}
             }
         }
-        // How a scene loads its files counts, not whether one of them was listed.
-        let is_asset = |level: &PlannedLevel| level.kind == SourceKind::Asset;
-        let (assets, levels): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_asset);
-        self.load_levels(&levels);
-        self.load_levels(&assets);
+        changed.sort_by_key(|(turn, _)| *turn);
+        let mut turns: Vec<_> = changed.chunk_by(|(a, _), (b, _)| a == b).collect();
+        if turns.is_empty() {
+            turns.push(&[]);
+        }
+        for levels in turns {
+            let levels: Vec<PlannedLevel> = levels.iter().map(|(_, level)| level.clone()).collect();
+            self.load_levels(&levels);
+        }
     }
 
     /// Loads and encodes levels in order, a few being loaded ahead.
@@ -95,6 +99,8 @@ impl Cook<'_> {
                 store.encoded += 1;
                 let unit = LevelUnit {
                     file: text(&level.asset_path),
+                    is_asset: level.kind == SourceKind::Asset,
+                    is_soft: level.asked.as_ref().is_some_and(|asked| asked.by.is_some()),
                     blob,
                     seconds: start.elapsed().as_secs_f64(),
                     entities: encoded.level.entities.len() as u32,
@@ -142,6 +148,14 @@ impl Cook<'_> {
     pub(super) fn encode_missing(&mut self) {
         let (mut tried, mut lost_before) = (BTreeSet::new(), BTreeSet::new());
         let mut known = self.missing_again();
+        if known.is_some() {
+            let textures = self
+                .gone
+                .objects
+                .iter()
+                .filter_map(|(_, key, was)| Some((key, was.texture.as_deref()?.0)));
+            self.store.use_as_before(textures);
+        }
         loop {
             let missing = known.take().unwrap_or_else(|| self.missing());
             let lone: Vec<String> = (missing.keys().flatten())
@@ -178,12 +192,9 @@ impl Cook<'_> {
 
     /// What is needed, where that is all that was there before: what is gone is missing then.
     fn missing_again(&self) -> Option<Missing> {
-        let is_first = self.is_as_before() && self.store.encoded_now.is_empty();
+        let is_first = self.leads_as_before() && self.store.encoded_now.is_empty();
         let is_all = self.store.objects.len() + self.gone.objects.len() == self.gone.of;
-        // What led nowhere may lead somewhere else now, and nobody may need that.
-        let is_leaf = |was: &ObjectRecord| was.references.is_empty() && was.told.is_none();
-        let are_leaves = self.gone.objects.iter().all(|(_, _, was)| is_leaf(was));
-        (is_first && is_all && are_leaves).then(|| {
+        (is_first && is_all).then(|| {
             let mut missing = Missing::new();
             for (_, key, _) in &self.gone.objects {
                 missing

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::again::MOST_CHANGED;
-use super::{Cook, fingerprint, level_key};
-use crate::assets::{AssetKey, Inherited, Objects, Text};
+use super::{Cook, fingerprint};
+use crate::assets::{AssetKey, Inherited, Objects};
 use crate::graph::digest::Digest;
-use crate::graph::state::{FileUnit, Settings, StartupUnit, Units};
+use crate::graph::state::{FileUnit, StartupUnit, Units};
 use crate::startup;
 
 impl Cook<'_> {
@@ -34,8 +34,7 @@ impl Cook<'_> {
         self.new.fingerprint = Some(fingerprint);
         // Of files that have changed, too: mostly they are used as they were.
         self.store.guess_uses(&self.old.objects);
-        let files = &self.old.files;
-        self.old.levels.retain(|_, level| files.contains_key(&level.file));
+        self.forget_levels();
         let asked = startup::asked(self.app.world(), &self.plan);
         if self.old.startup.asked != asked || !self.sources.hold(&self.old.startup.dependencies) {
             // Startup content comes first, and decides how its files are loaded.
@@ -55,7 +54,7 @@ impl Cook<'_> {
     }
 
     /// Forgets some files; gives the place of the first of them among all that are gone.
-    fn forget_files(&mut self, mut is_gone: impl FnMut(&str, &FileUnit) -> bool) -> usize {
+    pub(super) fn forget_files(&mut self, mut is_gone: impl FnMut(&str, &FileUnit) -> bool) -> usize {
         let before = self.gone.files.len();
         // Nobody else has them yet.
         let files = Arc::make_mut(&mut self.old.files);
@@ -88,22 +87,16 @@ impl Cook<'_> {
         }
     }
 
-    /// Files whose settings were those of a level that is no more: who refers to them first now decides.
-    fn forget_ownerless(&mut self) {
-        let levels = self.plan.levels.iter().chain(&self.plan.other_levels);
-        let owners: BTreeSet<String> = levels.map(|level| level_key(&self.plan, level)).collect();
-        // Neighbours mostly have the same one.
-        let mut last: Option<(Text, bool)> = None;
-        let mut is_there = |owner: &Text| match &last {
-            Some((known, is_there)) if known == owner => *is_there,
-            _ => last.insert((owner.clone(), owners.contains(&**owner))).1,
-        };
-        let gone = self.forget_files(|_, FileUnit { loading, .. }| {
-            loading.settings != Settings::Own && *loading.owner != *startup::STARTUP_UNIT && !is_there(&loading.owner)
+    /// Forgets levels that are planned no more, and those whose sources do not hold. An asset is made anew like any other, as whoever referred to
+    /// its file first has it loaded; that it is one of that path is still so.
+    fn forget_levels(&mut self) {
+        let planned = self.planned_keys();
+        let (files, sources) = (&self.old.files, &self.sources);
+        let is_loaded_alone = |file: &str| sources.settings(file, files).is_replayable();
+        self.old.levels.retain(|key, level| {
+            let holds = files.contains_key(&level.file) || level.is_asset && is_loaded_alone(&level.file);
+            holds && (level.is_soft || planned.contains(key))
         });
-        for (file, _) in self.gone.files.get(gone..).unwrap_or_default() {
-            self.sources.forget_loading(file);
-        }
     }
 
     /// Bytes that the cache should have are not there, so all are looked at: whatever has lost its own is made again.

@@ -9,7 +9,7 @@ use seamless_asset::codec::Codecs;
 use seamless_asset::level_data::LEVEL_CLASS;
 
 use super::{Cook, level_key};
-use crate::assets::{AssetName, SoftTarget};
+use crate::assets::{AssetKey, AssetName, SoftTarget};
 use crate::plan::{Asked, PlannedLevel, SourceKind, path_of, planned};
 use crate::report::ContentError;
 
@@ -21,15 +21,15 @@ impl Cook<'_> {
     pub(super) fn encode_all(&mut self) {
         self.drop_unloadable();
         let listed = self.plan.levels.len();
-        loop {
+        for step in 1.. {
             self.encode_levels();
             self.encode_missing();
             let wanted = self.wanted();
-            if wanted.is_empty() {
+            if wanted.is_empty() && !self.forget_misowned() {
                 break;
             }
             for ((path, type_path), by) in wanted {
-                self.plan_soft(path, type_path, by);
+                self.plan_soft(path, type_path, by, step);
             }
         }
         // In an order that says nothing of who was found first.
@@ -77,29 +77,29 @@ impl Cook<'_> {
             }
         }
         let needed = self.needed();
-        let mut there: BTreeSet<(&str, &str)> = BTreeSet::new();
         for (key, object) in needed.known() {
-            if let AssetName::Path { path, type_path } = key.name() {
-                there.insert((path, type_path));
-            }
             for target in object.told.iter().flat_map(|told| &told.soft) {
                 let path = key.path();
                 let (file, label) = path.split_once('#').unwrap_or((&path, ""));
                 note(target, (file.to_owned(), label.to_owned()));
             }
         }
-        let planned: BTreeSet<(String, String)> = self.plan.levels.iter().map(target_of).collect();
-        let is_new = |(path, type_path): &SoftTarget| {
-            !SoftHandle::<Image>::new(path.as_str()).is_object_path()
-                && !there.contains(&(path.as_str(), type_path.as_str()))
-                && !planned.contains(&(path.clone(), type_path.clone()))
+        let planned: BTreeSet<SoftTarget> = self.plan.levels.iter().map(target_of).collect();
+        let is_there = |(path, type_path): &SoftTarget| {
+            let (path, type_path) = (path.clone(), type_path.as_str().into());
+            let key = AssetKey::new(AssetName::Path { path, type_path });
+            self.store.objects.contains_key(&key) && needed.contains(&key)
+        };
+        let is_new = |target: &SoftTarget| {
+            let is_source = !SoftHandle::<Image>::new(target.0.as_str()).is_object_path();
+            is_source && !planned.contains(target) && !is_there(target)
         };
         let new = all.into_iter().filter(|(target, _)| is_new(target));
         new.map(|(target, by)| (target.clone(), by)).collect()
     }
 
     /// Adds something to the plan; what cannot be planned is an error, told once.
-    fn plan_soft(&mut self, path: String, type_path: String, by: Referrer) {
+    fn plan_soft(&mut self, path: String, type_path: String, by: Referrer, step: usize) {
         let asked = Asked {
             type_path: Some(type_path),
             is_found: false,
@@ -119,6 +119,7 @@ impl Cook<'_> {
                 level
             }
         };
+        self.steps.entry(level_key(&self.plan, &level)).or_insert(step);
         self.plan.levels.push(level);
     }
 }

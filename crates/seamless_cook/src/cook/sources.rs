@@ -1,7 +1,7 @@
 //! The source files: which have changed since the last cook. See [`Sources`].
 
 use core::num::NonZeroUsize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -40,6 +40,8 @@ pub(super) struct Sources {
     now: BTreeMap<String, SeenFile>,
     /// How files were loaded whose units do not hold any more.
     loadings: BTreeMap<String, Loading>,
+    /// Files of which it is not known any more how they are to be loaded.
+    disowned: BTreeSet<String>,
 }
 
 impl Sources {
@@ -55,6 +57,7 @@ impl Sources {
             changed,
             now: BTreeMap::new(),
             loadings: BTreeMap::new(),
+            disowned: BTreeSet::new(),
         }
     }
 
@@ -111,9 +114,16 @@ impl Sources {
         self.loadings.remove(file);
     }
 
+    /// As [`forget_loading`](Self::forget_loading), of a file that holds.
+    pub fn disown(&mut self, file: &str) {
+        self.forget_loading(file);
+        self.disowned.insert(file.to_owned());
+    }
+
     /// How a file was loaded the last time, if that is known of it; `files` are those that hold.
     pub fn loading<'l>(&'l self, file: &str, files: &'l FileUnits) -> Option<&'l Loading> {
-        let held = files.get(file).map(|unit| &unit.loading);
+        let held = files.get(file).filter(|_| !self.disowned.contains(file));
+        let held = held.map(|unit| &unit.loading);
         held.or_else(|| self.loadings.get(file))
     }
 

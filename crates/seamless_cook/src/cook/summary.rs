@@ -45,9 +45,16 @@ fn originals(objects: &Objects) -> impl Iterator<Item = (&AssetKey, &ObjectRecor
     })
 }
 
-/// What took longest. A level's time has that of the assets that it was the first to refer to in it, less textures.
-pub(super) fn slowest(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects) -> Vec<ObjectTiming> {
-    let assets = originals(objects).map(|(key, object)| (object.seconds, Ok((key, object))));
+/// What took longest, of the levels and the objects that are meant. A level's time has that of the assets that it was the first to refer to in it,
+/// less textures.
+pub(super) fn slowest(
+    plan: &WorldPlan,
+    units: &[&LevelUnit],
+    objects: &Objects,
+    is_meant: impl Fn(&AssetKey) -> bool,
+) -> Vec<ObjectTiming> {
+    let assets = originals(objects).filter(|(key, _)| is_meant(key));
+    let assets = assets.map(|(key, object)| (object.seconds, Ok((key, object))));
     let levels = plan.levels.iter().zip(units);
     let levels = levels.map(|(level, unit)| (unit.seconds, Err(&level.name)));
     let mut slowest: Vec<_> = assets.chain(levels).collect();

@@ -103,8 +103,12 @@ impl Settings {
 /// The entities of a level as bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LevelUnit {
-    /// Its source: it holds as long as that one's unit does.
+    /// Its source: unless it is an asset, it holds as long as that one's unit does.
     pub file: String,
+    /// It has no entities, but is one asset, which is known by its path.
+    pub is_asset: bool,
+    /// It was planned because of a soft reference: whether it still is will be known when all else is.
+    pub is_soft: bool,
     pub blob: Digest,
     /// How long it took to encode.
     pub seconds: f64,

@@ -37,6 +37,10 @@ pub(crate) struct Again {
     /// By package, how many assets it has, and whether anything in it is another one.
     pub counts: Vec<usize>,
     pub is_changed: Vec<bool>,
+    /// By package, the objects that it holds copies of, by place.
+    pub copies: Vec<Vec<u32>>,
+    /// The objects that are others, by place.
+    pub changed: BTreeSet<usize>,
     /// By place of the object: its package, and its place there.
     pub places: Vec<Option<(usize, usize)>>,
 }
@@ -86,6 +90,8 @@ impl LaidOut {
             packages: Vec::with_capacity(self.packages.len()),
             counts: self.packages.iter().map(|package| package.assets.len()).collect(),
             is_changed: Vec::with_capacity(self.packages.len()),
+            copies: self.packages.iter().map(|package| package.copies.clone()).collect(),
+            changed: changed.clone(),
             places: Vec::new(),
         };
         for (index, package) in self.packages.iter().enumerate() {

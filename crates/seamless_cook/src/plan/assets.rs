@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bevy::asset::AssetPath;
 use seamless_asset::level_data::LEVEL_CLASS;
+use seamless_asset::{PACKAGE_EXTENSION, REGISTRY_EXTENSION};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Checker, PlannedLevel, SourceKind, WORLD_EXTENSION, normalized};
@@ -12,6 +13,7 @@ use crate::dialogue::DialogueLimits;
 use crate::graph::recorder::text;
 use crate::settings::settings_file;
 use crate::world_file::WorldFile;
+use crate::write::MANIFEST_EXTENSION;
 
 /// How many files a listed folder may hold, with those below it.
 const MOST_FILES: usize = 1 << 16;
@@ -138,8 +140,8 @@ impl Checker<'_> {
                     is_found: false,
                 });
             } else if absolute.is_dir() && label.is_none() {
-                match files_below(&absolute) {
-                    Ok(files) => listed.extend(files.into_iter().filter(|file| self.is_source(file)).map(found)),
+                match sources_below(&absolute, self.world_file) {
+                    Ok(files) => listed.extend(files.into_iter().map(found)),
                     Err(message) => self.error(object, message),
                 }
             } else {
@@ -147,12 +149,6 @@ impl Checker<'_> {
             }
         }
         listed
-    }
-
-    /// Whether a file of a folder may be a source: no world, and nothing of the cooker's.
-    fn is_source(&self, file: &Path) -> bool {
-        let name = file.to_string_lossy();
-        file != self.world_file && file != settings_file(self.world_file) && !name.ends_with(WORLD_EXTENSION)
     }
 
     /// Plans what is listed, each path once, and nothing that a level is.
@@ -196,6 +192,23 @@ fn found(file: PathBuf) -> Listed {
     }
 }
 
+/// Whether a file of a folder may be a source: no world, and nothing of the cooker's, nor made by one.
+fn is_source(file: &Path, world_file: &Path) -> bool {
+    let name = file.to_string_lossy();
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    let is_cooked = [PACKAGE_EXTENSION, MANIFEST_EXTENSION, REGISTRY_EXTENSION]
+        .map(Some)
+        .contains(&extension);
+    file != world_file && file != settings_file(world_file) && !name.ends_with(WORLD_EXTENSION) && !is_cooked
+}
+
+/// The files in a folder and below that may be sources, sorted.
+fn sources_below(folder: &Path, world_file: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut files = files_below(folder)?;
+    files.retain(|file| is_source(file, world_file));
+    Ok(files)
+}
+
 /// The files in a folder and below, sorted. Hidden ones, metadata of others, and what is behind links is none of them.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let (mut files, mut open) = (Vec::new(), vec![folder.to_owned()]);
@@ -225,12 +238,13 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, String> {
 /// What listed folders hold: a cook follows from it, beside the world file. `None` where it cannot be told.
 pub(crate) fn listing(world_file: &Path) -> Option<Vec<String>> {
     let world = WorldFile::parse(&std::fs::read_to_string(world_file).ok()?).ok()?;
-    let directory = std::path::absolute(world_file).ok()?;
-    let directory = directory.parent()?;
+    let world_file = normalized(&std::path::absolute(world_file).ok()?);
+    let directory = world_file.parent()?;
     let folders = world.assets.iter().map(|path| normalized(&directory.join(path)));
     let mut all = Vec::new();
     for folder in folders.filter(|path| path.is_dir()) {
-        all.extend(files_below(&folder).ok()?.iter().map(|file| file.display().to_string()));
+        let files = sources_below(&folder, &world_file).ok()?;
+        all.extend(files.iter().map(|file| file.display().to_string()));
     }
     Some(all)
 }

@@ -238,3 +238,67 @@ fn two_packages_alone_and_what_cannot_be_compared() {
     assert!(matches!(error, DiffError::Inspect(_)), "{error}");
     assert!(error.to_string().contains("b.pkg"), "{error}");
 }
+
+#[test]
+fn registries_differ_in_objects_and_in_what_these_cost() {
+    let fixture = two_scenes();
+    fixture.write("more.ppm", RED);
+    let listed = TWO_LEVELS.replace("levels:", "assets: [\"more.ppm\"], levels:");
+    let report = around(&fixture, TWO_LEVELS, |_| {}, &listed);
+    let [registry] = &report.registries[..] else {
+        panic!("{:#?}", report.registries)
+    };
+    assert_eq!(
+        (registry.registry.as_str(), registry.change),
+        ("test.registry", Change::Changed)
+    );
+    let image = "more.ppm (bevy_image::image::Image)";
+    assert_eq!(registry.what, [format!("{image} added")]);
+    assert_eq!(registry.resized, 0);
+    let backwards = diff(&fixture.out(), &fixture.path("before")).unwrap();
+    assert_eq!(backwards.registries[0].what, [format!("{image} removed")]);
+    // With another name the package is another one; nothing else is.
+    std::fs::remove_dir_all(fixture.path("before")).unwrap();
+    let renamed = listed.replace("\"scenes/a.gltf\"", "\"scenes/a.gltf\", name: \"first\"");
+    let report = around(&fixture, &listed, |_| {}, &renamed);
+    let what = report.registries[0].what.join("\n");
+    let level = r#"scenes/a.gltf (seamless::Level): assets, package "a.pkg" -> "first.pkg""#;
+    assert!(what.contains(level), "{what}");
+    assert!(!what.contains("more.ppm"), "{what}");
+    // A larger picture costs more, wherever it is used: what it is, and where, is the same.
+    std::fs::remove_dir_all(fixture.path("before")).unwrap();
+    let larger = [b"P6\n2 1\n255\n".as_slice(), &[7; 6]].concat();
+    let paint = |fixture: &Fixture| {
+        fixture.write("more.ppm", larger);
+    };
+    let report = around(&fixture, &renamed, paint, &renamed);
+    assert!(!report.is_equal());
+    assert!(report.registries.iter().all(|registry| registry.what.is_empty()));
+}
+
+#[test]
+fn the_registry_is_listed() {
+    let fixture = two_scenes();
+    fixture.cook(TWO_LEVELS).unwrap();
+    let registry = |fixture: &Fixture| {
+        let mut worlds = crate::list(&fixture.out()).unwrap();
+        (worlds[0].registry.take().unwrap(), worlds[0].missing.clone())
+    };
+    let file = fixture.out().join("test.registry");
+    let bytes = std::fs::read(&file).unwrap();
+    let (listed, missing) = registry(&fixture);
+    assert_eq!(
+        (listed.file.as_str(), listed.bytes),
+        ("test.registry", Some(bytes.len() as u64))
+    );
+    assert!(listed.objects.is_some_and(|objects| objects >= 4), "{listed:?}");
+    assert_eq!(missing, [""; 0]);
+    std::fs::write(&file, "?").unwrap();
+    assert_eq!(registry(&fixture).0.objects, None);
+    std::fs::remove_file(&file).unwrap();
+    let (listed, missing) = registry(&fixture);
+    assert_eq!(
+        (listed.bytes, missing.as_slice()),
+        (None, ["test.registry".to_owned()].as_slice())
+    );
+}

@@ -4,10 +4,10 @@ mod marks;
 
 use bevy::asset::LoadContext;
 use bevy::prelude::*;
-use seamless_asset::SeamlessAssetApp;
 use seamless_asset::codec::{
     AssetCodec, BulkUse, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset,
 };
+use seamless_asset::{ObjectRegistry, RegistryLimits, SeamlessAssetApp};
 use seamless_level::{ManifestLimits, WorldManifest};
 use seamless_package::{Limits, ObjectId, Package, PackageError};
 
@@ -40,6 +40,14 @@ fn a_seek_free_level_has_copies_of_what_it_shares() {
     assert_eq!((origin.package, origin.index as usize), ("shared_0.pkg", original));
     assert_eq!(origin.content_hash, shared.summary().content_hash);
     assert_eq!(copy + 1, level.exports().len(), "copies come behind everything else");
+
+    // Its copies are read with it, and nothing else is.
+    let registry = std::fs::read(fixture.out().join("test.registry")).unwrap();
+    let registry = ObjectRegistry::from_bytes(&registry, "", &RegistryLimits::default()).unwrap();
+    let size = |file: &str| std::fs::metadata(fixture.out().join(file)).unwrap().len();
+    let told = |path: &str| registry.at(path).first().unwrap().bytes;
+    assert_eq!(told("scenes/b.gltf"), size("b.pkg"));
+    assert!(told("scenes/a.gltf") > size("a.pkg"));
 
     let info = inspect(&fixture.out().join("b.pkg")).unwrap();
     assert_eq!(info.exports[copy].copied_from.as_deref(), Some("shared_0.pkg"));

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::super::folder::{CookedFolder, PackageFile, import_path};
 use super::super::inspect::InspectError;
-use super::{Change, DiffReport, ManifestDiff, PackageDiff, Sizes, level, objects};
+use super::{Change, DiffReport, ManifestDiff, PackageDiff, Sizes, level, objects, registries};
 
 pub(super) fn diff(a: &CookedFolder, b: &CookedFolder) -> Result<DiffReport, InspectError> {
     let mut report = DiffReport::default();
@@ -21,6 +21,7 @@ pub(super) fn diff(a: &CookedFolder, b: &CookedFolder) -> Result<DiffReport, Ins
     for file in files.collect::<BTreeSet<_>>() {
         add(a.package(file), b.package(file), &mut report)?;
     }
+    report.registries = registries::diff(a, b)?;
     let manifests = |folder: &'_ CookedFolder| -> BTreeMap<String, Value> {
         let named = folder.manifests.iter();
         named.map(|(file, manifest)| (file.clone(), flat(manifest))).collect()
@@ -174,7 +175,7 @@ fn keys(value: &Value) -> impl Iterator<Item = &String> {
 }
 
 /// A line for each part that differs; for a level or a volume, with what differs of it.
-fn part_diffs(a: &Value, b: &Value) -> Vec<String> {
+pub(super) fn part_diffs(a: &Value, b: &Value) -> Vec<String> {
     let differs = |key: &&String| a.get(*key) != b.get(*key);
     let parts: BTreeSet<&String> = keys(a).chain(keys(b)).filter(differs).collect();
     let line = |part: &String| match (a.get(part), b.get(part)) {

@@ -1,25 +1,21 @@
 //! Whether registries say of packages what these are, and whether soft references lead anywhere.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use seamless_asset::level_data::LEVEL_EXPORT;
-use seamless_asset::{ObjectRegistry, RegistryError, RegistryLimits, RegistryObject, SoftPath};
+use seamless_asset::{ObjectRegistry, RegistryObject, SoftPath};
 use seamless_level::WorldManifest;
 
-use super::super::folder::{CookedFolder, class_name};
+use super::super::folder::{CookedFolder, CookedRegistry, class_name, directory_of};
 use super::{FaultKind, VerifyReport};
 
 /// Adds what registries and packages do not agree in, and soft references that lead nowhere.
 pub(super) fn check(folder: &CookedFolder, report: &mut VerifyReport) {
     let mut registries: Vec<(String, String, ObjectRegistry)> = Vec::new();
-    for (file, manifest) in &folder.manifests {
-        let Some(registry) = &manifest.registry else { continue };
-        let directory = directory_of(file);
-        let file = format!("{directory}{registry}");
-        match read(&folder.directory.join(&file)) {
-            Ok(registry) => registries.push((file, directory.to_owned(), registry)),
+    for CookedRegistry { file, directory, read } in folder.registries() {
+        match read {
+            Ok(registry) => registries.push((file, directory, registry)),
             Err(error) => report.add(file, "", FaultKind::Registry(error)),
         }
     }
@@ -42,11 +38,6 @@ pub(super) fn check(folder: &CookedFolder, report: &mut VerifyReport) {
     }
 }
 
-fn read(path: &Path) -> Result<ObjectRegistry, RegistryError> {
-    let bytes = std::fs::read(path).map_err(|error| RegistryError::Io(error.to_string()))?;
-    ObjectRegistry::from_bytes(&bytes, "", &RegistryLimits::default())
-}
-
 /// The packages that manifests list: it is told once, and elsewhere, where one of these is not there.
 fn listed(manifests: &[(String, WorldManifest)]) -> BTreeSet<String> {
     let of_manifest = |(file, manifest): &(String, WorldManifest)| {
@@ -56,11 +47,6 @@ fn listed(manifests: &[(String, WorldManifest)]) -> BTreeSet<String> {
         packages
     };
     manifests.iter().flat_map(of_manifest).collect()
-}
-
-/// Where a file lies, with the slash.
-fn directory_of(file: &str) -> &str {
-    file.rfind('/').and_then(|slash| file.get(..=slash)).unwrap_or_default()
 }
 
 /// What is not as a row says. That a package is broken is told elsewhere.

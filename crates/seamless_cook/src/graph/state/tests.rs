@@ -23,6 +23,8 @@ fn object(references: Vec<AssetKey>) -> ObjectRecord {
 fn level() -> LevelUnit {
     LevelUnit {
         file: "a.gltf".to_owned(),
+        is_asset: false,
+        is_soft: true,
         blob: Digest::of(b"level"),
         seconds: 0.25,
         entities: 7,

@@ -93,6 +93,26 @@ fn all_other_edits_are_laid_out_again() {
     lays_out(&project);
 }
 
+/// What nothing needs any more is remembered, and does not stand in the way.
+#[test]
+fn what_is_unneeded_does_not_matter() {
+    let mut project = project(Profile::Dev);
+    project.scenes[3].texture = 2;
+    assert!(lays_out(&project), "a level is another");
+    project.paint(3, 20);
+    lays_out(&project);
+    project.scenes[3].texture = 3;
+    assert!(lays_out(&project), "and as it was");
+    // A scene and its texture, of no level and no list.
+    project.levels.retain(|level| level.source != 3);
+    project.lists.iter_mut().for_each(|list| list.fill(0));
+    assert!(lays_out(&project), "a level is gone");
+    for colour in [30, 31, 32] {
+        project.paint(2, colour);
+        assert!(!lays_out(&project), "{colour}");
+    }
+}
+
 /// What somebody has damaged meanwhile is made again, with what has changed.
 #[test]
 fn a_lost_package_is_made_again() {

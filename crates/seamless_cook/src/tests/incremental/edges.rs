@@ -6,6 +6,39 @@ use std::time::Duration;
 use super::*;
 use crate::{Profile, Target};
 
+/// How scenes load a texture counts, whether the world file lists it or not.
+#[test]
+fn a_listed_texture_is_loaded_as_scenes_say() {
+    for profile in [Profile::Exact, Profile::Dev] {
+        let mut project = Project::new(3);
+        project.profile = profile;
+        let (texture, another) = (project.scenes[0].texture, project.scenes[1].texture);
+        project.assets = vec![texture];
+        project.check();
+        project.paint(texture, 78);
+        let work = project.cook(&project.out()).unwrap().work;
+        assert_eq!((work.sources_loaded, work.encoded), (1, 1), "it alone");
+        project.check();
+        // Scenes let go of it, and of none that is listed, and take it again.
+        project.scenes.iter_mut().for_each(|scene| scene.texture = another);
+        project.check();
+        project.paint(texture, 79);
+        project.check();
+        project.scenes[2].texture = texture;
+        project.check();
+        project.assets.clear();
+        project.check();
+        // Listed again, and then its level goes.
+        project.assets = vec![texture];
+        project.check();
+        project.levels.retain(|level| level.source != 2);
+        project.lists.iter_mut().for_each(|list| list.fill(0));
+        project.check();
+        project.paint(texture, 80);
+        project.check();
+    }
+}
+
 /// The file's own pixels are the same, what the level says of them is not.
 #[test]
 fn a_sampler_that_changes_under_a_texture_is_seen() {

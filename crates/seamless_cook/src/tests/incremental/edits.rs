@@ -38,6 +38,7 @@ enum Edit {
     AlwaysLoaded(usize),
     Rule(usize, Option<usize>),
     Startup(usize),
+    List(usize),
     Settings(usize, Option<bool>),
     Profile,
     Target(usize),
@@ -68,6 +69,7 @@ fn edit() -> impl Strategy<Value = Edit> {
         1 => n().prop_map(AlwaysLoaded),
         3 => (n(), prop::option::weighted(0.8, n())).prop_map(|(a, b)| Rule(a, b)),
         2 => n().prop_map(Startup),
+        2 => n().prop_map(List),
         1 => (n(), any::<Option<bool>>()).prop_map(|(a, b)| Settings(a, b)),
         1 => Just(Profile),
         1 => n().prop_map(Target),
@@ -124,10 +126,8 @@ fn apply(project: &mut Project, edit: &Edit) {
             let places = ["Duplicate", "Share", "Persistent", "Auto"];
             project.rule = place.map(|place| (objects, places[place % 4]));
         }
-        Edit::Startup(at) => match project.startup.iter().position(|known| *known == at % textures) {
-            Some(known) => drop(project.startup.remove(known)),
-            None => project.startup.push(at % textures),
-        },
+        Edit::Startup(at) => toggle(&mut project.startup, at % textures),
+        Edit::List(at) => toggle(&mut project.assets, at % textures),
         Edit::Settings(at, Some(linear)) => drop(project.settings.insert(at % textures, linear)),
         Edit::Settings(at, None) => drop(project.settings.remove(&(at % textures))),
         Edit::Profile => {
@@ -142,6 +142,14 @@ fn apply(project: &mut Project, edit: &Edit) {
         }
         Edit::Map(map) => project.map = map.map(|map| usize::from(map) % levels),
         Edit::Importer => project.importer += 1,
+    }
+}
+
+/// Puts it in, or takes it out.
+fn toggle(list: &mut Vec<usize>, value: usize) {
+    match list.iter().position(|known| *known == value) {
+        Some(known) => drop(list.remove(known)),
+        None => list.push(value),
     }
 }
 

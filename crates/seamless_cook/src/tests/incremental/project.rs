@@ -41,6 +41,8 @@ pub struct Project {
     pub levels: Vec<Level>,
     /// Textures that are startup content.
     pub startup: Vec<usize>,
+    /// Textures that the world file lists beside levels.
+    pub assets: Vec<usize>,
     /// Textures with settings of their own.
     pub settings: BTreeMap<usize, bool>,
     pub profile: Profile,
@@ -65,6 +67,7 @@ impl Project {
             lists: (0..size).map(|index| vec![index, (index + 1) % size]).collect(),
             levels: (0..2 * size).map(level).collect(),
             startup: Vec::new(),
+            assets: Vec::new(),
             settings: BTreeMap::new(),
             profile: Profile::Exact,
             target: Target::ALL,
@@ -190,7 +193,7 @@ impl Project {
     fn sources(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         for (index, (file, colour)) in self.textures.iter().enumerate() {
-            files.insert(file.clone(), [&b"P6\n1 1\n255\n"[..], &[*colour, 10, 20]].concat());
+            files.insert(file.clone(), picture(*colour));
             if let Some(linear) = self.settings.get(&index) {
                 files.insert(format!("{file}.meta"), meta(*linear).into_bytes());
             }
@@ -250,11 +253,23 @@ impl Project {
             )
             .unwrap();
         }
-        let startup = self.startup.iter().filter_map(|index| self.textures.get(*index));
-        let startup: Vec<String> = startup.map(|(file, _)| format!("\"{file}\"")).collect();
-        write!(text, "], startup: [{}])", startup.join(", ")).unwrap();
+        let (startup, assets) = (self.paths(&self.startup), self.paths(&self.assets));
+        write!(text, "], startup: [{startup}], assets: [{assets}])").unwrap();
         text
     }
+
+    fn paths(&self, textures: &[usize]) -> String {
+        let textures = textures.iter().filter_map(|index| self.textures.get(*index));
+        let paths: Vec<String> = textures.map(|(file, _)| format!("\"{file}\"")).collect();
+        paths.join(", ")
+    }
+}
+
+/// Of one texel, or of some more.
+fn picture(colour: u8) -> Vec<u8> {
+    let texels = usize::from(colour % 3) + 1;
+    let header = format!("P6\n{texels} 1\n255\n");
+    [header.as_bytes(), &[colour, 10, 20].repeat(texels)].concat()
 }
 
 fn list_file(index: usize) -> String {

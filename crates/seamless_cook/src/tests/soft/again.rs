@@ -1,8 +1,20 @@
 //! Cooking on gives what cooking everything gives, whatever soft references do meanwhile.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use super::game::Door;
 use super::*;
+
+/// What a cook did.
+#[derive(Default)]
+struct Stages(RefCell<Vec<Stage>>);
+
+impl Progress for Stages {
+    fn begin(&self, stage: Stage, _: u64) {
+        self.0.borrow_mut().push(stage);
+    }
+}
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -73,6 +85,52 @@ fn edits_are_followed() {
     );
     check(&fixture, r#"(levels: [(source: "hall.scn.ron")])"#);
     assert_eq!(paths(&registry(&fixture)), ["hall.scn.ron", "red.ppm", "smoke.spell"]);
+}
+
+/// A scene that only a soft reference leads to says how its texture is loaded, as any other does.
+#[test]
+fn textures_of_soft_scenes_are_edited_alone() {
+    let fixture = two_scenes();
+    let door = |to: &str| scene(&[(Door::type_path(), &format!("(to: \"{to}\")"))]);
+    fixture.write("hall.scn.ron", door("scenes/a.gltf"));
+    check(&fixture, HALL);
+    for number in [1, 2] {
+        let colour = [b"P6\n1 1\n255\n".as_slice(), &[number, 0, 0]].concat();
+        fixture.write("scenes/red.ppm", colour);
+        let progress = Stages::default();
+        let file = fixture.path("test.world.ron");
+        let options = CookOptions::default();
+        let report = game().cook(&file, &fixture.out(), &options, &progress).unwrap();
+        assert_eq!((report.work.sources_loaded, report.work.encoded), (1, 1));
+        assert!(
+            !progress.0.borrow().contains(&Stage::Share),
+            "nothing is laid out again"
+        );
+        assert_eq!(check(&fixture, HALL), 0, "as all at once");
+    }
+    // It is listed, too, and then the door is gone: it is loaded with its own settings.
+    let listed = r#"(levels: [(source: "hall.scn.ron")], assets: ["scenes/red.ppm"])"#;
+    check(&fixture, listed);
+    fixture.write("hall.scn.ron", door(""));
+    check(&fixture, listed);
+    fixture.write("hall.scn.ron", door("scenes/b.gltf"));
+    check(&fixture, listed);
+    fixture.write("scenes/red.ppm", RED);
+    check(&fixture, HALL);
+}
+
+/// What is cooked into a folder that is listed is no source of the next cook.
+#[test]
+fn what_was_cooked_is_not_listed() {
+    let fixture = school("fire.spell");
+    fixture.write("fire.spell", spell("", "", ""));
+    let world = r#"(levels: [(source: "hall.scn.ron")], assets: ["."])"#;
+    for _ in 0..2 {
+        fixture.cook_with(&game(), world, &CookOptions::default()).unwrap();
+        let again = fixture.cook_with(&game(), world, &CookOptions::default()).unwrap();
+        assert_eq!(again.work, crate::CookWork::default());
+        fixture.write("other.world.ron", "()").write("cook.ron", "()");
+    }
 }
 
 /// An error is told again, and what was cooked before stays.

@@ -4,7 +4,7 @@ use bevy::asset::LoadContext;
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
-use seamless_asset::{SeamlessAssetApp, SoftHandle, SoftReference};
+use seamless_asset::{LevelAsset, SeamlessAssetApp, SoftHandle, SoftReference};
 
 use super::*;
 
@@ -22,6 +22,13 @@ pub(super) struct Spell {
 pub(super) struct Wand {
     spell: SoftHandle<Spell>,
     spare: Vec<SoftHandle<Spell>>,
+}
+
+/// Leads to a scene that is placed when somebody comes near.
+#[derive(Component, Reflect)]
+#[reflect(Component)]
+pub(super) struct Door {
+    to: SoftHandle<LevelAsset>,
 }
 
 pub(super) fn spell(next: &str, picture: &str, tag: &str) -> String {
@@ -81,6 +88,7 @@ pub(super) fn game() -> CookApp {
         app.init_asset::<Spell>()
             .init_asset_loader::<BytesLoader<Spell>>()
             .add_asset_codec::<SpellCodec>()
-            .register_type::<Wand>();
+            .register_type::<Wand>()
+            .register_type::<Door>();
     })
 }
