@@ -45,6 +45,7 @@ mod linker;
 mod load;
 pub mod net;
 mod objects;
+mod primary;
 mod registry;
 mod reload;
 mod reveal;
@@ -77,6 +78,7 @@ pub use load::{
     StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
+pub use primary::{PrimaryAssets, PrimaryError};
 #[cfg(feature = "write")]
 pub use registry::write_registry;
 pub use registry::{
@@ -332,6 +334,7 @@ fn add_soft(app: &mut App) {
     app.insert_resource(SoftTable::new(objects, linkers))
         .init_resource::<ObjectRegistries>()
         .init_resource::<StreamableHub>()
+        .init_resource::<primary::HeldPrimaries>()
         .init_resource::<StreamableSettings>()
         .init_resource::<StreamableStats>()
         .register_type::<StreamableSettings>()
@@ -342,7 +345,9 @@ fn add_soft(app: &mut App) {
                 (registry::take_registries, streamable::drive)
                     .chain()
                     .in_set(StreamingSystems::Objects),
-                streamable::settle.in_set(StreamingSystems::Settle),
+                (streamable::settle, primary::settle)
+                    .chain()
+                    .in_set(StreamingSystems::Settle),
             )
                 .run_if(resource_exists::<Pipeline>),
         );
