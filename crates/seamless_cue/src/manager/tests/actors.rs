@@ -1,8 +1,10 @@
 //! Actors: instances of a prefab, and their pools.
 
+use core::time::Duration;
+
 use bevy_camera::visibility::Visibility;
 use bevy_transform::components::Transform;
-use seamless_asset::LevelInstance;
+use seamless_asset::{LevelInstance, StreamingSettings};
 
 use super::{build::flame, *};
 use crate::{CueNotify, CueRecycled, CueReused, WhenFull};
@@ -172,6 +174,8 @@ fn pools_leave_no_entity_behind() {
     test.app.update();
     let before = test.app.world().entities().count_spawned();
     test.load("Cue.Flame");
+    // Each frame plays all that waits: this is about how many, and not about how fast.
+    test.app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_secs(3600);
     let targets: Vec<Entity> = (0..16).map(|_| test.spawn()).collect();
     let fire = test.app.world_mut().register_system(fire_at(targets.clone(), FRAME));
     for _ in 0..frames {
@@ -186,7 +190,7 @@ fn pools_leave_no_entity_behind() {
     assert!(frames > 0 && stats.fired == fired, "{stats:?}");
     // An add that waits may be taken away by its removal.
     assert_eq!(stats.played + stats.cancelled + stats.vain_removals, fired, "{stats:?}");
-    assert!(stats.instances_made <= 4 && stats.played > fired / 3, "{stats:?}");
+    assert!(stats.instances_made <= 4 && stats.played > fired * 2 / 3, "{stats:?}");
     assert!(
         test.app.world().entities().count_spawned() < before + 64,
         "few at any time"
