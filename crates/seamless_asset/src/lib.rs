@@ -46,6 +46,7 @@ mod load;
 pub mod net;
 mod objects;
 mod panel;
+mod primary;
 mod registry;
 mod reload;
 mod reveal;
@@ -81,6 +82,7 @@ pub use load::{
 };
 pub use objects::LiveObjects;
 pub use panel::{PanelLine, PanelLines};
+pub use primary::{PrimaryAssets, PrimaryError};
 pub use registry::{
     FoundObject, ObjectRegistries, ObjectRegistry, ObjectScan, REGISTRY_EXTENSION, REGISTRY_FORMAT, REGISTRY_MAGIC,
     RegistryError, RegistryLevel, RegistryLimits, RegistryLoader, RegistryObject,
@@ -340,6 +342,7 @@ fn add_soft(app: &mut App) {
     app.insert_resource(SoftTable::new(objects, linkers))
         .init_resource::<ObjectRegistries>()
         .init_resource::<StreamableHub>()
+        .init_resource::<primary::HeldPrimaries>()
         .init_resource::<StreamableSettings>()
         .init_resource::<StreamableStats>()
         .register_type::<StreamableSettings>()
@@ -350,7 +353,9 @@ fn add_soft(app: &mut App) {
                 (registry::take_registries, streamable::drive)
                     .chain()
                     .in_set(StreamingSystems::Objects),
-                streamable::settle.in_set(StreamingSystems::Settle),
+                (streamable::settle, primary::settle)
+                    .chain()
+                    .in_set(StreamingSystems::Settle),
             )
                 .run_if(resource_exists::<Pipeline>),
         );

@@ -38,6 +38,6 @@ fn set(world: &mut World, tag: GameplayTag, loaded: NotifyState) {
     };
     with_state(world, |state: &mut State, _| {
         let id = state.learn(&cue);
-        state.engine.set_state(id, loaded);
+        state.engine.cast.set_state(id, loaded);
     });
 }

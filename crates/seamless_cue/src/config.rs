@@ -8,7 +8,10 @@ use core::time::Duration;
 use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
-use crate::route::{filter::CueFilter, translate::CueTranslation};
+use crate::route::{
+    filter::{CueFilter, SuppressWhile},
+    translate::CueTranslation,
+};
 
 /// How cues are found, loaded and played. Change it at any time: what it says of the start counts when the plugin starts, the rest from the next
 /// cue on.
@@ -42,6 +45,8 @@ pub struct CueConfig {
     pub known: Vec<String>,
     /// Cues that nobody plays. Default: none.
     pub suppressed: CueFilter,
+    /// Cues that nobody plays while their target, or whoever brought them about, has certain tags. Default: none.
+    pub suppressed_while: Vec<SuppressWhile>,
     /// Cues that are others for all targets; see [`TranslateCues`](crate::TranslateCues). Default: none.
     pub translations: Vec<CueTranslation>,
     /// How long an executed cue may wait for its notify, before it is dropped and counted: nobody wants to see an impact of seconds ago. Default:
@@ -72,6 +77,7 @@ impl Default for CueConfig {
             always_loaded: Vec::new(),
             known: vec![String::new()],
             suppressed: CueFilter::None,
+            suppressed_while: Vec::new(),
             translations: Vec::new(),
             expire_after: Duration::from_millis(500),
             max_waiting: 1 << 17,

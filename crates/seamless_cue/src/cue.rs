@@ -1,5 +1,7 @@
 //! What a cue is: who it is about, and what happens. See [`CueContext`].
 
+use core::hash::{Hash, Hasher};
+
 use bevy_ecs::entity::Entity;
 use bevy_math::Vec3;
 use bevy_reflect::Reflect;
@@ -39,6 +41,7 @@ pub struct CueContext {
 impl CueContext {
     /// Something that happens to `target`, of which nothing else is known.
     #[must_use]
+    #[inline]
     pub fn new(target: Entity) -> Self {
         Self {
             target,
@@ -53,6 +56,7 @@ impl CueContext {
 
     /// Says who brought it about.
     #[must_use]
+    #[inline]
     pub fn by(self, instigator: Entity) -> Self {
         Self {
             instigator: Some(instigator),
@@ -62,6 +66,7 @@ impl CueContext {
 
     /// Says by what.
     #[must_use]
+    #[inline]
     pub fn with(self, source: Entity) -> Self {
         Self {
             source: Some(source),
@@ -71,6 +76,7 @@ impl CueContext {
 
     /// Says where, in the world.
     #[must_use]
+    #[inline]
     pub fn at(self, location: Vec3) -> Self {
         Self {
             location: Some(location),
@@ -80,6 +86,7 @@ impl CueContext {
 
     /// Says the direction of the surface.
     #[must_use]
+    #[inline]
     pub fn facing(self, normal: Vec3) -> Self {
         Self {
             normal: Some(normal),
@@ -89,6 +96,7 @@ impl CueContext {
 
     /// Says how much.
     #[must_use]
+    #[inline]
     pub fn magnitude(self, magnitude: f32) -> Self {
         Self { magnitude, ..self }
     }
@@ -102,7 +110,17 @@ impl CueContext {
         }
     }
 
+    /// Moves it out, but for what takes no memory to keep.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Self {
+        Self {
+            tags: core::mem::take(&mut self.tags),
+            ..*self
+        }
+    }
+
     /// Which cue of this tag it is about.
+    #[inline]
     pub(crate) fn key(&self, tag: GameplayTag) -> CueKey {
         CueKey {
             target: self.target,
@@ -147,10 +165,48 @@ pub enum CueEvent {
 }
 
 /// Which lasting cue: adds and removes of the same key belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CueKey {
     pub target: Entity,
     pub tag: GameplayTag,
     pub instigator: Option<Entity>,
     pub source: Option<Entity>,
+}
+
+/// By hand, because what is derived hashes each `Option` as two numbers.
+impl Hash for CueKey {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let bits = |entity: Option<Entity>| entity.map_or(0, Entity::to_bits);
+        state.write_u64(self.target.to_bits());
+        state.write_u64(bits(self.instigator));
+        state.write_u64(bits(self.source));
+        state.write_usize(self.tag.index());
+    }
+}
+
+/// What is known of a cue, for one of those who play it.
+pub(crate) enum Told<'c> {
+    /// Others play it as well.
+    Again(&'c CueContext),
+    /// Nobody does after this one, so it is not copied.
+    Last(&'c mut CueContext),
+}
+
+impl Told<'_> {
+    #[inline]
+    pub fn context(&self) -> &CueContext {
+        match self {
+            Self::Again(context) => context,
+            Self::Last(context) => context,
+        }
+    }
+
+    #[inline]
+    pub fn own(self) -> CueContext {
+        match self {
+            Self::Again(context) => context.clone(),
+            Self::Last(context) => context.take(),
+        }
+    }
 }

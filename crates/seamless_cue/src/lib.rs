@@ -47,7 +47,7 @@ pub use notify::{
 pub use plugin::{CueListener, CuePlugin, CueSystems, PlayCues, StartCues, add_cue_assets};
 pub use pool::{PoolStats, WhenFull};
 pub use route::{
-    filter::{CueFilter, SuppressCues},
+    filter::{CueFilter, SuppressCues, SuppressWhile},
     translate::{CueTranslation, TranslateCues},
 };
 pub use stats::CueStats;

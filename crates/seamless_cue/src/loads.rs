@@ -3,8 +3,8 @@
 use bevy_asset::{AssetPath, Assets, Handle};
 use bevy_ecs::{system::SystemState, world::World};
 use seamless_asset::{
-    InstanceId, InstanceRequest, LevelAsset, LoadSoftBlocking, SoftHandle, SoftObjects, Streamable, StreamableRequest,
-    Streamer,
+    InstanceId, InstanceRequest, LevelAsset, LoadSoftBlocking, PACKAGE_EXTENSION, SoftHandle, SoftObjects, Streamable,
+    StreamableRequest, Streamer,
 };
 
 use crate::notify::CueNotify;
@@ -56,19 +56,23 @@ fn value(world: &World, handle: Handle<CueNotify>) -> Result<(Handle<CueNotify>,
 /// Asks for an instance of a prefab: a level of a registry, or a package.
 pub(crate) fn instance(
     world: &mut World,
-    prefab: &str,
+    prefab: &SoftHandle<LevelAsset>,
     name: String,
     is_waited_for: bool,
 ) -> Result<InstanceId, String> {
     let mut state: SystemState<SoftObjects> = SystemState::new(world);
     let soft = state.get(world).expect("the pipeline's resources are there");
-    let known = match soft.level(&SoftHandle::<LevelAsset>::new(prefab)) {
+    let path = prefab.path();
+    let known = match soft.level(prefab) {
         Some(known) => known,
-        None => match soft.registries().find(prefab, None) {
-            Some(other) => return Err(format!("`{prefab}` is no level but `{}`", other.object.type_path)),
+        None => match soft.registries().find(path, None) {
+            Some(other) => return Err(format!("`{path}` is no level but `{}`", other.object.type_path)),
+            None if !path.ends_with(&format!(".{PACKAGE_EXTENSION}")) => {
+                return Err(format!("no registry has `{path}`; cook it again, or correct the path"));
+            }
             None => InstanceRequest {
-                package: AssetPath::try_parse(prefab)
-                    .map_err(|error| format!("`{prefab}` is no path: {error}"))?
+                package: AssetPath::try_parse(path)
+                    .map_err(|error| format!("`{path}` is no path: {error}"))?
                     .into_owned(),
                 ..InstanceRequest::default()
             },

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod error;
+mod hint;
 mod level;
 mod objects;
 mod path;
@@ -12,6 +13,7 @@ mod tests;
 
 pub use blocking::LoadSoftBlocking;
 pub use error::SoftError;
+pub(crate) use hint::Hint;
 pub use level::LevelAsset;
 pub use objects::SoftObjects;
 pub use path::{SoftPath, SoftType};
@@ -54,6 +56,7 @@ pub struct SoftHandle<T: Asset> {
     path: Arc<str>,
     /// Of the path, so that it is looked up without a look at its text.
     hash: u64,
+    hint: Hint,
     of: PhantomData<fn() -> T>,
 }
 
@@ -62,8 +65,12 @@ impl<T: Asset> SoftHandle<T> {
     pub fn new(path: impl Into<Arc<str>>) -> Self {
         let path = path.into();
         let hash = hash_of(&path);
-        let of = PhantomData;
-        Self { path, hash, of }
+        Self {
+            path,
+            hash,
+            hint: Hint::default(),
+            of: PhantomData,
+        }
     }
 
     /// The path that it was made of; empty if it names nothing.
@@ -73,8 +80,15 @@ impl<T: Asset> SoftHandle<T> {
     }
 
     /// The path, with its hash.
+    #[inline]
     pub(crate) fn parts(&self) -> (&Arc<str>, u64) {
         (&self.path, self.hash)
+    }
+
+    /// Where it was found.
+    #[inline]
+    pub(crate) fn hint(&self) -> &Hint {
+        &self.hint
     }
 
     /// Whether its path is that of an object in a package, and no source's.
@@ -115,6 +129,7 @@ impl<T: Asset> Clone for SoftHandle<T> {
         Self {
             path: self.path.clone(),
             hash: self.hash,
+            hint: self.hint.clone(),
             of: PhantomData,
         }
     }

@@ -1,6 +1,6 @@
 //! What is done with soft handles. See [`SoftObjects`].
 
-use core::{any::TypeId, panic::Location};
+use core::panic::Location;
 
 use bevy_asset::{Asset, AssetServer, Handle};
 use bevy_ecs::{
@@ -59,8 +59,15 @@ impl SoftObjects<'_> {
     #[must_use]
     #[inline]
     pub fn get_if_loaded<T: Asset>(&self, handle: &SoftHandle<T>) -> Option<Handle<T>> {
-        let (path, hash) = handle.parts();
-        match self.table.look(path, hash, TypeId::of::<T>()) {
+        match self.table.look_there(handle.hint()) {
+            Some(strong) => Some(Handle::Strong(strong)),
+            None => self.look(handle),
+        }
+    }
+
+    #[inline(never)]
+    fn look<T: Asset>(&self, handle: &SoftHandle<T>) -> Option<Handle<T>> {
+        match self.table.look(handle) {
             Look::Loaded(strong) => Some(Handle::Strong(strong)),
             Look::Unknown => self.find(handle),
             Look::OnItsWay | Look::Absent => self.find_source(handle),
@@ -88,11 +95,11 @@ impl SoftObjects<'_> {
     /// Whether the object is on its way: somebody has asked for it, or for something that refers to it, and it is not there yet.
     #[must_use]
     pub fn is_loading<T: Asset>(&self, handle: &SoftHandle<T>) -> bool {
-        let (path, hash) = handle.parts();
+        let (_, hash) = handle.parts();
         if self.hub.is_wanted(hash) && self.get_if_loaded(handle).is_none() {
             return true;
         }
-        match self.table.look(path, hash, TypeId::of::<T>()) {
+        match self.table.look(handle) {
             Look::OnItsWay => true,
             Look::Unknown if !handle.is_empty() => {
                 matches!(
@@ -136,8 +143,7 @@ impl SoftObjects<'_> {
 pub(super) fn get_if_loaded<T: Asset>(world: &World, handle: &SoftHandle<T>) -> Option<Handle<T>> {
     let table = world.get_resource::<SoftTable>()?;
     let registries = world.get_resource::<ObjectRegistries>()?;
-    let (path, hash) = handle.parts();
-    let look = match table.look(path, hash, TypeId::of::<T>()) {
+    let look = match table.look(handle) {
         Look::Unknown if !handle.is_empty() => table.find(&SoftPath::from(handle), registries),
         look => look,
     };

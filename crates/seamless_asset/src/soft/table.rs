@@ -6,12 +6,15 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use bevy_asset::{StrongHandle, UntypedHandle};
+use bevy_asset::{Asset, StrongHandle, UntypedHandle};
 use bevy_ecs::resource::Resource;
 use bevy_platform::{collections::HashMap, hash::PassHash};
 use seamless_package::ObjectId;
 
-use super::SoftPath;
+use super::{
+    SoftHandle, SoftPath,
+    hint::{Hint, MOST_ROWS, Mark},
+};
 use crate::{
     linker::Linkers,
     objects::{LiveObjects, Slot},
@@ -25,7 +28,8 @@ const MOST_MISSES: usize = 1024;
 /// once a frame.
 #[derive(Resource)]
 pub(crate) struct SoftTable {
-    rows: HashMap<u64, Row, PassHash>,
+    rows: Vec<Row>,
+    index: HashMap<u64, u32, PassHash>,
     misses: Mutex<Vec<SoftPath>>,
     has_misses: AtomicBool,
     /// Of the registries that it is made by.
@@ -36,6 +40,10 @@ pub(crate) struct SoftTable {
 
 /// What is known of a path.
 struct Row {
+    mark: Mark,
+    /// Once it was seen to be: it is as long as the handle is.
+    is_complete: AtomicBool,
+    hash: u64,
     path: Arc<str>,
     /// As what it was looked for, or found.
     type_id: Option<TypeId>,
@@ -58,7 +66,8 @@ pub(crate) enum Look {
 impl SoftTable {
     pub fn new(live: LiveObjects, linkers: Linkers) -> Self {
         Self {
-            rows: HashMap::default(),
+            rows: Vec::new(),
+            index: HashMap::default(),
             misses: Mutex::default(),
             has_misses: AtomicBool::new(false),
             generation: 0,
@@ -72,24 +81,34 @@ impl SoftTable {
         if self.generation != generation {
             self.generation = generation;
             self.rows.clear();
+            self.index.clear();
         }
     }
 
-    /// What the table has of a path, as an object of this type. Takes no lock and allocates nothing.
+    /// The object in the row where a handle was found before, if it is live with all that it refers to.
     #[inline]
-    pub fn look(&self, path: &Arc<str>, hash: u64, type_id: TypeId) -> Look {
-        let row = self.rows.get(&hash);
-        let is_it = |row: &&Row| row.type_id == Some(type_id) && (Arc::ptr_eq(&row.path, path) || row.path == *path);
+    pub fn look_there(&self, hint: &Hint) -> Option<Arc<StrongHandle>> {
+        let mark = hint.get();
+        let row = self.rows.get(mark.row())?;
+        if row.mark != mark || !row.is_complete.load(Ordering::Acquire) {
+            return None;
+        }
+        row.handle.upgrade()
+    }
+
+    /// What the table has of a handle. Takes no lock and allocates nothing.
+    pub fn look<T: Asset>(&self, handle: &SoftHandle<T>) -> Look {
+        let (path, hash) = handle.parts();
+        let row = self.index.get(&hash).and_then(|row| self.rows.get(*row as usize));
+        let is_it =
+            |row: &&Row| row.type_id == Some(TypeId::of::<T>()) && (Arc::ptr_eq(&row.path, path) || row.path == *path);
         let Some(row) = row.filter(is_it) else {
             return Look::Unknown;
         };
-        let Some(slot) = &row.slot else {
-            return row.absent(&self.live);
-        };
-        match row.handle.upgrade() {
-            Some(handle) if slot.is_complete() => Look::Loaded(handle),
-            Some(_) => Look::OnItsWay,
-            None => row.absent(&self.live),
+        handle.hint().set(row.mark);
+        match row.look() {
+            Look::Absent => row.absent(&self.live),
+            look => look,
         }
     }
 
@@ -97,18 +116,7 @@ impl SoftTable {
     /// from the next frame on.
     pub fn find(&self, path: &SoftPath, registries: &ObjectRegistries) -> Look {
         self.note(path);
-        match self.row(path, registries) {
-            Some(Row {
-                handle,
-                slot: Some(slot),
-                ..
-            }) => match handle.upgrade() {
-                Some(handle) if slot.is_complete() => Look::Loaded(handle),
-                Some(_) => Look::OnItsWay,
-                None => Look::Absent,
-            },
-            _ => Look::Absent,
-        }
+        self.row(path, registries).map_or(Look::Absent, |row| row.look())
     }
 
     fn note(&self, path: &SoftPath) {
@@ -131,7 +139,7 @@ impl SoftTable {
         let misses = core::mem::take(&mut *self.misses());
         for path in misses {
             if let Some(row) = self.row(&path, registries) {
-                self.insert(path.hash(), row, most);
+                self.insert(row, most);
             }
         }
     }
@@ -139,19 +147,36 @@ impl SoftTable {
     /// Puts a path in that has just been loaded.
     pub fn learn(&mut self, path: &SoftPath, registries: &ObjectRegistries, most: usize) {
         if let Some(row) = self.row(path, registries) {
-            self.insert(path.hash(), row, most);
+            self.insert(row, most);
         }
     }
 
-    fn insert(&mut self, hash: u64, row: Row, most: usize) {
-        if self.rows.len() >= most && !self.rows.contains_key(&hash) {
+    fn insert(&mut self, row: Row, most: usize) {
+        let most = most.min(MOST_ROWS);
+        if self.rows.len() >= most && !self.index.contains_key(&row.hash) {
             // Who is gone is forgotten first. Whoever has no room is looked up the slow way.
-            self.rows.retain(|_, row| row.handle.strong_count() > 0);
+            self.forget();
             if self.rows.len() >= most {
                 return;
             }
         }
-        self.rows.insert(hash, row);
+        let at = *self.index.entry(row.hash).or_insert(self.rows.len() as u32) as usize;
+        let mark = Mark::new(at);
+        let row = Row { mark, ..row };
+        match self.rows.get_mut(at) {
+            Some(place) => *place = row,
+            None => self.rows.push(row),
+        }
+    }
+
+    /// Forgets who is gone.
+    fn forget(&mut self) {
+        self.rows.retain(|row| row.handle.strong_count() > 0);
+        self.index.clear();
+        for (at, row) in self.rows.iter_mut().enumerate() {
+            row.mark = Mark::new(at);
+            self.index.insert(row.hash, at as u32);
+        }
     }
 
     /// What a path leads to now; none if nothing is known of it.
@@ -163,6 +188,9 @@ impl SoftTable {
             None => (path.of().map(|of| of.id), Weak::new(), None),
         };
         Some(Row {
+            mark: Hint::default().get(),
+            is_complete: AtomicBool::new(false),
+            hash: path.hash(),
             path: path.shared().clone(),
             type_id,
             handle,
@@ -206,6 +234,20 @@ impl SoftTable {
 }
 
 impl Row {
+    fn look(&self) -> Look {
+        let Some(slot) = &self.slot else {
+            return Look::Absent;
+        };
+        match self.handle.upgrade() {
+            Some(handle) if slot.is_complete() => {
+                self.is_complete.store(true, Ordering::Release);
+                Look::Loaded(handle)
+            }
+            Some(_) => Look::OnItsWay,
+            None => Look::Absent,
+        }
+    }
+
     /// Nobody has it, unless somebody came since.
     fn absent(&self, live: &LiveObjects) -> Look {
         match live.reserved() == self.reserved {

@@ -103,6 +103,9 @@ pub struct NamedEffect {
 /// Something that an entity can do. What it does is said by observers of [`AbilityActivated`](crate::AbilityActivated); when it can be done, what it
 /// costs and what it stands in the way of is said here.
 ///
+/// Registries tell its tags under the key `ability`, and the cues that it fires under `ability.cue`: what an
+/// [`ObjectScan`](seamless_asset::ObjectScan) finds it by without loading it.
+///
 /// Authors write one as `*.ability.ron`; everything may be left out, and paths are relative to the file:
 ///
 /// ```text

@@ -2,6 +2,7 @@
 
 mod abilities;
 mod actor;
+mod codec;
 mod commands;
 mod cues;
 mod definition;
@@ -52,6 +53,7 @@ use crate::{
     ron_file::{Checked, FromRon, RonLoader},
 };
 use actor::ActorLimits;
+use codec::{DefinitionCodec, Searchable};
 
 /// Attributes, effects and abilities. Add it after Bevy's `AssetPlugin` and the
 /// [`SeamlessAssetPlugin`](seamless_asset::SeamlessAssetPlugin), in the game and, by [`AbilityAssetsPlugin`], in its cooker.
@@ -165,13 +167,13 @@ impl Plugin for AbilityAssetsPlugin {
     }
 }
 
-/// A kind of definition. Cooked by reflection, so that a game goes on reading what it has cooked when a definition gets new fields;
-/// what comes out of a package is checked as what comes out of a text.
-fn add_definition<A: FromRon + Checked + FromReflect + GetTypeRegistration>(app: &mut App) {
+/// A kind of definition. What comes out of a package is checked as what comes out of a text.
+fn add_definition<A: FromRon + Checked + Searchable + FromReflect + GetTypeRegistration>(app: &mut App) {
     app.init_asset::<A>()
+        .register_type::<A>()
         .register_asset_reflect::<A>()
         .register_asset_loader(RonLoader::<A>::default())
-        .cook_by_reflection::<A>()
+        .add_asset_codec::<DefinitionCodec<A>>()
         .add_post_load(|asset: &mut A, _| asset.fault().map_or(Ok(()), Err));
 }
 

@@ -1,11 +1,14 @@
 //! Cues that last. Pure; see [`ActiveCues`].
 
+#[cfg(test)]
+mod tests;
+
 use core::hash::BuildHasher;
 
 use bevy_ecs::entity::Entity;
 use bevy_platform::{collections::HashTable, hash::FixedHasher};
 
-use crate::{cue::CueKey, route::Route, tag::GameplayTag};
+use crate::{cue::CueKey, pending::Adds, route::Route, tag::GameplayTag};
 
 /// A cue that was added and not removed.
 #[derive(Clone, Debug)]
@@ -17,74 +20,116 @@ pub(crate) struct Active {
     pub adds: u32,
     /// Whether a removal waits.
     pub is_ending: bool,
+    /// Those of its adds that wait.
+    pub waiting: Adds,
     /// Who has heard that it is active, and is to hear that it ends.
     pub played: Route,
 }
 
-/// All of them, by key.
+impl Active {
+    /// Whether nobody has heard of it, or will.
+    pub fn is_silent(&self) -> bool {
+        self.played.is_empty() && self.waiting == Adds::default()
+    }
+}
+
+/// Where a cue that lasts is, as long as it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ActiveId(u32);
+
+/// What a key that is not there is put in by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyHash(u32);
+
+/// All of them, by key. A cue is looked up once on its way; from then on its place is known, also by those of its adds that wait.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveCues {
-    entries: Vec<Active>,
-    index: HashTable<u32>,
+    slots: Vec<Option<Active>>,
+    free: Vec<u32>,
+    index: HashTable<Place>,
     cursor: usize,
+}
+
+/// With its hash, so that a table that grows looks at nothing else.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    hash: u32,
+    at: u32,
 }
 
 impl ActiveCues {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.slots.len() - self.free.len()
     }
 
-    /// That of a key.
-    pub fn get_mut(&mut self, key: &CueKey) -> Option<&mut Active> {
-        let entries = &self.entries;
-        let at = *self.index.find(hash(key), |at| entries[*at as usize].key == *key)?;
-        self.entries.get_mut(at as usize)
+    /// Where that of a key is, or what to put it in by.
+    #[inline]
+    pub fn find(&self, key: &CueKey) -> Result<ActiveId, KeyHash> {
+        let hash = (FixedHasher.hash_one(key) >> 32) as u32;
+        let is_it = |place: &Place| place.hash == hash && self.is_at(place.at, key);
+        match self.index.find(spread(hash), is_it) {
+            Some(place) => Ok(ActiveId(place.at)),
+            None => Err(KeyHash(hash)),
+        }
+    }
+
+    #[inline]
+    fn is_at(&self, at: u32, key: &CueKey) -> bool {
+        matches!(self.slots.get(at as usize), Some(Some(active)) if active.key == *key)
+    }
+
+    /// The one in a place, if it is still that of this key.
+    #[inline]
+    pub fn at(&mut self, id: ActiveId, key: &CueKey) -> Option<&mut Active> {
+        let active = self.slots.get_mut(id.0 as usize)?.as_mut();
+        active.filter(|active| active.key == *key)
     }
 
     /// A new one; there is none of its key.
-    pub fn insert(&mut self, active: Active) {
-        let hash = hash(&active.key);
-        self.entries.push(active);
-        let entries = &self.entries;
-        let rehash = |at: &u32| self::hash(&entries[*at as usize].key);
-        self.index.insert_unique(hash, entries.len() as u32 - 1, rehash);
-    }
-
-    /// Takes that of a key out.
-    pub fn remove(&mut self, key: &CueKey) -> Option<Active> {
-        let entries = &self.entries;
-        let is_it = |at: &u32| entries[*at as usize].key == *key;
-        let Ok(found) = self.index.find_entry(hash(key), is_it) else {
-            return None;
+    pub fn insert(&mut self, KeyHash(hash): KeyHash, active: Active) -> ActiveId {
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.slots[at as usize] = Some(active);
+                at
+            }
+            None => {
+                self.slots.push(Some(active));
+                self.slots.len() as u32 - 1
+            }
         };
-        let (at, _) = found.remove();
-        let removed = self.entries.swap_remove(at as usize);
-        // Who was the last has moved.
-        let (moved, was) = (at as usize, self.entries.len() as u32);
-        if let Some(active) = self.entries.get(moved)
-            && let Ok(mut place) = self.index.find_entry(hash(&active.key), |at| *at == was)
-        {
-            *place.get_mut() = at;
-        }
-        Some(removed)
+        let place = Place { hash, at };
+        self.index
+            .insert_unique(spread(hash), place, |place| spread(place.hash));
+        ActiveId(at)
     }
 
-    /// Looks at so many, from where the last look ended, and takes those away whose target is gone; how many.
-    pub fn sweep(&mut self, count: usize, mut is_alive: impl FnMut(Entity) -> bool) -> usize {
+    /// Takes the one in a place out, if it is still that of this key.
+    pub fn remove(&mut self, id: ActiveId, key: &CueKey) -> Option<Active> {
+        self.at(id, key)?;
+        let hash = (FixedHasher.hash_one(key) >> 32) as u32;
+        if let Ok(place) = self.index.find_entry(spread(hash), |place| place.at == id.0) {
+            place.remove();
+        }
+        self.free.push(id.0);
+        self.slots.get_mut(id.0 as usize)?.take()
+    }
+
+    /// Looks at so many places, from where the last look ended, and takes those away whose target is gone; how many.
+    pub fn sweep(&mut self, places: usize, mut is_alive: impl FnMut(Entity) -> bool) -> usize {
         let mut gone = 0;
-        for _ in 0..count.min(self.entries.len()) {
-            if self.cursor >= self.entries.len() {
+        for _ in 0..places.min(self.slots.len()) {
+            if self.cursor >= self.slots.len() {
                 self.cursor = 0;
             }
-            let Some(active) = self.entries.get(self.cursor) else {
-                break;
+            let at = self.cursor as u32;
+            self.cursor += 1;
+            let Some(Some(active)) = self.slots.get(at as usize) else {
+                continue;
             };
-            if is_alive(active.key.target) {
-                self.cursor += 1;
-            } else {
-                let key = active.key;
-                self.remove(&key);
+            let key = active.key;
+            if !is_alive(key.target) {
+                self.remove(ActiveId(at), &key);
                 gone += 1;
             }
         }
@@ -92,6 +137,8 @@ impl ActiveCues {
     }
 }
 
-fn hash(key: &CueKey) -> u64 {
-    FixedHasher.hash_one(key)
+/// A table takes the place from the low bits, and tells entries apart by the highest.
+#[inline]
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }

@@ -125,7 +125,7 @@ impl CueReport {
 }
 
 fn notifies(state: &State) -> Vec<NotifyReport> {
-    let records = state.back.records.iter().zip(&state.engine.notifies);
+    let records = state.back.records.iter().zip(&state.engine.cast.notifies);
     let known = records.filter(|(record, _)| record.is_known);
     let report = known.map(|(record, known)| NotifyReport {
         tag: known.tag,
@@ -145,11 +145,11 @@ fn notifies(state: &State) -> Vec<NotifyReport> {
 
 fn waiting(state: &State) -> Vec<WaitingReport> {
     let waiting = state.engine.pending.iter();
-    let report = waiting.map(|(tag, act, at, context)| WaitingReport {
-        tag,
-        act,
-        target: context.target,
-        age: state.back.now.saturating_sub(at),
+    let report = waiting.map(|cue| WaitingReport {
+        tag: cue.tag,
+        act: cue.act,
+        target: cue.context.target,
+        age: state.back.now.saturating_sub(cue.at()),
     });
     report.collect()
 }

@@ -130,6 +130,8 @@ pub struct FiredCues {
 
 /// What is done to an entity, at once or for a time: damage, a poison, a blessing, a stun.
 ///
+/// Registries tell its tags under the key `effect`, what it grants under `effect.grants`, and the cues that it fires under `effect.cue`.
+///
 /// Authors write one as `*.effect.ron`; everything may be left out:
 ///
 /// ```text

@@ -2,8 +2,12 @@
 
 use core::{cmp::Reverse, time::Duration};
 
-use super::{Engine, Heard, Ready, Stage, is_expired};
-use crate::{config::CueConfig, cue::CueAct, tag::GameplayTag};
+use super::{
+    Engine, Stage,
+    cast::{Heard, Ready},
+    is_expired,
+};
+use crate::{config::CueConfig, cue::CueAct, pending::Waiting, tag::GameplayTag};
 
 /// What became of the first cue of a tag.
 #[derive(PartialEq)]
@@ -35,6 +39,7 @@ impl Engine {
             if self.turn(stage, config, now, tag) == Turn::Waits {
                 continue;
             }
+            stage.done();
             done += 1;
             heads.extend(self.pending.number(tag).map(|number| Reverse((number, tag))));
             if !has_time() {
@@ -47,51 +52,63 @@ impl Engine {
     }
 
     fn turn(&mut self, stage: &mut impl Stage, config: &CueConfig, now: Duration, tag: GameplayTag) -> Turn {
-        let Some((act, fired, at, context)) = self.pending.peek(tag) else {
+        let Some(first) = self.pending.peek(tag) else {
             return Turn::Waits;
         };
+        let context = &first.context;
         if !stage.is_alive(context.target) {
             self.stats.dead += 1;
-        } else if is_expired(act, at, now, config) {
+        } else if is_expired(first.act, first.at(), now, config) {
             self.stats.expired += 1;
-        } else if act == CueAct::Remove {
-            return self.replay_end(stage, now, tag);
+        } else if first.act == CueAct::Remove {
+            self.replay_end(stage, now, tag);
+            return Turn::Done;
         } else {
-            let context = context.clone();
-            match self.heard(stage, tag, &context) {
+            match self.cast.heard(stage, tag, context) {
                 Heard::Culled => self.stats.culled += 1,
                 Heard::Unknown => {
                     self.stats.unknown += 1;
-                    stage.unknown(fired);
+                    stage.unknown(first.tag);
                 }
-                Heard::By(heard) => match self.ready(stage, config, &heard, &context, false) {
+                Heard::By(heard) => match self.cast.ready(stage, config, &heard, context, false) {
                     Ready::NotYet => return Turn::Waits,
                     Ready::Never => self.stats.ignored += 1,
                     Ready::Yes => {
-                        if let Some(cue) = self.pending.pop(tag) {
-                            self.note_replay(stage, fired, now.saturating_sub(at));
-                            self.play(stage, cue, &heard);
+                        if let Some(mut waiting) = self.take_first(tag) {
+                            self.note_replay(stage, &waiting, now);
+                            self.play(stage, waiting.cue(), &heard);
                         }
                         return Turn::Done;
                     }
                 },
             }
         }
-        self.pending.pop(tag);
+        self.take_first(tag);
         Turn::Done
     }
 
-    fn replay_end(&mut self, stage: &mut impl Stage, now: Duration, tag: GameplayTag) -> Turn {
-        if let Some(cue) = self.pending.pop(tag) {
-            self.note_replay(stage, cue.tag, now.saturating_sub(cue.at));
-            self.play_end(stage, &cue.key(), cue.context);
+    fn take_first(&mut self, tag: GameplayTag) -> Option<Waiting> {
+        let first = self.pending.pop(tag)?;
+        if let Some(id) = first.of()
+            && let Some(active) = self.active.at(id, &first.context.key(first.tag))
+        {
+            active.waiting.pop(&first);
         }
-        Turn::Done
+        Some(first)
     }
 
-    fn note_replay(&mut self, stage: &mut impl Stage, tag: GameplayTag, waited: Duration) {
+    fn replay_end(&mut self, stage: &mut impl Stage, now: Duration, tag: GameplayTag) {
+        if let Some(mut waiting) = self.take_first(tag) {
+            self.note_replay(stage, &waiting, now);
+            let key = waiting.context.key(waiting.tag);
+            self.play_end(stage, &key, &mut waiting.context);
+        }
+    }
+
+    fn note_replay(&mut self, stage: &mut impl Stage, cue: &Waiting, now: Duration) {
+        let waited = now.saturating_sub(cue.at());
         self.stats.replayed += 1;
         self.stats.longest_wait = self.stats.longest_wait.max(waited);
-        stage.late(tag, waited);
+        stage.late(cue.tag, waited);
     }
 }

@@ -59,10 +59,13 @@ impl Stage for TestStage {
         self.actors > 0
     }
 
-    fn play(&mut self, id: NotifyId, event: CueEvent, tag: GameplayTag, context: CueContext) {
+    fn play(&mut self, id: NotifyId, event: CueEvent, tag: GameplayTag, context: Told) {
+        let context = context.own();
         self.heard
             .push((id.0, event, tag, context.magnitude as u32, context.target));
     }
+
+    fn done(&mut self) {}
 
     fn late(&mut self, _: GameplayTag, _: Duration) {}
 
@@ -102,16 +105,16 @@ impl Test {
     /// With a notify of this tag, which is not loaded.
     fn with(name: &str) -> Self {
         let mut test = Self::default();
-        test.engine.insert(NotifyId(0), known(name, NotifyState::Unloaded));
+        test.engine.cast.insert(NotifyId(0), known(name, NotifyState::Unloaded));
         test
     }
 
     /// Fires a cue; its number is told by its magnitude.
     pub fn fire(&mut self, act: CueAct, name: &str, target: u32) -> u32 {
         self.fired += 1;
-        let context = CueContext::new(entity(target)).magnitude(self.fired as f32);
+        let mut context = CueContext::new(entity(target)).magnitude(self.fired as f32);
         let (stage, config) = (&mut self.stage, &self.config);
-        self.engine.fire(stage, config, self.now, act, tag(name), context);
+        self.engine.fire(stage, config, self.now, act, tag(name), &mut context);
         self.fired
     }
 
@@ -125,7 +128,7 @@ impl Test {
     }
 
     fn loaded(&mut self, state: NotifyState) {
-        self.engine.set_state(NotifyId(0), state);
+        self.engine.cast.set_state(NotifyId(0), state);
         self.replay(usize::MAX);
     }
 
@@ -187,10 +190,10 @@ fn a_removal_takes_a_waiting_add_away_and_goes_with_it() {
 #[test]
 fn a_removal_of_what_was_played_is_never_lost() {
     let mut test = Test::with("A");
-    test.engine.set_state(NotifyId(0), STATIC);
+    test.engine.cast.set_state(NotifyId(0), STATIC);
     test.fire(Add, "A", 0);
     test.heard();
-    test.engine.set_state(NotifyId(0), NotifyState::Unloaded);
+    test.engine.cast.set_state(NotifyId(0), NotifyState::Unloaded);
     test.config.max_waiting = 1;
     test.fire(Execute, "A", 0);
     test.fire(Remove, "A", 0);
@@ -256,15 +259,17 @@ fn a_failed_load_drains() {
 #[test]
 fn parents_play_behind_their_children_and_one_that_failed_stops_nobody() {
     let mut test = Test::with("P");
-    test.engine.insert(NotifyId(1), known("P.C", NotifyState::Unloaded));
+    test.engine
+        .cast
+        .insert(NotifyId(1), known("P.C", NotifyState::Unloaded));
     test.fire(Execute, "P.C", 0);
     assert_eq!(test.stage.asked, [(1, false), (0, false)]);
-    test.engine.set_state(NotifyId(1), STATIC);
+    test.engine.cast.set_state(NotifyId(1), STATIC);
     assert_eq!(test.replay(usize::MAX), 0, "it waits for both");
     test.loaded(STATIC);
     let by: Vec<u32> = test.stage.heard.iter().map(|(id, ..)| *id).collect();
     assert_eq!(by, [1, 0]);
-    test.engine.set_state(NotifyId(1), NotifyState::Failed);
+    test.engine.cast.set_state(NotifyId(1), NotifyState::Failed);
     test.fire(Execute, "P.C", 0);
     assert_eq!(test.stage.heard.len(), 3);
 }
@@ -272,7 +277,7 @@ fn parents_play_behind_their_children_and_one_that_failed_stops_nobody() {
 #[test]
 fn who_joins_late_sees_no_beginning() {
     let mut test = Test::with("A");
-    test.engine.set_state(NotifyId(0), STATIC);
+    test.engine.cast.set_state(NotifyId(0), STATIC);
     test.fire(Join, "A", 0);
     test.fire(Add, "A", 0);
     test.fire(Remove, "A", 0);
@@ -287,7 +292,7 @@ fn who_joins_late_sees_no_beginning() {
 fn adds_of_what_is_active_play_again_where_the_notify_says_so() {
     let mut test = Test::with("A");
     let allow_multiple = true;
-    test.engine.set_state(
+    test.engine.cast.set_state(
         NotifyId(0),
         NotifyState::Loaded {
             is_actor: false,
@@ -308,7 +313,7 @@ fn nothing_suppressed_culled_or_unknown_is_loaded() {
     test.stage.suppressed.insert(tag("A"));
     test.fire(Add, "A", 0);
     test.stage.suppressed.clear();
-    test.engine.notifies[0].cull_distance = Some(10.0);
+    test.engine.cast.notifies[0].cull_distance = Some(10.0);
     test.stage.listeners = vec![Vec3::ZERO];
     test.stage.places.insert(entity(1), Vec3::X * 11.0);
     test.fire(Add, "A", 1);
@@ -326,6 +331,33 @@ fn nothing_suppressed_culled_or_unknown_is_loaded() {
     assert_eq!(test.stage.asked.len(), 1);
 }
 
+/// Whatever becomes of an add, its removal takes nothing away that others have added.
+#[test]
+fn adds_that_nobody_plays_are_counted() {
+    let mut test = Test::with("A");
+    test.engine.cast.set_state(NotifyId(0), STATIC);
+    test.fire(Add, "A", 0);
+    test.stage.suppressed.insert(tag("A"));
+    test.fire(Add, "A", 0);
+    test.fire(Remove, "A", 0);
+    assert_eq!(test.heard(), [(OnActive, 1), (WhileActive, 1)], "it lasts");
+    test.fire(Remove, "A", 0);
+    assert_eq!(test.heard(), [(Removed, 4)]);
+    // Culled ones too, and in the other order.
+    test.stage.suppressed.clear();
+    test.engine.cast.notifies[0].cull_distance = Some(10.0);
+    test.stage.listeners = vec![Vec3::ZERO];
+    test.stage.places.insert(entity(0), Vec3::X * 11.0);
+    test.fire(Add, "A", 0);
+    test.stage.places.insert(entity(0), Vec3::ZERO);
+    test.fire(Add, "A", 0);
+    test.fire(Remove, "A", 0);
+    assert_eq!(test.heard(), [(OnActive, 6), (WhileActive, 6)]);
+    test.fire(Remove, "A", 0);
+    assert_eq!(test.heard(), [(Removed, 8)]);
+    assert_eq!(test.engine.active.len(), 0);
+}
+
 #[test]
 fn missing_notifies_are_loaded_now_or_never_if_the_config_says_so() {
     let mut test = Test::with("A");
@@ -341,7 +373,7 @@ fn missing_notifies_are_loaded_now_or_never_if_the_config_says_so() {
         (vec![(Executed, 4)], &[(0, true)][..])
     );
     // One that is on its way is not waited for either.
-    test.engine.set_state(NotifyId(0), NotifyState::Loading);
+    test.engine.cast.set_state(NotifyId(0), NotifyState::Loading);
     test.stage.now = Some(NotifyState::Failed);
     test.fire(Execute, "A", 0);
     assert_eq!((test.heard(), test.engine.stats.failed), (vec![], 1));
@@ -351,7 +383,7 @@ fn missing_notifies_are_loaded_now_or_never_if_the_config_says_so() {
 fn actors_wait_for_their_instances_and_keep_their_order() {
     let mut test = Test::with("A");
     let (is_actor, allow_multiple) = (true, false);
-    test.engine.set_state(
+    test.engine.cast.set_state(
         NotifyId(0),
         NotifyState::Loaded {
             is_actor,
@@ -372,7 +404,7 @@ fn a_frame_plays_so_many_and_one_at_least() {
     for _ in 0..10 {
         test.fire(Execute, "A", 0);
     }
-    test.engine.set_state(NotifyId(0), STATIC);
+    test.engine.cast.set_state(NotifyId(0), STATIC);
     assert_eq!([test.replay(1), test.replay(4), test.replay(99)], [1, 4, 5]);
     let numbers: Vec<u32> = test.heard().into_iter().map(|(_, number)| number).collect();
     assert_eq!(numbers, Vec::from_iter(1..=10));
@@ -401,7 +433,7 @@ fn caps_hold_and_are_counted() {
 fn what_nobody_knows_any_more_waits_no_longer() {
     let mut test = Test::with("A");
     test.fire(Execute, "A", 0);
-    test.engine.remove(NotifyId(0));
+    test.engine.cast.remove(NotifyId(0));
     test.replay(usize::MAX);
     assert_eq!((test.engine.stats.unknown, test.engine.pending.len()), (1, 0));
 }

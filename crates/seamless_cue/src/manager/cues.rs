@@ -89,24 +89,28 @@ impl SystemBuffer for CueBuffer {
 impl Cues<'_> {
     /// Something happens that is over at once: `Executed`.
     #[track_caller]
+    #[inline]
     pub fn execute(&mut self, tag: GameplayTag, context: CueContext) {
         self.fire(CueAct::Execute, tag, context);
     }
 
     /// Something begins that lasts until it is [removed](Self::remove): `OnActive`, then `WhileActive`. Adds are counted: as many removals end it.
     #[track_caller]
+    #[inline]
     pub fn add(&mut self, tag: GameplayTag, context: CueContext) {
         self.fire(CueAct::Add, tag, context);
     }
 
     /// Something lasts that has begun before this app has heard of it: `WhileActive` only. Else as [`add`](Self::add).
     #[track_caller]
+    #[inline]
     pub fn join(&mut self, tag: GameplayTag, context: CueContext) {
         self.fire(CueAct::Join, tag, context);
     }
 
     /// Something ends that lasted: `Removed`. Target, instigator and source have to be those of the add.
     #[track_caller]
+    #[inline]
     pub fn remove(&mut self, tag: GameplayTag, context: CueContext) {
         self.fire(CueAct::Remove, tag, context);
     }

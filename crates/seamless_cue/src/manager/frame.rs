@@ -9,7 +9,7 @@ use seamless_asset::{InstanceEvent, ObjectRegistries, StreamingClock, StreamingS
 
 use bevy_ecs::message::Messages;
 
-use super::{State, WorldStage, with_state};
+use super::{State, WorldStage, pace::Pace, with_state};
 use crate::{
     config::Load,
     engine::{Known, NotifyState},
@@ -21,8 +21,6 @@ use crate::{
 
 /// Places that are looked at for who is dead or has waited too long, a frame.
 const SWEPT: usize = 512;
-/// Cues that are played between two looks at the clock.
-const PLAYED_AT_ONCE: u32 = 16;
 
 /// The first look for notifies, before the first frame.
 pub(crate) fn start(world: &mut World) {
@@ -53,10 +51,7 @@ pub(crate) fn advance(world: &mut World) {
         state.flush(world);
         state.back.tick_actors(world);
         state.take_failures();
-        let stage = WorldStage {
-            world,
-            back: &mut state.back,
-        };
+        let stage = WorldStage::new(world, &mut state.back);
         state.engine.sweep(&stage, &state.config, stage.back.now, SWEPT);
         state.publish(world);
     });
@@ -88,7 +83,7 @@ impl State {
         for at in 0..self.back.records.len() {
             if !self.back.records[at].is_known {
                 let id = NotifyId(at as u32);
-                self.engine.remove(id);
+                self.engine.cast.remove(id);
                 self.let_go(world, id);
             }
         }
@@ -113,18 +108,18 @@ impl State {
         }
         let record = &mut self.back.records[id.index()];
         (record.tag, record.bytes, record.is_known) = (cue.tag, cue.bytes, true);
-        let known = self.engine.notifies.get(id.index());
+        let known = self.engine.cast.notifies.get(id.index());
         let is_same = known.is_some_and(|known| {
             (known.tag, known.overrides, known.cull_distance) == (cue.tag, cue.overrides, cue.cull_distance)
         });
-        if !is_same || !self.engine.routes.has(cue.tag) {
+        if !is_same || !self.engine.cast.routes.has(cue.tag) {
             let (tag, overrides, cull_distance) = (cue.tag, cue.overrides, cue.cull_distance);
             // One that has failed may be mended.
-            let state = match self.engine.state(id) {
+            let state = match self.engine.cast.state(id) {
                 NotifyState::Failed => NotifyState::Unloaded,
                 state => state,
             };
-            self.engine.insert(
+            self.engine.cast.insert(
                 id,
                 Known {
                     tag,
@@ -143,7 +138,7 @@ impl State {
         if was && !is_always {
             self.let_go(world, id);
         }
-        if !is_always || self.engine.state(id) != NotifyState::Unloaded {
+        if !is_always || self.engine.cast.state(id) != NotifyState::Unloaded {
             return;
         }
         let soft = self.back.records[id.index()].soft.clone();
@@ -153,7 +148,7 @@ impl State {
                 self.back.counts.loads += 1;
                 self.back.records[id.index()].load = Some(loads::begin(world, &soft, loads::AHEAD));
                 self.loading.push(id);
-                self.engine.set_state(id, NotifyState::Loading);
+                self.engine.cast.set_state(id, NotifyState::Loading);
             }
             Load::Now => {
                 self.back.counts.loads += 1;
@@ -161,7 +156,7 @@ impl State {
                 match loads::now(world, &soft) {
                     Ok(there) => {
                         let state = self.back.loaded(id, there);
-                        self.engine.set_state(id, state);
+                        self.engine.cast.set_state(id, state);
                     }
                     Err(message) => self.fail(id, &message),
                 }
@@ -176,7 +171,7 @@ impl State {
         record.load = None;
         self.loading.retain(|loading| *loading != id);
         self.back.actors.close(world, id);
-        self.engine.set_state(id, NotifyState::Unloaded);
+        self.engine.cast.set_state(id, NotifyState::Unloaded);
     }
 
     fn take_loads(&mut self, world: &World) {
@@ -192,7 +187,7 @@ impl State {
                 Some(Ok(there)) => {
                     let state = self.back.loaded(*id, there);
                     self.back.records[id.index()].load = None;
-                    self.engine.set_state(*id, state);
+                    self.engine.cast.set_state(*id, state);
                 }
                 Some(Err(message)) => self.fail(*id, &message),
             }
@@ -209,12 +204,12 @@ impl State {
             .hints
             .late_load_failed(record.tag, record.soft.path(), waiting, message);
         let state = self.back.failed(id);
-        self.engine.set_state(id, state);
+        self.engine.cast.set_state(id, state);
     }
 
     fn take_failures(&mut self) {
         for (id, message) in mem::take(&mut self.back.failures) {
-            if self.engine.state(id) != NotifyState::Failed {
+            if self.engine.cast.state(id) != NotifyState::Failed {
                 self.fail(id, &message);
             }
         }
@@ -256,16 +251,9 @@ impl State {
         let room = most.min(settings.budget.saturating_sub(spent));
         self.back.look_at_components(world);
         let now = self.back.now;
-        let mut stage = WorldStage {
-            world,
-            back: &mut self.back,
-        };
-        let mut played = 0;
-        let has_time = || {
-            played += 1;
-            played % PLAYED_AT_ONCE != 0 || start.elapsed() < room
-        };
+        let mut stage = WorldStage::new(world, &mut self.back);
+        let mut pace = Pace::new(room, start.elapsed());
+        let has_time = || pace.has_time(|| start.elapsed());
         self.engine.replay(&mut stage, &self.config, now, has_time);
-        world.flush();
     }
 }

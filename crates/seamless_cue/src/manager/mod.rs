@@ -3,6 +3,7 @@
 mod cues;
 mod events;
 mod frame;
+mod pace;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -93,17 +94,14 @@ impl State {
     fn play_fired(&mut self, world: &mut World) {
         self.back.look_at_components(world);
         let now = self.back.now;
-        let mut stage = WorldStage {
-            world,
-            back: &mut self.back,
-        };
-        for fired in self.fired.drain(..) {
+        let mut stage = WorldStage::new(world, &mut self.back);
+        // Cues are not moved: who plays or keeps one takes what it needs out of it.
+        for fired in &mut self.fired {
             stage.back.caller = Some(fired.caller);
-            let Fired { act, tag, context, .. } = fired;
+            let (act, tag, context) = (fired.act, fired.tag, &mut fired.context);
             self.engine.fire(&mut stage, &self.config, now, act, tag, context);
-            // What observers command is done before the next cue is played.
-            stage.world.flush();
         }
+        self.fired.clear();
     }
 
     fn postpone(&mut self, count: usize) {
@@ -125,6 +123,7 @@ impl State {
             self.seen = Some(changed);
             self.config = CueConfig::clone(&config);
             self.back.suppressed = config.suppressed.clone();
+            self.back.suppressed_while = config.suppressed_while.clone();
             self.back.translations = config.translations.clone();
         }
     }

@@ -1,6 +1,6 @@
 //! Bevy's world as the stage that the engine plays on.
 
-use core::{panic::Location, time::Duration};
+use core::{mem, panic::Location, time::Duration};
 use std::sync::Arc;
 
 use bevy_asset::{AssetId, Handle};
@@ -13,14 +13,15 @@ use seamless_asset::{SoftHandle, Streamable};
 use super::events::{CueExecuted, CueOnActive, CueRemoved, CueWhileActive, PlayedCue};
 use crate::{
     actor::Actors,
-    cue::{CueContext, CueEvent},
+    cue::{CueContext, CueEvent, Told},
     debug::{Hints, Hitch},
+    effect::OwnedTags,
     engine::{NotifyState, Stage},
     loads,
     notify::{CueKind, CueNotify},
     route::{
         NotifyId,
-        filter::{CueFilter, SuppressCues},
+        filter::{CueFilter, SuppressCues, SuppressWhile},
         translate::{CueTranslation, TranslateCues, translated},
     },
     tag::GameplayTag,
@@ -58,6 +59,7 @@ pub(crate) struct Backstage {
     pub actors: Actors,
     pub listeners: Vec<Vec3>,
     pub suppressed: CueFilter,
+    pub suppressed_while: Vec<SuppressWhile>,
     pub translations: Vec<CueTranslation>,
     /// Whether any entity may have these components.
     has_suppressors: bool,
@@ -110,6 +112,19 @@ impl Backstage {
 pub(crate) struct WorldStage<'a> {
     pub world: &'a mut World,
     pub back: &'a mut Backstage,
+    /// Whether observers may have commanded something.
+    has_played: bool,
+}
+
+impl<'a> WorldStage<'a> {
+    pub fn new(world: &'a mut World, back: &'a mut Backstage) -> Self {
+        let has_played = false;
+        Self {
+            world,
+            back,
+            has_played,
+        }
+    }
 }
 
 impl Stage for WorldStage<'_> {
@@ -119,7 +134,9 @@ impl Stage for WorldStage<'_> {
 
     fn translate(&self, tag: GameplayTag, context: &CueContext) -> Option<GameplayTag> {
         let back = &self.back;
-        let is_suppressed = back.suppressed.has(tag) || (back.has_suppressors && self.suppresses(tag, context));
+        let is_suppressed = back.suppressed.has(tag)
+            || (back.has_suppressors && self.suppresses(tag, context))
+            || (!back.suppressed_while.is_empty() && self.is_kept_back(tag, context));
         if is_suppressed {
             return None;
         }
@@ -175,29 +192,39 @@ impl Stage for WorldStage<'_> {
         })
     }
 
-    fn play(&mut self, id: NotifyId, event: CueEvent, tag: GameplayTag, context: CueContext) {
+    fn play(&mut self, id: NotifyId, event: CueEvent, tag: GameplayTag, context: Told) {
         let record = &self.back.records[id.index()];
         let (of, notify) = (record.tag, record.id);
         let instance = match record.is_actor {
-            true => self
-                .back
-                .actors
-                .play(self.world, id, event, tag, &context, self.back.game_now),
+            true => {
+                let (context, now) = (context.context(), self.back.game_now);
+                self.back.actors.play(self.world, id, event, tag, context, now)
+            }
             false => None,
         };
-        let entity = context.target;
+        self.has_played = true;
+        let entity = context.context().target;
         let cue = PlayedCue {
             tag,
             of,
             notify,
             instance,
-            context,
+            context: context.own(),
         };
+        // By reference, because an event is not small.
         match event {
-            CueEvent::Executed => self.world.trigger(CueExecuted { entity, cue }),
-            CueEvent::OnActive => self.world.trigger(CueOnActive { entity, cue }),
-            CueEvent::WhileActive => self.world.trigger(CueWhileActive { entity, cue }),
-            CueEvent::Removed => self.world.trigger(CueRemoved { entity, cue }),
+            CueEvent::Executed => self.world.trigger_ref(&mut CueExecuted { entity, cue }),
+            CueEvent::OnActive => self.world.trigger_ref(&mut CueOnActive { entity, cue }),
+            CueEvent::WhileActive => self.world.trigger_ref(&mut CueWhileActive { entity, cue }),
+            CueEvent::Removed => self.world.trigger_ref(&mut CueRemoved { entity, cue }),
+        }
+    }
+
+    /// What observers have commanded is done before the next cue is played.
+    #[inline]
+    fn done(&mut self) {
+        if mem::take(&mut self.has_played) {
+            self.world.flush();
         }
     }
 
@@ -211,6 +238,13 @@ impl Stage for WorldStage<'_> {
 }
 
 impl WorldStage<'_> {
+    /// By tags that entities have.
+    fn is_kept_back(&self, tag: GameplayTag, context: &CueContext) -> bool {
+        let tags = |entity| self.world.get::<OwnedTags>(entity);
+        let mut rules = self.back.suppressed_while.iter();
+        rules.any(|rule| rule.applies(tag, context, tags))
+    }
+
     fn suppresses(&self, tag: GameplayTag, context: &CueContext) -> bool {
         let of = |entity: Entity| self.world.get::<SuppressCues>(entity);
         of(context.target).is_some_and(|suppressed| suppressed.on_it.has(tag))

@@ -12,7 +12,8 @@ use bevy_transform::components::GlobalTransform;
 use self::build::{TestApp, tag};
 use crate::{
     CueConfig, CueContext, CueExecuted, CueFilter, CueLibraries, CueListener, CueOnActive, CuePlugin, CueRemoved,
-    CueReport, CueState, CueStats, CueTranslation, CueWhileActive, Cues, FireCues, SuppressCues, TranslateCues,
+    CueReport, CueState, CueStats, CueTranslation, CueWhileActive, Cues, FireCues, OwnedTags, SuppressCues,
+    SuppressWhile, TagSet, TranslateCues,
     cue::CueAct::{Add, Execute, Remove},
 };
 
@@ -149,6 +150,45 @@ fn suppressed_translated_and_culled_by_components() {
     test.app.world_mut().fire_cue(Execute, tag("Cue.Far"), near);
     assert_eq!(test.heard(), ["executed Cue.Far by Cue.Far"], "where it happens counts");
     assert_eq!(test.stats().loads, loads, "nothing was loaded for all that");
+}
+
+#[test]
+fn tags_that_effects_give_suppress_cues() {
+    let mut test = TestApp::new(CuePlugin::default());
+    test.load("Cue.Hit.Fire");
+    let tags = |name: &str| TagSet::from_iter([tag(name)]);
+    test.app.world_mut().resource_mut::<CueConfig>().suppressed_while = vec![SuppressWhile {
+        cues: CueFilter::Tags(tags("Cue.Hit")),
+        target_has: tags("State.Hidden"),
+        instigator_has: tags("State.Silenced"),
+    }];
+    let (target, other) = (test.spawn(), test.spawn());
+    let fire = |test: &mut TestApp, act| {
+        let context = CueContext::new(target).by(other);
+        test.app.world_mut().fire_cue(act, tag("Cue.Hit.Fire"), context);
+        test.heard().len()
+    };
+    assert_eq!(
+        fire(&mut test, Execute),
+        2,
+        "by the notify of its tag, and that of the parent"
+    );
+    let mut hidden = OwnedTags::default();
+    hidden.add(tag("State.Hidden.Deep"));
+    test.app.world_mut().entity_mut(target).insert(hidden);
+    assert_eq!((fire(&mut test, Execute), fire(&mut test, Add)), (0, 0));
+    assert_eq!(test.stats().suppressed, 2);
+    test.app.world_mut().entity_mut(target).insert(OwnedTags::default());
+    assert_eq!(
+        (fire(&mut test, Add), fire(&mut test, Remove), fire(&mut test, Remove)),
+        (4, 0, 2)
+    );
+    let mut silenced = OwnedTags::default();
+    silenced.add(tag("State.Silenced"));
+    test.app.world_mut().entity_mut(other).insert(silenced);
+    assert_eq!(fire(&mut test, Execute), 0);
+    test.fire(Execute, "Cue.Hit.Fire", target);
+    assert_eq!(test.heard().len(), 2, "nobody silenced has brought it about");
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! Notifies as bytes.
 
-use core::any::TypeId;
-
-use bevy_reflect::{TypePath, TypeRegistry};
+use bevy_reflect::TypeRegistry;
 #[cfg(feature = "write")]
-use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset, encode_reflected};
+use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset};
 use seamless_asset::{
-    codec::{AssetCodec, DecodeContext, DecodeError, decode_reflected_whole, description_of},
+    codec::{AssetCodec, DecodeContext, DecodeError, ReflectAssetCodec},
     package::Role,
 };
 
@@ -33,9 +31,7 @@ impl AssetCodec for CueNotifyCodec {
     }
 
     fn layout(registry: &TypeRegistry) -> String {
-        registry
-            .get_type_info(TypeId::of::<CueNotify>())
-            .map_or_else(|| "not registered".into(), |info| description_of(info, registry))
+        ReflectAssetCodec::<CueNotify>::layout(registry)
     }
 
     #[cfg(feature = "write")]
@@ -47,17 +43,11 @@ impl AssetCodec for CueNotifyCodec {
         if let Some(distance) = notify.cull_distance {
             context.tag(CULL_DISTANCE, distance.to_string());
         }
-        let mut encoded = EncodedAsset::default();
-        encode_reflected(notify, context, &mut encoded.data)?;
-        Ok(encoded)
+        ReflectAssetCodec::<CueNotify>::encode(notify, context)
     }
 
-    fn decode(data: &[u8], _: Vec<Vec<u8>>, context: &DecodeContext) -> Result<CueNotify, DecodeError> {
-        let unknown = || DecodeError::UnknownType(CueNotify::type_path().to_owned());
-        let registration = context.registry.get(TypeId::of::<CueNotify>()).ok_or_else(unknown)?;
-        let value = decode_reflected_whole(registration, data, context)?;
-        let notify = value.into_any().downcast::<CueNotify>().map_err(|_| unknown())?;
-        let notify = super::source::checked(*notify);
-        notify.map_err(|error| DecodeError::Malformed(error.to_string()))
+    fn decode(data: &[u8], bulk: Vec<Vec<u8>>, context: &DecodeContext) -> Result<CueNotify, DecodeError> {
+        let notify = ReflectAssetCodec::<CueNotify>::decode(data, bulk, context)?;
+        super::source::checked(notify).map_err(|error| DecodeError::Malformed(error.to_string()))
     }
 }

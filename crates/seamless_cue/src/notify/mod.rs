@@ -14,6 +14,7 @@ pub use tags::{MAX_DECLARED_TAGS, MAX_TAGS_BYTES, TAGS_EXTENSION, TagsError, Tag
 
 use bevy_asset::Asset;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+use seamless_asset::{LevelAsset, SoftHandle};
 
 use crate::{pool::WhenFull, tag::GameplayTag};
 
@@ -26,8 +27,8 @@ use crate::{pool::WhenFull, tag::GameplayTag};
 /// // hit_fire.cue.ron
 /// (
 ///     tag: "Cue.Hit.Fire",
-///     kind: Actor(prefab: "effects/flames.pkg"), // default: Static
-///     overrides: true,                           // the notify of Cue.Hit does not hear of it
+///     kind: Actor(prefab: "effects/flames.scn.ron"), // below the asset root; default: Static
+///     overrides: true,                               // the notify of Cue.Hit does not hear of it
 ///     preallocated: 4,
 ///     cull_distance: 60.0,
 /// )
@@ -70,10 +71,10 @@ pub enum CueKind {
     /// Nothing is: observers do it all.
     #[default]
     Static,
-    /// A prefab is: a level, cooked into a package.
+    /// A prefab is: a level, which is cooked because it is named here.
     Actor {
-        /// The level: its path in a registry, or that of its package.
-        prefab: String,
+        /// The level: the path of its source (`effects/flames.scn.ron`, `fire.glb#Scene0`), which is cooked with the notify, or that of a package.
+        prefab: SoftHandle<LevelAsset>,
     },
 }
 

@@ -22,7 +22,7 @@ pub enum CueError {
     #[error(transparent)]
     Tag(#[from] TagError),
     /// An actor without its prefab.
-    #[error("an actor without a prefab; write `kind: Actor(prefab: \"effects/flames.pkg\")`, or `kind: Static`")]
+    #[error("an actor without a prefab; write `kind: Actor(prefab: \"effects/flames.scn.ron\")`, or `kind: Static`")]
     NoPrefab,
     /// A number that means nothing.
     #[error("`{field}` is {found}; write a finite number that is not negative")]
@@ -110,7 +110,7 @@ impl Source {
             tag,
             kind: match self.kind {
                 None | Some(SourceKind::Static) => CueKind::Static,
-                Some(SourceKind::Actor { prefab }) => CueKind::Actor { prefab },
+                Some(SourceKind::Actor { prefab }) => CueKind::Actor { prefab: prefab.into() },
             },
             overrides: self.overrides.unwrap_or(usual.overrides),
             unique_per_instigator: self.unique_per_instigator.unwrap_or(usual.unique_per_instigator),

@@ -1,26 +1,24 @@
 //! Cues that wait until they can be played. Pure; see [`Pending`].
 
+mod store;
 #[cfg(test)]
 mod tests;
 
-use core::hash::BuildHasher;
 use core::time::Duration;
 
 use bevy_ecs::entity::Entity;
-use bevy_platform::{collections::HashTable, hash::FixedHasher};
 
+use self::store::{NONE, Store};
 use crate::{
+    active::ActiveId,
     cue::{CueAct, CueContext, CueKey},
     tag::GameplayTag,
 };
 
-/// No cue.
-const NONE: u32 = u32::MAX;
-
-/// A cue that waits.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Waiting {
-    pub context: CueContext,
+/// A cue on its way. Its context stays where it is until the way's end is known.
+#[derive(Debug)]
+pub(crate) struct Cue<'c> {
+    pub context: &'c mut CueContext,
     /// As it was fired.
     pub tag: GameplayTag,
     /// As it is played.
@@ -28,32 +26,55 @@ pub(crate) struct Waiting {
     /// When it was fired.
     pub at: Duration,
     pub act: CueAct,
+    /// Of an add: what lasts.
+    pub of: Option<ActiveId>,
 }
 
-impl Waiting {
+impl Cue<'_> {
+    #[inline]
     pub fn key(&self) -> CueKey {
         self.context.key(self.tag)
     }
 }
 
-/// A place for a cue, in a list of those of its tag.
+/// A cue that waits, or has waited, in a list of those of its tag. What is kept of it beyond its context is limited: a test adds it up.
 #[derive(Debug)]
-enum Slot {
-    Free { next: u32 },
-    Used(Node),
-}
-
-/// What is kept of a waiting cue beyond its context is limited: a test adds it up.
-#[derive(Debug)]
-struct Node {
-    context: CueContext,
-    tag: GameplayTag,
+pub(crate) struct Waiting {
+    pub context: CueContext,
+    pub tag: GameplayTag,
     queue: GameplayTag,
-    at: Duration,
+    /// In nanoseconds.
+    at: u64,
     number: u64,
     before: u32,
     behind: u32,
-    act: CueAct,
+    /// The next add of the same key.
+    again: u32,
+    of: Option<ActiveId>,
+    pub act: CueAct,
+}
+
+impl Waiting {
+    #[inline]
+    pub fn at(&self) -> Duration {
+        Duration::from_nanos(self.at)
+    }
+
+    pub fn of(&self) -> Option<ActiveId> {
+        self.of
+    }
+
+    #[inline]
+    pub fn cue(&mut self) -> Cue<'_> {
+        Cue {
+            tag: self.tag,
+            queue: self.queue,
+            at: self.at(),
+            act: self.act,
+            of: self.of,
+            context: &mut self.context,
+        }
+    }
 }
 
 /// The cues of one tag, first fired first.
@@ -64,164 +85,155 @@ struct Queue {
     last: u32,
 }
 
+/// The waiting adds of one key, first fired first. Kept with what lasts, so that none of them is ever looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Adds {
+    first: u32,
+    last: u32,
+}
+
+impl Default for Adds {
+    fn default() -> Self {
+        let (first, last) = (NONE, NONE);
+        Self { first, last }
+    }
+}
+
+impl Adds {
+    /// The first of them waits no longer.
+    pub fn pop(&mut self, first: &Waiting) {
+        self.first = first.again;
+        if self.first == NONE {
+            self.last = NONE;
+        }
+    }
+}
+
 /// One queue for each tag, which holds more than the order of each key: what waits behind others of its tag waits behind those of its own key.
-/// So a cue is deferred in constant time, and only what [can be taken back](Self::cancel_adds) is found by its key.
-#[derive(Debug)]
+/// So a cue is deferred in constant time, and what [can be taken back](Self::cancel) is in a list of its key.
+#[derive(Debug, Default)]
 pub(crate) struct Pending {
-    slots: Vec<Slot>,
-    free: u32,
-    used: usize,
+    nodes: Store<Waiting>,
     /// One for each tag under which somebody waits.
     queues: Vec<Queue>,
     /// By [`GameplayTag::index`]: one more than the place in `queues`; 0: nobody waits.
     of_tag: Vec<u32>,
-    /// Waiting adds by key, several of one key.
-    adds: HashTable<u32>,
     /// Counts what was fired, so that queues can be compared.
     number: u64,
     /// Where the next [`sweep`](Self::sweep) begins.
     cursor: usize,
 }
 
-impl Default for Pending {
-    fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: NONE,
-            used: 0,
-            queues: Vec::new(),
-            of_tag: Vec::new(),
-            adds: HashTable::new(),
-            number: 0,
-            cursor: 0,
-        }
-    }
-}
-
 impl Pending {
     /// How many wait.
     pub fn len(&self) -> usize {
-        self.used
+        self.nodes.len()
     }
 
     /// Whether anybody waits under this tag.
+    #[inline]
     pub fn has(&self, tag: GameplayTag) -> bool {
         self.of_tag.get(tag.index()).is_some_and(|place| *place != 0)
     }
 
     /// All tags under which somebody waits, each with the number of its first cue: lower was fired earlier.
     pub fn tags(&self) -> impl Iterator<Item = (u64, GameplayTag)> + '_ {
-        let first = |queue: &Queue| Some((self.node(queue.first)?.number, queue.tag));
+        let first = |queue: &Queue| Some((self.nodes.get(queue.first)?.number, queue.tag));
         self.queues.iter().filter_map(first)
     }
 
-    /// Puts a cue behind those of its tag.
-    pub fn push(&mut self, cue: Waiting) {
+    /// Puts a cue behind those of its tag, and an add behind those of its key.
+    #[inline]
+    pub fn push(&mut self, cue: Cue, adds: Option<&mut Adds>) {
         let place = self.queue_of(cue.queue);
         let last = self.queues[place].last;
-        let is_add = cue.act.is_add();
-        let key = cue.key();
         self.number += 1;
-        let node = Node {
-            context: cue.context,
+        let index = self.nodes.insert(Waiting {
             tag: cue.tag,
             queue: cue.queue,
-            at: cue.at,
+            at: cue.at.as_nanos() as u64,
             number: self.number,
             before: last,
             behind: NONE,
+            again: NONE,
+            of: cue.of,
             act: cue.act,
-        };
-        let index = self.place(node);
-        match self.node_mut(last) {
+            context: cue.context.take(),
+        });
+        match self.nodes.get_mut(last) {
             Some(last) => last.behind = index,
             None => self.queues[place].first = index,
         }
         self.queues[place].last = index;
-        if is_add {
-            let slots = &self.slots;
-            let hash = |index: &u32| slot(slots, *index).map_or(0, |node| hash(&node.context.key(node.tag)));
-            self.adds.insert_unique(self::hash(&key), index, hash);
+        if let Some(adds) = adds {
+            match self.nodes.get_mut(adds.last) {
+                Some(last) => last.again = index,
+                None => adds.first = index,
+            }
+            adds.last = index;
         }
     }
 
-    /// The first cue of a tag, its number, and what it says.
-    pub fn peek(&self, tag: GameplayTag) -> Option<(CueAct, GameplayTag, Duration, &CueContext)> {
-        let node = self.node(self.queue(tag)?.first)?;
-        Some((node.act, node.tag, node.at, &node.context))
+    /// The first cue of a tag.
+    #[inline]
+    pub fn peek(&self, tag: GameplayTag) -> Option<&Waiting> {
+        self.nodes.get(self.queue(tag)?.first)
     }
 
     /// The number of the first cue of a tag.
     pub fn number(&self, tag: GameplayTag) -> Option<u64> {
-        Some(self.node(self.queue(tag)?.first)?.number)
+        Some(self.peek(tag)?.number)
     }
 
-    /// Takes the first cue of a tag.
+    /// Takes the first cue of a tag. If it is an add, it is the first of its key's: [`Adds::pop`] it.
     pub fn pop(&mut self, tag: GameplayTag) -> Option<Waiting> {
         let first = self.queue(tag)?.first;
         self.take(first)
     }
 
-    /// Takes all waiting adds of a key away; how many there were.
-    pub fn cancel_adds(&mut self, key: &CueKey) -> usize {
+    /// Takes the waiting adds of a key away; how many there were.
+    pub fn cancel(&mut self, key: &CueKey, adds: &mut Adds) -> usize {
         let mut count = 0;
-        while let Some(index) = self.find_add(key) {
-            self.take(index);
+        let is_one = |node: &&Waiting| node.act.is_add() && node.context.key(node.tag) == *key;
+        while self.nodes.get(adds.first).filter(is_one).is_some()
+            && let Some(taken) = self.take(adds.first)
+        {
+            adds.pop(&taken);
             count += 1;
         }
+        *adds = Adds::default();
         count
     }
 
-    fn find_add(&self, key: &CueKey) -> Option<u32> {
-        let is_it = |index: &u32| slot(&self.slots, *index).is_some_and(|node| node.context.key(node.tag) == *key);
-        self.adds.find(hash(key), is_it).copied()
-    }
-
-    /// Looks at so many places, from where the last look ended, and takes away whom `goes` says so of.
+    /// Looks at so many places, from where the last look ended, and takes away whom `goes` says so of. Of adds only those whose key is done with as a
+    /// whole may go: nobody is to [cancel](Self::cancel) them any more.
     pub fn sweep(&mut self, places: usize, mut goes: impl FnMut(CueAct, Duration, Entity) -> bool) {
-        for _ in 0..places.min(self.slots.len()) {
-            if self.cursor >= self.slots.len() {
-                self.cursor = 0;
-            }
-            let index = self.cursor as u32;
-            self.cursor += 1;
-            if self
-                .node(index)
-                .is_some_and(|node| goes(node.act, node.at, node.context.target))
-            {
+        for _ in 0..places.min(self.nodes.places()) {
+            let Some(index) = self.nodes.place_from(self.cursor) else {
+                break;
+            };
+            self.cursor = index as usize + 1;
+            let is_gone = |node: &Waiting| goes(node.act, node.at(), node.context.target);
+            if self.nodes.get(index).is_some_and(is_gone) {
                 self.take(index);
             }
         }
     }
 
     /// Everybody who waits, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (GameplayTag, CueAct, Duration, &CueContext)> + '_ {
-        self.slots.iter().filter_map(|slot| match slot {
-            Slot::Used(node) => Some((node.tag, node.act, node.at, &node.context)),
-            Slot::Free { .. } => None,
-        })
+    pub fn iter(&self) -> impl Iterator<Item = &Waiting> + '_ {
+        self.nodes.iter()
     }
 
     /// How many wait under a tag.
     pub fn count(&self, tag: GameplayTag) -> usize {
         let mut at = self.queue(tag).map_or(NONE, |queue| queue.first);
         let mut count = 0;
-        while let Some(node) = self.node(at) {
+        while let Some(node) = self.nodes.get(at) {
             count += 1;
             at = node.behind;
         }
         count
-    }
-
-    fn node(&self, index: u32) -> Option<&Node> {
-        slot(&self.slots, index)
-    }
-
-    fn node_mut(&mut self, index: u32) -> Option<&mut Node> {
-        match self.slots.get_mut(index as usize)? {
-            Slot::Used(node) => Some(node),
-            Slot::Free { .. } => None,
-        }
     }
 
     fn queue(&self, tag: GameplayTag) -> Option<&Queue> {
@@ -230,65 +242,39 @@ impl Pending {
     }
 
     /// The place of a tag's queue, which is made if there is none.
+    #[inline]
     fn queue_of(&mut self, tag: GameplayTag) -> usize {
+        match self.of_tag.get(tag.index()) {
+            Some(place) if *place != 0 => *place as usize - 1,
+            _ => self.new_queue(tag),
+        }
+    }
+
+    fn new_queue(&mut self, tag: GameplayTag) -> usize {
         let at = tag.index();
         if self.of_tag.len() <= at {
             self.of_tag.resize(at + 1, 0);
         }
-        if self.of_tag[at] == 0 {
-            let (first, last) = (NONE, NONE);
-            self.queues.push(Queue { tag, first, last });
-            self.of_tag[at] = self.queues.len() as u32;
-        }
-        self.of_tag[at] as usize - 1
-    }
-
-    fn place(&mut self, node: Node) -> u32 {
-        self.used += 1;
-        let index = self.free;
-        if let Some(Slot::Free { next }) = self.slots.get(index as usize) {
-            self.free = *next;
-            self.slots[index as usize] = Slot::Used(node);
-            return index;
-        }
-        self.slots.push(Slot::Used(node));
-        self.slots.len() as u32 - 1
+        let (first, last) = (NONE, NONE);
+        self.queues.push(Queue { tag, first, last });
+        self.of_tag[at] = self.queues.len() as u32;
+        self.queues.len() - 1
     }
 
     /// Takes a cue out of its queue, wherever it is in it.
     fn take(&mut self, index: u32) -> Option<Waiting> {
-        let key = self.node(index).map(|node| node.context.key(node.tag))?;
-        let place = self.slots.get_mut(index as usize)?;
-        let Slot::Used(node) = core::mem::replace(place, Slot::Free { next: self.free }) else {
-            return None;
-        };
-        self.free = index;
-        self.used -= 1;
-        if node.act.is_add()
-            && let Ok(entry) = self.adds.find_entry(hash(&key), |at| *at == index)
-        {
-            entry.remove();
-        }
+        let node = self.nodes.remove(index)?;
         self.unlink(&node);
-        if self.used == 0 {
-            self.shrink();
-        }
-        Some(Waiting {
-            context: node.context,
-            tag: node.tag,
-            queue: node.queue,
-            at: node.at,
-            act: node.act,
-        })
+        Some(node)
     }
 
-    fn unlink(&mut self, node: &Node) {
+    fn unlink(&mut self, node: &Waiting) {
         let place = self.queue_of(node.queue);
-        match self.node_mut(node.before) {
+        match self.nodes.get_mut(node.before) {
             Some(before) => before.behind = node.behind,
             None => self.queues[place].first = node.behind,
         }
-        match self.node_mut(node.behind) {
+        match self.nodes.get_mut(node.behind) {
             Some(behind) => behind.before = node.before,
             None => self.queues[place].last = node.before,
         }
@@ -300,27 +286,4 @@ impl Pending {
             }
         }
     }
-
-    /// After a storm its memory is given back, but for what an ordinary frame needs.
-    fn shrink(&mut self) {
-        const KEPT: usize = 4096;
-        self.slots.clear();
-        self.free = NONE;
-        self.cursor = 0;
-        if self.slots.capacity() > KEPT {
-            self.slots.shrink_to(KEPT);
-            self.adds.shrink_to(KEPT, |_| 0);
-        }
-    }
-}
-
-fn slot(slots: &[Slot], index: u32) -> Option<&Node> {
-    match slots.get(index as usize)? {
-        Slot::Used(node) => Some(node),
-        Slot::Free { .. } => None,
-    }
-}
-
-fn hash(key: &CueKey) -> u64 {
-    FixedHasher.hash_one(key)
 }

@@ -66,7 +66,7 @@ pub(super) fn fill(dir: &Dir, app: &mut App) {
 }
 
 /// A kitchen whose registry is loaded.
-pub(super) fn kitchen() -> (Dir, App) {
+pub(crate) fn kitchen() -> (Dir, App) {
     let (dir, mut app) = plain_kitchen();
     load_registry(&dir, &mut app);
     run_until(&mut app, |world| !world.resource::<ObjectRegistries>().is_empty());
@@ -85,7 +85,7 @@ pub(super) fn with_soft<T: 'static>(world: &mut World, look: impl Fn(&SoftObject
     world.run_system_once(move |soft: SoftObjects| look(&soft)).unwrap()
 }
 
-pub(super) fn titles(app: &App) -> Vec<String> {
+pub(crate) fn titles(app: &App) -> Vec<String> {
     let recipes = app.world().resource::<Assets<Recipe>>();
     let titles = recipes.iter().map(|(_, recipe)| recipe.title.replace("how to ", ""));
     let mut titles: Vec<_> = titles.collect();

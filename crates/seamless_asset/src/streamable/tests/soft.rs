@@ -44,6 +44,33 @@ fn a_soft_handle_finds_what_is_live_and_loads_nothing() {
     assert!(is_loaded(&mut app, "soup"));
 }
 
+/// A handle remembers where it was found, and is never led astray by that: not when the object goes or comes again, and not in another app.
+#[test]
+fn a_handle_that_was_found_finds_what_is_there() {
+    let (_dir, mut app) = kitchen();
+    let (_other_dir, mut other) = kitchen();
+    // Something else is in the first row there.
+    let salt = ask(&mut other, StreamableRequest::new([recipe("salt")]));
+    finish(&mut other, &salt);
+    let soup = std::sync::Arc::new(recipe("soup"));
+    let find = |app: &mut App| {
+        let soup = soup.clone();
+        with_soft(app.world_mut(), move |soft| soft.get_if_loaded(&soup))
+    };
+    for _ in 0..3 {
+        let load = ask(&mut app, StreamableRequest::new([&*soup]));
+        finish(&mut app, &load);
+        let found = find(&mut app);
+        assert!(found.is_some() && found == find(&mut app));
+        assert_eq!(find(&mut other), None);
+        let copy = (*soup).clone();
+        assert_eq!(with_soft(app.world_mut(), move |soft| soft.get_if_loaded(&copy)), found);
+        drop((load, found));
+        run_until(&mut app, |world| world.resource::<Assets<Recipe>>().is_empty());
+        assert_eq!(find(&mut app), None);
+    }
+}
+
 /// Loaded by others, by an object path, or as a part of something else.
 #[test]
 fn it_does_not_matter_who_has_loaded_it() {

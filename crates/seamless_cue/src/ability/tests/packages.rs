@@ -377,6 +377,8 @@ fn what_is_asked_for_if_it_is_loaded_is_never_read() {
     // The effect that is there keeps its definition loaded, and nothing else does.
     app.world_mut().resource_mut::<SetGrants>().revoke(grant);
     settle(&mut app);
+    // A task frees what was let go of.
+    run_until(&mut app, |world| world.resource::<Assets<Ability>>().is_empty());
     let found = app.world_mut().run_system_once(ask_all).expect("it runs");
     assert_eq!(found, (true, (true, false), false));
     assert_eq!(gate.begun().len(), begun, "nothing more is read");

@@ -21,6 +21,7 @@ enum Step {
     Time(u64),
     Replay(usize),
     Actors(usize),
+    Suppress(bool),
     Sweep,
 }
 
@@ -35,6 +36,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..400u64).prop_map(Step::Time),
         3 => (1..5usize).prop_map(Step::Replay),
         1 => (0..2usize).prop_map(Step::Actors),
+        1 => any::<bool>().prop_map(Step::Suppress),
         1 => Just(Step::Sweep),
     ]
 }
@@ -63,6 +65,8 @@ struct Model {
     state: [Option<bool>; 4],
     dead: Vec<Entity>,
     actors: usize,
+    /// Whether cues of the first tag are suppressed. Their adds count all the same.
+    is_suppressed: bool,
     now: Duration,
     heard: Vec<super::Heard>,
 }
@@ -113,6 +117,9 @@ impl Model {
         }
         if cue.act.is_add() {
             self.on.entry(name(&cue.key)).or_default().adds += 1;
+        }
+        if self.is_suppressed && cue.of == 0 {
+            return;
         }
         if has_waiting || !self.is_ready(cue.of) {
             self.waiting.push(cue);
@@ -203,6 +210,7 @@ impl Pair {
         for (id, name) in (0..).zip(NOTIFIES) {
             pair.test
                 .engine
+                .cast
                 .insert(NotifyId(id), known(name, NotifyState::Unloaded));
         }
         pair
@@ -225,6 +233,14 @@ impl Pair {
             Step::Replay(most) => {
                 self.test.replay(most);
                 self.model.replay(most);
+            }
+            Step::Suppress(is_suppressed) => {
+                self.model.is_suppressed = is_suppressed;
+                let (all, first) = (&mut self.test.stage.suppressed, tag(TAGS[0].0));
+                match is_suppressed {
+                    true => all.insert(first),
+                    false => all.remove(&first),
+                };
             }
             Step::Actors(count) => (self.test.stage.actors, self.model.actors) = (count, count),
             Step::Sweep => {
@@ -251,7 +267,7 @@ impl Pair {
             at,
         });
         let (stage, config) = (&mut self.test.stage, &self.test.config);
-        self.test.engine.fire(stage, config, at, act, key.tag, context);
+        self.test.engine.fire(stage, config, at, act, key.tag, &mut context);
     }
 
     fn set(&mut self, id: u32, state: Option<bool>) {
@@ -266,7 +282,7 @@ impl Pair {
             Some(false) => NotifyState::Failed,
             None => NotifyState::Unloaded,
         };
-        self.test.engine.set_state(NotifyId(id), state);
+        self.test.engine.cast.set_state(NotifyId(id), state);
     }
 
     /// All that can come comes.
