@@ -16,7 +16,7 @@ mod shared;
 mod streamables;
 mod systems;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use future::Finished;
 pub(crate) use hub::StreamableHub;

@@ -1,6 +1,6 @@
 //! Streamables from request to end, and soft handles that find what is there.
 
-mod build;
+pub(crate) mod build;
 mod ends;
 mod soft;
 
