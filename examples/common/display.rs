@@ -1,13 +1,18 @@
 //! Window or no window: what the examples have in common.
 
+use core::time::Duration;
+
 use bevy::{
-    app::PluginGroupBuilder,
+    app::{PluginGroupBuilder, TerminalCtrlCHandlerPlugin},
     asset::AssetPlugin,
+    image::{CompressedImageFormatSupport, CompressedImageFormats},
+    log::LogPlugin,
     prelude::*,
     render::{
         RenderPlugin,
         settings::{RenderCreation, WgpuSettings},
     },
+    time::TimeUpdateStrategy,
     window::ExitCondition,
     winit::WinitPlugin,
 };
@@ -59,4 +64,21 @@ pub fn headless_plugins() -> PluginGroupBuilder {
             })),
             ..default()
         })
+}
+
+/// An app without window and GPU, whose time advances by one simulated frame, so many seconds, per update.
+///
+/// Only the first app of the process may set up the log and the handler of Ctrl+C.
+#[must_use]
+pub fn headless_app(is_first: bool, frame: f32) -> App {
+    let mut app = App::new();
+    let mut plugins = headless_plugins();
+    if !is_first {
+        plugins = plugins.disable::<LogPlugin>().disable::<TerminalCtrlCHandlerPlugin>();
+    }
+    // Without a GPU nobody else says which compressed formats there are.
+    app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::NONE))
+        .add_plugins(plugins)
+        .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(frame)));
+    app
 }

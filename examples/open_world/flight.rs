@@ -1,16 +1,9 @@
 //! The app that flies: Bevy, the streamed world, and a streaming source that follows the path.
 
-use bevy::{
-    app::{PluginGroupBuilder, TerminalCtrlCHandlerPlugin},
-    image::{CompressedImageFormatSupport, CompressedImageFormats},
-    log::LogPlugin,
-    prelude::*,
-    time::TimeUpdateStrategy,
-};
+use bevy::{app::PluginGroupBuilder, prelude::*};
 use bevy_seamless::prelude::*;
-use core::time::Duration;
 use seamless_examples::{
-    display::headless_plugins,
+    display::headless_app as headless_app_of,
     flight::{Flight, Pose},
     generate::WorldOptions,
 };
@@ -79,16 +72,8 @@ pub fn seamless_plugins() -> PluginGroupBuilder {
 ///
 /// Only the first app of the process may set up the log and the handler of Ctrl+C.
 pub fn headless_app(is_first: bool) -> App {
-    let mut app = App::new();
-    let mut plugins = headless_plugins();
-    if !is_first {
-        plugins = plugins.disable::<LogPlugin>().disable::<TerminalCtrlCHandlerPlugin>();
-    }
-    // Without a GPU nobody else says which compressed formats there are.
-    app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::NONE))
-        .add_plugins(plugins)
-        .add_plugins(seamless_plugins())
-        .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(1.0 / RATE)))
+    let mut app = headless_app_of(is_first, 1.0 / RATE);
+    app.add_plugins(seamless_plugins())
         .add_systems(Update, follow_path.run_if(resource_exists::<Path>));
     app
 }

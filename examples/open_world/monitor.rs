@@ -7,7 +7,10 @@ use bevy_seamless::{
     asset::{LevelInstance, LoadState},
     prelude::*,
 };
-use seamless_examples::report::{Footprint, LevelTrack};
+use seamless_examples::{
+    memory::content_bytes,
+    report::{Footprint, LevelTrack},
+};
 
 /// A level that the camera reaches in this many frames after a teleport is late because of the teleport.
 const TELEPORT_FRAMES: u64 = 60;
@@ -138,16 +141,7 @@ impl Monitor {
     }
 
     fn measure_memory(&mut self, world: &World) {
-        let meshes = world.resource::<Assets<Mesh>>().iter();
-        self.mesh_bytes = meshes
-            .map(|(_, mesh)| {
-                mesh.get_vertex_buffer_size() as u64 + mesh.get_index_buffer_bytes().map_or(0, |i| i.len() as u64)
-            })
-            .sum();
-        let images = world.resource::<Assets<Image>>().iter();
-        self.image_bytes = images
-            .map(|(_, image)| image.data.as_ref().map_or(0, |data| data.len() as u64))
-            .sum();
+        (self.mesh_bytes, self.image_bytes) = content_bytes(world);
     }
 
     /// Closes what is still open at the end of the flight.

@@ -80,10 +80,11 @@ pub mod prelude {
     pub use seamless_asset::{
         BlockingLoads, DialogueVariant, DialogueVariants, InHiddenLevel, InstanceData, InstanceTarget, KeepInWorld,
         LevelAsset, LoadPolicy, LoadSoftBlocking, ObjectLoad, ObjectRegistries, ObjectRequest, ObjectScan, OfLevel,
-        PostLoad, ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp,
-        SeamlessAssetPlugin, SeamlessStartupPlugin, SoftHandle, SoftObjects, StableId, StableIds, StagedLevel,
-        StartupContent, StartupReport, Streamable, StreamableEnd, StreamableFinished, StreamableRequest,
-        StreamableSettings, Streamables, Streamer, StreamingSettings, StreamingStats, placed_row,
+        PostLoad, PreloadAppExt, PreloadEvent, PreloadProgress, PreloadSet, PreloadSets, PreloadSource, PreloadZone,
+        ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessAssetPlugin,
+        SeamlessStartupPlugin, SoftHandle, SoftObjects, StableId, StableIds, StagedLevel, StartupContent,
+        StartupReport, Streamable, StreamableEnd, StreamableFinished, StreamableRequest, StreamableSettings,
+        Streamables, Streamer, StreamingSettings, StreamingStats, placed_row,
     };
     pub use seamless_cue::{
         CueConfig, CueContext, CueExecuted, CueLibraries, CueListener, CueNotify, CueOnActive, CuePlugin, CueRemoved,

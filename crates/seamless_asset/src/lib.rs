@@ -18,6 +18,7 @@
 //! * [`StartupContent`] has what plugins refer to directly: one package, read before the first frame, live for ever.
 //! * [`SoftHandle`] names an object and does not keep it alive; [`SoftObjects`] finds it, and a [`Streamable`] loads a set of them.
 //! * [`ObjectRegistries`] tell what there is in cooked packages, without opening one.
+//! * [`PreloadSets`] are loaded ahead for phases of a game, for zones and for what a player has chosen.
 //! * [`DialogueVariants`] are sets of sounds of which a speaker says one.
 //! * [`StreamingSettings`] limits a frame's work, [`StreamingStats`] counts what was done, and [`diagnostics`] measures all of that.
 //!
@@ -46,6 +47,7 @@ mod load;
 pub mod net;
 mod objects;
 mod panel;
+mod preload;
 mod primary;
 mod registry;
 mod reload;
@@ -82,6 +84,10 @@ pub use load::{
 };
 pub use objects::LiveObjects;
 pub use panel::{PanelLine, PanelLines};
+pub use preload::{
+    PreloadAppExt, PreloadError, PreloadEvent, PreloadProgress, PreloadSet, PreloadSets, PreloadSettings,
+    PreloadSource, PreloadState, PreloadSystems, PreloadZone,
+};
 pub use primary::{PrimaryAssets, PrimaryError};
 pub use registry::{
     FoundObject, ObjectRegistries, ObjectRegistry, ObjectScan, REGISTRY_EXTENSION, REGISTRY_FORMAT, REGISTRY_MAGIC,
@@ -270,6 +276,7 @@ impl Plugin for SeamlessAssetPlugin {
             );
         register_own_types(app);
         add_soft(app);
+        preload::add_preload(app);
         diagnostics::register(app);
         if self.sliced_levels {
             app.world_mut().register_disabling_component::<InHiddenLevel>();

@@ -30,6 +30,9 @@ mod notify;
 mod pending;
 mod plugin;
 mod pool;
+mod preload;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod route;
 mod stats;
 

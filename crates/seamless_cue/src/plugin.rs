@@ -16,6 +16,7 @@ use crate::{
     library::CueLibraries,
     manager::{self, CueInbox, Manager, State},
     notify::{CueNotify, CueNotifyCodec, CueNotifyLoader, TagsFile, TagsLoader},
+    preload::follow_preload_sets,
     route::{filter::SuppressCues, translate::TranslateCues},
     stats::CueStats,
     tag::{GameplayTag, TagSet},
@@ -107,7 +108,10 @@ impl Plugin for CuePlugin {
             .add_schedule(Schedule::new(PlayCues))
             .add_schedule(Schedule::new(StartCues))
             .add_systems(StartCues, manager::start)
-            .add_systems(PlayCues, manager::advance.in_set(CueSystems::Play));
+            .add_systems(
+                PlayCues,
+                (follow_preload_sets, manager::advance.in_set(CueSystems::Play)).chain(),
+            );
         let mut order = app.world_mut().get_resource_or_init::<MainScheduleOrder>();
         order.insert_startup_after(Startup, StartCues);
         order.insert_after(SpawnScene, PlayCues);

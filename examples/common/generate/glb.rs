@@ -37,15 +37,15 @@ pub struct Node {
 
 /// What a material looks like. Textures are paths relative to the GLB file.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Material {
+pub struct Material<'a> {
     /// The material's name.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Linear base colour, multiplied with the texture.
     pub color: [f32; 3],
     /// The base colour texture.
-    pub texture: Option<&'static str>,
+    pub texture: Option<&'a str>,
     /// The tangent-space normal map; meshes of such a material get tangents.
-    pub normal: Option<&'static str>,
+    pub normal: Option<&'a str>,
     /// Perceptual roughness, 0 to 1.
     pub roughness: f32,
     /// 0 for everything but bare metal.
@@ -65,7 +65,7 @@ pub struct Glb {
     materials: Vec<Value>,
     /// Per material, whether it has a normal map.
     bumpy: Vec<bool>,
-    images: BTreeMap<&'static str, usize>,
+    images: BTreeMap<String, usize>,
     nodes: Vec<Node>,
     roots: Vec<usize>,
 }
@@ -94,9 +94,9 @@ impl Glb {
         self.materials.len() - 1
     }
 
-    fn image(&mut self, uri: &'static str) -> usize {
+    fn image(&mut self, uri: &str) -> usize {
         let next = self.images.len();
-        *self.images.entry(uri).or_insert(next)
+        *self.images.entry(uri.to_owned()).or_insert(next)
     }
 
     /// Adds a mesh with one primitive per `(shape, material)` and gives its index.

@@ -159,7 +159,7 @@ impl Finish {
         format!("kit.glb#Material{}/std", self as usize)
     }
 
-    fn material(self) -> Material {
+    fn material(self) -> Material<'static> {
         let base = Material {
             color: [1.0; 3],
             roughness: 0.9,

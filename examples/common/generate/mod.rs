@@ -6,10 +6,10 @@
 #[cfg(test)]
 mod bevy_tests;
 mod cell;
-mod glb;
+pub(crate) mod glb;
 mod kit;
 pub mod noise;
-mod shapes;
+pub(crate) mod shapes;
 pub mod terrain;
 #[cfg(test)]
 mod tests;

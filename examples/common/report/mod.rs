@@ -1,13 +1,13 @@
 //! What a flight measured, written as `report.json` and as a self-contained `report.html` with pictures.
 
 mod charts;
-mod histogram;
+pub(crate) mod histogram;
 mod html;
 mod log;
 mod map;
 mod memory;
 mod stats;
-mod svg;
+pub(crate) mod svg;
 #[cfg(test)]
 mod tests;
 mod timeline;

@@ -1,6 +1,7 @@
 //! Integration tests, in one binary: Bevy is linked once.
 
 mod ambiguity;
+mod arena;
 mod atomic;
 mod bad_input;
 mod drawn;

@@ -7,7 +7,7 @@ use bevy_asset::{AssetServer, Assets, io::memory::Dir};
 use bevy_ecs::prelude::World;
 use bevy_reflect::TypePath;
 
-pub(super) use crate::load::tests::Recipe;
+pub(crate) use crate::load::tests::Recipe;
 use crate::{
     ObjectRegistries, ObjectRegistry, SoftHandle, SoftObjects, Streamable, StreamableRequest,
     load::tests::{app, objects::recipes, put, run_until},
@@ -16,12 +16,12 @@ use crate::{
 };
 
 /// A recipe by its author's path.
-pub(super) fn recipe(name: &str) -> SoftHandle<Recipe> {
+pub(crate) fn recipe(name: &str) -> SoftHandle<Recipe> {
     SoftHandle::new(format!("{name}.recipe"))
 }
 
 /// Packages without a registry.
-pub(super) fn plain_kitchen() -> (Dir, App) {
+pub(crate) fn plain_kitchen() -> (Dir, App) {
     let dir = Dir::default();
     let app = app(&dir);
     put_packages(&dir, &app);
@@ -52,7 +52,7 @@ fn registry() -> ObjectRegistry {
 }
 
 /// Asks for the registry of the kitchen.
-pub(super) fn load_registry(dir: &Dir, app: &mut App) {
+pub(crate) fn load_registry(dir: &Dir, app: &mut App) {
     let bytes = write_registry(&registry()).unwrap();
     dir.insert_asset(Path::new("cooked/kitchen.registry"), bytes);
     let handle = app.world().resource::<AssetServer>().load("cooked/kitchen.registry");
@@ -60,7 +60,7 @@ pub(super) fn load_registry(dir: &Dir, app: &mut App) {
 }
 
 /// Packages and registry in `dir`, which `app` reads.
-pub(super) fn fill(dir: &Dir, app: &mut App) {
+pub(crate) fn fill(dir: &Dir, app: &mut App) {
     put_packages(dir, app);
     load_registry(dir, app);
 }
@@ -74,13 +74,13 @@ pub(crate) fn kitchen() -> (Dir, App) {
 }
 
 #[track_caller]
-pub(super) fn ask(app: &mut App, request: StreamableRequest) -> Streamable {
+pub(crate) fn ask(app: &mut App, request: StreamableRequest) -> Streamable {
     let hub = app.world().resource::<crate::streamable::StreamableHub>();
     hub.request(request, core::panic::Location::caller())
 }
 
 /// What a system with soft handles finds.
-pub(super) fn with_soft<T: 'static>(world: &mut World, look: impl Fn(&SoftObjects) -> T + Send + Sync + 'static) -> T {
+pub(crate) fn with_soft<T: 'static>(world: &mut World, look: impl Fn(&SoftObjects) -> T + Send + Sync + 'static) -> T {
     use bevy_ecs::system::RunSystemOnce;
     world.run_system_once(move |soft: SoftObjects| look(&soft)).unwrap()
 }

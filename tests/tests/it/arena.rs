@@ -1,0 +1,118 @@
+//! The example's arena, without pictures: whole games, with each way for content to come into memory.
+
+use core::time::Duration;
+use std::{path::Path, sync::OnceLock};
+
+use bevy::{
+    app::TerminalCtrlCHandlerPlugin,
+    image::{CompressedImageFormatSupport, CompressedImageFormats},
+    log::LogPlugin,
+    prelude::*,
+    time::TimeUpdateStrategy,
+};
+use bevy_seamless::asset::StreamingSettings;
+use seamless_cook::{CookApp, CookOptions};
+use seamless_examples::{
+    arena::{
+        Approach, Arena, ArenaOptions, Outcome, Phase,
+        content::{Models, WORLD_FILE, write},
+    },
+    display::headless_plugins,
+};
+use seamless_tests::cooked::describe;
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// Generates and cooks the content, once for all tests.
+fn content() -> &'static Path {
+    static CONTENT: OnceLock<TempDir> = OnceLock::new();
+    let dir = CONTENT.get_or_init(|| {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let sources = dir.path().join("sources");
+        assert!(write(&sources, &Models::small()).expect("the content is generated"));
+        assert!(
+            !write(&sources, &Models::small()).expect("it is there"),
+            "it is not made again"
+        );
+        let (world, out) = (sources.join(WORLD_FILE), dir.path().join("cooked"));
+        CookApp::new()
+            .cook(&world, &out, &CookOptions::default(), &())
+            .unwrap_or_else(|error| panic!("{}", describe(&error)));
+        dir
+    });
+    dir.path()
+}
+
+fn play(approach: Approach, seed: u64) -> Outcome {
+    let options = ArenaOptions {
+        approach,
+        seed,
+        units: 60,
+        battle_ticks: 600,
+        show_ticks: 20,
+        ..ArenaOptions::default()
+    };
+    let assets = AssetPlugin {
+        file_path: content().to_string_lossy().into_owned(),
+        ..default()
+    };
+    let mut app = App::new();
+    let plugins = headless_plugins()
+        .disable::<LogPlugin>()
+        .disable::<TerminalCtrlCHandlerPlugin>();
+    app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::NONE))
+        .add_plugins(plugins.set(assets))
+        .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(1.0 / 60.0)));
+    let mut arena = Arena::new(app, options, "cooked/arena.seamless");
+    // On a busy machine, the threads that read files get next to nothing of it.
+    arena.app().world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
+    arena
+        .play(None, PATIENCE, |_, _| true)
+        .expect("it is played to the end")
+}
+
+/// What a phase needs is there before it begins: nothing is late, nothing stays, and the same game is the same battle.
+#[test]
+fn by_phase_nothing_is_late_and_nothing_is_left_over() {
+    let game = play(Approach::Phase, 7);
+    let cues = &game.cues;
+    assert_eq!(
+        (cues.replayed, cues.expired, cues.failed, cues.unknown),
+        (0, 0, 0, 0),
+        "{cues:?}"
+    );
+    assert!(cues.played > 1000 && game.falls > 10, "{} falls, {cues:?}", game.falls);
+    // Of all instances only the ground stays.
+    assert_eq!((game.left_over, game.instances, game.streaming.failed), (0, 1, 0));
+    let again = play(Approach::Phase, 7);
+    assert_eq!((game.digest, game.falls), (again.digest, again.falls));
+    assert_eq!(cues.fired, again.cues.fired);
+    assert_ne!(game.digest, play(Approach::Phase, 8).digest);
+}
+
+/// Whenever it comes, content comes: the same cues play, if late, and who needs less reads less.
+#[test]
+fn lazy_games_are_played_too_and_read_less() {
+    let games = [Approach::All, Approach::Class, Approach::Lazy].map(|approach| play(approach, 7));
+    for game in &games {
+        assert_eq!(
+            (game.left_over, game.cues.failed, game.cues.unknown),
+            (0, 0, 0),
+            "{:?}",
+            game.approach
+        );
+        assert!(game.falls > 10, "{:?}", game.approach);
+        let phases = game.frames.iter().map(|frame| frame.phase);
+        assert!(
+            phases.clone().any(|phase| phase == Phase::Aftermath) && phases.clone().any(|phase| phase == Phase::Over)
+        );
+    }
+    let [all, class, lazy] = &games;
+    assert_eq!((all.cues.replayed, all.cues.expired), (0, 0));
+    assert!(lazy.cues.replayed > 0, "the first of each kind is late");
+    let read = [all, class, lazy].map(|game| game.streaming.bytes_read);
+    assert!(read[1] < read[0] && read[2] < read[0], "{read:?}");
+    let (all, class) = (all.content(), class.content());
+    assert!(class.0 < all.0 && class.1 < all.1, "{class:?} of {all:?}");
+}
