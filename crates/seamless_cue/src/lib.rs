@@ -11,7 +11,7 @@
 
 mod tag;
 
-pub use tag::{GameplayTag, MAX_TAG_BYTES, MAX_TAG_DEPTH, MAX_TAGS, TagError, TagSet};
+pub use tag::{GameplayTag, MAX_TAG_BYTES, MAX_TAG_DEPTH, MAX_TAG_SET, MAX_TAGS, TagError, TagSet};
 
 // Cues.
 mod active;
@@ -65,19 +65,20 @@ pub use ability::{
     ABILITY_EXTENSION, ABILITY_SET_EXTENSION, Abilities, Ability, AbilityActivated, AbilityAssetsPlugin,
     AbilityCommands, AbilityCommitted, AbilityCue, AbilityDuration, AbilityEnd, AbilityEnded, AbilityGranted,
     AbilityId, AbilityInfo, AbilityPlugin, AbilityRefused, AbilityRejected, AbilityRevoked, AbilitySet,
-    AbilitySettings, AbilitySpec, AbilityStats, AbilitySystems, ActivationPolicy, Aim, CommitPolicy, Cooldown,
-    CooldownOver, Cost, CueOrigin, EffectCommands, Gameplay, GrantError, GrantId, GrantSets, GrantedAbility, IfLoaded,
-    MAX_COSTS, MAX_NAMED_EFFECTS, MAX_SET, NamedEffect, RunningCooldown, SetEntry, SetGranted, SetGrants, WhileActive,
-    WorldGameplay,
+    AbilitySettings, AbilitySpec, AbilityStats, AbilitySystems, ActivationPolicy, ActorCommands, Aim, CommitPolicy,
+    Cooldown, CooldownOver, Cost, CueOrigin, EffectCommands, Gameplay, GrantError, GrantId, GrantSets, GrantedAbility,
+    IfLoaded, MAX_COSTS, MAX_NAMED_EFFECTS, MAX_SET, NamedEffect, RunningCooldown, SetEntry, SetGranted, SetGrants,
+    WhileActive, WorldGameplay,
 };
 pub use attribute::{
     Aggregate, Attribute, AttributeChanged, AttributeDef, AttributeError, Attributes, Bound, MAX_ATTRIBUTES, Operation,
     operate,
 };
 pub use effect::{
-    ActiveEffect, EFFECT_EXTENSION, Effect, EffectApplied, EffectDuration, EffectExecuted, EffectId, EffectInfo,
-    EffectInhibited, EffectOutcome, EffectPeriodic, EffectRefused, EffectRejected, EffectRemoved, EffectSpec,
-    EffectStacked, Effects, Expiry, FiredCues, MAX_CUES, MAX_GIVEN, MAX_LEVELS, MAX_MODIFIERS, MAX_STACKS, Magnitude,
-    MagnitudeError, Modifier, OwnedTags, Period, Removal, Restart, StackBy, Stacking, TagRequirements, Whose,
+    ActiveEffect, AppliedModifier, BaseChange, EFFECT_EXTENSION, Effect, EffectApplied, EffectDuration, EffectExecuted,
+    EffectId, EffectInfo, EffectInhibited, EffectOutcome, EffectPeriodic, EffectRefused, EffectRejected, EffectRemoved,
+    EffectSpec, EffectStacked, Effects, Expiry, FiredCues, MAX_CUES, MAX_GIVEN, MAX_LEVELS, MAX_MODIFIERS, MAX_STACKS,
+    Magnitude, MagnitudeError, Modifier, OwnedTags, Period, Removal, Restart, StackBy, Stacking, TagRequirements,
+    Whose,
 };
 pub use ron_file::{DefinitionError, MAX_DEFINITION_BYTES};

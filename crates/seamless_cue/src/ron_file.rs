@@ -8,6 +8,11 @@ use futures_lite::AsyncReadExt;
 use ron::extensions::Extensions;
 use serde::{Deserialize, Deserializer, de};
 
+use crate::{
+    notify::{TAGS_FILE, TagsError, TagsFile, declared},
+    tag::gate,
+};
+
 /// How many bytes a definition's source may have.
 pub const MAX_DEFINITION_BYTES: u64 = 1 << 20;
 
@@ -31,6 +36,9 @@ pub enum DefinitionError {
         /// What is wrong there.
         message: String,
     },
+    /// The file that declares the game's tags is wrong.
+    #[error("`{TAGS_FILE}`: {0}")]
+    Tags(#[from] TagsError),
     /// A path in it is none.
     #[error(
         "`{path}` is no path: {cause}; write a file's path, relative to this one, or from the root with a leading `/`"
@@ -60,6 +68,30 @@ impl<'de, T: Deserialize<'de> + Checked> Deserialize<'de> for Sound<T> {
             None => Ok(Self(value)),
         }
     }
+}
+
+/// How many tags a definition may name in all.
+const MAX_FILE_TAGS: usize = 1024;
+
+/// Reads a definition that names declared tags only, and none too many: each is made for good.
+fn parse_declared<T: de::DeserializeOwned + Checked>(
+    bytes: &[u8],
+    declared: Option<TagsFile>,
+) -> Result<T, DefinitionError> {
+    let mut left = MAX_FILE_TAGS;
+    let gate = move |tag: &str| {
+        left = left
+            .checked_sub(1)
+            .ok_or_else(|| format!("more than {MAX_FILE_TAGS} tags; make several definitions"))?;
+        match &declared {
+            Some(declared) if !declared.has(tag) => Err(format!(
+                "`{tag}` is not declared in `{TAGS_FILE}`{}; add it there, or correct it",
+                declared.like(tag)
+            )),
+            _ => Ok(()),
+        }
+    };
+    gate::guarded(gate, || parse(bytes))
 }
 
 /// Reads a definition.
@@ -97,7 +129,7 @@ pub(crate) trait FromRon: Asset + Sized {
     fn from_source(source: Self::Source, context: &mut LoadContext) -> Result<Self, DefinitionError>;
 }
 
-/// The loader of a [`FromRon`].
+/// The loader of a [`FromRon`]. Where the game declares its tags, a definition that names another is an error.
 #[derive(TypePath)]
 pub(crate) struct RonLoader<A: FromRon> {
     extensions: [&'static str; 1],
@@ -125,7 +157,8 @@ impl<A: FromRon> AssetLoader for RonLoader<A> {
     type Error = DefinitionError;
 
     async fn load(&self, reader: &mut dyn Reader, _: &(), context: &mut LoadContext<'_>) -> Result<A, DefinitionError> {
-        let source = parse::<A::Source>(&read(reader).await?)?;
+        let bytes = read(reader).await?;
+        let source = parse_declared::<A::Source>(&bytes, declared(TAGS_FILE, context).await?)?;
         A::from_source(source, context)
     }
 

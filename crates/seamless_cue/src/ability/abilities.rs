@@ -3,15 +3,22 @@
 use core::time::Duration;
 
 use bevy_asset::{AssetId, Handle};
-use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
+use bevy_ecs::{
+    component::Component,
+    entity::{Entity, MapEntities},
+    reflect::ReflectComponent,
+};
 use bevy_math::Vec3;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
-use super::{Ability, GrantId};
-use crate::{Effects, GameplayTag, TagSet, effect::Given};
+use super::{Ability, GrantId, leave};
+use crate::{
+    Effects, GameplayTag, TagSet,
+    effect::{Given, Timer},
+};
 
 /// An ability as it is granted.
-#[derive(Reflect, Clone, Debug, Default, PartialEq)]
+#[derive(Reflect, MapEntities, Clone, Debug, PartialEq)]
 #[reflect(Default, Clone, Debug, PartialEq)]
 pub struct AbilitySpec {
     /// Which one. The handle keeps it loaded as long as it is granted.
@@ -21,19 +28,50 @@ pub struct AbilitySpec {
     /// Where it goes: a key, a button of the bar, a name for the AI.
     pub slot: Option<GameplayTag>,
     /// What it comes from: a sword, a mount.
+    #[entities]
     pub source: Option<Entity>,
+}
+
+impl Default for AbilitySpec {
+    /// No ability, of level 1, without a slot.
+    fn default() -> Self {
+        Self {
+            ability: Handle::default(),
+            level: 1.0,
+            slot: None,
+            source: None,
+        }
+    }
 }
 
 impl AbilitySpec {
     /// An ability of level 1, without a slot.
     #[must_use]
     pub fn new(ability: Handle<Ability>) -> Self {
-        let level = 1.0;
         Self {
             ability,
-            level,
             ..Self::default()
         }
+    }
+
+    /// Of this level.
+    #[must_use]
+    pub fn level(self, level: f32) -> Self {
+        Self { level, ..self }
+    }
+
+    /// In this slot.
+    #[must_use]
+    pub fn slot(self, slot: GameplayTag) -> Self {
+        let slot = Some(slot);
+        Self { slot, ..self }
+    }
+
+    /// With this as its source.
+    #[must_use]
+    pub fn source(self, source: Entity) -> Self {
+        let source = Some(source);
+        Self { source, ..self }
     }
 }
 
@@ -43,10 +81,11 @@ impl AbilitySpec {
 pub struct AbilityId(pub(crate) u64);
 
 /// At what an ability is aimed.
-#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Reflect, MapEntities, Clone, Copy, Debug, Default, PartialEq)]
 #[reflect(Default, Clone, Debug, PartialEq)]
 pub struct Aim {
     /// At whom.
+    #[entities]
     pub target: Option<Entity>,
     /// At which place.
     pub location: Option<Vec3>,
@@ -65,23 +104,28 @@ impl Aim {
 }
 
 /// What is so of an ability while it is active.
-#[derive(Reflect, Clone, Debug, Default, PartialEq)]
+#[derive(Reflect, MapEntities, Clone, Debug, Default, PartialEq)]
 #[reflect(Default, Clone, Debug, PartialEq)]
 pub(crate) struct Activity {
     /// Until it ends by itself.
-    pub remaining: Option<Duration>,
+    pub remaining: Option<Timer>,
+    #[entities]
     pub aim: Aim,
     pub is_committed: bool,
+    #[entities]
     pub given: Given,
 }
 
 /// An ability that an entity has.
-#[derive(Reflect, Clone, Debug, PartialEq)]
+#[derive(Reflect, MapEntities, Clone, Debug, PartialEq)]
 #[reflect(Clone, Debug, PartialEq)]
 pub struct GrantedAbility {
     pub(crate) id: AbilityId,
+    #[entities]
     pub(crate) spec: AbilitySpec,
+    #[entities]
     pub(crate) grant: Option<GrantId>,
+    #[entities]
     pub(crate) activity: Option<Activity>,
 }
 
@@ -119,7 +163,7 @@ impl GrantedAbility {
     /// How long it is still active, if it ends by itself.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
-        self.activity.as_ref()?.remaining
+        self.activity.as_ref()?.remaining.map(Timer::left)
     }
 }
 
@@ -135,16 +179,37 @@ pub struct RunningCooldown {
     pub remaining: Duration,
     /// How long it is in all.
     pub total: Duration,
+    /// How much of the next step had passed when it began.
+    pub(crate) wait: Duration,
+}
+
+impl RunningCooldown {
+    /// What has to pass until it is over.
+    pub(crate) fn until_over(&self) -> Duration {
+        Timer::new(self.remaining, self.wait).until_over()
+    }
+
+    pub(crate) fn pass(&mut self, time: Duration) {
+        let mut timer = Timer::new(self.remaining, self.wait);
+        timer.pass(time);
+        (self.remaining, self.wait) = (timer.left(), timer.until_over() - timer.left());
+    }
 }
 
 /// The abilities that an entity has. It brings [`Effects`] and their tags.
 ///
-/// They change through [`AbilityCommands`](crate::AbilityCommands) and [`Gameplay`](crate::Gameplay).
+/// They change through [`AbilityCommands`](crate::AbilityCommands) and [`Gameplay`](crate::Gameplay). It counts as changed when an ability is granted,
+/// activated, committed, over or revoked, and when a cooldown is over; that time goes on is no change.
+///
+/// Who removes this component, or inserts another one in its place, takes the abilities away: those that are active end, cooldowns are over, and observers
+/// hear of it. Only where the entity itself is despawned, nothing is told.
 #[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Clone, Debug, PartialEq)]
 #[require(Effects)]
+#[component(on_insert = leave::number_abilities, on_despawn = leave::despawned, on_discard = leave::discard_abilities)]
 pub struct Abilities {
     /// In the order in which they were granted.
+    #[entities]
     pub(crate) granted: Vec<GrantedAbility>,
     pub(crate) cooldowns: Vec<RunningCooldown>,
     pub(crate) next: u64,

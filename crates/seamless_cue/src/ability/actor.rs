@@ -1,19 +1,16 @@
 //! What becomes of an entity's abilities: pure, of what it has, what is asked, and the time that has passed.
 
-use core::time::Duration;
-
 use bevy_asset::Assets;
 use bevy_ecs::entity::Entity;
 use smallvec::SmallVec;
 
 use super::{
     Abilities, Ability, AbilityDuration, AbilityEnd, AbilityId, AbilityInfo, AbilityOutput, AbilityRefused,
-    AbilitySpec, ActivationPolicy, Aim, CommitPolicy, GrantId, GrantedAbility, RunningCooldown, WhileActive,
-    abilities::Activity,
+    AbilitySpec, Aim, CommitPolicy, GrantId, GrantedAbility, RunningCooldown, abilities::Activity, check::ActorView,
 };
 use crate::{
-    Attributes, CueAct, CueOrigin, Effect, EffectRefused, EffectSpec, GameplayTag, Operation,
-    effect::{Bearer, EffectLimits, Given, Output, Outputs, magnitudes_of},
+    CueAct, CueOrigin, Effect, EffectRefused, EffectSpec, Operation,
+    effect::{Bearer, EffectLimits, Given, Output, Outputs, Timer, modifiers_of},
 };
 
 /// Where definitions are looked up.
@@ -37,9 +34,16 @@ pub(crate) struct Actor<'a> {
     pub abilities: &'a mut Abilities,
 }
 
-type Costs = SmallVec<[(GameplayTag, f32); 2]>;
-
 impl Actor<'_> {
+    /// To look at.
+    pub fn view(&self) -> ActorView<'_> {
+        ActorView {
+            entity: self.entity,
+            body: self.bearer.view(),
+            abilities: self.abilities,
+        }
+    }
+
     /// Adds an ability; `None` when there is no room.
     pub fn grant(
         &mut self,
@@ -71,11 +75,22 @@ impl Actor<'_> {
             return false;
         };
         let granted = self.abilities.granted.remove(at);
-        self.abilities
-            .cooldowns
-            .retain(|running| running.ability != id || !running.tags.is_empty());
+        self.end_cooldowns(|running| running.ability == id && running.tags.is_empty(), out);
         push(out, AbilityOutput::Revoked(AbilityInfo::of(&granted)));
         true
+    }
+
+    /// Takes away everything: abilities, cooldowns, effects.
+    pub fn clear(&mut self, out: &mut Outputs) {
+        self.clear_abilities(out);
+        self.bearer.clear(out);
+    }
+
+    pub fn clear_abilities(&mut self, out: &mut Outputs) {
+        while let Some(granted) = self.abilities.granted.first() {
+            self.revoke(granted.id, out);
+        }
+        self.end_cooldowns(|_| true, out);
     }
 
     /// Takes away what came with a set. Gives how many.
@@ -89,63 +104,6 @@ impl Actor<'_> {
         ids.iter().filter(|id| self.revoke(**id, out)).count()
     }
 
-    fn find<'b>(&self, books: Books<'b>, id: AbilityId) -> Result<(&GrantedAbility, &'b Ability), AbilityRefused> {
-        let granted = self.abilities.get(id).ok_or(AbilityRefused::NotGranted)?;
-        let ability = books.abilities.get(granted.spec.ability.id());
-        Ok((granted, ability.ok_or(AbilityRefused::NotLoaded)?))
-    }
-
-    /// Whether an ability could be activated now.
-    pub fn check(&self, books: Books, id: AbilityId) -> Result<(), AbilityRefused> {
-        let (granted, ability) = self.find(books, id)?;
-        if granted.is_active() && ability.while_active == WhileActive::Refuse {
-            return Err(AbilityRefused::Active);
-        }
-        if let Some(tag) = self.bearer.tags.first_missing(&ability.activate_if.require) {
-            return Err(AbilityRefused::MissingTag(tag));
-        }
-        if let Some(tag) = self.bearer.tags.first_of(&ability.activate_if.forbid) {
-            return Err(AbilityRefused::ForbiddenTag(tag));
-        }
-        if let Some(tag) = self.bearer.tags.first_of(&ability.interrupted_by) {
-            return Err(AbilityRefused::ForbiddenTag(tag));
-        }
-        let blocks = |other: &&GrantedAbility| {
-            let other_ability = books.abilities.get(other.spec.ability.id());
-            other.id != id
-                && other.is_active()
-                && other_ability.is_some_and(|other| ability.tags.has_any(&other.blocks))
-        };
-        if let Some(other) = self.abilities.granted.iter().find(blocks) {
-            return Err(AbilityRefused::Blocked(other.id));
-        }
-        self.check_payment(granted, ability).map(drop)
-    }
-
-    /// Whether an ability could be paid for now; what it costs.
-    fn check_payment(&self, granted: &GrantedAbility, ability: &Ability) -> Result<Costs, AbilityRefused> {
-        if let Some(running) = self.abilities.cooldown_of(granted.id, ability) {
-            let remaining = running.remaining;
-            return Err(AbilityRefused::Cooldown { remaining });
-        }
-        let attributes = self.bearer.attributes.as_deref();
-        let spec = EffectSpec::default().level(granted.spec.level);
-        let cost = |cost: &super::Cost| {
-            let attribute = cost.attribute;
-            let amount = cost.amount.evaluate(&spec, attributes, attributes)?.max(0.0);
-            let available = attributes.and_then(|attributes| spendable(attributes, attribute));
-            match available.unwrap_or_default() {
-                available if amount > available => Err(AbilityRefused::Cost {
-                    attribute,
-                    amount,
-                    available,
-                }),
-                _ => Ok((attribute, amount)),
-            }
-        };
-        ability.costs.iter().map(cost).collect()
-    }
-
     /// Activates an ability, or says why not; then nothing has changed.
     pub fn activate(
         &mut self,
@@ -155,8 +113,8 @@ impl Actor<'_> {
         limits: ActorLimits,
         out: &mut Outputs,
     ) -> Result<(), AbilityRefused> {
-        self.check(books, id)?;
-        let (_, ability) = self.find(books, id)?;
+        self.view().check(books, id, limits)?;
+        let (_, ability) = self.view().find(books, id)?;
         if ability.commit == CommitPolicy::AtOnce {
             self.pay(books, id, limits, out)?;
         }
@@ -192,7 +150,7 @@ impl Actor<'_> {
         out.fire(&ability.cues.active, CueAct::Add, origin);
         granted.activity = Some(Activity {
             remaining: match ability.duration {
-                AbilityDuration::For(time) => Some(time),
+                AbilityDuration::For(time) => Some(Timer::new(time, self.bearer.ahead)),
                 AbilityDuration::Instant | AbilityDuration::Held => None,
             },
             aim,
@@ -231,12 +189,17 @@ impl Actor<'_> {
         limits: ActorLimits,
         out: &mut Outputs,
     ) -> Result<(), AbilityRefused> {
-        let (granted, _) = self.find(books, id)?;
+        let (granted, ability) = self.view().find(books, id)?;
         match &granted.activity {
             None => return Err(AbilityRefused::NotActive),
             Some(activity) if activity.is_committed => return Err(AbilityRefused::Committed),
-            Some(_) => self.pay(books, id, limits, out)?,
+            Some(_) => {}
         }
+        // A loose tag interrupts it in the next step only.
+        if let Some(tag) = self.bearer.tags.first_of(&ability.interrupted_by) {
+            return Err(AbilityRefused::ForbiddenTag(tag));
+        }
+        self.pay(books, id, limits, out)?;
         let at = self.abilities.position(id);
         if let Some(activity) = at.and_then(|at| self.abilities.granted[at].activity.as_mut()) {
             activity.is_committed = true;
@@ -251,11 +214,11 @@ impl Actor<'_> {
         limits: ActorLimits,
         out: &mut Outputs,
     ) -> Result<(), AbilityRefused> {
-        let (granted, ability) = self.find(books, id)?;
-        let costs = self.check_payment(granted, ability)?;
+        let view = self.view();
+        let (granted, ability) = view.find(books, id)?;
+        let costs = view.check_payment(books, granted, ability, limits)?;
         let info = AbilityInfo::of(granted);
-        if let Some(effect) = &ability.cost_effect {
-            let spec = EffectSpec::new(effect.clone()).level(info.level).from(self.entity);
+        if let Some(spec) = view.cost_effect(granted, ability) {
             self.apply_to_self(books, &spec, limits, out)
                 .map_err(AbilityRefused::CostEffect)?;
         }
@@ -271,6 +234,7 @@ impl Actor<'_> {
                 tags: cooldown.tags.clone(),
                 remaining: cooldown.time,
                 total: cooldown.time,
+                wait: self.bearer.ahead,
             });
         }
         push(out, AbilityOutput::Committed(info));
@@ -285,14 +249,14 @@ impl Actor<'_> {
         out: &mut Outputs,
     ) -> Result<(), EffectRefused> {
         let own = self.bearer.attributes.as_deref();
-        let magnitudes = magnitudes_of(books.effects, spec, own, own)?;
-        let applied = self.bearer.apply(books.effects, spec, magnitudes, limits.effects, out);
+        let modifiers = modifiers_of(books.effects, spec, own, own)?;
+        let applied = self.bearer.apply(books.effects, spec, modifiers, limits.effects, out);
         applied.map(drop)
     }
 
     /// Ends the cooldowns that hold an ability back. Gives whether there were any.
     pub fn reset_cooldown(&mut self, books: Books, id: AbilityId, out: &mut Outputs) -> bool {
-        let Ok((_, ability)) = self.find(books, id) else {
+        let Ok((_, ability)) = self.view().find(books, id) else {
             return false;
         };
         let mut found = false;
@@ -304,7 +268,7 @@ impl Actor<'_> {
         found
     }
 
-    fn end_cooldowns(&mut self, is_over: impl Fn(&RunningCooldown) -> bool, out: &mut Outputs) {
+    pub(super) fn end_cooldowns(&mut self, is_over: impl Fn(&RunningCooldown) -> bool, out: &mut Outputs) {
         let tags = &mut *self.bearer.tags;
         self.abilities.cooldowns.retain(|running| {
             let stays = !is_over(running);
@@ -315,39 +279,6 @@ impl Actor<'_> {
             stays
         });
     }
-
-    /// Time passes: cooldowns, then what ends, then what begins by itself.
-    pub fn tick(&mut self, books: Books, passed: Duration, limits: ActorLimits, out: &mut Outputs) {
-        for running in &mut self.abilities.cooldowns {
-            running.remaining = running.remaining.saturating_sub(passed);
-        }
-        self.end_cooldowns(|running| running.remaining.is_zero(), out);
-        for at in 0..self.abilities.granted.len() {
-            let granted = &mut self.abilities.granted[at];
-            let (id, ability) = (granted.id, books.abilities.get(granted.spec.ability.id()));
-            let Some(activity) = &mut granted.activity else {
-                if ability.is_some_and(|ability| ability.activation == ActivationPolicy::Always) {
-                    // Where something stands against it, it tries again.
-                    let _ = self.activate(books, id, Aim::default(), limits, out);
-                }
-                continue;
-            };
-            let interrupts = ability.and_then(|ability| self.bearer.tags.first_of(&ability.interrupted_by));
-            activity.remaining = activity.remaining.map(|time| time.saturating_sub(passed));
-            if let Some(tag) = interrupts {
-                self.end(id, AbilityEnd::Interrupted(tag), out);
-            } else if activity.remaining == Some(Duration::ZERO) {
-                self.end(id, AbilityEnd::Finished, out);
-            }
-        }
-    }
-}
-
-/// What can be spent of an attribute without falling below its least value; passing modifiers cannot be spent.
-fn spendable(attributes: &Attributes, name: GameplayTag) -> Option<f32> {
-    let attribute = attributes.get(name)?;
-    let least = attributes.least(name).unwrap_or_default();
-    Some((attribute.base().min(attribute.current()) - least).max(0.0))
 }
 
 fn push(out: &mut Outputs, output: AbilityOutput) {

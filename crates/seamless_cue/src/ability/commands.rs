@@ -1,11 +1,19 @@
 //! Commands about effects and abilities. See [`EffectCommands`] and [`AbilityCommands`].
 
-use bevy_ecs::{entity::Entity, system::Commands, world::World};
+use bevy_ecs::{
+    entity::Entity,
+    system::{Commands, EntityCommands},
+    world::World,
+};
 
-use super::{AbilityId, AbilityRefused, AbilityRejected, AbilitySpec, Aim, WorldGameplay};
-use crate::{EffectId, EffectRejected, EffectSpec, GameplayTag, TagSet, effect::EffectInfo};
+use super::{AbilityId, AbilityOutput, AbilityRefused, AbilitySpec, Aim, Gameplay, GrantedAbility, WorldGameplay};
+use crate::{
+    EffectId, EffectSpec, GameplayTag, TagSet,
+    effect::{EffectInfo, Output},
+};
 
-/// Effects by commands: done, in their order, when the commands are applied. What is refused is told by [`EffectRejected`].
+/// Effects by commands: done, in their order, when the commands are applied. What is refused is told by
+/// [`EffectRejected`](crate::EffectRejected).
 pub trait EffectCommands {
     /// Applies an effect to an entity.
     fn apply_effect(&mut self, target: Entity, spec: EffectSpec);
@@ -17,7 +25,8 @@ pub trait EffectCommands {
     fn remove_effects_with(&mut self, target: Entity, tags: TagSet);
 }
 
-/// Abilities by commands: done, in their order, when the commands are applied. What is refused is told by [`AbilityRejected`].
+/// Abilities by commands: done, in their order, when the commands are applied. What is refused is told by
+/// [`AbilityRejected`](crate::AbilityRejected).
 pub trait AbilityCommands {
     /// Gives an entity an ability. That there is no room for it is logged.
     fn grant_ability(&mut self, entity: Entity, spec: AbilitySpec);
@@ -31,7 +40,7 @@ pub trait AbilityCommands {
     /// Activates the first ability in a slot, or in a kind of it.
     fn activate_slot(&mut self, entity: Entity, slot: GameplayTag, aim: Aim);
 
-    /// Pays for an active ability; if that is refused, it is cancelled.
+    /// Pays for an active ability; if that is refused, it is cancelled, unless it is paid for already.
     fn commit_ability(&mut self, entity: Entity, id: AbilityId);
 
     /// Ends an active ability: it is done.
@@ -39,20 +48,72 @@ pub trait AbilityCommands {
 
     /// Cancels an active ability: it is not done.
     fn cancel_ability(&mut self, entity: Entity, id: AbilityId);
+
+    /// Takes all abilities, cooldowns and effects away, as [`Gameplay::clear`].
+    fn clear_gameplay(&mut self, entity: Entity);
+}
+
+/// The most common commands for one entity, as for one that is being spawned:
+///
+/// ```no_run
+/// # use bevy_ecs::prelude::*; use bevy_asset::Handle;
+/// # use seamless_cue::{Abilities, Ability, AbilitySpec, ActorCommands, Effect, EffectSpec};
+/// # fn spawn(mut commands: Commands, bolt: Handle<Ability>, shield: Handle<Effect>) {
+/// commands
+///     .spawn(Abilities::default())
+///     .grant_ability(AbilitySpec::new(bolt))
+///     .apply_effect(EffectSpec::new(shield));
+/// # }
+/// ```
+pub trait ActorCommands {
+    /// Applies an effect to the entity, as [`EffectCommands::apply_effect`].
+    fn apply_effect(&mut self, spec: EffectSpec) -> &mut Self;
+
+    /// Gives the entity an ability, as [`AbilityCommands::grant_ability`].
+    fn grant_ability(&mut self, spec: AbilitySpec) -> &mut Self;
+
+    /// Activates the first ability in a slot, as [`AbilityCommands::activate_slot`].
+    fn activate_slot(&mut self, slot: GameplayTag, aim: Aim) -> &mut Self;
+
+    /// Takes all abilities, cooldowns and effects away, as [`Gameplay::clear`].
+    fn clear_gameplay(&mut self) -> &mut Self;
+}
+
+impl ActorCommands for EntityCommands<'_> {
+    fn apply_effect(&mut self, spec: EffectSpec) -> &mut Self {
+        let entity = self.id();
+        self.commands_mut().apply_effect(entity, spec);
+        self
+    }
+
+    fn grant_ability(&mut self, spec: AbilitySpec) -> &mut Self {
+        let entity = self.id();
+        self.commands_mut().grant_ability(entity, spec);
+        self
+    }
+
+    fn activate_slot(&mut self, slot: GameplayTag, aim: Aim) -> &mut Self {
+        let entity = self.id();
+        self.commands_mut().activate_slot(entity, slot, aim);
+        self
+    }
+
+    fn clear_gameplay(&mut self) -> &mut Self {
+        let entity = self.id();
+        self.commands_mut().clear_gameplay(entity);
+        self
+    }
 }
 
 impl EffectCommands for Commands<'_, '_> {
     fn apply_effect(&mut self, target: Entity, spec: EffectSpec) {
         self.queue(move |world: &mut World| {
             let info = EffectInfo::of(&spec);
-            let applied = world.gameplay(move |gameplay| gameplay.apply_effect(target, &spec));
-            if let Some(Err(refused)) = applied {
-                world.trigger(EffectRejected {
-                    entity: target,
-                    info,
-                    refused,
-                });
-            }
+            world.gameplay(move |gameplay| {
+                if let Err(refused) = gameplay.apply_effect(target, &spec) {
+                    gameplay.tell(target, Output::Rejected { info, refused });
+                }
+            });
         });
     }
 
@@ -69,19 +130,34 @@ impl EffectCommands for Commands<'_, '_> {
     }
 }
 
-fn reject(world: &mut World, entity: Entity, ability: Option<AbilityId>, refused: AbilityRefused) {
-    world.trigger(AbilityRejected {
-        entity,
-        ability,
-        refused,
-    });
+fn activate(gameplay: &mut Gameplay, entity: Entity, id: AbilityId, aim: Aim) {
+    if let Err(refused) = gameplay.try_activate(entity, id, aim) {
+        reject(gameplay, entity, Some(id), refused);
+    }
 }
 
-fn activate(world: &mut World, entity: Entity, id: AbilityId, aim: Aim) {
-    let activated = world.gameplay(move |gameplay| gameplay.try_activate(entity, id, aim));
-    if let Some(Err(refused)) = activated {
-        reject(world, entity, Some(id), refused);
+fn activate_slot(gameplay: &mut Gameplay, entity: Entity, slot: GameplayTag, aim: Aim) {
+    let abilities = gameplay.abilities(entity);
+    match abilities.map(|abilities| abilities.in_slot(slot).map(GrantedAbility::id)) {
+        None => reject(gameplay, entity, None, AbilityRefused::NoOwner),
+        Some(None) => reject(gameplay, entity, None, AbilityRefused::NotGranted),
+        Some(Some(id)) => activate(gameplay, entity, id, aim),
     }
+}
+
+fn commit(gameplay: &mut Gameplay, entity: Entity, id: AbilityId) {
+    let Err(refused) = gameplay.commit(entity, id) else {
+        return;
+    };
+    if refused != AbilityRefused::Committed {
+        gameplay.cancel(entity, id);
+    }
+    reject(gameplay, entity, Some(id), refused);
+}
+
+fn reject(gameplay: &mut Gameplay, entity: Entity, ability: Option<AbilityId>, refused: AbilityRefused) {
+    let rejected = AbilityOutput::Rejected { ability, refused };
+    gameplay.tell(entity, Output::Ability(rejected));
 }
 
 impl AbilityCommands for Commands<'_, '_> {
@@ -100,32 +176,20 @@ impl AbilityCommands for Commands<'_, '_> {
     }
 
     fn activate_ability(&mut self, entity: Entity, id: AbilityId, aim: Aim) {
-        self.queue(move |world: &mut World| activate(world, entity, id, aim));
+        self.queue(move |world: &mut World| {
+            world.gameplay(move |gameplay| activate(gameplay, entity, id, aim));
+        });
     }
 
     fn activate_slot(&mut self, entity: Entity, slot: GameplayTag, aim: Aim) {
         self.queue(move |world: &mut World| {
-            let abilities = world.get::<super::Abilities>(entity);
-            match abilities.map(|abilities| abilities.in_slot(slot).map(super::GrantedAbility::id)) {
-                None => reject(world, entity, None, AbilityRefused::NoOwner),
-                Some(None) => reject(world, entity, None, AbilityRefused::NotGranted),
-                Some(Some(id)) => activate(world, entity, id, aim),
-            }
+            world.gameplay(move |gameplay| activate_slot(gameplay, entity, slot, aim));
         });
     }
 
     fn commit_ability(&mut self, entity: Entity, id: AbilityId) {
         self.queue(move |world: &mut World| {
-            let committed = world.gameplay(move |gameplay| {
-                let result = gameplay.commit(entity, id);
-                if result.is_err() {
-                    gameplay.cancel(entity, id);
-                }
-                result
-            });
-            if let Some(Err(refused)) = committed {
-                reject(world, entity, Some(id), refused);
-            }
+            world.gameplay(move |gameplay| commit(gameplay, entity, id));
         });
     }
 
@@ -138,6 +202,12 @@ impl AbilityCommands for Commands<'_, '_> {
     fn cancel_ability(&mut self, entity: Entity, id: AbilityId) {
         self.queue(move |world: &mut World| {
             world.gameplay(move |gameplay| gameplay.cancel(entity, id));
+        });
+    }
+
+    fn clear_gameplay(&mut self, entity: Entity) {
+        self.queue(move |world: &mut World| {
+            world.gameplay(move |gameplay| gameplay.clear(entity));
         });
     }
 }

@@ -1,18 +1,25 @@
 //! The cues that effects and abilities fire. See [`AbilityCue`].
 
-use bevy_ecs::{entity::Entity, event::EntityEvent, observer::On};
+use bevy_ecs::{
+    entity::{Entity, MapEntities},
+    event::EntityEvent,
+    observer::On,
+    reflect::ReflectEvent,
+};
 use bevy_math::Vec3;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::{CueAct, CueContext, Cues, GameplayTag};
 
 /// Where a cue comes from: what effects and abilities know of it.
-#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Reflect, MapEntities, Clone, Copy, Debug, Default, PartialEq)]
 #[reflect(Default, Clone, Debug, PartialEq)]
 pub struct CueOrigin {
     /// Who has brought it about.
+    #[entities]
     pub instigator: Option<Entity>,
     /// What it comes from.
+    #[entities]
     pub source: Option<Entity>,
     /// Level of the effect or the ability.
     pub level: f32,
@@ -29,6 +36,7 @@ pub struct CueOrigin {
 ///
 /// In an app that [plays](crate::CuePlugin) cues, [`Cues`] are fired for each; others, as servers that tell their clients, have this event.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct AbilityCue {
     /// On whom it is played.
     #[event_target]

@@ -23,7 +23,8 @@ pub const MAX_NAMED_EFFECTS: usize = 64;
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[reflect(Default, Clone, Debug, PartialEq)]
 pub enum AbilityDuration {
-    /// It ends right after its activation was told.
+    /// It is over at once: it is not active any more when observers hear of its activation, and of its end right after that. So it grants and blocks nothing,
+    /// and has no active cues.
     #[default]
     Instant,
     /// So long, unless it is ended before; in RON seconds: `For(2.5)`.
@@ -133,15 +134,15 @@ pub struct Ability {
     pub activate_if: TagRequirements,
     /// Active abilities of the owner with one of these tags are cancelled when it is activated.
     pub cancels: TagSet,
-    /// While it is active, abilities of the owner with one of these tags cannot be activated.
+    /// While it is active, abilities of the owner with one of these tags cannot be activated. Not for an instant one.
     pub blocks: TagSet,
-    /// Tags that the owner has while it is active.
+    /// Tags that the owner has while it is active. Not for an instant one.
     pub grants: TagSet,
-    /// It is cancelled when the owner has one of these.
+    /// It ends when the owner has one of these, and can be neither activated nor committed while it has.
     pub interrupted_by: TagSet,
     /// What it takes.
     pub costs: Vec<Cost>,
-    /// An effect on the owner that comes with the costs.
+    /// An effect on the owner that comes with the costs. Where it cannot be applied, the ability is refused.
     #[dependency]
     pub cost_effect: Option<Handle<Effect>>,
     /// How long it cannot be used again.
@@ -204,6 +205,7 @@ impl Checked for AbilitySource {
         let policy = policy_fault(self.duration, self.commit, self.activation, self.cooldown.is_some());
         policy
             .or_else(|| interrupts_itself(&self.grants, &self.interrupted_by))
+            .or_else(|| instant_fault(self.duration, &self.grants, &self.blocks, &self.cues))
             .or_else(|| fault(&self.costs, names, &self.cues))
     }
 }
@@ -220,6 +222,7 @@ impl Checked for Ability {
         let policy = policy_fault(self.duration, self.commit, self.activation, self.cooldown.is_some());
         policy
             .or_else(|| interrupts_itself(&self.grants, &self.interrupted_by))
+            .or_else(|| instant_fault(self.duration, &self.grants, &self.blocks, &self.cues))
             .or_else(|| fault(&self.costs, names, &self.cues))
     }
 }
@@ -236,6 +239,14 @@ fn policy_fault(
     }
     let is_endless = is_instant && activation == ActivationPolicy::Always && !has_cooldown;
     is_endless.then(|| "an instant ability that activates itself needs a cooldown".to_owned())
+}
+
+/// What is over at once has nothing meanwhile.
+fn instant_fault(duration: AbilityDuration, grants: &TagSet, blocks: &TagSet, cues: &FiredCues) -> Option<String> {
+    let has_nothing = grants.is_empty() && blocks.is_empty() && cues.active.is_empty();
+    let is_fine = duration != AbilityDuration::Instant || has_nothing;
+    let fault = "an instant ability grants and blocks nothing, and has no active cues; give it a duration";
+    (!is_fine).then(|| fault.to_owned())
 }
 
 fn interrupts_itself(grants: &TagSet, interrupted_by: &TagSet) -> Option<String> {
@@ -261,7 +272,7 @@ fn fault<'a>(costs: &[Cost], names: impl ExactSizeIterator<Item = &'a str>, cues
             return Some(format!("a cost cannot be `Given(\"{name}\")`: nobody gives it"));
         }
         if let Some(fault) = cost.amount.fault() {
-            return Some(fault);
+            return Some(format!("the cost of `{attribute}`: {fault}"));
         }
     }
     let mut seen = Vec::new();

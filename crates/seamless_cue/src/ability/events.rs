@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use bevy_asset::Handle;
-use bevy_ecs::{entity::Entity, event::EntityEvent, system::Commands};
+use bevy_ecs::{entity::Entity, event::EntityEvent, reflect::ReflectEvent, world::World};
 use bevy_reflect::Reflect;
 
 use super::{Ability, AbilityId, Aim, GrantedAbility};
@@ -39,6 +39,7 @@ impl AbilityInfo {
 
 /// An entity has a new ability.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct AbilityGranted {
     /// Who has it.
     pub entity: Entity,
@@ -48,6 +49,7 @@ pub struct AbilityGranted {
 
 /// An entity has lost an ability.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct AbilityRevoked {
     /// Who had it.
     pub entity: Entity,
@@ -55,7 +57,7 @@ pub struct AbilityRevoked {
     pub info: AbilityInfo,
 }
 
-/// An ability is used: here is where a game says what it does.
+/// An ability is used: here is where a game says what it does. An instant one is over already, and its [`AbilityEnded`] follows.
 ///
 /// ```no_run
 /// # use bevy_ecs::prelude::*; use bevy_asset::Assets;
@@ -68,6 +70,7 @@ pub struct AbilityRevoked {
 /// }
 /// ```
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct AbilityActivated {
     /// Who uses it.
     pub entity: Entity,
@@ -79,6 +82,7 @@ pub struct AbilityActivated {
 
 /// An ability was paid for, and its cooldown has begun.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct AbilityCommitted {
     /// Who uses it.
     pub entity: Entity,
@@ -102,6 +106,7 @@ pub enum AbilityEnd {
 
 /// An ability is not active any more. Exactly one for each [`AbilityActivated`], unless the entity is despawned.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct AbilityEnded {
     /// Who has used it.
     pub entity: Entity,
@@ -113,6 +118,7 @@ pub struct AbilityEnded {
 
 /// A cooldown is over.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct CooldownOver {
     /// Whose it was.
     pub entity: Entity,
@@ -153,10 +159,24 @@ pub enum AbilityRefused {
     #[error("the active ability {0:?} blocks it")]
     Blocked(AbilityId),
     /// It was used a moment ago.
-    #[error("it can be used again in {:.1} s", remaining.as_secs_f32())]
+    #[error("it can be used again in {} s", tenths(*remaining))]
     Cooldown {
         /// How long not.
         remaining: Duration,
+    },
+    /// It costs what the owner has not.
+    #[error("it costs `{attribute}`, which the owner does not have; give it that attribute")]
+    CostAttribute {
+        /// Of what.
+        attribute: GameplayTag,
+    },
+    /// Observers answer each other without end, and have not heard of so much that has happened.
+    #[error(
+        "observers are still to hear of {untold} things that have happened; does one of them activate whenever something is activated?"
+    )]
+    Untold {
+        /// How many.
+        untold: usize,
     },
     /// It costs more than there is.
     #[error("it costs {amount} of `{attribute}`, and there is {available}")]
@@ -178,6 +198,7 @@ pub enum AbilityRefused {
 
 /// An ability that a command was to activate or to commit was refused.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct AbilityRejected {
     /// Whose it is. It may be gone.
     pub entity: Entity,
@@ -192,19 +213,57 @@ pub struct AbilityRejected {
 pub(crate) enum AbilityOutput {
     Granted(AbilityInfo),
     Revoked(AbilityInfo),
-    Activated { info: AbilityInfo, aim: Aim },
+    Activated {
+        info: AbilityInfo,
+        aim: Aim,
+    },
     Committed(AbilityInfo),
-    Ended { info: AbilityInfo, why: AbilityEnd },
+    Ended {
+        info: AbilityInfo,
+        why: AbilityEnd,
+    },
     CooldownOver(AbilityId),
+    /// What a command was to do.
+    Rejected {
+        ability: Option<AbilityId>,
+        refused: AbilityRefused,
+    },
 }
 
-pub(crate) fn tell_ability(entity: Entity, output: AbilityOutput, commands: &mut Commands) {
+/// Seconds with one decimal, and no less than there are: what is not ready is not ready in 0.0 s.
+fn tenths(time: Duration) -> String {
+    let tenths = time.as_millis().div_ceil(100);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+impl AbilityOutput {
+    /// The event by which it is told.
+    pub fn event(&self) -> &'static str {
+        match self {
+            Self::Granted(_) => "AbilityGranted",
+            Self::Revoked(_) => "AbilityRevoked",
+            Self::Activated { .. } => "AbilityActivated",
+            Self::Committed(_) => "AbilityCommitted",
+            Self::Ended { .. } => "AbilityEnded",
+            Self::CooldownOver(_) => "CooldownOver",
+            Self::Rejected { .. } => "AbilityRejected",
+        }
+    }
+}
+
+/// Tells observers of something.
+pub(crate) fn trigger_ability(entity: Entity, output: AbilityOutput, world: &mut World) {
     match output {
-        AbilityOutput::Granted(info) => commands.trigger(AbilityGranted { entity, info }),
-        AbilityOutput::Revoked(info) => commands.trigger(AbilityRevoked { entity, info }),
-        AbilityOutput::Activated { info, aim } => commands.trigger(AbilityActivated { entity, info, aim }),
-        AbilityOutput::Committed(info) => commands.trigger(AbilityCommitted { entity, info }),
-        AbilityOutput::Ended { info, why } => commands.trigger(AbilityEnded { entity, info, why }),
-        AbilityOutput::CooldownOver(ability) => commands.trigger(CooldownOver { entity, ability }),
+        AbilityOutput::Granted(info) => world.trigger(AbilityGranted { entity, info }),
+        AbilityOutput::Revoked(info) => world.trigger(AbilityRevoked { entity, info }),
+        AbilityOutput::Activated { info, aim } => world.trigger(AbilityActivated { entity, info, aim }),
+        AbilityOutput::Committed(info) => world.trigger(AbilityCommitted { entity, info }),
+        AbilityOutput::Ended { info, why } => world.trigger(AbilityEnded { entity, info, why }),
+        AbilityOutput::CooldownOver(ability) => world.trigger(CooldownOver { entity, ability }),
+        AbilityOutput::Rejected { ability, refused } => world.trigger(AbilityRejected {
+            entity,
+            ability,
+            refused,
+        }),
     }
 }

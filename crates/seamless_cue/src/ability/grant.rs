@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bevy_asset::Handle;
 use bevy_ecs::{
-    entity::{Entities, Entity},
+    entity::{Entities, Entity, MapEntities},
     event::EntityEvent,
     resource::Resource,
     system::{Commands, Res, ResMut},
@@ -19,9 +19,10 @@ use super::{
 };
 
 /// Names a grant of a set: all its abilities are revoked by it.
-#[derive(Reflect, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Reflect, MapEntities, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[reflect(Clone, Debug, PartialEq, Hash)]
 pub struct GrantId {
+    #[entities]
     entity: Entity,
     number: u64,
 }
@@ -41,6 +42,14 @@ pub enum GrantError {
     /// The entity is not there, or cannot do anything.
     #[error("the entity is not there, or has no `Abilities`; insert that component")]
     NoOwner,
+    /// Observers answer each other without end, and have not heard of so much that has happened.
+    #[error(
+        "observers are still to hear of {untold} things that have happened; does one of them grant whenever something is granted?"
+    )]
+    Untold {
+        /// How many.
+        untold: usize,
+    },
     /// There is no room for it.
     #[error("an entity has {limit} abilities at most; raise `AbilityPlugin::max_abilities` if more are meant")]
     TooMany {
@@ -72,7 +81,8 @@ pub enum GrantError {
     NoPlugin,
 }
 
-/// A grant of a set came to its end: told exactly once for each, on the entity, even where that is gone.
+/// A grant of a set came to its end: told exactly once for each, on the entity, even where that is gone; after the
+/// [`AbilityGranted`](crate::AbilityGranted)s of its abilities.
 #[derive(EntityEvent, Clone, Debug)]
 pub struct SetGranted {
     /// Whom the set was for.
@@ -83,7 +93,7 @@ pub struct SetGranted {
     pub result: Result<Vec<AbilityId>, GrantError>,
 }
 
-type Callback = Box<dyn FnOnce(&SetGranted, &mut Commands) + Send + Sync>;
+pub(super) type Callback = Box<dyn FnOnce(&SetGranted, &mut Commands) + Send + Sync>;
 
 struct Pending {
     entries: Vec<SetEntry>,
@@ -203,7 +213,6 @@ pub(super) fn run_grants(
     soft: SoftObjects,
     entities: &Entities,
     mut gameplay: Gameplay,
-    mut commands: Commands,
 ) {
     if grants.pending.is_empty() && grants.revoked.is_empty() {
         return;
@@ -211,7 +220,7 @@ pub(super) fn run_grants(
     let grants = &mut *grants;
     for grant in core::mem::take(&mut grants.revoked) {
         match grants.pending.remove(&grant.number) {
-            Some((_, pending)) => finish(grant, pending.callback, Err(GrantError::Cancelled), &mut commands),
+            Some((_, pending)) => finish(grant, pending.callback, Err(GrantError::Cancelled), &mut gameplay),
             None => {
                 gameplay.revoke_grant(grant);
             }
@@ -236,7 +245,7 @@ pub(super) fn run_grants(
             continue;
         };
         let result = loaded.and_then(|abilities| grant_all(&mut gameplay, id, &pending.entries, abilities));
-        finish(id, pending.callback, result, &mut commands);
+        finish(id, pending.callback, result, &mut gameplay);
     }
 }
 
@@ -244,7 +253,7 @@ fn finish(
     grant: GrantId,
     callback: Option<Callback>,
     result: Result<Vec<AbilityId>, GrantError>,
-    commands: &mut Commands,
+    gameplay: &mut Gameplay,
 ) {
     if let Err(error) = &result
         && !matches!(error, GrantError::Cancelled)
@@ -256,10 +265,7 @@ fn finish(
         grant,
         result,
     };
-    if let Some(callback) = callback {
-        callback(&granted, commands);
-    }
-    commands.trigger(granted);
+    gameplay.tell_set(granted, callback);
 }
 
 /// All abilities of a set, or none.
@@ -297,23 +303,31 @@ pub trait GrantSets {
 impl GrantSets for World {
     #[track_caller]
     fn grant_set_now(&mut self, entity: Entity, set: &AbilitySet) -> Result<GrantId, GrantError> {
+        // To find that out later would cost a hitch for nothing.
+        let more = set.abilities.len();
+        let room = self.gameplay(move |gameplay| gameplay.has_room(entity, more));
+        room.ok_or(GrantError::NoPlugin)??;
         let abilities = load_now(self, &set.abilities)?;
         let mut grants = self.get_resource_mut::<SetGrants>().ok_or(GrantError::NoPlugin)?;
         let grant = grants.next_id(entity);
         let entries = set.abilities.clone();
-        let granted = self.gameplay(move |gameplay| grant_all(gameplay, grant, &entries, abilities));
-        let ids = granted.ok_or(GrantError::NoPlugin)??;
-        self.trigger(SetGranted {
-            entity,
-            grant,
-            result: Ok(ids),
+        let granted = self.gameplay(move |gameplay| {
+            let ids = grant_all(gameplay, grant, &entries, abilities)?;
+            finish(grant, None, Ok(ids), gameplay);
+            Ok(grant)
         });
-        Ok(grant)
+        granted.ok_or(GrantError::NoPlugin)?
     }
 }
 
-/// Counts what is under way.
-pub(super) fn count_grants(grants: Res<SetGrants>, mut stats: ResMut<AbilityStats>, settings: Res<AbilitySettings>) {
-    debug_assert!(grants.pending.len() <= settings.max_pending_grants);
+/// Counts what is under way, and keeps the limit that is set now.
+pub(super) fn count_grants(
+    mut grants: ResMut<SetGrants>,
+    mut stats: ResMut<AbilityStats>,
+    settings: Res<AbilitySettings>,
+) {
+    if grants.limit != settings.max_pending_grants {
+        grants.limit = settings.max_pending_grants;
+    }
     stats.pending_grants = grants.pending.len();
 }

@@ -12,7 +12,8 @@ use super::{Abilities, Ability, AbilityId};
 use crate::{Effect, Effects};
 
 /// Asks by soft handles, and never loads anything: a system parameter, for interfaces and AI. What is not loaded is nowhere, since whoever has an
-/// effect or an ability keeps it loaded.
+/// effect or an ability keeps it loaded. It reads [`Effects`] and [`Abilities`], so it goes into no system with [`Gameplay`](crate::Gameplay), whose
+/// documentation says how to ask there.
 ///
 /// ```no_run
 /// # use bevy_ecs::prelude::*; use seamless_asset::SoftHandle;

@@ -1,7 +1,8 @@
 //! Abilities: what an entity can do, when it can, and what that costs. See [`Ability`] and [`AbilityPlugin`].
 
 mod abilities;
-mod actor;
+pub(crate) mod actor;
+mod check;
 mod codec;
 mod commands;
 mod cues;
@@ -10,15 +11,19 @@ mod events;
 mod gameplay;
 mod grant;
 mod if_loaded;
+pub(crate) mod leave;
 mod load;
+mod register;
 mod set;
 mod stats;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod tick;
+mod turns;
 
 pub use abilities::{Abilities, AbilityId, AbilitySpec, Aim, GrantedAbility, RunningCooldown};
-pub use commands::{AbilityCommands, EffectCommands};
+pub use commands::{AbilityCommands, ActorCommands, EffectCommands};
 pub use cues::{AbilityCue, CueOrigin};
 pub use definition::{
     ABILITY_EXTENSION, Ability, AbilityDuration, ActivationPolicy, CommitPolicy, Cooldown, Cost, MAX_COSTS,
@@ -28,7 +33,7 @@ pub use events::{
     AbilityActivated, AbilityCommitted, AbilityEnd, AbilityEnded, AbilityGranted, AbilityInfo, AbilityRefused,
     AbilityRejected, AbilityRevoked, CooldownOver,
 };
-pub(crate) use events::{AbilityOutput, tell_ability};
+pub(crate) use events::{AbilityOutput, trigger_ability};
 pub use gameplay::{Gameplay, WorldGameplay};
 pub use grant::{GrantError, GrantId, GrantSets, SetGranted, SetGrants};
 pub use if_loaded::IfLoaded;
@@ -47,7 +52,7 @@ use bevy_reflect::{FromReflect, GetTypeRegistration, Reflect, std_traits::Reflec
 use seamless_asset::{SeamlessAssetApp, StreamableSettings};
 
 use crate::{
-    Attributes, Effect, Effects, MAX_STACKS, OwnedTags,
+    Effect, MAX_STACKS,
     attribute::tell_changes,
     effect::EffectLimits,
     ron_file::{Checked, FromRon, RonLoader},
@@ -68,10 +73,13 @@ pub struct AbilityPlugin {
     pub max_abilities: usize,
     /// Stacks of any effect, whatever its own limit is. Default: 999.
     pub max_stacks: u32,
-    /// Executions of one entity's effects in one step; more are left out, and counted. Default: 256.
+    /// Executions of one entity's effects in one step; more are left out, and counted. Ends of single stacks, and abilities that activate themselves, count
+    /// too: stacks beyond it end together, and such abilities wait for the next step. Default: 256.
     pub max_periods_per_step: u32,
     /// Sets whose abilities are under way at once; more are refused. Default: 4096.
     pub max_pending_grants: usize,
+    /// How often observers may answer what observers have brought about before the rest is told in the next step, with an error in the log. Default: 64.
+    pub max_told_rounds: u32,
 }
 
 impl Default for AbilityPlugin {
@@ -91,6 +99,7 @@ impl AbilityPlugin {
             max_stacks: 999,
             max_periods_per_step: 256,
             max_pending_grants: 4096,
+            max_told_rounds: 64,
         }
     }
 }
@@ -107,8 +116,10 @@ pub struct AbilitySettings {
     pub max_stacks: u32,
     /// As [`AbilityPlugin::max_periods_per_step`].
     pub max_periods_per_step: u32,
-    /// As [`AbilityPlugin::max_pending_grants`]; to change it later changes nothing.
+    /// As [`AbilityPlugin::max_pending_grants`]. What is under way already goes on.
     pub max_pending_grants: usize,
+    /// As [`AbilityPlugin::max_told_rounds`].
+    pub max_told_rounds: u32,
 }
 
 impl Default for AbilitySettings {
@@ -125,6 +136,7 @@ impl AbilitySettings {
             max_stacks: plugin.max_stacks.min(MAX_STACKS),
             max_periods_per_step: plugin.max_periods_per_step,
             max_pending_grants: plugin.max_pending_grants,
+            max_told_rounds: plugin.max_told_rounds,
         }
     }
 
@@ -140,7 +152,8 @@ impl AbilitySettings {
     }
 }
 
-/// When effects and abilities have their turn, one after the other, in [`AbilityPlugin::schedule`]. Systems that apply and activate come best before them.
+/// When effects and abilities have their turn, one after the other, in [`AbilityPlugin::schedule`]. Systems that apply and activate may run before or after them:
+/// what begins in a frame begins at the end of that frame's time, and nothing of its own is taken off.
 #[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
 pub enum AbilitySystems {
     /// Sets whose abilities have come are granted.
@@ -160,10 +173,7 @@ impl Plugin for AbilityAssetsPlugin {
         add_definition::<Effect>(app);
         add_definition::<Ability>(app);
         add_definition::<AbilitySet>(app);
-        app.register_type::<Attributes>()
-            .register_type::<OwnedTags>()
-            .register_type::<Effects>()
-            .register_type::<Abilities>();
+        register::components(app);
     }
 }
 
@@ -185,6 +195,8 @@ impl Plugin for AbilityPlugin {
         app.insert_resource(AbilitySettings::of(self))
             .insert_resource(SetGrants::new(self.max_pending_grants))
             .init_resource::<AbilityStats>()
+            .init_resource::<telling::Telling>()
+            .init_resource::<telling::StepClock>()
             .register_type::<AbilitySettings>()
             .register_type::<AbilityStats>()
             .configure_sets(
@@ -196,6 +208,7 @@ impl Plugin for AbilityPlugin {
                 (
                     // Without the pipeline there is nothing to grant.
                     (
+                        telling::tell_rest,
                         grant::run_grants.run_if(resource_exists::<StreamableSettings>),
                         grant::count_grants,
                     )
@@ -206,6 +219,7 @@ impl Plugin for AbilityPlugin {
                 ),
             );
         app.add_observer(cues::play);
+        register::events(app);
         stats::register(app);
     }
 }

@@ -2,11 +2,14 @@
 
 use bevy_app::App;
 use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
-use bevy_ecs::{reflect::ReflectResource, resource::Resource, system::ResMut};
+use bevy_ecs::{entity::Entity, reflect::ReflectResource, resource::Resource, system::ResMut};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use super::AbilityOutput;
-use crate::effect::{Output, Outputs};
+use crate::{
+    GameplayTag, TagSet,
+    effect::{Output, Outputs},
+};
 
 /// What effects and abilities do, since the last run of [`AbilitySystems::Tell`](crate::AbilitySystems::Tell) where nothing else is said. Each number is a diagnostic,
 /// `seamless/abilities/` and its name.
@@ -35,18 +38,29 @@ pub struct AbilityStats {
     pub cues: u64,
     /// Sets whose abilities are under way.
     pub pending_grants: usize,
+    /// How often observers answered each other without end, so that the rest was told in the next step.
+    pub put_off: u64,
 }
 
 impl AbilityStats {
-    pub(crate) fn count(&mut self, out: &Outputs) {
-        self.periods_dropped += u64::from(out.periods_dropped);
+    pub(super) fn count(&mut self, entity: Entity, out: &Outputs) {
+        self.periods_dropped += out.periods_dropped;
         self.unsettled += u64::from(out.unsettled);
+        if out.unsettled > 0 {
+            let tags: TagSet = out.circle.iter().copied().collect();
+            let names: Vec<&str> = tags.iter().map(GameplayTag::name).collect();
+            bevy_log::warn_once!(
+                "effects of {entity} keep each other from working in a circle, by the tags they give ({}); some of them do nothing now; \
+                 let one of them not depend on these tags by its `works_if`",
+                names.join(", ")
+            );
+        }
         for output in &out.list {
             match output {
-                Output::Applied(_) | Output::Executed(_) => self.effects_applied += 1,
+                Output::Applied(_) | Output::Executed { .. } => self.effects_applied += 1,
                 Output::Stacked { info, old } if info.stacks >= *old => self.effects_applied += 1,
                 Output::Ability(AbilityOutput::Activated { .. }) => self.activations += 1,
-                Output::Periodic(_) => self.periods += 1,
+                Output::Periodic { .. } => self.periods += 1,
                 Output::Cue { .. } => self.cues += 1,
                 _ => {}
             }
@@ -62,7 +76,7 @@ const fn counter(field: &'static str, path: &'static str, value: fn(&AbilityStat
 }
 
 /// All of them; a test looks for the one that is missing.
-pub(super) static COUNTERS: [Counter; 11] = [
+pub(super) static COUNTERS: [Counter; 12] = [
     counter("active_effects", "seamless/abilities/active_effects", |stats| {
         stats.active_effects as f64
     }),
@@ -94,6 +108,7 @@ pub(super) static COUNTERS: [Counter; 11] = [
     counter("pending_grants", "seamless/abilities/pending_grants", |stats| {
         stats.pending_grants as f64
     }),
+    counter("put_off", "seamless/abilities/put_off", |stats| stats.put_off as f64),
 ];
 
 pub(super) fn register(app: &mut App) {

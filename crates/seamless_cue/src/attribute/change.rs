@@ -5,6 +5,7 @@ use bevy_ecs::{
     entity::Entity,
     event::EntityEvent,
     query::Changed,
+    reflect::ReflectEvent,
     system::{Commands, Query},
 };
 use bevy_reflect::Reflect;
@@ -15,6 +16,7 @@ use crate::GameplayTag;
 /// An attribute of an entity has another current value than the last time that observers were told. Told once a run of
 /// [`AbilitySystems::Tell`](crate::AbilitySystems::Tell), for all that happened since the last.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct AttributeChanged {
     /// Whose it is.
     pub entity: Entity,

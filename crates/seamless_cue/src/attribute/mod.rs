@@ -196,8 +196,13 @@ impl Attributes {
     /// # Errors
     /// When there are too many, one is there twice or has a value that is no number, or a bound leads nowhere or too far.
     pub fn new(defs: impl IntoIterator<Item = AttributeDef>) -> Result<Self, AttributeError> {
-        // One more than there may be is enough to say no.
-        let defs: Vec<AttributeDef> = defs.into_iter().take(MAX_ATTRIBUTES + 1).collect();
+        let mut all = defs.into_iter();
+        let defs: Vec<AttributeDef> = all.by_ref().take(MAX_ATTRIBUTES).collect();
+        let more = all.count();
+        if more > 0 {
+            let count = defs.len() + more;
+            return Err(AttributeError::TooMany { count });
+        }
         check(&defs)?;
         let new = |def: AttributeDef| Attribute {
             current: def.base,
@@ -273,16 +278,20 @@ impl Attributes {
         }
     }
 
-    /// Current values from bases and modifiers: first those that bound others.
-    pub(crate) fn recompute(&mut self) {
+    /// Current values from bases and modifiers: first those that bound others. Gives whether one is another now.
+    pub(crate) fn recompute(&mut self) -> bool {
+        let mut has_changed = false;
         for is_bounded in [false, true] {
             for index in 0..self.values.len() {
                 let value = &self.values[index];
                 if value.def.is_bounded_by_other() == is_bounded {
-                    self.values[index].current = self.clamped(index, value.aggregate.apply(value.def.base));
+                    let new = self.clamped(index, value.aggregate.apply(value.def.base));
+                    let old = core::mem::replace(&mut self.values[index].current, new);
+                    has_changed |= old != new;
                 }
             }
         }
+        has_changed
     }
 
     fn clamped(&self, index: usize, value: f32) -> f32 {
@@ -311,9 +320,6 @@ impl Attributes {
 
 /// Whether these can be an entity's.
 fn check(defs: &[AttributeDef]) -> Result<(), AttributeError> {
-    if defs.len() > MAX_ATTRIBUTES {
-        return Err(AttributeError::TooMany { count: defs.len() });
-    }
     for (index, def) in defs.iter().enumerate() {
         let name = def.name;
         if defs[..index].iter().any(|other| other.name == name) {

@@ -63,7 +63,7 @@ impl Aggregate {
     /// Adds a modifier that is there `stacks` times.
     pub fn push(&mut self, operation: Operation, magnitude: f32, stacks: u32) {
         let each = f64::from(finite(magnitude));
-        let product = || each.powi(i32::try_from(stacks).unwrap_or(i32::MAX));
+        let product = || power(each, stacks);
         match operation {
             Operation::Add => self.add = (self.add + each * f64::from(stacks)).clamp(-MOST_ADDED, MOST_ADDED),
             Operation::Multiply => self.multiply = limited(self.multiply, product()),
@@ -90,6 +90,19 @@ pub fn operate(value: f32, operation: Operation, magnitude: f32, stacks: u32) ->
     let mut one = Aggregate::default();
     one.push(operation, magnitude, stacks);
     one.apply(value)
+}
+
+/// `base` times itself so often. `powi` may differ in its last bits from one platform to the next; products do not.
+fn power(base: f64, mut times: u32) -> f64 {
+    let (mut power, mut square) = (1.0, base);
+    while times > 0 {
+        if times & 1 == 1 {
+            power *= square;
+        }
+        square *= square;
+        times >>= 1;
+    }
+    power
 }
 
 fn limited(a: f64, b: f64) -> f64 {

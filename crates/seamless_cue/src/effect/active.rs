@@ -2,109 +2,17 @@
 
 use core::time::Duration;
 
-use bevy_asset::{AssetId, Handle};
-use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
-use bevy_math::Vec3;
+use bevy_asset::AssetId;
+use bevy_ecs::{
+    component::Component,
+    entity::{Entity, MapEntities},
+    reflect::ReflectComponent,
+};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use smallvec::SmallVec;
 
-use super::{Effect, OwnedTags};
-use crate::{CueOrigin, GameplayTag, TagSet};
-
-/// How many values an [`EffectSpec`] may be given; further ones are left out.
-pub const MAX_GIVEN: usize = 32;
-
-/// An effect as it is applied: which one, how strong, and by whom.
-///
-/// ```no_run
-/// # use bevy_ecs::prelude::*; use bevy_asset::Handle;
-/// # use seamless_cue::{Effect, EffectCommands, EffectSpec};
-/// # fn hit(mut commands: Commands, burn: Handle<Effect>, hero: Entity, target: Entity) {
-/// commands.apply_effect(target, EffectSpec::new(burn).level(3.0).from(hero));
-/// # }
-/// ```
-#[derive(Reflect, Clone, Debug, Default, PartialEq)]
-#[reflect(Default, Clone, Debug, PartialEq)]
-pub struct EffectSpec {
-    /// Which effect. The handle keeps it loaded as long as the effect lasts.
-    pub effect: Handle<Effect>,
-    /// From 1; need not be whole.
-    pub level: f32,
-    /// What it comes from: a weapon, an arrow, a trap. Whose attributes count where a magnitude asks for those of the source, and whose stacks these are.
-    pub source: Option<Entity>,
-    /// Who has brought it about.
-    pub instigator: Option<Entity>,
-    /// Values for [`Magnitude::Given`](crate::Magnitude::Given).
-    pub given: SmallVec<[(GameplayTag, f32); 2]>,
-    /// Where it hits, for its cues.
-    pub location: Option<Vec3>,
-    /// The surface there.
-    pub normal: Option<Vec3>,
-}
-
-impl EffectSpec {
-    /// An effect of level 1, from nobody.
-    #[must_use]
-    pub fn new(effect: Handle<Effect>) -> Self {
-        let level = 1.0;
-        Self {
-            effect,
-            level,
-            ..Self::default()
-        }
-    }
-
-    /// Of this level.
-    #[must_use]
-    pub fn level(self, level: f32) -> Self {
-        Self { level, ..self }
-    }
-
-    /// From this entity, which is its source and its instigator.
-    #[must_use]
-    pub fn from(self, entity: Entity) -> Self {
-        let (source, instigator) = (Some(entity), Some(entity));
-        Self {
-            source,
-            instigator,
-            ..self
-        }
-    }
-
-    /// With this as its source.
-    #[must_use]
-    pub fn source(self, source: Entity) -> Self {
-        let source = Some(source);
-        Self { source, ..self }
-    }
-
-    /// With a value for [`Magnitude::Given`](crate::Magnitude::Given).
-    #[must_use]
-    pub fn given(mut self, name: GameplayTag, value: f32) -> Self {
-        if self.given.len() < MAX_GIVEN {
-            self.given.push((name, value));
-        }
-        self
-    }
-
-    /// At this place.
-    #[must_use]
-    pub fn at(self, location: Vec3, normal: Vec3) -> Self {
-        let (location, normal) = (Some(location), Some(normal));
-        Self {
-            location,
-            normal,
-            ..self
-        }
-    }
-
-    /// The value of this name, the one given last.
-    #[must_use]
-    pub fn given_value(&self, name: GameplayTag) -> Option<f32> {
-        let mut given = self.given.iter().rev();
-        given.find(|(own, _)| *own == name).map(|(_, value)| *value)
-    }
-}
+use super::{AppliedModifier, Effect, EffectSpec, OwnedTags, timer::Timer};
+use crate::{CueOrigin, GameplayTag, TagSet, ability::leave};
 
 /// Names an effect of an entity. Never used again for another one of that entity.
 #[derive(Reflect, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -112,27 +20,30 @@ impl EffectSpec {
 pub struct EffectId(pub(crate) u64);
 
 /// What an effect has given while it works, so that just this is taken away again.
-#[derive(Reflect, Clone, Debug, Default, PartialEq)]
+#[derive(Reflect, MapEntities, Clone, Debug, Default, PartialEq)]
 #[reflect(Default, Clone, Debug, PartialEq)]
 pub(crate) struct Given {
     pub tags: TagSet,
     pub cues: SmallVec<[GameplayTag; 2]>,
     /// Whoever plays a cue finds it again by this, also where others have added stacks since.
+    #[entities]
     pub origin: CueOrigin,
 }
 
 /// An effect that lasts, on an entity.
-#[derive(Reflect, Clone, Debug, PartialEq)]
+#[derive(Reflect, MapEntities, Clone, Debug, PartialEq)]
 #[reflect(Clone, Debug, PartialEq)]
 pub struct ActiveEffect {
     pub(crate) id: EffectId,
+    #[entities]
     pub(crate) spec: EffectSpec,
-    /// One for each modifier.
-    pub(crate) magnitudes: SmallVec<[f32; 2]>,
-    pub(crate) remaining: Option<Duration>,
-    pub(crate) to_period: Option<Duration>,
+    /// What it does to attributes; where its definition is changed meanwhile, it is as it was applied.
+    pub(crate) modifiers: SmallVec<[AppliedModifier; 2]>,
+    pub(crate) remaining: Option<Timer>,
+    pub(crate) to_period: Option<Timer>,
     pub(crate) stacks: u32,
     /// While it works.
+    #[entities]
     pub(crate) given: Option<Given>,
 }
 
@@ -152,34 +63,24 @@ impl ActiveEffect {
     /// How long it still lasts; `None` if it has no end of its own.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
-        self.remaining
+        self.remaining.map(Timer::left)
     }
 
     /// The time to its next execution, if it has a period.
     #[must_use]
     pub fn to_period(&self) -> Option<Duration> {
-        self.to_period
+        self.to_period.map(Timer::left)
+    }
+
+    /// What it does to attributes, with one stack.
+    pub fn modifiers(&self) -> impl ExactSizeIterator<Item = &AppliedModifier> {
+        self.modifiers.iter()
     }
 
     /// How often it is there.
     #[must_use]
     pub fn stacks(&self) -> u32 {
         self.stacks
-    }
-
-    /// When it is executed or ends next.
-    pub(crate) fn next_turn(&self) -> Option<Duration> {
-        [self.remaining, self.to_period].into_iter().flatten().min()
-    }
-
-    pub(crate) fn is_due(&self) -> bool {
-        self.next_turn() == Some(Duration::ZERO)
-    }
-
-    pub(crate) fn pass(&mut self, time: Duration) {
-        for timer in [&mut self.remaining, &mut self.to_period].into_iter().flatten() {
-            *timer = timer.saturating_sub(time);
-        }
     }
 
     /// Whether it is there and does nothing, because [`Effect::works_if`] is not so.
@@ -191,12 +92,18 @@ impl ActiveEffect {
 
 /// The effects that an entity has at the moment. Only who has this component can be affected; it brings [`OwnedTags`].
 ///
-/// They change through [`EffectCommands`](crate::EffectCommands) and [`Gameplay`](crate::Gameplay).
+/// They change through [`EffectCommands`](crate::EffectCommands) and [`Gameplay`](crate::Gameplay). It counts as changed when an effect begins, is stacked,
+/// executed, inhibited or over; that its time goes on is no change.
+///
+/// Who removes this component, or inserts another one in its place, removes the effects: what they have given is taken away, and observers hear that they
+/// are [removed](crate::EffectRemoved). Only where the entity itself is despawned, nothing is told.
 #[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Clone, Debug, PartialEq)]
 #[require(OwnedTags)]
+#[component(on_insert = leave::number_effects, on_despawn = leave::despawned, on_discard = leave::discard_effects)]
 pub struct Effects {
     /// In the order in which they were applied.
+    #[entities]
     pub(crate) active: Vec<ActiveEffect>,
     pub(crate) next: u64,
 }

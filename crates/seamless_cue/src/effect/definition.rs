@@ -174,7 +174,9 @@ pub struct Effect {
     pub grants: TagSet,
     /// What it takes to be applied.
     pub apply_if: TagRequirements,
-    /// While this is not so, it is there and does nothing: its time goes on, and what of it falls into that time is lost.
+    /// While this is not so, it is there and does nothing: its time goes on, and what of it falls into that time is lost. Not for an instant one. Effects
+    /// that keep each other from working in a circle, each by a tag that it gives, come to no rest: then some of them do nothing though they could, always
+    /// the same ones, and the log says so.
     pub works_if: TagRequirements,
     /// Effects with one of these among their [`tags`](Self::tags) or [`grants`](Self::grants) are removed when this one is applied.
     pub removes: TagSet,
@@ -191,11 +193,6 @@ impl Effect {
         self.duration == EffectDuration::Instant
     }
 
-    /// Whether its modifiers are at work while it lasts, rather than executed.
-    pub(crate) fn is_lasting(&self) -> bool {
-        !self.is_instant() && self.period.is_none()
-    }
-
     /// Whether it is, or gives, a kind of one of these.
     pub(crate) fn is_any_of(&self, tags: &TagSet) -> bool {
         self.tags.has_any(tags) || self.grants.has_any(tags)
@@ -208,6 +205,9 @@ impl Effect {
         }
         if self.is_instant() && !(self.grants.is_empty() && self.cues.active.is_empty() && self.blocks.is_empty()) {
             return Some("an instant effect grants and blocks nothing, and has no active cues".to_owned());
+        }
+        if self.is_instant() && self.works_if != TagRequirements::default() {
+            return Some("an instant effect has no `works_if`; write `apply_if`, or give it a duration".to_owned());
         }
         if matches!(self.duration, EffectDuration::For(time) if !is_time(time))
             || self.period.is_some_and(|period| !is_time(period.every))
@@ -234,20 +234,24 @@ impl Checked for Effect {
             let count = self.modifiers.len();
             return Some(format!("{count} modifiers; {MAX_MODIFIERS} are possible"));
         }
-        let zero = |modifier: &Modifier| {
-            modifier.operation == Operation::Divide && modifier.magnitude == Magnitude::Constant(0.0)
-        };
-        if self.modifiers.iter().any(zero) {
-            return Some("a modifier divides by zero".to_owned());
-        }
         if let Some(own) = self.grants.iter().find(|own| self.forbids_itself(*own)) {
             return Some(format!("it grants `{own}`, with which it does not work"));
         }
-        let mut modifiers = self.modifiers.iter();
+        let mut modifiers = (1..).zip(&self.modifiers);
         self.timing_fault()
             .or_else(|| self.cues.fault())
-            .or_else(|| modifiers.find_map(|modifier| modifier.magnitude.fault()))
+            .or_else(|| modifiers.find_map(|(nth, modifier)| modifier_fault(nth, modifier)))
     }
+}
+
+/// What is wrong with the modifier that is the nth from 1, if anything is.
+fn modifier_fault(nth: usize, modifier: &Modifier) -> Option<String> {
+    let divides_by_zero = modifier.operation == Operation::Divide && modifier.magnitude == Magnitude::Constant(0.0);
+    let fault = match divides_by_zero {
+        true => Some("it divides by zero".to_owned()),
+        false => modifier.magnitude.fault(),
+    };
+    fault.map(|fault| format!("modifier {nth}, of `{}`: {fault}", modifier.attribute))
 }
 
 impl Effect {

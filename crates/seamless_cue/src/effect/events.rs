@@ -1,16 +1,18 @@
 //! Events about effects, for observers: on the entity that has the effect, or of all.
 
-use bevy_ecs::{entity::Entity, event::EntityEvent, system::Commands};
+use bevy_ecs::{entity::Entity, event::EntityEvent, reflect::ReflectEvent, world::World};
 use bevy_reflect::Reflect;
+use smallvec::SmallVec;
 
 use super::{
     EffectId,
-    output::{EffectInfo, Output, Removal},
+    output::{BaseChange, EffectInfo, Output, Removal},
 };
-use crate::{AbilityCue, GameplayTag, MagnitudeError, ability::tell_ability};
+use crate::{AbilityCue, GameplayTag, MagnitudeError, ability::trigger_ability};
 
 /// An effect that lasts has begun on an entity.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct EffectApplied {
     /// Who has it.
     pub entity: Entity,
@@ -20,24 +22,31 @@ pub struct EffectApplied {
 
 /// An instant effect was executed on an entity.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct EffectExecuted {
     /// On whom.
     pub entity: Entity,
     /// Which one.
     pub info: EffectInfo,
+    /// What it has changed.
+    pub changes: SmallVec<[BaseChange; 2]>,
 }
 
 /// An effect with a period was executed on the entity that has it.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct EffectPeriodic {
     /// Who has it.
     pub entity: Entity,
     /// Which one.
     pub info: EffectInfo,
+    /// What it has changed.
+    pub changes: SmallVec<[BaseChange; 2]>,
 }
 
 /// An effect was applied that was there already, or one of its stacks is over. At the limit the number stays as it is.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct EffectStacked {
     /// Who has it.
     pub entity: Entity,
@@ -49,6 +58,7 @@ pub struct EffectStacked {
 
 /// An effect that has lasted is not there any more. Exactly one for each [`EffectApplied`], unless the entity is despawned.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct EffectRemoved {
     /// Who had it.
     pub entity: Entity,
@@ -60,6 +70,7 @@ pub struct EffectRemoved {
 
 /// An effect that lasts works no more, or works again, because of tags; see [`Effect::works_if`](crate::Effect::works_if).
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct EffectInhibited {
     /// Who has it.
     pub entity: Entity,
@@ -95,6 +106,14 @@ pub enum EffectRefused {
         /// How many there may be.
         limit: usize,
     },
+    /// Observers answer each other without end, and have not heard of so much that has happened.
+    #[error(
+        "observers are still to hear of {untold} things that have happened; does one of them apply an effect whenever one is applied?"
+    )]
+    Untold {
+        /// How many.
+        untold: usize,
+    },
     /// How much a modifier does is not known.
     #[error(transparent)]
     Magnitude(#[from] MagnitudeError),
@@ -102,6 +121,7 @@ pub enum EffectRefused {
 
 /// An effect that was to be applied by a command was refused.
 #[derive(EntityEvent, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Event, Clone, Debug, PartialEq)]
 pub struct EffectRejected {
     /// The target. It may be gone.
     pub entity: Entity,
@@ -111,27 +131,26 @@ pub struct EffectRejected {
     pub refused: EffectRefused,
 }
 
-/// Tells observers what came of a change.
-pub(crate) fn tell(entity: Entity, outputs: impl IntoIterator<Item = Output>, commands: &mut Commands) {
-    for output in outputs {
-        match output {
-            Output::Applied(info) => commands.trigger(EffectApplied { entity, info }),
-            Output::Executed(info) => commands.trigger(EffectExecuted { entity, info }),
-            Output::Periodic(info) => commands.trigger(EffectPeriodic { entity, info }),
-            Output::Stacked { info, old } => commands.trigger(EffectStacked { entity, info, old }),
-            Output::Removed { info, why } => commands.trigger(EffectRemoved { entity, info, why }),
-            Output::Inhibited { info, is_inhibited } => commands.trigger(EffectInhibited {
-                entity,
-                info,
-                is_inhibited,
-            }),
-            Output::Cue { tag, kind, origin } => commands.trigger(AbilityCue {
-                target: entity,
-                tag,
-                kind,
-                origin,
-            }),
-            Output::Ability(output) => tell_ability(entity, output, commands),
-        }
+/// Tells observers of something.
+pub(crate) fn trigger(entity: Entity, output: Output, world: &mut World) {
+    match output {
+        Output::Applied(info) => world.trigger(EffectApplied { entity, info }),
+        Output::Executed { info, changes } => world.trigger(EffectExecuted { entity, info, changes }),
+        Output::Periodic { info, changes } => world.trigger(EffectPeriodic { entity, info, changes }),
+        Output::Stacked { info, old } => world.trigger(EffectStacked { entity, info, old }),
+        Output::Removed { info, why } => world.trigger(EffectRemoved { entity, info, why }),
+        Output::Inhibited { info, is_inhibited } => world.trigger(EffectInhibited {
+            entity,
+            info,
+            is_inhibited,
+        }),
+        Output::Cue { tag, kind, origin } => world.trigger(AbilityCue {
+            target: entity,
+            tag,
+            kind,
+            origin,
+        }),
+        Output::Rejected { info, refused } => world.trigger(EffectRejected { entity, info, refused }),
+        Output::Ability(output) => trigger_ability(entity, output, world),
     }
 }

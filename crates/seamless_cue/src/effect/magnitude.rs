@@ -72,6 +72,18 @@ pub struct Modifier {
     pub magnitude: Magnitude,
 }
 
+/// A modifier whose magnitude is known.
+#[derive(Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Clone, Debug, PartialEq)]
+pub struct AppliedModifier {
+    /// Which attribute.
+    pub attribute: GameplayTag,
+    /// What is done.
+    pub operation: Operation,
+    /// How much, by one stack.
+    pub magnitude: f32,
+}
+
 /// Why the magnitude of a modifier is not known.
 #[derive(Reflect, Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[reflect(Clone, Debug, PartialEq)]
@@ -80,8 +92,14 @@ pub enum MagnitudeError {
     /// Nobody said how much.
     #[error("the effect wants to be told `{0}`; say it with `EffectSpec::given`")]
     NotGiven(GameplayTag),
+    /// There is nobody whose attribute could be asked for.
+    #[error(
+        "the effect's magnitude depends on the source's attribute `{0}`, and the source is not said, is gone, or has no `Attributes`; say it \
+         with `EffectSpec::source`, or keep what it is with `Gameplay::capture` when the shot is fired"
+    )]
+    NoSource(GameplayTag),
     /// An attribute that is asked for is not there.
-    #[error("the {of:?} has no attribute `{attribute}`, of which the effect's magnitude depends; give it one")]
+    #[error("the {of:?} has no attribute `{attribute}`, on which the effect's magnitude depends; give it one")]
     NoAttribute {
         /// Whose it would be.
         of: Whose,
@@ -110,15 +128,7 @@ impl Magnitude {
                 attribute,
                 factor,
                 plus,
-            } => {
-                let attributes = match of {
-                    Whose::Source => source,
-                    Whose::Target => target,
-                };
-                let value = attributes.and_then(|attributes| attributes.current(*attribute));
-                let (of, attribute) = (*of, *attribute);
-                value.ok_or(MagnitudeError::NoAttribute { of, attribute })? * factor + plus
-            }
+            } => attribute_of(*of, *attribute, spec, source, target)? * factor + plus,
             Self::Given(name) => spec.given_value(*name).ok_or(MagnitudeError::NotGiven(*name))?,
         }))
     }
@@ -141,6 +151,26 @@ impl Magnitude {
             _ => None,
         }
     }
+}
+
+/// What an attribute is; a captured one is what it was.
+fn attribute_of(
+    of: Whose,
+    attribute: GameplayTag,
+    spec: &EffectSpec,
+    source: Option<&Attributes>,
+    target: Option<&Attributes>,
+) -> Result<f32, MagnitudeError> {
+    let attributes = match of {
+        Whose::Source => match (spec.captured_value(attribute), source) {
+            (Some(value), _) => return Ok(value),
+            (None, None) => return Err(MagnitudeError::NoSource(attribute)),
+            (None, source) => source,
+        },
+        Whose::Target => target,
+    };
+    let value = attributes.and_then(|attributes| attributes.current(attribute));
+    value.ok_or(MagnitudeError::NoAttribute { of, attribute })
 }
 
 /// The value of a level, from 1, in a list.

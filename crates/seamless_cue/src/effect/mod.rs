@@ -8,26 +8,35 @@ mod magnitude;
 mod output;
 mod owned_tags;
 pub(crate) mod seconds;
+mod settle;
+mod spec;
 #[cfg(test)]
 mod tests;
+mod timer;
+mod turns;
+mod view;
 
 pub(crate) use active::Given;
-pub use active::{ActiveEffect, EffectId, EffectSpec, Effects, MAX_GIVEN};
+pub use active::{ActiveEffect, EffectId, Effects};
 pub use bearer::EffectOutcome;
-pub(crate) use bearer::{Bearer, EffectLimits, magnitudes_of};
+pub(crate) use bearer::{Bearer, EffectLimits};
 pub use definition::{
     Effect, EffectDuration, Expiry, FiredCues, MAX_CUES, MAX_MODIFIERS, MAX_STACKS, Period, Restart, StackBy, Stacking,
     TagRequirements,
 };
-pub(crate) use events::tell;
+pub(crate) use events::trigger;
 pub use events::{
     EffectApplied, EffectExecuted, EffectInhibited, EffectPeriodic, EffectRefused, EffectRejected, EffectRemoved,
     EffectStacked,
 };
-pub use magnitude::{MAX_LEVELS, Magnitude, MagnitudeError, Modifier, Whose};
-pub use output::{EffectInfo, Removal};
+pub use magnitude::{AppliedModifier, MAX_LEVELS, Magnitude, MagnitudeError, Modifier, Whose};
+pub use output::{BaseChange, EffectInfo, Removal};
 pub(crate) use output::{Output, Outputs};
 pub use owned_tags::OwnedTags;
+pub use spec::{EffectSpec, MAX_GIVEN};
+pub(crate) use timer::Timer;
+pub(crate) use turns::Step;
+pub(crate) use view::{View, modifiers_of};
 
 use bevy_asset::LoadContext;
 

@@ -3,8 +3,9 @@
 use bevy_asset::Handle;
 use bevy_ecs::entity::Entity;
 use bevy_reflect::Reflect;
+use smallvec::SmallVec;
 
-use super::{ActiveEffect, Effect, EffectId, EffectSpec};
+use super::{ActiveEffect, AppliedModifier, Effect, EffectId, EffectRefused, EffectSpec};
 use crate::{CueAct, CueOrigin, GameplayTag, ability::AbilityOutput};
 
 /// Which effect an event is about.
@@ -23,6 +24,20 @@ pub struct EffectInfo {
     pub instigator: Option<Entity>,
     /// How often it is there.
     pub stacks: u32,
+    /// What it does to attributes, with one stack; nothing where it was refused.
+    pub modifiers: SmallVec<[AppliedModifier; 2]>,
+}
+
+/// What an execution has made of an attribute's base.
+#[derive(Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Clone, Debug, PartialEq)]
+pub struct BaseChange {
+    /// Which attribute.
+    pub attribute: GameplayTag,
+    /// What its base was.
+    pub old: f32,
+    /// What it is, within the bounds.
+    pub new: f32,
 }
 
 impl EffectInfo {
@@ -35,6 +50,7 @@ impl EffectInfo {
             source: spec.source,
             instigator: spec.instigator,
             stacks: 1,
+            modifiers: SmallVec::new(),
         }
     }
 
@@ -43,18 +59,19 @@ impl EffectInfo {
         Self {
             id: Some(active.id),
             stacks: active.stacks,
+            modifiers: active.modifiers.clone(),
             ..Self::of(&active.spec)
         }
     }
 }
 
 /// What cues of an effect say of it.
-pub(crate) fn origin(spec: &EffectSpec, magnitudes: &[f32], stacks: u32) -> CueOrigin {
+pub(crate) fn origin(spec: &EffectSpec, modifiers: &[AppliedModifier], stacks: u32) -> CueOrigin {
     CueOrigin {
         instigator: spec.instigator,
         source: spec.source,
         level: spec.level,
-        magnitude: magnitudes.first().copied().unwrap_or_default() * stacks as f32,
+        magnitude: modifiers.first().map_or(0.0, |first| first.magnitude) * stacks as f32,
         location: spec.location,
         normal: spec.normal,
     }
@@ -76,8 +93,14 @@ pub enum Removal {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Output {
     Applied(EffectInfo),
-    Executed(EffectInfo),
-    Periodic(EffectInfo),
+    Executed {
+        info: EffectInfo,
+        changes: SmallVec<[BaseChange; 2]>,
+    },
+    Periodic {
+        info: EffectInfo,
+        changes: SmallVec<[BaseChange; 2]>,
+    },
     Stacked {
         info: EffectInfo,
         old: u32,
@@ -95,15 +118,41 @@ pub(crate) enum Output {
         kind: CueAct,
         origin: CueOrigin,
     },
+    /// What a command was to apply.
+    Rejected {
+        info: EffectInfo,
+        refused: EffectRefused,
+    },
     Ability(AbilityOutput),
+}
+
+impl Output {
+    /// The event by which it is told.
+    pub fn event(&self) -> &'static str {
+        match self {
+            Self::Applied(_) => "EffectApplied",
+            Self::Executed { .. } => "EffectExecuted",
+            Self::Periodic { .. } => "EffectPeriodic",
+            Self::Stacked { .. } => "EffectStacked",
+            Self::Removed { .. } => "EffectRemoved",
+            Self::Inhibited { .. } => "EffectInhibited",
+            Self::Cue { .. } => "AbilityCue",
+            Self::Rejected { .. } => "EffectRejected",
+            Self::Ability(output) => output.event(),
+        }
+    }
 }
 
 /// All that is to tell of one entity, in its order, and what is only counted.
 #[derive(Default, Debug)]
 pub(crate) struct Outputs {
     pub list: Vec<Output>,
-    pub periods_dropped: u32,
+    pub periods_dropped: u64,
     pub unsettled: u32,
+    /// Tags of effects that inhibit each other in a circle.
+    pub circle: Vec<GameplayTag>,
+    /// Attributes are others, without anything to tell.
+    pub has_new_values: bool,
 }
 
 impl Outputs {

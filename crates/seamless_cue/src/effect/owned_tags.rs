@@ -47,7 +47,8 @@ impl OwnedTags {
     /// Takes one of a tag away. Gives whether it is not there any more, and was.
     pub fn remove(&mut self, tag: GameplayTag) -> bool {
         let Ok(at) = self.find(tag) else { return false };
-        self.counts[at].1 -= 1;
+        // What came from a scene may count nothing.
+        self.counts[at].1 = self.counts[at].1.saturating_sub(1);
         let is_last = self.counts[at].1 == 0;
         if is_last {
             self.counts.remove(at);

@@ -1,5 +1,6 @@
 //! What effects do to one entity, with the time in the tests' hands.
 
+mod edges;
 mod model;
 mod ron;
 
@@ -9,7 +10,10 @@ use bevy_asset::{Assets, Handle};
 use bevy_ecs::entity::Entity;
 
 use super::{bearer::*, output::*, *};
-use crate::{AttributeDef, Attributes, CueAct, GameplayTag, Operation, TagSet};
+use crate::{
+    Abilities, AttributeDef, Attributes, CueAct, GameplayTag, Operation, TagSet,
+    ability::actor::{Actor, ActorLimits, Books},
+};
 
 pub(super) fn tag(name: &str) -> GameplayTag {
     GameplayTag::new(name).expect("a tag")
@@ -70,15 +74,16 @@ impl Bench {
             effects: &mut self.effects,
             tags: &mut self.tags,
             attributes: Some(&mut self.attributes),
+            ahead: Duration::ZERO,
         };
         (bearer, &self.book, &mut self.out)
     }
 
     pub fn apply_spec(&mut self, spec: &EffectSpec) -> Result<EffectOutcome, EffectRefused> {
         let own = Some(&self.attributes);
-        let magnitudes = magnitudes_of(&self.book, spec, own, own)?;
+        let modifiers = modifiers_of(&self.book, spec, own, own)?;
         let (mut bearer, book, out) = self.bearer();
-        bearer.apply(book, spec, magnitudes, LIMITS, out)
+        bearer.apply(book, spec, modifiers, LIMITS, out)
     }
 
     pub fn apply(&mut self, effect: &Handle<Effect>) -> Result<EffectOutcome, EffectRefused> {
@@ -86,8 +91,23 @@ impl Bench {
     }
 
     pub fn tick(&mut self, time: u64) {
-        let (mut bearer, book, out) = self.bearer();
-        bearer.tick(book, ms(time), LIMITS, out);
+        self.tick_within(time, LIMITS);
+    }
+
+    pub fn tick_within(&mut self, time: u64, effects: EffectLimits) {
+        let abilities = Assets::default();
+        let (bearer, book, out) = self.bearer();
+        let mut actor = Actor {
+            entity: Entity::PLACEHOLDER,
+            bearer,
+            abilities: &mut Abilities::default(),
+        };
+        let books = Books {
+            effects: book,
+            abilities: &abilities,
+        };
+        let limits = ActorLimits { effects, abilities: 0 };
+        actor.tick(books, ms(time), limits, out);
     }
 
     pub fn remove(&mut self, id: EffectId, stacks: Option<u32>) -> bool {
@@ -139,7 +159,7 @@ fn an_instant_effect_changes_bases_for_good() {
     assert_eq!(bench.attributes.base(power()), Some(70.0));
     let told = bench.told();
     assert!(
-        matches!(&told[..], [Output::Cue { kind: CueAct::Execute, origin, .. }, Output::Executed(_)] if origin.magnitude == -30.0),
+        matches!(&told[..], [Output::Cue { kind: CueAct::Execute, origin, .. }, Output::Executed { .. }] if origin.magnitude == -30.0),
         "{told:?}"
     );
     assert!(bench.effects.is_empty());

@@ -1,12 +1,12 @@
 //! Notifies from their authors' files.
 
-use bevy_asset::{AssetLoader, AssetPath, LoadContext, ReadAssetBytesError, io::Reader};
+use bevy_asset::{AssetLoader, AssetPath, LoadContext, io::Reader};
 use bevy_reflect::TypePath;
 
 use super::{
     CueNotify,
     source::{CueError, MAX_CUE_BYTES, Source},
-    tags::{TagsError, TagsFile, parse_tags},
+    tags::{TAGS_FILE, TagsError, declared},
 };
 
 /// The ending of notifies' files, without the first dot.
@@ -25,7 +25,7 @@ pub struct CueNotifyLoader {
 
 impl Default for CueNotifyLoader {
     fn default() -> Self {
-        let tags = "game.tags.ron".to_owned();
+        let tags = TAGS_FILE.to_owned();
         Self { tags }
     }
 }
@@ -164,18 +164,6 @@ impl CueNotifyLoader {
         }
         Ok(source)
     }
-
-    /// The game's tags; `None`: it declares none.
-    async fn declared(&self, context: &mut LoadContext<'_>) -> Result<Option<TagsFile>, CueLoadError> {
-        match context.read_asset_bytes(self.tags.clone()).await {
-            Ok(bytes) => parse_tags(&bytes).map(Some).map_err(|error| CueLoadError::Tags {
-                file: self.tags.clone(),
-                error,
-            }),
-            Err(ReadAssetBytesError::AssetReaderError(bevy_asset::io::AssetReaderError::NotFound(_))) => Ok(None),
-            Err(error) => Err(CueLoadError::Io(std::io::Error::other(error.to_string()))),
-        }
-    }
 }
 
 impl AssetLoader for CueNotifyLoader {
@@ -192,7 +180,12 @@ impl AssetLoader for CueNotifyLoader {
         let bytes = super::tags::read_limited(reader, MAX_CUE_BYTES).await?;
         let source = self.source(&bytes, context).await?;
         // A tag is made for good: only one that the game has.
-        if let (Some(tag), Some(declared)) = (&source.tag, self.declared(context).await?)
+        let declared = declared(&self.tags, context).await;
+        let declared = declared.map_err(|error| CueLoadError::Tags {
+            file: self.tags.clone(),
+            error,
+        })?;
+        if let (Some(tag), Some(declared)) = (&source.tag, declared)
             && !declared.has(tag)
         {
             return Err(CueLoadError::UnknownTag {

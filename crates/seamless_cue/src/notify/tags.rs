@@ -1,12 +1,17 @@
 //! Files that declare a game's tags. See [`TagsFile`].
 
-use bevy_asset::{Asset, AssetLoader, LoadContext, io::Reader};
+use bevy_asset::{
+    Asset, AssetLoader, LoadContext, ReadAssetBytesError,
+    io::{AssetReaderError, Reader},
+};
 use bevy_platform::collections::HashMap;
 use bevy_reflect::TypePath;
 use serde::Deserialize;
 
 use crate::tag::{GameplayTag, MAX_TAG_BYTES, TagError};
 
+/// The file that declares a game's tags, below the asset root.
+pub(crate) const TAGS_FILE: &str = "game.tags.ron";
 /// The ending of files of tags, without the first dot.
 pub const TAGS_EXTENSION: &str = "tags.ron";
 /// How many bytes such a file may have.
@@ -140,6 +145,15 @@ pub(super) fn parse_tags(bytes: &[u8]) -> Result<TagsFile, TagsError> {
     Ok(file)
 }
 
+/// The tags that a file declares; `None`: there is no such file, and every tag is good.
+pub(crate) async fn declared(file: &str, context: &mut LoadContext<'_>) -> Result<Option<TagsFile>, TagsError> {
+    match context.read_asset_bytes(file.to_owned()).await {
+        Ok(bytes) => parse_tags(&bytes).map(Some),
+        Err(ReadAssetBytesError::AssetReaderError(AssetReaderError::NotFound(_))) => Ok(None),
+        Err(error) => Err(TagsError::Io(std::io::Error::other(error.to_string()))),
+    }
+}
+
 /// The line on which a name is written.
 fn line_of(text: &[u8], name: &str) -> usize {
     let text = String::from_utf8_lossy(text);
@@ -166,7 +180,7 @@ impl TagsFile {
     }
 
     /// Says what may have been meant by an unknown name.
-    pub(super) fn like(&self, name: &str) -> String {
+    pub(crate) fn like(&self, name: &str) -> String {
         let lower = name.to_lowercase();
         if let Some(known) = self.names.get(&lower) {
             return format!(", `{known}` is");

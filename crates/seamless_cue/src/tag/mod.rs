@@ -1,11 +1,12 @@
 //! Hierarchical tags. See [`GameplayTag`].
 
+pub(crate) mod gate;
 mod interner;
 mod set;
 #[cfg(test)]
 mod tests;
 
-pub use set::TagSet;
+pub use set::{MAX_TAG_SET, TagSet};
 
 use core::{
     cmp::Ordering,
@@ -254,6 +255,7 @@ impl de::Visitor<'_> for NameVisitor {
     }
 
     fn visit_str<E: de::Error>(self, name: &str) -> Result<GameplayTag, E> {
+        gate::pass(name).map_err(E::custom)?;
         GameplayTag::new(name).map_err(E::custom)
     }
 }

@@ -1,10 +1,15 @@
 //! Sets of tags. See [`TagSet`].
 
+use core::fmt;
+
 use bevy_reflect::{Reflect, ReflectDeserialize, ReflectSerialize, std_traits::ReflectDefault};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use smallvec::SmallVec;
 
 use super::GameplayTag;
+
+/// How many tags a list of a file may have.
+pub const MAX_TAG_SET: usize = 256;
 
 /// Some tags, each once, in the order of their names. A set has the tags in it, and all that these are kinds of.
 ///
@@ -16,9 +21,9 @@ use super::GameplayTag;
 /// assert!(!tags.has_exact(GameplayTag::new("State.Burning")?));
 /// # Ok::<_, seamless_cue::TagError>(())
 /// ```
-#[derive(Reflect, Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Reflect, Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[reflect(opaque, Default, Serialize, Deserialize, Clone, Debug, PartialEq, Hash)]
-#[serde(from = "Vec<GameplayTag>", into = "Vec<GameplayTag>")]
+#[serde(into = "Vec<GameplayTag>")]
 pub struct TagSet(SmallVec<[GameplayTag; 4]>);
 
 impl TagSet {
@@ -82,6 +87,37 @@ impl TagSet {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl<'de> Deserialize<'de> for TagSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(TagsVisitor)
+    }
+}
+
+/// Takes no more tags than a set may have: each is made for good.
+struct TagsVisitor;
+
+impl<'de> de::Visitor<'de> for TagsVisitor {
+    type Value = TagSet;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a list of tags")
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<TagSet, A::Error> {
+        let mut tags = TagSet::new();
+        for _ in 0..MAX_TAG_SET {
+            match list.next_element()? {
+                Some(tag) => tags.insert(tag),
+                None => return Ok(tags),
+            };
+        }
+        match list.next_element::<de::IgnoredAny>()? {
+            Some(_) => Err(de::Error::custom(format!("more than {MAX_TAG_SET} tags in one list"))),
+            None => Ok(tags),
+        }
     }
 }
 

@@ -96,6 +96,56 @@ fn an_error_of_a_file_names_line_and_mend() {
     assert!(error.contains("line 3") && error.contains("colour"), "{error}");
 }
 
+#[test]
+fn tags_are_those_that_the_game_declares() {
+    let declared = ("game.tags.ron", "[\"Effect.Fire.Hot\", \"Attribute.Mana\"]");
+    let good = ("a.effect.ron", "(tags: [\"Effect.Fire\"])");
+    assert!(load::<Effect>(&[declared, good], "a.effect.ron").is_ok());
+    let typo = ("a.effect.ron", "(\n tags: [\n\"Effect.Fire.Hott\"])");
+    let error = load::<Effect>(&[declared, typo], "a.effect.ron").err().unwrap();
+    let expected = "line 3, column";
+    let mend = "`Effect.Fire.Hott` is not declared in `game.tags.ron`, `Effect.Fire` is; add it there, or correct it";
+    assert!(error.contains(expected) && error.contains(mend), "{error}");
+    assert_eq!(GameplayTag::find("Effect.Fire.Hott"), None);
+    let cost = "(costs: [(attribute: \"Attribute.mana\", amount: Constant(1.0))])";
+    let error = load::<Ability>(&[declared, ("a.ability.ron", cost)], "a.ability.ron")
+        .err()
+        .unwrap();
+    assert!(
+        error.contains("line 1") && error.contains(", `Attribute.Mana` is"),
+        "{error}"
+    );
+    let slot = "(abilities: [(ability: \"b.ability.ron\", slot: \"Slot.Undeclared\")])";
+    assert!(load::<AbilitySet>(&[declared, ("a.abilities.ron", slot)], "a.abilities.ron").is_err());
+    let error = load::<Effect>(&[("game.tags.ron", "[\n\"A..B\"]"), good], "a.effect.ron")
+        .err()
+        .unwrap();
+    assert!(error.contains("`game.tags.ron`: line 2"), "{error}");
+}
+
+#[test]
+fn a_file_makes_no_more_tags_than_a_definition_needs() {
+    let modifier = |list: usize| {
+        let names: Vec<String> = (0..250).map(|index| format!("\"Flood.L{list}.T{index}\"")).collect();
+        names.join(", ")
+    };
+    let lists = ["tags", "removes", "blocks", "grants"]
+        .iter()
+        .zip(0..)
+        .map(|(field, list)| format!("{field}: [{}]", modifier(list)));
+    let lists: Vec<String> = lists.collect();
+    let text = format!(
+        "(duration: Infinite, {}, works_if: (require: [{}]))",
+        lists.join(", "),
+        modifier(4)
+    );
+    let error = load::<Effect>(&[("a.effect.ron", &text)], "a.effect.ron")
+        .err()
+        .unwrap();
+    assert!(error.contains("more than 1024 tags"), "{error}");
+    assert!(GameplayTag::find("Flood.L4.T23").is_some() && GameplayTag::find("Flood.L4.T24").is_none());
+}
+
 fn error<T: serde::de::DeserializeOwned + ron_file::Checked>(text: &str) -> (usize, String) {
     match ron_file::parse::<T>(text.as_bytes()) {
         Err(DefinitionError::Syntax { line, message, .. }) => (line, message),
@@ -127,6 +177,13 @@ fn wrong_abilities_are_told_with_their_line() {
         ),
         ("(duration: Instant, commit: Asked)", 1, "commits at once"),
         ("(activation: Always)", 1, "needs a cooldown"),
+        ("(\ngrants: [\"State.Test\"])", 2, "an instant ability grants"),
+        ("(cues: (active: [\"Cue.Test\"]))", 1, "no active cues"),
+        (
+            "(costs: [(attribute: \"A\", amount: Levels([]))])",
+            1,
+            "the cost of `A`: `Levels` lists no level",
+        ),
         (
             "(grants: [\"State.A.B\"], interrupted_by: [\"State.A\"])",
             1,

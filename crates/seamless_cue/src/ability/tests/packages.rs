@@ -376,6 +376,7 @@ fn what_is_asked_for_if_it_is_loaded_is_never_read() {
     drop(burn);
     // The effect that is there keeps its definition loaded, and nothing else does.
     app.world_mut().resource_mut::<SetGrants>().revoke(grant);
+    run_until(&mut app, |world| world.resource::<Assets<Ability>>().is_empty());
     settle(&mut app);
     // A task frees what was let go of.
     run_until(&mut app, |world| world.resource::<Assets<Ability>>().is_empty());
@@ -475,4 +476,17 @@ fn authored_paths_lead_to_what_was_cooked() {
     run_until(&mut app, |world| !world.resource::<Ends>().0.is_empty());
     assert_eq!(ends(&app), [(grant, Ok(1))]);
     assert_eq!(names(&app, hero), ["Ability.Fire 2"]);
+}
+
+#[test]
+fn who_cannot_have_a_set_costs_no_hitch() {
+    let (mut app, _dir, gate) = school();
+    let plain = app.world_mut().spawn_empty().id();
+    let refused = app.world_mut().grant_set_now(plain, &mage());
+    assert!(matches!(refused, Err(GrantError::NoOwner)));
+    app.world_mut().resource_mut::<AbilitySettings>().max_abilities = 1;
+    let hero = hero(&mut app);
+    let refused = app.world_mut().grant_set_now(hero, &mage());
+    assert!(matches!(refused, Err(GrantError::TooMany { limit: 1 })));
+    assert_eq!(gate.begun(), [], "nothing is read");
 }

@@ -109,9 +109,9 @@ fn events_come_in_the_order_of_what_happens() {
             "committed",
             "Execute Cue.Cast",
             "activated",
+            "ended: Finished",
             "applied",
             "Add Cue.Burning",
-            "ended: Finished",
             "no: it can be used again in 0.8 s",
         ]
     );

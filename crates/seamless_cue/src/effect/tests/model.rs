@@ -285,7 +285,7 @@ impl Ledger {
             match output {
                 Output::Applied(_) => self.there += 1,
                 Output::Removed { .. } => self.there -= 1,
-                Output::Periodic(_) => self.executed += 1,
+                Output::Periodic { .. } => self.executed += 1,
                 Output::Cue { tag, kind, origin } => {
                     let change = match kind {
                         CueAct::Add => 1,
@@ -404,12 +404,13 @@ fn kind_of(output: &Output) -> (&'static str, Option<u64>) {
     let id = |info: &EffectInfo| info.id.map(|id| id.0);
     match output {
         Output::Applied(info) => ("applied", id(info)),
-        Output::Executed(info) => ("executed", id(info)),
-        Output::Periodic(info) => ("periodic", id(info)),
+        Output::Executed { info, .. } => ("executed", id(info)),
+        Output::Periodic { info, .. } => ("periodic", id(info)),
         Output::Stacked { info, .. } => ("stacked", id(info)),
         Output::Removed { info, .. } => ("removed", id(info)),
         Output::Inhibited { info, .. } => ("inhibited", id(info)),
         Output::Cue { .. } => ("cue", None),
+        Output::Rejected { .. } => ("rejected", None),
         Output::Ability(_) => ("ability", None),
     }
 }

@@ -55,6 +55,11 @@ fn what_is_wrong_is_told_with_its_line() {
         ("(\n period: (every: 1.0))", 2, "give it a duration"),
         ("(grants: [\"State.Test\"])", 1, "an instant effect grants"),
         (
+            "(\n\nworks_if: (forbid: [\"State.Test\"]))",
+            3,
+            "an instant effect has no `works_if`",
+        ),
+        (
             "(duration: Infinite, stacking: (by: Target, limit: 0))",
             1,
             "a limit of 0 stacks",
@@ -63,12 +68,12 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "(modifiers: [(attribute: \"A\", operation: Add, magnitude: Constant(inf))])",
             1,
-            "no finite number",
+            "modifier 1, of `A`: a magnitude is no finite number",
         ),
         (
             "(modifiers: [(attribute: \"A\", operation: Divide, magnitude: Constant(0.0))])",
             1,
-            "divides by zero",
+            "modifier 1, of `A`: it divides by zero",
         ),
         (
             "(modifiers: [(attribute: \"A\", operation: Add, magnitude: Levels([]))])",
@@ -94,6 +99,14 @@ fn what_is_wrong_is_told_with_its_line() {
             "{text}: line {found}: {message}"
         );
     }
+}
+
+#[test]
+fn a_list_of_tags_has_an_end_before_its_tags_are_made() {
+    let names: Vec<String> = (0..300).map(|index| format!("\"Hostile.T{index}\"")).collect();
+    let (_, message) = error(&format!("(tags: [{}])", names.join(", ")));
+    assert!(message.contains("more than 256 tags"), "{message}");
+    assert!(GameplayTag::find("Hostile.T255").is_some() && GameplayTag::find("Hostile.T256").is_none());
 }
 
 #[test]
