@@ -38,7 +38,7 @@ fn what_lasts_keeps_its_instance() {
     pool.give_back(1);
     pool.take(plays_for(0));
     assert_eq!(pool.take(plays_for(0)), Give::Same(1));
-    assert_eq!(pool.ended(Duration::MAX, |_| true), []);
+    assert_eq!(pool.ended(Duration::MAX, |_| true), Vec::<u32>::new());
     ends(&mut pool, 1, 3);
     assert_eq!(pool.ended(Duration::from_secs(2), |_| true), []);
     pool.give_back(2);
