@@ -1,19 +1,20 @@
-//! Which assets were changed at run time, by somebody else than the pipeline. See [`AssetEdits`].
+//! Which assets were changed at run time, by somebody else than the pipeline. See [`AssetEdits`] and [`AssetTouches`].
 
 use bevy_app::{App, Last};
 use bevy_asset::{Asset, AssetEvent, UntypedAssetId};
 use bevy_ecs::{
     message::{MessageReader, Messages},
     prelude::*,
+    system::SystemParam,
 };
-use bevy_platform::collections::HashSet;
+use bevy_platform::collections::{HashMap, HashSet};
 
 /// The assets that were changed since they were inserted. As many as are live, at most.
 #[derive(Resource, Default)]
 pub(crate) struct AssetEdits {
     edited: HashSet<UntypedAssetId>,
-    /// Those that the pipeline has just changed: Bevy will tell of each.
-    own: HashSet<UntypedAssetId>,
+    /// Those that were just changed and not edited, and how often: Bevy will tell of each time.
+    own: HashMap<UntypedAssetId, u32>,
 }
 
 impl AssetEdits {
@@ -25,17 +26,24 @@ impl AssetEdits {
     /// The pipeline puts a new value over the one of this asset.
     pub fn replaced(&mut self, id: UntypedAssetId) {
         self.edited.remove(&id);
-        self.own.insert(id);
+        self.touched(id);
     }
 
-    /// The pipeline has marked this asset as modified, without a change.
+    /// This asset was marked as modified, without a change.
     pub fn touched(&mut self, id: UntypedAssetId) {
-        self.own.insert(id);
+        let times = self.own.entry(id).or_default();
+        *times = times.saturating_add(1);
     }
 
     fn note(&mut self, id: UntypedAssetId) {
-        if !self.own.remove(&id) {
-            self.edited.insert(id);
+        match self.own.get_mut(&id) {
+            None => {
+                self.edited.insert(id);
+            }
+            Some(1) => {
+                self.own.remove(&id);
+            }
+            Some(times) => *times -= 1,
         }
     }
 
@@ -43,6 +51,38 @@ impl AssetEdits {
     pub fn forget(&mut self, id: UntypedAssetId) {
         self.edited.remove(&id);
         self.own.remove(&id);
+    }
+}
+
+/// For who marks assets as modified though their content is the same, so that a renderer looks at them again: without a word of it, a
+/// [reload](crate::ReloadRequest) takes them for edited by the game, and keeps them as they are.
+///
+/// ```
+/// # use bevy_asset::{Asset, Assets, Handle};
+/// # use bevy_ecs::prelude::*;
+/// # use bevy_reflect::TypePath;
+/// # use seamless_asset::AssetTouches;
+/// # #[derive(Asset, TypePath)]
+/// # struct Material;
+/// # #[derive(Resource)]
+/// # struct Painted(Handle<Material>);
+/// fn look_again(painted: Res<Painted>, mut materials: ResMut<Assets<Material>>, mut touches: AssetTouches) {
+///     if let Some(mut material) = materials.get_mut(&painted.0) {
+///         let _touched: &mut Material = &mut material; // the mutable look is what Bevy takes for a change
+///         touches.touched(&painted.0);
+///     }
+/// }
+/// ```
+#[derive(SystemParam)]
+pub struct AssetTouches<'w> {
+    edits: ResMut<'w, AssetEdits>,
+}
+
+impl AssetTouches<'_> {
+    /// This asset was marked as modified once, in this frame: the next [`AssetEvent::Modified`] of it is nobody's edit. Call it once for each
+    /// such event, and never for one that does not come: an edit would be overlooked for it.
+    pub fn touched(&mut self, id: impl Into<UntypedAssetId>) {
+        self.edits.touched(id.into());
     }
 }
 

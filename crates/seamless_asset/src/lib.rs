@@ -45,6 +45,7 @@ mod linker;
 mod load;
 pub mod net;
 mod objects;
+mod panel;
 mod registry;
 mod reload;
 mod reveal;
@@ -58,10 +59,12 @@ mod threads;
 mod time;
 mod trees;
 mod urgency;
+mod viewpoints;
 
 pub use actors::{KeepInWorld, LevelActors, OfLevel};
 pub use app_ext::SeamlessAssetApp;
 pub use dialogue::{DialogueVariant, DialogueVariants};
+pub use edits::AssetTouches;
 pub use entities::{EntityPool, ReservedEntities};
 pub use error::{LoadError, LoadErrorKind};
 pub use gate::{RevealGate, RevealGates};
@@ -77,6 +80,7 @@ pub use load::{
     StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
+pub use panel::{PanelLine, PanelLines};
 #[cfg(feature = "write")]
 pub use registry::write_registry;
 pub use registry::{
@@ -101,6 +105,7 @@ pub use streamable::{
 };
 pub use time::StreamingTime;
 pub use urgency::StreamingUrgency;
+pub use viewpoints::{Viewpoint, Viewpoints};
 
 use core::any::TypeId;
 use std::sync::Arc;
@@ -214,6 +219,8 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<Streamer>()
             .init_resource::<StableIds>()
             .init_resource::<AssetEdits>()
+            .init_resource::<Viewpoints>()
+            .init_resource::<PanelLines>()
             .init_resource::<LostRoots>()
             .init_resource::<LevelHiders>()
             .init_resource::<LentBoxes>()
@@ -315,6 +322,7 @@ fn register_own_types(app: &mut App) {
     app.register_type::<StreamingSettings>()
         .register_type::<StreamingStats>()
         .register_type::<StreamingUrgency>()
+        .register_type::<Viewpoints>()
         .register_type::<LevelInstance>()
         .register_type::<OfLevel>()
         .register_type::<LevelActors>()

@@ -322,6 +322,7 @@ fn what_is_no_sound_is_refused() {
         entities: &[],
         handles: &[],
         mesh_attributes: &[],
+        object: None,
     };
     for (data, payloads) in [(&[][..], 0), (&[][..], 2), (&[7][..], 1)] {
         let error = AudioSourceCodec::decode(data, vec![vec![1]; payloads], &context).err();

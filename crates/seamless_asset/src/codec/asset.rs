@@ -11,7 +11,8 @@ use bevy_reflect::{FromReflect, GetTypeRegistration, Reflect, TypePath, TypeRegi
 use seamless_package::{Role, Schema};
 
 use super::{
-    DecodeContext, DecodeError, Encoding, attribute::with_promise, decode_reflected_whole, description_of, schema,
+    DecodeContext, DecodeError, Encoding, WhenInserted, attribute::with_promise, decode_reflected_whole,
+    description_of, schema,
 };
 #[cfg(feature = "write")]
 use super::{EncodeContext, EncodeError, encode_reflected};
@@ -36,7 +37,7 @@ pub enum BulkUse {
     /// By themselves, by whoever asks for them with [`Streamer::load_bulk`](crate::Streamer::load_bulk). The codec decodes the asset
     /// without them, and those of a copy may stay in the package that it was copied from.
     OnDemand,
-    /// As [`OnDemand`](Self::OnDemand) for each asset that the cooker has marked, because [`AssetCodec::marks`] said so; as
+    /// As [`OnDemand`](Self::OnDemand) for each asset that the cooker has marked, because its codec (`AssetCodec::marks`) said so; as
     /// [`Load`](Self::Load) for every other one.
     Marked,
 }
@@ -161,7 +162,7 @@ fn into_asset<A: Asset + TypePath>(value: Box<dyn Reflect>) -> Result<A, DecodeE
 
 /// An asset that is decoded, and waits to be moved into its [`Assets`].
 pub trait DecodedAsset: Send + Sync {
-    /// Moves the value in under `id`, once. `false` when nobody holds a handle of it any more.
+    /// Moves the value in under `id`, once, and does what was to be done then. `false` when nobody holds a handle of it any more.
     fn insert(&mut self, world: &mut World, id: UntypedAssetId) -> bool;
 
     /// Whether a renderer will prepare it; see [`AssetCodec::is_rendered`].
@@ -169,6 +170,9 @@ pub trait DecodedAsset: Send + Sync {
 
     /// The value, until it is moved in.
     fn value_mut(&mut self) -> Option<&mut dyn Any>;
+
+    /// Has something done when it was moved in, after what was left to be done before.
+    fn when_inserted(&mut self, then: WhenInserted);
 }
 
 /// A value that was made at load, and that no renderer has to prepare before a reveal.
@@ -176,12 +180,14 @@ pub(crate) fn created<A: Asset>(value: A) -> Box<dyn DecodedAsset> {
     Box::new(Decoded {
         asset: Some(value),
         is_rendered: false,
+        then: Vec::new(),
     })
 }
 
 struct Decoded<A: Asset> {
     asset: Option<A>,
     is_rendered: bool,
+    then: Vec<WhenInserted>,
 }
 
 fn decoded<C: AssetCodec>(asset: C::Asset) -> Box<dyn DecodedAsset> {
@@ -189,6 +195,7 @@ fn decoded<C: AssetCodec>(asset: C::Asset) -> Box<dyn DecodedAsset> {
     Box::new(Decoded {
         asset: Some(asset),
         is_rendered,
+        then: Vec::new(),
     })
 }
 
@@ -201,12 +208,21 @@ impl<A: Asset> DecodedAsset for Decoded<A> {
         self.asset.as_mut().map(|asset| asset as &mut dyn Any)
     }
 
+    fn when_inserted(&mut self, then: WhenInserted) {
+        self.then.push(then);
+    }
+
     fn insert(&mut self, world: &mut World, id: UntypedAssetId) -> bool {
-        let (Ok(id), Some(mut assets)) = (id.try_typed::<A>(), world.get_resource_mut::<Assets<A>>()) else {
+        let (Ok(typed), Some(mut assets)) = (id.try_typed::<A>(), world.get_resource_mut::<Assets<A>>()) else {
             return false;
         };
         let Some(asset) = self.asset.take() else { return false };
-        assets.insert(id, asset).is_ok()
+        let is_inserted = assets.insert(typed, asset).is_ok();
+        let then = core::mem::take(&mut self.then);
+        if is_inserted {
+            then.into_iter().for_each(|then| then(world, id));
+        }
+        is_inserted
     }
 }
 

@@ -20,6 +20,7 @@ mod migrate;
 mod migrations;
 #[cfg(not(feature = "migrations"))]
 mod no_migrations;
+mod object;
 mod plain;
 mod record;
 mod reflect;
@@ -47,6 +48,7 @@ pub use migrate::{Field, Fields, MigrateError};
 pub use migrations::{MigrationLists, Migrations, MigrationsError};
 #[cfg(not(feature = "migrations"))]
 pub use no_migrations::{Field, Fields};
+pub use object::{DecodedObject, DecodedPlace, WhenInserted};
 pub use plain::{
     LayoutError, Leaf, MAX_ALIGN, MAX_DESCRIPTION, MAX_LEAVES, MAX_ROW, Number, NumberKind, PlainLayout, PlainType,
 };
@@ -61,7 +63,7 @@ pub use split::{ColumnSplitter, Part, SplitRows};
 
 use core::any::TypeId;
 
-use bevy_asset::UntypedHandle;
+use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::{component::ComponentId, entity::Entity, world::World};
 use bevy_reflect::TypeRegistry;
 use seamless_package::{CursorError, Role, Schema};
@@ -285,6 +287,8 @@ pub struct DecodeContext<'a> {
     pub handles: &'a [Option<UntypedHandle>],
     /// Attributes of meshes beyond Bevy's own, as given to the plugin.
     pub mesh_attributes: &'a [bevy_mesh::MeshVertexAttribute],
+    /// The object that is decoded; none where that is no asset of a package.
+    pub object: Option<&'a DecodedObject<'a>>,
 }
 
 impl DecodeError {
@@ -304,6 +308,21 @@ impl DecodeError {
 }
 
 impl DecodeContext<'_> {
+    /// Where the asset is that is decoded, for who reads payloads of it later. None while a component is decoded.
+    #[must_use]
+    pub fn object(&self) -> Option<DecodedPlace> {
+        self.object.map(DecodedObject::place)
+    }
+
+    /// Has something done on the main thread when the asset's value is in its [`Assets`](bevy_asset::Assets), right then, within the budget of a
+    /// frame. If the value never gets there, because its load is cancelled or somebody else has provided the object meanwhile, `then` is
+    /// dropped; and at once while a component is decoded.
+    pub fn when_inserted(&self, then: impl FnOnce(&mut World, UntypedAssetId) + Send + Sync + 'static) {
+        if let Some(object) = self.object {
+            object.when_inserted(Box::new(then));
+        }
+    }
+
     /// The handle at `index` of the export's reference list.
     ///
     /// # Errors

@@ -114,6 +114,7 @@ fn a_set_comes_back_from_its_bytes_and_wrong_ones_are_errors() {
             entities: &[],
             handles: &handles,
             mesh_attributes: &[],
+            object: None,
         };
         Codec::decode(data, Vec::new(), &context)
     };

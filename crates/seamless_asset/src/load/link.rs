@@ -23,7 +23,7 @@ use super::{
     verify::Unverified,
 };
 use crate::{
-    codec::{DecodeContext, DecodeError, DecodedAsset},
+    codec::{DecodeContext, DecodeError, DecodedAsset, DecodedObject},
     error::{LoadError, LoadErrorKind},
     linker::Linker,
     load::LoadState,
@@ -423,7 +423,14 @@ impl Decoder<'_> {
         // About as large as it is once decoded.
         let bytes = data.len() + payloads.iter().map(Vec::len).sum::<usize>();
         let handles = self.references(index);
-        let value = class.decode(data, payloads, &self.context(&[], &handles));
+        let object = DecodedObject::new(self.linker, export.object_id, name);
+        let context = DecodeContext {
+            object: Some(&object),
+            ..self.context(&[], &handles)
+        };
+        let value = class.decode(data, payloads, &context);
+        let mut value = value.map_err(|error| self.error(name, error))?;
+        object.finish(&mut *value);
         Ok(LoadedAsset {
             slot: claim.slot,
             replaces: claim.replaces,
@@ -432,7 +439,7 @@ impl Decoder<'_> {
             asset: handle.id(),
             name: name.to_owned(),
             bytes: bytes as u64,
-            value: value.map_err(|error| self.error(name, error))?,
+            value,
         })
     }
 
@@ -451,6 +458,7 @@ impl Decoder<'_> {
             entities,
             handles,
             mesh_attributes: &self.services.mesh_attributes,
+            object: None,
         }
     }
 }

@@ -3,14 +3,14 @@
 use core::any::{Any, TypeId};
 use std::sync::Arc;
 
-use bevy_asset::{Asset, Handle};
-use bevy_ecs::component::Component;
+use bevy_asset::{Asset, Handle, UntypedAssetId};
+use bevy_ecs::{component::Component, world::World};
 use bevy_platform::collections::HashMap;
 use seamless_package::ObjectId;
 
 use super::{closure::Need, link::LoadedAsset, staged::LevelHooks, task::LoadServices, verify::Unverified};
 use crate::{
-    codec::created,
+    codec::{DecodedPlace, WhenInserted, created},
     error::{LoadError, LoadErrorKind},
     linker::Linker,
     spawn::{Column, typed_column, values},
@@ -35,6 +35,10 @@ pub struct PostLoad<'a> {
     /// Values of created objects that nobody had provided.
     created: Vec<LoadedAsset>,
     outcome: Requested,
+    /// The asset whose hooks run: its id and name.
+    object: Option<(ObjectId, String)>,
+    /// What is to be done when it is inserted.
+    then: Vec<WhenInserted>,
 }
 
 /// What post-loads asked for.
@@ -54,6 +58,8 @@ impl<'a> PostLoad<'a> {
             is_reload,
             created: Vec::new(),
             outcome: Requested::default(),
+            object: None,
+            then: Vec::new(),
         }
     }
 
@@ -61,6 +67,23 @@ impl<'a> PostLoad<'a> {
     #[must_use]
     pub fn package(&self) -> &str {
         self.linker.package().name()
+    }
+
+    /// Where the asset is that the value is, for who reads payloads of it later; of one that a hook has created, there are none. None for
+    /// hooks of components.
+    #[must_use]
+    pub fn object(&self) -> Option<DecodedPlace> {
+        let (id, name) = self.object.as_ref()?;
+        Some(DecodedPlace::of(self.linker, *id, name))
+    }
+
+    /// Has something done on the main thread when the asset's value is in its [`Assets`](bevy_asset::Assets), right then, within the budget of a
+    /// frame, and after what its codec has left to be done. If the value never gets there, because its load is cancelled or somebody else
+    /// has provided the object meanwhile, `then` is dropped; and at once by hooks of components.
+    pub fn when_inserted(&mut self, then: impl FnOnce(&mut World, UntypedAssetId) + Send + Sync + 'static) {
+        if self.object.is_some() {
+            self.then.push(Box::new(then));
+        }
     }
 
     /// Makes an object of this package that is not in its file: identity and sharing are those of an export called `name`. If an
@@ -128,8 +151,12 @@ impl<'a> PostLoad<'a> {
         let Some(hooks) = hooks.assets.get(&asset.asset.type_id()) else {
             return Ok(());
         };
+        self.object = Some((asset.object, asset.name.clone()));
         let value = asset.value.value_mut();
         let ran = value.map_or(Ok(()), |value| hooks.iter().try_for_each(|hook| hook(value, self)));
+        self.object = None;
+        let then = self.then.drain(..);
+        then.for_each(|then| asset.value.when_inserted(then));
         ran.map_err(|error| self.error(&asset.name, error))
     }
 

@@ -51,6 +51,7 @@ impl Objects {
             entities: &[],
             handles: &[],
             mesh_attributes: &[],
+            object: None,
         };
         if is_image {
             Object::Image(Box::new(ImageCodec::decode(&data, bulk, &context).expect("a texture")))

@@ -180,6 +180,7 @@ fn an_asset_that_is_cooked_by_reflection_comes_back() {
         entities: &[],
         handles: &[],
         mesh_attributes: &[],
+        object: None,
     };
     let chime = ReflectAssetCodec::<Chime>::decode(&data, Vec::new(), &context).expect("it is a chime");
     let expected = Chime {

@@ -241,6 +241,7 @@ fn a_notify_comes_back_from_its_bytes_and_tells_its_registry() {
             entities: &[],
             handles: &[],
             mesh_attributes: &[],
+            object: None,
         };
         CueNotifyCodec::decode(data, Vec::new(), &context)
     };

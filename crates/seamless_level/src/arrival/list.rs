@@ -68,6 +68,11 @@ impl Arrivals {
         });
     }
 
+    /// All that are looked at, whichever world they ask.
+    pub fn all(&self) -> impl Iterator<Item = SourceInput> {
+        self.all.iter().map(|entry| entry.point.input(entry.key))
+    }
+
     /// Those that ask a world, as its sources.
     pub fn sources(&self, world: Entity) -> impl Iterator<Item = SourceInput> {
         let meant = self

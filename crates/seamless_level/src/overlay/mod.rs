@@ -19,6 +19,7 @@ use bevy_gizmos::{
 use bevy_input::{ButtonInput, keyboard::KeyCode};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::TransformSystems;
+use seamless_asset::PanelLines;
 
 /// Draws with gizmos, over the picture of the active camera, what streaming does. It starts turned off; a key turns it on and off.
 ///
@@ -27,7 +28,7 @@ use bevy_transform::TransformSystems;
 /// | volumes | grey: nobody is inside; cyan: a source is; orange: it lingers |
 /// | bounds of levels | grey: unloaded; yellow: on its way; orange: revealing; blue: loaded or hidden; green: visible; purple: leaving; red: failed |
 /// | sources | a white ball, and an arrow to where it is expected to be |
-/// | the panel | the frame's budget, the queue by stage, memory, what is wanted most urgently, what is late |
+/// | the panel | the frame's budget, the queue by stage, memory, what is wanted most urgently, what is late, and what others say in [`PanelLines`] |
 ///
 /// Add it after Bevy's `DefaultPlugins` and [`SeamlessLevelPlugin`](crate::SeamlessLevelPlugin), and, to see anything, where Bevy's gizmos are drawn: the feature
 /// `bevy_gizmos_render` of `bevy`. Without a renderer it draws nothing, and does no harm.
@@ -115,6 +116,7 @@ impl Plugin for SeamlessOverlayPlugin {
         app.insert_gizmo_config(self.settings.clone(), GizmoConfig::default())
             .insert_gizmo_config(OverlayPanel, panel)
             .register_type::<OverlaySettings>()
+            .init_resource::<PanelLines>()
             .configure_sets(
                 PostUpdate,
                 OverlaySystems

@@ -6,7 +6,7 @@ use bevy_ecs::system::{Query, Res};
 use bevy_gizmos::{config::GizmoConfigStore, gizmos::Gizmos};
 use bevy_math::{Isometry3d, Vec2, Vec3};
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{LoadState, StreamingSettings, StreamingStats};
+use seamless_asset::{LoadState, PanelLines, StreamingSettings, StreamingStats};
 
 use super::{
     OverlayPanel, OverlaySettings,
@@ -19,6 +19,8 @@ use crate::{
 
 /// Levels that are named of those that are wanted, and of those that are late.
 const NAMED: usize = 10;
+/// Lines that others have, at most.
+const OTHERS: usize = 24;
 /// Between the panel and the border of the picture, in pixels.
 const MARGIN: f32 = 12.0;
 /// From one line to the next, in sizes of letters.
@@ -107,6 +109,7 @@ pub(super) fn lines(
     settings: &StreamingSettings,
     levels: &mut Levels,
     late: &LateLevels,
+    others: &PanelLines,
 ) -> Vec<Line> {
     let mut lines = vec![
         plain(budget(stats, settings)),
@@ -126,21 +129,31 @@ pub(super) fn lines(
             color: level_color(*state),
         });
     }
-    more(&mut lines, levels.wanted.len());
+    more(&mut lines, levels.wanted.len(), NAMED);
     for level in late.iter().take(NAMED) {
         lines.push(Line {
             text: format!("late: {}  {:.1} s", level.name, level.seconds),
             color: level_color(LevelState::Failed),
         });
     }
-    more(&mut lines, late.len());
+    more(&mut lines, late.len(), NAMED);
+    for line in others.iter().take(OTHERS) {
+        lines.push(Line {
+            text: line.text.clone(),
+            color: match line.is_alarm {
+                true => level_color(LevelState::Failed),
+                false => Color::WHITE,
+            },
+        });
+    }
+    more(&mut lines, others.iter().count(), OTHERS);
     lines
 }
 
-/// Those beyond the ones that are named.
-fn more(lines: &mut Vec<Line>, count: usize) {
-    if count > NAMED {
-        lines.push(plain(format!("  and {} more", count - NAMED)));
+/// Those beyond the ones that are shown.
+fn more(lines: &mut Vec<Line>, count: usize, shown: usize) {
+    if count > shown {
+        lines.push(plain(format!("  and {} more", count - shown)));
     }
 }
 
@@ -214,7 +227,7 @@ pub(super) fn write(
     cameras: Query<(&Camera, &GlobalTransform)>,
     stats: Res<StreamingStats>,
     settings: Res<StreamingSettings>,
-    late: Res<LateLevels>,
+    (late, others): (Res<LateLevels>, Res<PanelLines>),
     store: Res<GizmoConfigStore>,
     mut gizmos: Gizmos<OverlayPanel>,
 ) {
@@ -229,7 +242,7 @@ pub(super) fn write(
     }
     let letters = store.config::<OverlaySettings>().1.letters;
     let rotation = eye.rotation();
-    for (number, line) in lines(&stats, &settings, &mut levels, &late).iter().enumerate() {
+    for (number, line) in lines(&stats, &settings, &mut levels, &late, &others).iter().enumerate() {
         let y = MARGIN + number as f32 * letters * LINE;
         let at = place.corner + place.right * MARGIN + place.down * y;
         let size = letters * place.down.length();

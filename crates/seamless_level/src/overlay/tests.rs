@@ -9,7 +9,7 @@ use bevy_gizmos::{GizmoHandles, GizmoPlugin};
 use bevy_math::{Mat4, UVec2, Vec3};
 use bevy_mesh::{Mesh, skinning::SkinnedMeshInverseBindposes};
 use bevy_transform::components::{GlobalTransform, Transform};
-use seamless_asset::{LoadState, StreamingSettings, StreamingStats};
+use seamless_asset::{LoadState, PanelLine, PanelLines, StreamingSettings, StreamingStats};
 
 use super::{panel::*, *};
 use crate::{
@@ -221,6 +221,7 @@ fn the_panel_says_what_there_is() {
         &StreamingSettings::default(),
         &mut levels,
         &LateLevels::default(),
+        &PanelLines::default(),
     );
     let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(
@@ -245,10 +246,54 @@ fn the_panel_names_levels_that_are_late() {
     stage.go(WEST);
     let late = stage.app.world().resource::<LateLevels>().clone();
     let (stats, settings) = (StreamingStats::default(), StreamingSettings::default());
-    let lines = lines(&stats, &settings, &mut Levels::default(), &late);
+    let lines = lines(&stats, &settings, &mut Levels::default(), &late, &PanelLines::default());
     assert_eq!(lines.last().unwrap().text, "late: west  0.0 s");
     assert!(
         lines.iter().all(|line| line.text.is_ascii()),
         "its letters are those of ASCII"
     );
+}
+
+#[test]
+fn the_panel_says_what_others_say() {
+    let (stats, settings) = (StreamingStats::default(), StreamingSettings::default());
+    let said = |others: &PanelLines| {
+        let lines = lines(
+            &stats,
+            &settings,
+            &mut Levels::default(),
+            &LateLevels::default(),
+            others,
+        );
+        lines[4..].to_vec()
+    };
+    let mut others = PanelLines::default();
+    let mips = ["pool: 3 of 4 MiB", "wanted: 5 MiB"].map(PanelLine::new);
+    others.set("mips", mips.to_vec());
+    let alarm = PanelLine {
+        is_alarm: true,
+        ..PanelLine::new("brush fire")
+    };
+    others.set("cues", vec![alarm]);
+    let lines = said(&others);
+    let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(
+        text,
+        ["brush fire", "pool: 3 of 4 MiB", "wanted: 5 MiB"],
+        "topic by topic"
+    );
+    assert!(lines[0].color != lines[1].color && lines[1].color == lines[2].color);
+    others.set("cues", Vec::new());
+    others.set("mips", vec![PanelLine::new("line"); 30]);
+    let lines = said(&others);
+    assert_eq!((lines.len(), lines[24].text.as_str()), (25, "  and 6 more"));
+}
+
+#[test]
+fn the_panel_is_drawn_with_lines_of_others() {
+    let mut stage = stage(true);
+    let mut others = stage.app.world_mut().resource_mut::<PanelLines>();
+    others.set("mips", vec![PanelLine::new("pool: 3 of 4 MiB")]);
+    stage.frames(3);
+    assert_eq!(drawn(&stage.app), [true; 2]);
 }

@@ -93,6 +93,15 @@ impl SourceInput {
             .filter(|(_, probe)| probe.at.is_finite())
     }
 
+    /// Where somebody is expected: at a place that is got ready, or at the end of the way ahead. Nowhere for who is there and goes nowhere.
+    pub(crate) fn expected(&self) -> Option<Vec3> {
+        let at = match self.is_present {
+            false => Some(self.position),
+            true => self.looks_ahead().then(|| self.position + self.velocity * self.ahead),
+        };
+        at.filter(|at| self.is_usable() && at.is_finite())
+    }
+
     /// Goes through all points at which it asks, from now on.
     pub(super) fn probes(&self) -> impl Iterator<Item = (f32, Probe)> {
         core::iter::once((0.0, self.probe())).chain(self.predicted())

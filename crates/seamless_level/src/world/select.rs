@@ -13,7 +13,8 @@ use bevy_log::{debug_span, warn};
 use bevy_time::{Real, Time};
 use bevy_transform::components::GlobalTransform;
 use seamless_asset::{
-    InstanceId, LoadState, Streamer, StreamingClock, StreamingSettings, StreamingStats, StreamingUrgency,
+    InstanceId, LoadState, Streamer, StreamingClock, StreamingSettings, StreamingStats, StreamingUrgency, Viewpoint,
+    Viewpoints,
 };
 
 use super::{InstanceIndex, LevelState, LevelTable, table::Level};
@@ -334,7 +335,7 @@ pub(crate) fn select_levels(
     mut pipeline: Pipeline,
     mut now: Now,
     mut inputs: Local<Vec<SourceInput>>,
-    mut urgency: ResMut<StreamingUrgency>,
+    (mut urgency, mut viewpoints): (ResMut<StreamingUrgency>, ResMut<Viewpoints>),
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
@@ -343,6 +344,7 @@ pub(crate) fn select_levels(
     sources.gather(now - ago, &mut inputs);
     let arrivals = arrivals.bypass_change_detection();
     arrivals.begin();
+    tell_viewpoints(&inputs, arrivals, &mut viewpoints);
     let gathered = inputs.len();
     let limits = caps.limits();
     let mut arrival: Option<f32> = None;
@@ -364,6 +366,21 @@ pub(crate) fn select_levels(
     }
     requests.clear_changes();
     urgency.set_if_neq(StreamingUrgency { arrival });
+}
+
+/// Tells where somebody is expected, if that has changed.
+fn tell_viewpoints(sources: &[SourceInput], arrivals: &Arrivals, viewpoints: &mut ResMut<Viewpoints>) {
+    let viewpoint = |input: SourceInput| {
+        Some(Viewpoint {
+            position: input.expected()?,
+            weight: input.priority.max(0.0),
+        })
+    };
+    let expected = || arrivals.all().chain(sources.iter().copied()).filter_map(viewpoint);
+    if !viewpoints.0.iter().copied().eq(expected()) {
+        viewpoints.0.clear();
+        viewpoints.0.extend(expected());
+    }
 }
 
 /// Takes over what was asked for since the last frame.

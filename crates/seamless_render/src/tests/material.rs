@@ -52,6 +52,7 @@ impl Bed {
             entities: &[],
             handles: &handles,
             mesh_attributes: &[],
+            object: None,
         };
         StandardMaterialCodec::decode(data, Vec::new(), &context)
     }

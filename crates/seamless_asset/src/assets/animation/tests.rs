@@ -97,6 +97,7 @@ fn decode<C: AssetCodec>(data: &[u8], handles: &[Option<UntypedHandle>]) -> Resu
         entities: &[],
         handles,
         mesh_attributes: &[],
+        object: None,
     };
     C::decode(data, vec![], &context)
 }

@@ -27,6 +27,7 @@ fn with_context<T>(mesh_attributes: &[MeshVertexAttribute], decode: impl FnOnce(
         entities: &[],
         handles: &[],
         mesh_attributes,
+        object: None,
     })
 }
 

@@ -105,6 +105,7 @@ impl Cooked {
             entities: &[],
             handles: &self.handles,
             mesh_attributes: &[],
+            object: None,
         };
         let migrator = Migrator::for_class(&self.schema, false, plan, registry)?;
         migrator

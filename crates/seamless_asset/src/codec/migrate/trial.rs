@@ -44,6 +44,7 @@ fn context(registry: &TypeRegistry) -> DecodeContext<'_> {
         entities: &[],
         handles: &[],
         mesh_attributes: &[],
+        object: None,
     }
 }
 

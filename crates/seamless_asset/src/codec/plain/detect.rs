@@ -197,6 +197,7 @@ fn probe(
         entities: &[],
         handles: &[],
         mesh_attributes: &[],
+        object: None,
     };
     let mut samples = Vec::new();
     for pattern in PATTERNS {

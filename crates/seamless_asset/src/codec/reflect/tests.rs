@@ -208,6 +208,7 @@ impl Bed {
             entities: &[],
             handles: &self.handles,
             mesh_attributes: &[],
+            object: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Bulk payloads, alone and with their objects: what is read for them, and what may be wrong with them.
 
 mod copies;
+mod inserted;
 mod marks;
 
 use core::ops::Range;

@@ -104,6 +104,7 @@ impl Loaded {
             entities: &[],
             handles: &[],
             mesh_attributes: &[],
+            object: None,
         };
         let clip = AnimationClipCodec::decode(&encoded.data, vec![], &decoding).unwrap();
         (clip, context.take_warnings().len())

@@ -24,6 +24,7 @@ fn cooked_graph(graph: &AnimationGraph) -> AnimationGraph {
         entities: &[],
         handles: &handles,
         mesh_attributes: &[],
+        object: None,
     };
     AnimationGraphCodec::decode(&encoded.data, vec![], &decoding).unwrap()
 }

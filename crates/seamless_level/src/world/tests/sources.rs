@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use bevy_ecs::change_detection::DetectChanges;
 use bevy_time::{Real, Time};
+use seamless_asset::{Viewpoint, Viewpoints};
 
 use super::*;
 
@@ -68,6 +70,67 @@ fn a_source_that_moves_loads_ahead() {
     source_mut(&mut stage).ahead = 0.0;
     fly(&mut stage, Vec3::X * 21.0, 10);
     assert!(!stage.level("east").is_wanted());
+}
+
+fn viewpoints(stage: &Stage) -> Vec<Viewpoint> {
+    stage.app.world().resource::<Viewpoints>().0.clone()
+}
+
+/// Where a camera will be, and not where it is: that everybody knows.
+#[test]
+fn it_is_told_where_somebody_is_expected() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    assert_eq!(viewpoints(&stage), []);
+    source_mut(&mut stage).priority = 2.0;
+    fly(&mut stage, Vec3::X * 21.0, 40);
+    let at = stage
+        .app
+        .world()
+        .get::<GlobalTransform>(stage.source)
+        .unwrap()
+        .translation();
+    let [ahead] = viewpoints(&stage)[..] else {
+        panic!("{:?}", viewpoints(&stage))
+    };
+    assert!(
+        ahead.position.distance(at + Vec3::X * 21.0) < 0.5,
+        "{ahead:?} from {at}"
+    );
+    assert_eq!(ahead.weight, 2.0);
+    // It stops; a place is got ready, and another one that is none.
+    fly(&mut stage, Vec3::ZERO, 20);
+    assert_eq!(viewpoints(&stage), []);
+    let [west, _nowhere] = [WEST, Vec3::NAN].map(|at| stage.ask(move |levels| levels.prepare(ArrivalPoint::at(at))));
+    stage.frames(1);
+    let place = Viewpoint {
+        position: WEST,
+        weight: 10.0,
+    };
+    assert_eq!(viewpoints(&stage), [place]);
+    // As long as it asks: one frame longer than it is held.
+    drop(west);
+    stage.frames(1);
+    assert_eq!(viewpoints(&stage), [place]);
+    stage.frames(1);
+    assert_eq!(viewpoints(&stage), []);
+    // Who is turned off expects nothing.
+    source_mut(&mut stage).enabled = false;
+    fly(&mut stage, Vec3::X * 21.0, 40);
+    assert_eq!(viewpoints(&stage), []);
+}
+
+/// Who looks for changes sees none while nothing has changed.
+#[test]
+fn what_is_expected_is_told_when_it_changes() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    let _west = stage.ask(|levels| levels.prepare(ArrivalPoint::at(WEST)));
+    stage.frames(1);
+    let told = |stage: &Stage| stage.app.world().resource_ref::<Viewpoints>().last_changed();
+    let before = told(&stage);
+    stage.frames(3);
+    assert_eq!(told(&stage), before);
 }
 
 #[test]

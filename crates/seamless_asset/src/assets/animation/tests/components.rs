@@ -37,6 +37,7 @@ fn there_and_back<C: Component + Reflect + FromReflect + GetTypeRegistration>(va
         entities: &entities,
         handles: &handles,
         mesh_attributes: &[],
+        object: None,
     };
     let column = codec.decode(&data, values.len(), &context).unwrap();
     spawn::values::<C>(column).unwrap()

@@ -431,6 +431,7 @@ fn a_plain_component_that_maps_entities_is_not_cooked() {
         entities: &entities,
         handles: &[],
         mesh_attributes: &[],
+        object: None,
     };
     let read: Vec<Target> = spawned(by_field.decode(&data, 1, &context).unwrap());
     assert_eq!(read[0].bits, entities[3].to_bits());

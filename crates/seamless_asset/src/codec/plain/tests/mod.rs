@@ -89,6 +89,7 @@ fn decode(
         entities: &[],
         handles: &[],
         mesh_attributes: &[],
+        object: None,
     };
     codec.decode(data, rows, &context)
 }

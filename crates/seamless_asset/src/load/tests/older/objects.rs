@@ -266,6 +266,7 @@ fn a_codec_without_older_versions_names_both() {
         entities: &[],
         handles: &[],
         mesh_attributes: &[],
+        object: None,
     };
     let error = Fixed::decode_version(1, &[], vec![], &context).unwrap_err().to_string();
     assert!(

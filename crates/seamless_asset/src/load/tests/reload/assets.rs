@@ -1,10 +1,11 @@
 //! Assets get new values under their handles.
 
 use bevy_asset::{AssetEvent, AssetId};
+use bevy_ecs::system::RunSystemOnce;
 
 use super::*;
 use crate::{
-    ObjectRequest,
+    AssetTouches, ObjectRequest,
     load::tests::{build as build_package, objects},
 };
 
@@ -96,6 +97,52 @@ fn what_was_changed_follows_the_policy() {
     app.update();
     let report = reload(&mut app, &dir, &content, ReloadPolicy::Refuse);
     assert_eq!(report.assets_replaced, 0);
+}
+
+/// As a renderer does that has materials looked at again.
+fn touch(app: &mut App, ids: Vec<AssetId<Recipe>>) {
+    let system = move |mut recipes: ResMut<Assets<Recipe>>, mut touches: AssetTouches| {
+        for id in &ids {
+            let mut recipe = recipes.get_mut(*id).unwrap();
+            let _touched: &mut Recipe = &mut recipe;
+            touches.touched(*id);
+        }
+    };
+    app.world_mut().run_system_once(system).unwrap();
+}
+
+/// More than once a frame, too: Bevy tells of each time.
+#[test]
+fn what_was_touched_was_not_edited() {
+    let dir = Dir::default();
+    let mut content = kitchen();
+    let (mut app, _, root) = live(&dir, &content);
+    let [soup, salad] = [0, 1].map(|number| dish(&app, root, number));
+    app.update();
+    modified(&mut app);
+    for swap in 0..100 {
+        touch(&mut app, vec![soup; 1 + swap % 3]);
+        app.update();
+        assert_eq!(modified(&mut app).len(), 1 + swap % 3);
+    }
+    let report = reload(&mut app, &dir, &content, ReloadPolicy::Refuse);
+    assert_eq!(report.assets_replaced, 0);
+    content.titles[0] = "soup with salt".into();
+    let report = reload(&mut app, &dir, &content, ReloadPolicy::Refuse);
+    assert_eq!(
+        (report.assets_replaced, title(&app, soup)),
+        (1, "soup with salt".into())
+    );
+    // What the game does in such a frame is an edit.
+    touch(&mut app, vec![soup, soup, salad]);
+    edit(&mut app, soup);
+    put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+    let refused = start(&mut app, ReloadPolicy::Refuse);
+    end(&mut app, &refused);
+    let LoadErrorKind::Edited { first, count } = super::error(&refused) else {
+        panic!("{refused:?}")
+    };
+    assert_eq!((first, count), (vec!["`dish0`".to_owned()], 1));
 }
 
 /// It comes while the new file is read.

@@ -1,0 +1,54 @@
+//! What others have to say on the overlay's panel. See [`PanelLines`].
+
+use std::collections::BTreeMap;
+
+use bevy_ecs::resource::Resource;
+
+/// Lines that the panel of an overlay shows, by topic, in the topics' order. Who has something to say sets its topic's lines, and sets them
+/// again when they have changed; the panel shows as many as it has room for. Letters beyond ASCII are not shown.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_asset::{PanelLine, PanelLines};
+/// fn tell(mut panel: ResMut<PanelLines>) {
+///     let pool = PanelLine::new("pool: 300 of 512 MiB");
+///     let full = PanelLine { is_alarm: true, ..PanelLine::new("over budget") };
+///     panel.set("mips", vec![pool, full]);
+/// }
+/// ```
+#[derive(Resource, Debug, Clone, Default, PartialEq)]
+pub struct PanelLines(BTreeMap<&'static str, Vec<PanelLine>>);
+
+/// A line of the panel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PanelLine {
+    /// What it says.
+    pub text: String,
+    /// Whether something is wrong: it stands out.
+    pub is_alarm: bool,
+}
+
+impl PanelLine {
+    /// A line that says how it is.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            is_alarm: false,
+        }
+    }
+}
+
+impl PanelLines {
+    /// What is said of a topic from now on; nothing if there are no lines.
+    pub fn set(&mut self, topic: &'static str, lines: Vec<PanelLine>) {
+        match lines.is_empty() {
+            true => self.0.remove(topic),
+            false => self.0.insert(topic, lines),
+        };
+    }
+
+    /// All lines, topic by topic.
+    pub fn iter(&self) -> impl Iterator<Item = &PanelLine> {
+        self.0.values().flatten()
+    }
+}
