@@ -37,7 +37,7 @@ pub enum BulkUse {
     /// By themselves, by whoever asks for them with [`Streamer::load_bulk`](crate::Streamer::load_bulk). The codec decodes the asset
     /// without them, and those of a copy may stay in the package that it was copied from.
     OnDemand,
-    /// As [`OnDemand`](Self::OnDemand) for each asset that the cooker has marked, because [`AssetCodec::marks`] said so; as
+    /// As [`OnDemand`](Self::OnDemand) for each asset that the cooker has marked, because its codec (`AssetCodec::marks`) said so; as
     /// [`Load`](Self::Load) for every other one.
     Marked,
 }
