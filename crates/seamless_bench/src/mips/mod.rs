@@ -48,7 +48,7 @@ pub fn run(samples: Option<usize>) -> Row {
         let frames = || (round * FRAMES..(round + 1) * FRAMES).map(|frame| frame % world.frames.len());
         let (our_ns, looked) = cpu_ns(|| frames().map(|frame| ours.frame(&world, frame)).sum::<usize>());
         let (peer_ns, ()) = cpu_ns(|| frames().for_each(|frame| peer.frame(&world, frame)));
-        let last = frames().last().unwrap_or_default();
+        let last = frames().next_back().unwrap_or_default();
         check(&world, &ours, &peer, last);
         // The first round brings all there is.
         if round > 0 {
