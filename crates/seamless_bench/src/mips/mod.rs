@@ -34,7 +34,7 @@ const LEAD: f32 = 0.5;
 /// Frames of one sample: half of the ring.
 const FRAMES: usize = 600;
 const FRAME_SECONDS: f64 = 1.0 / 60.0;
-/// A pool that does not hold all that is wanted.
+/// As large as it is by default: what was wanted before fills it.
 const POOL: u64 = 512 << 20;
 
 /// Measures both.
@@ -48,7 +48,7 @@ pub fn run(samples: Option<usize>) -> Row {
         let frames = || (round * FRAMES..(round + 1) * FRAMES).map(|frame| frame % world.frames.len());
         let (our_ns, looked) = cpu_ns(|| frames().map(|frame| ours.frame(&world, frame)).sum::<usize>());
         let (peer_ns, ()) = cpu_ns(|| frames().for_each(|frame| peer.frame(&world, frame)));
-        let last = frames().last().unwrap_or_default();
+        let last = frames().next_back().unwrap_or_default();
         check(&world, &ours, &peer, last);
         // The first round brings all there is.
         if round > 0 {
@@ -64,7 +64,7 @@ pub fn run(samples: Option<usize>) -> Row {
     };
     let mut row = result.row("mip_solve", "µs/frame", Some("each pair is tested"), None, targets);
     row.note = format!(
-        "{} of {} things are looked at in a frame; of {} MiB that are wanted, {} fit; {} swaps",
+        "{} of {} things are looked at in a frame; {} MiB are wanted, {} resident with what is cached; {} swaps",
         looks / FRAMES,
         world.things.len(),
         ours.fit.perfect >> 20,

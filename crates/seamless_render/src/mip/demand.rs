@@ -84,7 +84,7 @@ pub struct DemandedTexture {
 
 impl DemandedTexture {
     /// The finest top that it may have: its size is a limit, what is wanted is a wish.
-    fn limit(&self) -> u8 {
+    pub(super) fn limit(&self) -> u8 {
         let finest = self.demand.rule.finest;
         if finest == 0 {
             return 0;

@@ -31,8 +31,16 @@ struct Drop {
 
 impl Cutting {
     /// Leaves out mips of `tops`, those first that cost the least error for a byte; returns what the rest takes.
-    pub fn cut(&mut self, input: &FitInput, lately: &[Lately], budget: u64, mut used: u64, tops: &mut [u8]) -> u64 {
-        self.list(input, lately, tops);
+    pub fn cut(
+        &mut self,
+        input: &FitInput,
+        lately: &[Lately],
+        last: &[u8],
+        budget: u64,
+        mut used: u64,
+        tops: &mut [u8],
+    ) -> u64 {
+        self.list(input, lately, last, tops);
         self.sort();
         for index in &self.order {
             if used <= budget {
@@ -49,16 +57,15 @@ impl Cutting {
         used
     }
 
-    fn list(&mut self, input: &FitInput, lately: &[Lately], tops: &[u8]) {
+    fn list(&mut self, input: &FitInput, lately: &[Lately], last: &[u8], tops: &[u8]) {
         self.drops.clear();
         for (texture, of) in (0..).zip(input.textures) {
             let Some(of) = of else { continue };
             let index = texture as usize;
-            let lately = &lately[index];
-            let error = Error::new(&of.demand, lately.sampled, input);
+            let (error, last) = (Error::new(&of.demand, lately[index].sampled, input), last[index]);
             let (mut top, mut key) = (tops[index], 0);
             while let Some(coarser) = of.chain.coarser(top).filter(|coarser| *coarser <= of.floor()) {
-                key = drop_key(of, &error, lately, top, coarser).max(key);
+                key = drop_key(of, &error, last, top, coarser).max(key);
                 self.drops.push(Drop {
                     texture,
                     top: coarser,
@@ -90,10 +97,10 @@ impl Cutting {
     }
 }
 
-fn drop_key(of: &DemandedTexture, error: &Error, lately: &Lately, top: u8, coarser: u8) -> u16 {
+fn drop_key(of: &DemandedTexture, error: &Error, last: u8, top: u8, coarser: u8) -> u16 {
     let bytes = of.chain.bytes(top) - of.chain.bytes(coarser);
     let mut cost = (error.at(coarser) - error.at(top)) / bytes as f32;
-    if lately.top.is_some_and(|last| last <= top) {
+    if last <= top {
         cost *= KEPT;
     }
     let is_forced = of.demand.rule.forced.is_some_and(|forced| forced <= top);

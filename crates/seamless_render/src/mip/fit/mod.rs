@@ -67,10 +67,13 @@ pub struct Fit {
     /// When something that is cached will have been for long enough, in seconds: the next fit is another then, though nothing else changes.
     pub until: f64,
     lately: Vec<Lately>,
+    /// The tops of the last fit; 255 for what was not there.
+    last: Vec<u8>,
     found: Vec<Found>,
     /// With what it was found.
     terms: Option<Terms>,
     cutting: Cutting,
+    /// The last that was wanted comes last. Those that are wanted again are left in it for a while.
     cached: Vec<Cached>,
 }
 
@@ -91,7 +94,11 @@ struct Found {
     used: u64,
     /// What a change to that takes, or to get rid of what is there.
     change: u64,
-    /// The top that was resident.
+    /// What is there takes so much.
+    resident_bytes: u64,
+    /// What was told to be resident.
+    told: u8,
+    /// The top that is, and may stay; 255 if nothing may.
     resident: u8,
     /// The top that is wanted.
     wanted: u8,
@@ -110,8 +117,6 @@ struct Lately {
     until: [f64; 2],
     /// Until when what is resident of it was wanted; infinite if it is.
     wanted: f64,
-    /// The top of the last fit.
-    top: Option<u8>,
 }
 
 impl Lately {
@@ -119,7 +124,6 @@ impl Lately {
         sampled: [f32::INFINITY; 2],
         until: [f64::NEG_INFINITY; 2],
         wanted: f64::NEG_INFINITY,
-        top: None,
     };
 
     /// What is finer counts at once; what is a little coarser does not for a while.
@@ -138,8 +142,8 @@ impl Lately {
     }
 }
 
-/// A texture with finer mips than are planned for it.
-#[derive(Copy, Clone, Debug)]
+/// A texture that has had finer mips than are wanted, since then.
+#[derive(Copy, Clone, Debug, PartialEq)]
 struct Cached {
     texture: u32,
     wanted: f64,
@@ -150,30 +154,26 @@ impl Fit {
     pub fn update(&mut self, input: &FitInput) {
         self.until = f64::INFINITY;
         self.lately.resize(input.textures.len(), Lately::NOTHING);
+        self.last.resize(input.textures.len(), u8::MAX);
         self.tops.resize(input.textures.len(), 0);
-        self.find(input);
-        let largest = self.found.iter().map(|found| found.change).max().unwrap_or_default();
-        self.perfect = self.found.iter().map(|found| found.perfect).sum();
-        self.used = self.found.iter().map(|found| found.used).sum();
+        let largest = self.find(input);
         self.budget = input.room - largest.min(input.room).max(input.headroom.min(input.room / 2));
-        let possible = self.tops.iter_mut().zip(&self.found);
-        possible.for_each(|(top, found)| *top = found.possible);
         if self.used > self.budget {
             self.used = self
                 .cutting
-                .cut(input, &self.lately, self.budget, self.used, &mut self.tops);
+                .cut(input, &self.lately, &self.last, self.budget, self.used, &mut self.tops);
         }
         self.is_short = self.used > self.budget;
         self.report();
         self.keep_cached(input);
-        for ((lately, top), of) in self.lately.iter_mut().zip(&self.tops).zip(&self.found) {
+        for ((last, top), of) in self.last.iter_mut().zip(&self.tops).zip(&self.found) {
             // What is not there takes nothing.
-            lately.top = (of.perfect > 0).then_some(*top);
+            *last = if of.perfect > 0 { *top } else { u8::MAX };
         }
     }
 
-    /// Finds out what is wanted of those of which it may be something else.
-    fn find(&mut self, input: &FitInput) {
+    /// Finds out what is wanted of those of which it may be something else; returns the bytes of the largest change that is needed.
+    fn find(&mut self, input: &FitInput) -> u64 {
         let FitInput {
             room, cached, wanting, ..
         } = *input;
@@ -190,13 +190,28 @@ impl Fit {
                 found.is_open = true;
             }
         }
-        let both = self.found.iter_mut().zip(&mut self.lately);
-        for (index, (found, lately)) in both.enumerate() {
+        (self.perfect, self.used) = (0, 0);
+        let mut largest = 0;
+        let both = self.found.iter_mut().zip(&mut self.tops);
+        for (index, (found, top)) in both.enumerate() {
             let resident = input.resident.get(index).copied().unwrap_or(u8::MAX);
-            if is_all || found.is_open || found.resident != resident {
+            if is_all || found.is_open || found.told != resident {
+                let lately = &mut self.lately[index];
+                let was_wanted = lately.wanted == f64::INFINITY;
                 *found = look(input, index, resident, lately);
+                if was_wanted && lately.wanted == input.now {
+                    self.cached.push(Cached {
+                        texture: index as u32,
+                        wanted: input.now,
+                    });
+                }
             }
+            *top = found.possible;
+            self.perfect += found.perfect;
+            self.used += found.used;
+            largest = largest.max(found.change);
         }
+        largest
     }
 
     fn report(&mut self) {
@@ -212,36 +227,56 @@ impl Fit {
         }
     }
 
-    /// Leaves what is resident where it is while there is room, first what was wanted last.
+    /// Leaves what is resident where it is while there is room: first what is wanted and was left out, then what was wanted last.
     fn keep_cached(&mut self, input: &FitInput) {
-        self.cached.clear();
-        let tops = self.tops.iter().zip(&self.lately);
-        for ((texture, resident), (top, lately)) in (0..).zip(input.resident).zip(tops) {
-            if resident < top {
-                let wanted = lately.wanted;
-                let is_fresh = input.now - wanted <= f64::from(input.cached) && input.cached > 0.0;
-                self.cached.extend(is_fresh.then_some(Cached { texture, wanted }));
+        let oldest = input.now - f64::from(input.cached);
+        let fresh = self.cached.partition_point(|cached| cached.wanted < oldest);
+        self.cached
+            .drain(..if input.cached > 0.0 { fresh } else { self.cached.len() });
+        if self.cached.len() > 2 * self.lately.len() {
+            let lately = &self.lately;
+            self.cached.retain(|cached| is_current(lately, cached));
+        }
+        if input.cached > 0.0 {
+            for place in 0..self.cut.len() {
+                self.keep(input, self.cut[place].texture);
             }
         }
-        let order = |cached: &Cached| (core::cmp::Reverse(Seconds(cached.wanted)), cached.texture);
-        self.cached.sort_unstable_by_key(order);
-        for Cached { texture, wanted } in &self.cached {
-            let index = *texture as usize;
-            let Some(of) = &input.textures[index] else { continue };
-            let (top, resident) = (self.tops[index], input.resident[index]);
-            let free = self.budget.saturating_sub(self.used);
-            let fits = |stay: &u8| of.chain.bytes(*stay) - of.chain.bytes(top) <= free;
-            let mut stays = of
-                .chain
-                .tops()
-                .filter(|stay| (resident..top).contains(stay) && *stay >= of.demand.rule.finest);
-            if let Some(stay) = stays.find(fits) {
-                self.used += of.chain.bytes(stay) - of.chain.bytes(top);
-                self.tops[index] = stay;
-                self.until = self.until.min(wanted + f64::from(input.cached));
+        for place in (0..self.cached.len()).rev() {
+            let cached = self.cached[place];
+            if is_current(&self.lately, &cached) && self.keep(input, cached.texture) {
+                self.until = self.until.min(cached.wanted + f64::from(input.cached));
             }
         }
     }
+
+    /// Leaves of a texture what has room; whether something stays.
+    fn keep(&mut self, input: &FitInput, texture: u32) -> bool {
+        let index = texture as usize;
+        let (top, found) = (self.tops[index], self.found[index]);
+        if found.resident >= top {
+            return false;
+        }
+        let free = self.budget.saturating_sub(self.used);
+        let is_whole = found.possible == top && found.resident_bytes - found.used <= free;
+        let Some(of) = input.textures[index].as_ref().filter(|_| !is_whole) else {
+            self.tops[index] = found.resident;
+            self.used += found.resident_bytes - found.used;
+            return true;
+        };
+        let more = |stay: u8| of.chain.bytes(stay) - of.chain.bytes(top);
+        let mut stays = of.chain.tops().filter(|stay| (found.resident..top).contains(stay));
+        let stay = stays.find(|stay| more(*stay) <= free);
+        self.tops[index] = stay.unwrap_or(top);
+        self.used += stay.map_or(0, more);
+        stay.is_some()
+    }
+}
+
+fn is_current(lately: &[Lately], cached: &Cached) -> bool {
+    lately
+        .get(cached.texture as usize)
+        .is_some_and(|lately| lately.wanted == cached.wanted)
 }
 
 /// What is wanted of a texture, and what it takes.
@@ -249,7 +284,8 @@ fn look(input: &FitInput, index: usize, resident: u8, lately: &mut Lately) -> Fo
     let Some(of) = &input.textures[index] else {
         *lately = Lately::NOTHING;
         return Found {
-            resident,
+            told: resident,
+            resident: u8::MAX,
             ..Found::default()
         };
     };
@@ -277,7 +313,10 @@ fn look(input: &FitInput, index: usize, resident: u8, lately: &mut Lately) -> Fo
         perfect: chain.bytes(wanted),
         used: chain.bytes(possible),
         change,
-        resident,
+        resident_bytes: chain.bytes(has),
+        told: resident,
+        // What is finer than it may be does not stay.
+        resident: if has < of.limit() { u8::MAX } else { has },
         wanted,
         possible,
         is_open: lately.sampled != sampled,
@@ -290,22 +329,4 @@ fn possible(of: &DemandedTexture, top: u8, most: u64) -> u8 {
     let mut tops = of.chain.tops().filter(|coarser| (top..floor).contains(coarser));
     let fits = |top: &u8| of.chain.change_bytes(of.chain.floor(), *top) <= most;
     tops.find(fits).unwrap_or(floor)
-}
-
-/// In the order of time.
-#[derive(PartialEq)]
-struct Seconds(f64);
-
-impl Eq for Seconds {}
-
-impl PartialOrd for Seconds {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Seconds {
-    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
 }

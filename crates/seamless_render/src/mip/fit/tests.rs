@@ -294,6 +294,23 @@ fn the_least_error_goes_first_and_forced_last() {
 }
 
 #[test]
+fn what_was_kept_goes_for_what_is_worth_much_more() {
+    let chain = chain(1024, 5);
+    // Room for two and a quarter, and a change; the first is worth more than both others.
+    let room = chain.bytes(0) * 23 / 10 + chain.change_bytes(5, 0);
+    let mut fit = Fit::default();
+    let mut tops = |areas: [f32; 2]| {
+        let textures = [9.0, areas[0], areas[1]].map(|area| Some(texture(chain.clone(), 0.0, area)));
+        fit.update(&input(&textures, room));
+        fit.tops.clone()
+    };
+    assert_eq!(tops([1.2, 1.0]), [0, 0, 1]);
+    assert_eq!(tops([1.0, 1.1]), [0, 0, 1], "they do not take turns");
+    assert_eq!(tops([1.0, 1.5]), [0, 1, 0]);
+    assert_eq!(tops([1.1, 1.0]), [0, 1, 0]);
+}
+
+#[test]
 fn what_is_cached_stays_while_there_is_room() {
     let seen = |mip| {
         [

@@ -103,7 +103,7 @@ impl Group {
         self.area[1 - from] += u64::from(area);
     }
 
-    /// Finds the least keys; whether somebody should be told: one is another, or an area is by an eighth.
+    /// Finds the least keys; whether somebody should be told: one is another, or an area is by a quarter.
     pub fn settle(&mut self) -> bool {
         let (seen, unseen) = self.keys.split_at(self.seen);
         for (part, keys) in [seen, unseen].into_iter().enumerate() {
@@ -111,7 +111,7 @@ impl Group {
                 self.least[part] = keys.iter().copied().min().unwrap_or(NOBODY);
             }
         }
-        let is_other = |(now, told): (u64, u64)| now.abs_diff(told) > told / 8;
+        let is_other = |(now, told): (u64, u64)| now.abs_diff(told) > told / 4;
         let areas = self.area.into_iter().zip(self.told.1);
         let has_changed = self.least != self.told.0 || areas.into_iter().any(is_other);
         if has_changed {

@@ -184,7 +184,7 @@ impl Watch {
         group.map_or([f32::INFINITY; 2], Group::least)
     }
 
-    /// How many pixels both would cover, one by one, if nothing were before them; when it was last another by an eighth.
+    /// How many pixels both would cover, one by one, if nothing were before them; when it was last another by a quarter.
     #[must_use]
     pub fn area(&self, material: u32, channel: u8) -> [f32; 2] {
         let group = self.groups.get(group_of(material, channel) as usize);
