@@ -6,6 +6,7 @@
 //! frame of the same flight in the same app with every level live. A sample is the worst excess of one flight.
 
 pub mod budget;
+mod calm;
 mod content;
 mod path;
 
@@ -29,6 +30,7 @@ use crate::{
     app::{KIT, Kit, Plugins, app},
     row::{Row, Samples, Targets, quantile},
 };
+use calm::interruptions;
 pub use content::write_kit;
 use content::{ENTITIES, corner, file, world_assets, write_packages};
 use path::{GRID, RATE, distance, frames, is_wanted, position};
@@ -53,6 +55,8 @@ struct Plane {
     frames: Vec<f64>,
     /// What of them was the pipeline's own.
     streaming: Vec<f64>,
+    /// Whether this thread had its core all the time, as far as the system tells.
+    calm: Vec<bool>,
 }
 
 /// Measures the flight.
@@ -116,6 +120,7 @@ impl Plane {
             _kit: kit,
             frames: Vec::new(),
             streaming: Vec::new(),
+            calm: Vec::new(),
         }
     }
 
@@ -158,6 +163,7 @@ impl Plane {
     fn fly_by_rule(&mut self) {
         self.frames.clear();
         self.streaming.clear();
+        self.calm.clear();
         let mut due = Instant::now();
         for frame in 0..frames() {
             let place = position(frame);
@@ -168,6 +174,7 @@ impl Plane {
     fn fly(&mut self, wanted: impl Fn(usize, bool) -> bool) {
         self.frames.clear();
         self.streaming.clear();
+        self.calm.clear();
         let mut due = Instant::now();
         for frame in 0..frames() {
             self.frame(position(frame), &wanted, &mut due);
@@ -176,6 +183,7 @@ impl Plane {
 
     /// One frame, in its time slot.
     fn frame(&mut self, place: Vec3, wanted: impl Fn(usize, bool) -> bool, due: &mut Instant) {
+        let interrupted = interruptions();
         let start = Instant::now();
         if let Some(mut camera) = self.app.world_mut().get_mut::<Transform>(self.camera) {
             camera.translation = place;
@@ -185,6 +193,7 @@ impl Plane {
         self.frames.push(start.elapsed().as_secs_f64() * 1e3);
         let streaming = self.app.world().resource::<StreamingStats>().last_frame;
         self.streaming.push(streaming.as_secs_f64() * 1e3);
+        self.calm.push(interruptions() == interrupted);
         *due += Duration::from_secs_f32(1.0 / RATE);
         match due.checked_duration_since(Instant::now()) {
             Some(time) => sleep(time),
