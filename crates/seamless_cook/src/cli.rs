@@ -18,7 +18,7 @@ use clap_complete::Shell;
 
 use self::paint::{ERROR, Painted};
 use crate::app::{CookApp, CookOptions, Profile, Target};
-use crate::commands::{CleanReport, DiffError, clean, diff, html_report, inspect, list, verify, why};
+use crate::commands::{CleanReport, DiffError, DiffReport, clean, diff, html_report, inspect, list, verify, why};
 use crate::progress::Bars;
 use crate::report::{CookError, counted};
 
@@ -259,16 +259,7 @@ impl CookApp {
                     |report| failed_if(!report.faults.is_empty()),
                 )
             }
-            Command::Diff { a, b, json } => {
-                let result = diff(&a, &b);
-                if let Err(error @ DiffError::Unlike { .. }) = &result {
-                    complain_error(error);
-                    return ExitCode::from(USAGE);
-                }
-                tell(result, json, text, compare::print_diff, |report| {
-                    failed_if(!report.is_equal())
-                })
-            }
+            Command::Diff { a, b, json } => tell_diff(diff(&a, &b), json, text),
             Command::Why {
                 object,
                 directory,
@@ -281,6 +272,16 @@ impl CookApp {
             Command::Completions { shell } => completions(shell, text),
         }
     }
+}
+
+fn tell_diff(result: Result<DiffReport, DiffError>, json: bool, text: &mut String) -> ExitCode {
+    if let Err(error @ DiffError::Unlike { .. }) = &result {
+        complain_error(error);
+        return ExitCode::from(USAGE);
+    }
+    tell(result, json, text, compare::print_diff, |report| {
+        failed_if(!report.is_equal())
+    })
 }
 
 fn print_clean(result: Result<CleanReport, CookError>, text: &mut String) -> ExitCode {

@@ -9,7 +9,7 @@
 //! …        `Stored`, as postcard writes it
 //! ```
 //! Packages, types, and the words of tags and bundles are in lists, and told by their places there. What changes with every edit has a
-//! place that is known, and can be written over: [`resize_registry`].
+//! place that is known, and can be written over, which `resize_registry` does.
 
 use std::sync::Arc;
 
