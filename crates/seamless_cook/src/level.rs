@@ -2,16 +2,17 @@
 
 mod asset;
 mod faults;
+mod resources;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bevy::asset::{UntypedAssetId, UntypedHandle};
 use bevy::prelude::*;
 use bevy::reflect::TypeRegistry;
 use seamless_asset::SoftReference;
-use seamless_asset::codec::{CodecRegistry, Codecs, EncodeContext, EntityRows, encode_reflected, resource_schema};
+use seamless_asset::codec::{CodecRegistry, Codecs, EncodeContext, EntityRows};
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_package::{Role, Schema};
 
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use self::faults::{list_culprits, list_misfits, list_problems};
 use crate::assets::{AssetKey, AssetStore, AssetWalk, FileContents, SoftTarget, soft_targets};
 use crate::bounds::{self, Drawn};
+use crate::clips::ClipOffers;
 use crate::density::{self, DensityRow};
 use crate::graph::blob;
 use crate::graph::recorder::Recorder;
@@ -121,6 +123,42 @@ struct Schemas {
     places: HashMap<String, u32>,
 }
 
+/// A level that is loaded, and what it is encoded by.
+struct Loaded<'a> {
+    world: &'a World,
+    unit: &'a str,
+    level: &'a PlannedLevel,
+    root: &'a UntypedHandle,
+    registry: &'a TypeRegistry,
+    codecs: &'a CodecRegistry,
+}
+
+impl<'a> Loaded<'a> {
+    fn walk(&self, clips: &'a ClipOffers, recorder: &'a Recorder) -> AssetWalk<'a> {
+        AssetWalk {
+            world: self.world,
+            registry: self.registry,
+            codecs: self.codecs,
+            unit: self.unit,
+            clips,
+            recorder,
+            source: &self.level.source,
+        }
+    }
+
+    fn job(&self) -> Job<'a> {
+        Job {
+            registry: self.registry,
+            codecs: self.codecs,
+            level: self.level,
+            names: Vec::new(),
+            rows: EntityRows::default(),
+            errors: Vec::new(),
+            soft: BTreeSet::new(),
+        }
+    }
+}
+
 /// One level while it is encoded.
 struct Job<'a> {
     registry: &'a TypeRegistry,
@@ -134,19 +172,7 @@ struct Job<'a> {
     soft: BTreeSet<SoftReference>,
 }
 
-impl<'a> Job<'a> {
-    fn new(registry: &'a TypeRegistry, codecs: &'a CodecRegistry, level: &'a PlannedLevel) -> Self {
-        Self {
-            registry,
-            codecs,
-            level,
-            names: Vec::new(),
-            rows: EntityRows::default(),
-            errors: Vec::new(),
-            soft: BTreeSet::new(),
-        }
-    }
-
+impl Job<'_> {
     fn error(&mut self, object: impl Into<String>, message: impl Into<String>) {
         self.errors
             .push(ContentError::new(self.level.source.as_str(), object, message));
@@ -175,19 +201,35 @@ impl LevelEncoder {
         if level.kind == SourceKind::Asset {
             return asset::encode(self, world, unit, level, root, store, errors);
         }
-        let registry = world.resource::<AppTypeRegistry>().read();
         let codecs = world.resource::<Codecs>().clone();
-        let codecs = codecs.read();
+        let loaded = Loaded {
+            world,
+            unit,
+            level,
+            root,
+            registry: &world.resource::<AppTypeRegistry>().read(),
+            codecs: &codecs.read(),
+        };
         let mut concrete = Concrete::default();
-        let hierarchy;
-        let mut scene = match source::scene(world, level, root, &registry, &mut concrete) {
-            Ok(scene) => scene,
+        match source::scene(world, level, root, loaded.registry, &mut concrete) {
+            Ok(scene) => self.encode_loaded(&loaded, scene, store, errors),
             Err(message) => {
                 errors.push(ContentError::new(level.source.as_str(), "", message));
-                return None;
+                None
             }
-        };
-        hierarchy = Hierarchy::of(&scene.entities);
+        }
+    }
+
+    fn encode_loaded(
+        &mut self,
+        loaded: &Loaded,
+        scene: Scene,
+        store: &mut AssetStore,
+        errors: &mut Vec<ContentError>,
+    ) -> Option<NewLevel> {
+        let hierarchy = Hierarchy::of(&scene.entities);
+        // It holds what is completed, and so goes first.
+        let mut scene = scene;
         for (index, children) in &hierarchy.completed {
             scene.entities[*index]
                 .components
@@ -198,20 +240,13 @@ impl LevelEncoder {
         }
         // Not changed by the walk, which changes the store.
         let clips = core::mem::take(&mut store.clips);
-        let walk = AssetWalk {
-            world,
-            registry: &registry,
-            codecs: &codecs,
-            unit,
-            clips: &clips,
-            recorder: &self.recorder.clone(),
-            source: &level.source,
-        };
+        let recorder = self.recorder.clone();
+        let walk = loaded.walk(&clips, &recorder);
         store.begin_unit();
-        let drawn = mesh_step::draws(world, &scene.entities, |asset| store.key(&walk, asset));
+        let drawn = mesh_step::draws(loaded.world, &scene.entities, |asset| store.key(&walk, asset));
         store.note_draws(&drawn);
-        let labelled = source::labelled(world, root);
-        let mut job = Job::new(&registry, &codecs, level);
+        let labelled = source::labelled(loaded.world, loaded.root);
+        let mut job = loaded.job();
         let mut warnings = Vec::new();
         let encoded = self.encode_scene(&mut job, &scene, &hierarchy, &walk, store, &mut warnings);
         let sound = job.errors.is_empty();
@@ -223,7 +258,7 @@ impl LevelEncoder {
         store.clips = clips;
         sound.then(|| NewLevel {
             level: encoded,
-            contents: source::contents(world, level, root),
+            contents: source::contents(loaded.world, loaded.level, loaded.root),
             drawn: drawn.into_keys().collect(),
             labelled,
             warnings,
@@ -345,93 +380,6 @@ impl LevelEncoder {
             data,
         })
     }
-
-    fn encode_resources(
-        &self,
-        job: &mut Job,
-        scene: &Scene,
-        walk: &AssetWalk,
-        store: &mut AssetStore,
-        warnings: &mut Vec<ContentError>,
-    ) -> Vec<EncodedResource> {
-        let names = scene.resources.iter().map(|value| value.reflect_type_path());
-        let names: Vec<&str> = names.chain(scene.opaque_resources.iter().map(String::as_str)).collect();
-        match self.policy {
-            ResourcePolicy::Error => {
-                for name in names {
-                    job.error(
-                        format!("resource `{name}`"),
-                        "a level holds no resources, they are global; remove it from the scene, or write `resources: Ignore` \
-                         or `resources: Persistent` in the world file",
-                    );
-                }
-                Vec::new()
-            }
-            ResourcePolicy::Ignore => {
-                for name in names {
-                    let message = "is left out, as the world file says";
-                    warnings.push(ContentError::new(
-                        job.level.source.as_str(),
-                        format!("resource `{name}`"),
-                        message,
-                    ));
-                }
-                Vec::new()
-            }
-            ResourcePolicy::Persistent => {
-                for name in &scene.opaque_resources {
-                    job.error(
-                        format!("resource `{name}`"),
-                        "is not registered for reflection; add `app.register_type::<…>()`",
-                    );
-                }
-                let values: BTreeMap<&str, &dyn Reflect> = scene
-                    .resources
-                    .iter()
-                    .map(|value| (value.reflect_type_path(), *value))
-                    .collect();
-                values
-                    .into_values()
-                    .filter_map(|value| encode_resource(job, value, walk, store))
-                    .collect()
-            }
-        }
-    }
-}
-
-fn encode_resource(
-    job: &mut Job,
-    value: &dyn Reflect,
-    walk: &AssetWalk,
-    store: &mut AssetStore,
-) -> Option<EncodedResource> {
-    let type_path = value.reflect_type_path().to_owned();
-    let object = format!("resource `{type_path}`");
-    let Some(info) = job.registry.get_type_info(value.as_any().type_id()) else {
-        job.error(
-            object,
-            "its type is not registered; register it in the cooker".to_owned(),
-        );
-        return None;
-    };
-    let rows = EntityRows::default();
-    let mut context = EncodeContext::new(job.registry, &rows);
-    let mut data = Vec::new();
-    let result = encode_reflected(value, &mut context, &mut data);
-    job.soft.extend(context.take_told().soft);
-    let handles = context.into_references();
-    if let Err(error) = result {
-        job.error(object, error.to_string());
-        return None;
-    }
-    Some(EncodedResource {
-        schema: StoredSchema(Arc::new(resource_schema(info, job.registry))),
-        references: handles
-            .iter()
-            .map(|handle| store.add(walk, handle, &|| object.clone(), &mut job.errors))
-            .collect(),
-        data,
-    })
 }
 
 /// Adds what the entities refer to; an error names the first entity that does.

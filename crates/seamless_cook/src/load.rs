@@ -90,7 +90,7 @@ impl Loadable for PlannedLevel {
             return ContentError::new(self.source.as_str(), format!("level `{}`", self.name), message);
         };
         let (file, label) = self.source.split_once('#').unwrap_or((&self.source, ""));
-        ContentError::new(file, label, format!("{message} ({})", asked.reason()))
+        ContentError::new(file, label, format!("{message} ({})", asked.reason(&self.source)))
     }
 }
 

@@ -104,11 +104,12 @@ impl Cook<'_> {
             type_path: Some(type_path),
             is_found: false,
             by: Some(by.clone()),
+            file: self.plan.root.join(&by.0),
         };
         let level = match planned(&path, asked.clone()) {
             Ok(level) => level,
             Err(message) => {
-                let message = format!("refers softly to `{path}`, which {message}");
+                let message = format!("refers softly to `{path}`, which {message}{}", asked.line(&path));
                 self.errors.push(ContentError::new(by.0, by.1, message));
                 // It is planned, so that it is not met again, and broken.
                 let level = PlannedLevel {

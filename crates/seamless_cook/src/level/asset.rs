@@ -25,13 +25,17 @@ pub(super) fn encode(
     let codecs = world.resource::<Codecs>().clone();
     let codecs = codecs.read();
     let found = codecs.asset(handle.type_id()).map(|codec| codec.type_path);
-    let reason = asset.asked.as_ref().map(|asked| asked.reason()).unwrap_or_default();
+    let reason = || {
+        let asked = asset.asked.as_ref();
+        asked.map(|asked| asked.reason(&asset.source)).unwrap_or_default()
+    };
     let wanted = asset.asked.as_ref().and_then(|asked| asked.type_path.as_deref());
     if let (Some(wanted), Some(found)) = (wanted.filter(|wanted| !wanted.is_empty()), found)
         && wanted != found
     {
         let message = format!(
-            "is a `{found}`, and a `{wanted}` is expected; correct the path, or the type of the handle ({reason})"
+            "is a `{found}`, and a `{wanted}` is expected; correct the path, or the type of the handle ({})",
+            reason()
         );
         let (file, label) = asset.source.split_once('#').unwrap_or((&asset.source, ""));
         errors.push(ContentError::new(file, label, message));
@@ -50,7 +54,7 @@ pub(super) fn encode(
         source: &asset.source,
     };
     store.begin_unit();
-    let key = store.add(&walk, &handle, &|| reason.clone(), errors);
+    let key = store.add(&walk, &handle, &reason, errors);
     store.clips = clips;
     (errors.len() == before).then(|| NewLevel {
         level: EncodedLevel {

@@ -29,17 +29,38 @@ pub(crate) struct Asked {
     pub is_found: bool,
     /// File and object that refer to it softly; none for what the world file lists.
     pub by: Option<(String, String)>,
+    /// Where that file is.
+    pub file: PathBuf,
 }
 
 impl Asked {
-    /// What an error about it adds.
-    pub fn reason(&self) -> String {
+    /// What an error about it, which is asked for by this path, adds.
+    pub fn reason(&self, path: &str) -> String {
+        let line = self.line(path);
         match &self.by {
-            Some((file, object)) if object.is_empty() => format!("`{file}` refers to it softly"),
-            Some((file, object)) => format!("{object} of `{file}` refers to it softly"),
+            Some((file, object)) if object.is_empty() => format!("`{file}` refers to it softly{line}"),
+            Some((file, object)) => format!("{object} of `{file}` refers to it softly{line}"),
             None => "listed in `assets` of the world file".to_owned(),
         }
     }
+
+    /// The line of the file on which a path stands, in words; empty where it cannot be told.
+    pub fn line(&self, path: &str) -> String {
+        let line = line_of(&self.file, path);
+        line.map_or_else(String::new, |line| format!(", line {line}"))
+    }
+}
+
+/// How large a file may be that is looked through for an error's line.
+const MOST_LOOKED_THROUGH: u64 = 4 << 20;
+
+/// The first line of a text on which a path is written: as it is, or relative to the text's own file.
+fn line_of(file: &Path, path: &str) -> Option<usize> {
+    let found = std::fs::metadata(file).ok()?;
+    let text = (found.len() <= MOST_LOOKED_THROUGH).then(|| std::fs::read_to_string(file).ok())??;
+    let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
+    let has = |what: &str| text.lines().position(|line| line.contains(what));
+    has(path).or_else(|| has(name)).map(|line| line + 1)
 }
 
 /// A listed source, before the asset root is known.

@@ -3,6 +3,7 @@
 use seamless_asset::STARTUP_EXPORT;
 use seamless_package::{Limits, Package};
 
+use super::soft::{one, registry};
 use super::*;
 
 const WORLD: &str = r#"(
@@ -44,6 +45,44 @@ fn an_ability_is_cooked_with_the_effects_that_it_names() {
             "spells/fire.ability.ron"
         ]
     );
+}
+
+/// What a game looks for without loading anything.
+#[test]
+fn registries_tell_what_definitions_are_searched_by() {
+    let fixture = spells(
+        r#"(tags: ["Effect.Fire"], duration: For(3.0), grants: ["State.Burning"], cues: (active: ["Cue.Burning"]))"#,
+    );
+    fixture.write(
+        "spells/fire.ability.ron",
+        r#"(tags: ["Ability.Spell.Fire", "Ability.Ranged"], cues: (executed: ["Cue.Cast.Fire"]))"#,
+    );
+    let world = r#"(levels: [(source: "scenes/a.gltf")], assets: ["spells", "classes"])"#;
+    fixture
+        .cook_with(&CookApp::new(), world, &CookOptions::default())
+        .unwrap();
+    let registry = registry(&fixture);
+    let told = |path: &str| {
+        let tags = one(&registry, path).tags.iter();
+        tags.map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told("spells/fire.ability.ron"),
+        [
+            "ability Ability.Ranged",
+            "ability Ability.Spell.Fire",
+            "ability.cue Cue.Cast.Fire"
+        ]
+    );
+    assert_eq!(
+        told("spells/burn.effect.ron"),
+        [
+            "effect Effect.Fire",
+            "effect.cue Cue.Burning",
+            "effect.grants State.Burning"
+        ]
+    );
+    assert_eq!(told("classes/mage.abilities.ron"), ["abilities.slot Slot.Primary"]);
 }
 
 #[test]

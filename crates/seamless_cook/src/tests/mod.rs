@@ -6,6 +6,7 @@ mod across;
 mod audio;
 mod clean;
 mod cook;
+mod cues;
 mod density;
 mod dialogue;
 mod diff;

@@ -13,7 +13,7 @@ use self::game::{Spell, Wand, game, spell};
 use super::*;
 use crate::{Target, verify};
 
-fn registry(fixture: &Fixture) -> ObjectRegistry {
+pub(super) fn registry(fixture: &Fixture) -> ObjectRegistry {
     let bytes = std::fs::read(fixture.out().join("test.registry")).unwrap();
     ObjectRegistry::from_bytes(&bytes, "", &RegistryLimits::default()).unwrap()
 }
@@ -23,12 +23,12 @@ fn manifest(fixture: &Fixture) -> WorldManifest {
     WorldManifest::from_ron(&bytes, &ManifestLimits::default()).unwrap()
 }
 
-fn paths(registry: &ObjectRegistry) -> Vec<&str> {
+pub(super) fn paths(registry: &ObjectRegistry) -> Vec<&str> {
     registry.objects().iter().map(|object| &*object.path).collect()
 }
 
 #[track_caller]
-fn one<'r>(registry: &'r ObjectRegistry, path: &str) -> &'r RegistryObject {
+pub(super) fn one<'r>(registry: &'r ObjectRegistry, path: &str) -> &'r RegistryObject {
     match registry.at(path) {
         [only] => only,
         other => panic!("{path}: {other:?}"),
@@ -45,7 +45,7 @@ fn is_there(fixture: &Fixture, object: &RegistryObject) -> bool {
         .is_some_and(|class| class.type_path == *object.type_path)
 }
 
-fn sound(fixture: &Fixture) {
+pub(super) fn sound(fixture: &Fixture) {
     let faults = verify(&fixture.out(), None).unwrap().faults;
     assert!(faults.is_empty(), "{faults:#?}");
 }
