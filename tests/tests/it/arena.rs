@@ -51,6 +51,8 @@ fn play(approach: Approach, seed: u64) -> Outcome {
         units: 60,
         battle_ticks: 600,
         show_ticks: 20,
+        // Tests keep all cores busy.
+        background: false,
         ..ArenaOptions::default()
     };
     let assets = AssetPlugin {
