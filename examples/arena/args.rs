@@ -32,6 +32,9 @@ pub struct Args {
     /// Seconds that the battle takes.
     #[arg(long, value_name = "S", default_value_t = 25)]
     pub battle: u64,
+    /// The machine has other things to do all the time: loading threads do not step back behind them.
+    #[arg(long)]
+    pub busy: bool,
     /// With small models, which are cooked in a moment: for a quick look.
     #[arg(long)]
     pub small: bool,
@@ -74,6 +77,7 @@ impl Args {
             seed: self.seed,
             units: self.units,
             battle_ticks: self.battle * 60,
+            background: !self.busy,
             ..ArenaOptions::default()
         }
     }

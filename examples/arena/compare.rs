@@ -57,8 +57,10 @@ fn play(args: &Args, approach: Approach) -> Result<ArenaReport, String> {
     ] {
         command.arg(name).arg(value.to_string());
     }
-    if args.small {
-        command.arg("--small");
+    for (name, is_set) in [("--small", args.small), ("--busy", args.busy)] {
+        if is_set {
+            command.arg(name);
+        }
     }
     let status = command.status().map_err(|error| error.to_string())?;
     let file = folder.join("report.json");

@@ -44,6 +44,8 @@ pub struct ArenaOptions {
     pub battle_ticks: u64,
     /// How long each show takes.
     pub show_ticks: u64,
+    /// Whether loading threads step back behind everything else, as in a game that has the machine for itself.
+    pub background: bool,
 }
 
 impl Default for ArenaOptions {
@@ -56,6 +58,7 @@ impl Default for ArenaOptions {
             classes: 4,
             battle_ticks: 1500,
             show_ticks: 120,
+            background: true,
         }
     }
 }

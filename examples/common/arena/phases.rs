@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 use bevy_seamless::{
     asset::{ObjectRegistries, PreloadProgress, PreloadSystems},
-    cue::{CueAct, CueContext, CueReport, FireCues, GameplayTag, PoolReport, SetGrants},
+    cue::{CueAct, CueContext, CueReport, CueState, FireCues, GameplayTag, NotifyReport, PoolReport, SetGrants},
 };
 
 use super::{
@@ -69,7 +69,11 @@ fn is_ready(world: &World) -> bool {
         return true;
     }
     let is_full = |pool: &PoolReport| pool.stats.free + pool.stats.playing >= pool.preallocated;
-    world.resource::<PreloadProgress>().is_ready() && CueReport::of(world).pools.iter().all(is_full)
+    let is_there = |notify: &NotifyReport| !notify.is_always_loaded || notify.state != CueState::Loading;
+    let report = CueReport::of(world);
+    world.resource::<PreloadProgress>().is_ready()
+        && report.notifies.iter().all(is_there)
+        && report.pools.iter().all(is_full)
 }
 
 /// Whether a player would see a screen that says "loading".

@@ -268,7 +268,12 @@ impl Arena {
 /// Adds the game, and what it streams, to an app that has Bevy's plugins.
 pub fn add_game(app: &mut App, options: ArenaOptions, manifest: &str) {
     let config = options.approach.cue_config();
-    app.add_plugins(SeamlessPlugins.set(CuePlugin { config, ..default() }))
+    let loading = SeamlessAssetPlugin {
+        background: options.background,
+        ..default()
+    };
+    let plugins = SeamlessPlugins.set(loading).set(CuePlugin { config, ..default() });
+    app.add_plugins(plugins)
         .add_plugins(ArenaPlugin(options))
         .init_resource::<Played>()
         .add_observer(|cue: On<CueExecuted>, mut played: ResMut<Played>| {

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     StreamingSystems,
     load::Pipeline,
-    registry::{ObjectRegistries, ObjectScan},
+    registry::{ObjectRegistries, ObjectScan, take_registries},
     settings::StreamingClock,
     soft::SoftPath,
     streamable::{Streamable, StreamableHub, StreamableProgress, StreamableRequest, StreamableState, drive, settle},
@@ -45,6 +45,7 @@ pub(crate) fn add_preload(app: &mut App) {
             (
                 (PreloadSystems::Want, PreloadSystems::Follow)
                     .chain()
+                    .after(take_registries)
                     .before(drive)
                     .in_set(StreamingSystems::Objects),
                 (PreloadSystems::Tell, PreloadSystems::Advance)
