@@ -56,6 +56,24 @@ fn stacks_add_and_multiply() {
     assert_eq!(operate(80.0, Operation::Divide, 0.0, 1), 80.0);
 }
 
+/// By squaring, it is what one gets by one product after the other, but for the last bits.
+#[test]
+fn many_stacks_are_a_power() {
+    for base in [0.5f32, 0.99, 1.01, -1.5] {
+        let mut product = 1.0f64;
+        for stacks in 0..60 {
+            let found = f64::from(operate(1.0, Operation::Multiply, base, stacks));
+            assert!(
+                (found - product).abs() <= product.abs() * 1e-6,
+                "{base} to the {stacks}: {found}"
+            );
+            product *= f64::from(base);
+        }
+    }
+    assert_eq!(operate(3.0, Operation::Multiply, 0.0, u32::MAX), 0.0);
+    assert!(operate(3.0, Operation::Multiply, 7.0, u32::MAX).is_finite());
+}
+
 #[test]
 fn a_bound_follows_the_attribute_that_it_is() {
     let mut hero = hero();

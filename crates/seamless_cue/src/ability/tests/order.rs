@@ -4,8 +4,11 @@ use bevy_app::App;
 use bevy_asset::Handle;
 use bevy_ecs::prelude::*;
 
-use super::app::*;
-use crate::*;
+use super::{
+    super::{AbilityOutput, telling::Telling},
+    app::*,
+};
+use crate::{effect::Output, *};
 
 fn heard(app: &mut App) -> Vec<String> {
     core::mem::take(&mut app.world_mut().resource_mut::<Heard>().0)
@@ -174,4 +177,38 @@ fn rejections_have_their_place() {
     let glow = add(&mut app, glowing());
     apply(&mut app, hero, &glow);
     assert_eq!(heard(&mut app), ["applied", "Add Cue.Glow", "rejected"]);
+}
+
+#[test]
+fn with_too_much_untold_nothing_begins_and_everything_ends() {
+    let (mut app, ..) = app();
+    let hero = hero(&mut app);
+    let glow = add(&mut app, glowing());
+    apply(&mut app, hero, &glow);
+    let aura = grant(
+        &mut app,
+        hero,
+        Ability {
+            duration: AbilityDuration::Held,
+            ..Ability::default()
+        },
+    );
+    let untold = 1 << 20;
+    let over = Output::Ability(AbilityOutput::CooldownOver(aura));
+    app.world_mut()
+        .resource_mut::<Telling>()
+        .push(hero, core::iter::repeat_n(over, untold));
+    app.world_mut().gameplay(move |gameplay| {
+        let spec = EffectSpec::new(glow);
+        assert_eq!(
+            gameplay.apply_effect(hero, &spec),
+            Err(EffectRefused::Untold { untold })
+        );
+        let activated = gameplay.try_activate(hero, aura, Aim::default());
+        assert_eq!(activated, Err(AbilityRefused::Untold { untold }));
+        let granted = gameplay.grant(hero, AbilitySpec::default());
+        assert!(matches!(granted, Err(GrantError::Untold { .. })));
+        assert_eq!(gameplay.remove_effects_with(hero, &tags(&["Effect.Glow"])), 1);
+        assert!(gameplay.revoke(hero, aura));
+    });
 }
