@@ -94,6 +94,6 @@ fn follow_phase<S: States>(
     }
     let of_now = phases.0.iter().filter(|(phase, ..)| Some(phase) == now.as_ref());
     let wanted: Vec<_> = of_now.map(|(_, set, caller)| (set.clone(), *caller)).collect();
-    sets.want_at(core::any::type_name::<S>().into(), wanted);
+    sets.want_at(core::any::type_name::<S>(), wanted);
     *last = now;
 }

@@ -113,9 +113,9 @@ impl PreloadSets {
 
     /// From now on there is this reason for these sets, and for no others. Without any the reason is gone.
     #[track_caller]
-    pub fn want<N: Into<Arc<str>>>(&mut self, reason: impl Into<Arc<str>>, sets: impl IntoIterator<Item = N>) {
+    pub fn want<N: Into<Arc<str>>>(&mut self, reason: impl AsRef<str>, sets: impl IntoIterator<Item = N>) {
         let caller = Location::caller();
-        self.want_at(reason.into(), sets.into_iter().map(|set| (set.into(), caller)));
+        self.want_at(reason.as_ref(), sets.into_iter().map(|set| (set.into(), caller)));
     }
 
     /// There is this reason for one set more.
@@ -140,17 +140,17 @@ impl PreloadSets {
 
     pub(super) fn want_at(
         &mut self,
-        reason: Arc<str>,
+        reason: &str,
         sets: impl IntoIterator<Item = (Arc<str>, &'static Location<'static>)>,
     ) {
         let sets: BTreeMap<_, _> = sets.into_iter().collect();
         let is_same = |was: &BTreeMap<Arc<str>, _>| was.keys().eq(sets.keys());
-        if self.wants.get(&reason).map_or(sets.is_empty(), is_same) {
+        if self.wants.get(reason).map_or(sets.is_empty(), is_same) {
             return;
         }
         match sets.is_empty() {
-            true => drop(self.wants.remove(&reason)),
-            false => drop(self.wants.insert(reason, sets)),
+            true => drop(self.wants.remove(reason)),
+            false => drop(self.wants.insert(reason.into(), sets)),
         }
         self.is_changed = true;
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bevy_ecs::{
     component::Component,
     entity::{Entity, EntityHashSet},
-    prelude::{Local, Query, ResMut, With},
+    prelude::{DetectChanges, Local, Query, Ref, ResMut, With},
     reflect::ReflectComponent,
 };
 use bevy_math::Vec3;
@@ -63,30 +63,32 @@ impl PreloadZone {
     }
 }
 
-/// Looks who is where.
+/// Looks who is where. Allocates nothing while nobody comes or goes.
 pub(super) fn look(
-    zones: Query<(Entity, &PreloadZone, &GlobalTransform)>,
+    zones: Query<(Entity, Ref<PreloadZone>, &GlobalTransform)>,
     sources: Query<&GlobalTransform, With<PreloadSource>>,
-    mut inside: Local<EntityHashSet>,
+    (mut inside, mut now): (Local<EntityHashSet>, Local<EntityHashSet>),
     mut sets: ResMut<PreloadSets>,
 ) {
-    use bevy_ecs::change_detection::DetectChangesMut;
-    let mut now = EntityHashSet::default();
-    let mut wanted: Vec<(Arc<str>, &'static Location<'static>)> = Vec::new();
+    let mut is_other = false;
+    now.clear();
     for (entity, zone, place) in &zones {
         let was = inside.contains(&entity);
         let into_zone = place.affine().inverse();
         let wants = |source: &GlobalTransform| zone.is_wanted(into_zone.transform_point3(source.translation()), was);
         if sources.iter().any(wants) {
             now.insert(entity);
-            wanted.extend(
-                zone.sets
-                    .iter()
-                    .map(|set| (Arc::from(set.as_str()), Location::caller())),
-            );
+            is_other |= zone.is_changed();
         }
     }
-    *inside = now;
-    // It is looked at in each frame and changes seldom.
-    sets.bypass_change_detection().want_at("zones".into(), wanted);
+    core::mem::swap(&mut *inside, &mut *now);
+    if !is_other && *inside == *now {
+        return;
+    }
+    let those = zones.iter().filter(|(entity, ..)| inside.contains(entity));
+    let wanted = those.flat_map(|(_, zone, _)| {
+        let named: Vec<Arc<str>> = zone.sets.iter().map(|set| Arc::from(set.as_str())).collect();
+        named.into_iter().map(|set| (set, Location::caller()))
+    });
+    sets.want_at("zones", wanted);
 }

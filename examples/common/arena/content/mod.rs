@@ -76,11 +76,43 @@ pub fn capital(name: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// All tags of the game: the cooker refuses cues of others.
+/// What tags there are beside those of classes, zones and shows.
+const COMMON_TAGS: [&str; 21] = [
+    "Attribute.Health",
+    "Attribute.MaxHealth",
+    "Attribute.Mana",
+    "Attribute.Speed",
+    "Cooldown.Attack",
+    "Cooldown.Special",
+    "Cue.Hit",
+    "Cue.Death",
+    "Cue.Spawn",
+    "Effect.Damage",
+    "Effect.Fire",
+    "Effect.Hazard",
+    "Effect.Heal",
+    "Effect.Poison",
+    "Effect.Root",
+    "Effect.Shield",
+    "Slot.Attack",
+    "Slot.Special",
+    "State.Shielded",
+    "Ability.Attack",
+    "Ability.Special",
+];
+
+/// All tags of the game: the cooker refuses what uses others.
 fn tags() -> String {
     let of_classes = CLASSES.iter().flat_map(|class| {
         let class = capital(class.name);
-        ["Cast", "Hit", "Special"].map(|kind| format!("Cue.{kind}.{class}"))
+        let kinds = [
+            "Cue.Cast",
+            "Cue.Hit",
+            "Cue.Special",
+            "Ability.Attack",
+            "Ability.Special",
+        ];
+        kinds.map(|kind| format!("{kind}.{class}"))
     });
     let of_zones = ZONES.iter().flat_map(|zone| {
         let zone = capital(zone.name);
@@ -88,7 +120,7 @@ fn tags() -> String {
     });
     let shows = LOBBY.iter().map(|name| format!("Cue.Lobby.{}", capital(name)));
     let shows = shows.chain(AFTERMATH.iter().map(|name| format!("Cue.Aftermath.{}", capital(name))));
-    let common = ["Cue.Hit", "Cue.Death", "Cue.Spawn"].map(String::from);
+    let common = COMMON_TAGS.map(String::from);
     let all = common.into_iter().chain(of_classes).chain(of_zones).chain(shows);
     let lines: String = all.map(|tag| format!("    \"{tag}\",\n")).collect();
     format!("[\n{lines}]\n")

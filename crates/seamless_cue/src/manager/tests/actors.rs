@@ -182,7 +182,8 @@ fn pools_leave_no_entity_behind() {
         test.app.world_mut().run_system(fire).expect("it runs");
         test.app.update();
         // What was heard is not what this is about.
-        (test.heard(), told(&mut test));
+        test.heard();
+        told(&mut test);
     }
     test.settle();
     let stats = test.stats();
