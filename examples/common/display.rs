@@ -69,7 +69,6 @@ pub fn headless_plugins() -> PluginGroupBuilder {
 /// An app without window and GPU, whose time advances by one simulated frame, so many seconds, per update.
 ///
 /// Only the first app of the process may set up the log and the handler of Ctrl+C.
-#[must_use]
 pub fn headless_app(is_first: bool, frame: f32) -> App {
     let mut app = App::new();
     let mut plugins = headless_plugins();

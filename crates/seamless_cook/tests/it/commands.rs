@@ -89,6 +89,8 @@ const DIFF: &str = "\
     level other: bounds, bytes # -> #
     volume crate: shape: Box: max, min
     volume other: shape: Box: max, min
+~ town.registry
+    1 object: other bytes to load
 ~ crate.pkg  # KiB -> # KiB (# B)
   ~ Level  seamless::Level  # B -> # B (# B)
       data
@@ -97,7 +99,7 @@ const DIFF: &str = "\
   ~ Level  seamless::Level  # B -> # B (# B)
       data
   ~ bevy_transform::components::transform::Transform: changed on 1 entity (Scene0/Crate)
-3 files differ, 1 package equal
+4 files differ, 1 package equal
 ";
 
 #[test]

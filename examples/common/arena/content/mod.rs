@@ -39,7 +39,7 @@ pub fn write(dir: &Path, models: &Models) -> io::Result<bool> {
     }
     let mut files = Files { dir };
     files.put(WORLD_FILE, WORLD)?;
-    files.put("game.tags.ron", &tags())?;
+    files.put("game.tags.ron", tags())?;
     for class in &CLASSES {
         class.write(&mut files)?;
     }
