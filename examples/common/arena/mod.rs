@@ -1,5 +1,5 @@
 //! A game of classes and zones: hundreds of units that fight with abilities, and cues that show it. How its content comes into memory is one of five
-//! approaches, from all at the start to what the chosen classes need. See [`ArenaPlugin`], and [`run`] for a measured game.
+//! approaches, from all at the start to what the chosen classes need. See [`ArenaPlugin`], and [`Arena::play`] for a measured game.
 //!
 //! ```text
 //! Start ─► Lobby (a show) ─► Battle { Loading ─► Fighting } ─► Aftermath (a show) ─► Over

@@ -1,4 +1,4 @@
-//! The arena's sources: classes, zones, cues, models, tags, all made by this code. See [`write`].
+//! The arena's sources: classes, zones, cues, models, tags, all made by this code. See [`write()`].
 
 pub mod classes;
 mod cues;
