@@ -27,6 +27,7 @@ pub const REGISTRY_FORMAT: u32 = 2;
 /// Bytes in front of the content.
 const HEADER: usize = 20;
 /// Bytes in front of the sizes.
+#[cfg(feature = "write")]
 const SIZES: usize = HEADER + 4;
 
 /// Lists of what many objects have in common, and the objects.
