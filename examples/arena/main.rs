@@ -19,6 +19,10 @@ use std::process::ExitCode;
 use args::{Args, Choice};
 use clap::Parser;
 
+/// As in `open_world`: where tasks allocate and the main thread frees, glibc's allocator makes one wait for the other.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[expect(clippy::print_stderr, reason = "a command line tells its user what is wrong")]
 fn main() -> ExitCode {
     let args = Args::parse();
