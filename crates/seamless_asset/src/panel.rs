@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bevy_ecs::resource::Resource;
 
 /// Lines that the panel of an overlay shows, by topic, in the topics' order. Who has something to say sets its topic's lines, and sets them
-/// again when they have changed; the panel shows as many as it has room for. Letters beyond ASCII are not shown.
+/// again when they have changed; the panel shows the first 24, and how many more there are. Letters beyond ASCII are not shown.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;

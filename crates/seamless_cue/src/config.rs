@@ -58,7 +58,7 @@ pub struct CueConfig {
     pub max_active: usize,
     /// How many notifies may be known. Further ones are left out, with an error. Default: 65 536.
     pub max_notifies: usize,
-    /// How often cues that observers of cues fire may do so again, before the rest waits for the next frame, with an error. Default: 32.
+    /// How often cues that observers of cues fire may do so again, before the rest waits for the next cue or frame, with an error. Default: 32.
     pub max_rounds: usize,
     /// The part of a frame's streaming budget ([`StreamingSettings`](seamless_asset::StreamingSettings)) that cues take which have waited. One at
     /// least is played in each frame. Default: 0.5.

@@ -50,7 +50,8 @@ pub struct CuePlugin {
     pub config: CueConfig,
     /// Whether this app plays cues. A dedicated server does not: it loads no notify, and what is fired is gone. Default: true.
     pub plays: bool,
-    /// The file that declares the game's tags: see [`CueNotifyLoader::tags`]. Default: `game.tags.ron`.
+    /// The file that declares the game's tags, for cues: see [`CueNotifyLoader::tags`]. Definitions of abilities and effects ask `game.tags.ron`. Default:
+    /// `game.tags.ron`.
     pub tags: String,
 }
 

@@ -4,12 +4,11 @@ use core::{fmt, marker::PhantomData};
 
 use bevy_asset::{Asset, AssetLoader, LoadContext, io::Reader};
 use bevy_reflect::TypePath;
-use futures_lite::AsyncReadExt;
 use ron::extensions::Extensions;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::{
-    notify::{TAGS_FILE, TagsError, TagsFile, declared},
+    notify::{TAGS_FILE, TagsError, TagsFile, declared, read_limited},
     tag::gate,
 };
 
@@ -108,16 +107,6 @@ pub(crate) fn parse<T: de::DeserializeOwned + Checked>(bytes: &[u8]) -> Result<T
     })
 }
 
-async fn read(reader: &mut dyn Reader) -> Result<Vec<u8>, DefinitionError> {
-    let mut bytes = Vec::new();
-    let mut limited = AsyncReadExt::take(reader, MAX_DEFINITION_BYTES + 1);
-    limited.read_to_end(&mut bytes).await?;
-    match bytes.len() as u64 > MAX_DEFINITION_BYTES {
-        true => Err(DefinitionError::TooLarge),
-        false => Ok(bytes),
-    }
-}
-
 /// An asset that is made from a RON file.
 pub(crate) trait FromRon: Asset + Sized {
     /// What the file holds.
@@ -129,7 +118,7 @@ pub(crate) trait FromRon: Asset + Sized {
     fn from_source(source: Self::Source, context: &mut LoadContext) -> Result<Self, DefinitionError>;
 }
 
-/// The loader of a [`FromRon`]. Where the game declares its tags, a definition that names another is an error.
+/// The loader of a [`FromRon`]. Where the game declares its tags, in `game.tags.ron`, a definition that names another is an error.
 #[derive(TypePath)]
 pub(crate) struct RonLoader<A: FromRon> {
     extensions: [&'static str; 1],
@@ -157,7 +146,7 @@ impl<A: FromRon> AssetLoader for RonLoader<A> {
     type Error = DefinitionError;
 
     async fn load(&self, reader: &mut dyn Reader, _: &(), context: &mut LoadContext<'_>) -> Result<A, DefinitionError> {
-        let bytes = read(reader).await?;
+        let bytes = read_limited(reader, MAX_DEFINITION_BYTES as usize).await?;
         let source = parse_declared::<A::Source>(&bytes, declared(TAGS_FILE, context).await?)?;
         A::from_source(source, context)
     }

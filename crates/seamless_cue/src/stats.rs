@@ -25,7 +25,8 @@ pub struct CueStats {
     pub waiting_peak: u64,
     /// Cues that last now.
     pub active: u64,
-    /// Dropped because of [`SuppressCues`](crate::SuppressCues) or [`CueConfig::suppressed`](crate::CueConfig::suppressed).
+    /// Dropped because of [`SuppressCues`](crate::SuppressCues), [`CueConfig::suppressed`](crate::CueConfig::suppressed) or
+    /// [`suppressed_while`](crate::CueConfig::suppressed_while).
     pub suppressed: u64,
     /// Dropped because all listeners were too far away from it.
     pub culled: u64,
@@ -49,7 +50,7 @@ pub struct CueStats {
     pub refused: u64,
     /// Executed cues of one batch that were merged with an equal one. Not counted as fired.
     pub merged: u64,
-    /// Cues fired by observers of cues that had to wait for the next frame.
+    /// Cues fired by observers of cues that had to wait for the next cue or frame.
     pub postponed: u64,
     /// Notifies whose load was begun.
     pub loads: u64,

@@ -2,7 +2,7 @@
 
 use core::panic::Location;
 
-use bevy_asset::{Asset, AssetServer, Handle};
+use bevy_asset::{Asset, AssetId, AssetServer, Handle};
 use bevy_ecs::{
     prelude::{Res, World},
     system::SystemParam,
@@ -62,6 +62,28 @@ impl SoftObjects<'_> {
         match self.table.look_there(handle.hint()) {
             Some(strong) => Some(Handle::Strong(strong)),
             None => self.look(handle),
+        }
+    }
+
+    /// As [`get_if_loaded`](Self::get_if_loaded), for who only looks at the value: nothing is kept alive, so the id is good as long as somebody
+    /// else has a handle. Twice as fast, as no handle is counted up and down.
+    ///
+    /// ```
+    /// # use bevy_asset::Assets; use bevy_ecs::prelude::*; use bevy_mesh::Mesh;
+    /// # use seamless_asset::{SoftHandle, SoftObjects};
+    /// # #[derive(Component)]
+    /// # struct Wreck { mesh: SoftHandle<Mesh> }
+    /// fn count_vertices(wrecks: Query<&Wreck>, soft: SoftObjects, meshes: Res<Assets<Mesh>>) -> usize {
+    ///     let loaded = wrecks.iter().filter_map(|wreck| meshes.get(soft.id_if_loaded(&wreck.mesh)?));
+    ///     loaded.map(Mesh::count_vertices).sum()
+    /// }
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn id_if_loaded<T: Asset>(&self, handle: &SoftHandle<T>) -> Option<AssetId<T>> {
+        match self.table.id_there(handle.hint()) {
+            Some(id) => Some(id.typed_debug_checked()),
+            None => self.look(handle).map(|found| found.id()),
         }
     }
 

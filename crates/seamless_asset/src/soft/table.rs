@@ -2,11 +2,11 @@
 
 use core::any::TypeId;
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError, Weak,
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
     atomic::{AtomicBool, Ordering},
 };
 
-use bevy_asset::{Asset, StrongHandle, UntypedHandle};
+use bevy_asset::{Asset, StrongHandle, UntypedAssetId, UntypedHandle};
 use bevy_ecs::resource::Resource;
 use bevy_platform::{collections::HashMap, hash::PassHash};
 use seamless_package::ObjectId;
@@ -41,8 +41,8 @@ pub(crate) struct SoftTable {
 /// What is known of a path.
 struct Row {
     mark: Mark,
-    /// Once it was seen to be: it is as long as the handle is.
-    is_complete: AtomicBool,
+    /// Whose value is there with all that it refers to, once it was seen to be: it is as long as the handle is.
+    complete: OnceLock<UntypedAssetId>,
     hash: u64,
     path: Arc<str>,
     /// As what it was looked for, or found.
@@ -88,12 +88,22 @@ impl SoftTable {
     /// The object in the row where a handle was found before, if it is live with all that it refers to.
     #[inline]
     pub fn look_there(&self, hint: &Hint) -> Option<Arc<StrongHandle>> {
-        let mark = hint.get();
-        let row = self.rows.get(mark.row())?;
-        if row.mark != mark || !row.is_complete.load(Ordering::Acquire) {
-            return None;
-        }
+        let (row, _) = self.complete_there(hint)?;
         row.handle.upgrade()
+    }
+
+    /// As [`look_there`](Self::look_there), where somebody else has the handle: counts nobody.
+    #[inline]
+    pub fn id_there(&self, hint: &Hint) -> Option<UntypedAssetId> {
+        let (row, id) = self.complete_there(hint)?;
+        (row.handle.strong_count() > 0).then_some(id)
+    }
+
+    #[inline]
+    fn complete_there(&self, hint: &Hint) -> Option<(&Row, UntypedAssetId)> {
+        let mark = hint.get();
+        let row = self.rows.get(mark.row()).filter(|row| row.mark == mark)?;
+        Some((row, *row.complete.get()?))
     }
 
     /// What the table has of a handle. Takes no lock and allocates nothing.
@@ -189,7 +199,7 @@ impl SoftTable {
         };
         Some(Row {
             mark: Hint::default().get(),
-            is_complete: AtomicBool::new(false),
+            complete: OnceLock::new(),
             hash: path.hash(),
             path: path.shared().clone(),
             type_id,
@@ -240,7 +250,7 @@ impl Row {
         };
         match self.handle.upgrade() {
             Some(handle) if slot.is_complete() => {
-                self.is_complete.store(true, Ordering::Release);
+                self.complete.get_or_init(|| UntypedHandle::Strong(handle.clone()).id());
                 Look::Loaded(handle)
             }
             Some(_) => Look::OnItsWay,

@@ -56,6 +56,13 @@ impl Actors {
         (pool.notify, pool.is_closing) = (notify, false);
     }
 
+    /// A notify cannot be played: none of its instances is made ahead any more.
+    pub fn give_up(&mut self, id: NotifyId) {
+        if let Some(pool) = self.pools.get_mut(&id) {
+            pool.pool.preallocated = 0;
+        }
+    }
+
     /// A notify is let go of.
     pub fn close(&mut self, world: &mut World, id: NotifyId) {
         let Some(pool) = self.pools.get_mut(&id) else {
@@ -89,9 +96,9 @@ impl Actors {
         let CueKind::Actor { prefab } = &pool.notify.kind else {
             return Ok(());
         };
-        self.made += 1;
-        let name = format!("cue {} {}", pool.notify.tag, self.made);
+        let name = format!("cue {} {}", pool.notify.tag, self.made + 1);
         let instance = loads::instance(world, prefab, name, is_waited_for)?;
+        self.made += 1;
         pool.pool.making += 1;
         self.asked.insert(instance, id);
         Ok(())
@@ -109,7 +116,9 @@ impl Actors {
     ) -> Option<Entity> {
         let ActorPool { pool, notify, .. } = self.pools.get_mut(&id)?;
         let key = context.key(tag);
-        let until = now + Duration::from_secs_f32(notify.auto_destroy_delay);
+        // A delay of a file is a number that is not negative, and may be larger than any time.
+        let delay = Duration::try_from_secs_f32(notify.auto_destroy_delay).unwrap_or(Duration::MAX);
+        let until = now.saturating_add(delay);
         if event == CueEvent::Removed {
             let playing = pool.playing.iter_mut().find(|playing| playing.users.contains(&key))?;
             playing.users.retain(|user| *user != key);
@@ -152,6 +161,13 @@ impl Actors {
     pub fn take(&mut self, world: &mut World, event: &InstanceEvent) -> Option<(NotifyId, String)> {
         let instance = event.id();
         let id = *self.asked.get(&instance)?;
+        if matches!(
+            event,
+            InstanceEvent::Failed { .. } | InstanceEvent::Cancelled { .. } | InstanceEvent::Left { .. }
+        ) {
+            self.asked.remove(&instance);
+        }
+        // Its pool may have gone before it.
         let pool = self.pools.get_mut(&id)?;
         match event {
             InstanceEvent::Revealed { root, .. } => {
@@ -168,18 +184,13 @@ impl Actors {
             }
             InstanceEvent::Failed { error, .. } => {
                 pool.pool.making = pool.pool.making.saturating_sub(1);
-                self.asked.remove(&instance);
                 world.resource_mut::<Streamer>().unload(instance);
                 return Some((id, format!("its prefab: {error}")));
             }
             InstanceEvent::Cancelled { .. } => {
                 pool.pool.making = pool.pool.making.saturating_sub(1);
-                self.asked.remove(&instance);
             }
-            InstanceEvent::Left { .. } => {
-                self.asked.remove(&instance);
-                pool.pool.lose(|lost| lost.id == instance);
-            }
+            InstanceEvent::Left { .. } => pool.pool.lose(|lost| lost.id == instance),
             InstanceEvent::Loaded { .. } | InstanceEvent::Hidden { .. } | InstanceEvent::Shown { .. } => {}
         }
         None

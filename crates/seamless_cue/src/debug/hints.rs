@@ -47,8 +47,6 @@ pub(crate) struct Hints {
     late: HashSet<GameplayTag>,
     pub hitches: VecDeque<Hitch>,
     has_hinted: bool,
-    /// Errors that were logged, for tests.
-    pub failures: u64,
 }
 
 /// Whether something is to be said of a tag, which is once.
@@ -97,7 +95,6 @@ impl Hints {
 
     /// A notify will not come.
     pub fn late_load_failed(&mut self, tag: GameplayTag, notify: &str, waiting: usize, message: &str) {
-        self.failures += 1;
         error!(
             "late load failed: the notify `{notify}` of cue `{tag}`, for which {waiting} cues have waited: {message}"
         );

@@ -68,6 +68,8 @@ impl CueLibraries {
         if !self.paths.contains(&path) {
             self.paths.push(path);
             self.mark();
+            // It may be none of those that were looked through.
+            self.seen = None;
         }
     }
 

@@ -187,7 +187,8 @@ impl CueBuffer {
     }
 }
 
-/// Fires cues right away, for whoever has the world: observers have run when it returns.
+/// Fires cues right away, for whoever has the world: observers have run when it returns, unless the cue has to wait for its notify, or is fired by what
+/// plays one.
 pub trait FireCues {
     /// As [`Cues::fire`].
     #[track_caller]

@@ -104,6 +104,7 @@ impl Backstage {
     pub fn failed(&mut self, id: NotifyId) -> NotifyState {
         self.counts.failed += 1;
         self.records[id.index()].load = None;
+        self.actors.give_up(id);
         NotifyState::Failed
     }
 }

@@ -11,7 +11,7 @@ pub use codec::CueNotifyCodec;
 pub use loader::{CUE_EXTENSION, CueLoadError, CueNotifyLoader, MAX_PARENTS};
 pub use source::{CueError, MAX_CUE_BYTES};
 pub use tags::{MAX_DECLARED_TAGS, MAX_TAGS_BYTES, TAGS_EXTENSION, TagsError, TagsFile, TagsLoader};
-pub(crate) use tags::{TAGS_FILE, declared};
+pub(crate) use tags::{TAGS_FILE, declared, read_limited};
 
 use bevy_asset::Asset;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
@@ -51,7 +51,7 @@ pub struct CueNotify {
     pub unique_per_source: bool,
     /// Whether an add of what is active already is played again. Default: false.
     pub allow_multiple: bool,
-    /// Whether an actor goes where its target goes. Default: true. It stays where the cue's location is, where one was given with an executed cue.
+    /// Whether an actor goes where its target goes. Default: true. It stays where the cue's location is, where one was given.
     pub attached: bool,
     /// Seconds that an actor plays on after its cue was executed or removed. Default: 1.
     pub auto_destroy_delay: f32,

@@ -8,7 +8,7 @@ use bevy_platform::collections::HashMap;
 use bevy_reflect::TypePath;
 use serde::Deserialize;
 
-use crate::tag::{GameplayTag, MAX_TAG_BYTES, TagError};
+use crate::tag::{GameplayTag, TagError};
 
 /// The file that declares a game's tags, below the asset root.
 pub(crate) const TAGS_FILE: &str = "game.tags.ron";
@@ -212,12 +212,10 @@ impl AssetLoader for TagsLoader {
 }
 
 /// Reads no more than one byte too many.
-pub(super) async fn read_limited(reader: &mut dyn Reader, most: usize) -> std::io::Result<Vec<u8>> {
+pub(crate) async fn read_limited(reader: &mut dyn Reader, most: usize) -> std::io::Result<Vec<u8>> {
     use futures_lite::AsyncReadExt;
     let mut bytes = Vec::new();
     let mut limited = AsyncReadExt::take(reader, most as u64 + 1);
     limited.read_to_end(&mut bytes).await?;
     Ok(bytes)
 }
-
-const _: () = assert!(MAX_TAG_BYTES < MAX_TAGS_BYTES);

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use bevy_asset::Handle;
+
 use super::{
     build::{Recipe, with_soft},
     *,
@@ -12,7 +14,16 @@ use crate::{
 };
 
 fn is_loaded(app: &mut App, name: &'static str) -> bool {
-    with_soft(app.world_mut(), move |soft| soft.get_if_loaded(&recipe(name)).is_some())
+    with_soft(app.world_mut(), move |soft| found(&soft, &recipe(name)).is_some())
+}
+
+/// The object, which is found by id if it is found at all.
+fn found(soft: &SoftObjects, handle: &SoftHandle<Recipe>) -> Option<Handle<Recipe>> {
+    let by_id = soft.id_if_loaded(handle);
+    let loaded = soft.get_if_loaded(handle);
+    assert_eq!(by_id, loaded.as_ref().map(Handle::id));
+    assert_eq!(soft.id_if_loaded(handle), by_id, "and again, where it was found");
+    loaded
 }
 
 fn is_loading(app: &mut App, name: &'static str) -> bool {
@@ -55,17 +66,17 @@ fn a_handle_that_was_found_finds_what_is_there() {
     let soup = std::sync::Arc::new(recipe("soup"));
     let find = |app: &mut App| {
         let soup = soup.clone();
-        with_soft(app.world_mut(), move |soft| soft.get_if_loaded(&soup))
+        with_soft(app.world_mut(), move |soft| found(&soft, &soup))
     };
     for _ in 0..3 {
         let load = ask(&mut app, StreamableRequest::new([&*soup]));
         finish(&mut app, &load);
-        let found = find(&mut app);
-        assert!(found.is_some() && found == find(&mut app));
+        let object = find(&mut app);
+        assert!(object.is_some() && object == find(&mut app));
         assert_eq!(find(&mut other), None);
         let copy = (*soup).clone();
-        assert_eq!(with_soft(app.world_mut(), move |soft| soft.get_if_loaded(&copy)), found);
-        drop((load, found));
+        assert_eq!(with_soft(app.world_mut(), move |soft| found(&soft, &copy)), object);
+        drop((load, object));
         run_until(&mut app, |world| world.resource::<Assets<Recipe>>().is_empty());
         assert_eq!(find(&mut app), None);
     }

@@ -7,7 +7,7 @@ use bevy_transform::components::Transform;
 use seamless_asset::{LevelInstance, StreamingSettings};
 
 use super::{build::flame, *};
-use crate::{CueNotify, CueRecycled, CueReused, WhenFull};
+use crate::{CueKind, CueNotify, CueRecycled, CueReused, WhenFull};
 
 /// What instances were told.
 #[derive(Resource, Default)]
@@ -37,6 +37,14 @@ fn instances(test: &mut TestApp) -> Vec<(Entity, Visibility, Vec3)> {
     query
         .iter(test.app.world())
         .map(|(entity, visibility, at, _)| (entity, *visibility, at.translation))
+        .collect()
+}
+
+/// Where instances are that play.
+fn shown(test: &mut TestApp) -> Vec<Vec3> {
+    let all = instances(test).into_iter();
+    all.filter(|(_, visibility, _)| *visibility != Visibility::Hidden)
+        .map(|(.., at)| at)
         .collect()
 }
 
@@ -77,12 +85,6 @@ fn what_lasts_keeps_its_instance_follows_its_target_and_ends() {
         .entity_mut(target)
         .insert(GlobalTransform::from_xyz(0.0, 7.0, 0.0));
     test.app.update();
-    let shown = |test: &mut TestApp| -> Vec<Vec3> {
-        let all = instances(test).into_iter();
-        all.filter(|(_, visibility, _)| *visibility != Visibility::Hidden)
-            .map(|(.., at)| at)
-            .collect()
-    };
     assert_eq!(shown(&mut test), [Vec3::Y * 7.0]);
     test.fire(Add, "Cue.Flame", target);
     test.fire(Remove, "Cue.Flame", target);
@@ -119,6 +121,43 @@ fn instances_are_made_ahead_one_a_frame() {
         test.app.update();
     }
     assert_eq!(test.stats().instances_made, 3);
+}
+
+#[test]
+fn no_instance_is_made_ahead_of_a_prefab_that_has_failed() {
+    let mut flame = flame();
+    flame.preallocated = 3;
+    flame.kind = CueKind::Actor {
+        prefab: "gone.pkg".into(),
+    };
+    let mut test = test(flame);
+    test.app.update();
+    test.app
+        .world_mut()
+        .resource_mut::<CueLibraries>()
+        .add_path("cues/flame.cue.ron");
+    test.run_until(|test| test.stats().failed_loads == 1);
+    for _ in 0..20 {
+        test.app.update();
+    }
+    let made = test.stats().instances_made;
+    for _ in 0..20 {
+        test.app.update();
+    }
+    assert_eq!(test.stats().instances_made, made, "it is not asked for again");
+}
+
+#[test]
+fn what_plays_on_for_longer_than_any_time_does_so() {
+    let mut flame = flame();
+    flame.auto_destroy_delay = 1e30;
+    let mut test = test(flame);
+    let target = test.spawn();
+    test.fire(Execute, "Cue.Flame", target);
+    test.settle();
+    assert_eq!(shown(&mut test).len(), 1);
+    test.app.update();
+    assert_eq!(shown(&mut test).len(), 1);
 }
 
 #[test]
