@@ -32,6 +32,7 @@ use crate::core_of_scenes::CoreOfScenes;
 use crate::graph::recorder::Recorder;
 use crate::graph::storage::Disk;
 use crate::report::{CookError, CookReport, Progress};
+use crate::shaders_unread::ShadersUnread;
 use crate::texture::TargetFormats;
 
 /// What a cook does with the data.
@@ -249,7 +250,8 @@ impl CookApp {
                 // Sources may refer to files beside the root; the author runs this on their own files.
                 unapproved_path_mode: UnapprovedPathMode::Allow,
                 ..default()
-            });
+            })
+            .add_after::<AssetPlugin>(ShadersUnread);
         #[cfg(feature = "audio")]
         {
             plugins = audio::without_playback(plugins);

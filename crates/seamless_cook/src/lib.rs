@@ -76,6 +76,7 @@ mod plan;
 mod progress;
 mod report;
 mod settings;
+mod shaders_unread;
 mod source;
 mod source_check;
 mod startup;
