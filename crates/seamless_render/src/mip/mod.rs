@@ -23,17 +23,28 @@ mod error;
 mod fit;
 mod ledger;
 pub mod need;
+mod plugin;
 #[cfg(test)]
 mod random;
+mod render;
 mod schedule;
+mod settings;
+mod source;
 #[cfg(test)]
 mod tests;
+mod textures;
 mod watch;
+mod work;
 
 pub use chain::{Layout, MipChain, MipCopy};
 pub use demand::{Demand, DemandRule, DemandedTexture, MipDemands, Wanting};
-pub use error::NotStreamed;
+pub use error::{MipError, MipFailed, NotStreamed};
 pub use fit::{Cut, Fit, FitInput};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
+pub use plugin::{MipPlugin, MipSystems};
+pub use render::MipRenderSystems;
 pub use schedule::{MipChanges, MipLimits, MipRead, MipSwap, schedule};
+pub use settings::{MipQuality, MipSettings};
+pub use textures::{MipRecord, MipTextureNews, MipTextures, StreamedImageCodec};
 pub use watch::{UserId, Watch};
+pub use work::{MipCommand, MipPool, MipWork};
