@@ -23,16 +23,20 @@ mod error;
 mod fit;
 mod ledger;
 pub mod need;
+mod plan;
 mod plugin;
 #[cfg(test)]
 mod random;
 mod render;
+mod roads;
 mod schedule;
 mod settings;
 mod source;
 #[cfg(test)]
 mod tests;
 mod textures;
+mod users;
+mod views;
 mod watch;
 mod work;
 
@@ -46,5 +50,7 @@ pub use render::MipRenderSystems;
 pub use schedule::{MipChanges, MipLimits, MipRead, MipSwap, schedule};
 pub use settings::{MipQuality, MipSettings};
 pub use textures::{MipRecord, MipTextureNews, MipTextures, StreamedImageCodec};
+pub use users::{MipApp, MipImage};
+pub use views::MipViewpoint;
 pub use watch::{UserId, Watch};
 pub use work::{MipCommand, MipPool, MipWork};

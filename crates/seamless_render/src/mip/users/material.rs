@@ -176,8 +176,10 @@ impl Materials {
     }
 
     /// The textures of which [that](Self::is_whole) may have become another, since this was asked last.
-    pub fn take_other_wholes(&mut self, each: impl FnMut(u32)) {
-        self.other_wholes.drain(..).for_each(each);
+    pub fn take_other_wholes(&mut self, mut each: impl FnMut(&Self, u32)) {
+        let mut textures = core::mem::take(&mut self.other_wholes);
+        textures.drain(..).for_each(|texture| each(self, texture));
+        self.other_wholes = textures;
     }
 
     /// Links the textures of all materials of which something has changed. `leave` is told of users whose material has other layers

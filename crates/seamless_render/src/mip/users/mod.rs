@@ -12,7 +12,10 @@ use bevy_asset::AssetId;
 use bevy_image::Image;
 use bevy_math::Affine2;
 
+pub(super) use follow::{MipHider, MipUsers, follow_users};
+pub(super) use material::{Materials, Streamed};
 pub use notes::MipApp;
+pub(super) use notes::install_types;
 
 /// A texture of a material, and how it is sampled.
 #[derive(Copy, Clone, Debug, PartialEq)]
