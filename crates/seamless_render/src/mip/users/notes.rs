@@ -6,7 +6,7 @@ mod tests;
 use core::{any::TypeId, hash::Hash};
 
 use bevy_app::{App, PostUpdate};
-use bevy_asset::{Asset, AssetEvent, AssetEventSystems, Assets};
+use bevy_asset::{Asset, AssetEvent, Assets};
 use bevy_ecs::prelude::*;
 use bevy_pbr::{Material, MeshMaterial3d};
 use bevy_reflect::Reflect;
@@ -100,13 +100,12 @@ where
 {
     let mut telling = (note_materials::<M>, note_users::<M>)
         .chain()
-        .in_set(MipSystems::Plan)
-        .in_set(Telling(number))
-        .after(AssetEventSystems);
+        .in_set(MipSystems::Follow)
+        .in_set(Telling(number));
     if let Some(before) = number.checked_sub(1) {
         telling = telling.after(Telling(before));
     }
-    app.add_systems(PostUpdate, telling.before(super::follow::follow_users));
+    app.add_systems(PostUpdate, telling);
     roads::add_roads::<M>(app);
 }
 

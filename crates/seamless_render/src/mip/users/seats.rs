@@ -1,8 +1,5 @@
 //! The entities that draw with materials, and what [`Watch`] knows of them. See [`Seats`].
 
-#[cfg(test)]
-mod tests;
-
 use core::any::TypeId;
 use std::collections::VecDeque;
 
