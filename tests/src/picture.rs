@@ -90,6 +90,16 @@ impl Picture {
         self.0.chunks_exact(4).all(|pixel| pixel[3] == u8::MAX)
     }
 
+    /// Red, green, blue (sRGB) and alpha of the pixel in column `x` and row `y`, from the top left.
+    ///
+    /// # Panics
+    /// When there is no such pixel.
+    #[must_use]
+    pub fn pixel(&self, x: u32, y: u32) -> [u8; 4] {
+        let at = ((y * SIDE + x) * 4) as usize;
+        [0, 1, 2, 3].map(|channel| self.0[at + channel])
+    }
+
     /// Red, green and blue of each pixel, row by row, in linear light from 0 to 1.
     #[must_use]
     pub fn light(&self) -> Vec<[f32; 3]> {

@@ -1,6 +1,5 @@
 //! Textures that are replaced by others with more or fewer mips. See [`Swaps`].
 
-use bevy_image::Image;
 use bevy_render::{
     render_asset::RenderAssets,
     render_resource::{
