@@ -30,6 +30,11 @@ pub(super) struct MipRoads {
 }
 
 impl MipRoads {
+    #[cfg(test)]
+    pub fn of(is_touched: Vec<bool>) -> Self {
+        Self { is_touched }
+    }
+
     /// Whether some material must be touched when its texture is replaced.
     pub fn any_touched(&self) -> bool {
         self.is_touched.contains(&true)

@@ -1,5 +1,8 @@
 //! The quiet road's end, in the render world. See [`MipRoads`](super::MipRoads).
 
+#[cfg(test)]
+mod tests;
+
 use core::hash::Hash;
 
 use bevy_app::App;

@@ -64,11 +64,6 @@ impl Seats {
         self.of.len()
     }
 
-    /// Whether something waits to be done.
-    pub fn is_waiting(&self) -> bool {
-        !self.told.is_empty()
-    }
-
     /// Whether the entity is known.
     pub fn has(&self, entity: Entity) -> bool {
         self.of.contains_key(&entity)

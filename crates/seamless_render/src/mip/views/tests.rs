@@ -150,7 +150,7 @@ fn viewpoints_and_expected_places_are_looked_from_as_well() {
 fn velocity_is_the_mean_of_what_was_gone_lately() {
     let mut app = app();
     let camera = app.world_mut().spawn(camera(perspective(1.0, 0.1), Vec3::ZERO)).id();
-    let mut go = |app: &mut App, to: f32| {
+    let go = |app: &mut App, to: f32| {
         app.world_mut().entity_mut(camera).insert(Transform::default()).insert(GlobalTransform::from_xyz(to, 0.0, 0.0));
         views(app)[0].velocity.x
     };
