@@ -28,6 +28,7 @@ mod plugin;
 #[cfg(test)]
 mod random;
 mod render;
+mod report;
 mod roads;
 mod schedule;
 mod settings;
@@ -47,6 +48,7 @@ pub use fit::{Cut, Fit, FitInput};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
 pub use plugin::{MipPlugin, MipSystems};
 pub use render::MipRenderSystems;
+pub use report::{Mips, Offender, Residency};
 pub use schedule::{MipChanges, MipLimits, MipRead, MipSwap, schedule};
 pub use settings::{MipQuality, MipSettings};
 pub use textures::{MipRecord, MipTextureNews, MipTextures, StreamedImageCodec};

@@ -2,7 +2,7 @@
 
 mod rule;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use bevy_app::{App, PostUpdate};
 use bevy_asset::AssetId;
@@ -118,7 +118,10 @@ pub(super) fn take_textures(
     let mut set_rule = |texture: u32, materials: &super::users::Materials| {
         if let Some(record) = textures.get(texture) {
             let finest = textures.finest(texture);
-            demands.set_rule(texture, rule(record.chain(), finest, materials.is_whole(texture), &settings));
+            demands.set_rule(
+                texture,
+                rule(record.chain(), finest, materials.is_whole(texture), &settings),
+            );
         }
     };
     if settings.is_changed() {
@@ -128,6 +131,17 @@ pub(super) fn take_textures(
 }
 
 impl MipPlan {
+    /// The top that is wanted of a texture.
+    pub fn wanted(&self, texture: u32) -> Option<u8> {
+        let of = self.demands.textures().get(texture as usize)?.as_ref()?;
+        Some(of.wanted(&self.terms?.wanting))
+    }
+
+    /// Nothing is to be done until something changes.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_at_rest
+    }
+
     fn take_news(
         &mut self,
         news: MipTextureNews,
@@ -198,7 +212,14 @@ impl MipPlan {
         }
         let limits = settings.limits(usable, is_swap_frame);
         let textures = self.demands.textures();
-        schedule(&self.fit, textures, &mut pool.ledger, &self.ready, &limits, &mut self.changes);
+        schedule(
+            &self.fit,
+            textures,
+            &mut pool.ledger,
+            &self.ready,
+            &limits,
+            &mut self.changes,
+        );
         self.ready.clear();
         let MipChanges {
             reads, cancels, swaps, ..
@@ -217,7 +238,11 @@ impl MipPlan {
             work.cancel(texture, change);
         }
         for read in self.changes.reads.drain(..) {
-            let of = self.demands.textures().get(read.texture as usize).and_then(Option::as_ref);
+            let of = self
+                .demands
+                .textures()
+                .get(read.texture as usize)
+                .and_then(Option::as_ref);
             work.read(&read, of.map_or(1.0, |of| priority(&of.demand, read.mips.end)));
         }
         for swap in self.changes.swaps.drain(..) {
@@ -255,11 +280,17 @@ pub(super) fn plan(
         pool.forget_refusals();
     }
     work.take_ready(&mut plan.ready);
-    let interval = settings.swap_interval.unwrap_or(SWAP_INTERVALS[usize::from(roads.any_touched())]);
+    let interval = settings
+        .swap_interval
+        .unwrap_or(SWAP_INTERVALS[usize::from(roads.any_touched())]);
     let is_swap_frame = plan.since_swaps + 1 >= interval;
     plan.decide(&settings, &mut pool, is_swap_frame, time.now().as_secs_f64());
     let has_swaps = !plan.changes.swaps.is_empty();
-    plan.since_swaps = if has_swaps { 0 } else { plan.since_swaps.saturating_add(1) };
+    plan.since_swaps = if has_swaps {
+        0
+    } else {
+        plan.since_swaps.saturating_add(1)
+    };
     plan.hand_over(&mut work);
 }
 

@@ -46,7 +46,7 @@ impl MipRoads {
 pub(super) struct OwnTouches(HashMap<UntypedAssetId, u32>);
 
 impl OwnTouches {
-    fn add(&mut self, id: UntypedAssetId) {
+    pub fn add(&mut self, id: UntypedAssetId) {
         *self.0.entry(id).or_default() += 1;
     }
 
@@ -88,15 +88,21 @@ where
     let mut roads = app.world_mut().get_resource_or_init::<MipRoads>();
     let number = roads.is_touched.len();
     roads.is_touched.push(false);
-    app.insert_resource(RoadOf::<M> { number, ids: Vec::new() })
-        .insert_resource(Renewed::<M>(Vec::new()))
-        .add_systems(
-            PostUpdate,
-            (choose_road::<M>.run_if(resource_exists_and_changed::<RenderDevice>), renew::<M>)
-                .chain()
-                .in_set(MipSystems::Touch)
-                .ambiguous_with(MipSystems::Touch),
-        );
+    app.insert_resource(RoadOf::<M> {
+        number,
+        ids: Vec::new(),
+    })
+    .insert_resource(Renewed::<M>(Vec::new()))
+    .add_systems(
+        PostUpdate,
+        (
+            choose_road::<M>.run_if(resource_exists_and_changed::<RenderDevice>),
+            renew::<M>,
+        )
+            .chain()
+            .in_set(MipSystems::Touch)
+            .ambiguous_with(MipSystems::Touch),
+    );
     quiet::add_quiet_road::<M>(app);
 }
 
@@ -128,7 +134,9 @@ fn renew<M: Material>(
     ids.dedup();
     for id in ids.drain(..) {
         if !roads.is_touched[*number] {
-            renewed.0.extend(materials.get(id).map(|material| (id, material.clone())));
+            renewed
+                .0
+                .extend(materials.get(id).map(|material| (id, material.clone())));
         } else if let Some(material) = materials.get_mut(id) {
             // The mutable look is what Bevy takes for a change.
             material.into_inner();

@@ -134,7 +134,8 @@ impl Hall {
                     unlit: true,
                     ..default()
                 };
-                let material = painting.world_scope(|world| world.resource_mut::<Assets<StandardMaterial>>().add(material));
+                let material =
+                    painting.world_scope(|world| world.resource_mut::<Assets<StandardMaterial>>().add(material));
                 painting.insert(MeshMaterial3d(material));
             } else {
                 let material = Plain { picture: image };
@@ -186,7 +187,10 @@ impl Hall {
 #[track_caller]
 fn assert_shows(frame: &Frame, mip: u8) {
     let (found, expected) = (frame.picture.pixel(SIDE / 2, SIDE / 2), colour(mip));
-    let is_near = found.iter().zip(expected).all(|(found, expected)| found.abs_diff(expected) <= 2);
+    let is_near = found
+        .iter()
+        .zip(expected)
+        .all(|(found, expected)| found.abs_diff(expected) <= 2);
     assert!(is_near, "{found:?}, and mip {mip} is {expected:?}");
 }
 
@@ -250,7 +254,10 @@ fn a_pool_that_is_too_small_for_all_holds() {
     hall.look(0, 0.25);
     hall.settle();
     let tops = hall.tops();
-    assert!(tops.iter().any(|top| *top > 0), "four, with a copy, are more than the pool: {tops:?}");
+    assert!(
+        tops.iter().any(|top| *top > 0),
+        "four, with a copy, are more than the pool: {tops:?}"
+    );
     assert!(tops.iter().all(|top| *top < FLOOR), "and each has something: {tops:?}");
     let used = hall.app.world().resource::<MipPool>().ledger.sums().total();
     hall.app.world_mut().resource_mut::<MipSettings>().pool = 16 * WHOLE;

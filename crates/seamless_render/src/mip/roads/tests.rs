@@ -36,10 +36,7 @@ fn renewed(is_touched: bool) -> (Vec<usize>, Vec<usize>) {
     world.init_resource::<OwnTouches>();
     world.init_resource::<Assets<StandardMaterial>>();
     world.insert_resource(MipRoads::of(vec![false, is_touched]));
-    world.insert_resource(RoadOf::<StandardMaterial> {
-        number: 1,
-        ids: vec![],
-    });
+    world.insert_resource(RoadOf::<StandardMaterial> { number: 1, ids: vec![] });
     world.insert_resource(Renewed::<StandardMaterial>(vec![]));
     let mut materials = world.resource_mut::<Assets<StandardMaterial>>();
     let handles = [(); 3].map(|()| materials.add(StandardMaterial::default()));

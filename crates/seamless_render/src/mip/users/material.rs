@@ -231,7 +231,8 @@ impl Materials {
         layers.dedup_by_key(|layer| layer.key());
         if !layers.iter().map(Layer::key).eq(of.layers.iter().map(Layer::key)) {
             of.users.iter().for_each(|user| leave(*user));
-            self.free_layers.extend(of.layers.iter().rev().map(|layer| layer.number));
+            self.free_layers
+                .extend(of.layers.iter().rev().map(|layer| layer.number));
             layers.iter_mut().for_each(|layer| layer.number = self.new_layer());
             of.layers = layers;
         }

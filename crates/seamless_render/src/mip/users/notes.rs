@@ -21,7 +21,8 @@ type ImagesOf<M> = fn(&M, &mut dyn FnMut(MipImage));
 pub trait MipApp {
     /// The textures of materials of type `M` stream: their images are found by reflection, wherever in the material they are, and sampled by the first channel as it is.
     /// Of [`StandardMaterial`](bevy_pbr::StandardMaterial)s, and those within others, channels and transforms are known as well. All types of
-    /// [`add_streamed_material`](crate::SeamlessRenderApp::add_streamed_material) are added already.
+    /// [`add_streamed_material`](crate::SeamlessRenderApp::add_streamed_material) are added already. Add types while plugins are built: when they are
+    /// finished, it is too late.
     fn add_mip_material<M: Material + Reflect>(&mut self) -> &mut Self
     where
         M::Data: PartialEq + Eq + Hash + Clone;
@@ -55,7 +56,9 @@ impl MipApp for App {
         M::Data: PartialEq + Eq + Hash + Clone,
     {
         if !self.world().contains_resource::<ImagesIn<M>>() {
-            self.add_mip_material_with::<M>(|material, found| reflected::images_of(material.as_partial_reflect(), found));
+            self.add_mip_material_with::<M>(|material, found| {
+                reflected::images_of(material.as_partial_reflect(), found)
+            });
         }
         self
     }
@@ -80,7 +83,10 @@ pub(in crate::mip) struct MipMaterialTypes(Vec<fn(&mut App, usize)>);
 
 /// Adds the systems of all types of materials that the app has; later ones are not heard of.
 pub(in crate::mip) fn install_types(app: &mut App) {
-    let types = app.world_mut().remove_resource::<MipMaterialTypes>().unwrap_or_default();
+    let types = app
+        .world_mut()
+        .remove_resource::<MipMaterialTypes>()
+        .unwrap_or_default();
     for (number, install) in types.0.into_iter().enumerate() {
         install(app, number);
     }

@@ -41,10 +41,7 @@ pub(super) fn images_of(value: &dyn PartialReflect, found: &mut dyn FnMut(MipIma
     }
 }
 
-fn images_of_all<'a>(
-    values: impl Iterator<Item = Option<&'a dyn PartialReflect>>,
-    found: &mut dyn FnMut(MipImage),
-) {
+fn images_of_all<'a>(values: impl Iterator<Item = Option<&'a dyn PartialReflect>>, found: &mut dyn FnMut(MipImage)) {
     values.flatten().for_each(|value| images_of(value, found));
 }
 

@@ -59,6 +59,11 @@ impl Seats {
         self.told.pop_front()
     }
 
+    /// Whether something waits to be done.
+    pub fn is_waiting(&self) -> bool {
+        !self.told.is_empty()
+    }
+
     /// How many entities there are.
     pub fn len(&self) -> usize {
         self.of.len()
@@ -87,7 +92,9 @@ impl Seats {
         let Some(number) = self.of.get(&entity).copied() else {
             return;
         };
-        let material = self.seats[number as usize].as_ref().map_or(u32::MAX, |seat| seat.material);
+        let material = self.seats[number as usize]
+            .as_ref()
+            .map_or(u32::MAX, |seat| seat.material);
         let type_id = materials.id(material).map(|id| id.type_id());
         if kind.is_some() && kind != type_id {
             return;
@@ -100,13 +107,7 @@ impl Seats {
     }
 
     /// Where the entity is, and how fine its texture coordinates are; none if it is nowhere.
-    pub fn place(
-        &mut self,
-        entity: Entity,
-        shape: Option<Shape>,
-        materials: &Materials,
-        watch: &mut Watch,
-    ) {
+    pub fn place(&mut self, entity: Entity, shape: Option<Shape>, materials: &Materials, watch: &mut Watch) {
         let Some(number) = self.of.get(&entity).copied() else {
             return;
         };

@@ -46,7 +46,12 @@ fn camera(projection: Projection, at: Vec3) -> impl Bundle {
         },
         ..Camera::default()
     };
-    (Camera3d::default(), camera, projection, GlobalTransform::from_translation(at))
+    (
+        Camera3d::default(),
+        camera,
+        projection,
+        GlobalTransform::from_translation(at),
+    )
 }
 
 fn perspective(fov: f32, near: f32) -> Projection {
@@ -60,15 +65,23 @@ fn perspective(fov: f32, near: f32) -> Projection {
 
 #[track_caller]
 fn assert_near(found: f32, expected: f32) {
-    assert!((found - expected).abs() <= 1e-3 * expected.abs().max(1.0), "{found} is not {expected}");
+    assert!(
+        (found - expected).abs() <= 1e-3 * expected.abs().max(1.0),
+        "{found} is not {expected}"
+    );
 }
 
 #[test]
 fn a_perspective_camera_has_the_pixels_of_its_picture() {
     let mut app = app();
     let right_angle = core::f32::consts::FRAC_PI_2;
-    let camera = app.world_mut().spawn(camera(perspective(right_angle, 0.25), vec3(1.0, 2.0, 3.0))).id();
-    let [view] = views(&mut app)[..] else { panic!("one view") };
+    let camera = app
+        .world_mut()
+        .spawn(camera(perspective(right_angle, 0.25), vec3(1.0, 2.0, 3.0)))
+        .id();
+    let [view] = views(&mut app)[..] else {
+        panic!("one view")
+    };
     // Half of the picture's height is one metre, one metre away.
     assert_near(view.pixels, 450.0);
     assert_eq!((view.position, view.near, view.bias), (vec3(1.0, 2.0, 3.0), 0.25, 0.0));
@@ -85,7 +98,9 @@ fn a_perspective_camera_has_the_pixels_of_its_picture() {
     let view = views(&mut app)[0];
     assert_near(view.pixels, 225.0);
     assert_near(view.bias, -1.5);
-    app.world_mut().entity_mut(camera).insert(MainPassResolutionOverride(UVec2::new(400, 225)));
+    app.world_mut()
+        .entity_mut(camera)
+        .insert(MainPassResolutionOverride(UVec2::new(400, 225)));
     assert_near(views(&mut app)[0].pixels, 112.5);
     app.world_mut().get_mut::<Camera>(camera).expect("it is one").is_active = false;
     assert!(views(&mut app).is_empty());
@@ -97,7 +112,8 @@ fn an_orthographic_camera_has_pixels_per_metre() {
     let mut projection = OrthographicProjection::default_3d();
     projection.scaling_mode = bevy_camera::ScalingMode::FixedVertical { viewport_height: 20.0 };
     projection.update(1600.0, 900.0);
-    app.world_mut().spawn(camera(Projection::Orthographic(projection), Vec3::ZERO));
+    app.world_mut()
+        .spawn(camera(Projection::Orthographic(projection), Vec3::ZERO));
     let view = views(&mut app)[0];
     assert!(view.is_orthographic);
     assert_near(view.pixels, MipView::orthographic(0, Vec3::ZERO, 20.0, 900.0).pixels);
@@ -106,8 +122,14 @@ fn an_orthographic_camera_has_pixels_per_metre() {
 #[test]
 fn cameras_without_a_picture_see_nothing() {
     let mut app = app();
-    app.world_mut().spawn((Camera3d::default(), Camera::default(), perspective(1.0, 0.1), GlobalTransform::IDENTITY));
-    app.world_mut().spawn((bevy_camera::Camera2d, GlobalTransform::IDENTITY));
+    app.world_mut().spawn((
+        Camera3d::default(),
+        Camera::default(),
+        perspective(1.0, 0.1),
+        GlobalTransform::IDENTITY,
+    ));
+    app.world_mut()
+        .spawn((bevy_camera::Camera2d, GlobalTransform::IDENTITY));
     assert!(views(&mut app).is_empty());
 }
 
@@ -130,7 +152,8 @@ fn viewpoints_and_expected_places_are_looked_from_as_well() {
     let found = views(&mut app);
     assert_eq!((found.len(), pixels(&found, near)), (2, Some(77.0)));
     assert_eq!(pixels(&found, far), Some(USUAL_PIXELS));
-    app.world_mut().spawn(camera(perspective(core::f32::consts::FRAC_PI_2, 0.1), Vec3::ZERO));
+    app.world_mut()
+        .spawn(camera(perspective(core::f32::consts::FRAC_PI_2, 0.1), Vec3::ZERO));
     let found = views(&mut app);
     assert_eq!(found.len(), 3);
     assert_near(pixels(&found, far).expect("it is one"), 450.0);
@@ -151,7 +174,10 @@ fn velocity_is_the_mean_of_what_was_gone_lately() {
     let mut app = app();
     let camera = app.world_mut().spawn(camera(perspective(1.0, 0.1), Vec3::ZERO)).id();
     let go = |app: &mut App, to: f32| {
-        app.world_mut().entity_mut(camera).insert(Transform::default()).insert(GlobalTransform::from_xyz(to, 0.0, 0.0));
+        app.world_mut()
+            .entity_mut(camera)
+            .insert(Transform::default())
+            .insert(GlobalTransform::from_xyz(to, 0.0, 0.0));
         views(app)[0].velocity.x
     };
     assert_near(go(&mut app, 0.0), 0.0);

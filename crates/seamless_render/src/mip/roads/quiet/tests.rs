@@ -26,7 +26,9 @@ fn extract(world: &mut World, sent: &[(u128, f32)]) {
     let mut main = MainWorld::default();
     main.insert_resource(Renewed(sent.collect()));
     world.insert_resource(main);
-    world.run_system_once(extract_again::<StandardMaterial>).expect("it runs");
+    world
+        .run_system_once(extract_again::<StandardMaterial>)
+        .expect("it runs");
     let main = world.resource::<MainWorld>();
     assert!(main.resource::<Renewed<StandardMaterial>>().0.is_empty());
 }
@@ -40,7 +42,10 @@ fn render_world() -> World {
 }
 
 fn told(materials: &[(AssetId<StandardMaterial>, StandardMaterial)]) -> Vec<(AssetId<StandardMaterial>, f32)> {
-    materials.iter().map(|(id, material)| (*id, material.reflectance)).collect()
+    materials
+        .iter()
+        .map(|(id, material)| (*id, material.reflectance))
+        .collect()
 }
 
 #[test]
@@ -51,7 +56,9 @@ fn the_latest_of_each_waits() {
     extract(&mut world, &[(1, 0.3), (3, 0.4)]);
     let again = &world.resource::<Again<StandardMaterial>>().0;
     assert_eq!(told(again), [(id(2), 0.2), (id(1), 0.3), (id(3), 0.4)]);
-    world.run_system_once(forget_again::<StandardMaterial>).expect("it runs");
+    world
+        .run_system_once(forget_again::<StandardMaterial>)
+        .expect("it runs");
     assert!(world.resource::<Again<StandardMaterial>>().0.is_empty());
 }
 
@@ -70,9 +77,15 @@ fn what_is_prepared_and_stays_is_prepared_again() {
     extracted.removed.insert(id(2));
     extracted.added.insert(id(3));
     extract(&mut world, &[(1, 0.1), (2, 0.2), (3, 0.3), (4, 0.4)]);
-    world.run_system_once(prepare_again::<StandardMaterial>).expect("it runs");
+    world
+        .run_system_once(prepare_again::<StandardMaterial>)
+        .expect("it runs");
     let extracted = world.resource::<ExtractedAssets<MeshMaterial3d<StandardMaterial>>>();
-    assert_eq!(told(&extracted.extracted), [(id(1), 0.1)], "2 goes, 3 is prepared anyway, 4 is not yet");
+    assert_eq!(
+        told(&extracted.extracted),
+        [(id(1), 0.1)],
+        "2 goes, 3 is prepared anyway, 4 is not yet"
+    );
     assert!(extracted.added.contains(&id(1)) && extracted.added.len() == 2);
     assert!(world.resource::<Again<StandardMaterial>>().0.is_empty());
 }

@@ -98,8 +98,21 @@ impl Bed {
 #[test]
 fn what_is_sampled_alike_is_a_layer() {
     let mut bed = Bed::new();
-    bed.note(1, &[at(0, 0, 1.0), at(1, 1, 1.0), at(2, 0, 8.0), at(3, 0, 1.0), at(99, 0, 2.0)]);
-    assert_eq!(bed.layers(1), [(0, 0, 1.0), (1, 0, 8.0), (2, 1, 1.0)], "image 99 does not stream");
+    bed.note(
+        1,
+        &[
+            at(0, 0, 1.0),
+            at(1, 1, 1.0),
+            at(2, 0, 8.0),
+            at(3, 0, 1.0),
+            at(99, 0, 2.0),
+        ],
+    );
+    assert_eq!(
+        bed.layers(1),
+        [(0, 0, 1.0), (1, 0, 8.0), (2, 1, 1.0)],
+        "image 99 does not stream"
+    );
     assert_eq!(bed.unlinked(), [4, 5, 6, 7, 8, 9]);
     bed.note(2, &[at(3, 0, 1.0), at(4, 0, 1.0)]);
     assert_eq!(bed.layers(2), [(3, 0, 1.0)]);
@@ -121,7 +134,11 @@ fn users_leave_when_layers_change_and_only_then() {
     assert_eq!((bed.unlinked().len(), bed.layers(1)), (8, vec![(0, 0, 1.0)]));
     bed.note(1, &[at(0, 0, 2.0)]);
     assert_eq!((bed.left.clone(), bed.layers(1)), (vec![0, 1, 2], vec![(0, 0, 2.0)]));
-    assert_eq!(bed.materials.remove_user(slot, 0), Some(2), "who was last takes the place");
+    assert_eq!(
+        bed.materials.remove_user(slot, 0),
+        Some(2),
+        "who was last takes the place"
+    );
     bed.streaming = 0;
     bed.materials.image_changed(image(0));
     bed.link();
@@ -140,12 +157,16 @@ fn a_material_that_is_gone_keeps_its_number_while_it_has_users() {
     bed.note(2, &[at(1, 0, 1.0)]);
     let slots = [1, 2].map(|number| bed.materials.number(material(number)));
     bed.materials.add_user(slots[0], 7);
-    [1, 2].map(|number| bed.materials.forget(material(number)));
+    [1, 2].iter().for_each(|number| bed.materials.forget(material(*number)));
     bed.link();
     assert_eq!(bed.left, [7]);
     assert!(bed.materials.of_image.is_empty());
     assert_eq!(bed.materials.number(material(1)), slots[0]);
-    assert_eq!(bed.materials.number(material(3)), slots[1], "the second one's number is free");
+    assert_eq!(
+        bed.materials.number(material(3)),
+        slots[1],
+        "the second one's number is free"
+    );
     bed.note(1, &[at(0, 0, 1.0)]);
     assert_eq!(bed.layers(1).len(), 1, "it has come again");
     bed.materials.forget(material(1));
@@ -173,7 +194,8 @@ fn wholes_are_counted() {
     bed.note(1, &[whole]);
     bed.note(2, &[whole, at(1, 0, 1.0)]);
     let mut others = vec![];
-    bed.materials.take_other_wholes(|materials, texture| others.push((texture, materials.is_whole(texture))));
+    bed.materials
+        .take_other_wholes(|materials, texture| others.push((texture, materials.is_whole(texture))));
     assert_eq!(others, [(0, true), (0, true)]);
     bed.note(1, &[at(0, 0, 1.0)]);
     assert!(bed.materials.is_whole(0));

@@ -5,7 +5,10 @@ use super::*;
 
 #[track_caller]
 fn assert_near(found: f32, expected: f32) {
-    assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} is not {expected}");
+    assert!(
+        (found - expected).abs() <= 1e-4 * expected.abs().max(1.0),
+        "{found} is not {expected}"
+    );
 }
 
 /// Squares of two triangles side by side, of these sides and repeats of the texture in each.
@@ -66,9 +69,15 @@ fn densities_are_those_of_the_finest_part() {
 #[test]
 fn large_meshes_strips_and_odd_indices_are_measured() {
     let many: Vec<(f32, f32)> = (0..3000).map(|_| (2.0, 1.0)).collect();
-    assert_near(density(&squares(&many), Mesh::ATTRIBUTE_UV_0).expect("it has some"), 2.0);
+    assert_near(
+        density(&squares(&many), Mesh::ATTRIBUTE_UV_0).expect("it has some"),
+        2.0,
+    );
     let mut strip = Mesh::new(PrimitiveTopology::TriangleStrip, RenderAssetUsages::MAIN_WORLD);
-    strip.insert_attribute(Mesh::ATTRIBUTE_POSITION, vec![[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 6.0, 0.0]]);
+    strip.insert_attribute(
+        Mesh::ATTRIBUTE_POSITION,
+        vec![[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 6.0, 0.0]],
+    );
     strip.insert_attribute(Mesh::ATTRIBUTE_UV_0, vec![[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]);
     assert_near(density(&strip, Mesh::ATTRIBUTE_UV_0).expect("it has some"), 3.0);
     strip.insert_indices(Indices::U16(vec![0, 1, 2, 9]));
@@ -90,15 +99,29 @@ fn meshes_are_measured_once_until_they_change() {
         uv_0: None,
         uv_1: Some(7.0),
     };
-    assert_eq!(densities.of(id, Some(&told), &meshes), [None, Some(7.0)], "the cooker knows better");
+    assert_eq!(
+        densities.of(id, Some(&told), &meshes),
+        [None, Some(7.0)],
+        "the cooker knows better"
+    );
     assert_eq!(densities.computed(), 1);
     meshes.insert(id, squares(&[(8.0, 4.0)])).expect("it is there");
     densities.begin();
-    assert_eq!((densities.of(id, None, &meshes), densities.computed()), ([Some(4.0), None], 0));
+    assert_eq!(
+        (densities.of(id, None, &meshes), densities.computed()),
+        ([Some(4.0), None], 0)
+    );
     densities.note(&AssetEvent::Modified { id });
-    assert_eq!((densities.of(id, None, &meshes), densities.computed()), ([Some(2.0), None], 1));
+    assert_eq!(
+        (densities.of(id, None, &meshes), densities.computed()),
+        ([Some(2.0), None], 1)
+    );
     meshes.remove(id);
     densities.note(&AssetEvent::Removed { id });
-    assert_eq!(densities.of(id, None, &meshes), [None; 2], "asked again when it is there");
+    assert_eq!(
+        densities.of(id, None, &meshes),
+        [None; 2],
+        "asked again when it is there"
+    );
     assert!(densities.of.is_empty());
 }

@@ -25,7 +25,10 @@ fn found(value: &dyn PartialReflect) -> Vec<MipImage> {
 enum Cover {
     None,
     One(Handle<Image>),
-    Both { dry: Option<Handle<Image>>, wet: Handle<Image> },
+    Both {
+        dry: Option<Handle<Image>>,
+        wet: Handle<Image>,
+    },
 }
 
 #[derive(Reflect)]
@@ -41,7 +44,11 @@ struct Odd {
 }
 
 #[derive(Reflect)]
-struct Nested(HashMap<String, Handle<Image>>, bevy_asset::UntypedHandle, bevy_asset::UntypedHandle);
+struct Nested(
+    HashMap<String, Handle<Image>>,
+    bevy_asset::UntypedHandle,
+    bevy_asset::UntypedHandle,
+);
 
 #[test]
 fn handles_are_found_wherever_they_are() {
@@ -68,7 +75,11 @@ fn handles_are_found_wherever_they_are() {
     };
     let images = found(&odd);
     let ids: Vec<_> = images.iter().map(|image| image.id).collect();
-    assert_eq!(ids, [1, 2, 1, 3, 4, 5, 6, 7].map(id), "but for what reflection does not see");
+    assert_eq!(
+        ids,
+        [1, 2, 1, 3, 4, 5, 6, 7].map(id),
+        "but for what reflection does not see"
+    );
     assert!(images.iter().all(|image| *image == MipImage::new(image.id)));
     assert!(found(&odd.weights).is_empty() && found(&odd.hidden).len() == 1);
     assert_eq!(found(&odd.four[2]).len(), 1);

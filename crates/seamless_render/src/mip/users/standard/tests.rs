@@ -19,7 +19,9 @@ fn set<T: Reflected>(material: &mut StandardMaterial, value: impl Fn(usize, &str
     let mut written = 0;
     for at in 0..material.field_len() {
         let name = material.name_at(at).expect("it has a name").to_owned();
-        let field = material.field_at_mut(at).and_then(|field| field.try_downcast_mut::<T>());
+        let field = material
+            .field_at_mut(at)
+            .and_then(|field| field.try_downcast_mut::<T>());
         if let Some((field, value)) = field.zip(value(at, &name)) {
             *field = value;
             written += 1;
@@ -42,8 +44,15 @@ fn all_textures_are_told_with_their_channel() {
     let textures = set(&mut material, |at, _| Some(Some(handle(at))));
     let plain = found(&material);
     assert_eq!(plain.len(), textures);
-    assert!(textures >= 6, "colour, emission, metal, normals, occlusion, depth at least");
-    assert!(plain.iter().all(|image| image.uv == material.uv_transform && image.channel == 0));
+    assert!(
+        textures >= 6,
+        "colour, emission, metal, normals, occlusion, depth at least"
+    );
+    assert!(
+        plain
+            .iter()
+            .all(|image| image.uv == material.uv_transform && image.channel == 0)
+    );
     // One after the other in the second channel.
     let channels: Vec<String> = (0..material.field_len())
         .filter_map(|at| material.name_at(at)?.strip_suffix("_channel").map(str::to_owned))
@@ -71,7 +80,15 @@ fn a_height_map_is_whole() {
         depth_map: Some(handle(2)),
         ..StandardMaterial::default()
     };
-    let wholes: Vec<_> = found(&material).iter().map(|image| (image.id, image.is_whole)).collect();
+    let wholes: Vec<_> = found(&material)
+        .iter()
+        .map(|image| (image.id, image.is_whole))
+        .collect();
     assert_eq!(wholes, [(handle(1).id(), false), (handle(2).id(), true)]);
-    assert!(material.as_partial_reflect().try_downcast_ref::<StandardMaterial>().is_some());
+    assert!(
+        material
+            .as_partial_reflect()
+            .try_downcast_ref::<StandardMaterial>()
+            .is_some()
+    );
 }
