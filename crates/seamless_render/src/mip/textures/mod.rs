@@ -3,7 +3,7 @@
 mod codec;
 mod record;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use codec::StreamedImageCodec;
 pub(super) use codec::WholeImage;
