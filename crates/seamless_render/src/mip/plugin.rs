@@ -1,7 +1,7 @@
 //! Adds mip streaming to an app. See [`MipPlugin`].
 
 use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
-use bevy_asset::{AssetEvent, AssetEventSystems, Assets};
+use bevy_asset::{AssetEvent, AssetEventSystems, AssetTrackingSystems, Assets};
 use bevy_camera::visibility::VisibilitySystems;
 use bevy_ecs::{message::MessageReader, prelude::*};
 use bevy_image::Image;
@@ -90,6 +90,7 @@ impl Plugin for MipPlugin {
                 )
                     .chain(),
             )
+            .configure_sets(PreUpdate, MipSystems::Hear.after(AssetTrackingSystems))
             .configure_sets(
                 PostUpdate,
                 MipSystems::Plan

@@ -1,9 +1,17 @@
 //! In each frame, each tile shows the finest mip that is there: never nothing, never another.
 
-use bevy::{prelude::*, render::render_resource::TextureFormat};
+use bevy::{
+    pbr::material_uses_bindless_resources,
+    prelude::*,
+    render::{
+        render_resource::{TextureFormat, WgpuFeatures},
+        renderer::RenderDevice,
+    },
+};
 use seamless_tests::{
     picture::{Frame, Picture, SIDE, has_driver},
     random::Random,
+    skip::skipped,
 };
 
 use super::stage::{Stage, image, write};
@@ -113,5 +121,25 @@ fn each_frame_shows_the_mips_that_are_there() {
     }
     let dir = tempfile::tempdir().expect("a temporary directory");
     write_all(dir.path());
-    walk(&mut Stage::new(dir.path(), |_| {}));
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let device = stage.app.world().resource::<RenderDevice>();
+    if !material_uses_bindless_resources::<StandardMaterial>(device) {
+        skipped("the driver has no arrays of textures, so this is the same as without them");
+        return;
+    }
+    walk(&mut stage);
+}
+
+/// Each material with a bind group of its own.
+#[test]
+fn each_frame_shows_the_mips_that_are_there_without_bindless() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_all(dir.path());
+    let mut stage = Stage::without(WgpuFeatures::TEXTURE_BINDING_ARRAY, dir.path(), |_| {});
+    let device = stage.app.world().resource::<RenderDevice>();
+    assert!(!material_uses_bindless_resources::<StandardMaterial>(device));
+    walk(&mut stage);
 }

@@ -17,7 +17,7 @@ use bevy::{
         render_resource::{
             BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Extent3d, MapMode, Origin3d, PollType,
             TexelCopyBufferInfo, TexelCopyBufferLayout, TexelCopyTextureInfo, TextureAspect, TextureDataOrder,
-            TextureDescriptor, TextureDimension, TextureFormat, TextureUsages,
+            TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, WgpuFeatures,
         },
         renderer::{RenderDevice, RenderQueue},
         texture::GpuImage,
@@ -31,7 +31,7 @@ use bevy_seamless::{
 use seamless_tests::{
     app::{LOAD_LIMIT, headless_with, run_until},
     handmade::{add_asset, new_package},
-    picture::{Frame, next_frame, settled, studio},
+    picture::{Frame, next_frame, settled, studio_without},
 };
 
 pub const PACKAGE: &str = "textures.pkg";
@@ -76,14 +76,8 @@ pub fn write(dir: &Path, images: impl IntoIterator<Item = (String, Image)>) {
 #[derive(Resource, Default)]
 struct Wall(Vec<Handle<StandardMaterial>>);
 
-fn touch_wall(
-    wall: Res<Wall>,
-    work: Res<MipWork>,
-    images: Res<Assets<Image>>,
-    mut materials: ResMut<Assets<StandardMaterial>>,
-) {
+fn touch_wall(wall: Res<Wall>, work: Res<MipWork>, mut materials: ResMut<Assets<StandardMaterial>>) {
     for command in work.commands() {
-        assert!(images.contains(command.id), "the image of a command is there");
         for material in &wall.0 {
             let uses = |material: &StandardMaterial| material.base_color_texture.as_ref().map(Handle::id);
             if materials.get(material).and_then(uses) == Some(command.id) {
@@ -102,10 +96,22 @@ pub struct Stage {
 impl Stage {
     /// An empty wall, and packages in `dir`.
     pub fn new(dir: &Path, configure: impl FnOnce(&mut App)) -> Self {
+        Self::without(WgpuFeatures::empty(), dir, configure)
+    }
+
+    /// The same on a device without these features.
+    pub fn without(features: WgpuFeatures, dir: &Path, configure: impl FnOnce(&mut App)) -> Self {
         let camera = Transform::from_xyz(0.0, 0.0, 5.0);
-        let mut app = studio(dir, camera, |app| {
-            app.add_plugins((SeamlessPlugins, MipPlugin::default()))
+        let mut app = studio_without(features, dir, camera, |app| {
+            let assets = SeamlessAssetPlugin {
+                // Tests keep all cores busy.
+                background: false,
+                ..SeamlessAssetPlugin::default()
+            };
+            app.add_plugins((SeamlessPlugins.set(assets), MipPlugin::default()))
                 .init_resource::<Wall>()
+                // Tests decide here.
+                .configure_sets(PostUpdate, MipSystems::Plan.run_if(|| false))
                 .add_systems(PostUpdate, touch_wall.in_set(MipSystems::Touch));
             configure(app);
         });
@@ -160,16 +166,6 @@ impl Stage {
         }
         let settled = settled(&mut self.app);
         assert_eq!(settled.instances, images.len());
-    }
-
-    /// Takes the wall down.
-    pub fn clear(&mut self) {
-        let world = self.app.world_mut();
-        let mut drawn = world.query_filtered::<Entity, With<Mesh3d>>();
-        for entity in drawn.iter(world).collect::<Vec<_>>() {
-            world.despawn(entity);
-        }
-        world.resource_mut::<Wall>().0.clear();
     }
 
     /// The next frame, with what waits on other threads having a moment to come on.
@@ -269,6 +265,27 @@ impl Stage {
     pub fn gpu_images(&self) -> usize {
         let world = self.app.sub_app(RenderApp).world();
         world.resource::<RenderAssets<GpuImage>>().iter().count()
+    }
+}
+
+/// Whether texels of a texture are those of these mips.
+#[track_caller]
+pub fn assert_texels(found: &[Vec<u8>], expected: &[Vec<u8>], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}: mips");
+    for (mip, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert_eq!(found.len(), expected.len(), "{what}: size of mip {mip}");
+        let wrong = found.iter().zip(expected).filter(|(found, expected)| found != expected);
+        let first = found
+            .iter()
+            .zip(expected)
+            .position(|(found, expected)| found != expected);
+        assert_eq!(
+            first,
+            None,
+            "{what}: mip {mip}, {} bytes of {} are wrong",
+            wrong.count(),
+            found.len()
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use bevy::render::{
 use bevy_seamless::render::mip::MipTextures;
 use seamless_tests::{app::run_until, cooked::STREAM_LIMIT, picture::has_driver, random::Random, skip::skipped};
 
-use super::stage::{Stage, image, write};
+use super::stage::{Stage, assert_texels, image, write};
 
 /// All mips, each with all layers, of random bytes.
 fn noise(size: [u32; 3], format: TextureFormat, random: &mut Random) -> Vec<Vec<u8>> {
@@ -61,7 +61,8 @@ fn check(size: [u32; 3], format: TextureFormat) {
                 stage.until_idle(|_| {});
             }
             let texels = stage.texels(&images[0]);
-            assert!(texels == pixels[usize::from(*to)..], "{format:?}, {size:?}, top {to}");
+            let what = format!("{format:?}, {size:?}, top {to}");
+            assert_texels(&texels, &pixels[usize::from(*to)..], &what);
             let bytes = pixels[usize::from(*to)..].iter().map(Vec::len).sum::<usize>();
             assert_eq!(stage.pool().ledger.sums().total(), bytes as u64);
         }
@@ -123,7 +124,7 @@ fn what_cannot_stream_is_whole() {
         });
         assert!(is_there, "it is read");
         stage.until_idle(|_| {});
-        assert!(stage.texels(&images[0]) == pixels, "{size:?}");
+        assert_texels(&stage.texels(&images[0]), &pixels, &format!("{size:?}"));
         drop(images);
         stage.until_idle(|_| {});
         let is_gone = run_until(&mut stage.app, STREAM_LIMIT, |world| {

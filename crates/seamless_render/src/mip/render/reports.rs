@@ -80,7 +80,7 @@ impl MipReports {
         self.0.awaited.load(Ordering::Acquire) > 0
     }
 
-    fn take(&self) -> Vec<Report> {
+    pub(super) fn take(&self) -> Vec<Report> {
         core::mem::take(&mut *self.lock())
     }
 

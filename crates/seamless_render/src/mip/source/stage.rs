@@ -66,7 +66,7 @@ impl Staged {
 }
 
 /// Whether there is a payload of the right size for each mip.
-fn check(chain: &MipChain, mips: Range<u8>, payloads: &[&[u8]]) -> Result<(), StageError> {
+pub(super) fn check(chain: &MipChain, mips: Range<u8>, payloads: &[&[u8]]) -> Result<(), StageError> {
     for (place, mip) in mips.enumerate() {
         let found = payloads.get(place).map_or(0, |payload| payload.len() as u64);
         let needed = chain.payload_bytes(mip);
@@ -78,7 +78,7 @@ fn check(chain: &MipChain, mips: Range<u8>, payloads: &[&[u8]]) -> Result<(), St
 }
 
 /// The rows of a mip, each filled up to a multiple of what copies need.
-fn padded(chain: &MipChain, mip: u8, payload: &[u8]) -> Vec<u8> {
+pub(super) fn padded(chain: &MipChain, mip: u8, payload: &[u8]) -> Vec<u8> {
     let layout = chain.staging(mip);
     let rows = layout.bytes / u64::from(layout.bytes_per_row);
     let row = (payload.len() as u64 / rows.max(1)).max(1) as usize;

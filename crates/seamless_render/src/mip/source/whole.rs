@@ -121,7 +121,7 @@ fn join(image: &WholeImage, loads: &[BulkLoad]) -> Result<Image, MipError> {
 
 /// What can be drawn of an image with its tail alone: the finest mip of it that may be a base, with all behind; or else the coarsest, which is the
 /// mean colour, as one whole block.
-fn tail_alone(apart: &ImageApart) -> Image {
+pub(super) fn tail_alone(apart: &ImageApart) -> Image {
     let mut image = apart.image.clone();
     let texture = &mut image.texture_descriptor;
     let (size, format) = (texture.size, texture.format);
