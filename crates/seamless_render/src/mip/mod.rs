@@ -48,6 +48,8 @@ pub use fit::{Cut, Fit, FitInput};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
 pub use plugin::{MipPlugin, MipSystems};
 pub use render::MipRenderSystems;
+#[doc(hidden)]
+pub use roads::TouchAllMaterials;
 pub use report::{Mips, Offender, Residency};
 pub use schedule::{MipChanges, MipLimits, MipRead, MipSwap, schedule};
 pub use settings::{MipQuality, MipSettings};

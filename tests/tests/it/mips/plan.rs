@@ -12,7 +12,7 @@ use bevy_seamless::{
     prelude::*,
     render::{
         SeamlessRenderApp,
-        mip::{MipPlugin, MipPool, MipSettings, MipTextures, MipWork},
+        mip::{MipPlugin, MipPool, MipSettings, MipTextures, MipWork, TouchAllMaterials},
     },
 };
 use seamless_tests::{
@@ -82,6 +82,10 @@ struct Hall {
 
 impl Hall {
     fn new(dir: &Path, settings: MipSettings) -> Self {
+        Self::with(dir, settings, |_| {})
+    }
+
+    fn with(dir: &Path, settings: MipSettings, configure: fn(&mut App)) -> Self {
         fs::write(dir.join("plain.wgsl"), SHADER).expect("it is written");
         write(dir, (0..PAINTINGS).map(|number| (format!("t{number}"), painting())));
         let mut app = studio(dir, Transform::from_xyz(0.0, 0.0, 1000.0), |app| {
@@ -96,6 +100,7 @@ impl Hall {
             };
             app.add_plugins((SeamlessPlugins.set(assets), MaterialPlugin::<Plain>::default(), mips))
                 .add_streamed_material::<Plain>();
+            configure(app);
         });
         // On a busy machine, the threads that read files get next to nothing of it.
         app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
@@ -209,11 +214,24 @@ fn settings(pool: u64) -> MipSettings {
 
 #[test]
 fn textures_are_fine_where_the_camera_is_and_coarse_where_it_was() {
-    if !has_driver() {
-        return;
+    if has_driver() {
+        walk(|_| {});
     }
+}
+
+/// As with bindless materials, wherever this runs.
+#[test]
+fn so_they_are_where_materials_are_touched() {
+    if has_driver() {
+        walk(|app| {
+            app.init_resource::<TouchAllMaterials>();
+        });
+    }
+}
+
+fn walk(configure: fn(&mut App)) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let mut hall = Hall::new(dir.path(), settings(64 << 20));
+    let mut hall = Hall::with(dir.path(), settings(64 << 20), configure);
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR; PAINTINGS], "a kilometre away");
     // 309 pixels a metre at one metre: a texel a pixel at 0.3 m, of one material, then of the other.
