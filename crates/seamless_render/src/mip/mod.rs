@@ -48,9 +48,9 @@ pub use fit::{Cut, Fit, FitInput};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
 pub use plugin::{MipPlugin, MipSystems};
 pub use render::MipRenderSystems;
+pub use report::{Mips, Offender, Residency};
 #[doc(hidden)]
 pub use roads::TouchAllMaterials;
-pub use report::{Mips, Offender, Residency};
 pub use schedule::{MipChanges, MipLimits, MipRead, MipSwap, schedule};
 pub use settings::{MipQuality, MipSettings};
 pub use textures::{MipRecord, MipTextureNews, MipTextures, StreamedImageCodec};

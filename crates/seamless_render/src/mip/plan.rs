@@ -10,6 +10,7 @@ use bevy_camera::visibility::VisibilitySystems;
 use bevy_ecs::prelude::*;
 use bevy_image::{Image, ImageSampler};
 use bevy_light::SimulationLightSystems;
+use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use seamless_asset::{LevelHiders, StreamingTime};
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     MipTextures, MipWork, Wanting, Watch,
     roads::{MipRoads, OwnTouches},
     schedule,
-    users::{MipHider, MipUsers, Streamed, follow_users, install_types},
+    users::{MipHider, MipUsers, Streamed, add_surfaces, follow_users, install_types},
     views::{Looking, MipViews},
 };
 use rule::rule;
@@ -73,7 +74,8 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
             MipSystems::Plan
                 .after(VisibilitySystems::MarkNewlyHiddenEntitiesInvisible)
                 .after(VisibilitySystems::CalculateBounds)
-                .after(SimulationLightSystems::CheckLightVisibility),
+                .after(SimulationLightSystems::CheckLightVisibility)
+                .after(mark_3d_meshes_as_changed_if_their_assets_changed),
         )
         .add_systems(
             PostUpdate,
@@ -85,6 +87,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
         .get_resource_or_init::<LevelHiders>()
         .0
         .push(Box::new(MipHider));
+    add_surfaces(app);
     install_types(app);
 }
 

@@ -17,6 +17,7 @@ use super::{
     material::Materials,
     meshes::{Densities, Shape},
     seats::{Seats, Told},
+    surfaces::MeshSurfaces,
 };
 use crate::mip::{Watch, plan::MipPlan};
 
@@ -31,6 +32,7 @@ pub(in crate::mip) struct MipUsers {
     pub materials: Materials,
     pub seats: Seats,
     pub densities: Densities,
+    pub surfaces: MeshSurfaces,
     /// Entities of levels that were hidden since the last frame.
     pub hidden: Vec<Entity>,
 }
@@ -48,13 +50,16 @@ pub(in crate::mip) struct Drawn {
 }
 
 impl DrawnItem<'_, '_> {
-    fn shape(&self, densities: &mut Densities, meshes: &Assets<Mesh>) -> Option<Shape> {
+    fn shape(&self, users: &mut MipUsers, meshes: &Assets<Mesh>) -> Option<Shape> {
         let mesh = self.mesh?.0.id();
         let world = self.transform?.affine();
-        let metres = densities.of(mesh, self.density, meshes);
+        let metres = users.densities.of(mesh, self.density, meshes);
         match self.mesh_box {
             _ if self.is_never_culled => Some(Shape::everywhere(&world, metres)),
-            Some(mesh_box) => Some(Shape::new(mesh_box, &world, metres)),
+            Some(mesh_box) => {
+                let shape = Shape::new(mesh_box, &world, metres);
+                Some(shape.within(&world, users.surfaces.get(mesh)))
+            }
             // Its mesh is not there yet.
             None => None,
         }
@@ -89,7 +94,10 @@ pub(in crate::mip) fn follow_users(
 ) {
     let (users, watch) = (&mut *users, &mut plan.watch);
     users.densities.begin();
-    mesh_events.read().for_each(|event| users.densities.note(event));
+    for event in mesh_events.read() {
+        users.densities.note(event);
+        users.surfaces.note(event);
+    }
     for entity in without_mesh.read() {
         if !drawn.get(entity).is_ok_and(|of| of.mesh.is_some()) {
             users.seats.place(entity, None, &users.materials, watch);
@@ -134,7 +142,7 @@ fn take(users: &mut MipUsers, watch: &mut Watch, told: Told, drawn: &Query<Drawn
 }
 
 fn place(users: &mut MipUsers, watch: &mut Watch, entity: Entity, of: &DrawnItem, meshes: &Assets<Mesh>) {
-    let shape = of.shape(&mut users.densities, meshes);
+    let shape = of.shape(users, meshes);
     users.seats.place(entity, shape, &users.materials, watch);
 }
 

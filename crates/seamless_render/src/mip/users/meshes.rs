@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use bevy_asset::{AssetEvent, AssetId, Assets};
 use bevy_camera::primitives::Aabb;
 use bevy_math::{Affine3A, Vec2, Vec3};
@@ -10,7 +12,7 @@ use bevy_mesh::{Indices, Mesh, MeshVertexAttribute, PrimitiveTopology, VertexAtt
 use bevy_platform::collections::HashMap;
 use seamless_asset::assets::MeshUvDensity;
 
-use crate::mip::need::Surface;
+use crate::mip::need::{Surface, SurfaceSphere};
 
 /// Half of the box of what could be anywhere, in metres.
 const EVERYWHERE: f32 = 1e6;
@@ -20,7 +22,7 @@ const MOST_TRIANGLES: usize = 256;
 const FINEST_PART: f64 = 0.05;
 
 /// Where something is, and how densely its texture coordinates lie.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::mip) struct Shape {
     /// The middle of its box, in world space.
     center: Vec3,
@@ -30,6 +32,15 @@ pub(in crate::mip) struct Shape {
     pub scale: f32,
     /// Metres per unit of both channels, in the mesh's space.
     pub metres: [f32; 2],
+    /// Where within the box it is, if that is known.
+    within: Option<Box<Within>>,
+}
+
+/// Spheres of a mesh, and where they are.
+#[derive(Clone, Debug, PartialEq)]
+struct Within {
+    world: Affine3A,
+    spheres: Arc<[SurfaceSphere]>,
 }
 
 impl Shape {
@@ -44,7 +55,19 @@ impl Shape {
             half: half.into(),
             scale: largest_scale(world),
             metres: metres.map(|metres| metres.unwrap_or(diagonal)),
+            within: None,
         }
+    }
+
+    /// The same, within these spheres of the mesh.
+    pub fn within(mut self, world: &Affine3A, spheres: Option<&Arc<[SurfaceSphere]>>) -> Self {
+        self.within = spheres.map(|spheres| {
+            Box::new(Within {
+                world: *world,
+                spheres: spheres.clone(),
+            })
+        });
+        self
     }
 
     /// That of a mesh which may be drawn anywhere.
@@ -54,6 +77,7 @@ impl Shape {
             half: Vec3::splat(EVERYWHERE),
             scale: largest_scale(world),
             metres: metres.map(|metres| metres.unwrap_or(1.0)),
+            within: None,
         }
     }
 
@@ -61,8 +85,8 @@ impl Shape {
         Surface {
             center: self.center,
             half: self.half,
-            world: Affine3A::IDENTITY,
-            spheres: None,
+            world: self.within.as_ref().map_or(Affine3A::IDENTITY, |within| within.world),
+            spheres: self.within.as_ref().map(|within| within.spheres.clone()),
         }
     }
 }
@@ -125,9 +149,7 @@ fn density(mesh: &Mesh, channel: MeshVertexAttribute) -> Option<f32> {
     let VertexAttributeValues::Float32x3(positions) = mesh.try_attribute_option(Mesh::ATTRIBUTE_POSITION).ok()?? else {
         return None;
     };
-    let VertexAttributeValues::Float32x2(coordinates) = mesh.try_attribute_option(channel).ok()?? else {
-        return None;
-    };
+    let coordinates = coordinates(mesh, channel)?;
     let triangles = Triangles::new(mesh, positions.len())?;
     let step = triangles.len.div_ceil(MOST_TRIANGLES).max(1);
     let of_triangle = |at: usize| {
@@ -151,15 +173,23 @@ fn density(mesh: &Mesh, channel: MeshVertexAttribute) -> Option<f32> {
     at_part.map(|(metres, _)| *metres)
 }
 
+/// Texture coordinates, if they are two floats as everywhere in Bevy, and still in memory.
+pub(super) fn coordinates(mesh: &Mesh, channel: MeshVertexAttribute) -> Option<&[[f32; 2]]> {
+    match mesh.try_attribute_option(channel).ok()?? {
+        VertexAttributeValues::Float32x2(coordinates) => Some(coordinates),
+        _ => None,
+    }
+}
+
 /// The triangles of a mesh, by number.
-struct Triangles<'a> {
+pub(super) struct Triangles<'a> {
     indices: Option<&'a Indices>,
     is_strip: bool,
-    len: usize,
+    pub len: usize,
 }
 
 impl<'a> Triangles<'a> {
-    fn new(mesh: &'a Mesh, vertices: usize) -> Option<Self> {
+    pub fn new(mesh: &'a Mesh, vertices: usize) -> Option<Self> {
         let indices = mesh.try_indices_option().ok()?;
         let corners = indices.map_or(vertices, Indices::len);
         let (is_strip, len) = match mesh.primitive_topology() {
@@ -170,7 +200,7 @@ impl<'a> Triangles<'a> {
         Some(Self { indices, is_strip, len })
     }
 
-    fn get(&self, at: usize) -> Option<[usize; 3]> {
+    pub fn get(&self, at: usize) -> Option<[usize; 3]> {
         let first = if self.is_strip { at } else { at * 3 };
         let corner = |at: usize| match self.indices {
             None => Some(at),

@@ -7,6 +7,7 @@ mod notes;
 mod reflected;
 mod seats;
 mod standard;
+mod surfaces;
 
 use bevy_asset::AssetId;
 use bevy_image::Image;
@@ -16,6 +17,7 @@ pub(super) use follow::{MipHider, MipUsers, follow_users};
 pub(super) use material::{Materials, Streamed};
 pub use notes::MipApp;
 pub(super) use notes::install_types;
+pub(super) use surfaces::add_surfaces;
 
 /// A texture of a material, and how it is sampled.
 #[derive(Copy, Clone, Debug, PartialEq)]

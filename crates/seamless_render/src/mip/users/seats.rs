@@ -114,14 +114,13 @@ impl Seats {
         let Some(seat) = &mut self.seats[number as usize] else {
             return;
         };
-        let before = core::mem::replace(&mut seat.shape, shape);
         let layers = materials.layers(seat.material);
-        let is_same = before == shape && seat.users.len() == layers.len();
-        let Some(shape) = shape.filter(|_| !is_same) else {
-            if shape.is_none() {
-                self.unwatch(number, watch);
-            }
+        if seat.shape == shape && (shape.is_none() || seat.users.len() == layers.len()) {
             return;
+        }
+        seat.shape = shape;
+        let Some(shape) = &seat.shape else {
+            return self.unwatch(number, watch);
         };
         let surface = shape.surface();
         let user = |at: usize| MipUser {

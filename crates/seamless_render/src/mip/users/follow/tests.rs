@@ -10,7 +10,7 @@ use bevy_pbr::{MeshMaterial3d, StandardMaterial};
 use super::*;
 use crate::mip::{
     DemandRule, MipImage,
-    need::MipView,
+    need::{MipView, SurfaceSphere},
     users::{material::Streamed, notes::note_users},
 };
 
@@ -309,4 +309,31 @@ fn who_is_refused_makes_textures_whole() {
         [0, 1, 2].map(|texture| users.materials.is_whole(texture)),
         [false, false, true]
     );
+}
+
+#[test]
+fn within_a_large_box_the_surface_is_what_is_drawn() {
+    let mut bed = Bed::new();
+    let entity = bed.spawn(0.0, 0);
+    let mesh_box = Aabb {
+        center: Vec3A::ZERO,
+        half_extents: Vec3A::new(100.0, 100.0, 100.0),
+    };
+    bed.app.world_mut().entity_mut(entity).insert(mesh_box);
+    assert!(bed.frame()[0][1] < 2.1, "it may be where the camera is");
+    let sphere = SurfaceSphere {
+        center: Vec3::new(20.0, 0.0, 0.0),
+        radius: 1.0,
+        metres: [1.0; 2],
+    };
+    let mesh = bed.mesh.id();
+    bed.app
+        .world_mut()
+        .resource_mut::<MipUsers>()
+        .surfaces
+        .set(mesh, vec![sphere]);
+    // Twice as large as the mesh: it begins 38 metres away, and has two metres a unit.
+    let transform = GlobalTransform::from_scale(Vec3::splat(2.0));
+    bed.app.world_mut().entity_mut(entity).insert(transform);
+    assert_near(bed.frame()[0], [NOBODY, 19.5]);
 }
