@@ -23,16 +23,21 @@ mod error;
 mod fit;
 mod ledger;
 pub mod need;
+mod plan;
 mod plugin;
 #[cfg(test)]
 mod random;
 mod render;
+mod report;
+mod roads;
 mod schedule;
 mod settings;
 mod source;
 #[cfg(test)]
 mod tests;
 mod textures;
+mod users;
+mod views;
 mod watch;
 mod work;
 
@@ -43,8 +48,13 @@ pub use fit::{Cut, Fit, FitInput};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
 pub use plugin::{MipPlugin, MipSystems};
 pub use render::MipRenderSystems;
+pub use report::{Mips, Offender, Residency};
+#[doc(hidden)]
+pub use roads::TouchAllMaterials;
 pub use schedule::{MipChanges, MipLimits, MipRead, MipSwap, schedule};
 pub use settings::{MipQuality, MipSettings};
 pub use textures::{MipRecord, MipTextureNews, MipTextures, StreamedImageCodec};
+pub use users::{MipApp, MipImage};
+pub use views::MipViewpoint;
 pub use watch::{UserId, Watch};
 pub use work::{MipCommand, MipPool, MipWork};

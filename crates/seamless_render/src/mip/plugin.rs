@@ -5,13 +5,13 @@ use bevy_asset::{AssetEvent, AssetEventSystems, AssetTrackingSystems, Assets};
 use bevy_camera::visibility::VisibilitySystems;
 use bevy_ecs::{message::MessageReader, prelude::*};
 use bevy_image::Image;
-use bevy_pbr::{MeshMaterial3d, StandardMaterial};
-use bevy_render::{RenderApp, erased_render_asset::prepare_erased_assets};
+use bevy_render::RenderApp;
 use bevy_transform::TransformSystems;
 use seamless_asset::SeamlessAssetApp;
 
 use super::{
-    MipFailed, MipPool, MipRenderSystems, MipSettings, MipTextures, MipWork, StreamedImageCodec,
+    MipFailed, MipPool, MipSettings, MipTextures, MipViewpoint, MipWork, StreamedImageCodec,
+    plan::add_plan,
     render::{self, MipReports, hear_renderer},
     source::{hear_reads, hear_wholes, start_reads, start_wholes},
     textures::is_stand_in,
@@ -27,6 +27,8 @@ pub struct MipPlugin {
     pub settings: MipSettings,
     /// The most textures that stream at once; others are whole. 65 536.
     pub max_textures: usize,
+    /// The most entities whose distance decides about mips; the textures of others are whole, as far as the pool goes. 1 048 576.
+    pub max_users: usize,
 }
 
 impl Default for MipPlugin {
@@ -34,6 +36,7 @@ impl Default for MipPlugin {
         Self {
             settings: MipSettings::default(),
             max_textures: 1 << 16,
+            max_users: 1 << 20,
         }
     }
 }
@@ -58,6 +61,7 @@ pub enum MipSystems {
 impl Plugin for MipPlugin {
     fn build(&self, app: &mut App) {
         app.register_type::<MipSettings>()
+            .register_type::<MipViewpoint>()
             .insert_resource(self.settings.clone());
     }
 
@@ -68,10 +72,6 @@ impl Plugin for MipPlugin {
             return;
         };
         render::add_systems(render_app, reports.clone());
-        render_app.configure_sets(
-            bevy_render::Render,
-            MipRenderSystems::Swap.before(prepare_erased_assets::<MeshMaterial3d<StandardMaterial>>),
-        );
         app.insert_resource(reports)
             .insert_resource(MipTextures::new(self.max_textures))
             .init_resource::<MipPool>()
@@ -111,6 +111,7 @@ impl Plugin for MipPlugin {
                     (start_reads, start_wholes).chain().in_set(MipSystems::Read),
                 ),
             );
+        add_plan(app, self.max_users);
     }
 }
 

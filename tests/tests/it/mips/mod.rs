@@ -2,5 +2,6 @@
 
 mod lifecycle;
 mod pictures;
+mod plan;
 mod stage;
 mod texels;

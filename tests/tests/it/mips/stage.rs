@@ -74,22 +74,6 @@ pub fn write(dir: &Path, images: impl IntoIterator<Item = (String, Image)>) {
     fs::write(dir.join(PACKAGE), writer.finish().expect("the package is small")).expect("it is written");
 }
 
-/// What is touched in the frame of a swap: all materials of the wall, so that they see their textures anew.
-#[derive(Resource, Default)]
-struct Wall(Vec<Handle<StandardMaterial>>);
-
-fn touch_wall(wall: Res<Wall>, work: Res<MipWork>, mut materials: ResMut<Assets<StandardMaterial>>) {
-    for command in work.commands() {
-        for material in &wall.0 {
-            let uses = |material: &StandardMaterial| material.base_color_texture.as_ref().map(Handle::id);
-            if materials.get(material).and_then(uses) == Some(command.id) {
-                let mut material = materials.get_mut(material).expect("it is there");
-                let _touched: &mut StandardMaterial = &mut material;
-            }
-        }
-    }
-}
-
 /// An app that draws a wall.
 pub struct Stage {
     pub app: App,
@@ -111,10 +95,8 @@ impl Stage {
                 ..SeamlessAssetPlugin::default()
             };
             app.add_plugins((SeamlessPlugins.set(assets), MipPlugin::default()))
-                .init_resource::<Wall>()
                 // Tests decide here.
-                .configure_sets(PostUpdate, MipSystems::Plan.run_if(|| false))
-                .add_systems(PostUpdate, touch_wall.in_set(MipSystems::Touch));
+                .configure_sets(PostUpdate, MipSystems::Plan.run_if(|| false));
             // What wgpu refuses ends the test.
             app.insert_resource(RenderErrorHandler(|error, _, _| panic!("{error:?}")));
             configure(app);
@@ -163,7 +145,6 @@ impl Stage {
                 ..default()
             };
             let material = world.resource_mut::<Assets<StandardMaterial>>().add(material);
-            world.resource_mut::<Wall>().0.push(material.clone());
             let at = |index: usize| (index as f32 + 0.5) * side - 1.0;
             let at = Transform::from_xyz(at(place % columns), at(place / columns), 0.0);
             world.spawn((Mesh3d(mesh.clone()), MeshMaterial3d(material), at));

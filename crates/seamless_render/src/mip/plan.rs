@@ -1,0 +1,318 @@
+//! What is decided in a frame: the systems that join watch, demands, fit and schedule. See [`MipPlan`].
+
+mod rule;
+#[cfg(test)]
+pub(super) mod tests;
+
+use bevy_app::{App, PostUpdate};
+use bevy_asset::AssetId;
+use bevy_camera::visibility::VisibilitySystems;
+use bevy_ecs::prelude::*;
+use bevy_image::{Image, ImageSampler};
+use bevy_light::SimulationLightSystems;
+use seamless_asset::{LevelHiders, StreamingTime};
+
+use super::{
+    ChangeId, Demand, Fit, FitInput, MipChanges, MipDemands, MipPool, MipSettings, MipSystems, MipTextureNews,
+    MipTextures, MipWork, Wanting, Watch,
+    roads::{MipRoads, OwnTouches},
+    schedule,
+    users::{MipHider, MipUsers, Streamed, follow_users, install_types},
+    views::{Looking, MipViews},
+};
+use rule::rule;
+
+/// While nothing changes, what was sampled finer lately is forgotten so often, in seconds.
+const LOOK_AGAIN: f64 = 0.5;
+/// In frames, where no material is touched, and where some are.
+const SWAP_INTERVALS: [u32; 2] = [1, 4];
+
+/// What is decided, and what it is decided by.
+#[derive(Resource, Default)]
+pub(super) struct MipPlan {
+    pub watch: Watch,
+    pub demands: MipDemands,
+    pub fit: Fit,
+    views: MipViews,
+    /// By number, the images that were told to have come.
+    images: Vec<Option<AssetId<Image>>>,
+    changes: MipChanges,
+    news: Vec<MipTextureNews>,
+    ready: Vec<(u32, ChangeId)>,
+    /// The tops that textures will have, and those that they were fitted by.
+    resident: Vec<u8>,
+    fitted: Vec<u8>,
+    terms: Option<Terms>,
+    /// When the last fit was.
+    fitted_at: f64,
+    /// Nothing is to be done until something changes.
+    is_at_rest: bool,
+    /// Frames since textures were replaced.
+    since_swaps: u32,
+}
+
+/// What a fit depends on, but for textures.
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Terms {
+    room: u64,
+    headroom: u64,
+    cached: f32,
+    wanting: Wanting,
+}
+
+/// Adds the systems that decide, and those of all types of materials.
+pub(super) fn add_plan(app: &mut App, most_users: usize) {
+    let mut users = MipUsers::default();
+    users.seats.most = most_users;
+    app.insert_resource(users)
+        .init_resource::<MipPlan>()
+        .init_resource::<MipRoads>()
+        .init_resource::<OwnTouches>()
+        .configure_sets(
+            PostUpdate,
+            MipSystems::Plan
+                .after(VisibilitySystems::MarkNewlyHiddenEntitiesInvisible)
+                .after(VisibilitySystems::CalculateBounds)
+                .after(SimulationLightSystems::CheckLightVisibility),
+        )
+        .add_systems(
+            PostUpdate,
+            (take_textures, follow_users, watch_views, plan)
+                .chain()
+                .in_set(MipSystems::Plan),
+        );
+    app.world_mut()
+        .get_resource_or_init::<LevelHiders>()
+        .0
+        .push(Box::new(MipHider));
+    install_types(app);
+}
+
+/// Textures that have come or gone, and those that may be as fine as before no more.
+pub(super) fn take_textures(
+    mut plan: ResMut<MipPlan>,
+    mut textures: ResMut<MipTextures>,
+    mut users: ResMut<MipUsers>,
+    settings: Res<MipSettings>,
+    time: Res<StreamingTime>,
+) {
+    let now = time.now().as_secs_f64();
+    let (plan, users) = (&mut *plan, &mut *users);
+    textures.take_news(&mut plan.news);
+    let mut news = core::mem::take(&mut plan.news);
+    for news in news.drain(..) {
+        plan.take_news(news, &textures, users, &settings, now);
+    }
+    plan.news = news;
+    let (demands, watch) = (&mut plan.demands, &mut plan.watch);
+    let streamed = |id: AssetId<Image>| {
+        let texture = textures.number(id)?;
+        let record = textures.get(texture)?;
+        Some(Streamed {
+            texture,
+            is_anisotropic: is_anisotropic(record.sampler()),
+        })
+    };
+    let MipUsers { materials, seats, .. } = users;
+    materials.link(demands, streamed, |seat| seats.watch_again(seat, watch));
+    let mut set_rule = |texture: u32, materials: &super::users::Materials| {
+        if let Some(record) = textures.get(texture) {
+            let finest = textures.finest(texture);
+            demands.set_rule(
+                texture,
+                rule(record.chain(), finest, materials.is_whole(texture), &settings),
+            );
+        }
+    };
+    if settings.is_changed() {
+        textures.iter().for_each(|(texture, ..)| set_rule(texture, materials));
+    }
+    materials.take_other_wholes(|materials, texture| set_rule(texture, materials));
+}
+
+impl MipPlan {
+    /// The top that is wanted of a texture.
+    pub fn wanted(&self, texture: u32) -> Option<u8> {
+        let of = self.demands.textures().get(texture as usize)?.as_ref()?;
+        Some(of.wanted(&self.terms?.wanting))
+    }
+
+    /// Nothing is to be done until something changes.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_at_rest
+    }
+
+    fn take_news(
+        &mut self,
+        news: MipTextureNews,
+        textures: &MipTextures,
+        users: &mut MipUsers,
+        settings: &MipSettings,
+        now: f64,
+    ) {
+        let (MipTextureNews::Come(texture) | MipTextureNews::Gone(texture) | MipTextureNews::Limited(texture)) = news;
+        let record = textures.get(texture);
+        let whole = users.materials.is_whole(texture);
+        let rule = record.map(|record| rule(record.chain(), textures.finest(texture), whole, settings));
+        let image = textures.id(texture);
+        match news {
+            MipTextureNews::Come(_) => {
+                if self.images.len() <= texture as usize {
+                    self.images.resize(texture as usize + 1, None);
+                }
+                self.images[texture as usize] = image;
+                // Otherwise it has gone since.
+                if let Some((record, rule)) = record.zip(rule) {
+                    self.demands.insert(texture, record.chain().clone(), rule, now);
+                }
+                image.into_iter().for_each(|image| users.materials.image_changed(image));
+            }
+            MipTextureNews::Gone(_) => {
+                self.demands.remove(texture);
+                let gone = self.images.get_mut(texture as usize).and_then(Option::take);
+                gone.into_iter().for_each(|image| users.materials.image_changed(image));
+            }
+            MipTextureNews::Limited(_) => {
+                if let Some(rule) = rule {
+                    self.demands.set_rule(texture, rule);
+                }
+            }
+        }
+    }
+
+    /// Decides anew, if anything has changed.
+    fn decide(&mut self, settings: &MipSettings, pool: &mut MipPool, is_swap_frame: bool, now: f64) {
+        let usable = pool.usable(settings.pool);
+        pool.ledger.targets(&mut self.resident);
+        let terms = Terms {
+            room: pool.ledger.room(usable),
+            headroom: settings.headroom,
+            cached: settings.cached,
+            wanting: settings.wanting(self.watch.is_moving()),
+        };
+        let is_new = self.terms != Some(terms) || self.resident != self.fitted || !self.demands.changed().is_empty();
+        if is_new || now >= self.fit.until || now >= self.fitted_at + LOOK_AGAIN {
+            self.fit.update(&FitInput {
+                textures: self.demands.textures(),
+                changed: Some(self.demands.changed()),
+                resident: &self.resident,
+                room: terms.room,
+                headroom: terms.headroom,
+                cached: terms.cached,
+                wanting: terms.wanting,
+                now,
+            });
+            self.terms = Some(terms);
+            self.fitted_at = now;
+            self.fitted.clone_from(&self.resident);
+            self.is_at_rest = false;
+        }
+        if self.is_at_rest && self.ready.is_empty() {
+            return;
+        }
+        let limits = settings.limits(usable, is_swap_frame);
+        let textures = self.demands.textures();
+        schedule(
+            &self.fit,
+            textures,
+            &mut pool.ledger,
+            &self.ready,
+            &limits,
+            &mut self.changes,
+        );
+        self.ready.clear();
+        let MipChanges {
+            reads, cancels, swaps, ..
+        } = &self.changes;
+        self.is_at_rest = reads.is_empty()
+            && cancels.is_empty()
+            && swaps.is_empty()
+            && pool.ledger.changing().is_empty()
+            && pool.ledger.retiring() == 0
+            && is_swap_frame;
+    }
+
+    /// Has done what was decided.
+    fn hand_over(&mut self, work: &mut MipWork) {
+        for (texture, change) in self.changes.cancels.drain(..) {
+            work.cancel(texture, change);
+        }
+        for read in self.changes.reads.drain(..) {
+            let of = self
+                .demands
+                .textures()
+                .get(read.texture as usize)
+                .and_then(Option::as_ref);
+            work.read(&read, of.map_or(1.0, |of| priority(&of.demand, read.mips.end)));
+        }
+        for swap in self.changes.swaps.drain(..) {
+            work.swap(&swap);
+        }
+    }
+}
+
+/// From where textures are looked at, and what that means for them.
+pub(super) fn watch_views(
+    mut plan: ResMut<MipPlan>,
+    looking: Looking,
+    settings: Res<MipSettings>,
+    time: Res<StreamingTime>,
+) {
+    let now = time.now().as_secs_f64();
+    let plan = &mut *plan;
+    plan.views.note(&looking, now);
+    plan.demands.set_limits(&mut plan.watch, settings.wanting(true).margin);
+    plan.watch.update(plan.views.views(), settings.lead.clamp(0.0, 10.0));
+    plan.demands.update(&plan.watch, now);
+}
+
+/// What is read and replaced next.
+pub(super) fn plan(
+    mut plan: ResMut<MipPlan>,
+    mut pool: ResMut<MipPool>,
+    mut work: ResMut<MipWork>,
+    settings: Res<MipSettings>,
+    roads: Res<MipRoads>,
+    time: Res<StreamingTime>,
+) {
+    let plan = &mut *plan;
+    if settings.is_changed() {
+        pool.forget_refusals();
+    }
+    work.take_ready(&mut plan.ready);
+    let interval = settings
+        .swap_interval
+        .unwrap_or(SWAP_INTERVALS[usize::from(roads.any_touched())]);
+    let is_swap_frame = plan.since_swaps + 1 >= interval;
+    plan.decide(&settings, &mut pool, is_swap_frame, time.now().as_secs_f64());
+    let has_swaps = !plan.changes.swaps.is_empty();
+    plan.since_swaps = if has_swaps {
+        0
+    } else {
+        plan.since_swaps.saturating_add(1)
+    };
+    plan.hand_over(&mut work);
+}
+
+/// From 1 to 100: the more pixels lack the more mips, the more; what nobody sees less.
+fn priority(demand: &Demand, top: u8) -> f32 {
+    let lacks = |mip: f32, area: f32| {
+        let gap = (f32::from(top) - mip).clamp(0.0, 16.0);
+        (1.0 + area.max(0.0) * gap).log2().clamp(0.0, 32.0)
+    };
+    if demand.rule.forced.is_some_and(|forced| forced < top) {
+        return 100.0;
+    }
+    let seen = lacks(demand.seen, demand.area);
+    if seen > 0.0 {
+        return 34.0 + seen * 2.0;
+    }
+    1.0 + lacks(demand.unseen, demand.unseen_area)
+}
+
+fn is_anisotropic(sampler: &ImageSampler) -> bool {
+    match sampler {
+        ImageSampler::Descriptor(descriptor) => descriptor.anisotropy_clamp > 1,
+        ImageSampler::Default => false,
+    }
+}
