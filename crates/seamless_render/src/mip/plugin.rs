@@ -129,12 +129,15 @@ fn follow_images(
     mut pool: ResMut<MipPool>,
 ) {
     for event in events.read() {
-        let id = match *event {
-            AssetEvent::Unused { id } => id,
-            AssetEvent::Modified { id } if images.get(id).is_some_and(|image| !is_stand_in(image)) => id,
+        let (id, is_over) = match *event {
+            AssetEvent::Unused { id } => (id, textures.knows(id)),
+            // What is to be whole is modified by us too, when it has come.
+            AssetEvent::Modified { id } if textures.number(id).is_some() || work.wholes.is_coming(id) => {
+                (id, images.get(id).is_some_and(|image| !is_stand_in(image)))
+            }
             _ => continue,
         };
-        if textures.knows(id) {
+        if is_over {
             work.go(id, &mut textures, &mut pool.ledger);
         }
     }

@@ -4,15 +4,21 @@ use bevy::{
     pbr::material_uses_bindless_resources,
     prelude::*,
     render::{
-        render_resource::{TextureFormat, WgpuFeatures},
+        error_handler::{RenderErrorHandler, RenderErrorPolicy},
+        render_resource::{Extent3d, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, WgpuFeatures},
         renderer::RenderDevice,
+        settings::{RenderCreation, WgpuSettings},
     },
 };
+use bevy_seamless::render::mip::MipPool;
 use seamless_tests::{
-    picture::{Frame, Picture, SIDE, has_driver},
+    app::run_until,
+    cooked::STREAM_LIMIT,
+    picture::{Frame, Picture, SIDE, has_driver, settled},
     random::Random,
     skip::skipped,
 };
+use wgpu::Backends;
 
 use super::stage::{Stage, image, write};
 
@@ -142,4 +148,74 @@ fn each_frame_shows_the_mips_that_are_there_without_bindless() {
     let device = stage.app.world().resource::<RenderDevice>();
     assert!(!material_uses_bindless_resources::<StandardMaterial>(device));
     walk(&mut stage);
+}
+
+/// Another device in place of one that was lost: a game may do that.
+fn recover(app: &mut App) {
+    app.insert_resource(RenderErrorHandler(|_, _, _| {
+        let settings = WgpuSettings {
+            backends: Some(Backends::VULKAN),
+            ..default()
+        };
+        RenderErrorPolicy::Recover(RenderCreation::Automatic(Box::new(settings)))
+    }));
+}
+
+/// What wgpu refuses.
+fn fail_on_purpose(app: &App) {
+    let device = app.world().resource::<RenderDevice>();
+    device.create_texture(&TextureDescriptor {
+        label: Some("wrong on purpose"),
+        size: Extent3d {
+            width: 0,
+            height: 1,
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: TextureDimension::D2,
+        format: TextureFormat::R8Unorm,
+        usage: TextureUsages::TEXTURE_BINDING,
+        view_formats: &[],
+    });
+}
+
+#[test]
+fn on_another_device_all_tails_are_there_again() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_all(dir.path());
+    let mut stage = Stage::new(dir.path(), recover);
+    let names: Vec<String> = (0..TEXTURES).map(|texture| format!("t{texture}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let images = stage.load(&names);
+    stage.hang(&images, COLUMNS);
+    let numbers: Vec<u32> = images.iter().map(|image| stage.number(image)).collect();
+    // One is finer, one is about to be, one is staged, and one is read.
+    let changes: Vec<_> = (0..3)
+        .map(|tile| (numbers[tile], stage.begin(numbers[tile], 2)))
+        .collect();
+    stage.until_staged(&changes, |_| {});
+    stage.send(changes[0].0, changes[0].1);
+    drop(stage.frame());
+    stage.send(changes[1].0, changes[1].1);
+    stage.begin(numbers[3], 0);
+    fail_on_purpose(&stage.app);
+    let (floor, chain) = (FLOOR, stage.chain(numbers[0]));
+    let is_there = run_until(&mut stage.app, STREAM_LIMIT, |world| {
+        let ledger = &world.resource::<MipPool>().ledger;
+        ledger.sums().total() == TEXTURES as u64 * chain.bytes(floor) && ledger.changing().is_empty()
+    });
+    assert!(is_there, "all begin anew: {:?}", stage.pool().ledger.sums());
+    let settled = settled(&mut stage.app);
+    assert_shows(&settled, &[FLOOR; TEXTURES], "on another device");
+    let change = stage.begin(numbers[5], 1);
+    stage.until_staged(&[(numbers[5], change)], |_| {});
+    stage.send(numbers[5], change);
+    let mut tops = [FLOOR; TEXTURES];
+    tops[5] = 1;
+    assert_shows(&stage.frame(), &tops, "finer on another device");
+    stage.until_idle(|frame| assert_shows(frame, &tops, "finer on another device"));
 }

@@ -13,6 +13,7 @@ use bevy::{
     prelude::*,
     render::{
         RenderApp,
+        error_handler::RenderErrorHandler,
         render_asset::RenderAssets,
         render_resource::{
             BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Extent3d, MapMode, Origin3d, PollType,
@@ -51,7 +52,8 @@ pub fn image(size: [u32; 3], format: TextureFormat, pixels: Vec<Vec<u8>>) -> Ima
     );
     image.texture_descriptor = TextureDescriptor {
         mip_level_count: pixels.len() as u32,
-        usage: TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST,
+        // Tests look at those that are whole as well.
+        usage: TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST | TextureUsages::COPY_SRC,
         ..image.texture_descriptor
     };
     image.data_order = TextureDataOrder::MipMajor;
@@ -95,6 +97,8 @@ impl Stage {
             app.add_plugins((SeamlessPlugins.set(assets), MipPlugin::default()))
                 // Tests decide here.
                 .configure_sets(PostUpdate, MipSystems::Plan.run_if(|| false));
+            // What wgpu refuses ends the test.
+            app.insert_resource(RenderErrorHandler(|error, _, _| panic!("{error:?}")));
             configure(app);
         });
         // On a busy machine, the threads that read files get next to nothing of it.

@@ -49,7 +49,7 @@ fn check(size: [u32; 3], format: TextureFormat) {
     let chain = stage.chain(texture);
     assert_eq!(stage.top(texture), chain.floor());
     let tops: Vec<u8> = chain.tops().collect();
-    assert!(tops.len() > 2, "{size:?}: {tops:?}");
+    assert!(tops.len() > 1, "{size:?}: {tops:?}");
     for from in &tops {
         for to in tops.iter().chain([from]) {
             if stage.top(texture) != *to {
@@ -89,6 +89,8 @@ fn blocks_stay_what_they_are() {
     for format in BC {
         check([512, 512, 1], format);
         check([1024, 256, 2], format);
+        // 258 and 129 are no multiples of four, 64 is one.
+        check([516, 516, 1], format);
     }
 }
 
@@ -98,7 +100,7 @@ fn what_cannot_stream_is_whole() {
     if !has_driver() {
         return;
     }
-    for size in [[1000, 1000, 1], [1024, 4, 1], [516, 516, 2]] {
+    for size in [[1000, 1000, 1], [1024, 4, 1], [500, 500, 2]] {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let pixels = noise(size, BC[1], &mut Random(9));
         write(dir.path(), [("t".to_owned(), image(size, BC[1], pixels.clone()))]);

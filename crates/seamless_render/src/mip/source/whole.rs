@@ -36,6 +36,14 @@ impl WholeReads {
         self.bytes.remove(&id);
     }
 
+    /// Whether it is not whole yet.
+    pub fn is_coming(&self, id: AssetId<Image>) -> bool {
+        let asked = self.asked.iter().map(|(of, _)| of);
+        let reading = self.reading.iter().map(|(of, ..)| of);
+        let joining = self.joining.iter().map(|(of, ..)| of);
+        asked.chain(reading).chain(joining).any(|of| *of == id)
+    }
+
     pub fn is_idle(&self) -> bool {
         self.asked.is_empty() && self.reading.is_empty() && self.joining.is_empty()
     }
