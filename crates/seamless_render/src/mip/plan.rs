@@ -14,11 +14,14 @@ use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use seamless_asset::{LevelHiders, StreamingTime};
 
 use super::{
-    ChangeId, Demand, Fit, FitInput, MipChanges, MipDemands, MipPool, MipSettings, MipSystems, MipTextureNews,
-    MipTextures, MipWork, Wanting, Watch,
+    ChangeId, Demand, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipPool, MipSettings, MipSystems,
+    MipTextureNews, MipTextures, MipWork, Wanting, Watch,
+    force::{Forces, Forcing},
+    need::MipView,
     roads::{MipRoads, OwnTouches},
     schedule,
-    users::{MipHider, MipUsers, Streamed, add_surfaces, follow_users, install_types},
+    stats::{add_stats, write_stats},
+    users::{Materials, MipHider, MipUsers, Streamed, add_surfaces, follow_users, install_types},
     views::{Looking, MipViews},
 };
 use rule::rule;
@@ -39,6 +42,9 @@ pub(super) struct MipPlan {
     images: Vec<Option<AssetId<Image>>>,
     changes: MipChanges,
     news: Vec<MipTextureNews>,
+    forces: Forces,
+    /// Textures of which something else may be forced.
+    others: Vec<u32>,
     ready: Vec<(u32, ChangeId)>,
     /// The tops that textures will have, and those that they were fitted by.
     resident: Vec<u8>,
@@ -50,6 +56,16 @@ pub(super) struct MipPlan {
     is_at_rest: bool,
     /// Frames since textures were replaced.
     since_swaps: u32,
+    under_resolved: u64,
+    done: Done,
+}
+
+/// How much was done so far.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Done {
+    pub reads: u64,
+    pub cancelled: u64,
+    pub swaps: u64,
 }
 
 /// What a fit depends on, but for textures.
@@ -79,7 +95,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
         )
         .add_systems(
             PostUpdate,
-            (take_textures, follow_users, watch_views, plan)
+            (take_textures, follow_users, take_forces, watch_views, plan, write_stats)
                 .chain()
                 .in_set(MipSystems::Plan),
         );
@@ -87,6 +103,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
         .get_resource_or_init::<LevelHiders>()
         .0
         .push(Box::new(MipHider));
+    add_stats(app);
     add_surfaces(app);
     install_types(app);
 }
@@ -107,7 +124,6 @@ pub(super) fn take_textures(
         plan.take_news(news, &textures, users, &settings, now);
     }
     plan.news = news;
-    let (demands, watch) = (&mut plan.demands, &mut plan.watch);
     let streamed = |id: AssetId<Image>| {
         let texture = textures.number(id)?;
         let record = textures.get(texture)?;
@@ -117,20 +133,33 @@ pub(super) fn take_textures(
         })
     };
     let MipUsers { materials, seats, .. } = users;
-    materials.link(demands, streamed, |seat| seats.watch_again(seat, watch));
-    let mut set_rule = |texture: u32, materials: &super::users::Materials| {
-        if let Some(record) = textures.get(texture) {
-            let finest = textures.finest(texture);
-            demands.set_rule(
-                texture,
-                rule(record.chain(), finest, materials.is_whole(texture), &settings),
-            );
-        }
-    };
+    let watch = &mut plan.watch;
+    materials.link(&mut plan.demands, streamed, |seat| seats.watch_again(seat, watch));
     if settings.is_changed() {
-        textures.iter().for_each(|(texture, ..)| set_rule(texture, materials));
+        for (texture, ..) in textures.iter() {
+            plan.set_rule(texture, &textures, materials, &settings);
+        }
     }
-    materials.take_other_wholes(|materials, texture| set_rule(texture, materials));
+    materials.take_other_wholes(|materials, texture| plan.set_rule(texture, &textures, materials, &settings));
+}
+
+/// Textures that are forced, or not any more.
+pub(super) fn take_forces(
+    mut plan: ResMut<MipPlan>,
+    mut forcing: Forcing,
+    textures: Res<MipTextures>,
+    users: Res<MipUsers>,
+    settings: Res<MipSettings>,
+    time: Res<StreamingTime>,
+) {
+    let plan = &mut *plan;
+    plan.forces
+        .update(&mut forcing, &users, time.now().as_secs_f64(), &mut plan.others);
+    let mut others = core::mem::take(&mut plan.others);
+    for texture in others.drain(..) {
+        plan.set_rule(texture, &textures, &users.materials, &settings);
+    }
+    plan.others = others;
 }
 
 impl MipPlan {
@@ -140,9 +169,43 @@ impl MipPlan {
         Some(of.wanted(&self.terms?.wanting))
     }
 
+    /// How many textures were coarser than is wanted when something was decided last.
+    pub fn under_resolved(&self) -> u64 {
+        self.under_resolved
+    }
+
+    /// How much was done so far.
+    pub fn done(&self) -> Done {
+        self.done
+    }
+
+    /// From where is looked.
+    pub fn views(&self) -> &[MipView] {
+        self.views.views()
+    }
+
     /// Nothing is to be done until something changes.
     pub fn is_at_rest(&self) -> bool {
         self.is_at_rest
+    }
+
+    fn rule(
+        &self,
+        texture: u32,
+        textures: &MipTextures,
+        materials: &Materials,
+        settings: &MipSettings,
+    ) -> Option<DemandRule> {
+        let chain = textures.get(texture)?.chain();
+        let whole = materials.is_whole(texture).then_some(u32::MAX);
+        let side = whole.or(self.forces.side(texture));
+        Some(rule(chain, textures.finest(texture), side, settings))
+    }
+
+    fn set_rule(&mut self, texture: u32, textures: &MipTextures, materials: &Materials, settings: &MipSettings) {
+        if let Some(rule) = self.rule(texture, textures, materials, settings) {
+            self.demands.set_rule(texture, rule);
+        }
     }
 
     fn take_news(
@@ -155,8 +218,7 @@ impl MipPlan {
     ) {
         let (MipTextureNews::Come(texture) | MipTextureNews::Gone(texture) | MipTextureNews::Limited(texture)) = news;
         let record = textures.get(texture);
-        let whole = users.materials.is_whole(texture);
-        let rule = record.map(|record| rule(record.chain(), textures.finest(texture), whole, settings));
+        let rule = self.rule(texture, textures, &users.materials, settings);
         let image = textures.id(texture);
         match news {
             MipTextureNews::Come(_) => {
@@ -224,6 +286,13 @@ impl MipPlan {
             &mut self.changes,
         );
         self.ready.clear();
+        let coarse = |texture: &u32| {
+            let resident = pool.ledger.get(*texture);
+            resident
+                .zip(self.wanted(*texture))
+                .is_some_and(|(resident, wanted)| resident.top > wanted)
+        };
+        self.under_resolved = (0..textures.len() as u32).filter(coarse).count() as u64;
         let MipChanges {
             reads, cancels, swaps, ..
         } = &self.changes;
@@ -237,6 +306,9 @@ impl MipPlan {
 
     /// Has done what was decided.
     fn hand_over(&mut self, work: &mut MipWork) {
+        self.done.reads += self.changes.reads.len() as u64;
+        self.done.cancelled += self.changes.cancels.len() as u64;
+        self.done.swaps += self.changes.swaps.len() as u64;
         for (texture, change) in self.changes.cancels.drain(..) {
             work.cancel(texture, change);
         }

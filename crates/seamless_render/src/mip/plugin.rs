@@ -10,7 +10,7 @@ use bevy_transform::TransformSystems;
 use seamless_asset::SeamlessAssetApp;
 
 use super::{
-    MipFailed, MipPool, MipSettings, MipTextures, MipViewpoint, MipWork, StreamedImageCodec,
+    MipFailed, MipForce, MipPool, MipSettings, MipTextures, MipViewpoint, MipWork, StreamedImageCodec,
     plan::add_plan,
     render::{self, MipReports, hear_renderer},
     source::{hear_reads, hear_wholes, start_reads, start_wholes},
@@ -62,6 +62,7 @@ impl Plugin for MipPlugin {
     fn build(&self, app: &mut App) {
         app.register_type::<MipSettings>()
             .register_type::<MipViewpoint>()
+            .register_type::<MipForce>()
             .insert_resource(self.settings.clone());
     }
 

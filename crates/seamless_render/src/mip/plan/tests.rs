@@ -196,16 +196,17 @@ fn the_same_walk_is_planned_alike() {
 fn rules_say_what_settings_and_materials_do() {
     let chain = chain();
     let settings = MipSettings::default();
-    assert_eq!(rule(&chain, 0, false, &settings), DemandRule::default());
-    assert_eq!(rule(&chain, 2, true, &settings).finest, 2);
-    assert_eq!(rule(&chain, 0, true, &settings).forced, Some(0));
+    assert_eq!(rule(&chain, 0, None, &settings), DemandRule::default());
+    assert_eq!(rule(&chain, 2, Some(u32::MAX), &settings).finest, 2);
+    assert_eq!(rule(&chain, 0, Some(u32::MAX), &settings).forced, Some(0));
+    assert_eq!(rule(&chain, 0, Some(300), &settings).forced, Some(1), "512 texels");
     let low = MipSettings {
         quality: MipQuality::Low,
         bias: -0.5,
         max_size: Some(300),
         ..settings.clone()
     };
-    let rule_of_low = rule(&chain, 0, false, &low);
+    let rule_of_low = rule(&chain, 0, None, &low);
     assert_eq!(
         (rule_of_low.finest, rule_of_low.bias, rule_of_low.forced),
         (2, 1.5, None)
@@ -215,7 +216,7 @@ fn rules_say_what_settings_and_materials_do() {
         max_size: Some(0),
         ..settings
     };
-    let rule_of_off = rule(&chain, 0, false, &off);
+    let rule_of_off = rule(&chain, 0, None, &off);
     assert_eq!(
         (rule_of_off.forced, rule_of_off.finest),
         (Some(0), 10),

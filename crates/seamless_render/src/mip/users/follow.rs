@@ -37,6 +37,21 @@ pub(in crate::mip) struct MipUsers {
     pub hidden: Vec<Entity>,
 }
 
+impl MipUsers {
+    /// The textures that an entity draws with.
+    pub fn textures(&self, entity: Entity) -> impl Iterator<Item = u32> {
+        let material = self.seats.material(entity);
+        material
+            .into_iter()
+            .flat_map(|material| self.materials.textures(material))
+    }
+
+    /// Another one whenever that may be others.
+    pub fn version(&self) -> u64 {
+        self.seats.version + self.materials.version
+    }
+}
+
 /// What is asked of an entity that has a material.
 #[derive(QueryData)]
 pub(in crate::mip) struct Drawn {

@@ -83,6 +83,8 @@ pub(in crate::mip) struct Materials {
     wholes: Vec<u32>,
     /// Textures of which another number has all, since this was asked last.
     other_wholes: Vec<u32>,
+    /// Another one whenever a material has other textures.
+    pub version: u64,
 }
 
 impl Materials {
@@ -145,6 +147,12 @@ impl Materials {
     /// By what a material's users are to be looked at.
     pub fn layers(&self, slot: u32) -> &[Layer] {
         &self.slots[slot as usize].layers
+    }
+
+    /// The textures of a material that stream.
+    pub fn textures(&self, slot: u32) -> impl Iterator<Item = u32> {
+        let links = self.slots.get(slot as usize).map(|of| of.links.iter());
+        links.into_iter().flatten().map(|link| link.texture)
     }
 
     /// Which material it is.
@@ -212,6 +220,7 @@ impl Materials {
         streamed: &impl Fn(AssetId<Image>) -> Option<Streamed>,
         leave: &mut impl FnMut(u32),
     ) {
+        self.version += 1;
         for link in of.links.drain(..) {
             demands.unlink(link.texture, link.layer, link.channel);
             self.count_whole(&link, |users| users.saturating_sub(1));

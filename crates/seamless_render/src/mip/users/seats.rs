@@ -46,6 +46,8 @@ pub(in crate::mip) struct Seats {
     pub most: usize,
     /// How many entities came beyond that.
     pub refused: u64,
+    /// Another one whenever an entity has another material.
+    pub version: u64,
 }
 
 impl Seats {
@@ -99,6 +101,7 @@ impl Seats {
         if kind.is_some() && kind != type_id {
             return;
         }
+        self.version += 1;
         self.unwatch(number, watch);
         self.unseat(number, materials);
         self.seats[number as usize] = None;
@@ -142,6 +145,12 @@ impl Seats {
         }
     }
 
+    /// The number of the entity's material.
+    pub fn material(&self, entity: Entity) -> Option<u32> {
+        let seat = self.seats[*self.of.get(&entity)? as usize].as_ref()?;
+        Some(seat.material)
+    }
+
     /// The entity is within a picture, or not any more.
     pub fn set_seen(&mut self, entity: Entity, is_seen: bool, watch: &mut Watch) {
         let number = self.of.get(&entity);
@@ -161,6 +170,7 @@ impl Seats {
     }
 
     fn take(&mut self, entity: Entity, material: u32, materials: &mut Materials) {
+        self.version += 1;
         let number = self.free.pop().unwrap_or(self.seats.len() as u32);
         let seat = Seat {
             entity,
@@ -182,6 +192,7 @@ impl Seats {
         if self.seats[number as usize].as_ref().is_some_and(is_same) {
             return;
         }
+        self.version += 1;
         self.unwatch(number, watch);
         self.unseat(number, materials);
         let place = materials.add_user(material, number);
