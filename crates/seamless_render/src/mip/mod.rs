@@ -1,6 +1,6 @@
 //! Mip streaming: textures sized by what the screen shows, within a pool.
 //!
-//! These are its decisions, and nothing but that: no `World`, no GPU, no clock and no file. Whoever has those feeds them each frame:
+//! [`MipPlugin`] adds it. Its decisions are apart from all else: no `World`, no GPU, no clock and no file. Systems that have those feed them each frame:
 //!
 //! ```text
 //! what is drawn, views ─► Watch ─► MipDemands ─► Fit ─► schedule ─► reads, swaps
@@ -16,6 +16,9 @@
 //! * [`schedule`]: what is read, and what is swapped, to get there; [`MipLedger`] counts each byte meanwhile, copies included.
 //!
 //! Same input, same plan: nothing depends on hash maps, addresses or time but the time that is given.
+//!
+//! A game adds its own materials by [`MipApp`], and views that are no cameras by [`MipViewpoint`]; [`MipForce`] makes textures fine whatever is seen, and
+//! [`Mips`] and [`MipStats`] tell how it does.
 
 mod chain;
 mod demand;
