@@ -4,7 +4,7 @@ use bevy::{prelude::*, reflect::TypePath};
 use bevy_seamless::asset::{
     codec::{Codecs, EncodeContext, EntityRows},
     level_data::LevelBuilder,
-    package::{ClassIndex, Codec, NewExport, ObjectId, ObjectRef, PackageWriter, Role},
+    package::{ClassIndex, Codec, NewExport, ObjectId, ObjectRef, PackageWriter, PayloadUse, Role},
 };
 
 /// An empty package, saved at the latest versions of `app`.
@@ -39,7 +39,9 @@ pub fn add_asset<A: Asset>(app: &App, writer: &mut PackageWriter, name: &str, as
     let encoded = codec.encode(&world, handle.id().untyped(), &mut context);
     let encoded = encoded.expect("it can be encoded").expect("it is there");
     assert!(context.into_references().is_empty(), "{name} refers to others");
+    let is_marked = codec.marks(&world, handle.id().untyped(), &encoded);
     let export = NewExport {
+        bulk_use: PayloadUse::marked(is_marked),
         bulk: encoded.bulk.into_iter().map(Into::into).collect(),
         ..export(name, class, encoded.data)
     };

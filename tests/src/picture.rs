@@ -22,7 +22,7 @@ use bevy::{
         render_asset::RenderAssets,
         render_resource::{
             BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Extent3d, MapMode, PipelineCache, PollType,
-            TexelCopyBufferInfo, TexelCopyBufferLayout, TextureFormat, TextureUsages,
+            TexelCopyBufferInfo, TexelCopyBufferLayout, TextureFormat, TextureUsages, WgpuFeatures,
         },
         renderer::{RenderDevice, RenderQueue},
         settings::{RenderCreation, WgpuSettings},
@@ -88,6 +88,16 @@ impl Picture {
     #[must_use]
     pub fn is_drawn(&self) -> bool {
         self.0.chunks_exact(4).all(|pixel| pixel[3] == u8::MAX)
+    }
+
+    /// Red, green, blue (sRGB) and alpha of the pixel in column `x` and row `y`, from the top left.
+    ///
+    /// # Panics
+    /// When there is no such pixel.
+    #[must_use]
+    pub fn pixel(&self, x: u32, y: u32) -> [u8; 4] {
+        let at = ((y * SIDE + x) * 4) as usize;
+        [0, 1, 2, 3].map(|channel| self.0[at + channel])
     }
 
     /// Red, green and blue of each pixel, row by row, in linear light from 0 to 1.
@@ -174,6 +184,24 @@ pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut A
     furnished(windowless(asset_dir, Some(Backends::VULKAN), configure), camera)
 }
 
+/// As [`studio`], on a device without these features, which the driver may have.
+///
+/// # Panics
+/// When there is no Vulkan driver; see [`has_driver`].
+pub fn studio_without(
+    features: WgpuFeatures,
+    asset_dir: &Path,
+    camera: Transform,
+    configure: impl FnOnce(&mut App),
+) -> App {
+    let settings = WgpuSettings {
+        backends: Some(Backends::VULKAN),
+        disabled_features: Some(features),
+        ..default()
+    };
+    furnished(with_settings(asset_dir, settings, true, configure), camera)
+}
+
 /// As [`studio`], with pipelines that are compiled on other threads, as in games: what they draw is missing until they are there.
 ///
 /// # Panics
@@ -209,8 +237,17 @@ fn with_renderer(
     compiles_at_once: bool,
     configure: impl FnOnce(&mut App),
 ) -> App {
-    let mut app = App::new();
     let settings = WgpuSettings { backends, ..default() };
+    with_settings(asset_dir, settings, compiles_at_once, configure)
+}
+
+fn with_settings(
+    asset_dir: &Path,
+    settings: WgpuSettings,
+    compiles_at_once: bool,
+    configure: impl FnOnce(&mut App),
+) -> App {
+    let mut app = App::new();
     app.add_plugins(
         DefaultPlugins
             .build()

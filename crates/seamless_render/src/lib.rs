@@ -27,7 +27,7 @@ pub use gate::GpuGate;
 pub use material::StandardMaterialCodec;
 pub use pipelines::PipelineGate;
 
-use core::any::TypeId;
+use core::{any::TypeId, hash::Hash};
 
 use bevy_app::{App, Plugin};
 use bevy_ecs::schedule::{IntoScheduleConfigs, common_conditions::resource_exists};
@@ -91,11 +91,16 @@ impl Plugin for SeamlessRenderPlugin {
 pub trait SeamlessRenderApp {
     /// Streams entities with `MeshMaterial3d<M>`, and waits until their materials are prepared. The material itself needs
     /// an asset codec: [`SeamlessAssetApp::add_asset_codec`], or [`SeamlessAssetApp::cook_by_reflection`].
-    fn add_streamed_material<M: Material + Reflect>(&mut self) -> &mut Self;
+    fn add_streamed_material<M: Material + Reflect>(&mut self) -> &mut Self
+    where
+        M::Data: PartialEq + Eq + Hash + Clone;
 }
 
 impl SeamlessRenderApp for App {
-    fn add_streamed_material<M: Material + Reflect>(&mut self) -> &mut Self {
+    fn add_streamed_material<M: Material + Reflect>(&mut self) -> &mut Self
+    where
+        M::Data: PartialEq + Eq + Hash + Clone,
+    {
         self.init_resource::<GpuGate>().init_resource::<PipelineGate>();
         self.world().resource::<GpuGate>().add_material(TypeId::of::<M>());
         self.world().resource::<PipelineGate>().add_material(drawn::found::<M>);
@@ -108,6 +113,6 @@ impl SeamlessRenderApp for App {
             MeshMaterial3d,
         ));
         rows::announce::<M>(self);
-        self
+        mip::MipApp::add_mip_material::<M>(self)
     }
 }

@@ -7,7 +7,7 @@ use bevy::{
     prelude::*,
     render::RenderApp,
 };
-use bevy_seamless::{asset::codec::Codecs, prelude::*};
+use bevy_seamless::{asset::codec::Codecs, prelude::*, render::mip::MipPlugin};
 use seamless_tests::{
     app::headless_with,
     picture::{has_driver, windowless},
@@ -70,6 +70,7 @@ fn add_all(app: &mut App) {
             sliced_levels: true,
             ..SeamlessAssetPlugin::default()
         }),
+        MipPlugin::default(),
         PackageMapPlugin::default(),
     ));
 }
@@ -127,8 +128,10 @@ fn the_render_world_has_one_order() {
     found.look(app.sub_app_mut(RenderApp).world_mut());
     found.assert_ordered(&[
         "SpawnScene: seamless_asset",
+        "PreUpdate: seamless_render::mip::render::reports::hear_renderer",
+        "PostUpdate: seamless_render::mip::plugin::follow_images",
         "ExtractSchedule: seamless_render",
-        "Render: seamless_render",
+        "Render: seamless_render::mip::render::carry_out_mips",
     ]);
 }
 

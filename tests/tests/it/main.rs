@@ -10,6 +10,7 @@ mod flight;
 mod hooks;
 mod invariants;
 mod layout;
+mod mips;
 mod odd;
 mod oracle;
 mod paths;

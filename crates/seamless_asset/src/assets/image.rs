@@ -1,5 +1,6 @@
 //! Images: large mips as bulk payloads, small ones and everything else in the export. See [`ImageCodec`].
 
+mod apart;
 mod mips;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use wgpu_types::{
     TextureViewDescriptor, TextureViewDimension,
 };
 
+pub use self::apart::ImageApart;
 use self::mips::MipLayout;
 use crate::codec::{AssetCodec, DecodeContext, DecodeError};
 #[cfg(feature = "write")]
@@ -130,8 +132,7 @@ impl AssetCodec for ImageCodec {
     }
 
     fn decode(data: &[u8], bulk: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Image, DecodeError> {
-        let (stored, tail) = postcard::take_from_bytes::<StoredImage>(data)
-            .map_err(|error| DecodeError::Malformed(format!("image header: {error}")))?;
+        let (stored, tail) = StoredImage::read(data)?;
         let pixels = pixels(&stored, bulk, tail)?;
         stored.into_image(pixels)
     }
@@ -176,6 +177,11 @@ fn pixels(stored: &StoredImage, mut bulk: Vec<Vec<u8>>, tail: &[u8]) -> Result<O
 }
 
 impl StoredImage {
+    /// The header, and what is behind it.
+    fn read(data: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        postcard::take_from_bytes(data).map_err(|error| DecodeError::Malformed(format!("image header: {error}")))
+    }
+
     #[cfg(feature = "write")]
     fn of(image: &Image) -> Self {
         let descriptor = &image.texture_descriptor;

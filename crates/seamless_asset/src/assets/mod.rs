@@ -12,7 +12,7 @@ mod uv_density;
 
 #[cfg(feature = "audio")]
 pub use audio::{AudioSourceCodec, add_audio};
-pub use image::ImageCodec;
+pub use image::{ImageApart, ImageCodec};
 pub use mesh::MeshCodec;
 pub use skin::InverseBindposesCodec;
 pub use uv_density::MeshUvDensity;

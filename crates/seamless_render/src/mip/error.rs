@@ -1,5 +1,11 @@
-//! Why a texture does not stream. See [`NotStreamed`].
+//! Why a texture does not stream, and what goes wrong with one that does. See [`NotStreamed`] and [`MipError`].
 
+use std::sync::Arc;
+
+use bevy_asset::AssetId;
+use bevy_ecs::message::Message;
+use bevy_image::Image;
+use seamless_asset::LoadError;
 use wgpu_types::TextureFormat;
 
 /// Why a texture does not stream: it is on the GPU whole, or not at all, as without mip streaming.
@@ -28,6 +34,16 @@ pub enum NotStreamed {
     },
     /// None of its mips but the first may be the base of a texture, or none of them is apart from the rest: there is nothing to leave out.
     OneTop,
+    /// The coarsest mip that may be a base, `floor`, is finer than what comes with the package, which is the mips from `tail` on: its sides are not whole
+    /// blocks often enough.
+    Floor {
+        /// The coarsest mip that may be a base.
+        floor: u8,
+        /// The first mip that comes with the package.
+        tail: u32,
+    },
+    /// There are as many as there may be; see [`MipPlugin::max_textures`](super::MipPlugin::max_textures).
+    TooMany,
 }
 
 impl core::fmt::Display for NotStreamed {
@@ -55,8 +71,97 @@ impl core::fmt::Display for NotStreamed {
                 f,
                 "no smaller mip of the texture can stand alone; give it sides that are powers of two, and mips that are stored apart"
             ),
+            Self::Floor { floor, tail } => write!(
+                f,
+                "no mip behind mip {floor} of the texture can stand alone, and what comes with its package begins at mip {tail}; give it sides that are powers of two"
+            ),
+            Self::TooMany => write!(
+                f,
+                "there are as many textures as may stream; raise `MipPlugin::max_textures`"
+            ),
         }
     }
 }
 
 impl core::error::Error for NotStreamed {}
+
+/// What went wrong with a texture that streams. It is drawn with the mips that it has.
+#[derive(Clone, Debug)]
+pub enum MipError {
+    /// A mip could not be read. It is tried some times more, then the texture stays coarser for as long as it is there.
+    Payload {
+        /// The image's object path.
+        path: String,
+        /// Which mip.
+        mip: u8,
+        /// Why.
+        source: Arc<LoadError>,
+    },
+    /// What was read is not the mip.
+    PayloadSize {
+        /// The image's object path.
+        path: String,
+        /// Which mip.
+        mip: u8,
+        /// What was read, in bytes.
+        found: u64,
+        /// What the mip has, in bytes.
+        needed: u64,
+    },
+    /// What was read is not the image.
+    Decode {
+        /// The image's object path.
+        path: String,
+        /// What is wrong.
+        error: String,
+    },
+    /// The GPU has no memory left, so a tenth less of the pool is used from now on; see [`MipPool::usable`](super::MipPool::usable).
+    OutOfMemory {
+        /// The image's object path.
+        path: String,
+        /// How many bytes it was.
+        bytes: u64,
+    },
+}
+
+impl core::fmt::Display for MipError {
+    fn fmt(&self, f: &mut core::fmt::Formatter) -> core::fmt::Result {
+        match self {
+            Self::Payload { path, mip, source } => {
+                write!(f, "mip {mip} of the texture `{path}` cannot be read: {source}")
+            }
+            Self::PayloadSize {
+                path,
+                mip,
+                found,
+                needed,
+            } => write!(
+                f,
+                "mip {mip} of the texture `{path}` has {found} bytes where it needs {needed}; cook its package again"
+            ),
+            Self::Decode { path, error } => write!(f, "the texture `{path}` cannot be put together: {error}"),
+            Self::OutOfMemory { path, bytes } => write!(
+                f,
+                "the GPU has no memory for {bytes} bytes of the texture `{path}`; make `MipSettings::pool` smaller"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for MipError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Payload { source, .. } => Some(&**source),
+            _ => None,
+        }
+    }
+}
+
+/// A texture could not be made as fine as it should be. Told once for each, the first time.
+#[derive(Message, Clone, Debug)]
+pub struct MipFailed {
+    /// Which texture.
+    pub image: AssetId<Image>,
+    /// What went wrong.
+    pub error: MipError,
+}

@@ -1,6 +1,6 @@
 //! Mip streaming: textures sized by what the screen shows, within a pool.
 //!
-//! These are its decisions, and nothing but that: no `World`, no GPU, no clock and no file. Whoever has those feeds them each frame:
+//! [`MipPlugin`] adds it. Its decisions are apart from all else: no `World`, no GPU, no clock and no file. Systems that have those feed them each frame:
 //!
 //! ```text
 //! what is drawn, views ─► Watch ─► MipDemands ─► Fit ─► schedule ─► reads, swaps
@@ -16,24 +16,52 @@
 //! * [`schedule`]: what is read, and what is swapped, to get there; [`MipLedger`] counts each byte meanwhile, copies included.
 //!
 //! Same input, same plan: nothing depends on hash maps, addresses or time but the time that is given.
+//!
+//! A game adds its own materials by [`MipApp`], and views that are no cameras by [`MipViewpoint`]; [`MipForce`] makes textures fine whatever is seen, and
+//! [`Mips`] and [`MipStats`] tell how it does.
 
 mod chain;
 mod demand;
 mod error;
 mod fit;
+mod force;
 mod ledger;
 pub mod need;
+mod plan;
+mod plugin;
 #[cfg(test)]
 mod random;
+mod render;
+mod report;
+mod roads;
 mod schedule;
+mod settings;
+mod source;
+mod stats;
 #[cfg(test)]
 mod tests;
+mod textures;
+mod users;
+mod views;
 mod watch;
+mod work;
 
 pub use chain::{Layout, MipChain, MipCopy};
 pub use demand::{Demand, DemandRule, DemandedTexture, MipDemands, Wanting};
-pub use error::NotStreamed;
+pub use error::{MipError, MipFailed, NotStreamed};
 pub use fit::{Cut, Fit, FitInput};
+pub use force::{MipForce, MipSize};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
+pub use plugin::{MipPlugin, MipSystems};
+pub use render::MipRenderSystems;
+pub use report::{Mips, Offender, Residency};
+#[doc(hidden)]
+pub use roads::TouchAllMaterials;
 pub use schedule::{MipChanges, MipLimits, MipRead, MipSwap, schedule};
+pub use settings::{MipQuality, MipSettings};
+pub use stats::MipStats;
+pub use textures::{MipRecord, MipTextureNews, MipTextures, StreamedImageCodec};
+pub use users::{MipApp, MipImage};
+pub use views::MipViewpoint;
 pub use watch::{UserId, Watch};
+pub use work::{MipCommand, MipPool, MipWork};

@@ -69,6 +69,21 @@ impl MipLayout {
         self.bytes(&self.mips)
     }
 
+    /// How many mips lie apart.
+    pub fn large(&self) -> usize {
+        self.large
+    }
+
+    /// Whether this is all of the tail, and nothing else.
+    pub fn check_tail(&self, tail: &[u8]) -> Result<(), DecodeError> {
+        let needed = self.bytes(self.mips.get(self.large..).unwrap_or_default());
+        if needed == tail.len() as u64 {
+            Ok(())
+        } else {
+            Err(wrong_size("mip tail", tail.len(), needed))
+        }
+    }
+
     fn bytes(&self, mips: &[u64]) -> u64 {
         let layer = mips.iter().fold(0_u64, |sum, mip| sum.saturating_add(*mip));
         layer.saturating_mul(self.layers)
@@ -127,9 +142,7 @@ impl MipLayout {
             )));
         }
         let (large_sizes, tail_sizes) = self.mips.split_at(self.large);
-        if self.bytes(tail_sizes) != tail.len() as u64 {
-            return Err(wrong_size("mip tail", tail.len(), self.bytes(tail_sizes)));
-        }
+        self.check_tail(tail)?;
         let mut sources = Vec::with_capacity(self.mips.len());
         for (level, (payload, size)) in large.iter().zip(large_sizes).enumerate() {
             if size.saturating_mul(self.layers) != payload.len() as u64 {

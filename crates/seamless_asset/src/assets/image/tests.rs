@@ -7,7 +7,7 @@ use bevy_reflect::TypeRegistry;
 use proptest::prelude::*;
 use wgpu_types::{Extent3d, TextureDataOrder, TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor};
 
-use super::{ImageCodec, StoredImage, StoredPixels};
+use super::{ImageApart, ImageCodec, StoredImage, StoredPixels};
 use crate::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
 
 fn encoded(image: &Image) -> EncodedAsset {
@@ -362,4 +362,39 @@ fn images_that_are_more_than_read_by_shaders_are_not_marked() {
     volume.texture_descriptor.dimension = TextureDimension::D3;
     assert_eq!(encoded(&volume).bulk.len(), 2);
     assert!(!is_marked(&volume));
+}
+
+/// Its payloads come later, or never.
+#[test]
+fn an_image_apart_is_the_whole_but_for_its_payloads() {
+    for order in [TextureDataOrder::MipMajor, TextureDataOrder::LayerMajor] {
+        let image = two_layers(order);
+        let stored = encoded(&image);
+        let apart = ImageApart::read(&stored.data).unwrap().unwrap();
+        assert_eq!(apart.payloads(), 2);
+        assert!(apart.image.data.is_none());
+        assert_eq!(apart.image.texture_descriptor, image.texture_descriptor);
+        // From 64 texels on.
+        let tail: usize = mip_bytes(256, 4, 9, 1, 1)[2..].iter().sum();
+        assert_eq!(apart.tail().len(), tail * 2);
+        let whole = apart.whole(stored.bulk.clone()).unwrap();
+        assert_eq!((whole.data, whole.data_order), (image.data, image.data_order));
+        let missing = apart.whole(stored.bulk[..1].to_vec());
+        assert!(missing.is_err(), "a payload is missing");
+    }
+}
+
+#[test]
+fn what_has_no_payloads_or_no_right_tail_is_not_read_apart() {
+    let stored = encoded(&two_layers(TextureDataOrder::MipMajor));
+    let short = &stored.data[..stored.data.len() - 1];
+    assert!(ImageApart::read(short).is_err());
+    assert!(ImageApart::read(&stored.data[..3]).is_err());
+    // All of it is the tail; there are no mips; there are no pixels.
+    for mut image in [chain(64, 64, 1, 7), chain(256, 256, 1, 1), chain(256, 256, 1, 9)] {
+        if image.texture_descriptor.mip_level_count == 9 {
+            image.data = None;
+        }
+        assert!(ImageApart::read(&encoded(&image).data).unwrap().is_none());
+    }
 }

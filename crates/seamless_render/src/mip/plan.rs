@@ -1,0 +1,393 @@
+//! What is decided in a frame: the systems that join watch, demands, fit and schedule. See [`MipPlan`].
+
+mod rule;
+#[cfg(test)]
+pub(super) mod tests;
+
+use bevy_app::{App, PostUpdate};
+use bevy_asset::AssetId;
+use bevy_camera::visibility::VisibilitySystems;
+use bevy_ecs::prelude::*;
+use bevy_image::{Image, ImageSampler};
+use bevy_light::SimulationLightSystems;
+use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
+use seamless_asset::{LevelHiders, StreamingTime};
+
+use super::{
+    ChangeId, Demand, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipPool, MipSettings, MipSystems,
+    MipTextureNews, MipTextures, MipWork, Wanting, Watch,
+    force::{Forces, Forcing},
+    need::MipView,
+    roads::{MipRoads, OwnTouches},
+    schedule,
+    stats::{add_stats, write_stats},
+    users::{Materials, MipHider, MipUsers, Streamed, add_surfaces, follow_users, install_types},
+    views::{Looking, MipViews},
+};
+use rule::rule;
+
+/// While nothing changes, what was sampled finer lately is forgotten so often, in seconds.
+const LOOK_AGAIN: f64 = 0.5;
+/// In frames, where no material is touched, and where some are.
+const SWAP_INTERVALS: [u32; 2] = [1, 4];
+
+/// What is decided, and what it is decided by.
+#[derive(Resource, Default)]
+pub(super) struct MipPlan {
+    pub watch: Watch,
+    pub demands: MipDemands,
+    pub fit: Fit,
+    views: MipViews,
+    /// By number, the images that were told to have come.
+    images: Vec<Option<AssetId<Image>>>,
+    changes: MipChanges,
+    news: Vec<MipTextureNews>,
+    forces: Forces,
+    /// Textures of which something else may be forced.
+    others: Vec<u32>,
+    ready: Vec<(u32, ChangeId)>,
+    /// The tops that textures will have, and those that they were fitted by.
+    resident: Vec<u8>,
+    fitted: Vec<u8>,
+    terms: Option<Terms>,
+    /// When the last fit was.
+    fitted_at: f64,
+    /// Nothing is to be done until something changes.
+    is_at_rest: bool,
+    /// Frames since textures were replaced.
+    since_swaps: u32,
+    under_resolved: u64,
+    done: Done,
+}
+
+/// How much was done so far.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Done {
+    pub reads: u64,
+    pub cancelled: u64,
+    pub swaps: u64,
+}
+
+/// What a fit depends on, but for textures.
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Terms {
+    room: u64,
+    headroom: u64,
+    cached: f32,
+    wanting: Wanting,
+}
+
+/// Adds the systems that decide, and those of all types of materials.
+pub(super) fn add_plan(app: &mut App, most_users: usize) {
+    let mut users = MipUsers::default();
+    users.seats.most = most_users;
+    app.insert_resource(users)
+        .init_resource::<MipPlan>()
+        .init_resource::<MipRoads>()
+        .init_resource::<OwnTouches>()
+        .configure_sets(
+            PostUpdate,
+            MipSystems::Plan
+                .after(VisibilitySystems::MarkNewlyHiddenEntitiesInvisible)
+                .after(VisibilitySystems::CalculateBounds)
+                .after(SimulationLightSystems::CheckLightVisibility)
+                .after(mark_3d_meshes_as_changed_if_their_assets_changed),
+        )
+        .add_systems(
+            PostUpdate,
+            (take_textures, follow_users, take_forces, watch_views, plan, write_stats)
+                .chain()
+                .in_set(MipSystems::Plan),
+        );
+    app.world_mut()
+        .get_resource_or_init::<LevelHiders>()
+        .0
+        .push(Box::new(MipHider));
+    add_stats(app);
+    add_surfaces(app);
+    install_types(app);
+}
+
+/// Textures that have come or gone, and those that may be as fine as before no more.
+pub(super) fn take_textures(
+    mut plan: ResMut<MipPlan>,
+    mut textures: ResMut<MipTextures>,
+    mut users: ResMut<MipUsers>,
+    settings: Res<MipSettings>,
+    time: Res<StreamingTime>,
+) {
+    let now = time.now().as_secs_f64();
+    let (plan, users) = (&mut *plan, &mut *users);
+    textures.take_news(&mut plan.news);
+    let mut news = core::mem::take(&mut plan.news);
+    for news in news.drain(..) {
+        plan.take_news(news, &textures, users, &settings, now);
+    }
+    plan.news = news;
+    let streamed = |id: AssetId<Image>| {
+        let texture = textures.number(id)?;
+        let record = textures.get(texture)?;
+        Some(Streamed {
+            texture,
+            is_anisotropic: is_anisotropic(record.sampler()),
+        })
+    };
+    let MipUsers { materials, seats, .. } = users;
+    let watch = &mut plan.watch;
+    materials.link(&mut plan.demands, streamed, |seat| seats.watch_again(seat, watch));
+    if settings.is_changed() {
+        for (texture, ..) in textures.iter() {
+            plan.set_rule(texture, &textures, materials, &settings);
+        }
+    }
+    materials.take_other_wholes(|materials, texture| plan.set_rule(texture, &textures, materials, &settings));
+}
+
+/// Textures that are forced, or not any more.
+pub(super) fn take_forces(
+    mut plan: ResMut<MipPlan>,
+    mut forcing: Forcing,
+    textures: Res<MipTextures>,
+    users: Res<MipUsers>,
+    settings: Res<MipSettings>,
+    time: Res<StreamingTime>,
+) {
+    let plan = &mut *plan;
+    plan.forces
+        .update(&mut forcing, &users, time.now().as_secs_f64(), &mut plan.others);
+    let mut others = core::mem::take(&mut plan.others);
+    for texture in others.drain(..) {
+        plan.set_rule(texture, &textures, &users.materials, &settings);
+    }
+    plan.others = others;
+}
+
+impl MipPlan {
+    /// The top that is wanted of a texture.
+    pub fn wanted(&self, texture: u32) -> Option<u8> {
+        let of = self.demands.textures().get(texture as usize)?.as_ref()?;
+        Some(of.wanted(&self.terms?.wanting))
+    }
+
+    /// How many textures were coarser than is wanted when something was decided last.
+    pub fn under_resolved(&self) -> u64 {
+        self.under_resolved
+    }
+
+    /// How much was done so far.
+    pub fn done(&self) -> Done {
+        self.done
+    }
+
+    /// From where is looked.
+    pub fn views(&self) -> &[MipView] {
+        self.views.views()
+    }
+
+    /// Nothing is to be done until something changes.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_at_rest
+    }
+
+    fn rule(
+        &self,
+        texture: u32,
+        textures: &MipTextures,
+        materials: &Materials,
+        settings: &MipSettings,
+    ) -> Option<DemandRule> {
+        let chain = textures.get(texture)?.chain();
+        let whole = materials.is_whole(texture).then_some(u32::MAX);
+        let side = whole.or(self.forces.side(texture));
+        Some(rule(chain, textures.finest(texture), side, settings))
+    }
+
+    fn set_rule(&mut self, texture: u32, textures: &MipTextures, materials: &Materials, settings: &MipSettings) {
+        if let Some(rule) = self.rule(texture, textures, materials, settings) {
+            self.demands.set_rule(texture, rule);
+        }
+    }
+
+    fn take_news(
+        &mut self,
+        news: MipTextureNews,
+        textures: &MipTextures,
+        users: &mut MipUsers,
+        settings: &MipSettings,
+        now: f64,
+    ) {
+        let (MipTextureNews::Come(texture) | MipTextureNews::Gone(texture) | MipTextureNews::Limited(texture)) = news;
+        let record = textures.get(texture);
+        let rule = self.rule(texture, textures, &users.materials, settings);
+        let image = textures.id(texture);
+        match news {
+            MipTextureNews::Come(_) => {
+                if self.images.len() <= texture as usize {
+                    self.images.resize(texture as usize + 1, None);
+                }
+                self.images[texture as usize] = image;
+                // Otherwise it has gone since.
+                if let Some((record, rule)) = record.zip(rule) {
+                    self.demands.insert(texture, record.chain().clone(), rule, now);
+                }
+                image.into_iter().for_each(|image| users.materials.image_changed(image));
+            }
+            MipTextureNews::Gone(_) => {
+                self.demands.remove(texture);
+                let gone = self.images.get_mut(texture as usize).and_then(Option::take);
+                gone.into_iter().for_each(|image| users.materials.image_changed(image));
+            }
+            MipTextureNews::Limited(_) => {
+                if let Some(rule) = rule {
+                    self.demands.set_rule(texture, rule);
+                }
+            }
+        }
+    }
+
+    /// Decides anew, if anything has changed.
+    fn decide(&mut self, settings: &MipSettings, pool: &mut MipPool, is_swap_frame: bool, now: f64) {
+        let usable = pool.usable(settings.pool);
+        pool.ledger.targets(&mut self.resident);
+        let terms = Terms {
+            room: pool.ledger.room(usable),
+            headroom: settings.headroom,
+            cached: settings.cached,
+            wanting: settings.wanting(self.watch.is_moving()),
+        };
+        let is_new = self.terms != Some(terms) || self.resident != self.fitted || !self.demands.changed().is_empty();
+        if is_new || now >= self.fit.until || now >= self.fitted_at + LOOK_AGAIN {
+            self.fit.update(&FitInput {
+                textures: self.demands.textures(),
+                changed: Some(self.demands.changed()),
+                resident: &self.resident,
+                room: terms.room,
+                headroom: terms.headroom,
+                cached: terms.cached,
+                wanting: terms.wanting,
+                now,
+            });
+            self.terms = Some(terms);
+            self.fitted_at = now;
+            self.fitted.clone_from(&self.resident);
+            self.is_at_rest = false;
+        }
+        if self.is_at_rest && self.ready.is_empty() {
+            return;
+        }
+        let limits = settings.limits(usable, is_swap_frame);
+        let textures = self.demands.textures();
+        schedule(
+            &self.fit,
+            textures,
+            &mut pool.ledger,
+            &self.ready,
+            &limits,
+            &mut self.changes,
+        );
+        self.ready.clear();
+        let coarse = |texture: &u32| {
+            let resident = pool.ledger.get(*texture);
+            resident
+                .zip(self.wanted(*texture))
+                .is_some_and(|(resident, wanted)| resident.top > wanted)
+        };
+        self.under_resolved = (0..textures.len() as u32).filter(coarse).count() as u64;
+        let MipChanges {
+            reads, cancels, swaps, ..
+        } = &self.changes;
+        self.is_at_rest = reads.is_empty()
+            && cancels.is_empty()
+            && swaps.is_empty()
+            && pool.ledger.changing().is_empty()
+            && pool.ledger.retiring() == 0
+            && is_swap_frame;
+    }
+
+    /// Has done what was decided.
+    fn hand_over(&mut self, work: &mut MipWork) {
+        self.done.reads += self.changes.reads.len() as u64;
+        self.done.cancelled += self.changes.cancels.len() as u64;
+        self.done.swaps += self.changes.swaps.len() as u64;
+        for (texture, change) in self.changes.cancels.drain(..) {
+            work.cancel(texture, change);
+        }
+        for read in self.changes.reads.drain(..) {
+            let of = self
+                .demands
+                .textures()
+                .get(read.texture as usize)
+                .and_then(Option::as_ref);
+            work.read(&read, of.map_or(1.0, |of| priority(&of.demand, read.mips.end)));
+        }
+        for swap in self.changes.swaps.drain(..) {
+            work.swap(&swap);
+        }
+    }
+}
+
+/// From where textures are looked at, and what that means for them.
+pub(super) fn watch_views(
+    mut plan: ResMut<MipPlan>,
+    looking: Looking,
+    settings: Res<MipSettings>,
+    time: Res<StreamingTime>,
+) {
+    let now = time.now().as_secs_f64();
+    let plan = &mut *plan;
+    plan.views.note(&looking, now);
+    plan.demands.set_limits(&mut plan.watch, settings.wanting(true).margin);
+    plan.watch.update(plan.views.views(), settings.lead.clamp(0.0, 10.0));
+    plan.demands.update(&plan.watch, now);
+}
+
+/// What is read and replaced next.
+pub(super) fn plan(
+    mut plan: ResMut<MipPlan>,
+    mut pool: ResMut<MipPool>,
+    mut work: ResMut<MipWork>,
+    settings: Res<MipSettings>,
+    roads: Res<MipRoads>,
+    time: Res<StreamingTime>,
+) {
+    let plan = &mut *plan;
+    if settings.is_changed() {
+        pool.forget_refusals();
+    }
+    work.take_ready(&mut plan.ready);
+    let interval = settings
+        .swap_interval
+        .unwrap_or(SWAP_INTERVALS[usize::from(roads.any_touched())]);
+    let is_swap_frame = plan.since_swaps + 1 >= interval;
+    plan.decide(&settings, &mut pool, is_swap_frame, time.now().as_secs_f64());
+    let has_swaps = !plan.changes.swaps.is_empty();
+    plan.since_swaps = if has_swaps {
+        0
+    } else {
+        plan.since_swaps.saturating_add(1)
+    };
+    plan.hand_over(&mut work);
+}
+
+/// From 1 to 100: the more pixels lack the more mips, the more; what nobody sees less.
+fn priority(demand: &Demand, top: u8) -> f32 {
+    let lacks = |mip: f32, area: f32| {
+        let gap = (f32::from(top) - mip).clamp(0.0, 16.0);
+        (1.0 + area.max(0.0) * gap).log2().clamp(0.0, 32.0)
+    };
+    if demand.rule.forced.is_some_and(|forced| forced < top) {
+        return 100.0;
+    }
+    let seen = lacks(demand.seen, demand.area);
+    if seen > 0.0 {
+        return 34.0 + seen * 2.0;
+    }
+    1.0 + lacks(demand.unseen, demand.unseen_area)
+}
+
+fn is_anisotropic(sampler: &ImageSampler) -> bool {
+    match sampler {
+        ImageSampler::Descriptor(descriptor) => descriptor.anisotropy_clamp > 1,
+        ImageSampler::Default => false,
+    }
+}

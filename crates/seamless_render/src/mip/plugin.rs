@@ -1,0 +1,145 @@
+//! Adds mip streaming to an app. See [`MipPlugin`].
+
+use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
+use bevy_asset::{AssetEvent, AssetEventSystems, AssetTrackingSystems, Assets};
+use bevy_camera::visibility::VisibilitySystems;
+use bevy_ecs::{message::MessageReader, prelude::*};
+use bevy_image::Image;
+use bevy_render::RenderApp;
+use bevy_transform::TransformSystems;
+use seamless_asset::SeamlessAssetApp;
+
+use super::{
+    MipFailed, MipForce, MipPool, MipSettings, MipTextures, MipViewpoint, MipWork, StreamedImageCodec,
+    plan::add_plan,
+    render::{self, MipReports, hear_renderer},
+    source::{hear_reads, hear_wholes, start_reads, start_wholes},
+    textures::is_stand_in,
+};
+
+/// Streams the mips of images that the cooker has marked: they come with their mip tail, and the rest as far as it is seen, within a pool.
+///
+/// Without a renderer it does nothing: images are decoded as without it, and nothing is added. Add it after
+/// [`SeamlessRenderPlugin`](crate::SeamlessRenderPlugin).
+#[derive(Clone, Debug)]
+pub struct MipPlugin {
+    /// What it begins with; later, the resource counts.
+    pub settings: MipSettings,
+    /// The most textures that stream at once; others are whole. 65 536.
+    pub max_textures: usize,
+    /// The most entities whose distance decides about mips; the textures of others are whole, as far as the pool goes. 1 048 576.
+    pub max_users: usize,
+}
+
+impl Default for MipPlugin {
+    fn default() -> Self {
+        Self {
+            settings: MipSettings::default(),
+            max_textures: 1 << 16,
+            max_users: 1 << 20,
+        }
+    }
+}
+
+/// What mip streaming does in a frame of the main world, in this order.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MipSystems {
+    /// In [`PreUpdate`]: what the renderer has done and what was read are written into the [books](MipPool).
+    Hear,
+    /// In [`PostUpdate`], before Bevy tells of changed assets: what was planned in the last frame becomes [commands](MipWork::commands).
+    Send,
+    /// Behind it, still before Bevy tells of changed assets: the materials whose textures are replaced in this frame are touched.
+    Touch,
+    /// In [`PostUpdate`], after Bevy has told of assets: textures whose images have gone are forgotten.
+    Follow,
+    /// Behind it, when it is known where everything is and what is seen: what is read and what is swapped next is decided.
+    Plan,
+    /// Behind it: what was decided to be read is asked for.
+    Read,
+}
+
+impl Plugin for MipPlugin {
+    fn build(&self, app: &mut App) {
+        app.register_type::<MipSettings>()
+            .register_type::<MipViewpoint>()
+            .register_type::<MipForce>()
+            .insert_resource(self.settings.clone());
+    }
+
+    /// The render app is there only after `RenderPlugin` has built.
+    fn finish(&self, app: &mut App) {
+        let reports = MipReports::default();
+        let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
+            return;
+        };
+        render::add_systems(render_app, reports.clone());
+        app.insert_resource(reports)
+            .insert_resource(MipTextures::new(self.max_textures))
+            .init_resource::<MipPool>()
+            .init_resource::<MipWork>()
+            .add_message::<MipFailed>()
+            .add_asset_codec::<StreamedImageCodec>()
+            .configure_sets(
+                PostUpdate,
+                (
+                    MipSystems::Send,
+                    MipSystems::Touch,
+                    AssetEventSystems,
+                    MipSystems::Follow,
+                    MipSystems::Plan,
+                    MipSystems::Read,
+                )
+                    .chain(),
+            )
+            .configure_sets(PreUpdate, MipSystems::Hear.after(AssetTrackingSystems))
+            .configure_sets(
+                PostUpdate,
+                MipSystems::Plan
+                    .after(VisibilitySystems::CheckVisibility)
+                    .after(TransformSystems::Propagate),
+            )
+            .add_systems(
+                PreUpdate,
+                (hear_renderer, hear_reads, hear_wholes)
+                    .chain()
+                    .in_set(MipSystems::Hear),
+            )
+            .add_systems(
+                PostUpdate,
+                (
+                    send_swaps.in_set(MipSystems::Send),
+                    follow_images.in_set(MipSystems::Follow),
+                    (start_reads, start_wholes).chain().in_set(MipSystems::Read),
+                ),
+            );
+        add_plan(app, self.max_users);
+    }
+}
+
+/// What was planned to be swapped is done in this frame.
+fn send_swaps(mut work: ResMut<MipWork>, textures: Res<MipTextures>) {
+    work.send(&textures);
+}
+
+/// Forgets textures whose images have gone, or are the game's own from now on.
+fn follow_images(
+    mut events: MessageReader<AssetEvent<Image>>,
+    images: Res<Assets<Image>>,
+    mut work: ResMut<MipWork>,
+    mut textures: ResMut<MipTextures>,
+    mut pool: ResMut<MipPool>,
+) {
+    for event in events.read() {
+        let (id, is_over) = match *event {
+            AssetEvent::Unused { id } => (id, textures.knows(id)),
+            // What is to be whole is modified by us too, when it has come.
+            AssetEvent::Modified { id } if textures.number(id).is_some() || work.wholes.is_coming(id) => {
+                (id, images.get(id).is_some_and(|image| !is_stand_in(image)))
+            }
+            _ => continue,
+        };
+        if is_over {
+            work.go(id, &mut textures, &mut pool.ledger);
+        }
+    }
+}

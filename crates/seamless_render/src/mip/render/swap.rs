@@ -1,0 +1,140 @@
+//! Textures that are replaced by others with more or fewer mips. See [`Swaps`].
+
+use bevy_render::{
+    render_asset::RenderAssets,
+    render_resource::{
+        CommandEncoder, CommandEncoderDescriptor, Origin3d, TexelCopyBufferInfo, TexelCopyBufferLayout,
+        TexelCopyTextureInfo, Texture, TextureAspect,
+    },
+    renderer::{RenderDevice, RenderQueue},
+    texture::GpuImage,
+};
+
+use super::{
+    Live, MipReports,
+    reports::Report,
+    sampler,
+    texture::{NoTexture, make_texture, make_view},
+};
+use crate::mip::{MipChain, MipCommand, source::Staged, textures::LABEL};
+
+/// All swaps of a frame, in one encoder.
+pub(super) struct Swaps<'a> {
+    device: &'a RenderDevice,
+    reports: &'a MipReports,
+    encoder: Option<CommandEncoder>,
+}
+
+/// Why a texture stays as it is.
+enum Unswapped {
+    /// It has gone, is of another device, or is not as it was when this was decided.
+    Stale,
+    NoTexture(NoTexture),
+}
+
+impl<'a> Swaps<'a> {
+    pub fn new(device: &'a RenderDevice, reports: &'a MipReports) -> Self {
+        Self {
+            device,
+            reports,
+            encoder: None,
+        }
+    }
+
+    /// Replaces a texture, and says so; whether it was.
+    pub fn swap(
+        &mut self,
+        command: &MipCommand,
+        staged: Option<Staged>,
+        live: Option<&mut Live>,
+        images: &mut RenderAssets<GpuImage>,
+    ) -> bool {
+        let (texture, change) = (command.texture, command.change);
+        let bytes = live.as_ref().map(|live| live.record.chain().bytes(command.to));
+        let done = self.try_swap(command, staged, live, images);
+        self.reports.push(match &done {
+            Ok(()) => Report::Swapped { texture, change },
+            Err(why) => Report::Failed {
+                texture,
+                change,
+                no_memory_for: bytes.filter(|_| matches!(why, Unswapped::NoTexture(NoTexture::OutOfMemory))),
+            },
+        });
+        done.is_ok()
+    }
+
+    fn try_swap(
+        &mut self,
+        command: &MipCommand,
+        staged: Option<Staged>,
+        live: Option<&mut Live>,
+        images: &mut RenderAssets<GpuImage>,
+    ) -> Result<(), Unswapped> {
+        let &MipCommand { id, from, to, .. } = command;
+        let live = live.ok_or(Unswapped::Stale)?;
+        let (old, top) = live.texture.as_ref().ok_or(Unswapped::Stale)?;
+        let image = images.get_mut(id).ok_or(Unswapped::Stale)?;
+        let staged = staged.filter(|staged| staged.epoch == self.reports.epoch());
+        let has_all = to >= from || staged.as_ref().is_some_and(|staged| staged.mips == (to..from));
+        if *top != from || !has_all {
+            return Err(Unswapped::Stale);
+        }
+        let record = &live.record;
+        let new = make_texture(self.device, record, to).map_err(Unswapped::NoTexture)?;
+        let encoder = self.encoder.get_or_insert_with(|| {
+            let label = Some(LABEL);
+            self.device.create_command_encoder(&CommandEncoderDescriptor { label })
+        });
+        copy_shared(encoder, record.chain(), (old, from), (&new, to));
+        if let Some(staged) = &staged {
+            copy_staged(encoder, record.chain(), staged, (&new, to));
+        }
+        if let Some(bound) = sampler::for_top(record.sampler(), to, record.chain().mips()) {
+            image.sampler = self.device.create_sampler(&bound.as_wgpu());
+        }
+        image.texture_view = make_view(&new, record, to);
+        image.texture = new.clone();
+        live.texture = Some((new, to));
+        Ok(())
+    }
+
+    /// Has the GPU do all of it, before whatever is drawn in this frame.
+    pub fn submit(self, queue: &RenderQueue) {
+        if let Some(encoder) = self.encoder {
+            queue.submit([encoder.finish()]);
+        }
+    }
+}
+
+/// Copies the mips that both textures have; with each its top.
+fn copy_shared(encoder: &mut CommandEncoder, chain: &MipChain, old: (&Texture, u8), new: (&Texture, u8)) {
+    for copy in chain.copies(old.1, new.1) {
+        encoder.copy_texture_to_texture(at(old.0, copy.src_mip), at(new.0, copy.dst_mip), copy.extent);
+    }
+}
+
+/// Copies the mips of a buffer to the texture that begins at `to`.
+fn copy_staged(encoder: &mut CommandEncoder, chain: &MipChain, staged: &Staged, (new, to): (&Texture, u8)) {
+    // Those of a texture with itself are all that it has.
+    for ((mip, offset), copy) in staged.offsets(chain).zip(chain.copies(to, to)) {
+        let layout = chain.staging(mip);
+        let source = TexelCopyBufferInfo {
+            buffer: &*staged.buffer,
+            layout: TexelCopyBufferLayout {
+                offset,
+                bytes_per_row: Some(layout.bytes_per_row),
+                rows_per_image: Some(layout.rows_per_image),
+            },
+        };
+        encoder.copy_buffer_to_texture(source, at(new, copy.dst_mip), copy.extent);
+    }
+}
+
+fn at(texture: &Texture, mip_level: u32) -> TexelCopyTextureInfo<'_> {
+    TexelCopyTextureInfo {
+        texture,
+        mip_level,
+        origin: Origin3d::ZERO,
+        aspect: TextureAspect::All,
+    }
+}

@@ -1,0 +1,124 @@
+//! What a game can ask of mip streaming. See [`Mips`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_asset::AssetId;
+use bevy_ecs::{prelude::*, system::SystemParam};
+use bevy_image::Image;
+
+use super::{LedgerSums, MipPool, MipTextures, MipWork, NotStreamed, plan::MipPlan, users::MipUsers};
+
+/// How fine a texture is, and how fine it is to be.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Residency {
+    /// The finest mip that is on the GPU.
+    pub top: u8,
+    /// The finest mip that is wanted, by who draws with it.
+    pub wanted: u8,
+    /// The finest mip that it is to have, as the pool goes.
+    pub planned: u8,
+    /// What it takes on the GPU, copies left out, in bytes.
+    pub bytes: u64,
+    /// It is on its way to another top.
+    pub is_changing: bool,
+}
+
+/// A texture that is coarser than it should be.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Offender {
+    /// Its image.
+    pub image: AssetId<Image>,
+    /// The finest mip that is on the GPU.
+    pub top: u8,
+    /// The finest mip that is wanted.
+    pub wanted: u8,
+    /// What is drawn with it covers so many pixels, if nothing were before it.
+    pub area: f32,
+}
+
+/// Tells how mip streaming does. What it tells is that of the last frame's plan.
+#[derive(SystemParam)]
+pub struct Mips<'w> {
+    plan: Res<'w, MipPlan>,
+    pool: Res<'w, MipPool>,
+    textures: Res<'w, MipTextures>,
+    work: Res<'w, MipWork>,
+    users: Res<'w, MipUsers>,
+}
+
+impl Mips<'_> {
+    /// How fine a texture is; none if it does not stream.
+    #[must_use]
+    pub fn residency(&self, image: AssetId<Image>) -> Option<Residency> {
+        let texture = self.textures.number(image)?;
+        let resident = self.pool.ledger.get(texture)?;
+        Some(Residency {
+            top: resident.top,
+            wanted: self.plan.wanted(texture)?,
+            planned: self
+                .plan
+                .fit
+                .tops
+                .get(texture as usize)
+                .copied()
+                .unwrap_or(resident.top),
+            bytes: resident.bytes,
+            is_changing: resident.change.is_some(),
+        })
+    }
+
+    /// Whether all textures are as they are to be, as the pool goes, and nothing is on its way.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.plan.is_at_rest() && self.work.is_idle() && !self.users.seats.is_waiting()
+    }
+
+    /// The textures that are coarser than they should be, the worst first, by pixels and missing mips: so many at most.
+    #[must_use]
+    pub fn worst(&self, most: usize) -> Vec<Offender> {
+        let mut found: Vec<(f32, Offender)> = self.offenders().collect();
+        found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        found.truncate(most);
+        found.into_iter().map(|(_, offender)| offender).collect()
+    }
+
+    /// How many textures are coarser than they should be.
+    #[must_use]
+    pub fn under_resolved(&self) -> usize {
+        self.offenders().count()
+    }
+
+    /// What is on the GPU, by what it is for, in bytes.
+    #[must_use]
+    pub fn sums(&self) -> LedgerSums {
+        self.pool.ledger.sums()
+    }
+
+    /// What all textures would take that are as fine as is wanted, in bytes.
+    #[must_use]
+    pub fn perfect(&self) -> u64 {
+        self.plan.fit.perfect
+    }
+
+    /// Images that the cooker has marked, and that are whole all the same, and why.
+    pub fn not_streamed(&self) -> impl Iterator<Item = (AssetId<Image>, NotStreamed)> {
+        self.textures.not_streamed()
+    }
+
+    fn offenders(&self) -> impl Iterator<Item = (f32, Offender)> {
+        self.textures.iter().filter_map(|(texture, image, _)| {
+            let (top, wanted) = (self.pool.ledger.get(texture)?.top, self.plan.wanted(texture)?);
+            let demand = &self.plan.demands.textures().get(texture as usize)?.as_ref()?.demand;
+            // What is not seen counts as little as when it is fitted.
+            let weight = (demand.area + demand.unseen_area / 16.0) * f32::from(top.saturating_sub(wanted));
+            let offender = Offender {
+                image,
+                top,
+                wanted,
+                area: demand.area,
+            };
+            (top > wanted).then_some((weight, offender))
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! What a game decides about mip streaming. See [`MipSettings`].
+
+use bevy_ecs::{reflect::ReflectResource, resource::Resource};
+use bevy_reflect::Reflect;
+
+use super::{MipLimits, Wanting};
+
+/// How fine textures are, for a machine that has less memory or less time.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MipQuality {
+    /// Two mips less than is sampled, and no side longer than 1024 texels.
+    Low,
+    /// One mip less, and no side longer than 2048 texels.
+    Medium,
+    /// What is sampled.
+    #[default]
+    High,
+}
+
+impl MipQuality {
+    /// How many mips coarser than sampled.
+    #[must_use]
+    pub fn bias(self) -> f32 {
+        match self {
+            Self::Low => 2.0,
+            Self::Medium => 1.0,
+            Self::High => 0.0,
+        }
+    }
+
+    /// The longest side, in texels.
+    #[must_use]
+    pub fn max_size(self) -> Option<u32> {
+        match self {
+            Self::Low => Some(1024),
+            Self::Medium => Some(2048),
+            Self::High => None,
+        }
+    }
+}
+
+/// How mip streaming works; may be changed while the game runs.
+#[derive(Resource, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Resource)]
+pub struct MipSettings {
+    /// What all streamed textures may take on the GPU, in bytes, copies and buffers included. 512 MiB.
+    pub pool: u64,
+    /// What of the pool is left free for changes at least, in bytes. 32 MiB.
+    pub headroom: u64,
+    /// What may lie in buffers, in bytes; one change may have more. 32 MiB.
+    pub staging: u64,
+    /// New mips that are put into textures in a frame, in bytes; one change may have more. 8 MiB.
+    pub bytes_per_frame: u64,
+    /// Textures that are replaced in a frame at most. 16.
+    pub swaps_per_frame: u32,
+    /// Textures are replaced in each so-many-th frame. By default in each one, or in each fourth if materials of some type must be touched for
+    /// it, which takes longer.
+    pub swap_interval: Option<u32>,
+    /// Changes that are read at once. 16.
+    pub reads: u32,
+    /// A change that brings more bytes than this comes in two. 4 MiB.
+    pub step: u64,
+    /// How fine textures are. High.
+    pub quality: MipQuality,
+    /// How much coarser all textures are, in mips; negative: finer. 0.
+    pub bias: f32,
+    /// The longest side, in texels.
+    pub max_size: Option<u32>,
+    /// How much coarser is what nobody sees, in mips. 1.
+    pub hidden_bias: f32,
+    /// How far ahead of moving views is looked, in seconds. 0.5.
+    pub lead: f32,
+    /// How long before a mip is sampled it is there, in mips, while views move. 0.25.
+    pub margin: f32,
+    /// How long mips stay that nobody wants any more while there is room, in seconds. 5.
+    pub cached: f32,
+    /// Whether mips are left out at all; otherwise all textures are whole, as far as the pool goes.
+    pub enabled: bool,
+}
+
+impl Default for MipSettings {
+    fn default() -> Self {
+        const MIB: u64 = 1 << 20;
+        Self {
+            pool: 512 * MIB,
+            headroom: 32 * MIB,
+            staging: 32 * MIB,
+            bytes_per_frame: 8 * MIB,
+            swaps_per_frame: 16,
+            swap_interval: None,
+            reads: 16,
+            step: 4 * MIB,
+            quality: MipQuality::High,
+            bias: 0.0,
+            max_size: None,
+            hidden_bias: 1.0,
+            lead: 0.5,
+            margin: 0.25,
+            cached: 5.0,
+            enabled: true,
+        }
+    }
+}
+
+impl MipSettings {
+    /// What may go on at once, of a pool of `pool` bytes, and what may be replaced in this frame, if anything.
+    #[must_use]
+    pub fn limits(&self, pool: u64, is_swap_frame: bool) -> MipLimits {
+        MipLimits {
+            pool,
+            staging: self.staging,
+            reads: self.reads.max(1) as usize,
+            step: self.step,
+            swaps: if is_swap_frame {
+                self.swaps_per_frame.max(1) as usize
+            } else {
+                0
+            },
+            bytes: self.bytes_per_frame,
+        }
+    }
+
+    /// How views want textures, while one of them moves, or while all rest.
+    #[must_use]
+    pub fn wanting(&self, is_moving: bool) -> Wanting {
+        Wanting {
+            margin: if is_moving {
+                sound(self.margin, 0.0, Wanting::MOST_MARGIN)
+            } else {
+                0.0
+            },
+            hidden_bias: sound(self.hidden_bias, 0.0, 16.0),
+        }
+    }
+
+    /// How much coarser all textures are, by quality and by choice, in mips.
+    #[must_use]
+    pub fn total_bias(&self) -> f32 {
+        self.quality.bias() + sound(self.bias, -16.0, 16.0)
+    }
+
+    /// The longest side, by quality and by choice, in texels.
+    #[must_use]
+    pub fn longest_side(&self) -> Option<u32> {
+        let sides = [self.max_size, self.quality.max_size()];
+        sides.into_iter().flatten().min()
+    }
+}
+
+/// The value within its bounds; the lower one for what is no number.
+fn sound(value: f32, least: f32, most: f32) -> f32 {
+    if value.is_nan() {
+        least
+    } else {
+        value.clamp(least, most)
+    }
+}

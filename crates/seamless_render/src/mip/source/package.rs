@@ -1,0 +1,256 @@
+//! Payloads of packages, for changes of textures. See [`MipReads`].
+
+use core::{ops::Range, time::Duration};
+use std::sync::Arc;
+
+use bevy_ecs::prelude::*;
+use bevy_platform::collections::HashMap;
+use bevy_render::renderer::RenderDevice;
+use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
+use seamless_asset::{BulkLoad, BulkRequest, Streamer, StreamingTime};
+
+use super::stage::{StageError, Staged};
+use crate::mip::{
+    ChangeId, MipError, MipFailed, MipPool, MipRead, MipTextures, MipWork, render::MipReports, textures::MipRecord,
+};
+
+/// How many changes are put into buffers at once.
+const STAGINGS: usize = 2;
+/// How often a payload that cannot be read is asked for.
+const ATTEMPTS: u32 = 4;
+/// How long after the first failure it is asked for again; after each further one, four times as long.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is read, and put into buffers.
+#[derive(Default)]
+pub(in crate::mip) struct MipReads {
+    asked: Vec<(MipRead, f32)>,
+    reading: Vec<Reading>,
+    staging: Vec<Staging>,
+    /// Of textures, by number, whose payloads could not be read.
+    troubles: HashMap<u32, Trouble>,
+}
+
+/// Payloads on their way.
+struct Reading {
+    read: MipRead,
+    record: Arc<MipRecord>,
+    /// One for each mip.
+    loads: Vec<BulkLoad>,
+}
+
+/// Payloads on their way into a buffer.
+struct Staging {
+    read: MipRead,
+    task: Task<Result<Staged, StageError>>,
+}
+
+/// A payload could not be read.
+#[derive(Debug)]
+struct Trouble {
+    times: u32,
+    /// When it is tried again; `None`: never.
+    again: Option<Duration>,
+}
+
+impl MipReads {
+    pub fn ask(&mut self, read: MipRead, priority: f32) {
+        self.asked.push((read, priority));
+    }
+
+    pub fn cancel(&mut self, change: ChangeId) {
+        self.asked.retain(|(read, _)| read.id != change);
+        self.reading.retain(|reading| reading.read.id != change);
+        self.staging.retain(|staging| staging.read.id != change);
+    }
+
+    /// The number is another texture's from now on.
+    pub fn forget(&mut self, texture: u32) {
+        self.troubles.remove(&texture);
+    }
+
+    pub fn clear(&mut self) {
+        self.asked.clear();
+        self.reading.clear();
+        self.staging.clear();
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.asked.is_empty() && self.reading.is_empty() && self.staging.is_empty()
+    }
+
+    /// A mip of a texture could not be read; whether that is news.
+    fn fail(&mut self, texture: u32, now: Duration) -> bool {
+        let trouble = self
+            .troubles
+            .entry(texture)
+            .or_insert(Trouble { times: 0, again: None });
+        trouble.again = (trouble.times + 1 < ATTEMPTS).then(|| now + PAUSE * 4_u32.pow(trouble.times));
+        trouble.times += 1;
+        trouble.times == 1
+    }
+
+    /// The textures that are tried again from now on.
+    fn take_due(&mut self, now: Duration) -> Vec<u32> {
+        let mut due = Vec::new();
+        for (texture, trouble) in &mut self.troubles {
+            if trouble.again.is_some_and(|again| again <= now) {
+                trouble.again = None;
+                due.push(*texture);
+            }
+        }
+        due.sort_unstable();
+        due
+    }
+
+    /// Takes what was read wholly, or cannot be; as many as may be put into buffers now.
+    fn take_read(&mut self) -> Vec<Reading> {
+        let room = STAGINGS.saturating_sub(self.staging.len());
+        let is_done = |reading: &mut Reading| reading.loads.iter().all(BulkLoad::is_finished);
+        let done = self.reading.extract_if(.., is_done);
+        done.take(room).collect()
+    }
+
+    /// Takes what came out of tasks.
+    fn take_staged(&mut self) -> Vec<(MipRead, Result<Staged, StageError>)> {
+        let mut done = Vec::new();
+        self.staging.retain_mut(|staging| match check_ready(&mut staging.task) {
+            Some(result) => {
+                done.push((staging.read.clone(), result));
+                false
+            }
+            None => true,
+        });
+        done
+    }
+}
+
+impl Reading {
+    /// The coarsest mip that could not be read.
+    fn error(&self) -> Option<MipError> {
+        let mips = self.read.mips.clone().zip(&self.loads);
+        mips.rev().find_map(|(mip, load)| {
+            let error = load.result()?.err()?;
+            Some(MipError::Payload {
+                path: self.record.path().to_owned(),
+                mip,
+                source: error.clone(),
+            })
+        })
+    }
+}
+
+/// Asks for what was decided to be read.
+pub(in crate::mip) fn start_reads(
+    mut work: ResMut<MipWork>,
+    textures: Res<MipTextures>,
+    mut streamer: ResMut<Streamer>,
+) {
+    if work.reads.asked.is_empty() {
+        return;
+    }
+    let MipReads { asked, reading, .. } = &mut work.reads;
+    for (read, priority) in asked.drain(..) {
+        let Some(record) = textures.get(read.texture) else {
+            continue;
+        };
+        let loads = requests(record, read.mips.clone(), priority).map(|request| streamer.load_bulk(request));
+        reading.push(Reading {
+            loads: loads.collect(),
+            record: record.clone(),
+            read,
+        });
+    }
+}
+
+fn requests(record: &MipRecord, mips: Range<u8>, priority: f32) -> impl Iterator<Item = BulkRequest> {
+    mips.map(move |mip| BulkRequest {
+        priority,
+        ..BulkRequest::new(record.path(), usize::from(mip))
+    })
+}
+
+/// Takes what has come: payloads go into buffers, on tasks, and buffers to who swaps.
+pub(in crate::mip) fn hear_reads(
+    mut work: ResMut<MipWork>,
+    mut textures: ResMut<MipTextures>,
+    mut pool: ResMut<MipPool>,
+    device: Option<Res<RenderDevice>>,
+    reports: Res<MipReports>,
+    time: Res<StreamingTime>,
+    mut failures: MessageWriter<MipFailed>,
+) {
+    let now = time.now();
+    for texture in work.reads.take_due(now) {
+        textures.limit(texture, 0);
+    }
+    if work.reads.is_idle() {
+        return;
+    }
+    let mut failed = Vec::new();
+    for (read, result) in work.reads.take_staged() {
+        match result {
+            Ok(staged) => {
+                work.reads.forget(read.texture);
+                work.staged(read.texture, read.id, staged);
+            }
+            Err(error) => {
+                let path = textures.get(read.texture).map(|record| record.path().to_owned());
+                failed.push((read, error.explain(path.unwrap_or_default())));
+            }
+        }
+    }
+    let device = device.as_deref();
+    for reading in work.reads.take_read() {
+        match (reading.error(), device) {
+            (Some(error), _) => failed.push((reading.read, error)),
+            (None, Some(device)) => work.reads.staging.push(stage(reading, device.clone(), reports.epoch())),
+            // Nothing is drawn, so nothing is swapped.
+            (None, None) => work.reads.reading.push(reading),
+        }
+    }
+    for (read, error) in failed {
+        pool.ledger.cancelled(read.texture, read.id);
+        let is_news = match &error {
+            MipError::Payload { mip, .. } | MipError::PayloadSize { mip, .. } => {
+                textures.limit(read.texture, mip + 1);
+                work.reads.fail(read.texture, now)
+            }
+            MipError::OutOfMemory { .. } | MipError::Decode { .. } => {
+                pool.refused();
+                true
+            }
+        };
+        if let Some(image) = textures.id(read.texture).filter(|_| is_news) {
+            bevy_log::error!("{error}");
+            failures.write(MipFailed { image, error });
+        }
+    }
+}
+
+fn stage(reading: Reading, device: RenderDevice, epoch: u64) -> Staging {
+    let Reading { read, record, loads } = reading;
+    let mips = read.mips.clone();
+    let task = AsyncComputeTaskPool::get().spawn(async move {
+        // All of them are finished, and none is an error.
+        let payloads = loads.iter().filter_map(|load| load.result()?.ok());
+        let payloads: Vec<&[u8]> = payloads.collect();
+        Staged::new(&device, epoch, record.chain(), mips, &payloads)
+    });
+    Staging { read, task }
+}
+
+impl StageError {
+    /// The error, as others know it.
+    fn explain(self, path: String) -> MipError {
+        match self {
+            Self::Size { mip, found, needed } => MipError::PayloadSize {
+                path,
+                mip,
+                found,
+                needed,
+            },
+            Self::OutOfMemory { bytes } => MipError::OutOfMemory { path, bytes },
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Mips in a buffer, from which they are copied to a texture. See [`Staged`].
+
+use core::ops::Range;
+
+use bevy_render::{
+    render_resource::{Buffer, BufferDescriptor, BufferUsages},
+    renderer::RenderDevice,
+};
+use bevy_tasks::futures::now_or_never;
+use wgpu::ErrorFilter;
+
+use crate::mip::{MipChain, textures::LABEL};
+
+/// Mips in a buffer, each as [`MipChain::staging`] says, one after the other.
+#[derive(Debug)]
+pub(in crate::mip) struct Staged {
+    pub buffer: Buffer,
+    pub mips: Range<u8>,
+    /// Of which device it is.
+    pub epoch: u64,
+}
+
+/// Why mips are in no buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mip) enum StageError {
+    /// A payload is not as large as the mip.
+    Size { mip: u8, found: u64, needed: u64 },
+    /// The device has no memory for the buffer.
+    OutOfMemory { bytes: u64 },
+}
+
+impl Staged {
+    /// Puts mips, the finest first, into a buffer of a device.
+    pub fn new(
+        device: &RenderDevice,
+        epoch: u64,
+        chain: &MipChain,
+        mips: Range<u8>,
+        payloads: &[&[u8]],
+    ) -> Result<Self, StageError> {
+        check(chain, mips.clone(), payloads)?;
+        let bytes = mips.clone().map(|mip| chain.staging(mip).bytes).sum();
+        let buffer = make_buffer(device, bytes).ok_or(StageError::OutOfMemory { bytes })?;
+        let mut offset = 0;
+        for (mip, payload) in mips.clone().zip(payloads) {
+            let padded = padded(chain, mip, payload);
+            let mut view = buffer
+                .slice(offset..offset + padded.len() as u64)
+                .get_mapped_range_mut();
+            view.copy_from_slice(&padded);
+            offset += padded.len() as u64;
+        }
+        buffer.unmap();
+        Ok(Self { buffer, mips, epoch })
+    }
+
+    /// Where each mip begins.
+    pub fn offsets<'a>(&'a self, chain: &'a MipChain) -> impl Iterator<Item = (u8, u64)> + 'a {
+        let bytes = |mip| chain.staging(mip).bytes;
+        self.mips.clone().scan(0, move |offset, mip| {
+            let at = *offset;
+            *offset += bytes(mip);
+            Some((mip, at))
+        })
+    }
+}
+
+/// Whether there is a payload of the right size for each mip.
+pub(super) fn check(chain: &MipChain, mips: Range<u8>, payloads: &[&[u8]]) -> Result<(), StageError> {
+    for (place, mip) in mips.enumerate() {
+        let found = payloads.get(place).map_or(0, |payload| payload.len() as u64);
+        let needed = chain.payload_bytes(mip);
+        if found != needed {
+            return Err(StageError::Size { mip, found, needed });
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a mip, each filled up to a multiple of what copies need.
+pub(super) fn padded(chain: &MipChain, mip: u8, payload: &[u8]) -> Vec<u8> {
+    let layout = chain.staging(mip);
+    let rows = layout.bytes / u64::from(layout.bytes_per_row);
+    let row = (payload.len() as u64 / rows.max(1)).max(1) as usize;
+    let mut padded = Vec::with_capacity(layout.bytes as usize);
+    for row in payload.chunks(row) {
+        padded.extend_from_slice(row);
+        padded.resize(padded.len().next_multiple_of(layout.bytes_per_row as usize), 0);
+    }
+    padded
+}
+
+/// A buffer to be written; `None` if there is no memory for it.
+fn make_buffer(device: &RenderDevice, bytes: u64) -> Option<Buffer> {
+    let scope = device.wgpu_device().push_error_scope(ErrorFilter::OutOfMemory);
+    let buffer = device.create_buffer(&BufferDescriptor {
+        label: Some(LABEL),
+        size: bytes,
+        usage: BufferUsages::COPY_SRC,
+        mapped_at_creation: true,
+    });
+    match now_or_never(scope.pop()).flatten() {
+        None => Some(buffer),
+        Some(_) => None,
+    }
+}

@@ -1,0 +1,163 @@
+//! Images that were cooked to stream, and do not: their payloads are read as soon as they come, and Bevy has the rest. See [`WholeReads`].
+
+use bevy_asset::{AssetId, Assets};
+use bevy_ecs::prelude::*;
+use bevy_image::Image;
+use bevy_platform::collections::HashMap;
+use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
+use seamless_asset::{AssetTouches, BulkLoad, BulkRequest, Streamer, assets::ImageApart};
+use wgpu_types::{Extent3d, TextureDataOrder};
+
+use crate::mip::{MipError, MipFailed, MipPool, MipWork, textures::WholeImage};
+
+/// These hold back a reveal, unlike mips that are missing only.
+const PRIORITY: f32 = 1e6;
+
+/// The images whose payloads are read.
+#[derive(Default)]
+pub(in crate::mip) struct WholeReads {
+    asked: Vec<(AssetId<Image>, WholeImage)>,
+    reading: Vec<(AssetId<Image>, WholeImage, Vec<BulkLoad>)>,
+    joining: Vec<(AssetId<Image>, WholeImage, Task<Result<Image, MipError>>)>,
+    /// What those that are there take, in bytes.
+    bytes: HashMap<AssetId<Image>, u64>,
+}
+
+impl WholeReads {
+    pub fn ask(&mut self, id: AssetId<Image>, image: WholeImage) {
+        self.asked.push((id, image));
+    }
+
+    /// The image has gone, or is another.
+    pub fn cancel(&mut self, id: AssetId<Image>) {
+        self.asked.retain(|(of, _)| *of != id);
+        self.reading.retain(|(of, ..)| *of != id);
+        self.joining.retain(|(of, ..)| *of != id);
+        self.bytes.remove(&id);
+    }
+
+    /// Whether it is not whole yet.
+    pub fn is_coming(&self, id: AssetId<Image>) -> bool {
+        let asked = self.asked.iter().map(|(of, _)| of);
+        let reading = self.reading.iter().map(|(of, ..)| of);
+        let joining = self.joining.iter().map(|(of, ..)| of);
+        asked.chain(reading).chain(joining).any(|of| *of == id)
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.asked.is_empty() && self.reading.is_empty() && self.joining.is_empty()
+    }
+}
+
+/// Asks for all payloads of what has come.
+pub(in crate::mip) fn start_wholes(mut work: ResMut<MipWork>, mut streamer: ResMut<Streamer>) {
+    if work.wholes.asked.is_empty() {
+        return;
+    }
+    let WholeReads { asked, reading, .. } = &mut work.wholes;
+    for (id, image) in asked.drain(..) {
+        let request = |payload: u32| BulkRequest {
+            priority: PRIORITY,
+            ..BulkRequest::new(image.path.as_str(), payload as usize)
+        };
+        let loads = (0..image.apart.payloads()).map(|payload| streamer.load_bulk(request(payload)));
+        let loads = loads.collect();
+        reading.push((id, image, loads));
+    }
+}
+
+/// Puts images together whose payloads have come, on tasks, and gives them to Bevy. What cannot be read is drawn with its tail.
+pub(in crate::mip) fn hear_wholes(
+    mut work: ResMut<MipWork>,
+    mut pool: ResMut<MipPool>,
+    mut images: ResMut<Assets<Image>>,
+    mut touches: AssetTouches,
+    mut failures: MessageWriter<MipFailed>,
+) {
+    let WholeReads {
+        reading,
+        joining,
+        bytes,
+        ..
+    } = &mut work.wholes;
+    let is_read = |(.., loads): &mut (_, _, Vec<BulkLoad>)| loads.iter().all(BulkLoad::is_finished);
+    for (id, image, loads) in reading.extract_if(.., is_read) {
+        let joined = image.clone();
+        let task = AsyncComputeTaskPool::get().spawn(async move { join(&joined, &loads) });
+        joining.push((id, image, task));
+    }
+    joining.retain_mut(|(id, image, task)| {
+        let Some(joined) = check_ready(task) else { return true };
+        let whole = joined.unwrap_or_else(|error| {
+            bevy_log::error!("{error}");
+            failures.write(MipFailed { image: *id, error });
+            tail_alone(&image.apart)
+        });
+        let size = whole.data.as_ref().map_or(0, Vec::len) as u64;
+        if images.insert(*id, whole).is_ok() {
+            touches.touched(*id);
+            bytes.insert(*id, size);
+        }
+        false
+    });
+    pool.ledger.set_not_streamed(bytes.values().sum());
+}
+
+/// The image with the pixels of all payloads, which are all finished.
+fn join(image: &WholeImage, loads: &[BulkLoad]) -> Result<Image, MipError> {
+    let path = || image.path.clone();
+    let mut payloads = Vec::with_capacity(loads.len());
+    for (mip, load) in (0..).zip(loads) {
+        match load.result() {
+            Some(Ok(payload)) => payloads.push(payload.to_vec()),
+            Some(Err(source)) => {
+                return Err(MipError::Payload {
+                    path: path(),
+                    mip,
+                    source: source.clone(),
+                });
+            }
+            None => {}
+        }
+    }
+    let whole = image.apart.whole(payloads);
+    whole.map_err(|error| MipError::Decode {
+        path: path(),
+        error: error.to_string(),
+    })
+}
+
+/// What can be drawn of an image with its tail alone: the finest mip of it that may be a base, with all behind; or else the coarsest, which is the
+/// mean colour, as one whole block.
+pub(super) fn tail_alone(apart: &ImageApart) -> Image {
+    let mut image = apart.image.clone();
+    let texture = &mut image.texture_descriptor;
+    let (size, format) = (texture.size, texture.format);
+    let (width, height) = format.block_dimensions();
+    let block = format.block_copy_size(None).unwrap_or_default() as usize;
+    let extent = |mip: u32| size.mip_level_size(mip, texture.dimension);
+    let bytes = |mip: u32| {
+        let Extent3d {
+            width: w, height: h, ..
+        } = extent(mip);
+        (w.div_ceil(width) * h.div_ceil(height) * size.depth_or_array_layers) as usize * block
+    };
+    let tail = apart.payloads()..texture.mip_level_count;
+    let is_base = |mip: &u32| extent(*mip).width.is_multiple_of(width) && extent(*mip).height.is_multiple_of(height);
+    let first = tail.clone().find(is_base);
+    let top = first.unwrap_or(tail.end - 1);
+    let skipped: usize = (tail.start..top).map(bytes).sum();
+    let (count, base) = (tail.end - top, extent(top));
+    texture.mip_level_count = count;
+    texture.size = Extent3d {
+        width: base.width.next_multiple_of(width),
+        height: base.height.next_multiple_of(height),
+        ..size
+    };
+    image.data = apart.tail().get(skipped..).map(<[u8]>::to_vec);
+    image.data_order = TextureDataOrder::MipMajor;
+    if let Some(view) = &mut image.texture_view_descriptor {
+        view.mip_level_count = None;
+    }
+    image
+}

@@ -1,0 +1,140 @@
+//! What mip streaming has and does, in numbers, and those as Bevy diagnostics. See [`MipStats`].
+//!
+//! A diagnostic's path is `seamless/mips/` and the name of the field: `seamless/mips/under_resolved`.
+
+#[cfg(test)]
+mod tests;
+
+use bevy_app::App;
+use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
+use bevy_ecs::{prelude::*, reflect::ReflectResource};
+use bevy_reflect::{Reflect, prelude::ReflectDefault};
+
+use super::{MipPool, MipTextures, plan::MipPlan, users::MipUsers};
+
+/// What mip streaming has, and what it has done so far; told once a frame.
+#[derive(Resource, Reflect, Clone, Debug, Default, PartialEq, Eq)]
+#[reflect(Resource, Default, Clone, PartialEq)]
+pub struct MipStats {
+    /// What is drawn with, in bytes.
+    pub resident: u64,
+    /// Copies that changes make, in bytes.
+    pub copies: u64,
+    /// What the GPU has not let go of yet, in bytes.
+    pub retiring: u64,
+    /// Buffers of mips on their way, in bytes.
+    pub staging: u64,
+    /// Images that are marked and whole all the same, in bytes.
+    pub not_streamed: u64,
+    /// What all textures would take that are as fine as is wanted, in bytes.
+    pub perfect: u64,
+    /// What all textures are to take, as the pool goes, in bytes.
+    pub planned: u64,
+    /// Textures that stream.
+    pub textures: u64,
+    /// Those that are coarser than is wanted.
+    pub under_resolved: u64,
+    /// Textures on their way to another top.
+    pub changing: u64,
+    /// Entities that are followed.
+    pub users: u64,
+    /// Entities that were refused, since there were as many as may be; their textures are whole, as far as the pool goes. So far.
+    pub refused: u64,
+    /// Points that are looked from.
+    pub views: u64,
+    /// Users whose distance was looked at in this frame.
+    pub looks: u64,
+    /// Changes whose mips were asked for, so far.
+    pub reads: u64,
+    /// Changes that were given up before they were done, so far.
+    pub cancelled: u64,
+    /// Textures that were told to be replaced, so far.
+    pub swaps: u64,
+}
+
+/// A number of [`MipStats`].
+struct Counter {
+    path: DiagnosticPath,
+    unit: &'static str,
+    value: fn(&MipStats) -> u64,
+}
+
+const fn counter(path: &'static str, unit: &'static str, value: fn(&MipStats) -> u64) -> Counter {
+    Counter {
+        path: DiagnosticPath::const_new(path),
+        unit,
+        value,
+    }
+}
+
+const fn count(path: &'static str, value: fn(&MipStats) -> u64) -> Counter {
+    counter(path, "", value)
+}
+
+const fn bytes(path: &'static str, value: fn(&MipStats) -> u64) -> Counter {
+    counter(path, " B", value)
+}
+
+/// All of them; a test looks for the one that is missing.
+static COUNTERS: &[Counter] = &[
+    bytes("seamless/mips/resident", |stats| stats.resident),
+    bytes("seamless/mips/copies", |stats| stats.copies),
+    bytes("seamless/mips/retiring", |stats| stats.retiring),
+    bytes("seamless/mips/staging", |stats| stats.staging),
+    bytes("seamless/mips/not_streamed", |stats| stats.not_streamed),
+    bytes("seamless/mips/perfect", |stats| stats.perfect),
+    bytes("seamless/mips/planned", |stats| stats.planned),
+    count("seamless/mips/textures", |stats| stats.textures),
+    count("seamless/mips/under_resolved", |stats| stats.under_resolved),
+    count("seamless/mips/changing", |stats| stats.changing),
+    count("seamless/mips/users", |stats| stats.users),
+    count("seamless/mips/refused", |stats| stats.refused),
+    count("seamless/mips/views", |stats| stats.views),
+    count("seamless/mips/looks", |stats| stats.looks),
+    count("seamless/mips/reads", |stats| stats.reads),
+    count("seamless/mips/cancelled", |stats| stats.cancelled),
+    count("seamless/mips/swaps", |stats| stats.swaps),
+];
+
+/// Adds the numbers, and the diagnostics.
+pub(super) fn add_stats(app: &mut App) {
+    app.init_resource::<MipStats>().register_type::<MipStats>();
+    for counter in COUNTERS {
+        app.register_diagnostic(Diagnostic::new(counter.path.clone()).with_suffix(counter.unit));
+    }
+}
+
+/// Tells the frame's numbers.
+pub(super) fn write_stats(
+    plan: Res<MipPlan>,
+    pool: Res<MipPool>,
+    textures: Res<MipTextures>,
+    users: Res<MipUsers>,
+    mut stats: ResMut<MipStats>,
+    mut diagnostics: Diagnostics,
+) {
+    let sums = pool.ledger.sums();
+    let done = plan.done();
+    *stats = MipStats {
+        resident: sums.resident,
+        copies: sums.copies,
+        retiring: sums.retiring,
+        staging: sums.staging,
+        not_streamed: sums.not_streamed,
+        perfect: plan.fit.perfect,
+        planned: plan.fit.used,
+        textures: textures.len() as u64,
+        under_resolved: plan.under_resolved(),
+        changing: pool.ledger.changing().len() as u64,
+        users: users.seats.len() as u64,
+        refused: users.seats.refused,
+        views: plan.views().len() as u64,
+        looks: plan.watch.looks() as u64,
+        reads: done.reads,
+        cancelled: done.cancelled,
+        swaps: done.swaps,
+    };
+    for counter in COUNTERS {
+        diagnostics.add_measurement(&counter.path, || (counter.value)(&stats) as f64);
+    }
+}

@@ -1,0 +1,170 @@
+//! The textures that stream: what is known of each, by number. See [`MipTextures`].
+
+mod codec;
+mod record;
+#[cfg(test)]
+pub(super) mod tests;
+
+pub use codec::StreamedImageCodec;
+pub(super) use codec::WholeImage;
+pub use record::MipRecord;
+pub(super) use record::{LABEL, is_stand_in};
+
+use std::sync::Arc;
+
+use bevy_asset::AssetId;
+use bevy_ecs::resource::Resource;
+use bevy_image::Image;
+use bevy_platform::collections::HashMap;
+
+use super::NotStreamed;
+
+/// All textures that stream. Each has a number, the lowest that is free when it comes, by which [`MipLedger`](super::MipLedger), [`Fit`](super::Fit) and
+/// [`MipDemands`](super::MipDemands) know it too.
+///
+/// A texture comes when its [`Image`] is inserted, and goes when the last handle of that is dropped. It is on the GPU from its
+/// [floor](super::MipChain::floor) on in the very frame in which it comes; what it begins with later says the [ledger](super::MipPool).
+#[derive(Resource, Default)]
+pub struct MipTextures {
+    /// By number.
+    slots: Vec<Option<Slot>>,
+    /// Numbers that are free, the lowest last.
+    free: Vec<u32>,
+    numbers: HashMap<AssetId<Image>, u32>,
+    news: Vec<MipTextureNews>,
+    not_streamed: HashMap<AssetId<Image>, NotStreamed>,
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    id: AssetId<Image>,
+    record: Arc<MipRecord>,
+    /// No finer mip than this can be read.
+    finest: u8,
+}
+
+/// What became of a texture, in the order in which it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MipTextureNews {
+    /// It has come; all demands on its number are new.
+    Come(u32),
+    /// It has gone, and its number may be another's by the next news.
+    Gone(u32),
+    /// [`MipTextures::finest`] has another value.
+    Limited(u32),
+}
+
+impl MipTextures {
+    /// None, of which there may be so many.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            ..Self::default()
+        }
+    }
+
+    /// The number of an image, if it streams.
+    #[must_use]
+    pub fn number(&self, id: AssetId<Image>) -> Option<u32> {
+        self.numbers.get(&id).copied()
+    }
+
+    /// The image with this number.
+    #[must_use]
+    pub fn id(&self, texture: u32) -> Option<AssetId<Image>> {
+        self.slot(texture).map(|slot| slot.id)
+    }
+
+    /// What is known of the texture with this number.
+    #[must_use]
+    pub fn get(&self, texture: u32) -> Option<&Arc<MipRecord>> {
+        self.slot(texture).map(|slot| &slot.record)
+    }
+
+    /// The finest mip that can be read: 0, unless one could not be. For [`DemandRule::finest`](super::DemandRule::finest).
+    #[must_use]
+    pub fn finest(&self, texture: u32) -> u8 {
+        self.slot(texture).map_or(0, |slot| slot.finest)
+    }
+
+    /// Whether it is one of those that stream, or was cooked to be.
+    pub(super) fn knows(&self, id: AssetId<Image>) -> bool {
+        self.numbers.contains_key(&id) || self.not_streamed.contains_key(&id)
+    }
+
+    /// Whether no more may come.
+    pub(super) fn is_full(&self) -> bool {
+        self.numbers.len() >= self.most
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// All of them by number.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, AssetId<Image>, &Arc<MipRecord>)> {
+        let slots = (0..).zip(&self.slots);
+        slots.filter_map(|(texture, slot)| slot.as_ref().map(|slot| (texture, slot.id, &slot.record)))
+    }
+
+    /// Moves what has become of textures since the last call to the end of `out`. One system takes them.
+    pub fn take_news(&mut self, out: &mut Vec<MipTextureNews>) {
+        out.append(&mut self.news);
+    }
+
+    /// The images that the cooker has marked, and that are whole on the GPU all the same, and why.
+    pub fn not_streamed(&self) -> impl Iterator<Item = (AssetId<Image>, NotStreamed)> {
+        self.not_streamed.iter().map(|(id, why)| (*id, *why))
+    }
+
+    /// A texture has come; the one that had the same id must have gone before.
+    pub(super) fn insert(&mut self, id: AssetId<Image>, record: Arc<MipRecord>) -> u32 {
+        let texture = self.free.pop().unwrap_or(self.slots.len() as u32);
+        let slot = Slot { id, record, finest: 0 };
+        match self.slots.get_mut(texture as usize) {
+            Some(free) => *free = Some(slot),
+            None => self.slots.push(Some(slot)),
+        }
+        self.numbers.insert(id, texture);
+        self.news.push(MipTextureNews::Come(texture));
+        texture
+    }
+
+    /// A texture has gone, or is whole.
+    pub(super) fn remove(&mut self, id: AssetId<Image>) -> Option<u32> {
+        self.not_streamed.remove(&id);
+        let texture = self.numbers.remove(&id)?;
+        self.slots[texture as usize] = None;
+        let place = self.free.partition_point(|free| *free > texture);
+        self.free.insert(place, texture);
+        self.news.push(MipTextureNews::Gone(texture));
+        Some(texture)
+    }
+
+    /// A marked image that does not stream.
+    pub(super) fn note_whole(&mut self, id: AssetId<Image>, why: NotStreamed) {
+        self.not_streamed.insert(id, why);
+    }
+
+    /// Mips finer than this cannot be read.
+    pub(super) fn limit(&mut self, texture: u32, finest: u8) {
+        let slot = self.slots.get_mut(texture as usize).and_then(Option::as_mut);
+        if let Some(slot) = slot.filter(|slot| slot.finest != finest) {
+            slot.finest = finest;
+            self.news.push(MipTextureNews::Limited(texture));
+        }
+    }
+
+    fn slot(&self, texture: u32) -> Option<&Slot> {
+        self.slots.get(texture as usize)?.as_ref()
+    }
+}

@@ -1,0 +1,135 @@
+use bevy_asset::{AssetId, AssetIndex, RenderAssetUsages};
+use bevy_image::Image;
+use bevy_reflect::TypeRegistry;
+use seamless_asset::{
+    assets::{ImageApart, ImageCodec},
+    codec::{AssetCodec, DecodedPlace, EncodeContext, EntityRows},
+};
+use wgpu_types::{Extent3d, TextureDataOrder, TextureDimension, TextureFormat};
+
+use super::*;
+
+/// Parts of an image with all mips, of which all bytes of mip `n` are `n`.
+pub(in crate::mip) fn apart(width: u32, height: u32, format: TextureFormat) -> ImageApart {
+    let size = Extent3d {
+        width,
+        height,
+        depth_or_array_layers: 1,
+    };
+    let mut image = Image::new_uninit(size, TextureDimension::D2, format, RenderAssetUsages::RENDER_WORLD);
+    let mips = width.max(height).ilog2() + 1;
+    image.texture_descriptor.mip_level_count = mips;
+    image.data_order = TextureDataOrder::MipMajor;
+    let block = format.block_copy_size(None).unwrap();
+    let (across, down) = format.block_dimensions();
+    let mip = |mip: u32| {
+        let blocks = |side: u32, block: u32| (side >> mip).max(1).div_ceil(block);
+        vec![mip as u8; (blocks(width, across) * blocks(height, down) * block) as usize]
+    };
+    image.data = Some((0..mips).flat_map(mip).collect());
+    let (registry, rows) = (TypeRegistry::empty(), EntityRows::default());
+    let encoded = ImageCodec::encode(&image, &mut EncodeContext::new(&registry, &rows)).unwrap();
+    ImageApart::read(&encoded.data).unwrap().unwrap()
+}
+
+/// What is known of a texture of 256 texels, whose mips 0 and 1 are payloads.
+pub(in crate::mip) fn record() -> Arc<MipRecord> {
+    let apart = apart(256, 256, TextureFormat::R8Unorm);
+    Arc::new(MipRecord::new(apart, place()).unwrap())
+}
+
+fn place() -> DecodedPlace {
+    DecodedPlace {
+        path: "a.pkg#bark".into(),
+        payloads: vec![1 << 16, 1 << 14],
+    }
+}
+
+pub(in crate::mip) fn id(number: u32) -> AssetId<Image> {
+    AssetId::from(AssetIndex::from_bits(number.into()))
+}
+
+fn news(textures: &mut MipTextures) -> Vec<MipTextureNews> {
+    let mut news = Vec::new();
+    textures.take_news(&mut news);
+    news
+}
+
+#[test]
+fn numbers_are_the_lowest_that_are_free() {
+    use MipTextureNews::{Come, Gone};
+    let mut textures = MipTextures::new(9);
+    for number in 0..4 {
+        assert_eq!(textures.insert(id(number), record()), number);
+    }
+    assert_eq!(news(&mut textures), [Come(0), Come(1), Come(2), Come(3)]);
+    assert_eq!((textures.remove(id(2)), textures.remove(id(0))), (Some(2), Some(0)));
+    assert_eq!((textures.remove(id(2)), textures.len()), (None, 2));
+    assert_eq!((textures.number(id(0)), textures.id(0)), (None, None));
+    assert_eq!(
+        (textures.insert(id(7), record()), textures.insert(id(8), record())),
+        (0, 2)
+    );
+    assert_eq!((textures.number(id(8)), textures.id(2)), (Some(2), Some(id(8))));
+    assert_eq!(news(&mut textures), [Gone(2), Gone(0), Come(0), Come(2)]);
+    assert_eq!(
+        textures.iter().map(|(number, ..)| number).collect::<Vec<_>>(),
+        [0, 1, 2, 3]
+    );
+    assert_eq!(news(&mut textures), []);
+}
+
+#[test]
+fn a_limit_is_news_when_it_changes_and_goes_with_its_texture() {
+    use MipTextureNews::{Come, Gone, Limited};
+    let mut textures = MipTextures::new(9);
+    textures.insert(id(1), record());
+    textures.limit(0, 1);
+    textures.limit(0, 1);
+    textures.limit(5, 1);
+    assert_eq!((textures.finest(0), textures.finest(5)), (1, 0));
+    assert_eq!(news(&mut textures), [Come(0), Limited(0)]);
+    textures.remove(id(1));
+    textures.insert(id(1), record());
+    assert_eq!(textures.finest(0), 0);
+    assert_eq!(news(&mut textures), [Gone(0), Come(0)]);
+}
+
+#[test]
+fn a_record_has_the_tail_behind_its_floor() {
+    let record = record();
+    let chain = record.chain();
+    assert_eq!((chain.floor(), chain.mips()), (2, 9));
+    assert_eq!(record.tail().len() as u64, chain.bytes(2));
+    assert_eq!((record.tail()[0], *record.tail().last().unwrap()), (2, 8));
+    assert_eq!(record.path(), "a.pkg#bark");
+    assert_eq!(record.descriptor().size.width, 256);
+}
+
+#[test]
+fn what_stands_for_a_texture_is_told_from_others() {
+    let apart = apart(256, 256, TextureFormat::R8Unorm);
+    let stand_in = MipRecord::stand_in(&apart);
+    assert!(is_stand_in(&stand_in) && stand_in.data.is_none());
+    assert_eq!(
+        (stand_in.width(), stand_in.texture_descriptor.mip_level_count),
+        (256, 9)
+    );
+    assert!(!is_stand_in(&apart.image));
+    let of_the_game = Image {
+        asset_usage: RenderAssetUsages::all(),
+        ..stand_in
+    };
+    assert!(!is_stand_in(&of_the_game));
+}
+
+#[test]
+fn textures_whose_tail_cannot_be_drawn_do_not_stream() {
+    let why = |width, height| {
+        let apart = apart(width, height, TextureFormat::Bc7RgbaUnorm);
+        MipRecord::new(apart, place()).err()
+    };
+    assert_eq!(why(1000, 1000), Some(NotStreamed::Floor { floor: 1, tail: 4 }));
+    assert_eq!(why(1024, 4), Some(NotStreamed::OneTop));
+    assert_eq!(why(1024, 512), None);
+}

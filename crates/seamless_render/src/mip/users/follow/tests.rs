@@ -1,0 +1,339 @@
+use bevy_app::App;
+use bevy_asset::{Asset, AssetId, Handle, RenderAssetUsages, uuid::Uuid};
+use bevy_camera::visibility::{SetViewVisibility, Visibility};
+use bevy_ecs::schedule::Schedule;
+use bevy_image::Image;
+use bevy_math::{Vec3, Vec3A};
+use bevy_mesh::PrimitiveTopology;
+use bevy_pbr::{MeshMaterial3d, StandardMaterial};
+
+use super::*;
+use crate::mip::{
+    DemandRule, MipImage,
+    need::{MipView, SurfaceSphere},
+    users::{material::Streamed, notes::note_users},
+};
+
+/// A world in which textures 0 to 4 stream, and materials of the same numbers have one each.
+struct Bed {
+    app: App,
+    schedule: Schedule,
+    mesh: Handle<Mesh>,
+}
+
+fn id<A: Asset>(number: u128) -> AssetId<A> {
+    AssetId::Uuid {
+        uuid: Uuid::from_u128(number),
+    }
+}
+
+fn material(number: u128) -> MeshMaterial3d<StandardMaterial> {
+    MeshMaterial3d(Handle::Uuid(Uuid::from_u128(number), core::marker::PhantomData))
+}
+
+fn streamed(image: AssetId<Image>) -> Option<Streamed> {
+    let texture = (0..5).find(|number| id::<Image>(u128::from(*number)) == image)?;
+    Some(Streamed {
+        texture,
+        is_anisotropic: false,
+    })
+}
+
+impl Bed {
+    fn new() -> Self {
+        let mut app = App::new();
+        app.init_resource::<MipUsers>()
+            .init_resource::<MipPlan>()
+            .init_resource::<Assets<Mesh>>()
+            .add_message::<AssetEvent<Mesh>>();
+        app.world_mut().register_disabling_component::<InHiddenLevel>();
+        app.world_mut().resource_mut::<MipUsers>().seats.most = 1000;
+        let mut schedule = Schedule::default();
+        schedule.add_systems((note_users::<StandardMaterial>, follow_users).chain());
+        let mesh = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD);
+        let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(mesh);
+        let mut bed = Self { app, schedule, mesh };
+        let chain = crate::mip::MipChain::new(
+            wgpu_types::Extent3d {
+                width: 1024,
+                height: 1024,
+                depth_or_array_layers: 1,
+            },
+            wgpu_types::TextureDimension::D2,
+            1,
+            wgpu_types::TextureFormat::Bc7RgbaUnorm,
+            11,
+            4,
+        );
+        let chain = chain.expect("it streams");
+        for number in 0..5 {
+            bed.plan()
+                .demands
+                .insert(number, chain.clone(), DemandRule::default(), 0.0);
+            bed.has(u128::from(number), u128::from(number));
+        }
+        bed
+    }
+
+    fn plan(&mut self) -> Mut<'_, MipPlan> {
+        self.app.world_mut().resource_mut()
+    }
+
+    /// A material has an image.
+    fn has(&mut self, material: u128, image: u128) {
+        let mut users = self.app.world_mut().resource_mut::<MipUsers>();
+        let images = [MipImage::new(id(image))].into_iter().collect();
+        users.materials.note(id::<StandardMaterial>(material).untyped(), images);
+    }
+
+    fn spawn(&mut self, at: f32, of: u128) -> Entity {
+        let mesh_box = Aabb {
+            center: Vec3A::ZERO,
+            half_extents: Vec3A::splat(0.5),
+        };
+        let drawn = (
+            Mesh3d(self.mesh.clone()),
+            material(of),
+            Visibility::default(),
+            GlobalTransform::from_xyz(at, 0.0, 0.0),
+            mesh_box,
+            MeshUvDensity {
+                uv_0: Some(1.0),
+                uv_1: None,
+            },
+        );
+        self.app.world_mut().spawn(drawn).id()
+    }
+
+    fn see(&mut self, entity: Entity, is_seen: bool) {
+        let mut visibility = self
+            .app
+            .world_mut()
+            .get_mut::<ViewVisibility>(entity)
+            .expect("it has one");
+        // Counts as a change in any case, as when a level is shown.
+        *visibility = ViewVisibility::HIDDEN;
+        if is_seen {
+            visibility.set_visible();
+        }
+    }
+
+    /// A frame; then the distance from the origin of the nearest seen and unseen user of each material.
+    fn frame(&mut self) -> [[f32; 2]; 5] {
+        self.app.world_mut().resource_scope(|world, mut users: Mut<MipUsers>| {
+            let mut plan = world.resource_mut::<MipPlan>();
+            let MipUsers { materials, seats, .. } = &mut *users;
+            let MipPlan { demands, watch, .. } = &mut *plan;
+            materials.link(demands, streamed, |user| seats.watch_again(user, watch));
+        });
+        self.schedule.run(self.app.world_mut());
+        self.app.world_mut().clear_trackers();
+        let mut plan = self.plan();
+        let MipPlan { demands, watch, .. } = &mut *plan;
+        demands.set_limits(watch, 0.0);
+        let mut view = MipView::perspective(1, Vec3::ZERO, 1.0, 1000.0, 0.01);
+        view.pixels = PIXELS;
+        watch.update(&[view], 0.0);
+        assert!(!watch.is_waiting());
+        let mut users = self.app.world_mut().resource_mut::<MipUsers>();
+        let layers = [0, 1, 2, 3, 4].map(|number| {
+            let slot = users.materials.number(id::<StandardMaterial>(number).untyped());
+            users.materials.layers(slot).first().map(|layer| layer.number)
+        });
+        let watch = &self.app.world().resource::<MipPlan>().watch;
+        // One metre a unit, so a distance d is log2(d / pixels); the box begins half a metre before.
+        let distance = |lod: f32| 0.5 + PIXELS * lod.exp2();
+        layers.map(|layer| layer.map_or([f32::INFINITY; 2], |layer| watch.least(layer, 0).map(distance)))
+    }
+
+    fn len(&self) -> usize {
+        self.app.world().resource::<MipUsers>().seats.len()
+    }
+}
+
+/// So many that nothing within a kilometre is at its floor, and nothing beyond two metres at its finest mip.
+const PIXELS: f32 = 1e5;
+const NOBODY: f32 = f32::INFINITY;
+
+#[track_caller]
+fn assert_near(found: [f32; 2], expected: [f32; 2]) {
+    for (found, expected) in found.into_iter().zip(expected) {
+        let is_near = found == expected || (found - expected).abs() < 0.03 * expected;
+        assert!(is_near, "{found} is not {expected}");
+    }
+}
+
+#[test]
+fn users_come_are_seen_move_and_go() {
+    let mut bed = Bed::new();
+    assert_eq!(bed.frame()[0], [NOBODY; 2]);
+    let (near, far) = (bed.spawn(10.0, 0), bed.spawn(-40.0, 0));
+    assert_near(bed.frame()[0], [NOBODY, 10.0]);
+    bed.see(far, true);
+    assert_near(bed.frame()[0], [40.0, 10.0]);
+    bed.app
+        .world_mut()
+        .entity_mut(near)
+        .insert(GlobalTransform::from_xyz(0.0, 90.0, 0.0));
+    bed.see(far, false);
+    assert_near(bed.frame()[0], [NOBODY, 40.0]);
+    bed.see(near, true);
+    bed.app.world_mut().despawn(far);
+    assert_near(bed.frame()[0], [90.0, NOBODY]);
+    bed.app
+        .world_mut()
+        .entity_mut(near)
+        .remove::<MeshMaterial3d<StandardMaterial>>();
+    assert_eq!(bed.frame()[0], [NOBODY; 2]);
+    assert_eq!(bed.len(), 0);
+}
+
+#[test]
+fn an_entity_follows_its_material_and_its_mesh() {
+    let mut bed = Bed::new();
+    let entity = bed.spawn(20.0, 0);
+    bed.see(entity, true);
+    assert_near(bed.frame()[0], [20.0, NOBODY]);
+    bed.app.world_mut().entity_mut(entity).insert(material(1));
+    let found = bed.frame();
+    assert_eq!(found[0], [NOBODY; 2]);
+    assert_near(found[1], [20.0, NOBODY]);
+    // The material's only texture is one that does not stream, then another that does.
+    bed.has(1, 77);
+    assert_eq!(bed.frame()[1], [NOBODY; 2]);
+    bed.has(1, 3);
+    assert_near(bed.frame()[1], [20.0, NOBODY]);
+    bed.app.world_mut().entity_mut(entity).remove::<Mesh3d>();
+    assert_eq!(bed.frame()[1], [NOBODY; 2]);
+    let mesh = Mesh3d(bed.mesh.clone());
+    bed.app.world_mut().entity_mut(entity).insert(mesh);
+    assert_near(bed.frame()[1], [20.0, NOBODY]);
+    // Twice as many metres a unit need a texture that is as fine as at half of the distance.
+    let density = MeshUvDensity {
+        uv_0: Some(2.0),
+        uv_1: None,
+    };
+    bed.app.world_mut().entity_mut(entity).insert(density);
+    assert_near(bed.frame()[1], [10.25, NOBODY]);
+    assert_eq!(bed.len(), 1);
+}
+
+#[test]
+fn an_entity_comes_in_parts() {
+    let mut bed = Bed::new();
+    let entity = bed.app.world_mut().spawn((material(2), Visibility::default())).id();
+    assert_eq!((bed.frame()[2], bed.len()), ([NOBODY; 2], 1));
+    let mesh = (Mesh3d(bed.mesh.clone()), GlobalTransform::from_xyz(5.0, 0.0, 0.0));
+    bed.app.world_mut().entity_mut(entity).insert(mesh);
+    assert_eq!(bed.frame()[2], [NOBODY; 2], "it has no box");
+    let mesh_box = Aabb {
+        center: Vec3A::ZERO,
+        half_extents: Vec3A::splat(0.5),
+    };
+    bed.app.world_mut().entity_mut(entity).insert(mesh_box);
+    assert!(bed.frame()[2][1] < 5.1);
+    bed.app
+        .world_mut()
+        .entity_mut(entity)
+        .remove::<MeshMaterial3d<StandardMaterial>>()
+        .insert(material(3));
+    let found = bed.frame();
+    assert!(found[2][1] == NOBODY && found[3][1] < 5.1, "{found:?}");
+}
+
+#[test]
+fn what_is_never_culled_may_be_anywhere() {
+    let mut bed = Bed::new();
+    let entity = bed.spawn(800.0, 0);
+    bed.app
+        .world_mut()
+        .entity_mut(entity)
+        .remove::<Aabb>()
+        .insert(NoFrustumCulling);
+    assert!(bed.frame()[0][1] < 2.1);
+}
+
+#[test]
+fn hidden_levels_are_unseen() {
+    let mut bed = Bed::new();
+    let entity = bed.spawn(10.0, 0);
+    bed.see(entity, true);
+    assert_near(bed.frame()[0], [10.0, NOBODY]);
+    MipHider.hide(bed.app.world_mut(), &[entity]);
+    bed.app.world_mut().entity_mut(entity).insert(InHiddenLevel);
+    assert_near(bed.frame()[0], [NOBODY, 10.0]);
+    bed.app.world_mut().entity_mut(entity).remove::<InHiddenLevel>();
+    bed.see(entity, true);
+    assert_near(bed.frame()[0], [10.0, NOBODY]);
+    MipHider.hide(bed.app.world_mut(), &[entity]);
+    bed.app.world_mut().entity_mut(entity).insert(InHiddenLevel);
+    bed.app.world_mut().despawn(entity);
+    assert_eq!((bed.frame()[0], bed.len()), ([NOBODY; 2], 0));
+}
+
+#[test]
+fn many_come_over_several_frames_and_at_rest_nobody_is_looked_up() {
+    let mut bed = Bed::new();
+    bed.app.world_mut().resource_mut::<MipUsers>().seats.most = 100_000;
+    for number in 0..5000 {
+        bed.spawn(5.0 + number as f32 / 100.0, number % 5);
+    }
+    for expected in [2048, 4096, 5000, 5000] {
+        bed.frame();
+        assert_eq!(bed.len(), expected);
+    }
+    bed.frame();
+    let looks = bed.plan().watch.looks();
+    assert_eq!(looks, 0);
+    // Bevy marks meshes as changed whose materials are touched: nobody has moved for that.
+    let mut meshes = bed.app.world_mut().query::<&mut Mesh3d>();
+    meshes
+        .iter_mut(bed.app.world_mut())
+        .for_each(|mut mesh| mesh.set_changed());
+    bed.frame();
+    assert_eq!(bed.plan().watch.looks(), 0);
+}
+
+#[test]
+fn who_is_refused_makes_textures_whole() {
+    let mut bed = Bed::new();
+    bed.app.world_mut().resource_mut::<MipUsers>().seats.most = 2;
+    for number in 0..3 {
+        bed.spawn(10.0, number);
+    }
+    bed.frame();
+    bed.frame();
+    let users = bed.app.world().resource::<MipUsers>();
+    assert_eq!((users.seats.len(), users.seats.refused), (2, 1));
+    assert_eq!(
+        [0, 1, 2].map(|texture| users.materials.is_whole(texture)),
+        [false, false, true]
+    );
+}
+
+#[test]
+fn within_a_large_box_the_surface_is_what_is_drawn() {
+    let mut bed = Bed::new();
+    let entity = bed.spawn(0.0, 0);
+    let mesh_box = Aabb {
+        center: Vec3A::ZERO,
+        half_extents: Vec3A::new(100.0, 100.0, 100.0),
+    };
+    bed.app.world_mut().entity_mut(entity).insert(mesh_box);
+    assert!(bed.frame()[0][1] < 2.1, "it may be where the camera is");
+    let sphere = SurfaceSphere {
+        center: Vec3::new(20.0, 0.0, 0.0),
+        radius: 1.0,
+        metres: [1.0; 2],
+    };
+    let mesh = bed.mesh.id();
+    bed.app
+        .world_mut()
+        .resource_mut::<MipUsers>()
+        .surfaces
+        .set(mesh, vec![sphere]);
+    // Twice as large as the mesh: it begins 38 metres away, and has two metres a unit.
+    let transform = GlobalTransform::from_scale(Vec3::splat(2.0));
+    bed.app.world_mut().entity_mut(entity).insert(transform);
+    assert_near(bed.frame()[0], [NOBODY, 19.5]);
+}

@@ -1,0 +1,162 @@
+//! What each type of material tells of. See [`MipApp`].
+
+#[cfg(test)]
+mod tests;
+
+use core::{any::TypeId, hash::Hash};
+
+use bevy_app::{App, PostUpdate};
+use bevy_asset::{Asset, AssetEvent, Assets};
+use bevy_ecs::prelude::*;
+use bevy_pbr::{Material, MeshMaterial3d};
+use bevy_reflect::Reflect;
+
+use super::{MipImage, follow::MipUsers, material::Images, reflected, seats::Told};
+use crate::mip::{MipSystems, roads};
+
+/// How a material type tells of its images.
+type ImagesOf<M> = fn(&M, &mut dyn FnMut(MipImage));
+
+/// Adds material types to mip streaming.
+pub trait MipApp {
+    /// The textures of materials of type `M` stream: their images are found by reflection, wherever in the material they are, and sampled by the first channel as it is.
+    /// Of [`StandardMaterial`](bevy_pbr::StandardMaterial)s, and those within others, channels and transforms are known as well. All types of
+    /// [`add_streamed_material`](crate::SeamlessRenderApp::add_streamed_material) are added already. Add types while plugins are built: when they are
+    /// finished, it is too late.
+    fn add_mip_material<M: Material + Reflect>(&mut self) -> &mut Self
+    where
+        M::Data: PartialEq + Eq + Hash + Clone;
+
+    /// The same where reflection does not find the images, or they are repeated, or lie in the second channel: `images` tells of each.
+    ///
+    /// ```
+    /// # use bevy_app::App;
+    /// # use bevy_math::Affine2;
+    /// # use bevy_pbr::StandardMaterial;
+    /// # use bevy_math::Vec2;
+    /// # use seamless_render::mip::{MipApp, MipImage};
+    /// # fn add(app: &mut App) {
+    /// app.add_mip_material_with(|material: &StandardMaterial, images| {
+    ///     let rocks = material.base_color_texture.iter().map(|image| MipImage {
+    ///         uv: Affine2::from_scale(Vec2::splat(8.0)),
+    ///         ..MipImage::new(image.id())
+    ///     });
+    ///     rocks.for_each(images);
+    /// });
+    /// # }
+    /// ```
+    fn add_mip_material_with<M: Material>(&mut self, images: fn(&M, &mut dyn FnMut(MipImage))) -> &mut Self
+    where
+        M::Data: PartialEq + Eq + Hash + Clone;
+}
+
+impl MipApp for App {
+    fn add_mip_material<M: Material + Reflect>(&mut self) -> &mut Self
+    where
+        M::Data: PartialEq + Eq + Hash + Clone,
+    {
+        if !self.world().contains_resource::<ImagesIn<M>>() {
+            self.add_mip_material_with::<M>(|material, found| {
+                reflected::images_of(material.as_partial_reflect(), found)
+            });
+        }
+        self
+    }
+
+    fn add_mip_material_with<M: Material>(&mut self, images: fn(&M, &mut dyn FnMut(MipImage))) -> &mut Self
+    where
+        M::Data: PartialEq + Eq + Hash + Clone,
+    {
+        let is_new = !self.world().contains_resource::<ImagesIn<M>>();
+        self.insert_resource(ImagesIn(images));
+        if is_new {
+            let mut types = self.world_mut().get_resource_or_init::<MipMaterialTypes>();
+            types.0.push(install::<M>);
+        }
+        self
+    }
+}
+
+/// The types of materials, by what adds their systems. They wait until it is known that there is a renderer.
+#[derive(Resource, Default)]
+pub(in crate::mip) struct MipMaterialTypes(Vec<fn(&mut App, usize)>);
+
+/// Adds the systems of all types of materials that the app has; later ones are not heard of.
+pub(in crate::mip) fn install_types(app: &mut App) {
+    let types = app
+        .world_mut()
+        .remove_resource::<MipMaterialTypes>()
+        .unwrap_or_default();
+    for (number, install) in types.0.into_iter().enumerate() {
+        install(app, number);
+    }
+}
+
+/// How materials of type `M` tell of their images.
+#[derive(Resource)]
+pub(in crate::mip) struct ImagesIn<M: Asset>(pub ImagesOf<M>);
+
+/// The types tell one after the other, so that numbers are the same in each run.
+#[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
+struct Telling(usize);
+
+fn install<M: Material>(app: &mut App, number: usize)
+where
+    M::Data: PartialEq + Eq + Hash + Clone,
+{
+    let mut telling = (note_materials::<M>, note_users::<M>)
+        .chain()
+        .in_set(MipSystems::Follow)
+        .in_set(Telling(number));
+    if let Some(before) = number.checked_sub(1) {
+        telling = telling.after(Telling(before));
+    }
+    app.add_systems(PostUpdate, telling);
+    roads::add_roads::<M>(app);
+}
+
+/// Materials that came, went or were changed, but by mip streaming itself.
+pub(in crate::mip) fn note_materials<M: Material>(
+    mut events: MessageReader<AssetEvent<M>>,
+    materials: Res<Assets<M>>,
+    images_in: Res<ImagesIn<M>>,
+    mut users: ResMut<MipUsers>,
+    mut touches: ResMut<roads::OwnTouches>,
+) {
+    for event in events.read() {
+        let id = match *event {
+            AssetEvent::Modified { id } if touches.take(id.untyped()) => continue,
+            AssetEvent::Added { id } | AssetEvent::Modified { id } => id,
+            AssetEvent::Removed { id } | AssetEvent::Unused { id } => {
+                touches.forget(id.untyped());
+                users.materials.forget(id.untyped());
+                continue;
+            }
+            AssetEvent::LoadedWithDependencies { .. } => continue,
+        };
+        // One that is gone by now is told of later.
+        if let Some(material) = materials.get(id) {
+            let mut images = Images::new();
+            (images_in.0)(material, &mut |image| images.push(image));
+            users.materials.note(id.untyped(), images);
+        }
+    }
+}
+
+/// Entities that got a material of the type, or another one, or have none any more.
+pub(in crate::mip) fn note_users<M: Material>(
+    changed: Query<(Entity, &MeshMaterial3d<M>), Changed<MeshMaterial3d<M>>>,
+    has: Query<(), With<MeshMaterial3d<M>>>,
+    mut removed: RemovedComponents<MeshMaterial3d<M>>,
+    mut users: ResMut<MipUsers>,
+) {
+    for entity in removed.read() {
+        // It may have one again, or be hidden.
+        if !has.contains(entity) {
+            users.seats.tell(Told::Lost(entity, TypeId::of::<M>()));
+        }
+    }
+    for (entity, material) in &changed {
+        users.seats.tell(Told::Has(entity, material.0.id().untyped()));
+    }
+}

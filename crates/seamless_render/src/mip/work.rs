@@ -1,0 +1,231 @@
+//! What is being done about textures: what is read, and what the renderer is to do. See [`MipWork`] and [`MipPool`].
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bevy_asset::AssetId;
+use bevy_ecs::{prelude::*, world::Mut};
+use bevy_image::Image;
+use bevy_platform::collections::HashMap;
+
+use super::{
+    ChangeId, MipLedger, MipRead, MipSwap, NotStreamed,
+    source::{MipReads, Staged, WholeReads},
+    textures::{MipRecord, MipTextures, WholeImage},
+};
+
+/// The books of all textures that stream: what is resident, and what is on its way. Numbers are those of [`MipTextures`].
+///
+/// `plan` writes into it what it decides, by way of [`schedule`](super::schedule()); what comes of that is written by the systems of
+/// [`MipSystems::Hear`](super::MipSystems::Hear).
+#[derive(Resource, Default)]
+pub struct MipPool {
+    /// The books.
+    pub ledger: MipLedger,
+    /// How often the GPU had no memory for a texture since the settings changed.
+    refusals: u32,
+}
+
+impl MipPool {
+    /// What may be used of a pool of so many bytes: a tenth less each time that the GPU had no memory for a texture.
+    #[must_use]
+    pub fn usable(&self, pool: u64) -> u64 {
+        (0..self.refusals.min(64)).fold(pool, |pool, _| pool - pool / 10)
+    }
+
+    /// The GPU had no memory.
+    pub(super) fn refused(&mut self) {
+        self.refusals = self.refusals.saturating_add(1);
+    }
+
+    /// The pool is another: what the GPU refused is tried again.
+    pub fn forget_refusals(&mut self) {
+        self.refusals = 0;
+    }
+}
+
+/// A texture that is replaced by one with other mips, in this frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MipCommand {
+    /// Its number.
+    pub texture: u32,
+    /// Its image: materials that use it are prepared again in the same frame.
+    pub id: AssetId<Image>,
+    /// Which change of it this is.
+    pub change: ChangeId,
+    /// The top that it has.
+    pub from: u8,
+    /// The top that it will have.
+    pub to: u8,
+}
+
+/// What the render world is told of a texture, in the order in which it happens.
+#[derive(Debug)]
+pub(super) enum MipOrder {
+    /// It has come, and is to be drawn with its tail from this frame on.
+    Come(AssetId<Image>, Arc<MipRecord>),
+    /// It has gone; what is left of it goes by this number.
+    Gone(AssetId<Image>, ChangeId),
+    /// It is to have other mips; those that are new, if any, are in a buffer.
+    Swap(MipCommand, Option<Staged>),
+}
+
+/// What was decided, and is carried out: `plan` hands over what [`schedule`](super::schedule()) wrote, and takes what is [ready](Self::take_ready) for the next time.
+///
+/// 1. [`read`](Self::read): the mips are read from their package, and put into a buffer, on tasks;
+/// 2. [`take_ready`](Self::take_ready) gives the change back when all of that is done;
+/// 3. [`swap`](Self::swap): in the next frame's [`MipSystems::Send`](super::MipSystems::Send) it becomes one of the [commands](Self::commands) that the renderer carries out in that very
+///    frame. The materials that use the image must be prepared again in that frame, by
+///    [`MipSystems::Touch`](super::MipSystems::Touch).
+#[derive(Resource, Default)]
+pub struct MipWork {
+    pub(super) reads: MipReads,
+    pub(super) wholes: WholeReads,
+    staged: HashMap<ChangeId, Staged>,
+    ready: Vec<(u32, ChangeId)>,
+    swaps: Vec<MipSwap>,
+    commands: Vec<MipCommand>,
+    orders: Vec<MipOrder>,
+}
+
+impl MipWork {
+    /// Has mips read, larger priorities first; see [`BulkRequest::priority`](seamless_asset::BulkRequest::priority).
+    pub fn read(&mut self, read: &MipRead, priority: f32) {
+        self.reads.ask(read.clone(), priority);
+    }
+
+    /// A change that was not sent is not wanted any more: its read ends, and its buffer goes.
+    pub fn cancel(&mut self, texture: u32, change: ChangeId) {
+        self.reads.cancel(change);
+        self.staged.remove(&change);
+        self.ready.retain(|ready| *ready != (texture, change));
+        self.swaps.retain(|swap| swap.id != change);
+    }
+
+    /// Has a texture replaced, in the next frame.
+    pub fn swap(&mut self, swap: &MipSwap) {
+        self.swaps.push(*swap);
+    }
+
+    /// Moves the changes whose mips have come since the last call to the end of `out`.
+    pub fn take_ready(&mut self, out: &mut Vec<(u32, ChangeId)>) {
+        out.append(&mut self.ready);
+    }
+
+    /// What the renderer does in this frame; from [`MipSystems::Send`](super::MipSystems::Send) on, until that of the next frame.
+    #[must_use]
+    pub fn commands(&self) -> &[MipCommand] {
+        &self.commands
+    }
+
+    /// Whether nothing is read, nothing waits to be swapped, and the renderer has been told everything.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.reads.is_idle()
+            && self.wholes.is_idle()
+            && self.staged.is_empty()
+            && self.swaps.is_empty()
+            && self.orders.is_empty()
+    }
+
+    /// All of mip streaming's books at once; nothing where they are not.
+    pub(super) fn scope(world: &mut World, run: impl FnOnce(&mut Self, &mut MipTextures, &mut MipLedger)) {
+        world.try_resource_scope(|world, mut work: Mut<Self>| {
+            world.try_resource_scope(|world, mut textures: Mut<MipTextures>| {
+                if let Some(mut pool) = world.get_resource_mut::<MipPool>() {
+                    run(&mut work, &mut textures, &mut pool.ledger);
+                }
+            });
+        });
+    }
+
+    /// A texture has come, and is drawn from its floor on.
+    pub(super) fn come(
+        &mut self,
+        id: AssetId<Image>,
+        record: Arc<MipRecord>,
+        textures: &mut MipTextures,
+        ledger: &mut MipLedger,
+    ) {
+        if textures.is_full() && textures.number(id).is_none() {
+            return self.come_whole(id, NotStreamed::TooMany, record.to_whole(), textures, ledger);
+        }
+        self.go(id, textures, ledger);
+        let texture = textures.insert(id, record.clone());
+        ledger.insert(texture, record.chain(), record.chain().floor());
+        self.orders.push(MipOrder::Come(id, record));
+    }
+
+    /// An image has come that is to be whole.
+    pub(super) fn come_whole(
+        &mut self,
+        id: AssetId<Image>,
+        why: NotStreamed,
+        image: WholeImage,
+        textures: &mut MipTextures,
+        ledger: &mut MipLedger,
+    ) {
+        self.go(id, textures, ledger);
+        textures.note_whole(id, why);
+        self.wholes.ask(id, image);
+    }
+
+    /// A texture has gone, or another comes in its place.
+    pub(super) fn go(&mut self, id: AssetId<Image>, textures: &mut MipTextures, ledger: &mut MipLedger) {
+        self.wholes.cancel(id);
+        let Some(texture) = textures.remove(id) else { return };
+        let resident = ledger.get(texture);
+        if let Some(change) = resident.and_then(|resident| resident.change) {
+            self.cancel(texture, change.id);
+        }
+        self.reads.forget(texture);
+        if let Some(left) = ledger.remove(texture) {
+            self.orders.push(MipOrder::Gone(id, left));
+        }
+    }
+
+    /// The mips of a change are in its buffer.
+    pub(super) fn staged(&mut self, texture: u32, change: ChangeId, staged: Staged) {
+        self.staged.insert(change, staged);
+        self.ready.push((texture, change));
+    }
+
+    /// What is to be swapped becomes commands of this frame.
+    pub(super) fn send(&mut self, textures: &MipTextures) {
+        self.commands.clear();
+        for swap in self.swaps.drain(..) {
+            let staged = self.staged.remove(&swap.id);
+            let Some(id) = textures.id(swap.texture) else { continue };
+            let command = MipCommand {
+                texture: swap.texture,
+                id,
+                change: swap.id,
+                from: swap.from,
+                to: swap.to,
+            };
+            self.commands.push(command);
+            self.orders.push(MipOrder::Swap(command, staged));
+        }
+    }
+
+    /// Whether the render world has something to do.
+    pub(super) fn has_orders(&self) -> bool {
+        !self.orders.is_empty()
+    }
+
+    /// What the render world is to do, which it takes over.
+    pub(super) fn take_orders(&mut self, out: &mut Vec<MipOrder>) {
+        out.append(&mut self.orders);
+    }
+
+    /// The device is gone, and all that was on it: whatever goes on is given up.
+    pub(super) fn lost(&mut self) {
+        self.reads.clear();
+        self.staged.clear();
+        self.ready.clear();
+        self.swaps.clear();
+        self.orders.retain(|order| !matches!(order, MipOrder::Swap(..)));
+    }
+}

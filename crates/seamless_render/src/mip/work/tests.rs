@@ -1,0 +1,194 @@
+use bevy_ecs::world::World;
+use wgpu_types::TextureFormat;
+
+use super::{
+    super::{
+        MipTextures,
+        textures::tests::{apart, id, record},
+    },
+    *,
+};
+
+/// All of mip streaming's books.
+struct Books {
+    work: MipWork,
+    textures: MipTextures,
+    ledger: MipLedger,
+}
+
+impl Books {
+    fn new() -> Self {
+        Self {
+            work: MipWork::default(),
+            textures: MipTextures::new(2),
+            ledger: MipLedger::default(),
+        }
+    }
+
+    fn come(&mut self, number: u32) {
+        self.work
+            .come(id(number), record(), &mut self.textures, &mut self.ledger);
+    }
+
+    fn go(&mut self, number: u32) {
+        self.work.go(id(number), &mut self.textures, &mut self.ledger);
+    }
+
+    fn begin(&mut self, texture: u32, to: u8) -> MipSwap {
+        let from = self.ledger.get(texture).unwrap().top;
+        let change = self.ledger.begin(texture, record().chain(), to).unwrap();
+        MipSwap {
+            id: change.id,
+            texture,
+            from,
+            to,
+        }
+    }
+
+    /// What the renderer is told, in words; what has gone has let go of everything then.
+    fn orders(&mut self) -> Vec<String> {
+        let mut orders = Vec::new();
+        self.work.take_orders(&mut orders);
+        let ledger = &mut self.ledger;
+        let word = |order: MipOrder| match order {
+            MipOrder::Come(id, _) => format!("come {id}"),
+            MipOrder::Gone(id, left) => {
+                ledger.retired(left);
+                format!("gone {id}")
+            }
+            MipOrder::Swap(command, staged) => {
+                let MipCommand { id, from, to, .. } = command;
+                format!("swap {id} {from} {to} {}", staged.is_some())
+            }
+        };
+        orders.into_iter().map(word).collect()
+    }
+}
+
+#[test]
+fn a_texture_comes_with_its_tail_and_goes_without_a_rest() {
+    let mut books = Books::new();
+    books.come(5);
+    let floor = record().chain().bytes(2);
+    assert_eq!(books.ledger.sums().total(), floor);
+    assert_eq!(books.orders(), [format!("come {}", id(5))]);
+    books.go(5);
+    books.go(5);
+    assert_eq!(books.ledger.sums().retiring, floor, "until the GPU has let go of it");
+    assert_eq!(books.orders(), [format!("gone {}", id(5))]);
+    assert_eq!(books.ledger.sums().total(), 0);
+    assert!(books.work.is_idle() && books.textures.is_empty());
+}
+
+#[test]
+fn one_that_comes_again_is_another() {
+    let mut books = Books::new();
+    books.come(5);
+    let swap = books.begin(0, 1);
+    books.work.swap(&swap);
+    books.come(5);
+    let words = [
+        format!("come {}", id(5)),
+        format!("gone {}", id(5)),
+        format!("come {}", id(5)),
+    ];
+    assert_eq!(books.orders(), words);
+    books.work.send(&books.textures);
+    assert_eq!(books.orders(), [""; 0], "what was planned was for the other");
+    assert_eq!(books.ledger.sums().total(), record().chain().bytes(2));
+}
+
+#[test]
+fn swaps_are_commands_of_one_frame() {
+    let mut books = Books::new();
+    books.come(5);
+    books.come(6);
+    books.orders();
+    let swaps = [books.begin(0, 1), books.begin(1, 0)];
+    for swap in &swaps {
+        books.work.swap(swap);
+    }
+    books.work.send(&books.textures);
+    let told: Vec<_> = books
+        .work
+        .commands()
+        .iter()
+        .map(|command| (command.id, command.to))
+        .collect();
+    assert_eq!(told, [(id(5), 1), (id(6), 0)]);
+    assert_eq!(books.orders().len(), 2);
+    books.work.send(&books.textures);
+    assert!(books.work.commands().is_empty() && books.work.is_idle());
+}
+
+#[test]
+fn what_is_cancelled_does_not_come_back() {
+    let mut books = Books::new();
+    books.come(5);
+    let swap = books.begin(0, 1);
+    books.work.ready.push((0, swap.id));
+    books.work.swap(&swap);
+    books.work.cancel(0, swap.id);
+    let mut ready = Vec::new();
+    books.work.take_ready(&mut ready);
+    books.work.send(&books.textures);
+    assert!(ready.is_empty() && books.work.commands().is_empty());
+}
+
+#[test]
+fn more_than_may_stream_are_whole() {
+    let mut books = Books::new();
+    (0..3).for_each(|number| books.come(number));
+    assert_eq!(books.textures.len(), 2);
+    let not_streamed: Vec<_> = books.textures.not_streamed().collect();
+    assert_eq!(not_streamed, [(id(2), NotStreamed::TooMany)]);
+    assert!(books.textures.knows(id(2)) && !books.work.wholes.is_idle());
+    books.go(2);
+    assert!(!books.textures.knows(id(2)) && books.work.wholes.is_idle());
+    // Who comes again in its own place is none too many.
+    books.come(1);
+    assert_eq!((books.textures.len(), books.textures.not_streamed().count()), (2, 0));
+}
+
+#[test]
+fn when_the_device_is_lost_what_was_for_it_is_dropped() {
+    let mut books = Books::new();
+    books.come(5);
+    let swap = books.begin(0, 1);
+    books.work.swap(&swap);
+    books.work.send(&books.textures);
+    let swap = MipSwap { to: 0, ..swap };
+    books.work.swap(&swap);
+    books.work.ready.push((0, swap.id));
+    books.work.lost();
+    assert_eq!(books.orders(), [format!("come {}", id(5))], "it comes all the same");
+    assert!(books.work.is_idle() && books.work.ready.is_empty());
+}
+
+#[test]
+fn a_world_without_the_books_has_nothing_to_do() {
+    let mut world = World::new();
+    world.init_resource::<MipWork>();
+    MipWork::scope(&mut world, |_, _, _| panic!("there are no textures"));
+    world.insert_resource(MipTextures::new(1));
+    world.init_resource::<MipPool>();
+    MipWork::scope(&mut world, |work, textures, ledger| {
+        let image = WholeImage {
+            apart: apart(256, 256, TextureFormat::R8Unorm),
+            path: "a.pkg#b".into(),
+        };
+        work.come_whole(id(1), NotStreamed::OneTop, image, textures, ledger);
+    });
+    assert!(world.resource::<MipTextures>().knows(id(1)));
+}
+
+#[test]
+fn each_refusal_takes_a_tenth_of_the_pool() {
+    let mut pool = MipPool::default();
+    assert_eq!(pool.usable(1000), 1000);
+    pool.refused();
+    pool.refused();
+    assert_eq!(pool.usable(1000), 810);
+    pool.forget_refusals();
+    assert_eq!(pool.usable(1000), 1000);
+}

@@ -1,0 +1,181 @@
+//! Textures that go while they change, and payloads that cannot be read.
+
+use std::{fs, path::Path, time::Duration};
+
+use bevy::{prelude::*, render::render_resource::TextureFormat};
+use bevy_seamless::{
+    asset::StreamingTime,
+    render::mip::{LedgerSums, MipFailed, MipPool, MipTextures, MipWork},
+};
+use seamless_tests::{app::run_until, cooked::STREAM_LIMIT, picture::has_driver};
+
+use super::stage::{PACKAGE, Stage, image, write};
+
+const SIDE: u32 = 1024;
+const FLOOR: u8 = 4;
+
+fn write_grey(dir: &Path) {
+    let mip = |mip: u32| vec![100 + mip as u8; ((SIDE >> mip).max(1) as usize).pow(2)];
+    let pixels = (0..11).map(mip).collect();
+    write(
+        dir,
+        [("t".to_owned(), image([SIDE, SIDE, 1], TextureFormat::R8Unorm, pixels))],
+    );
+}
+
+/// Waits until nothing of the texture is left, in the books and on the GPU.
+#[track_caller]
+fn assert_leaves(stage: &mut Stage, gpu_images: usize, when: &str) {
+    let is_gone = run_until(&mut stage.app, STREAM_LIMIT, |world| {
+        world.resource::<MipTextures>().is_empty()
+            && world.resource::<MipWork>().is_idle()
+            && world.resource::<MipPool>().ledger.sums() == LedgerSums::default()
+    });
+    assert!(is_gone, "{when}: {:?}", stage.pool().ledger.sums());
+    let _ = stage.frame();
+    assert_eq!(stage.gpu_images(), gpu_images, "{when}");
+}
+
+/// How far a change is when its texture goes.
+#[derive(Clone, Copy, Debug)]
+enum When {
+    AtRest,
+    /// So many frames after its read has begun.
+    Reading(usize),
+    Staged,
+    Planned,
+    Swapped,
+}
+
+#[test]
+fn nothing_is_left_of_textures_that_go_while_they_change() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_grey(dir.path());
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let _ = stage.frame();
+    let gpu_images = stage.gpu_images();
+    let reading = (0..12).map(When::Reading);
+    for when in [When::AtRest, When::Staged, When::Planned, When::Swapped]
+        .into_iter()
+        .chain(reading)
+    {
+        let images = stage.load(&["t"]);
+        let texture = stage.number(&images[0]);
+        assert_eq!(stage.gpu_images(), gpu_images + 1, "its tail is there with it");
+        match when {
+            When::AtRest => {}
+            When::Reading(frames) => {
+                stage.begin(texture, 0);
+                (0..frames).for_each(|_| drop(stage.frame()));
+            }
+            When::Staged | When::Planned | When::Swapped => {
+                let change = stage.begin(texture, 1);
+                stage.until_staged(&[(texture, change)], |_| {});
+                if !matches!(when, When::Staged) {
+                    stage.send(texture, change);
+                }
+                if matches!(when, When::Swapped) {
+                    drop(stage.frame());
+                }
+            }
+        }
+        drop(images);
+        assert_leaves(&mut stage, gpu_images, &format!("{when:?}"));
+    }
+}
+
+/// What was told to have failed.
+#[derive(Resource, Default)]
+struct Failures(Vec<String>);
+
+fn listen(mut failed: MessageReader<MipFailed>, mut failures: ResMut<Failures>) {
+    failures.0.extend(failed.read().map(|failed| failed.error.to_string()));
+}
+
+fn failing_stage(dir: &Path) -> Stage {
+    Stage::new(dir, |app| {
+        app.init_resource::<Failures>().add_systems(Last, listen);
+        app.insert_resource(StreamingTime::stopped());
+    })
+}
+
+/// Begins a change that cannot be read, and waits until it is given up; what was told so far.
+fn fail(stage: &mut Stage, texture: u32, to: u8) -> Vec<String> {
+    stage.begin(texture, to);
+    let is_over = run_until(&mut stage.app, STREAM_LIMIT, |world| {
+        let resident = world.resource::<MipPool>().ledger.get(texture);
+        resident.expect("it is there").change.is_none()
+    });
+    assert!(is_over, "it is given up");
+    drop(stage.frame());
+    assert_eq!(stage.top(texture), FLOOR, "it stays as it is");
+    stage.app.world().resource::<Failures>().0.clone()
+}
+
+fn finest(stage: &Stage, texture: u32) -> u8 {
+    stage.app.world().resource::<MipTextures>().finest(texture)
+}
+
+#[test]
+fn a_corrupt_mip_is_told_once_and_the_next_one_is_the_finest() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_grey(dir.path());
+    let file = dir.path().join(PACKAGE);
+    let mut bytes = fs::read(&file).expect("it was written");
+    // The finest mip has three quarters of all bytes.
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, bytes).expect("it is written");
+    let mut stage = failing_stage(dir.path());
+    let images = stage.load(&["t"]);
+    let texture = stage.number(&images[0]);
+    let told = fail(&mut stage, texture, 0);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains(&format!("mip 0 of the texture `{PACKAGE}#t`")),
+        "{told:?}"
+    );
+    assert_eq!(finest(&stage, texture), 1);
+    let change = stage.begin(texture, 1);
+    stage.until_staged(&[(texture, change)], |_| {});
+    stage.send(texture, change);
+    stage.until_idle(|_| {});
+    assert_eq!((stage.top(texture), stage.texels(&images[0])[0][0]), (1, 101));
+}
+
+#[test]
+fn a_package_that_is_not_there_is_tried_again() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_grey(dir.path());
+    let mut stage = failing_stage(dir.path());
+    let images = stage.load(&["t"]);
+    let texture = stage.number(&images[0]);
+    let (file, away) = (dir.path().join(PACKAGE), dir.path().join("away"));
+    fs::rename(&file, &away).expect("it is moved");
+    for seconds in [1, 4, 16] {
+        assert_eq!(fail(&mut stage, texture, 0).len(), 1, "it is told once");
+        assert_eq!(finest(&stage, texture), FLOOR);
+        stage
+            .app
+            .world_mut()
+            .resource_mut::<StreamingTime>()
+            .advance(Duration::from_secs(seconds));
+        drop(stage.frame());
+        assert_eq!(finest(&stage, texture), 0, "it is tried again");
+    }
+    fs::rename(&away, &file).expect("it is moved back");
+    let change = stage.begin(texture, 0);
+    stage.until_staged(&[(texture, change)], |_| {});
+    stage.send(texture, change);
+    stage.until_idle(|_| {});
+    assert_eq!((stage.top(texture), stage.texels(&images[0])[0][0]), (0, 100));
+}
