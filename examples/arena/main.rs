@@ -18,22 +18,14 @@ use std::process::ExitCode;
 
 use args::{Args, Choice};
 use clap::Parser;
+use seamless_examples::display::exit_code;
 
 /// As in `open_world`: where tasks allocate and the main thread frees, glibc's allocator makes one wait for the other.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[expect(clippy::print_stderr, reason = "a command line tells its user what is wrong")]
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(&args) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 /// Prepares the content, plays, reports. `false` when something was left over or failed.

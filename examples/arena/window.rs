@@ -10,13 +10,9 @@ use std::{
 
 use bevy::{
     app::ScheduleRunnerPlugin,
-    asset::RenderAssetUsages,
     camera::RenderTarget,
     prelude::*,
-    render::{
-        render_resource::{Extent3d, TextureDimension, TextureFormat, TextureUsages},
-        view::screenshot::{Screenshot, save_to_disk},
-    },
+    render::view::screenshot::{Screenshot, save_to_disk},
     window::{ExitCondition, PrimaryWindow},
     winit::WinitPlugin,
 };
@@ -26,7 +22,7 @@ use bevy_seamless::{
 };
 use seamless_examples::{
     arena::{ArenaOptions, BattleStep, Phase, Player, RATE, Roster, add_game},
-    display::window_plugins,
+    display::{canvas, window_plugins},
 };
 
 use crate::args::Args;
@@ -74,7 +70,7 @@ pub fn show(args: &Args, options: ArenaOptions, manifest: &str) -> bool {
         move |mut commands: Commands, mut images: ResMut<Assets<Image>>| {
             let mut camera = commands.spawn((Eye, Camera3d::default(), Transform::default()));
             if let Some(file) = file.clone() {
-                let target = images.add(canvas());
+                let target = images.add(canvas(1280, 720));
                 camera.insert(RenderTarget::from(target.clone()));
                 commands.insert_resource(Picture {
                     file,
@@ -88,24 +84,6 @@ pub fn show(args: &Args, options: ArenaOptions, manifest: &str) -> bool {
     let failed = has_failed.clone();
     app.add_observer(move |_: On<bevy_seamless::level::LevelFailed>| failed.store(true, Ordering::Relaxed));
     app.run().is_success() && !has_failed.load(Ordering::Relaxed)
-}
-
-/// What is drawn into when there is no window.
-fn canvas() -> Image {
-    let size = Extent3d {
-        width: 1280,
-        height: 720,
-        depth_or_array_layers: 1,
-    };
-    let mut image = Image::new_fill(
-        size,
-        TextureDimension::D2,
-        &[0; 4],
-        TextureFormat::Rgba8UnormSrgb,
-        RenderAssetUsages::default(),
-    );
-    image.texture_descriptor.usage |= TextureUsages::RENDER_ATTACHMENT | TextureUsages::COPY_SRC;
-    image
 }
 
 /// The camera.

@@ -1,15 +1,17 @@
 //! Window or no window: what the examples have in common.
 
 use core::time::Duration;
+use std::process::ExitCode;
 
 use bevy::{
     app::{PluginGroupBuilder, TerminalCtrlCHandlerPlugin},
-    asset::AssetPlugin,
+    asset::{AssetPlugin, RenderAssetUsages},
     image::{CompressedImageFormatSupport, CompressedImageFormats},
     log::LogPlugin,
     prelude::*,
     render::{
         RenderPlugin,
+        render_resource::{Extent3d, TextureDimension, TextureFormat, TextureUsages},
         settings::{RenderCreation, WgpuSettings},
     },
     time::TimeUpdateStrategy,
@@ -80,4 +82,37 @@ pub fn headless_app(is_first: bool, frame: f32) -> App {
         .add_plugins(plugins)
         .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(frame)));
     app
+}
+
+/// What is drawn into when there is no window, in pixels.
+#[must_use]
+pub fn canvas(width: u32, height: u32) -> Image {
+    let size = Extent3d {
+        width,
+        height,
+        depth_or_array_layers: 1,
+    };
+    let mut image = Image::new_fill(
+        size,
+        TextureDimension::D2,
+        &[0; 4],
+        TextureFormat::Rgba8UnormSrgb,
+        RenderAssetUsages::default(),
+    );
+    image.texture_descriptor.usage |= TextureUsages::RENDER_ATTACHMENT | TextureUsages::COPY_SRC;
+    image
+}
+
+/// How a program ends: what is wrong is told, and what fell short (`false`) is a failure.
+#[expect(clippy::print_stderr, reason = "a command line tells its user what is wrong")]
+#[must_use]
+pub fn exit_code(result: Result<bool, String>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -6,5 +6,6 @@ pub mod cubes;
 pub mod display;
 pub mod flight;
 pub mod generate;
+pub mod hall;
 pub mod memory;
 pub mod report;

@@ -21,23 +21,15 @@ use std::process::ExitCode;
 
 use args::Args;
 use clap::Parser;
+use seamless_examples::display::exit_code;
 
 /// Levels are decoded on tasks, and Bevy frees what was in them on the main thread when they leave. glibc's allocator makes that
 /// wait for the task that allocates at that moment; this one does not.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[expect(clippy::print_stderr, reason = "a command line tells its user what is wrong")]
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(&args) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 /// Prepares the world, flies, reports. `false` when a level failed or was seen in part.

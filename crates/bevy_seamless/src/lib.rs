@@ -23,6 +23,8 @@ use seamless_render::SeamlessRenderPlugin;
 /// | [`CuePlugin`] | gameplay cues, whose notifies are loaded when they are needed |
 /// | [`SeamlessRenderPlugin`] | materials, and reveals that wait for the GPU |
 ///
+/// To have textures sized by what the screen shows, add a [`MipPlugin`](seamless_render::mip::MipPlugin).
+///
 /// A game with attributes, effects and abilities adds an [`AbilityPlugin`](seamless_cue::AbilityPlugin). One whose code refers to content directly adds a
 /// [`SeamlessStartupPlugin`](seamless_asset::SeamlessStartupPlugin) with the path of its startup package as well.
 #[cfg(feature = "render")]
@@ -94,5 +96,8 @@ pub mod prelude {
     pub use seamless_level::overlay::{OverlaySettings, SeamlessOverlayPlugin};
     pub use seamless_level::*;
     #[cfg(feature = "render")]
-    pub use seamless_render::SeamlessRenderApp;
+    pub use seamless_render::{
+        SeamlessRenderApp,
+        mip::{MipApp, MipForce, MipPlugin, MipQuality, MipSettings, MipSize, MipStats, MipViewpoint, Mips},
+    };
 }
