@@ -77,6 +77,14 @@ struct StoredView {
     array_layer_count: Option<u32>,
 }
 
+#[cfg(feature = "write")]
+fn is_cube(dimension: Option<TextureViewDimension>) -> bool {
+    matches!(
+        dimension,
+        Some(TextureViewDimension::Cube | TextureViewDimension::CubeArray)
+    )
+}
+
 impl AssetCodec for ImageCodec {
     type Asset = Image;
     const VERSION: u32 = 2;
@@ -115,7 +123,8 @@ impl AssetCodec for ImageCodec {
     }
 
     /// An image that only shaders read, with mips of which two or more are payloads and others are not, and at least 256
-    /// texels across or down: it is worth drawing with fewer of them.
+    /// texels across or down: it is worth drawing with fewer of them. No cube: Bevy takes from the number of its mips which of them a rough
+    /// surface reflects.
     #[cfg(feature = "write")]
     fn marks(image: &Image, encoded: &EncodedAsset) -> bool {
         let texture = &image.texture_descriptor;
@@ -126,7 +135,7 @@ impl AssetCodec for ImageCodec {
             && texture.dimension == TextureDimension::D2
             && texture.sample_count == 1
             && read.contains(texture.usage)
-            && view.is_none_or(|view| view.base_mip_level == 0)
+            && view.is_none_or(|view| view.base_mip_level == 0 && !is_cube(view.dimension))
             && texture.size.width.max(texture.size.height) >= STREAMED_SIDE
             && (2..texture.mip_level_count).contains(&payloads)
     }

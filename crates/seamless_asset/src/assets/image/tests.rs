@@ -5,7 +5,10 @@ use bevy_ecs::entity::EntityHashMap;
 use bevy_image::Image;
 use bevy_reflect::TypeRegistry;
 use proptest::prelude::*;
-use wgpu_types::{Extent3d, TextureDataOrder, TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor};
+use wgpu_types::{
+    Extent3d, TextureDataOrder, TextureDimension, TextureFormat, TextureUsages, TextureViewDescriptor,
+    TextureViewDimension,
+};
 
 use super::{ImageApart, ImageCodec, StoredImage, StoredPixels};
 use crate::codec::{AssetCodec, DecodeContext, DecodeError, EncodeContext, EncodeError, EncodedAsset};
@@ -354,6 +357,13 @@ fn images_that_are_more_than_read_by_shaders_are_not_marked() {
     assert!(is_marked(&image));
     image.texture_view_descriptor = Some(view(1));
     assert!(!is_marked(&image));
+    let mut cube = chain(256, 256, 6, 9);
+    assert!(is_marked(&cube), "pictures side by side");
+    cube.texture_view_descriptor = Some(TextureViewDescriptor {
+        dimension: Some(TextureViewDimension::Cube),
+        ..TextureViewDescriptor::default()
+    });
+    assert!(!is_marked(&cube));
     // A volume, whose depth has mips as well.
     let texels = |mip: u32| [256_u32, 4, 2].map(|side| (side >> mip).max(1)).iter().product::<u32>();
     let bytes = (0..9).map(texels).sum::<u32>() as usize;
