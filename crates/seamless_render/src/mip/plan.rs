@@ -58,6 +58,8 @@ pub(super) struct MipPlan {
     since_swaps: u32,
     under_resolved: u64,
     done: Done,
+    /// Some users' distance was not looked at yet.
+    is_late: bool,
 }
 
 /// How much was done so far.
@@ -186,7 +188,7 @@ impl MipPlan {
 
     /// Nothing is to be done until something changes.
     pub fn is_at_rest(&self) -> bool {
-        self.is_at_rest
+        self.is_at_rest && !self.is_late
     }
 
     fn rule(
@@ -338,6 +340,7 @@ pub(super) fn watch_views(
     plan.views.note(&looking, now);
     plan.demands.set_limits(&mut plan.watch, settings.wanting(true).margin);
     plan.watch.update(plan.views.views(), settings.lead.clamp(0.0, 10.0));
+    plan.is_late = plan.watch.is_waiting();
     plan.demands.update(&plan.watch, now);
 }
 

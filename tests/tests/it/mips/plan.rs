@@ -3,6 +3,7 @@
 use std::{fs, path::Path, thread, time::Duration};
 
 use bevy::{
+    ecs::system::RunSystemOnce,
     prelude::*,
     render::render_resource::{AsBindGroup, TextureFormat},
     shader::ShaderRef,
@@ -12,7 +13,7 @@ use bevy_seamless::{
     prelude::*,
     render::{
         SeamlessRenderApp,
-        mip::{MipPlugin, MipPool, MipSettings, MipTextures, MipWork, TouchAllMaterials},
+        mip::{MipForce, MipPlugin, MipPool, MipSettings, MipStats, MipTextures, MipWork, Mips, TouchAllMaterials},
     },
 };
 use seamless_tests::{
@@ -179,6 +180,8 @@ impl Hall {
             let is_quiet = ledger.changing().is_empty() && ledger.retiring() == 0 && work.is_idle();
             quiet = if is_quiet { quiet + 1 } else { 0 };
             if quiet == 30 {
+                let is_settled = self.app.world_mut().run_system_once(|mips: Mips| mips.is_settled());
+                assert!(is_settled.expect("it runs"));
                 return frame;
             }
         }
@@ -311,4 +314,27 @@ fn at_rest_nothing_is_done() {
         assert!(!world.is_resource_changed::<Assets<Plain>>());
         assert!(!world.is_resource_changed::<Assets<Image>>());
     }
+}
+
+#[test]
+fn what_is_forced_is_fine_from_afar() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut hall = Hall::new(dir.path(), settings(64 << 20));
+    hall.settle();
+    let force = MipForce::default();
+    hall.app.world_mut().entity_mut(hall.paintings[1]).insert(force);
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, 0, FLOOR, FLOOR]);
+    let stats = hall.app.world().resource::<MipStats>();
+    assert_eq!(
+        (stats.swaps, stats.textures, stats.under_resolved),
+        (2, 4, 0),
+        "in two steps"
+    );
+    hall.app.world_mut().entity_mut(hall.paintings[1]).remove::<MipForce>();
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR; PAINTINGS]);
 }

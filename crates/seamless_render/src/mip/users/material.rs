@@ -118,7 +118,8 @@ impl Materials {
     /// The material is gone.
     pub fn forget(&mut self, id: UntypedAssetId) {
         if let Some(slot) = self.by_id.get(&id).copied() {
-            self.slots[slot as usize].is_known = false;
+            let of = &mut self.slots[slot as usize];
+            (of.is_known, of.is_whole) = (false, false);
             self.set_images(slot, Images::new());
         }
     }
@@ -203,7 +204,7 @@ impl Materials {
             let mut of = core::mem::take(&mut self.slots[slot as usize]);
             of.is_listed = false;
             self.link_slot(&mut of, demands, &streamed, &mut leave);
-            if of.is_known || !of.users.is_empty() {
+            if of.is_known || of.is_whole || !of.users.is_empty() {
                 self.slots[slot as usize] = of;
             } else if let Some(id) = of.id {
                 self.by_id.remove(&id);

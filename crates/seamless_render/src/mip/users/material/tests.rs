@@ -206,4 +206,12 @@ fn wholes_are_counted() {
     bed.materials.set_whole(slot);
     bed.link();
     assert!(bed.materials.is_whole(0), "not all of its users are known");
+    let early = bed.materials.number(material(3));
+    bed.materials.set_whole(early);
+    bed.link();
+    bed.note(3, &[at(2, 0, 1.0)]);
+    assert!(bed.materials.is_whole(2), "it had such users before it came");
+    bed.materials.forget(material(3));
+    bed.link();
+    assert!(!bed.materials.is_whole(2) && !bed.materials.by_id.contains_key(&material(3)));
 }
