@@ -157,7 +157,7 @@ impl core::error::Error for MipError {
     }
 }
 
-/// A texture could not be made as fine as it should be. Told once for each, the first time.
+/// A texture could not be made as fine as it should be. Of payloads that cannot be read it is told once for each texture, the first time.
 #[derive(Message, Clone, Debug)]
 pub struct MipFailed {
     /// Which texture.

@@ -5,6 +5,7 @@ use bevy_asset::{AssetEvent, AssetEventSystems, AssetTrackingSystems, Assets};
 use bevy_camera::visibility::VisibilitySystems;
 use bevy_ecs::{message::MessageReader, prelude::*};
 use bevy_image::Image;
+use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use bevy_render::RenderApp;
 use bevy_transform::TransformSystems;
 use seamless_asset::SeamlessAssetApp;
@@ -96,7 +97,8 @@ impl Plugin for MipPlugin {
                 PostUpdate,
                 MipSystems::Plan
                     .after(VisibilitySystems::CheckVisibility)
-                    .after(TransformSystems::Propagate),
+                    .after(TransformSystems::Propagate)
+                    .after(mark_3d_meshes_as_changed_if_their_assets_changed),
             )
             .add_systems(
                 PreUpdate,

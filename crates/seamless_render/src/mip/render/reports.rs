@@ -33,16 +33,27 @@ pub(in crate::mip) enum Report {
         texture: u32,
         change: ChangeId,
     },
-    /// The texture is as it was; if the GPU had no memory, with the bytes that it had not.
+    /// The texture is as it was.
     Failed {
         texture: u32,
         change: ChangeId,
-        no_memory_for: Option<u64>,
+        why: NotSwapped,
     },
     /// The GPU has let go of these.
     Retired(Vec<ChangeId>),
     /// All that was on the device is gone.
     Lost,
+}
+
+/// Why a texture stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mip) enum NotSwapped {
+    /// It has gone, is of another device, or is not as it was when this was decided.
+    Stale,
+    /// The GPU has no memory for so many bytes.
+    OutOfMemory { bytes: u64 },
+    /// The device has no textures like the one from this mip on; they may be too large for it.
+    Refused { top: u8 },
 }
 
 impl MipReports {
@@ -94,7 +105,7 @@ pub(in crate::mip) fn hear_renderer(
     reports: Res<MipReports>,
     mut pool: ResMut<MipPool>,
     mut work: ResMut<MipWork>,
-    textures: Res<MipTextures>,
+    mut textures: ResMut<MipTextures>,
     mut failures: MessageWriter<MipFailed>,
 ) {
     for report in reports.take() {
@@ -102,24 +113,16 @@ pub(in crate::mip) fn hear_renderer(
         match report {
             Report::Swapped { texture, change } => ledger.swapped(texture, change),
             Report::Retired(changes) => changes.into_iter().for_each(|change| ledger.retired(change)),
-            Report::Failed {
-                texture,
-                change,
-                no_memory_for,
-            } => {
+            Report::Failed { texture, change, why } => {
                 ledger.failed(texture, change);
-                let (Some(bytes), Some(record), Some(image)) =
-                    (no_memory_for, textures.get(texture), textures.id(texture))
-                else {
-                    continue;
-                };
-                pool.refused();
-                let error = MipError::OutOfMemory {
-                    path: record.path().to_owned(),
-                    bytes,
-                };
-                bevy_log::error!("{error}");
-                failures.write(MipFailed { image, error });
+                match why {
+                    NotSwapped::Stale => {}
+                    NotSwapped::Refused { top } => textures.limit(texture, top + 1),
+                    NotSwapped::OutOfMemory { bytes } => {
+                        pool.refused();
+                        tell_out_of_memory(&textures, texture, bytes, &mut failures);
+                    }
+                }
             }
             Report::Lost => {
                 work.lost();
@@ -130,4 +133,14 @@ pub(in crate::mip) fn hear_renderer(
             }
         }
     }
+}
+
+fn tell_out_of_memory(textures: &MipTextures, texture: u32, bytes: u64, failures: &mut MessageWriter<MipFailed>) {
+    let (Some(record), Some(image)) = (textures.get(texture), textures.id(texture)) else {
+        return;
+    };
+    let path = record.path().to_owned();
+    let error = MipError::OutOfMemory { path, bytes };
+    bevy_log::error!("{error}");
+    failures.write(MipFailed { image, error });
 }

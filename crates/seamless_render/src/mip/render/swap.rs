@@ -12,7 +12,7 @@ use bevy_render::{
 
 use super::{
     Live, MipReports,
-    reports::Report,
+    reports::{NotSwapped, Report},
     sampler,
     texture::{NoTexture, make_texture, make_view},
 };
@@ -23,13 +23,6 @@ pub(super) struct Swaps<'a> {
     device: &'a RenderDevice,
     reports: &'a MipReports,
     encoder: Option<CommandEncoder>,
-}
-
-/// Why a texture stays as it is.
-enum Unswapped {
-    /// It has gone, is of another device, or is not as it was when this was decided.
-    Stale,
-    NoTexture(NoTexture),
 }
 
 impl<'a> Swaps<'a> {
@@ -50,15 +43,10 @@ impl<'a> Swaps<'a> {
         images: &mut RenderAssets<GpuImage>,
     ) -> bool {
         let (texture, change) = (command.texture, command.change);
-        let bytes = live.as_ref().map(|live| live.record.chain().bytes(command.to));
         let done = self.try_swap(command, staged, live, images);
-        self.reports.push(match &done {
+        self.reports.push(match done {
             Ok(()) => Report::Swapped { texture, change },
-            Err(why) => Report::Failed {
-                texture,
-                change,
-                no_memory_for: bytes.filter(|_| matches!(why, Unswapped::NoTexture(NoTexture::OutOfMemory))),
-            },
+            Err(why) => Report::Failed { texture, change, why },
         });
         done.is_ok()
     }
@@ -69,18 +57,23 @@ impl<'a> Swaps<'a> {
         staged: Option<Staged>,
         live: Option<&mut Live>,
         images: &mut RenderAssets<GpuImage>,
-    ) -> Result<(), Unswapped> {
+    ) -> Result<(), NotSwapped> {
         let &MipCommand { id, from, to, .. } = command;
-        let live = live.ok_or(Unswapped::Stale)?;
-        let (old, top) = live.texture.as_ref().ok_or(Unswapped::Stale)?;
-        let image = images.get_mut(id).ok_or(Unswapped::Stale)?;
+        let live = live.ok_or(NotSwapped::Stale)?;
+        let (old, top) = live.texture.as_ref().ok_or(NotSwapped::Stale)?;
+        let image = images.get_mut(id).ok_or(NotSwapped::Stale)?;
         let staged = staged.filter(|staged| staged.epoch == self.reports.epoch());
         let has_all = to >= from || staged.as_ref().is_some_and(|staged| staged.mips == (to..from));
         if *top != from || !has_all {
-            return Err(Unswapped::Stale);
+            return Err(NotSwapped::Stale);
         }
         let record = &live.record;
-        let new = make_texture(self.device, record, to).map_err(Unswapped::NoTexture)?;
+        let new = make_texture(self.device, record, to).map_err(|why| match why {
+            NoTexture::OutOfMemory => NotSwapped::OutOfMemory {
+                bytes: record.chain().bytes(to),
+            },
+            NoTexture::Refused => NotSwapped::Refused { top: to },
+        })?;
         let encoder = self.encoder.get_or_insert_with(|| {
             let label = Some(LABEL);
             self.device.create_command_encoder(&CommandEncoderDescriptor { label })

@@ -11,11 +11,11 @@ use bevy_render::{
 
 use super::{
     Live, sampler,
-    texture::{make_texture, make_view},
+    texture::{NoTexture, make_texture, make_view},
 };
 use crate::mip::textures::{LABEL, MipRecord};
 
-/// Makes the texture of an image that has none on this device, from its floor on. Whether that is there; if not, it is tried again.
+/// Makes the texture of an image that has none on this device, from its floor on. Whether that is over; if there is no memory for it, it is tried again.
 pub(super) fn make(
     id: AssetId<Image>,
     live: &mut Live,
@@ -26,8 +26,10 @@ pub(super) fn make(
 ) -> bool {
     let record = &*live.record;
     let top = record.chain().floor();
-    let Ok(texture) = make_texture(device, record, top) else {
-        return false;
+    let texture = match make_texture(device, record, top) {
+        Ok(texture) => texture,
+        Err(NoTexture::OutOfMemory) => return false,
+        Err(NoTexture::Refused) => return true,
     };
     write(queue, &texture, record);
     let mut texture_descriptor = record.descriptor().clone();

@@ -1,6 +1,12 @@
+use bevy_ecs::{message::Messages, system::RunSystemOnce, world::World};
 use bevy_image::{ImageSampler, ImageSamplerDescriptor};
 
-use super::{reports::Report, sampler::for_top, *};
+use super::{
+    reports::{NotSwapped, Report},
+    sampler::for_top,
+    *,
+};
+use crate::mip::{MipFailed, MipPool, MipTextures, MipWork};
 
 fn bounded(min: f32, max: f32) -> ImageSampler {
     ImageSampler::Descriptor(ImageSamplerDescriptor {
@@ -41,4 +47,58 @@ fn what_the_last_device_had_to_say_does_not_matter() {
     assert_eq!((reports.epoch(), reports.take()), (1, vec![Report::Lost]));
     reports.when_done(vec![left])();
     assert_eq!(reports.take(), [Report::Retired(vec![left])]);
+}
+
+/// All that `hear_renderer` looks at, and a texture whose change to mip 0 was sent.
+fn sent() -> (World, MipReports, ChangeId) {
+    let (mut world, reports) = (World::new(), MipReports::default());
+    let record = crate::mip::textures::tests::record();
+    let mut textures = MipTextures::new(1);
+    textures.insert(crate::mip::textures::tests::id(1), record.clone());
+    let mut pool = MipPool::default();
+    pool.ledger.insert(0, record.chain(), 2);
+    let change = pool.ledger.begin(0, record.chain(), 0).unwrap().id;
+    pool.ledger.staged(0, change);
+    pool.ledger.sent(0, change);
+    world.insert_resource(reports.clone());
+    world.insert_resource(textures);
+    world.insert_resource(pool);
+    world.init_resource::<MipWork>();
+    world.init_resource::<Messages<MipFailed>>();
+    (world, reports, change)
+}
+
+/// What is known when the renderer was heard: the top, the finest mip, what may be used of 100 bytes, and how much was told.
+fn heard(mut world: World) -> (u8, u8, u64, usize) {
+    world.run_system_once(hear_renderer).unwrap();
+    let (pool, textures) = (world.resource::<MipPool>(), world.resource::<MipTextures>());
+    let resident = pool.ledger.get(0).unwrap();
+    assert_eq!((resident.change, pool.ledger.stray()), (None, 0));
+    let told = world.resource::<Messages<MipFailed>>().len();
+    (resident.top, textures.finest(0), pool.usable(100), told)
+}
+
+#[test]
+fn what_the_renderer_says_is_in_the_books() {
+    let heard_of = |report: fn(u32, ChangeId) -> Report| {
+        let (world, reports, change) = sent();
+        reports.push(report(0, change));
+        heard(world)
+    };
+    assert_eq!(
+        heard_of(|texture, change| Report::Swapped { texture, change }),
+        (0, 0, 100, 0)
+    );
+    let failed = |why: fn() -> NotSwapped| {
+        let (world, reports, change) = sent();
+        let (texture, why) = (0, why());
+        reports.push(Report::Failed { texture, change, why });
+        heard(world)
+    };
+    assert_eq!(failed(|| NotSwapped::Stale), (2, 0, 100, 0));
+    assert_eq!(failed(|| NotSwapped::Refused { top: 0 }), (2, 1, 100, 0));
+    assert_eq!(failed(|| NotSwapped::OutOfMemory { bytes: 9 }), (2, 0, 90, 1));
+    let (world, reports, _) = sent();
+    reports.lost();
+    assert_eq!(heard(world), (2, 0, 100, 0));
 }
