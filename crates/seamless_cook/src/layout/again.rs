@@ -1,5 +1,8 @@
 //! A layout that holds where only what lies with one level has another size. See [`LaidOut`].
 
+#[cfg(test)]
+mod tests;
+
 use core::iter::once;
 use std::collections::BTreeSet;
 
@@ -128,7 +131,7 @@ impl LayoutReport {
                 disk: told.disk_bytes.saturating_sub(was.stored).saturating_add(is.stored),
                 read: told.read_bytes.saturating_sub(was.read).saturating_add(is.read),
                 opens: told.opens_in_parts(),
-                resident: told.resident_bytes,
+                resident: told.resident_bytes_sum,
             };
             (told.disk_bytes, told.read_bytes, told.price) = (cost.disk, cost.read, cost.price(settings));
         }

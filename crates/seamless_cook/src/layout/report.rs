@@ -47,6 +47,8 @@ pub struct LayoutCost {
     pub opens: f64,
     /// Bytes in memory where no level uses them: the mean over the places of the world.
     pub resident_bytes: u64,
+    /// The same, summed over the places.
+    pub resident_bytes_sum: u64,
     /// All of it as a price, in bytes read: see [`LayoutSettings`](crate::LayoutSettings).
     pub price: u64,
 }
@@ -144,6 +146,7 @@ impl LayoutCost {
             read_bytes: cost.read,
             opens: cost.opens as f64 / ONE as f64,
             resident_bytes: cost.resident.checked_div(scene.together.count()).unwrap_or_default(),
+            resident_bytes_sum: cost.resident,
             price: cost.price(scene.settings),
         }
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 fn is_loaded(app: &mut App, name: &'static str) -> bool {
-    with_soft(app.world_mut(), move |soft| found(&soft, &recipe(name)).is_some())
+    with_soft(app.world_mut(), move |soft| found(soft, &recipe(name)).is_some())
 }
 
 /// The object, which is found by id if it is found at all.
@@ -66,7 +66,7 @@ fn a_handle_that_was_found_finds_what_is_there() {
     let soup = std::sync::Arc::new(recipe("soup"));
     let find = |app: &mut App| {
         let soup = soup.clone();
-        with_soft(app.world_mut(), move |soft| found(&soft, &soup))
+        with_soft(app.world_mut(), move |soft| found(soft, &soup))
     };
     for _ in 0..3 {
         let load = ask(&mut app, StreamableRequest::new([&*soup]));
@@ -75,7 +75,7 @@ fn a_handle_that_was_found_finds_what_is_there() {
         assert!(object.is_some() && object == find(&mut app));
         assert_eq!(find(&mut other), None);
         let copy = (*soup).clone();
-        assert_eq!(with_soft(app.world_mut(), move |soft| found(&soft, &copy)), object);
+        assert_eq!(with_soft(app.world_mut(), move |soft| found(soft, &copy)), object);
         drop((load, object));
         run_until(&mut app, |world| world.resource::<Assets<Recipe>>().is_empty());
         assert_eq!(find(&mut app), None);

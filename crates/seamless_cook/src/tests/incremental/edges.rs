@@ -39,6 +39,17 @@ fn a_listed_texture_is_loaded_as_scenes_say() {
     }
 }
 
+/// Of a world with so many levels that what is shared stays in memory here and there.
+#[test]
+fn what_a_layout_costs_is_told_alike_after_an_edit() {
+    let mut project = Project::new(24);
+    project.check();
+    for texture in 0..3 {
+        project.paint(texture, 91);
+        project.check();
+    }
+}
+
 /// The file's own pixels are the same, what the level says of them is not.
 #[test]
 fn a_sampler_that_changes_under_a_texture_is_seen() {
