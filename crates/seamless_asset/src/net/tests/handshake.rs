@@ -42,6 +42,8 @@ fn before_that_nothing_can_be_referred_to() {
     let id = pair.server.reveal("a.pkg");
     while !pair.server.is_live(id) {
         pair.server.update();
+        // The peer says nothing meanwhile, and is given up after so many seconds of frames.
+        std::thread::sleep(core::time::Duration::from_millis(20));
     }
     pair.server.update();
     let early = pair.server.send(0, &[Some(mesh("a.pkg"))], b"");
