@@ -115,7 +115,14 @@ pub enum MipError {
         /// What is wrong.
         error: String,
     },
-    /// The GPU has no memory left, so a tenth less of the pool is used from now on; see [`MipPool::usable`](super::MipPool::usable).
+    /// The device takes no texture, or no buffer, like this: its format, or its size. The texture stays coarser for as long as it is there; if it has no mip at
+    /// all yet, one white texel is drawn.
+    Refused {
+        /// The image's object path.
+        path: String,
+    },
+    /// The GPU has no memory left, so a tenth less of the pool is used for a while; see [`MipPool::usable`](super::MipPool::usable). What has no mip at all yet
+    /// is not drawn before there is memory for it.
     OutOfMemory {
         /// The image's object path.
         path: String,
@@ -140,6 +147,10 @@ impl core::fmt::Display for MipError {
                 "mip {mip} of the texture `{path}` has {found} bytes where it needs {needed}; cook its package again"
             ),
             Self::Decode { path, error } => write!(f, "the texture `{path}` cannot be put together: {error}"),
+            Self::Refused { path } => write!(
+                f,
+                "the GPU takes no texture like `{path}`; see to its format and size, or cook it for this platform"
+            ),
             Self::OutOfMemory { path, bytes } => write!(
                 f,
                 "the GPU has no memory for {bytes} bytes of the texture `{path}`; make `MipSettings::pool` smaller"
@@ -157,7 +168,8 @@ impl core::error::Error for MipError {
     }
 }
 
-/// A texture could not be made as fine as it should be. Of payloads that cannot be read it is told once for each texture, the first time.
+/// A texture could not be made as fine as it should be. Told when a payload cannot be read, the first time until it can be again; and the first time that the
+/// GPU refuses anything to the texture.
 #[derive(Message, Clone, Debug)]
 pub struct MipFailed {
     /// Which texture.

@@ -1,5 +1,8 @@
 //! Adds mip streaming to an app. See [`MipPlugin`].
 
+#[cfg(test)]
+mod tests;
+
 use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
 use bevy_asset::{AssetEvent, AssetEventSystems, AssetTrackingSystems, Assets};
 use bevy_camera::visibility::VisibilitySystems;
@@ -20,8 +23,11 @@ use super::{
 
 /// Streams the mips of images that the cooker has marked: they come with their mip tail, and the rest as far as it is seen, within a pool.
 ///
-/// Without a renderer it does nothing: images are decoded as without it, and nothing is added. Add it after
-/// [`SeamlessRenderPlugin`](crate::SeamlessRenderPlugin).
+/// It is not one of `SeamlessPlugins`: add it by hand, after [`SeamlessRenderPlugin`](crate::SeamlessRenderPlugin). Without a renderer it adds its
+/// [settings](MipSettings) and nothing else: images are decoded as without it.
+///
+/// The [`Image`] of a texture that streams has no pixels, and what the game changes of its sampler or its view is not taken over. An image that the game puts in
+/// its place is drawn as it is, and does not stream.
 #[derive(Clone, Debug)]
 pub struct MipPlugin {
     /// What it begins with; later, the resource counts.
@@ -134,8 +140,10 @@ fn follow_images(
     for event in events.read() {
         let (id, is_over) = match *event {
             AssetEvent::Unused { id } => (id, textures.knows(id)),
-            // What is to be whole is modified by us too, when it has come.
-            AssetEvent::Modified { id } if textures.number(id).is_some() || work.wholes.is_coming(id) => {
+            // What is to be whole is modified by us too, when it has come. An image that was taken out and put again is added.
+            AssetEvent::Modified { id } | AssetEvent::Added { id }
+                if textures.number(id).is_some() || work.wholes.is_coming(id) =>
+            {
                 (id, images.get(id).is_some_and(|image| !is_stand_in(image)))
             }
             _ => continue,

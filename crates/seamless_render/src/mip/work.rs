@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use bevy_asset::AssetId;
@@ -16,6 +17,11 @@ use super::{
     textures::{MipRecord, MipTextures, WholeImage},
 };
 
+/// How often refusals are counted: what is refused in less than this is refused for one reason.
+const COUNTED_EACH: Duration = Duration::from_secs(1);
+/// After so long without a refusal one is taken back.
+const QUIET: Duration = Duration::from_secs(10);
+
 /// The books of all textures that stream: what is resident, and what is on its way. Numbers are those of [`MipTextures`].
 ///
 /// `plan` writes into it what it decides, by way of [`schedule`](super::schedule()); what comes of that is written by the systems of
@@ -24,20 +30,36 @@ use super::{
 pub struct MipPool {
     /// The books.
     pub ledger: MipLedger,
-    /// How often the GPU had no memory for a texture since the settings changed.
+    /// How often the GPU had no memory for a texture, less what was taken back.
     refusals: u32,
+    counted_at: Option<Duration>,
+    /// Since when nothing was refused, nor taken back.
+    quiet_since: Duration,
 }
 
 impl MipPool {
-    /// What may be used of a pool of so many bytes: a tenth less each time that the GPU had no memory for a texture.
+    /// What may be used of a pool of so many bytes: a tenth less for each second in which the GPU had no memory for a texture, and that again for each ten
+    /// seconds in which it had.
     #[must_use]
     pub fn usable(&self, pool: u64) -> u64 {
         (0..self.refusals.min(64)).fold(pool, |pool, _| pool - pool / 10)
     }
 
     /// The GPU had no memory.
-    pub(super) fn refused(&mut self) {
-        self.refusals = self.refusals.saturating_add(1);
+    pub(super) fn refused(&mut self, now: Duration) {
+        self.quiet_since = now;
+        if self.counted_at.is_none_or(|at| now >= at + COUNTED_EACH) {
+            self.refusals = self.refusals.saturating_add(1);
+            self.counted_at = Some(now);
+        }
+    }
+
+    /// Takes a refusal back, if it has been quiet for long enough: others may have let go of memory.
+    pub(super) fn recover(&mut self, now: Duration) {
+        if self.refusals > 0 && now >= self.quiet_since + QUIET {
+            self.refusals -= 1;
+            self.quiet_since = now;
+        }
     }
 
     /// The pool is another: what the GPU refused is tried again.

@@ -2,7 +2,7 @@
 
 use bevy_ecs::system::{Res, ResMut};
 
-use super::{MipReports, RenderMips};
+use super::{MipReports, RenderMips, tail::Bare};
 use crate::mip::work::MipOrder;
 
 /// When there is a device, the first one or another: all tails are made again, and what was for the last one is dropped.
@@ -13,7 +13,7 @@ pub(super) fn start_over(mut mips: ResMut<RenderMips>, reports: Res<MipReports>)
     mips.bare.clear();
     for (id, live) in &mut mips.live {
         live.texture = None;
-        mips.bare.push(*id);
+        mips.bare.push(Bare::new(*id));
     }
     reports.lost();
 }

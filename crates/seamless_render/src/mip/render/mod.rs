@@ -29,7 +29,7 @@ use bevy_render::{
     render_asset::{RenderAssets, prepare_assets},
     render_resource::Texture,
     renderer::{RenderDevice, RenderQueue},
-    texture::{DefaultImageSampler, GpuImage},
+    texture::{DefaultImageSampler, FallbackImage, GpuImage},
 };
 
 use super::{ChangeId, textures::MipRecord, work::MipOrder};
@@ -51,7 +51,7 @@ struct RenderMips {
     /// What is to be done, in this order.
     orders: Vec<MipOrder>,
     /// Those that have nothing on the device yet.
-    bare: Vec<AssetId<Image>>,
+    bare: Vec<tail::Bare>,
     /// What is drawn with no more since this frame.
     leaving: Vec<ChangeId>,
 }
@@ -95,6 +95,7 @@ fn carry_out_mips(
     device: Res<RenderDevice>,
     queue: Res<RenderQueue>,
     default_sampler: Res<DefaultImageSampler>,
+    fallback: Res<FallbackImage>,
     reports: Res<MipReports>,
 ) {
     if mips.orders.is_empty() && mips.bare.is_empty() {
@@ -106,11 +107,11 @@ fn carry_out_mips(
         match order {
             MipOrder::Come(id, record) => {
                 mips.live.insert(id, Live { record, texture: None });
-                mips.bare.push(id);
+                mips.bare.push(tail::Bare::new(id));
             }
             MipOrder::Gone(id, left) => {
                 mips.live.remove(&id);
-                mips.bare.retain(|bare| *bare != id);
+                mips.bare.retain(|bare| bare.id != id);
                 mips.leaving.push(left);
             }
             // A texture that is swapped came in an earlier frame.
@@ -123,9 +124,16 @@ fn carry_out_mips(
         }
     }
     swaps.submit(&queue);
+    let tails = tail::Tails {
+        device: &device,
+        queue: &queue,
+        default_sampler: &default_sampler,
+        fallback: &fallback,
+        reports: &reports,
+    };
     let live = &mut mips.live;
-    mips.bare.retain(|id| {
-        let Some(live) = live.get_mut(id) else { return false };
-        !tail::make(*id, live, &device, &queue, &default_sampler, &mut images)
+    mips.bare.retain_mut(|bare| match live.get_mut(&bare.id) {
+        Some(live) => !tails.make(bare, live, &mut images),
+        None => false,
     });
 }

@@ -1,15 +1,19 @@
 //! What the renderer says to the main world. See [`MipReports`].
 
+use core::time::Duration;
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
+use bevy_asset::AssetId;
 use bevy_ecs::{
     message::MessageWriter,
     resource::Resource,
     system::{Res, ResMut},
 };
+use bevy_image::Image;
+use seamless_asset::StreamingTime;
 
 use crate::mip::{ChangeId, MipError, MipFailed, MipPool, MipTextures, MipWork};
 
@@ -39,6 +43,13 @@ pub(in crate::mip) enum Report {
         change: ChangeId,
         why: NotSwapped,
     },
+    /// Nothing of it can be drawn.
+    NoTail {
+        image: AssetId<Image>,
+        why: NotSwapped,
+    },
+    /// Its tail is drawn at last.
+    Tail(AssetId<Image>),
     /// The GPU has let go of these.
     Retired(Vec<ChangeId>),
     /// All that was on the device is gone.
@@ -106,8 +117,11 @@ pub(in crate::mip) fn hear_renderer(
     mut pool: ResMut<MipPool>,
     mut work: ResMut<MipWork>,
     mut textures: ResMut<MipTextures>,
+    time: Res<StreamingTime>,
     mut failures: MessageWriter<MipFailed>,
 ) {
+    let now = time.now();
+    pool.recover(now);
     for report in reports.take() {
         let ledger = &mut pool.ledger;
         match report {
@@ -115,13 +129,20 @@ pub(in crate::mip) fn hear_renderer(
             Report::Retired(changes) => changes.into_iter().for_each(|change| ledger.retired(change)),
             Report::Failed { texture, change, why } => {
                 ledger.failed(texture, change);
-                match why {
-                    NotSwapped::Stale => {}
-                    NotSwapped::Refused { top } => textures.limit(texture, top + 1),
-                    NotSwapped::OutOfMemory { bytes } => {
-                        pool.refused();
-                        tell_out_of_memory(&textures, texture, bytes, &mut failures);
-                    }
+                if let NotSwapped::Refused { top } = why {
+                    textures.limit(texture, top + 1);
+                }
+                note(texture, why, now, &mut pool, &mut textures, &mut failures);
+            }
+            Report::NoTail { image, why } => {
+                if let Some(texture) = textures.number(image) {
+                    limit_to_floor(&mut textures, texture);
+                    note(texture, why, now, &mut pool, &mut textures, &mut failures);
+                }
+            }
+            Report::Tail(image) => {
+                if let Some(texture) = textures.number(image) {
+                    textures.limit(texture, 0);
                 }
             }
             Report::Lost => {
@@ -135,12 +156,35 @@ pub(in crate::mip) fn hear_renderer(
     }
 }
 
-fn tell_out_of_memory(textures: &MipTextures, texture: u32, bytes: u64, failures: &mut MessageWriter<MipFailed>) {
+/// Nothing finer is read for a texture that has nothing on the GPU.
+fn limit_to_floor(textures: &mut MipTextures, texture: u32) {
+    let floor = textures.get(texture).map(|record| record.chain().floor());
+    textures.limit(texture, floor.unwrap_or_default());
+}
+
+/// Counts what the GPU has refused, and tells it once for each texture.
+fn note(
+    texture: u32,
+    why: NotSwapped,
+    now: Duration,
+    pool: &mut MipPool,
+    textures: &mut MipTextures,
+    failures: &mut MessageWriter<MipFailed>,
+) {
+    if matches!(why, NotSwapped::OutOfMemory { .. }) {
+        pool.refused(now);
+    }
     let (Some(record), Some(image)) = (textures.get(texture), textures.id(texture)) else {
         return;
     };
     let path = record.path().to_owned();
-    let error = MipError::OutOfMemory { path, bytes };
-    bevy_log::error!("{error}");
-    failures.write(MipFailed { image, error });
+    let error = match why {
+        NotSwapped::Stale => return,
+        NotSwapped::OutOfMemory { bytes } => MipError::OutOfMemory { path, bytes },
+        NotSwapped::Refused { .. } => MipError::Refused { path },
+    };
+    if textures.is_first_refusal(texture) {
+        bevy_log::error!("{error}");
+        failures.write(MipFailed { image, error });
+    }
 }

@@ -1,5 +1,6 @@
 use bevy_ecs::{message::Messages, system::RunSystemOnce, world::World};
 use bevy_image::{ImageSampler, ImageSamplerDescriptor};
+use seamless_asset::StreamingTime;
 
 use super::{
     reports::{NotSwapped, Report},
@@ -64,6 +65,7 @@ fn sent() -> (World, MipReports, ChangeId) {
     world.insert_resource(textures);
     world.insert_resource(pool);
     world.init_resource::<MipWork>();
+    world.insert_resource(StreamingTime::stopped());
     world.init_resource::<Messages<MipFailed>>();
     (world, reports, change)
 }
@@ -96,9 +98,68 @@ fn what_the_renderer_says_is_in_the_books() {
         heard(world)
     };
     assert_eq!(failed(|| NotSwapped::Stale), (2, 0, 100, 0));
-    assert_eq!(failed(|| NotSwapped::Refused { top: 0 }), (2, 1, 100, 0));
+    assert_eq!(failed(|| NotSwapped::Refused { top: 0 }), (2, 1, 100, 1));
     assert_eq!(failed(|| NotSwapped::OutOfMemory { bytes: 9 }), (2, 0, 90, 1));
     let (world, reports, _) = sent();
     reports.lost();
     assert_eq!(heard(world), (2, 0, 100, 0));
+}
+
+#[test]
+fn tails_that_cannot_be_made_are_told_once() {
+    let out_of_memory = NotSwapped::OutOfMemory { bytes: 9 };
+    for (why, times, expected) in [
+        (out_of_memory, 3, (2, 2, 90, 1)),
+        (NotSwapped::Refused { top: 2 }, 1, (2, 2, 100, 1)),
+    ] {
+        let (mut world, reports, change) = sent();
+        world.resource_mut::<MipPool>().ledger.failed(0, change);
+        let image = world.resource::<MipTextures>().id(0).unwrap();
+        (0..times).for_each(|_| reports.push(Report::NoTail { image, why }));
+        assert_eq!(heard(world), expected, "nothing finer is read for it");
+    }
+    let (mut world, reports, change) = sent();
+    world.resource_mut::<MipPool>().ledger.failed(0, change);
+    let image = world.resource::<MipTextures>().id(0).unwrap();
+    reports.push(Report::NoTail {
+        image,
+        why: out_of_memory,
+    });
+    reports.push(Report::Tail(image));
+    assert_eq!(heard(world), (2, 0, 90, 1));
+}
+
+#[test]
+fn a_tail_without_memory_waits_for_some_frames() {
+    let mut bare = tail::Bare::new(crate::mip::textures::tests::id(1));
+    assert!(bare.is_due() && bare.is_due());
+    bare.fail();
+    let frames = (1..).find(|_| bare.is_due());
+    assert_eq!(frames, Some(60));
+}
+
+#[test]
+fn what_comes_and_goes_while_nothing_is_rendered_leaves_no_orders() {
+    use crate::mip::textures::tests::{id, record};
+    let (mut ledger, reports) = (crate::mip::MipLedger::default(), MipReports::default());
+    let mut gone = |number| {
+        ledger.insert(0, record().chain(), 2);
+        MipOrder::Gone(id(number), ledger.remove(0).unwrap())
+    };
+    let (first, second) = (gone(1), gone(1));
+    let MipOrder::Gone(_, left) = second else {
+        unreachable!()
+    };
+    let mut orders = vec![
+        first,
+        MipOrder::Come(id(1), record()),
+        MipOrder::Come(id(2), record()),
+        second,
+    ];
+    extract::drop_short_lived(&mut orders, &reports);
+    assert!(
+        matches!(orders[..], [MipOrder::Gone(gone, _), MipOrder::Come(come, _)] if (gone, come) == (id(1), id(2))),
+        "{orders:?}"
+    );
+    assert_eq!(reports.take(), [Report::Retired(vec![left])]);
 }

@@ -29,6 +29,8 @@ pub(in crate::mip) struct MipReads {
     staging: Vec<Staging>,
     /// Of textures, by number, whose payloads could not be read.
     troubles: HashMap<u32, Trouble>,
+    /// Of which epoch the device is lost.
+    lost: Option<u64>,
 }
 
 /// Payloads on their way.
@@ -48,6 +50,8 @@ struct Staging {
 /// A payload could not be read.
 #[derive(Debug)]
 struct Trouble {
+    /// The last one that failed.
+    mip: u8,
     times: u32,
     /// When it is tried again; `None`: never.
     again: Option<Duration>,
@@ -79,19 +83,28 @@ impl MipReads {
         self.asked.is_empty() && self.reading.is_empty() && self.staging.is_empty()
     }
 
+    /// Mips from this one on were read: what failed among them is no trouble any more. A finer one goes on being one.
+    pub(super) fn succeed(&mut self, texture: u32, finest: u8) {
+        if self.troubles.get(&texture).is_some_and(|trouble| finest <= trouble.mip) {
+            self.forget(texture);
+        }
+    }
+
     /// A mip of a texture could not be read; whether that is news.
-    fn fail(&mut self, texture: u32, now: Duration) -> bool {
-        let trouble = self
-            .troubles
-            .entry(texture)
-            .or_insert(Trouble { times: 0, again: None });
+    pub(super) fn fail(&mut self, texture: u32, mip: u8, now: Duration) -> bool {
+        let trouble = self.troubles.entry(texture).or_insert(Trouble {
+            mip,
+            times: 0,
+            again: None,
+        });
+        trouble.mip = mip;
         trouble.again = (trouble.times + 1 < ATTEMPTS).then(|| now + PAUSE * 4_u32.pow(trouble.times));
         trouble.times += 1;
         trouble.times == 1
     }
 
     /// The textures that are tried again from now on.
-    fn take_due(&mut self, now: Duration) -> Vec<u32> {
+    pub(super) fn take_due(&mut self, now: Duration) -> Vec<u32> {
         let mut due = Vec::new();
         for (texture, trouble) in &mut self.troubles {
             if trouble.again.is_some_and(|again| again <= now) {
@@ -191,16 +204,22 @@ pub(in crate::mip) fn hear_reads(
     for (read, result) in work.reads.take_staged() {
         match result {
             Ok(staged) => {
-                work.reads.forget(read.texture);
+                work.reads.succeed(read.texture, read.mips.start);
                 work.staged(read.texture, read.id, staged);
+            }
+            // Nothing is put into buffers before there is another one.
+            Err(StageError::Lost) => {
+                work.reads.lost = Some(reports.epoch());
+                pool.ledger.cancelled(read.texture, read.id);
             }
             Err(error) => {
                 let path = textures.get(read.texture).map(|record| record.path().to_owned());
-                failed.push((read, error.explain(path.unwrap_or_default())));
+                failed.extend(error.explain(path.unwrap_or_default()).map(|error| (read, error)));
             }
         }
     }
-    let device = device.as_deref();
+    let is_lost = work.reads.lost == Some(reports.epoch());
+    let device = device.as_deref().filter(|_| !is_lost);
     for reading in work.reads.take_read() {
         match (reading.error(), device) {
             (Some(error), _) => failed.push((reading.read, error)),
@@ -214,11 +233,15 @@ pub(in crate::mip) fn hear_reads(
         let is_news = match &error {
             MipError::Payload { mip, .. } | MipError::PayloadSize { mip, .. } => {
                 textures.limit(read.texture, mip + 1);
-                work.reads.fail(read.texture, now)
+                work.reads.fail(read.texture, *mip, now)
+            }
+            MipError::Refused { .. } => {
+                textures.limit(read.texture, read.mips.start + 1);
+                textures.is_first_refusal(read.texture)
             }
             MipError::OutOfMemory { .. } | MipError::Decode { .. } => {
-                pool.refused();
-                true
+                pool.refused(now);
+                textures.is_first_refusal(read.texture)
             }
         };
         if let Some(image) = textures.id(read.texture).filter(|_| is_news) {
@@ -241,9 +264,9 @@ fn stage(reading: Reading, device: RenderDevice, epoch: u64) -> Staging {
 }
 
 impl StageError {
-    /// The error, as others know it.
-    fn explain(self, path: String) -> MipError {
-        match self {
+    /// The error, as others know it, if they do.
+    fn explain(self, path: String) -> Option<MipError> {
+        Some(match self {
             Self::Size { mip, found, needed } => MipError::PayloadSize {
                 path,
                 mip,
@@ -251,6 +274,8 @@ impl StageError {
                 needed,
             },
             Self::OutOfMemory { bytes } => MipError::OutOfMemory { path, bytes },
-        }
+            Self::Refused => MipError::Refused { path },
+            Self::Lost => return None,
+        })
     }
 }

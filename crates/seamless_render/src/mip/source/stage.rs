@@ -1,6 +1,7 @@
 //! Mips in a buffer, from which they are copied to a texture. See [`Staged`].
 
 use core::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bevy_render::{
     render_resource::{Buffer, BufferDescriptor, BufferUsages},
@@ -27,6 +28,10 @@ pub(in crate::mip) enum StageError {
     Size { mip: u8, found: u64, needed: u64 },
     /// The device has no memory for the buffer.
     OutOfMemory { bytes: u64 },
+    /// The device has no buffers like it; it may be too large.
+    Refused,
+    /// The device is lost.
+    Lost,
 }
 
 impl Staged {
@@ -39,18 +44,11 @@ impl Staged {
         payloads: &[&[u8]],
     ) -> Result<Self, StageError> {
         check(chain, mips.clone(), payloads)?;
-        let bytes = mips.clone().map(|mip| chain.staging(mip).bytes).sum();
-        let buffer = make_buffer(device, bytes).ok_or(StageError::OutOfMemory { bytes })?;
-        let mut offset = 0;
-        for (mip, payload) in mips.clone().zip(payloads) {
-            let padded = padded(chain, mip, payload);
-            let mut view = buffer
-                .slice(offset..offset + padded.len() as u64)
-                .get_mapped_range_mut();
-            view.copy_from_slice(&padded);
-            offset += padded.len() as u64;
-        }
-        buffer.unmap();
+        let bytes = bytes(chain, mips.clone(), device.limits().max_buffer_size)?;
+        let buffer = make_buffer(device, bytes)?;
+        // A device that is lost makes buffers all the same, and panics when they are written.
+        let fill = AssertUnwindSafe(|| fill(&buffer, chain, mips.clone(), payloads));
+        catch_unwind(fill).map_err(|_| StageError::Lost)?;
         Ok(Self { buffer, mips, epoch })
     }
 
@@ -77,6 +75,28 @@ pub(super) fn check(chain: &MipChain, mips: Range<u8>, payloads: &[&[u8]]) -> Re
     Ok(())
 }
 
+/// The size of a buffer for these mips, if the device has such large ones.
+pub(super) fn bytes(chain: &MipChain, mips: Range<u8>, most: u64) -> Result<u64, StageError> {
+    let bytes = mips.map(|mip| chain.staging(mip).bytes).sum();
+    if bytes <= most {
+        Ok(bytes)
+    } else {
+        Err(StageError::Refused)
+    }
+}
+
+fn fill(buffer: &Buffer, chain: &MipChain, mips: Range<u8>, payloads: &[&[u8]]) {
+    let mut offset = 0;
+    for (mip, payload) in mips.zip(payloads) {
+        let padded = padded(chain, mip, payload);
+        let end = offset + padded.len() as u64;
+        let mut view = buffer.slice(offset..end).get_mapped_range_mut();
+        view.copy_from_slice(&padded);
+        offset = end;
+    }
+    buffer.unmap();
+}
+
 /// The rows of a mip, each filled up to a multiple of what copies need.
 pub(super) fn padded(chain: &MipChain, mip: u8, payload: &[u8]) -> Vec<u8> {
     let layout = chain.staging(mip);
@@ -90,17 +110,21 @@ pub(super) fn padded(chain: &MipChain, mip: u8, payload: &[u8]) -> Vec<u8> {
     padded
 }
 
-/// A buffer to be written; `None` if there is no memory for it.
-fn make_buffer(device: &RenderDevice, bytes: u64) -> Option<Buffer> {
-    let scope = device.wgpu_device().push_error_scope(ErrorFilter::OutOfMemory);
+/// A buffer to be written.
+fn make_buffer(device: &RenderDevice, bytes: u64) -> Result<Buffer, StageError> {
+    let refused = device.wgpu_device().push_error_scope(ErrorFilter::Validation);
+    let out_of_memory = device.wgpu_device().push_error_scope(ErrorFilter::OutOfMemory);
     let buffer = device.create_buffer(&BufferDescriptor {
         label: Some(LABEL),
         size: bytes,
         usage: BufferUsages::COPY_SRC,
         mapped_at_creation: true,
     });
-    match now_or_never(scope.pop()).flatten() {
-        None => Some(buffer),
-        Some(_) => None,
+    let out_of_memory = now_or_never(out_of_memory.pop()).flatten();
+    let refused = now_or_never(refused.pop()).flatten();
+    match (out_of_memory, refused) {
+        (None, None) => Ok(buffer),
+        (Some(_), _) => Err(StageError::OutOfMemory { bytes }),
+        (None, Some(_)) => Err(StageError::Refused),
     }
 }

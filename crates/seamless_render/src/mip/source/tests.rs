@@ -1,10 +1,19 @@
+use core::time::Duration;
+
 use wgpu_types::{Extent3d, TextureDimension, TextureFormat};
 
 use super::{
-    stage::{StageError, check, padded},
+    MipReads, WholeReads,
+    stage::{StageError, bytes, check, padded},
     whole::tail_alone,
 };
-use crate::mip::{MipChain, textures::tests::apart};
+use crate::mip::{
+    MipChain,
+    textures::{
+        WholeImage,
+        tests::{apart, apart_of, id},
+    },
+};
 
 fn chain(width: u32, height: u32, layers: u32, format: TextureFormat) -> MipChain {
     let size = Extent3d {
@@ -70,4 +79,56 @@ fn what_cannot_be_read_is_drawn_with_its_tail() {
         let needed: u64 = (0..texture.mip_level_count).map(|mip| blocks(mip) * 16).sum();
         assert_eq!(data.len() as u64, needed);
     }
+}
+
+#[test]
+fn a_mip_that_failed_is_tried_again_though_coarser_ones_are_read() {
+    let (mut reads, at) = (MipReads::default(), Duration::from_secs);
+    assert!(reads.fail(3, 0, at(0)));
+    reads.succeed(3, 1);
+    assert!(reads.take_due(at(0)).is_empty());
+    assert_eq!(reads.take_due(at(1)), [3]);
+    assert!(!reads.fail(3, 0, at(1)), "it is no news");
+    reads.succeed(3, 0);
+    assert!(reads.take_due(at(99)).is_empty(), "it was read");
+    assert!(reads.fail(3, 0, at(99)), "another trouble");
+}
+
+#[test]
+fn a_buffer_is_no_larger_than_the_device_has_them() {
+    let chain = chain(64, 64, 1, TextureFormat::R8Unorm);
+    let needed = chain.staging(0).bytes + chain.staging(1).bytes;
+    assert_eq!(bytes(&chain, 0..2, needed), Ok(needed));
+    assert_eq!(bytes(&chain, 0..2, needed - 1), Err(StageError::Refused));
+}
+
+#[test]
+fn the_tail_of_a_volume_is_as_deep_as_its_mips() {
+    let size = Extent3d {
+        width: 128,
+        height: 8,
+        depth_or_array_layers: 8,
+    };
+    let image = tail_alone(&apart_of(size, TextureDimension::D3, TextureFormat::R8Unorm));
+    let half = Extent3d {
+        width: 64,
+        height: 4,
+        depth_or_array_layers: 4,
+    };
+    assert_eq!(image.texture_descriptor.size, half);
+    let data = image.data.unwrap();
+    assert_eq!(data.len(), 64 * 4 * 4 + 32 * 2 * 2 + 16 + 8 + 4 + 2 + 1);
+    assert_eq!((data[0], data[1023], data[1024]), (1, 1, 2));
+}
+
+#[test]
+fn few_whole_images_are_read_at_once() {
+    let mut wholes = WholeReads::default();
+    for number in 0..20 {
+        let (apart, path) = (apart(128, 128, TextureFormat::R8Unorm), "a.pkg#b".to_owned());
+        wholes.ask(id(number), WholeImage { apart, path });
+    }
+    let taken: Vec<_> = wholes.take_asked().into_iter().map(|(id, _)| id).collect();
+    assert_eq!(taken, (0..8).map(id).collect::<Vec<_>>());
+    assert!(!wholes.is_idle() && wholes.is_coming(id(19)));
 }

@@ -8,19 +8,32 @@ use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
 use seamless_asset::{AssetTouches, BulkLoad, BulkRequest, Streamer, assets::ImageApart};
 use wgpu_types::{Extent3d, TextureDataOrder};
 
-use crate::mip::{MipError, MipFailed, MipPool, MipWork, textures::WholeImage};
+use crate::mip::{MipError, MipFailed, MipPool, MipSettings, MipWork, textures::WholeImage};
 
 /// These hold back a reveal, unlike mips that are missing only.
 const PRIORITY: f32 = 1e6;
+
+/// How many are read or joined at once: all of their pixels are in memory meanwhile.
+const READS: usize = 8;
+/// How many are joined at once.
+const JOINS: usize = 2;
 
 /// The images whose payloads are read.
 #[derive(Default)]
 pub(in crate::mip) struct WholeReads {
     asked: Vec<(AssetId<Image>, WholeImage)>,
     reading: Vec<(AssetId<Image>, WholeImage, Vec<BulkLoad>)>,
-    joining: Vec<(AssetId<Image>, WholeImage, Task<Result<Image, MipError>>)>,
+    joining: Vec<Joining>,
     /// What those that are there take, in bytes.
     bytes: HashMap<AssetId<Image>, u64>,
+}
+
+/// An image that is put together.
+struct Joining {
+    id: AssetId<Image>,
+    image: WholeImage,
+    bytes: u64,
+    task: Task<Result<Image, MipError>>,
 }
 
 impl WholeReads {
@@ -32,7 +45,7 @@ impl WholeReads {
     pub fn cancel(&mut self, id: AssetId<Image>) {
         self.asked.retain(|(of, _)| *of != id);
         self.reading.retain(|(of, ..)| *of != id);
-        self.joining.retain(|(of, ..)| *of != id);
+        self.joining.retain(|joining| joining.id != id);
         self.bytes.remove(&id);
     }
 
@@ -40,12 +53,32 @@ impl WholeReads {
     pub fn is_coming(&self, id: AssetId<Image>) -> bool {
         let asked = self.asked.iter().map(|(of, _)| of);
         let reading = self.reading.iter().map(|(of, ..)| of);
-        let joining = self.joining.iter().map(|(of, ..)| of);
+        let joining = self.joining.iter().map(|joining| &joining.id);
         asked.chain(reading).chain(joining).any(|of| *of == id)
     }
 
     pub fn is_idle(&self) -> bool {
         self.asked.is_empty() && self.reading.is_empty() && self.joining.is_empty()
+    }
+
+    /// Takes as many as may be read now, those that came first.
+    pub(super) fn take_asked(&mut self) -> Vec<(AssetId<Image>, WholeImage)> {
+        let room = READS.saturating_sub(self.reading.len() + self.joining.len());
+        self.asked.drain(..room.min(self.asked.len())).collect()
+    }
+
+    /// Has those joined whose payloads have come, as many as may be.
+    fn join_read(&mut self) {
+        let Self { reading, joining, .. } = self;
+        let is_read = |(.., loads): &mut (_, _, Vec<BulkLoad>)| loads.iter().all(BulkLoad::is_finished);
+        let room = JOINS.saturating_sub(joining.len());
+        for (id, image, loads) in reading.extract_if(.., is_read).take(room) {
+            let payloads = loads.iter().filter_map(|load| load.result()?.ok());
+            let bytes = payloads.map(|payload| payload.len() as u64).sum();
+            let joined = image.clone();
+            let task = AsyncComputeTaskPool::get().spawn(async move { join(&joined, &loads) });
+            joining.push(Joining { id, image, bytes, task });
+        }
     }
 }
 
@@ -54,49 +87,46 @@ pub(in crate::mip) fn start_wholes(mut work: ResMut<MipWork>, mut streamer: ResM
     if work.wholes.asked.is_empty() {
         return;
     }
-    let WholeReads { asked, reading, .. } = &mut work.wholes;
-    for (id, image) in asked.drain(..) {
+    for (id, image) in work.wholes.take_asked() {
         let request = |payload: u32| BulkRequest {
             priority: PRIORITY,
             ..BulkRequest::new(image.path.as_str(), payload as usize)
         };
         let loads = (0..image.apart.payloads()).map(|payload| streamer.load_bulk(request(payload)));
         let loads = loads.collect();
-        reading.push((id, image, loads));
+        work.wholes.reading.push((id, image, loads));
     }
 }
 
-/// Puts images together whose payloads have come, on tasks, and gives them to Bevy. What cannot be read is drawn with its tail.
+/// Puts images together whose payloads have come, on tasks, and gives them to Bevy, so many a frame. What cannot be read is drawn with its tail.
 pub(in crate::mip) fn hear_wholes(
     mut work: ResMut<MipWork>,
     mut pool: ResMut<MipPool>,
+    settings: Res<MipSettings>,
     mut images: ResMut<Assets<Image>>,
     mut touches: AssetTouches,
     mut failures: MessageWriter<MipFailed>,
 ) {
-    let WholeReads {
-        reading,
-        joining,
-        bytes,
-        ..
-    } = &mut work.wholes;
-    let is_read = |(.., loads): &mut (_, _, Vec<BulkLoad>)| loads.iter().all(BulkLoad::is_finished);
-    for (id, image, loads) in reading.extract_if(.., is_read) {
-        let joined = image.clone();
-        let task = AsyncComputeTaskPool::get().spawn(async move { join(&joined, &loads) });
-        joining.push((id, image, task));
-    }
-    joining.retain_mut(|(id, image, task)| {
-        let Some(joined) = check_ready(task) else { return true };
+    work.wholes.join_read();
+    let WholeReads { joining, bytes, .. } = &mut work.wholes;
+    let mut given = 0;
+    joining.retain_mut(|joining| {
+        // One is given in any case.
+        let is_over = given > 0 && given + joining.bytes > settings.bytes_per_frame;
+        let Some(joined) = (!is_over).then(|| check_ready(&mut joining.task)).flatten() else {
+            return true;
+        };
+        let id = joining.id;
         let whole = joined.unwrap_or_else(|error| {
             bevy_log::error!("{error}");
-            failures.write(MipFailed { image: *id, error });
-            tail_alone(&image.apart)
+            failures.write(MipFailed { image: id, error });
+            tail_alone(&joining.image.apart)
         });
+        given += joining.bytes;
         let size = whole.data.as_ref().map_or(0, Vec::len) as u64;
-        if images.insert(*id, whole).is_ok() {
-            touches.touched(*id);
-            bytes.insert(*id, size);
+        if images.insert(id, whole).is_ok() {
+            touches.touched(id);
+            bytes.insert(id, size);
         }
         false
     });
@@ -137,10 +167,13 @@ pub(super) fn tail_alone(apart: &ImageApart) -> Image {
     let block = format.block_copy_size(None).unwrap_or_default() as usize;
     let extent = |mip: u32| size.mip_level_size(mip, texture.dimension);
     let bytes = |mip: u32| {
+        // The layers of an array, or what a volume has of depth there.
         let Extent3d {
-            width: w, height: h, ..
+            width: w,
+            height: h,
+            depth_or_array_layers: d,
         } = extent(mip);
-        (w.div_ceil(width) * h.div_ceil(height) * size.depth_or_array_layers) as usize * block
+        (w.div_ceil(width) * h.div_ceil(height) * d) as usize * block
     };
     let tail = apart.payloads()..texture.mip_level_count;
     let is_base = |mip: &u32| extent(*mip).width.is_multiple_of(width) && extent(*mip).height.is_multiple_of(height);
@@ -152,7 +185,7 @@ pub(super) fn tail_alone(apart: &ImageApart) -> Image {
     texture.size = Extent3d {
         width: base.width.next_multiple_of(width),
         height: base.height.next_multiple_of(height),
-        ..size
+        depth_or_array_layers: base.depth_or_array_layers,
     };
     image.data = apart.tail().get(skipped..).map(<[u8]>::to_vec);
     image.data_order = TextureDataOrder::MipMajor;

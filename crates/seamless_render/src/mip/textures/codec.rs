@@ -74,7 +74,7 @@ impl AssetCodec for StreamedImageCodec {
 /// An image of which only the tail has come.
 enum Comer {
     Streamed(Arc<MipRecord>),
-    Whole(NotStreamed, WholeImage),
+    Whole(NotStreamed, Box<WholeImage>),
 }
 
 /// An image that is to be whole, and of which only the tail has come.
@@ -89,20 +89,17 @@ impl Comer {
     fn new(apart: ImageApart, place: DecodedPlace) -> Self {
         match MipRecord::new(apart.clone(), place.clone()) {
             Ok(record) => Self::Streamed(Arc::new(record)),
-            Err(why) => Self::Whole(
-                why,
-                WholeImage {
-                    apart,
-                    path: place.path,
-                },
-            ),
+            Err(why) => {
+                let path = place.path;
+                Self::Whole(why, Box::new(WholeImage { apart, path }))
+            }
         }
     }
 
     fn admit(self, world: &mut World, id: AssetId<Image>) {
         MipWork::scope(world, |work, textures, ledger| match self {
             Self::Streamed(record) => work.come(id, record, textures, ledger),
-            Self::Whole(why, image) => work.come_whole(id, why, image, textures, ledger),
+            Self::Whole(why, image) => work.come_whole(id, why, *image, textures, ledger),
         });
     }
 }

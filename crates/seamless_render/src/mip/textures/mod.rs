@@ -42,6 +42,8 @@ struct Slot {
     record: Arc<MipRecord>,
     /// No finer mip than this can be read.
     finest: u8,
+    /// It was told that the device has refused something.
+    is_told: bool,
 }
 
 /// What became of a texture, in the order in which it happened.
@@ -129,7 +131,12 @@ impl MipTextures {
     /// A texture has come; the one that had the same id must have gone before.
     pub(super) fn insert(&mut self, id: AssetId<Image>, record: Arc<MipRecord>) -> u32 {
         let texture = self.free.pop().unwrap_or(self.slots.len() as u32);
-        let slot = Slot { id, record, finest: 0 };
+        let slot = Slot {
+            id,
+            record,
+            finest: 0,
+            is_told: false,
+        };
         match self.slots.get_mut(texture as usize) {
             Some(free) => *free = Some(slot),
             None => self.slots.push(Some(slot)),
@@ -162,6 +169,12 @@ impl MipTextures {
             slot.finest = finest;
             self.news.push(MipTextureNews::Limited(texture));
         }
+    }
+
+    /// Whether this is the first time that the device refuses something to this texture.
+    pub(super) fn is_first_refusal(&mut self, texture: u32) -> bool {
+        let slot = self.slots.get_mut(texture as usize).and_then(Option::as_mut);
+        slot.is_some_and(|slot| !core::mem::replace(&mut slot.is_told, true))
     }
 
     fn slot(&self, texture: u32) -> Option<&Slot> {

@@ -11,6 +11,10 @@ use crate::mip::{MipChain, NotStreamed};
 /// What marks images, and textures on the GPU, as mip streaming's: their label. The image has no pixels; its descriptor is that of the whole texture.
 pub(in crate::mip) const LABEL: &str = "seamless_mip";
 
+/// What the renderer has of a texture goes by this label, which no image has: otherwise Bevy would write pixels that a game puts into the image, which are
+/// those of the whole, into the smaller texture that is there.
+const DRAWN_LABEL: &str = "seamless_mip_drawn";
+
 /// Whether an image has no pixels of its own, because mip streaming has them.
 pub(in crate::mip) fn is_stand_in(image: &Image) -> bool {
     image.texture_descriptor.label == Some(LABEL) && image.asset_usage == RenderAssetUsages::MAIN_WORLD
@@ -85,6 +89,14 @@ impl MipRecord {
     /// The whole texture's.
     pub(in crate::mip) fn descriptor(&self) -> &Descriptor {
         &self.apart.image.texture_descriptor
+    }
+
+    /// The whole texture's, as the renderer has it; it is no image's.
+    pub(in crate::mip) fn drawn_descriptor(&self) -> Descriptor {
+        Descriptor {
+            label: Some(DRAWN_LABEL),
+            ..self.descriptor().clone()
+        }
     }
 
     pub(in crate::mip) fn view(&self) -> Option<&ViewDescriptor> {

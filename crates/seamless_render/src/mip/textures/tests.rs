@@ -16,7 +16,13 @@ pub(in crate::mip) fn apart(width: u32, height: u32, format: TextureFormat) -> I
         height,
         depth_or_array_layers: 1,
     };
-    let mut image = Image::new_uninit(size, TextureDimension::D2, format, RenderAssetUsages::RENDER_WORLD);
+    apart_of(size, TextureDimension::D2, format)
+}
+
+/// The same of any dimension.
+pub(in crate::mip) fn apart_of(size: Extent3d, dimension: TextureDimension, format: TextureFormat) -> ImageApart {
+    let Extent3d { width, height, .. } = size;
+    let mut image = Image::new_uninit(size, dimension, format, RenderAssetUsages::RENDER_WORLD);
     let mips = width.max(height).ilog2() + 1;
     image.texture_descriptor.mip_level_count = mips;
     image.data_order = TextureDataOrder::MipMajor;
@@ -24,7 +30,8 @@ pub(in crate::mip) fn apart(width: u32, height: u32, format: TextureFormat) -> I
     let (across, down) = format.block_dimensions();
     let mip = |mip: u32| {
         let blocks = |side: u32, block: u32| (side >> mip).max(1).div_ceil(block);
-        vec![mip as u8; (blocks(width, across) * blocks(height, down) * block) as usize]
+        let layers = size.mip_level_size(mip, dimension).depth_or_array_layers;
+        vec![mip as u8; (blocks(width, across) * blocks(height, down) * layers * block) as usize]
     };
     image.data = Some((0..mips).flat_map(mip).collect());
     let (registry, rows) = (TypeRegistry::empty(), EntityRows::default());
@@ -116,6 +123,12 @@ fn what_stands_for_a_texture_is_told_from_others() {
         (256, 9)
     );
     assert!(!is_stand_in(&apart.image));
+    let record = MipRecord::new(apart, place()).unwrap();
+    let (drawn, own) = (record.drawn_descriptor(), record.descriptor());
+    assert_eq!((drawn.size, drawn.mip_level_count), (own.size, own.mip_level_count));
+    for image in [own, &stand_in.texture_descriptor] {
+        assert_ne!(drawn, *image, "Bevy writes into what it takes for the image's own");
+    }
     let of_the_game = Image {
         asset_usage: RenderAssetUsages::all(),
         ..stand_in

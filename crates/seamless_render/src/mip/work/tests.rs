@@ -183,12 +183,19 @@ fn a_world_without_the_books_has_nothing_to_do() {
 }
 
 #[test]
-fn each_refusal_takes_a_tenth_of_the_pool() {
-    let mut pool = MipPool::default();
+fn each_refusal_takes_a_tenth_of_the_pool_until_it_was_quiet() {
+    let (mut pool, at) = (MipPool::default(), Duration::from_secs);
     assert_eq!(pool.usable(1000), 1000);
-    pool.refused();
-    pool.refused();
+    (0..16).for_each(|_| pool.refused(at(0)));
+    assert_eq!(pool.usable(1000), 900, "those of a frame are one");
+    pool.refused(at(1));
     assert_eq!(pool.usable(1000), 810);
+    for (seconds, usable) in [(10, 810), (11, 900), (20, 900), (21, 1000), (99, 1000)] {
+        pool.recover(at(seconds));
+        assert_eq!(pool.usable(1000), usable, "after {seconds} s");
+    }
+    pool.refused(at(100));
+    assert_eq!(pool.usable(1000), 900);
     pool.forget_refusals();
     assert_eq!(pool.usable(1000), 1000);
 }
