@@ -14,6 +14,9 @@ use crate::mip::{MipDemands, need::uv_scale};
 /// The images of a material.
 pub(in crate::mip) type Images = SmallVec<[MipImage; 4]>;
 
+/// A texture that is repeated more or less often by less than this, in mips, is sampled as before.
+const RESCALED: f32 = 1.0 / 32.0;
+
 /// A texture that streams, as materials see it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(in crate::mip) struct Streamed {
@@ -38,6 +41,21 @@ impl Layer {
     fn key(&self) -> (u8, u32) {
         (self.channel, self.scale.to_bits())
     }
+}
+
+/// Whether nothing of them is another that counts: where a texture begins does not, nor how it is turned.
+fn are_alike(known: &[MipImage], new: &[MipImage]) -> bool {
+    known.len() == new.len() && known.iter().zip(new).all(|(known, new)| is_alike(known, new))
+}
+
+fn is_alike(known: &MipImage, new: &MipImage) -> bool {
+    let key = |of: &MipImage| (of.id, of.channel, of.is_whole);
+    // What is known stays, so small steps add up to a large one.
+    let is_repeated_alike = |is_anisotropic: bool| {
+        let [known, new] = [known, new].map(|of| uv_scale(of.uv.matrix2, is_anisotropic));
+        known.to_bits() == new.to_bits() || (known.log2() - new.log2()).abs() < RESCALED
+    };
+    key(known) == key(new) && is_repeated_alike(false) && is_repeated_alike(true)
 }
 
 #[derive(Debug, Default)]
@@ -108,7 +126,7 @@ impl Materials {
     pub fn note(&mut self, id: UntypedAssetId, images: Images) {
         let slot = self.number(id);
         let of = &mut self.slots[slot as usize];
-        if of.is_known && of.images == images {
+        if of.is_known && are_alike(&of.images, &images) {
             return;
         }
         of.is_known = true;
