@@ -23,7 +23,7 @@ const USUAL_PIXELS: f32 = 1303.0;
 const USUAL_NEAR: f32 = 0.1;
 /// What a camera weighs.
 const CAMERA_WEIGHT: f32 = 1e6;
-/// The keys of expected places begin behind this one: no entity has such bits, since its index would be none, or it the last of so many.
+/// Expected places have keys from here on: those of entities that had been replaced so often do not occur.
 const EXPECTED: u64 = u64::MAX << 32;
 
 /// A point from which the world is going to be seen, though no camera is there: textures are as fine there as if one were. It has to have a

@@ -65,8 +65,8 @@ struct Slot {
     is_known: bool,
     /// It waits to be linked.
     is_listed: bool,
-    /// Not all that draws with it is known.
-    is_whole: bool,
+    /// How many that draw with it are not looked at.
+    unknown: u32,
     images: Images,
     layers: SmallVec<[Layer; 2]>,
     links: SmallVec<[Link; 4]>,
@@ -137,7 +137,7 @@ impl Materials {
     pub fn forget(&mut self, id: UntypedAssetId) {
         if let Some(slot) = self.by_id.get(&id).copied() {
             let of = &mut self.slots[slot as usize];
-            (of.is_known, of.is_whole) = (false, false);
+            of.is_known = false;
             self.set_images(slot, Images::new());
         }
     }
@@ -150,9 +150,16 @@ impl Materials {
         }
     }
 
-    /// Not all that draws with the material is known, so all of its textures are wanted.
-    pub fn set_whole(&mut self, slot: u32) {
-        if !core::mem::replace(&mut self.slots[slot as usize].is_whole, true) {
+    /// One user more of the material is not looked at, or one less. While there are some, all of its textures are wanted whole.
+    pub fn set_unknown(&mut self, slot: u32, is_unknown: bool) {
+        let unknown = &mut self.slots[slot as usize].unknown;
+        let were_some = *unknown > 0;
+        *unknown = if is_unknown {
+            *unknown + 1
+        } else {
+            unknown.saturating_sub(1)
+        };
+        if were_some != (*unknown > 0) {
             self.list(slot);
         }
     }
@@ -222,7 +229,7 @@ impl Materials {
             let mut of = core::mem::take(&mut self.slots[slot as usize]);
             of.is_listed = false;
             self.link_slot(&mut of, demands, &streamed, &mut leave);
-            if of.is_known || of.is_whole || !of.users.is_empty() {
+            if of.is_known || of.unknown > 0 || !of.users.is_empty() {
                 self.slots[slot as usize] = of;
             } else if let Some(id) = of.id {
                 self.by_id.remove(&id);
@@ -273,7 +280,7 @@ impl Materials {
                 texture: streamed.texture,
                 layer: layer.number,
                 channel: layer.channel,
-                is_whole: image.is_whole || of.is_whole,
+                is_whole: image.is_whole || of.unknown > 0,
             };
             demands.link(link.texture, link.layer, link.channel);
             self.count_whole(&link, |users| users + 1);

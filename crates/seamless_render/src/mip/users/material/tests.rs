@@ -217,15 +217,22 @@ fn wholes_are_counted() {
     bed.link();
     assert!(!bed.materials.is_whole(0) && !bed.materials.is_whole(1) && !bed.materials.is_whole(99));
     let slot = bed.materials.number(material(1));
-    bed.materials.set_whole(slot);
-    bed.link();
-    assert!(bed.materials.is_whole(0), "not all of its users are known");
+    for (is_unknown, is_whole) in [(true, true), (true, true), (false, true), (false, false)] {
+        bed.materials.set_unknown(slot, is_unknown);
+        bed.link();
+        assert_eq!(
+            bed.materials.is_whole(0),
+            is_whole,
+            "some of its users are not looked at"
+        );
+    }
     let early = bed.materials.number(material(3));
-    bed.materials.set_whole(early);
+    bed.materials.set_unknown(early, true);
     bed.link();
     bed.note(3, &[at(2, 0, 1.0)]);
     assert!(bed.materials.is_whole(2), "it had such users before it came");
     bed.materials.forget(material(3));
+    bed.materials.set_unknown(early, false);
     bed.link();
     assert!(!bed.materials.is_whole(2) && !bed.materials.by_id.contains_key(&material(3)));
 }
