@@ -10,7 +10,7 @@ use super::{chain::MipChain, watch::Watch};
 pub struct Demand {
     /// The mip that it is sampled at by what is seen, the finest; infinite if nothing is seen. Mip 1.5 is halfway between two.
     pub seen: f32,
-    /// The same for what is not seen, as if it were.
+    /// The same for what is not seen, as if it were; [`Self::WHOLE`] if all of it is wanted.
     pub unseen: f32,
     /// What the seen ones cover, in pixels.
     pub area: f32,
@@ -20,6 +20,11 @@ pub struct Demand {
     pub last_seen: f64,
     /// What must be known of it besides.
     pub rule: DemandRule,
+}
+
+impl Demand {
+    /// As [`unseen`](Self::unseen): whoever draws with it is not known, so it is wanted whole.
+    pub const WHOLE: f32 = f32::NEG_INFINITY;
 }
 
 /// What is wanted of a texture, whoever draws with it.
@@ -62,6 +67,15 @@ pub struct Wanting {
 impl Wanting {
     /// The largest margin, in mips.
     pub const MOST_MARGIN: f32 = 1.0;
+
+    /// The mip at which what nobody sees counts as sampled.
+    pub(super) fn hidden(&self, unseen: f32) -> f32 {
+        if unseen == Demand::WHOLE {
+            0.0
+        } else {
+            unseen + self.hidden_bias.max(0.0)
+        }
+    }
 }
 
 impl Default for Wanting {
@@ -110,7 +124,7 @@ impl DemandedTexture {
     pub(super) fn wanted_at(&self, [seen, unseen]: [f32; 2], wanting: &Wanting) -> u8 {
         let rule = &self.demand.rule;
         let margin = wanting.margin.clamp(0.0, Wanting::MOST_MARGIN);
-        let sampled = seen.min(unseen + wanting.hidden_bias.max(0.0));
+        let sampled = seen.min(wanting.hidden(unseen));
         // Of what is no number, nothing is wanted.
         let finer = |mip: f32| if mip.is_nan() { u8::MAX } else { mip as u8 };
         let wanted = finer(sampled - margin).min(rule.forced.unwrap_or(u8::MAX));
@@ -279,7 +293,7 @@ impl MipDemands {
             }
         }
         if links.is_empty() {
-            (least[1], area[1]) = (-Wanting::default().hidden_bias, side * side);
+            (least[1], area[1]) = (Demand::WHOLE, side * side);
         }
         [demand.seen, demand.unseen] = least;
         [demand.area, demand.unseen_area] = area;

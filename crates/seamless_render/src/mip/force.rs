@@ -3,9 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use bevy_ecs::{entity::EntityHashMap, hierarchy::Children, prelude::*, system::SystemParam};
+use bevy_ecs::{entity::EntityHashMap, hierarchy::Children, prelude::*, query::Allow, system::SystemParam};
 use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
+use seamless_asset::InHiddenLevel;
 
 use super::users::MipUsers;
 
@@ -43,12 +44,12 @@ impl MipSize {
     }
 }
 
-/// What is asked of forced entities.
+/// What is asked of forced entities, those of hidden levels as well.
 #[derive(SystemParam)]
 pub(super) struct Forcing<'w, 's> {
-    forces: Query<'w, 's, (Entity, Ref<'static, MipForce>)>,
-    children: Query<'w, 's, &'static Children>,
-    changed_children: Query<'w, 's, (), Changed<Children>>,
+    forces: Query<'w, 's, (Entity, Ref<'static, MipForce>), Allow<InHiddenLevel>>,
+    children: Query<'w, 's, &'static Children, Allow<InHiddenLevel>>,
+    changed_children: Query<'w, 's, (), (Changed<Children>, Allow<InHiddenLevel>)>,
     removed_children: RemovedComponents<'w, 's, Children>,
 }
 

@@ -20,6 +20,7 @@ use super::{
     need::MipView,
     roads::{MipRoads, OwnTouches},
     schedule,
+    settings::sound,
     stats::{add_stats, write_stats},
     users::{Materials, MipHider, MipUsers, Streamed, add_surfaces, follow_users, install_types},
     views::{Looking, MipViews},
@@ -254,7 +255,7 @@ impl MipPlan {
         let terms = Terms {
             room: pool.ledger.room(usable),
             headroom: settings.headroom,
-            cached: settings.cached,
+            cached: sound(settings.cached, 0.0, f32::INFINITY),
             wanting: settings.wanting(self.watch.is_moving()),
         };
         let is_new = self.terms != Some(terms) || self.resident != self.fitted || !self.demands.changed().is_empty();
@@ -339,7 +340,7 @@ pub(super) fn watch_views(
     let plan = &mut *plan;
     plan.views.note(&looking, now);
     plan.demands.set_limits(&mut plan.watch, settings.wanting(true).margin);
-    plan.watch.update(plan.views.views(), settings.lead.clamp(0.0, 10.0));
+    plan.watch.update(plan.views.views(), sound(settings.lead, 0.0, 10.0));
     plan.is_late = plan.watch.is_waiting();
     plan.demands.update(&plan.watch, now);
 }
@@ -385,7 +386,7 @@ fn priority(demand: &Demand, top: u8) -> f32 {
     if seen > 0.0 {
         return 34.0 + seen * 2.0;
     }
-    1.0 + lacks(demand.unseen, demand.unseen_area)
+    1.0 + lacks(demand.unseen.max(-1.0), demand.unseen_area)
 }
 
 fn is_anisotropic(sampler: &ImageSampler) -> bool {

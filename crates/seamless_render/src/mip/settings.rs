@@ -148,7 +148,7 @@ impl MipSettings {
 }
 
 /// The value within its bounds; the lower one for what is no number.
-fn sound(value: f32, least: f32, most: f32) -> f32 {
+pub(super) fn sound(value: f32, least: f32, most: f32) -> f32 {
     if value.is_nan() {
         least
     } else {

@@ -38,7 +38,7 @@ pub struct MipStats {
     pub changing: u64,
     /// Entities that are followed.
     pub users: u64,
-    /// Entities that were refused, since there were as many as may be; their textures are whole, as far as the pool goes. So far.
+    /// Entities that were refused, since there were as many as may be; until there is room, their textures are whole, as far as the pool goes. So far.
     pub refused: u64,
     /// Points that are looked from.
     pub views: u64,

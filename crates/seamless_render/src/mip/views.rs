@@ -23,6 +23,8 @@ const USUAL_PIXELS: f32 = 1303.0;
 const USUAL_NEAR: f32 = 0.1;
 /// What a camera weighs.
 const CAMERA_WEIGHT: f32 = 1e6;
+/// Expected places have keys from here on: those of entities that had been replaced so often do not occur.
+const EXPECTED: u64 = u64::MAX << 32;
 
 /// A point from which the world is going to be seen, though no camera is there: textures are as fine there as if one were. It has to have a
 /// [`GlobalTransform`]. Cameras need none, nor do the places that levels are got ready for.
@@ -106,7 +108,6 @@ impl MipViews {
             self.weighed.push((of.weight.min(CAMERA_WEIGHT), view));
         }
         for (number, expected) in (0..).zip(&looking.expected.0) {
-            // No entity has such bits: its index would be none.
             let view = point(u64::MAX - number, expected.position, usual);
             self.weighed.push((expected.weight.min(CAMERA_WEIGHT), view));
         }

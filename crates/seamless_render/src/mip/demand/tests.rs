@@ -56,6 +56,12 @@ fn a_mip_is_wanted_before_it_is_sampled() {
         ..Wanting::default()
     };
     assert_eq!(texture(chain(1024, 5), 1.0, NOTHING, usual).wanted(&at_rest), 1);
+    let coarse = Wanting {
+        hidden_bias: 16.0,
+        ..Wanting::default()
+    };
+    let whole = texture(chain(1024, 5), NOTHING, Demand::WHOLE, usual);
+    assert_eq!(whole.wanted(&coarse), 0, "whatever is set");
     let forced = DemandRule {
         forced: Some(2),
         ..usual
@@ -154,7 +160,7 @@ fn the_finest_user_of_all_materials_decides() {
     let far = world.watch.add(&user(0, 0), &wall(Vec3::X * 40.5));
     assert!(world.frame());
     // No material uses texture 4: it is wanted whole, by nobody who is seen.
-    assert_eq!((world.demand(4).seen, world.demand(4).unseen), (NOTHING, -1.0));
+    assert_eq!((world.demand(4).seen, world.demand(4).unseen), (NOTHING, Demand::WHOLE));
     let at = |metres: f32| (1024.0 * metres / 1000.0_f32).log2();
     let is_near = |found: f32, right: f32| found <= right + 1e-3 && found > right - 1.0 / 16.0;
     assert!(is_near(world.demand(3).unseen, at(10.0)), "{:?}", world.demand(3));
@@ -188,7 +194,7 @@ fn the_finest_user_of_all_materials_decides() {
     assert!(world.demands.textures()[3].is_none());
     world.demands.insert(3, chain(64, 2), DemandRule::default(), 0.0);
     assert!(world.frame());
-    assert_eq!(world.demand(3).unseen, -1.0, "it has none of its old links");
+    assert_eq!(world.demand(3).unseen, Demand::WHOLE, "it has none of its old links");
 }
 
 /// What is too far to matter is not looked at again until it might.

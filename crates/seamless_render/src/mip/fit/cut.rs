@@ -1,7 +1,7 @@
 //! Leaves out single mips until the rest fits. See [`Cutting`].
 
 use super::{
-    super::demand::{Demand, DemandedTexture, Wanting},
+    super::demand::{Demand, DemandedTexture},
     FitInput, Lately,
 };
 
@@ -124,11 +124,10 @@ pub(super) struct Error {
 
 impl Error {
     pub fn new(demand: &Demand, [seen, unseen]: [f32; 2], input: &FitInput) -> Self {
-        let Wanting { hidden_bias, .. } = input.wanting;
         let since = (input.now - demand.last_seen).max(0.0) as f32;
         Self {
             seen,
-            unseen: unseen + hidden_bias.max(0.0),
+            unseen: input.wanting.hidden(unseen),
             area: demand.rule.weight * demand.area,
             unseen_area: demand.rule.weight * demand.unseen_area * UNSEEN * (-since).exp2(),
         }

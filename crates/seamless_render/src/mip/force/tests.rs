@@ -3,7 +3,7 @@ use core::time::Duration;
 use bevy_asset::{AssetId, uuid::Uuid};
 use bevy_ecs::{hierarchy::ChildOf, schedule::Schedule};
 use bevy_pbr::StandardMaterial;
-use seamless_asset::StreamingTime;
+use seamless_asset::{InHiddenLevel, StreamingTime};
 
 use super::*;
 use crate::mip::{
@@ -95,6 +95,19 @@ fn an_entity_and_all_below_it_are_forced_for_as_long() {
     assert_eq!(bed.forced(0)[3], Some(0), "as many as it has");
     bed.world.despawn(bed.entities[3]);
     assert_eq!(bed.forced(0), [None; 4]);
+}
+
+#[test]
+fn hidden_levels_are_forced() {
+    let mut bed = Bed::new();
+    bed.world.register_disabling_component::<InHiddenLevel>();
+    let [parent, child, grandchild] = [0, 1, 2].map(|number| bed.entities[number]);
+    bed.world.entity_mut(child).insert((ChildOf(parent), InHiddenLevel));
+    bed.world.entity_mut(parent).insert(InHiddenLevel);
+    bed.force(0, MipSize::Full, None);
+    assert_eq!(bed.forced(1), [Some(0), Some(0), None, None]);
+    bed.world.entity_mut(grandchild).insert((ChildOf(child), InHiddenLevel));
+    assert_eq!(bed.forced(1), [Some(0), Some(0), Some(0), None]);
 }
 
 #[test]

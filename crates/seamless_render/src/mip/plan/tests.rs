@@ -141,6 +141,17 @@ fn textures_are_fine_where_the_camera_is() {
     row.at = 3000.0;
     row.settle();
     assert_eq!(row.tops(), [4; 4]);
+    row.settings.cached = f32::NAN;
+    row.settle();
+    let mut fitted = [0.0; 4].map(|_| {
+        row.frame();
+        row.plan.fitted_at
+    });
+    fitted.sort_by(f64::total_cmp);
+    assert!(
+        fitted[1..].iter().zip(&fitted).any(|(a, b)| a == b),
+        "fitted in each frame: {fitted:?}"
+    );
     let floors = 4 * chain().bytes(4);
     assert_eq!(row.pool.ledger.sums().total(), floors);
 }

@@ -8,7 +8,7 @@ use bevy_camera::{
     primitives::Aabb,
     visibility::{NoFrustumCulling, ViewVisibility},
 };
-use bevy_ecs::{prelude::*, query::QueryData};
+use bevy_ecs::{component::ComponentId, prelude::*, query::QueryData};
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_transform::components::GlobalTransform;
 use seamless_asset::{InHiddenLevel, LevelHider, assets::MeshUvDensity};
@@ -16,6 +16,7 @@ use seamless_asset::{InHiddenLevel, LevelHider, assets::MeshUvDensity};
 use super::{
     material::Materials,
     meshes::{Densities, Shape},
+    notes::MipMaterialTypes,
     seats::{Seats, Told},
     surfaces::MeshSurfaces,
 };
@@ -59,16 +60,23 @@ pub(in crate::mip) struct Drawn {
     transform: Option<&'static GlobalTransform>,
     mesh_box: Option<&'static Aabb>,
     is_never_culled: Has<NoFrustumCulling>,
-    density: Option<&'static MeshUvDensity>,
+    density: Option<Ref<'static, MeshUvDensity>>,
     visibility: Option<&'static ViewVisibility>,
     is_hidden: Has<InHiddenLevel>,
 }
 
 impl DrawnItem<'_, '_> {
-    fn shape(&self, users: &mut MipUsers, meshes: &Assets<Mesh>) -> Option<Shape> {
+    /// What the cooker has told of the mesh that the entity has now.
+    fn density(&self, entity: Entity, seats: &mut Seats) -> Option<&MeshUvDensity> {
+        let (mesh, density) = (self.mesh?.0.id(), self.density.as_ref()?);
+        let is_cooked = seats.is_cooked(entity, mesh, density.is_changed());
+        is_cooked.then_some(&**density)
+    }
+
+    fn shape(&self, users: &mut MipUsers, density: Option<&MeshUvDensity>, meshes: &Assets<Mesh>) -> Option<Shape> {
         let mesh = self.mesh?.0.id();
         let world = self.transform?.affine();
-        let metres = users.densities.of(mesh, self.density, meshes);
+        let metres = users.densities.of(mesh, density, meshes);
         match self.mesh_box {
             _ if self.is_never_culled => Some(Shape::everywhere(&world, metres)),
             Some(mesh_box) => {
@@ -115,7 +123,7 @@ pub(in crate::mip) fn follow_users(
     }
     for entity in without_mesh.read() {
         if !drawn.get(entity).is_ok_and(|of| of.mesh.is_some()) {
-            users.seats.place(entity, None, &users.materials, watch);
+            users.seats.place(entity, None, &mut users.materials, watch);
         }
     }
     for entity in users.hidden.drain(..) {
@@ -125,10 +133,10 @@ pub(in crate::mip) fn follow_users(
         if users.densities.computed() >= MEASURED {
             break;
         }
-        let Some(told) = users.seats.next_told() else {
+        let Some((entity, told)) = users.seats.next_told() else {
             break;
         };
-        take(users, watch, told, &drawn, &meshes);
+        take(users, watch, (entity, told), &drawn, &meshes);
     }
     for (entity, of) in &moved {
         if users.seats.has(entity) {
@@ -140,25 +148,37 @@ pub(in crate::mip) fn follow_users(
     }
 }
 
-fn take(users: &mut MipUsers, watch: &mut Watch, told: Told, drawn: &Query<Drawn>, meshes: &Assets<Mesh>) {
+fn take(
+    users: &mut MipUsers,
+    watch: &mut Watch,
+    (entity, told): (Entity, Told),
+    drawn: &Query<Drawn>,
+    meshes: &Assets<Mesh>,
+) {
     let MipUsers { materials, seats, .. } = users;
-    let entity = match told {
-        Told::Lost(entity, kind) => return seats.leave(entity, Some(kind), materials, watch),
-        Told::Has(entity, _) | Told::Again(entity) => entity,
+    let Some(of) = drawn.get(entity).ok().filter(|_| told != Told::Lost) else {
+        return seats.leave(entity, materials, watch);
     };
-    let Ok(of) = drawn.get(entity) else {
-        return seats.leave(entity, None, materials, watch);
-    };
-    if let Told::Has(_, material) = told {
+    if let Told::Has(material) = told {
         seats.assign(entity, material, materials, watch);
     }
     place(users, watch, entity, &of, meshes);
     users.seats.set_seen(entity, of.is_seen(), watch);
 }
 
+/// If its mesh has to be measured and too many were in this frame, it waits. Where nothing streams, nobody has to know where that is.
 fn place(users: &mut MipUsers, watch: &mut Watch, entity: Entity, of: &DrawnItem, meshes: &Assets<Mesh>) {
-    let shape = of.shape(users, meshes);
-    users.seats.place(entity, shape, &users.materials, watch);
+    let density = of.density(entity, &mut users.seats);
+    let material = users.seats.material(entity);
+    if material.is_none_or(|material| users.materials.layers(material).is_empty()) {
+        return users.seats.place(entity, None, &mut users.materials, watch);
+    }
+    let is_known = |mesh: &Mesh3d| density.is_some() || users.densities.is_known(mesh.0.id(), meshes);
+    if users.densities.computed() >= MEASURED && !of.mesh.is_none_or(is_known) {
+        return users.seats.tell_again(entity);
+    }
+    let shape = of.shape(users, density, meshes);
+    users.seats.place(entity, shape, &mut users.materials, watch);
 }
 
 /// Hidden levels are not seen: nobody tells of that but this.
@@ -173,4 +193,10 @@ impl LevelHider for MipHider {
 
     /// Whether they are seen counts as changed then.
     fn show(&self, _: &mut World, _: &[Entity]) {}
+
+    /// Their textures were replaced meanwhile.
+    fn always_changed(&self, world: &World) -> Vec<ComponentId> {
+        let types = world.get_resource::<MipMaterialTypes>();
+        types.map_or_else(Vec::new, |types| types.components(world))
+    }
 }

@@ -14,6 +14,9 @@ use crate::mip::{MipDemands, need::uv_scale};
 /// The images of a material.
 pub(in crate::mip) type Images = SmallVec<[MipImage; 4]>;
 
+/// A texture that is repeated more or less often by less than this, in mips, is sampled as before.
+const RESCALED: f32 = 1.0 / 32.0;
+
 /// A texture that streams, as materials see it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(in crate::mip) struct Streamed {
@@ -40,6 +43,21 @@ impl Layer {
     }
 }
 
+/// Whether nothing of them is another that counts: where a texture begins does not, nor how it is turned.
+fn are_alike(known: &[MipImage], new: &[MipImage]) -> bool {
+    known.len() == new.len() && known.iter().zip(new).all(|(known, new)| is_alike(known, new))
+}
+
+fn is_alike(known: &MipImage, new: &MipImage) -> bool {
+    let key = |of: &MipImage| (of.id, of.channel, of.is_whole);
+    // What is known stays, so small steps add up to a large one.
+    let is_repeated_alike = |is_anisotropic: bool| {
+        let [known, new] = [known, new].map(|of| uv_scale(of.uv.matrix2, is_anisotropic));
+        known.to_bits() == new.to_bits() || (known.log2() - new.log2()).abs() < RESCALED
+    };
+    key(known) == key(new) && is_repeated_alike(false) && is_repeated_alike(true)
+}
+
 #[derive(Debug, Default)]
 struct Slot {
     id: Option<UntypedAssetId>,
@@ -47,8 +65,8 @@ struct Slot {
     is_known: bool,
     /// It waits to be linked.
     is_listed: bool,
-    /// Not all that draws with it is known.
-    is_whole: bool,
+    /// How many that draw with it are not looked at.
+    unknown: u32,
     images: Images,
     layers: SmallVec<[Layer; 2]>,
     links: SmallVec<[Link; 4]>,
@@ -108,7 +126,7 @@ impl Materials {
     pub fn note(&mut self, id: UntypedAssetId, images: Images) {
         let slot = self.number(id);
         let of = &mut self.slots[slot as usize];
-        if of.is_known && of.images == images {
+        if of.is_known && are_alike(&of.images, &images) {
             return;
         }
         of.is_known = true;
@@ -119,7 +137,7 @@ impl Materials {
     pub fn forget(&mut self, id: UntypedAssetId) {
         if let Some(slot) = self.by_id.get(&id).copied() {
             let of = &mut self.slots[slot as usize];
-            (of.is_known, of.is_whole) = (false, false);
+            of.is_known = false;
             self.set_images(slot, Images::new());
         }
     }
@@ -132,9 +150,16 @@ impl Materials {
         }
     }
 
-    /// Not all that draws with the material is known, so all of its textures are wanted.
-    pub fn set_whole(&mut self, slot: u32) {
-        if !core::mem::replace(&mut self.slots[slot as usize].is_whole, true) {
+    /// One user more of the material is not looked at, or one less. While there are some, all of its textures are wanted whole.
+    pub fn set_unknown(&mut self, slot: u32, is_unknown: bool) {
+        let unknown = &mut self.slots[slot as usize].unknown;
+        let were_some = *unknown > 0;
+        *unknown = if is_unknown {
+            *unknown + 1
+        } else {
+            unknown.saturating_sub(1)
+        };
+        if were_some != (*unknown > 0) {
             self.list(slot);
         }
     }
@@ -204,7 +229,7 @@ impl Materials {
             let mut of = core::mem::take(&mut self.slots[slot as usize]);
             of.is_listed = false;
             self.link_slot(&mut of, demands, &streamed, &mut leave);
-            if of.is_known || of.is_whole || !of.users.is_empty() {
+            if of.is_known || of.unknown > 0 || !of.users.is_empty() {
                 self.slots[slot as usize] = of;
             } else if let Some(id) = of.id {
                 self.by_id.remove(&id);
@@ -255,7 +280,7 @@ impl Materials {
                 texture: streamed.texture,
                 layer: layer.number,
                 channel: layer.channel,
-                is_whole: image.is_whole || of.is_whole,
+                is_whole: image.is_whole || of.unknown > 0,
             };
             demands.link(link.texture, link.layer, link.channel);
             self.count_whole(&link, |users| users + 1);

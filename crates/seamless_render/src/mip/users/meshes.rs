@@ -116,6 +116,11 @@ impl Densities {
         self.computed
     }
 
+    /// Whether nothing has to be computed for the mesh.
+    pub fn is_known(&self, mesh: AssetId<Mesh>, meshes: &Assets<Mesh>) -> bool {
+        self.of.contains_key(&mesh) || !meshes.contains(mesh)
+    }
+
     /// What is known of the mesh may be wrong.
     pub fn note(&mut self, event: &AssetEvent<Mesh>) {
         match event {

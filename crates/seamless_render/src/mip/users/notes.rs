@@ -3,15 +3,19 @@
 #[cfg(test)]
 mod tests;
 
-use core::{any::TypeId, hash::Hash};
+use core::{
+    any::{TypeId, type_name},
+    hash::Hash,
+};
 
 use bevy_app::{App, PostUpdate};
 use bevy_asset::{Asset, AssetEvent, Assets};
-use bevy_ecs::prelude::*;
-use bevy_pbr::{Material, MeshMaterial3d};
+use bevy_ecs::{component::ComponentId, prelude::*, query::Allow};
+use bevy_pbr::{EntitiesNeedingSpecialization, Material, MeshMaterial3d};
 use bevy_reflect::Reflect;
+use seamless_asset::InHiddenLevel;
 
-use super::{MipImage, follow::MipUsers, material::Images, reflected, seats::Told};
+use super::{MipImage, follow::MipUsers, material::Images, reflected};
 use crate::mip::{MipSystems, roads};
 
 /// How a material type tells of its images.
@@ -19,10 +23,15 @@ type ImagesOf<M> = fn(&M, &mut dyn FnMut(MipImage));
 
 /// Adds material types to mip streaming.
 pub trait MipApp {
-    /// The textures of materials of type `M` stream: their images are found by reflection, wherever in the material they are, and sampled by the first channel as it is.
-    /// Of [`StandardMaterial`](bevy_pbr::StandardMaterial)s, and those within others, channels and transforms are known as well. All types of
-    /// [`add_streamed_material`](crate::SeamlessRenderApp::add_streamed_material) are added already. Add types while plugins are built: when they are
-    /// finished, it is too late.
+    /// The textures of materials of type `M` stream: their images are found by reflection, wherever in the material they are, and sampled by the first
+    /// channel as it is. Of [`StandardMaterial`](bevy_pbr::StandardMaterial)s, and those within others, channels and transforms are known as well. All types of
+    /// [`add_streamed_material`](crate::SeamlessRenderApp::add_streamed_material) are added already. Add types while plugins are built: those that come
+    /// when they are finished are left out, with a warning, and so are those without a [`MaterialPlugin`](bevy_pbr::MaterialPlugin), with an error.
+    ///
+    /// A material that makes its bind group itself ([`CreateBindGroupDirectly`]) keeps each texture that was replaced for as long as the app runs, outside
+    /// of the pool: Bevy does not let go of its old bind groups. Its images are better cooked whole.
+    ///
+    /// [`CreateBindGroupDirectly`]: bevy_render::render_resource::AsBindGroupError::CreateBindGroupDirectly
     fn add_mip_material<M: Material + Reflect>(&mut self) -> &mut Self
     where
         M::Data: PartialEq + Eq + Hash + Clone;
@@ -71,7 +80,7 @@ impl MipApp for App {
         self.insert_resource(ImagesIn(images));
         if is_new {
             let mut types = self.world_mut().get_resource_or_init::<MipMaterialTypes>();
-            types.0.push(install::<M>);
+            types.add::<M>();
         }
         self
     }
@@ -79,16 +88,40 @@ impl MipApp for App {
 
 /// The types of materials, by what adds their systems. They wait until it is known that there is a renderer.
 #[derive(Resource, Default)]
-pub(in crate::mip) struct MipMaterialTypes(Vec<fn(&mut App, usize)>);
+pub(in crate::mip) struct MipMaterialTypes {
+    waiting: Vec<fn(&mut App, usize) -> bool>,
+    /// Later ones are not heard of.
+    is_installed: bool,
+    components: Vec<fn(&World) -> Option<ComponentId>>,
+}
+
+impl MipMaterialTypes {
+    fn add<M: Material>(&mut self)
+    where
+        M::Data: PartialEq + Eq + Hash + Clone,
+    {
+        if self.is_installed {
+            let name = type_name::<M>();
+            bevy_log::warn!("textures of `{name}` do not stream: it was added after `MipPlugin` was finished");
+            return;
+        }
+        self.waiting.push(install::<M>);
+        self.components.push(World::component_id::<MeshMaterial3d<M>>);
+    }
+
+    /// The components by which entities have such materials.
+    pub fn components(&self, world: &World) -> Vec<ComponentId> {
+        self.components.iter().filter_map(|id| id(world)).collect()
+    }
+}
 
 /// Adds the systems of all types of materials that the app has; later ones are not heard of.
 pub(in crate::mip) fn install_types(app: &mut App) {
-    let types = app
-        .world_mut()
-        .remove_resource::<MipMaterialTypes>()
-        .unwrap_or_default();
-    for (number, install) in types.0.into_iter().enumerate() {
-        install(app, number);
+    let mut types = app.world_mut().get_resource_or_init::<MipMaterialTypes>();
+    types.is_installed = true;
+    let mut number = 0;
+    for install in core::mem::take(&mut types.waiting) {
+        number += usize::from(install(app, number));
     }
 }
 
@@ -100,10 +133,17 @@ pub(in crate::mip) struct ImagesIn<M: Asset>(pub ImagesOf<M>);
 #[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
 struct Telling(usize);
 
-fn install<M: Material>(app: &mut App, number: usize)
+/// Whether it could be: Bevy has to know the type.
+fn install<M: Material>(app: &mut App, number: usize) -> bool
 where
     M::Data: PartialEq + Eq + Hash + Clone,
 {
+    let world = app.world();
+    if !world.contains_resource::<Assets<M>>() || !world.contains_resource::<EntitiesNeedingSpecialization<M>>() {
+        let name = type_name::<M>();
+        bevy_log::error!("textures of `{name}` do not stream: add `MaterialPlugin::<{name}>`");
+        return false;
+    }
     let mut telling = (note_materials::<M>, note_users::<M>)
         .chain()
         .in_set(MipSystems::Follow)
@@ -113,6 +153,7 @@ where
     }
     app.add_systems(PostUpdate, telling);
     roads::add_roads::<M>(app);
+    true
 }
 
 /// Materials that came, went or were changed, but by mip streaming itself.
@@ -143,20 +184,21 @@ pub(in crate::mip) fn note_materials<M: Material>(
     }
 }
 
-/// Entities that got a material of the type, or another one, or have none any more.
+/// Entities that got a material of the type, or another one, or have none any more; those of hidden levels as well.
 pub(in crate::mip) fn note_users<M: Material>(
-    changed: Query<(Entity, &MeshMaterial3d<M>), Changed<MeshMaterial3d<M>>>,
-    has: Query<(), With<MeshMaterial3d<M>>>,
+    changed: Query<(Entity, &MeshMaterial3d<M>), (Changed<MeshMaterial3d<M>>, Allow<InHiddenLevel>)>,
+    has: Query<(), (With<MeshMaterial3d<M>>, Allow<InHiddenLevel>)>,
     mut removed: RemovedComponents<MeshMaterial3d<M>>,
     mut users: ResMut<MipUsers>,
 ) {
+    let MipUsers { seats, materials, .. } = &mut *users;
     for entity in removed.read() {
-        // It may have one again, or be hidden.
+        // It may have one again.
         if !has.contains(entity) {
-            users.seats.tell(Told::Lost(entity, TypeId::of::<M>()));
+            seats.tell_lost(entity, TypeId::of::<M>(), materials);
         }
     }
     for (entity, material) in &changed {
-        users.seats.tell(Told::Has(entity, material.0.id().untyped()));
+        seats.tell_has(entity, material.0.id().untyped(), materials);
     }
 }

@@ -1,24 +1,28 @@
 //! The entities that draw with materials, and what [`Watch`] knows of them. See [`Seats`].
 
-use core::any::TypeId;
-use std::collections::VecDeque;
+#[cfg(test)]
+mod tests;
 
-use bevy_asset::UntypedAssetId;
+use core::any::TypeId;
+use std::collections::{BTreeSet, VecDeque};
+
+use bevy_asset::{AssetId, UntypedAssetId};
 use bevy_ecs::entity::{Entity, EntityHashMap};
+use bevy_mesh::Mesh;
 use smallvec::SmallVec;
 
 use super::{material::Materials, meshes::Shape};
 use crate::mip::{UserId, Watch, need::MipUser};
 
-/// What is waited for: an entity of which something is to be done, in the order in which it was told.
+/// What is waited for of an entity.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(in crate::mip) enum Told {
     /// It draws with this material.
-    Has(Entity, UntypedAssetId),
-    /// It draws with no material of this type any more.
-    Lost(Entity, TypeId),
-    /// Its material has other layers.
-    Again(Entity),
+    Has(UntypedAssetId),
+    /// It draws with none any more.
+    Lost,
+    /// Its material has other layers, or it is to be looked at again.
+    Again,
 }
 
 /// What is known of an entity that has a material.
@@ -29,46 +33,76 @@ struct Seat {
     /// Among the users of the material.
     place: u32,
     is_seen: bool,
-    /// None: it is nowhere.
+    /// The mesh that the cooker has told of.
+    cooked: Option<AssetId<Mesh>>,
+    /// None: it is nowhere, or nobody looks at it.
     shape: Option<Shape>,
     /// One for each layer of the material, or none.
     users: SmallVec<[UserId; 2]>,
 }
 
-/// All entities that have a material, one for each entity, as Bevy draws no more: the material that it was told of last.
+/// All entities that have a material, one for each entity, as Bevy draws no more: the material that it was told of last. Watched are those whose
+/// material has textures that stream, as many as there may be; others are refused until there is room.
 #[derive(Debug, Default)]
 pub(in crate::mip) struct Seats {
     seats: Vec<Option<Seat>>,
     free: Vec<u32>,
     of: EntityHashMap<u32>,
-    told: VecDeque<Told>,
-    /// How many there may be.
+    /// Entities in the order in which they were told of, each once.
+    queue: VecDeque<Entity>,
+    told: EntityHashMap<Told>,
+    watched: usize,
+    /// How many may be watched.
     pub most: usize,
-    /// How many entities came beyond that.
+    /// Seats that are not watched since there are so many.
+    beyond: BTreeSet<u32>,
+    /// How often that was so.
     pub refused: u64,
     /// Another one whenever an entity has another material.
     pub version: u64,
 }
 
 impl Seats {
-    /// Something is to be done, when its turn comes.
-    pub fn tell(&mut self, told: Told) {
-        self.told.push_back(told);
+    /// The entity draws with this material, when its turn comes.
+    pub fn tell_has(&mut self, entity: Entity, id: UntypedAssetId, materials: &Materials) {
+        if self.told_material(entity, materials) != Some(id) {
+            self.tell(entity, Told::Has(id));
+        }
     }
 
-    /// What is to be done next.
-    pub fn next_told(&mut self) -> Option<Told> {
-        self.told.pop_front()
+    /// The entity draws with no material of this type any more, when its turn comes.
+    pub fn tell_lost(&mut self, entity: Entity, kind: TypeId, materials: &Materials) {
+        let id = self.told_material(entity, materials);
+        if id.is_some_and(|id| id.type_id() == kind) {
+            self.tell(entity, Told::Lost);
+        }
+    }
+
+    /// The entity is to be looked at again, when its turn comes.
+    pub fn tell_again(&mut self, entity: Entity) {
+        // All else that it waits for has it looked at as well.
+        if !self.told.contains_key(&entity) {
+            self.tell(entity, Told::Again);
+        }
+    }
+
+    /// What is to be done next: what was told, then who was refused, while there is room.
+    pub fn next_told(&mut self) -> Option<(Entity, Told)> {
+        if let Some(entity) = self.queue.pop_front() {
+            return Some((entity, self.told.remove(&entity).unwrap_or(Told::Again)));
+        }
+        let seat = self.seats[self.next_refused()? as usize].as_ref()?;
+        Some((seat.entity, Told::Again))
     }
 
     /// Whether something waits to be done.
     pub fn is_waiting(&self) -> bool {
-        !self.told.is_empty()
+        !self.queue.is_empty() || self.next_refused().is_some()
     }
 
-    /// How many entities there are.
+    /// How many entities are watched.
     pub fn len(&self) -> usize {
-        self.of.len()
+        self.watched
     }
 
     /// Whether the entity is known.
@@ -81,68 +115,74 @@ impl Seats {
         let material = materials.number(id);
         match self.of.get(&entity).copied() {
             Some(seat) => self.reassign(seat, material, materials, watch),
-            None if self.len() < self.most => self.take(entity, material, materials),
-            None => {
-                self.refused += 1;
-                materials.set_whole(material);
-            }
+            None => self.take(entity, material, materials),
         }
     }
 
-    /// The entity draws with nothing any more; if a type of material is given, only if it had one of that type.
-    pub fn leave(&mut self, entity: Entity, kind: Option<TypeId>, materials: &mut Materials, watch: &mut Watch) {
-        let Some(number) = self.of.get(&entity).copied() else {
+    /// The entity draws with nothing any more.
+    pub fn leave(&mut self, entity: Entity, materials: &mut Materials, watch: &mut Watch) {
+        let Some(number) = self.of.remove(&entity) else {
             return;
         };
-        let material = self.seats[number as usize]
-            .as_ref()
-            .map_or(u32::MAX, |seat| seat.material);
-        let type_id = materials.id(material).map(|id| id.type_id());
-        if kind.is_some() && kind != type_id {
-            return;
-        }
         self.version += 1;
-        self.unwatch(number, watch);
-        self.unseat(number, materials);
+        self.unseat(number, materials, watch);
         self.seats[number as usize] = None;
-        self.of.remove(&entity);
         self.free.push(number);
     }
 
     /// Where the entity is, and how fine its texture coordinates are; none if it is nowhere.
-    pub fn place(&mut self, entity: Entity, shape: Option<Shape>, materials: &Materials, watch: &mut Watch) {
+    pub fn place(&mut self, entity: Entity, shape: Option<Shape>, materials: &mut Materials, watch: &mut Watch) {
         let Some(number) = self.of.get(&entity).copied() else {
             return;
         };
         let Some(seat) = &mut self.seats[number as usize] else {
             return;
         };
-        let layers = materials.layers(seat.material);
-        if seat.shape == shape && (shape.is_none() || seat.users.len() == layers.len()) {
+        let material = seat.material;
+        let Some(shape) = shape.filter(|_| !materials.layers(material).is_empty()) else {
+            self.unwatch(number, watch);
+            return self.admit(number, material, materials);
+        };
+        if seat.users.is_empty() && self.watched >= self.most {
+            return self.refuse(number, material, materials);
+        }
+        let layers = materials.layers(material);
+        if seat.shape.as_ref() == Some(&shape) && seat.users.len() == layers.len() {
             return;
         }
-        seat.shape = shape;
-        let Some(shape) = &seat.shape else {
-            return self.unwatch(number, watch);
-        };
+        self.watched += usize::from(seat.users.is_empty());
         let surface = shape.surface();
-        let user = |at: usize| MipUser {
-            material: layers[at].number,
-            channel: layers[at].channel,
-            metres: shape.metres[usize::from(layers[at].channel)],
-            object_scale: shape.scale,
-            uv_scale: layers[at].scale,
-        };
-        for at in 0..layers.len() {
+        for (at, layer) in layers.iter().enumerate() {
+            let user = MipUser {
+                material: layer.number,
+                channel: layer.channel,
+                metres: shape.metres[usize::from(layer.channel)],
+                object_scale: shape.scale,
+                uv_scale: layer.scale,
+            };
             match seat.users.get(at) {
-                Some(id) => watch.moved(*id, &user(at), &surface),
+                Some(id) => watch.moved(*id, &user, &surface),
                 None => {
-                    let id = watch.add(&user(at), &surface);
+                    let id = watch.add(&user, &surface);
                     watch.seen(id, seat.is_seen);
                     seat.users.push(id);
                 }
             }
         }
+        seat.shape = Some(shape);
+        self.admit(number, material, materials);
+    }
+
+    /// Whether what the cooker has told of the entity's mesh is of this one: it is if it was told just now, or if the mesh is the same as when it was.
+    pub fn is_cooked(&mut self, entity: Entity, mesh: AssetId<Mesh>, is_told: bool) -> bool {
+        let number = self.of.get(&entity);
+        let Some(seat) = number.and_then(|number| self.seats[*number as usize].as_mut()) else {
+            return true;
+        };
+        if is_told || seat.cooked.is_none() {
+            seat.cooked = Some(mesh);
+        }
+        seat.cooked == Some(mesh)
     }
 
     /// The number of the entity's material.
@@ -165,7 +205,43 @@ impl Seats {
     pub fn watch_again(&mut self, number: u32, watch: &mut Watch) {
         self.unwatch(number, watch);
         if let Some(seat) = self.seats.get(number as usize).and_then(Option::as_ref) {
-            self.told.push_back(Told::Again(seat.entity));
+            self.tell_again(seat.entity);
+        }
+    }
+
+    fn tell(&mut self, entity: Entity, told: Told) {
+        if self.told.insert(entity, told).is_none() {
+            self.queue.push_back(entity);
+        }
+    }
+
+    /// The material that the entity has when all that was told of it is done.
+    fn told_material(&self, entity: Entity, materials: &Materials) -> Option<UntypedAssetId> {
+        match self.told.get(&entity) {
+            Some(Told::Has(id)) => Some(*id),
+            Some(Told::Lost) => None,
+            Some(Told::Again) | None => materials.id(self.material(entity)?),
+        }
+    }
+
+    /// Who was refused and may be watched now.
+    fn next_refused(&self) -> Option<u32> {
+        let next = self.beyond.first().filter(|_| self.watched < self.most);
+        next.copied()
+    }
+
+    /// There is no room for it, so its textures are wanted whole.
+    fn refuse(&mut self, number: u32, material: u32, materials: &mut Materials) {
+        if self.beyond.insert(number) {
+            self.refused += 1;
+            materials.set_unknown(material, true);
+        }
+    }
+
+    /// It needs no room, or has it.
+    fn admit(&mut self, number: u32, material: u32, materials: &mut Materials) {
+        if self.beyond.remove(&number) {
+            materials.set_unknown(material, false);
         }
     }
 
@@ -177,6 +253,7 @@ impl Seats {
             material,
             place: materials.add_user(material, number),
             is_seen: false,
+            cooked: None,
             shape: None,
             users: SmallVec::new(),
         };
@@ -193,8 +270,7 @@ impl Seats {
             return;
         }
         self.version += 1;
-        self.unwatch(number, watch);
-        self.unseat(number, materials);
+        self.unseat(number, materials, watch);
         let place = materials.add_user(material, number);
         if let Some(seat) = &mut self.seats[number as usize] {
             (seat.material, seat.place) = (material, place);
@@ -202,10 +278,12 @@ impl Seats {
     }
 
     /// It is none of its material's users any more.
-    fn unseat(&mut self, number: u32, materials: &mut Materials) {
+    fn unseat(&mut self, number: u32, materials: &mut Materials, watch: &mut Watch) {
+        self.unwatch(number, watch);
         let Some(Seat { material, place, .. }) = self.seats[number as usize] else {
             return;
         };
+        self.admit(number, material, materials);
         let moved = materials.remove_user(material, place);
         if let Some(moved) = moved.and_then(|moved| self.seats[moved as usize].as_mut()) {
             moved.place = place;
@@ -215,7 +293,9 @@ impl Seats {
     /// Nobody looks at it any more.
     fn unwatch(&mut self, number: u32, watch: &mut Watch) {
         if let Some(seat) = self.seats.get_mut(number as usize).and_then(Option::as_mut) {
+            self.watched -= usize::from(!seat.users.is_empty());
             seat.users.drain(..).for_each(|user| watch.remove(user));
+            seat.shape = None;
         }
     }
 }

@@ -170,6 +170,21 @@ fn viewpoints_and_expected_places_are_looked_from_as_well() {
 }
 
 #[test]
+fn expected_places_do_not_move() {
+    let mut app = app();
+    let place = |at: f32| Viewpoint {
+        position: Vec3::X * at,
+        weight: 1.0,
+    };
+    app.world_mut().resource_mut::<Viewpoints>().0 = [1.0, 2.0, 3.0].map(place).to_vec();
+    views(&mut app);
+    app.world_mut().resource_mut::<Viewpoints>().0.remove(0);
+    let found = views(&mut app);
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|view| view.velocity == Vec3::ZERO), "{found:?}");
+}
+
+#[test]
 fn velocity_is_the_mean_of_what_was_gone_lately() {
     let mut app = app();
     let camera = app.world_mut().spawn(camera(perspective(1.0, 0.1), Vec3::ZERO)).id();

@@ -2,7 +2,7 @@
 
 use bevy_math::Vec3;
 
-use super::super::need::MipView;
+use super::{super::need::MipView, EXPECTED};
 
 /// So many frames are remembered.
 const FRAMES: usize = 16;
@@ -17,7 +17,7 @@ struct Track {
     len: usize,
 }
 
-/// Where views were lately. A view's velocity is the mean of 16 frames, and nothing after a jump.
+/// Where views were lately. A view's velocity is the mean of 16 frames, and nothing after a jump, or for expected places: those are ahead already.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
     tracks: Vec<Track>,
@@ -29,7 +29,8 @@ impl Tracks {
     pub fn note(&mut self, views: &mut [MipView], now: f64) {
         core::mem::swap(&mut self.tracks, &mut self.before);
         self.tracks.clear();
-        for view in views {
+        // An expected place is no movement, though another one may have its key now.
+        for view in views.iter_mut().filter(|view| view.key < EXPECTED) {
             let known = self.before.iter().find(|track| track.key == view.key);
             let mut track = known.copied().unwrap_or(Track {
                 key: view.key,

@@ -222,7 +222,7 @@ fn an_entity_follows_its_material_and_its_mesh() {
 fn an_entity_comes_in_parts() {
     let mut bed = Bed::new();
     let entity = bed.app.world_mut().spawn((material(2), Visibility::default())).id();
-    assert_eq!((bed.frame()[2], bed.len()), ([NOBODY; 2], 1));
+    assert_eq!((bed.frame()[2], bed.len()), ([NOBODY; 2], 0));
     let mesh = (Mesh3d(bed.mesh.clone()), GlobalTransform::from_xyz(5.0, 0.0, 0.0));
     bed.app.world_mut().entity_mut(entity).insert(mesh);
     assert_eq!(bed.frame()[2], [NOBODY; 2], "it has no box");
@@ -292,15 +292,68 @@ fn many_come_over_several_frames_and_at_rest_nobody_is_looked_up() {
         .for_each(|mut mesh| mesh.set_changed());
     bed.frame();
     assert_eq!(bed.plan().watch.looks(), 0);
+    // When a level is shown, materials count as changed that are the same.
+    let mut materials = bed.app.world_mut().query::<&mut MeshMaterial3d<StandardMaterial>>();
+    materials
+        .iter_mut(bed.app.world_mut())
+        .for_each(|mut material| material.set_changed());
+    bed.frame();
+    assert!(!bed.app.world().resource::<MipUsers>().seats.is_waiting());
+}
+
+/// A mesh whose texture lies once on so many metres.
+fn triangle(metres: f32) -> Mesh {
+    let mut mesh = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::MAIN_WORLD);
+    let corners = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
+    let positions = corners.map(|[x, y]| [x * metres, y * metres, 0.0]);
+    mesh.insert_attribute(Mesh::ATTRIBUTE_POSITION, positions.to_vec());
+    mesh.insert_attribute(Mesh::ATTRIBUTE_UV_0, corners.to_vec());
+    mesh
+}
+
+#[test]
+fn another_mesh_is_measured_when_there_is_time() {
+    let mut bed = Bed::new();
+    let entities: Vec<Entity> = (0..100).map(|_| bed.spawn(20.0, 0)).collect();
+    assert_near(bed.frame()[0], [NOBODY, 20.0]);
+    for entity in &entities {
+        let mesh = bed.app.world_mut().resource_mut::<Assets<Mesh>>().add(triangle(4.0));
+        bed.app.world_mut().entity_mut(*entity).insert(Mesh3d(mesh));
+    }
+    for measured in [MEASURED, 100 - MEASURED, 0] {
+        // Four times as many metres a unit as the cooker has told of the mesh that they had.
+        assert_near(bed.frame()[0], [NOBODY, 5.375]);
+        assert_eq!(bed.app.world().resource::<MipUsers>().densities.computed(), measured);
+    }
+    for entity in &entities {
+        let mesh = Mesh3d(bed.mesh.clone());
+        bed.app.world_mut().entity_mut(*entity).insert(mesh);
+    }
+    assert_near(bed.frame()[0], [NOBODY, 20.0]);
+}
+
+#[test]
+fn who_draws_with_nothing_that_streams_takes_no_place() {
+    let mut bed = Bed::new();
+    bed.app.world_mut().resource_mut::<MipUsers>().seats.most = 1;
+    bed.has(4, 77);
+    bed.spawn(10.0, 4);
+    bed.spawn(20.0, 0);
+    assert_near(bed.frame()[0], [NOBODY, 20.0]);
+    let refused = |bed: &Bed| bed.app.world().resource::<MipUsers>().seats.refused;
+    assert_eq!((bed.len(), refused(&bed)), (1, 0));
+    bed.has(4, 3);
+    bed.frame();
+    bed.frame();
+    assert_eq!((bed.len(), refused(&bed)), (1, 1));
+    assert!(bed.app.world().resource::<MipUsers>().materials.is_whole(3));
 }
 
 #[test]
 fn who_is_refused_makes_textures_whole() {
     let mut bed = Bed::new();
     bed.app.world_mut().resource_mut::<MipUsers>().seats.most = 2;
-    for number in 0..3 {
-        bed.spawn(10.0, number);
-    }
+    let entities = [0, 1, 2].map(|number| bed.spawn(10.0, number));
     bed.frame();
     bed.frame();
     let users = bed.app.world().resource::<MipUsers>();
@@ -309,6 +362,12 @@ fn who_is_refused_makes_textures_whole() {
         [0, 1, 2].map(|texture| users.materials.is_whole(texture)),
         [false, false, true]
     );
+    bed.app.world_mut().despawn(entities[0]);
+    assert_near(bed.frame()[2], [NOBODY, 10.0]);
+    bed.frame();
+    let users = bed.app.world().resource::<MipUsers>();
+    assert_eq!((users.seats.len(), users.seats.refused), (2, 1));
+    assert!(!users.materials.is_whole(2), "it has the place of who has gone");
 }
 
 #[test]

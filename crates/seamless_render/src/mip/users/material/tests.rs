@@ -184,6 +184,20 @@ fn what_is_the_same_is_not_linked_again() {
     assert!(bed.materials.listed.is_empty());
     bed.materials.image_changed(image(5));
     assert!(bed.materials.listed.is_empty());
+    // One that scrolls and turns, and swells in small steps.
+    let moved = |scale: f32, angle: f32, to: f32| MipImage {
+        uv: Affine2::from_scale_angle_translation(Vec2::splat(scale), angle, Vec2::splat(to)),
+        ..MipImage::new(image(0))
+    };
+    for step in 0..9 {
+        let moved = moved(1.0 + step as f32 / 500.0, step as f32, step as f32);
+        bed.materials.note(material(1), [moved].into_iter().collect());
+        assert!(bed.materials.listed.is_empty());
+    }
+    bed.note(1, &[moved(1.05, 0.0, 0.0)]);
+    assert_eq!(bed.layers(1), [(0, 0, 1.05)]);
+    bed.materials.note(material(1), [at(0, 1, 1.05)].into_iter().collect());
+    assert_eq!(bed.materials.listed.len(), 1);
 }
 
 #[test]
@@ -203,15 +217,22 @@ fn wholes_are_counted() {
     bed.link();
     assert!(!bed.materials.is_whole(0) && !bed.materials.is_whole(1) && !bed.materials.is_whole(99));
     let slot = bed.materials.number(material(1));
-    bed.materials.set_whole(slot);
-    bed.link();
-    assert!(bed.materials.is_whole(0), "not all of its users are known");
+    for (is_unknown, is_whole) in [(true, true), (true, true), (false, true), (false, false)] {
+        bed.materials.set_unknown(slot, is_unknown);
+        bed.link();
+        assert_eq!(
+            bed.materials.is_whole(0),
+            is_whole,
+            "some of its users are not looked at"
+        );
+    }
     let early = bed.materials.number(material(3));
-    bed.materials.set_whole(early);
+    bed.materials.set_unknown(early, true);
     bed.link();
     bed.note(3, &[at(2, 0, 1.0)]);
     assert!(bed.materials.is_whole(2), "it had such users before it came");
     bed.materials.forget(material(3));
+    bed.materials.set_unknown(early, false);
     bed.link();
     assert!(!bed.materials.is_whole(2) && !bed.materials.by_id.contains_key(&material(3)));
 }

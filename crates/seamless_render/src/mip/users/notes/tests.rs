@@ -3,8 +3,10 @@ use bevy_ecs::schedule::Schedule;
 use bevy_image::Image;
 use bevy_pbr::StandardMaterial;
 use bevy_reflect::PartialReflect;
+use seamless_asset::LevelHider;
 
 use super::*;
+use crate::mip::users::MipHider;
 
 fn image(number: u128) -> Handle<Image> {
     Handle::Uuid(Uuid::from_u128(number), core::marker::PhantomData)
@@ -96,5 +98,36 @@ fn the_last_way_to_tell_of_a_type_counts() {
     let images_in = app.world().resource::<ImagesIn<StandardMaterial>>();
     (images_in.0)(&with(1), &mut |image: MipImage| found.push(image.id));
     assert_eq!(found, [image(9).id()]);
-    assert_eq!(app.world().resource::<MipMaterialTypes>().0.len(), 1);
+    assert_eq!(app.world().resource::<MipMaterialTypes>().waiting.len(), 1);
+}
+
+#[test]
+fn types_that_bevy_does_not_know_and_late_ones_are_left_out() {
+    let mut app = App::new();
+    app.add_mip_material::<StandardMaterial>();
+    install_types(&mut app);
+    assert!(
+        !app.world().contains_resource::<roads::MipRoads>(),
+        "its systems would panic"
+    );
+    let mut app = App::new();
+    install_types(&mut app);
+    app.init_resource::<Assets<StandardMaterial>>()
+        .init_resource::<EntitiesNeedingSpecialization<StandardMaterial>>()
+        .add_mip_material::<StandardMaterial>();
+    assert!(app.world().resource::<MipMaterialTypes>().waiting.is_empty());
+    let mut app = App::new();
+    app.init_resource::<Assets<StandardMaterial>>()
+        .init_resource::<EntitiesNeedingSpecialization<StandardMaterial>>()
+        .add_mip_material::<StandardMaterial>();
+    install_types(&mut app);
+    assert!(app.world().contains_resource::<roads::MipRoads>());
+}
+
+#[test]
+fn materials_count_as_changed_when_they_are_shown() {
+    let mut app = App::new();
+    app.add_mip_material::<StandardMaterial>();
+    let component = app.world_mut().register_component::<MeshMaterial3d<StandardMaterial>>();
+    assert_eq!(MipHider.always_changed(app.world()), [component]);
 }

@@ -31,6 +31,9 @@ fn only_large_and_rigid_meshes_have_spheres() {
         VertexAttributeValues::Uint16x4(vec![[0; 4]; 8]),
     );
     assert!(spheres_of(&skinned).is_empty());
+    let mut morphed = gates(40.0);
+    morphed.set_morph_targets(vec![Default::default(); 8]);
+    assert!(spheres_of(&morphed).is_empty());
     let lines = Mesh::new(PrimitiveTopology::LineList, RenderAssetUsages::MAIN_WORLD);
     assert!(spheres_of(&lines).is_empty());
 }
@@ -42,12 +45,18 @@ fn they_go_with_the_mesh() {
     };
     let mut surfaces = MeshSurfaces::default();
     let spheres = spheres_of(&gates(40.0));
-    surfaces.set(id, spheres.clone());
+    for event in [AssetEvent::Added { id }, AssetEvent::Modified { id }] {
+        surfaces.set(id, spheres.clone());
+        surfaces.note(&event);
+        surfaces.note(&AssetEvent::LoadedWithDependencies { id });
+        assert_eq!(surfaces.get(id).map(|of| of.len()), Some(spheres.len()));
+    }
     surfaces.note(&AssetEvent::Modified { id });
-    assert_eq!(surfaces.get(id).map(|of| of.len()), Some(spheres.len()));
+    assert!(surfaces.get(id).is_none(), "the game has edited it");
+    surfaces.set(id, spheres.clone());
     surfaces.set(id, vec![]);
     assert!(surfaces.get(id).is_none(), "a small one has come in its place");
     surfaces.set(id, spheres);
     surfaces.note(&AssetEvent::Unused { id });
-    assert!(surfaces.0.is_empty());
+    assert!(surfaces.of.is_empty() && surfaces.set.is_empty());
 }
