@@ -1,6 +1,6 @@
 //! The hall of the example `gallery`: its measures, its file, and what hangs in it.
 
-use std::io;
+use std::{f32::consts::TAU, io};
 
 use crate::generate::{
     glb::{Glb, Material, Node},
@@ -151,8 +151,8 @@ pub fn paint(number: u32, size: u32, seed: u64) -> io::Result<Vec<u8>> {
     let mut rng = Rng::new(seed, u64::from(number));
     let mut random = |least: f32, most: f32| least + (rng.next_u64() >> 40) as f32 / (1 << 24) as f32 * (most - least);
     let waves: [(Vec2, f32); 3] = core::array::from_fn(|_| {
-        let direction = Vec2::from_angle(random(0.0, 6.28));
-        (direction * random(6.0, 40.0), random(0.0, 6.28))
+        let direction = Vec2::from_angle(random(0.0, TAU));
+        (direction * random(6.0, 40.0), random(0.0, TAU))
     });
     let [dark, light] = [0.0, 0.55].map(|least| [0; 3].map(|_| random(least, least + 0.45)));
     let mut pixels = Vec::with_capacity((size * size * 3) as usize);
