@@ -238,7 +238,7 @@ fn a_flight_through_the_volumes() {
         transform.translation.x = back_and_forth - SPACING;
         app.update();
         // Loads run on other threads, and there are few of them.
-        thread::sleep(Duration::from_millis(2));
+        thread::sleep(Duration::from_millis(6));
     }
     let seen = counts(&app);
     assert!(seen.revealed > 20 && seen.left > 10, "{seen:?}");
