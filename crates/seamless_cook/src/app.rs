@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bevy::app::{TaskPoolOptions, TaskPoolPlugin, TaskPoolThreadAssignmentPolicy, TerminalCtrlCHandlerPlugin};
-use bevy::asset::UnapprovedPathMode;
 use bevy::asset::io::{AssetSourceBuilder, AssetSourceId};
 use bevy::core_pipeline::CorePipelinePlugin;
 use bevy::ecs::error::{FallbackErrorHandler, warn};
@@ -32,7 +31,7 @@ use crate::core_of_scenes::CoreOfScenes;
 use crate::graph::recorder::Recorder;
 use crate::graph::storage::Disk;
 use crate::report::{CookError, CookReport, Progress};
-use crate::shaders_unread::ShadersUnread;
+use crate::shaders_unread::{ShadersUnread, UNAPPROVED_PATHS};
 use crate::texture::TargetFormats;
 
 /// What a cook does with the data.
@@ -247,8 +246,7 @@ impl CookApp {
                 watch_for_changes_override: Some(false),
                 use_asset_processor_override: Some(false),
                 mode: AssetMode::Unprocessed,
-                // Sources may refer to files beside the root; the author runs this on their own files.
-                unapproved_path_mode: UnapprovedPathMode::Allow,
+                unapproved_path_mode: UNAPPROVED_PATHS,
                 ..default()
             })
             .add_after::<AssetPlugin>(ShadersUnread);

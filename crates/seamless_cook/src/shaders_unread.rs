@@ -13,12 +13,14 @@ use bevy::asset::io::{
 use bevy::asset::{AssetMetaCheck, AssetServerMode, LoadedFolder, LoadedUntypedAsset, UnapprovedPathMode};
 use bevy::prelude::*;
 
+/// Sources may refer to files beside the root; the author runs this on their own files.
+pub(crate) const UNAPPROVED_PATHS: UnapprovedPathMode = UnapprovedPathMode::Allow;
 /// The source of what is compiled into the program.
 const EMBEDDED: &str = "embedded";
 /// What Bevy's own crates, and only those, begin with there.
 const OF_BEVY: &str = "bevy_";
 
-/// Gives Bevy's shaders as empty files. Bevy asks for some sixty of them when it starts, and looks through each for imports; that takes longer than
+/// Gives Bevy's shaders as empty files. Bevy asks for all of them when it starts, and looks through each for imports; that takes longer than
 /// most of what is cooked again after an edit. It goes right behind `AssetPlugin`, whose server it replaces by one that differs in nothing else.
 pub(crate) struct ShadersUnread;
 
@@ -38,8 +40,7 @@ impl Plugin for ShadersUnread {
             AssetServerMode::Unprocessed,
             AssetMetaCheck::Always,
             false,
-            // Sources may refer to files beside the root; the author runs this on their own files.
-            UnapprovedPathMode::Allow,
+            UNAPPROVED_PATHS,
         );
         // What `AssetPlugin` has added by now.
         server.register_asset(world.resource::<Assets<LoadedFolder>>());

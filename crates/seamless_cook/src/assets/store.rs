@@ -239,8 +239,10 @@ impl<'c> AssetStore<'c> {
     pub(crate) fn add_lone(&mut self, walk: &AssetWalk, handle: &UntypedHandle) {
         self.begin_unit();
         let before = self.encoded_now.len();
+        // What was told stays told, and what fails here is not.
+        let told = core::mem::take(&mut self.failed);
         self.add(walk, handle, &String::new, &mut Vec::new());
-        self.failed.clear();
+        self.failed = told;
         let is_stray = |key: &AssetKey| key.unit() == Some(walk.unit);
         let new = self.encoded_now.get(before..).unwrap_or_default().to_vec();
         for key in new {

@@ -50,6 +50,20 @@ fn what_a_layout_costs_is_told_alike_after_an_edit() {
     }
 }
 
+/// A texture that is loaded alone comes between two scenes that lack the same file.
+#[test]
+fn a_missing_file_is_told_once_after_an_edit_too() {
+    let mut project = Project::new(6);
+    project.check();
+    project.scenes[1].texture = usize::MAX;
+    project.scenes[4].texture = usize::MAX;
+    project.check();
+    for texture in 0..6 {
+        project.paint(texture, 92);
+        project.check();
+    }
+}
+
 /// The file's own pixels are the same, what the level says of them is not.
 #[test]
 fn a_sampler_that_changes_under_a_texture_is_seen() {
