@@ -1,7 +1,11 @@
 //! The walk through the hall: along it, then at once at its other end, and back. See [`walk`].
 
 use core::time::Duration;
-use std::{f32::consts::PI, path::PathBuf, sync::mpsc};
+use std::{
+    f32::consts::PI,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use bevy::{
     app::ScheduleRunnerPlugin,
@@ -79,8 +83,11 @@ struct Walk {
     length: f32,
     walked: Walked,
     picture: Option<(PathBuf, Handle<Image>)>,
-    result: mpsc::Sender<Walked>,
+    result: Shown,
 }
+
+/// What the walk has shown so far, where it is found when the app is gone.
+type Shown = Arc<Mutex<Option<Walked>>>;
 
 #[derive(Component)]
 struct Visitor;
@@ -112,12 +119,9 @@ pub fn walk(args: &Args, manifest: &str) -> Result<Walked, String> {
             ..MipPlugin::default()
         },
     ));
-    if !app.world().contains_resource::<Assets<Mesh>>() {
-        return Err("Bevy has no renderer here".to_owned());
-    }
-    let (result, walked) = mpsc::channel();
-    let (args, manifest) = (walk_of(args, result), manifest.to_owned());
-    app.insert_resource(args)
+    let shown = Shown::default();
+    let manifest = manifest.to_owned();
+    app.insert_resource(walk_of(args, shown.clone()))
         .insert_resource(ClearColor(Color::BLACK))
         .insert_resource(GlobalAmbientLight {
             brightness: 900.0,
@@ -135,13 +139,12 @@ pub fn walk(args: &Args, manifest: &str) -> Result<Walked, String> {
             walk.walked.fault = Some(failed.error.to_string());
         });
     let is_well = app.run().is_success();
-    // The last is the whole.
-    let last = walked.try_iter().last();
+    let last = shown.lock().unwrap_or_else(PoisonError::into_inner).take();
     last.filter(|_| is_well)
         .ok_or_else(|| "the app has ended early; see the log above".to_owned())
 }
 
-fn walk_of(args: &Args, result: mpsc::Sender<Walked>) -> Walk {
+fn walk_of(args: &Args, result: Shown) -> Walk {
     Walk {
         step: Step::Coming(0),
         frames: args.frames(),
@@ -209,7 +212,7 @@ fn go(
         exit.write(AppExit::Success);
     }
     // Whoever closes the window ends the walk, too.
-    let _ = walk.result.send(walk.walked.clone());
+    *walk.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(walk.walked.clone());
 }
 
 impl Walk {

@@ -66,7 +66,7 @@ impl SoftObjects<'_> {
     }
 
     /// As [`get_if_loaded`](Self::get_if_loaded), for who only looks at the value: nothing is kept alive, so the id is good as long as somebody
-    /// else has a handle. Twice as fast, as no handle is counted up and down.
+    /// else has a handle. Faster, as no handle is counted up and down.
     ///
     /// ```
     /// # use bevy_asset::Assets; use bevy_ecs::prelude::*; use bevy_mesh::Mesh;

@@ -3,7 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-use super::{chain::MipChain, watch::Watch};
+use bevy_platform::collections::HashMap;
+
+use super::{
+    chain::MipChain,
+    truth::{Joining, LayerTruth, join},
+    watch::Watch,
+};
 
 /// What is wanted of a texture.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -149,6 +155,9 @@ pub struct MipDemands {
     unlimited: Vec<Link>,
     /// The largest margin of views.
     margin: f32,
+    /// By material, what it was seen with.
+    truth: HashMap<u32, LayerTruth>,
+    joining: Joining,
 }
 
 /// A material's channel.
@@ -252,6 +261,28 @@ impl MipDemands {
         }
     }
 
+    /// What materials were seen with, instead of what was told before; of others, what is predicted counts alone.
+    pub(super) fn set_truth(&mut self, truth: HashMap<u32, LayerTruth>) {
+        let before = core::mem::replace(&mut self.truth, truth);
+        let others = before.keys().filter(|material| !self.truth.contains_key(*material));
+        let changed = self
+            .truth
+            .iter()
+            .filter(|(material, of)| before.get(*material) != Some(of));
+        for material in others.chain(changed.map(|(material, _)| material)) {
+            self.dirty
+                .extend(self.of_material.get(*material as usize).into_iter().flatten());
+        }
+    }
+
+    /// Other terms of joining what was seen with what is predicted.
+    pub(super) fn set_joining(&mut self, joining: Joining) {
+        if core::mem::replace(&mut self.joining, joining) != joining {
+            let of_material = |material: &u32| self.of_material.get(*material as usize).into_iter().flatten();
+            self.dirty.extend(self.truth.keys().flat_map(of_material));
+        }
+    }
+
     /// Takes what has changed. `now` is in seconds.
     pub fn update(&mut self, watch: &Watch, now: f64) {
         let mut changed = core::mem::take(&mut self.changed);
@@ -285,8 +316,11 @@ impl MipDemands {
         let links = &self.links[texture as usize];
         let (mut least, mut area) = ([f32::INFINITY; 2], [0.0_f32; 2]);
         for link in links {
-            let lods = watch.least(link.material, link.channel);
-            let areas = watch.area(link.material, link.channel);
+            let mut lods = watch.least(link.material, link.channel);
+            let mut areas = watch.area(link.material, link.channel);
+            if let Some(truth) = self.truth.get(&link.material) {
+                (lods, areas) = join(lods, areas, truth, self.joining);
+            }
             for part in [0, 1] {
                 least[part] = least[part].min(lods[part] + offset);
                 area[part] += areas[part];
@@ -319,6 +353,8 @@ impl MipDemands {
         if let Some(place) = textures.iter().position(|of| *of == texture) {
             textures.swap_remove(place);
         }
+        // Its number may be another's.
+        self.truth.remove(&link.material);
         self.unlimited.push(link);
     }
 }

@@ -4,6 +4,7 @@
 mod tests;
 
 use bevy_ecs::{entity::EntityHashMap, hierarchy::Children, prelude::*, query::Allow, system::SystemParam};
+use bevy_log::warn;
 use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
 use seamless_asset::InHiddenLevel;
@@ -65,6 +66,8 @@ pub(super) struct Forces {
     /// What the users were when it was found.
     version: u64,
     next_end: f64,
+    /// It was told that there are too many.
+    is_told: bool,
 }
 
 impl Forces {
@@ -106,15 +109,26 @@ impl Forces {
         let mut is_new = self.ends.len() != known;
         for (entity, force) in &forcing.forces {
             let is_known = self.ends.contains_key(&entity);
-            if force.is_changed() || !is_known && self.ends.len() < MOST_FORCED {
-                let end = force.seconds.map_or(f64::INFINITY, |seconds| now + f64::from(seconds));
-                if is_known || self.ends.len() < MOST_FORCED {
-                    self.ends.insert(entity, end);
-                    is_new = true;
-                }
+            if is_known && !force.is_changed() {
+                continue;
             }
+            if !is_known && self.ends.len() >= MOST_FORCED {
+                self.tell_too_many(entity);
+                continue;
+            }
+            let end = force.seconds.map_or(f64::INFINITY, |seconds| now + f64::from(seconds));
+            self.ends.insert(entity, end);
+            is_new = true;
         }
         is_new
+    }
+
+    fn tell_too_many(&mut self, entity: Entity) {
+        if !core::mem::replace(&mut self.is_told, true) {
+            warn!(
+                "{entity} forces no textures, and no others do beyond {MOST_FORCED}: remove a `MipForce` elsewhere, or put one on a common ancestor instead"
+            );
+        }
     }
 
     fn find(&mut self, forcing: &Forcing, users: &MipUsers, now: f64) {

@@ -85,8 +85,8 @@ impl Mips<'_> {
 
     /// How many textures are coarser than they should be.
     #[must_use]
-    pub fn under_resolved(&self) -> usize {
-        self.offenders().count()
+    pub fn under_resolved(&self) -> u64 {
+        self.plan.under_resolved()
     }
 
     /// What is on the GPU, by what it is for, in bytes.

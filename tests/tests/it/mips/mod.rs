@@ -1,7 +1,10 @@
 //! Textures that stream: what is drawn while they change, and what is left when they go.
 
+mod hall;
 mod lifecycle;
 mod pictures;
 mod plan;
+mod scopes;
 mod stage;
 mod texels;
+mod truth;

@@ -12,7 +12,8 @@ use crate::mip::{
     users::MipImage,
 };
 
-fn chain() -> MipChain {
+/// Of a square of 1024 texels, four payloads.
+pub(in crate::mip) fn chain() -> MipChain {
     let size = Extent3d {
         width: 1024,
         height: 1024,

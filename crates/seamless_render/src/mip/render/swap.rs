@@ -2,10 +2,7 @@
 
 use bevy_render::{
     render_asset::RenderAssets,
-    render_resource::{
-        CommandEncoder, CommandEncoderDescriptor, Origin3d, TexelCopyBufferInfo, TexelCopyBufferLayout,
-        TexelCopyTextureInfo, Texture, TextureAspect,
-    },
+    render_resource::{CommandEncoder, CommandEncoderDescriptor, TexelCopyBufferInfo, TexelCopyBufferLayout, Texture},
     renderer::{RenderDevice, RenderQueue},
     texture::GpuImage,
 };
@@ -14,7 +11,7 @@ use super::{
     Live, MipReports,
     reports::{NotSwapped, Report},
     sampler,
-    texture::{NoTexture, make_texture, make_view},
+    texture::{NoTexture, at, make_texture, make_view},
 };
 use crate::mip::{MipChain, MipCommand, source::Staged, textures::LABEL};
 
@@ -120,14 +117,5 @@ fn copy_staged(encoder: &mut CommandEncoder, chain: &MipChain, staged: &Staged, 
             },
         };
         encoder.copy_buffer_to_texture(source, at(new, copy.dst_mip), copy.extent);
-    }
-}
-
-fn at(texture: &Texture, mip_level: u32) -> TexelCopyTextureInfo<'_> {
-    TexelCopyTextureInfo {
-        texture,
-        mip_level,
-        origin: Origin3d::ZERO,
-        aspect: TextureAspect::All,
     }
 }

@@ -5,8 +5,7 @@ use bevy_image::{Image, ImageSampler};
 use bevy_render::{
     render_asset::RenderAssets,
     render_resource::{
-        Origin3d, Sampler, TexelCopyBufferLayout, TexelCopyTextureInfo, Texture, TextureAspect, TextureFormat,
-        TextureSampleType, TextureViewDimension,
+        Sampler, TexelCopyBufferLayout, Texture, TextureFormat, TextureSampleType, TextureViewDimension,
     },
     renderer::{RenderDevice, RenderQueue},
     texture::{DefaultImageSampler, FallbackImage, GpuImage},
@@ -16,7 +15,7 @@ use super::{
     Live, MipReports,
     reports::{NotSwapped, Report},
     sampler,
-    texture::{NoTexture, make_texture, make_view},
+    texture::{NoTexture, at, make_texture, make_view},
 };
 use crate::mip::textures::MipRecord;
 
@@ -144,12 +143,7 @@ fn write(queue: &RenderQueue, texture: &Texture, record: &MipRecord) {
         let rows = chain.staging(mip).rows_per_image;
         let layers = copy.extent.depth_or_array_layers;
         queue.write_texture(
-            TexelCopyTextureInfo {
-                texture,
-                mip_level: copy.dst_mip,
-                origin: Origin3d::ZERO,
-                aspect: TextureAspect::All,
-            },
+            at(texture, copy.dst_mip),
             data,
             TexelCopyBufferLayout {
                 offset: 0,

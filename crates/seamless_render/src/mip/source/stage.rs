@@ -3,14 +3,15 @@
 use core::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::mip::{
+    MipChain,
+    scopes::{DeviceError, scoped},
+    textures::LABEL,
+};
 use bevy_render::{
     render_resource::{Buffer, BufferDescriptor, BufferUsages},
     renderer::RenderDevice,
 };
-use bevy_tasks::futures::now_or_never;
-use wgpu::ErrorFilter;
-
-use crate::mip::{MipChain, textures::LABEL};
 
 /// Mips in a buffer, each as [`MipChain::staging`] says, one after the other.
 #[derive(Debug)]
@@ -112,19 +113,16 @@ pub(super) fn padded(chain: &MipChain, mip: u8, payload: &[u8]) -> Vec<u8> {
 
 /// A buffer to be written.
 fn make_buffer(device: &RenderDevice, bytes: u64) -> Result<Buffer, StageError> {
-    let refused = device.wgpu_device().push_error_scope(ErrorFilter::Validation);
-    let out_of_memory = device.wgpu_device().push_error_scope(ErrorFilter::OutOfMemory);
-    let buffer = device.create_buffer(&BufferDescriptor {
-        label: Some(LABEL),
-        size: bytes,
-        usage: BufferUsages::COPY_SRC,
-        mapped_at_creation: true,
+    let buffer = scoped(device, || {
+        device.create_buffer(&BufferDescriptor {
+            label: Some(LABEL),
+            size: bytes,
+            usage: BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        })
     });
-    let out_of_memory = now_or_never(out_of_memory.pop()).flatten();
-    let refused = now_or_never(refused.pop()).flatten();
-    match (out_of_memory, refused) {
-        (None, None) => Ok(buffer),
-        (Some(_), _) => Err(StageError::OutOfMemory { bytes }),
-        (None, Some(_)) => Err(StageError::Refused),
-    }
+    buffer.map_err(|why| match why {
+        DeviceError::OutOfMemory => StageError::OutOfMemory { bytes },
+        DeviceError::Refused(_) => StageError::Refused,
+    })
 }

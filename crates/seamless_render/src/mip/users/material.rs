@@ -67,6 +67,8 @@ struct Slot {
     is_listed: bool,
     /// How many that draw with it are not looked at.
     unknown: u32,
+    /// One cannot see through it.
+    is_opaque: bool,
     images: Images,
     layers: SmallVec<[Layer; 2]>,
     links: SmallVec<[Link; 4]>,
@@ -81,6 +83,8 @@ struct Link {
     layer: u32,
     channel: u8,
     is_whole: bool,
+    /// Which of the material's images.
+    image: u8,
 }
 
 /// The materials that are there or drawn with, their images, and who draws with them. Only images that stream make layers: what draws with other materials is
@@ -131,6 +135,24 @@ impl Materials {
         }
         of.is_known = true;
         self.set_images(slot, images);
+    }
+
+    /// Whether one cannot see through the material.
+    pub fn set_opaque(&mut self, id: UntypedAssetId, is_opaque: bool) {
+        let slot = self.number(id);
+        self.slots[slot as usize].is_opaque = is_opaque;
+    }
+
+    /// Whether one cannot see through a material, as far as is known.
+    pub fn is_opaque(&self, slot: u32) -> bool {
+        self.slots[slot as usize].is_opaque
+    }
+
+    /// The images of a material that a layer samples, and what textures they are.
+    pub fn images_of_layer(&self, slot: u32, layer: u32) -> impl Iterator<Item = (&MipImage, u32)> {
+        let of = &self.slots[slot as usize];
+        let links = of.links.iter().filter(move |link| link.layer == layer);
+        links.filter_map(|link| Some((of.images.get(link.image as usize)?, link.texture)))
     }
 
     /// The material is gone.
@@ -256,12 +278,10 @@ impl Materials {
             channel: image.channel.min(1),
             scale: uv_scale(image.uv.matrix2, streamed.is_anisotropic),
         };
-        let known = of
-            .images
-            .iter()
-            .filter_map(|image| streamed(image.id).map(|streamed| (*image, streamed)));
-        let known: SmallVec<[(MipImage, Streamed); 4]> = known.collect();
-        let mut layers: SmallVec<[Layer; 2]> = known.iter().map(|(image, of)| layer(image, of)).collect();
+        let known = (0_u8..).zip(&of.images);
+        let known = known.filter_map(|(at, image)| streamed(image.id).map(|streamed| (at, *image, streamed)));
+        let known: SmallVec<[(u8, MipImage, Streamed); 4]> = known.collect();
+        let mut layers: SmallVec<[Layer; 2]> = known.iter().map(|(_, image, of)| layer(image, of)).collect();
         layers.sort_unstable_by_key(Layer::key);
         layers.dedup_by_key(|layer| layer.key());
         if !layers.iter().map(Layer::key).eq(of.layers.iter().map(Layer::key)) {
@@ -271,7 +291,7 @@ impl Materials {
             layers.iter_mut().for_each(|layer| layer.number = self.new_layer());
             of.layers = layers;
         }
-        for (image, streamed) in &known {
+        for (at, image, streamed) in &known {
             let key = layer(image, streamed).key();
             let Some(layer) = of.layers.iter().find(|layer| layer.key() == key) else {
                 continue;
@@ -281,6 +301,7 @@ impl Materials {
                 layer: layer.number,
                 channel: layer.channel,
                 is_whole: image.is_whole || of.unknown > 0,
+                image: *at,
             };
             demands.link(link.texture, link.layer, link.channel);
             self.count_whole(&link, |users| users + 1);

@@ -11,6 +11,7 @@ use core::{
 use bevy_app::{App, PostUpdate};
 use bevy_asset::{Asset, AssetEvent, Assets};
 use bevy_ecs::{component::ComponentId, prelude::*, query::Allow};
+use bevy_material::AlphaMode;
 use bevy_pbr::{EntitiesNeedingSpecialization, Material, MeshMaterial3d};
 use bevy_reflect::Reflect;
 use seamless_asset::InHiddenLevel;
@@ -180,6 +181,8 @@ pub(in crate::mip) fn note_materials<M: Material>(
             let mut images = Images::new();
             (images_in.0)(material, &mut |image| images.push(image));
             users.materials.note(id.untyped(), images);
+            let is_opaque = matches!(material.alpha_mode(), AlphaMode::Opaque);
+            users.materials.set_opaque(id.untyped(), is_opaque);
         }
     }
 }

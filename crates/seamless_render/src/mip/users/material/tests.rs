@@ -1,10 +1,9 @@
 use bevy_asset::{AssetId, uuid::Uuid};
 use bevy_math::{Affine2, Vec2};
 use bevy_pbr::StandardMaterial;
-use wgpu_types::{Extent3d, TextureDimension, TextureFormat};
 
 use super::*;
-use crate::mip::{DemandRule, MipChain, Watch};
+use crate::mip::{DemandRule, Watch, plan::tests::chain};
 
 fn image(number: u128) -> AssetId<Image> {
     AssetId::Uuid {
@@ -17,15 +16,6 @@ fn material(number: u128) -> UntypedAssetId {
         uuid: Uuid::from_u128(number),
     };
     id.untyped()
-}
-
-fn chain() -> MipChain {
-    let size = Extent3d {
-        width: 1024,
-        height: 1024,
-        depth_or_array_layers: 1,
-    };
-    MipChain::new(size, TextureDimension::D2, 1, TextureFormat::Bc7RgbaUnorm, 11, 4).expect("it streams")
 }
 
 fn at(number: u128, channel: u8, scale: f32) -> MipImage {

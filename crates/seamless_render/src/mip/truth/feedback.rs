@@ -1,0 +1,194 @@
+//! Prediction and truth together. See [`MipFeedback`] and [`join`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_app::{App, Plugin, PostUpdate};
+use bevy_camera::{Camera, Camera3d};
+use bevy_ecs::{prelude::*, reflect::ReflectResource};
+use bevy_math::Mat4;
+use bevy_reflect::{Reflect, prelude::ReflectDefault};
+use bevy_render::RenderApp;
+use bevy_transform::components::GlobalTransform;
+use seamless_asset::StreamingTime;
+
+use super::{Asker, LayerTruth, MipTruth, job::Pictured, pass};
+use crate::mip::{MipSystems, plan::MipPlan};
+
+/// How long what was seen counts while the view moves, in seconds.
+const REMEMBERED: f64 = 0.5;
+
+/// How truth is joined with prediction.
+#[derive(Resource, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Resource, Default, Clone, PartialEq)]
+pub struct MipFeedback {
+    /// A picture is taken each so many frames; 0: only those that the game asks for. 8.
+    pub every: u32,
+    /// So many pixels of the camera's are one of the picture's, in each direction. 8.
+    pub scale: u32,
+    /// So many meshes are drawn at most; what is beyond goes by prediction. 4 096.
+    pub max_draws: usize,
+    /// While a view rests, what is predicted to be finer than what was seen by more than this is not believed, in mips. 0.5.
+    pub slack: f32,
+}
+
+impl Default for MipFeedback {
+    fn default() -> Self {
+        Self {
+            every: 8,
+            scale: 8,
+            max_draws: 4096,
+            slack: 0.5,
+        }
+    }
+}
+
+/// Joins what the GPU samples with what is predicted: what is seen in a small picture that is taken each eighth frame, finer than predicted, is believed at once; what is
+/// predicted finer than it is seen, or hidden behind something else, is made coarser while the camera rests and is the only view. Add it beside [`MipPlugin`](crate::mip::MipPlugin).
+///
+/// It costs a pass over what the camera sees, an eighth as large in both directions, each eighth frame, and memory for that picture.
+#[derive(Clone, Debug, Default)]
+pub struct MipFeedbackPlugin {
+    /// What it begins with; later, the resource counts.
+    pub settings: MipFeedback,
+}
+
+impl Plugin for MipFeedbackPlugin {
+    fn build(&self, app: &mut App) {
+        pass::add_shader(app);
+        app.register_type::<MipFeedback>()
+            .insert_resource(self.settings.clone());
+    }
+
+    fn finish(&self, app: &mut App) {
+        let truth = MipTruth::default();
+        let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
+            return;
+        };
+        pass::add_systems(render_app, truth.clone());
+        app.insert_resource(truth).init_resource::<Feedback>().add_systems(
+            PostUpdate,
+            (
+                hear_truth.before(MipSystems::Plan),
+                ask_for_truth.after(MipSystems::Plan),
+            )
+                .run_if(resource_exists::<MipPlan>),
+        );
+    }
+}
+
+/// How what is seen is joined with what is predicted.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub(in crate::mip) struct Joining {
+    /// In mips; none while the view moves, or another one looks as well: what is predicted is not made coarser then.
+    pub slack: Option<f32>,
+}
+
+/// The least lods that are predicted, of what is seen and what is not, and what both cover, as truth knows them.
+pub(in crate::mip) fn join(
+    [seen, unseen]: [f32; 2],
+    areas: [f32; 2],
+    truth: &LayerTruth,
+    joining: Joining,
+) -> ([f32; 2], [f32; 2]) {
+    let is_there = truth.lod < f32::INFINITY;
+    match joining.slack {
+        // Nothing of it is in the picture: it is behind something.
+        Some(_) if !is_there => ([f32::INFINITY, unseen.min(seen)], [0.0, areas[0] + areas[1]]),
+        Some(slack) => (
+            [seen.max(truth.lod - slack).min(truth.lod), unseen],
+            [truth.area, areas[1]],
+        ),
+        None => ([seen.min(truth.lod), unseen], areas),
+    }
+}
+
+/// Where the last picture was taken from.
+#[derive(Resource, Default)]
+struct Feedback {
+    /// Frames since one was asked for.
+    since: u32,
+    /// From where the one that is under way is taken, and the one that is believed.
+    coming: Option<Pose>,
+    believed: Option<(Pose, f64)>,
+}
+
+/// A camera, and all that decides what it sees.
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Pose {
+    camera: Entity,
+    clip_from_world: Mat4,
+}
+
+type Cameras<'w, 's> = Query<'w, 's, (Entity, &'static Camera, &'static GlobalTransform), With<Camera3d>>;
+
+/// The only view, if it is a camera.
+fn only_view(plan: &MipPlan, cameras: &Cameras) -> Option<Pose> {
+    let [view] = plan.views() else { return None };
+    let (camera, of, transform) = cameras.iter().find(|(camera, ..)| camera.to_bits() == view.key)?;
+    let clip_from_world = of.clip_from_view() * transform.to_matrix().inverse();
+    Some(Pose {
+        camera,
+        clip_from_world,
+    })
+}
+
+/// Takes what was seen.
+fn hear_truth(
+    truth: Res<MipTruth>,
+    settings: Res<MipFeedback>,
+    mut feedback: ResMut<Feedback>,
+    mut plan: ResMut<MipPlan>,
+    time: Res<StreamingTime>,
+    cameras: Cameras,
+) {
+    let now = time.now().as_secs_f64();
+    let picture = truth.lock().feedback.take();
+    if let Some(picture) = picture {
+        feedback.believed = feedback.coming.take().map(|pose| (pose, now));
+        plan.demands.set_truth(picture.layers());
+    }
+    let Some((pose, since)) = feedback.believed else { return };
+    let is_still = only_view(&plan, &cameras) == Some(pose);
+    if !is_still && now > since + REMEMBERED || settings.every == 0 {
+        feedback.believed = None;
+        plan.demands.set_truth(Default::default());
+    }
+    let slack = is_still.then_some(settings.slack.max(0.0));
+    plan.demands.set_joining(Joining { slack });
+}
+
+/// Has the next picture taken.
+fn ask_for_truth(
+    truth: Res<MipTruth>,
+    settings: Res<MipFeedback>,
+    mut feedback: ResMut<Feedback>,
+    plan: Res<MipPlan>,
+    pictured: Pictured,
+    cameras: Cameras,
+) {
+    feedback.since = feedback.since.saturating_add(1);
+    let mut exchange = truth.lock();
+    if exchange.drawn_for.is_some() {
+        return;
+    }
+    if let Some((camera, scale)) = exchange.asked.take() {
+        exchange.job = pictured.job(camera, scale, usize::MAX);
+        exchange.drawn_for = exchange.job.is_some().then_some(Asker::Game);
+    } else if settings.every > 0 && feedback.since >= settings.every {
+        let first = || cameras.iter().find(|(_, camera, _)| camera.is_active);
+        let pose = only_view(&plan, &cameras).or_else(|| {
+            let (camera, of, transform) = first()?;
+            let clip_from_world = of.clip_from_view() * transform.to_matrix().inverse();
+            Some(Pose {
+                camera,
+                clip_from_world,
+            })
+        });
+        let Some(pose) = pose else { return };
+        feedback.since = 0;
+        exchange.job = pictured.job(pose.camera, settings.scale, settings.max_draws);
+        exchange.drawn_for = exchange.job.is_some().then_some(Asker::Prediction);
+        feedback.coming = Some(pose);
+    }
+}

@@ -1,0 +1,215 @@
+//! What is drawn for a picture: what the camera sees, as it was in one frame. See [`TruthJob`].
+
+use core::any::TypeId;
+
+use bevy_asset::AssetId;
+use bevy_camera::{
+    Camera,
+    visibility::{NoCpuCulling, VisibleEntities},
+};
+use bevy_ecs::{prelude::*, system::SystemParam};
+use bevy_image::ImageSampler;
+use bevy_math::{Mat2, Mat4};
+use bevy_mesh::{Mesh, Mesh3d, morph::MeshMorphWeights, skinning::SkinnedMesh};
+use bevy_platform::collections::{HashMap, HashSet};
+use bevy_render::camera::MipBias;
+use bevy_transform::components::GlobalTransform;
+use smallvec::SmallVec;
+
+use super::picture::{TruthDraw, TruthLayer, TruthPicture, TruthUse};
+use crate::mip::{MipPool, MipTextures, users::MipUsers};
+
+/// The longer side of the code's texture, in texels.
+pub(super) const CODE_SIDE: u32 = 256;
+
+/// A picture to be drawn; nothing of it is looked up later but meshes.
+#[derive(Debug)]
+pub(super) struct TruthJob {
+    /// The picture without its pixels.
+    pub picture: TruthPicture,
+    /// One for each of the picture's draws.
+    pub draws: Vec<JobDraw>,
+    /// What is added to each mip: the pixels are larger than the camera's.
+    pub bias: f32,
+}
+
+#[derive(Debug)]
+pub(super) struct JobDraw {
+    pub mesh: AssetId<Mesh>,
+    pub clip_from_local: Mat4,
+    pub codes: [JobCode; 2],
+    /// At most so many texels are taken along a pixel's longer side.
+    pub anisotropy: u16,
+}
+
+/// How a layer is sampled.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct JobCode {
+    /// From the mesh's coordinates to those of the code's texture, columns one after the other.
+    pub columns: [f32; 4],
+    pub channel: u8,
+}
+
+/// All that a picture is of.
+#[derive(SystemParam)]
+pub(super) struct Pictured<'w, 's> {
+    cameras: Query<
+        'w,
+        's,
+        (
+            &'static Camera,
+            &'static GlobalTransform,
+            &'static VisibleEntities,
+            Option<&'static MipBias>,
+        ),
+    >,
+    drawn: Query<
+        'w,
+        's,
+        (
+            &'static Mesh3d,
+            &'static GlobalTransform,
+            Has<SkinnedMesh>,
+            Has<MeshMorphWeights>,
+        ),
+    >,
+    never_culled: Query<'w, 's, Entity, (With<Mesh3d>, With<NoCpuCulling>)>,
+    users: Res<'w, MipUsers>,
+    textures: Res<'w, MipTextures>,
+    pool: Res<'w, MipPool>,
+}
+
+impl Pictured<'_, '_> {
+    /// What a camera sees in this frame, at most so many meshes; none if it draws nothing.
+    pub fn job(&self, camera: Entity, scale: u32, most: usize) -> Option<TruthJob> {
+        let (of, transform, visible, bias) = self.cameras.get(camera).ok()?;
+        let size = of.physical_viewport_size()?;
+        let scale = scale.max(1);
+        if !of.is_active || size.x == 0 || size.y == 0 {
+            return None;
+        }
+        let clip_from_world = of.clip_from_view() * transform.to_matrix().inverse();
+        let picture = TruthPicture {
+            camera,
+            width: size.x.div_ceil(scale),
+            height: size.y.div_ceil(scale),
+            scale,
+            draws: Vec::new(),
+            unknown: HashSet::default(),
+            pixels: Vec::new(),
+        };
+        let mut job = TruthJob {
+            picture,
+            draws: Vec::new(),
+            bias: bias.map_or(0.0, |bias| bias.0) - (scale as f32).log2(),
+        };
+        let mut layers = HashMap::default();
+        for entity in visible.get(TypeId::of::<Mesh3d>()) {
+            if !self.add(&mut job, *entity, &clip_from_world, &mut layers, most) {
+                self.skip(&mut job, *entity);
+            }
+        }
+        self.never_culled.iter().for_each(|entity| self.skip(&mut job, entity));
+        Some(job)
+    }
+
+    /// Whether it is drawn, or does not count.
+    fn add(
+        &self,
+        job: &mut TruthJob,
+        entity: Entity,
+        clip_from_world: &Mat4,
+        known: &mut HashMap<u32, Layers>,
+        most: usize,
+    ) -> bool {
+        let (Some(slot), Ok((mesh, transform, is_skinned, is_morphed))) =
+            (self.users.seats.material(entity), self.drawn.get(entity))
+        else {
+            return true;
+        };
+        // What one looks through hides nothing, and what bends is elsewhere.
+        if !self.users.materials.is_opaque(slot) || is_skinned || is_morphed || job.draws.len() >= most {
+            return false;
+        }
+        let of = known.entry(slot).or_insert_with(|| self.layers(slot));
+        job.picture.draws.push(TruthDraw {
+            entity,
+            layers: of.layers.clone(),
+            uses: of.uses.clone(),
+        });
+        job.draws.push(JobDraw {
+            mesh: mesh.0.id(),
+            clip_from_local: *clip_from_world * transform.to_matrix(),
+            codes: of.codes,
+            anisotropy: of.anisotropy,
+        });
+        true
+    }
+
+    /// What it shows is not in the picture.
+    fn skip(&self, job: &mut TruthJob, entity: Entity) {
+        let slot = self.users.seats.material(entity);
+        let layers = slot.map(|slot| self.users.materials.layers(slot));
+        let numbers = layers.into_iter().flatten().map(|layer| layer.number);
+        job.picture.unknown.extend(numbers);
+    }
+
+    /// How a material's textures are sampled: by two ways at most.
+    fn layers(&self, slot: u32) -> Layers {
+        let materials = &self.users.materials;
+        let mut found = Layers::default();
+        for (at, layer) in materials.layers(slot).iter().take(2).enumerate() {
+            let (mut largest, mut uses) = (0, SmallVec::<[(TruthUse, f32); 4]>::new());
+            for (image, texture) in materials.images_of_layer(slot, layer.number) {
+                let (Some(record), Some(resident)) = (self.textures.get(texture), self.pool.ledger.get(texture)) else {
+                    continue;
+                };
+                let (chain, size) = (record.chain(), record.descriptor().size);
+                if chain.side(0) > largest {
+                    largest = chain.side(0);
+                    let scale = |side: u32| side as f32 / CODE_SIDE as f32;
+                    let of_code = Mat2::from_cols_array(&[scale(size.width), 0.0, 0.0, scale(size.height)]);
+                    found.codes[at] = JobCode {
+                        columns: (of_code * image.uv.matrix2).to_cols_array(),
+                        channel: layer.channel,
+                    };
+                    found.anisotropy = found.anisotropy.max(anisotropy(record.sampler()));
+                }
+                let side = (chain.side(0) as f32).log2();
+                let of = TruthUse {
+                    image: image.id,
+                    mips: chain.mips(),
+                    top: resident.top,
+                    layer: at as u8,
+                    offset: 0.0,
+                };
+                uses.push((of, side));
+            }
+            let side = (largest.max(1) as f32).log2();
+            let number = layer.number;
+            found.layers.push(TruthLayer { number, side });
+            let uses = uses.into_iter().map(|(of, own)| TruthUse {
+                offset: own - side,
+                ..of
+            });
+            found.uses.extend(uses);
+        }
+        found
+    }
+}
+
+/// How a material's textures are sampled.
+#[derive(Debug, Default)]
+struct Layers {
+    layers: SmallVec<[TruthLayer; 2]>,
+    uses: SmallVec<[TruthUse; 4]>,
+    codes: [JobCode; 2],
+    anisotropy: u16,
+}
+
+fn anisotropy(sampler: &ImageSampler) -> u16 {
+    match sampler {
+        ImageSampler::Descriptor(descriptor) => descriptor.anisotropy_clamp,
+        ImageSampler::Default => 1,
+    }
+}

@@ -1,0 +1,146 @@
+//! What the GPU says it samples, against what follows from where things are.
+
+use bevy::prelude::*;
+use bevy_seamless::render::mip::{MipFeedback, MipFeedbackPlugin, MipSettings, MipTruth, TruthPicture};
+use seamless_tests::picture::{SIDE, has_driver};
+
+use super::hall::{FLOOR, Hall, PAINTINGS};
+
+/// Pixels of a metre that is one metre away: a quarter of a half turn is 256 pixels high.
+const PIXELS: f32 = 309.0;
+/// So exact is what a GPU tells, in mips.
+const EXACT: f32 = 0.06;
+
+fn hall(feedback: MipFeedback) -> (tempfile::TempDir, Hall) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let settings = MipSettings {
+        pool: 64 << 20,
+        headroom: 1 << 20,
+        cached: 0.0,
+        ..MipSettings::default()
+    };
+    let mut hall = Hall::with(dir.path(), settings, |app| {
+        app.add_plugins(MipFeedbackPlugin {
+            settings: MipFeedback {
+                every: 0,
+                ..MipFeedback::default()
+            },
+        });
+    });
+    hall.app.insert_resource(feedback);
+    (dir, hall)
+}
+
+fn asked_only() -> MipFeedback {
+    MipFeedback {
+        every: 0,
+        ..MipFeedback::default()
+    }
+}
+
+fn picture(hall: &mut Hall, scale: u32) -> TruthPicture {
+    let truth = hall.app.world().resource::<MipTruth>().clone();
+    truth.request(hall.camera, scale);
+    for _ in 0..2000 {
+        hall.frame();
+        if let Some(picture) = truth.take() {
+            return picture;
+        }
+    }
+    panic!("no picture comes");
+}
+
+/// The mip that is sampled where a texture of 1024 texels is a metre wide, so many metres away.
+fn mip(away: f32) -> f32 {
+    (1024.0 * away / PIXELS).log2()
+}
+
+#[test]
+fn a_picture_tells_which_mip_each_pixel_samples() {
+    if !has_driver() {
+        return;
+    }
+    let (_dir, mut hall) = hall(asked_only());
+    for (painting, away) in [(2, 1.0), (3, 2.5), (0, 6.0)] {
+        hall.look(painting, away);
+        hall.settle();
+        for scale in [1, 4, 8] {
+            let picture = picture(&mut hall, scale);
+            let side = SIDE.div_ceil(scale);
+            assert_eq!((picture.width, picture.height), (side, side));
+            let (entity, mut uses) = picture.at(side / 2, side / 2).expect("it is there");
+            assert_eq!(entity, hall.paintings[painting]);
+            let (of, found) = uses.next().expect("it streams");
+            assert!((found - mip(away)).abs() < EXACT, "{found} and {}", mip(away));
+            assert_eq!((of.top, uses.count()), (mip(away) as u8, 0));
+            let accuracy = picture.accuracy();
+            assert_eq!(accuracy.lacking, 0, "all is there that is sampled");
+            let wide = PIXELS / away / scale as f32;
+            let expected = wide.min(side as f32).powi(2);
+            assert!(
+                (accuracy.pixels as f32 / expected - 1.0).abs() < 0.2,
+                "{accuracy:?}, {expected}"
+            );
+            let needed: Vec<u8> = picture.needed().values().copied().collect();
+            assert_eq!(needed, [mip(away) as u8]);
+        }
+    }
+}
+
+/// The texture is at its tail when the camera jumps.
+#[test]
+fn a_picture_tells_what_pixels_lack() {
+    if !has_driver() {
+        return;
+    }
+    let (_dir, mut hall) = hall(asked_only());
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR; PAINTINGS]);
+    hall.app.world_mut().resource_mut::<MipSettings>().pool = 0;
+    hall.is_too_much = true;
+    hall.look(1, 1.0);
+    let picture = picture(&mut hall, 2);
+    let accuracy = picture.accuracy();
+    assert!(accuracy.pixels > 0);
+    assert_eq!(accuracy.lacking, accuracy.pixels, "the pool has no room for any");
+}
+
+#[test]
+fn what_is_behind_something_is_a_mip_coarser() {
+    if !has_driver() {
+        return;
+    }
+    let (_dir, mut hall) = hall(MipFeedback {
+        every: 2,
+        ..MipFeedback::default()
+    });
+    hall.look(3, 1.0);
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
+    let world = hall.app.world_mut();
+    let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
+    let material = world
+        .resource_mut::<Assets<StandardMaterial>>()
+        .add(StandardMaterial::default());
+    let wall = (
+        Mesh3d(mesh),
+        MeshMaterial3d(material.clone()),
+        Transform::from_xyz(30.0, 0.0, 0.5),
+    );
+    let wall = world.spawn(wall).id();
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 2], "nobody sees it");
+    // What one can look through hides nothing.
+    let through = StandardMaterial {
+        alpha_mode: AlphaMode::Blend,
+        base_color: Color::srgba(1.0, 1.0, 1.0, 0.1),
+        ..default()
+    };
+    let materials = &mut hall.app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+    *materials.get_mut(&material).expect("it is there") = through;
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
+    hall.app.world_mut().entity_mut(wall).despawn();
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
+}
