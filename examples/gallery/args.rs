@@ -33,6 +33,9 @@ pub struct Args {
     /// Write a picture of where the walk ends here. Only without a window.
     #[arg(long, value_name = "FILE")]
     pub picture: Option<PathBuf>,
+    /// Write a picture of which mips the walk's end shows here: green is as fine as the GPU samples it, blue finer, yellow to red coarser. Only without a window.
+    #[arg(long, value_name = "FILE")]
+    pub mips: Option<PathBuf>,
 }
 
 /// Frames without a window, unless others are asked for.

@@ -47,6 +47,12 @@ pub fn tell(args: &Args, walked: &Walked) -> Result<bool, String> {
         "  read / given up / swapped  {} / {} / {}",
         stats.reads, stats.cancelled, stats.swaps
     );
+    if let Some(accuracy) = walked.accuracy {
+        println!(
+            "  by the GPU's own answer    {} of {} pixels of the end lack the mip that they sample",
+            accuracy.lacking, accuracy.pixels
+        );
+    }
     println!("\nReport: {}", args.report.join("report.json").display());
     let is_within = walked.peak <= pool;
     for (is_so, what) in [
@@ -78,6 +84,8 @@ fn write(args: &Args, walked: &Walked) -> io::Result<()> {
         "coarse_most": walked.coarse_most,
         "frames_to_settle_after_the_jump": walked.settled_after,
         "frames_to_settle_at_the_end": walked.settled_at_end,
+        "pixels_at_the_end": walked.accuracy.map(|accuracy| accuracy.pixels),
+        "pixels_lacking_at_the_end": walked.accuracy.map(|accuracy| accuracy.lacking),
         "reads": stats.reads,
         "cancelled": stats.cancelled,
         "swaps": stats.swaps,

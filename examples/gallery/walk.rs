@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::{
     f32::consts::PI,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -19,7 +19,10 @@ use bevy::{
 };
 use bevy_seamless::{
     prelude::*,
-    render::mip::{MipFailed, MipPlugin, MipSettings, MipStats, MipTextures, Mips},
+    render::mip::{
+        MipFailed, MipFeedbackPlugin, MipPlugin, MipSettings, MipStats, MipTextures, MipTruth, Mips, TruthAccuracy,
+        TruthPicture,
+    },
 };
 use seamless_examples::{
     display::{canvas, window_plugins},
@@ -56,6 +59,8 @@ pub struct Walked {
     /// The same, at the end.
     pub settled_at_end: Option<u32>,
     pub stats: MipStats,
+    /// Pixels of the end that lack the mip that they sample, by the GPU's own answer.
+    pub accuracy: Option<TruthAccuracy>,
     /// What could not be read.
     pub failed: u32,
     /// What is wrong with the hall itself.
@@ -83,6 +88,8 @@ struct Walk {
     length: f32,
     walked: Walked,
     picture: Option<(PathBuf, Handle<Image>)>,
+    mips: Option<PathBuf>,
+    has_window: bool,
     result: Shown,
 }
 
@@ -118,6 +125,7 @@ pub fn walk(args: &Args, manifest: &str) -> Result<Walked, String> {
             settings,
             ..MipPlugin::default()
         },
+        MipFeedbackPlugin::default(),
     ));
     let shown = Shown::default();
     let manifest = manifest.to_owned();
@@ -131,7 +139,7 @@ pub fn walk(args: &Args, manifest: &str) -> Result<Walked, String> {
             commands.spawn(SeamlessWorld(server.load(manifest.clone())));
         })
         .add_systems(Startup, enter)
-        .add_systems(Update, (go, tell).chain())
+        .add_systems(Update, (look_closely, go, tell).chain())
         .add_observer(|failed: On<LevelFailed>, mut walk: ResMut<Walk>| {
             walk.walked.fault = Some(failed.error.to_string());
         })
@@ -155,6 +163,8 @@ fn walk_of(args: &Args, result: Shown) -> Walk {
             .clone()
             .filter(|_| !args.has_window())
             .map(|file| (file, Handle::default())),
+        mips: args.mips.clone(),
+        has_window: args.has_window(),
         result,
     }
 }
@@ -207,12 +217,35 @@ fn go(
             .spawn(Screenshot::image(target.clone()))
             .observe(save_to_disk(file.clone()));
     }
-    let is_over = matches!(walk.step, Step::Writing(frames) if walk.picture.is_none() || frames > WRITING);
+    let is_over = matches!(walk.step, Step::Writing(frames) if walk.has_window || frames > WRITING);
     if is_over || walk.walked.fault.is_some() {
         exit.write(AppExit::Success);
     }
     // Whoever closes the window ends the walk, too.
     *walk.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(walk.walked.clone());
+}
+
+/// At the end, the GPU tells which mips it samples.
+fn look_closely(mut walk: ResMut<Walk>, truth: Option<Res<MipTruth>>, visitor: Single<Entity, With<Visitor>>) {
+    let Some(truth) = truth.filter(|_| !walk.has_window) else {
+        return;
+    };
+    if walk.step == Step::Writing(0) {
+        truth.request(*visitor, 1);
+    }
+    if let Some(picture) = truth.take() {
+        walk.walked.accuracy = Some(picture.accuracy());
+        let written = walk.mips.as_ref().map_or(Ok(()), |file| write_mips(file, &picture));
+        if let Err(error) = written {
+            walk.walked.fault = Some(error);
+        }
+    }
+}
+
+fn write_mips(file: &Path, picture: &TruthPicture) -> Result<(), String> {
+    let pixels = picture.colours();
+    image::save_buffer(file, &pixels, picture.width, picture.height, image::ColorType::Rgba8)
+        .map_err(|error| format!("{}: {error}", file.display()))
 }
 
 impl Walk {

@@ -98,6 +98,9 @@ pub mod prelude {
     #[cfg(feature = "render")]
     pub use seamless_render::{
         SeamlessRenderApp,
-        mip::{MipApp, MipForce, MipPlugin, MipQuality, MipSettings, MipSize, MipStats, MipViewpoint, Mips},
+        mip::{
+            MipApp, MipFeedback, MipFeedbackPlugin, MipForce, MipGroup, MipGroups, MipPlugin, MipPoolTooSmall,
+            MipQuality, MipSettings, MipSize, MipStats, MipTruth, MipViewpoint, Mips, MipsOverBudget,
+        },
     };
 }

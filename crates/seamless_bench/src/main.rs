@@ -11,6 +11,8 @@
 //! [`flight`], [`large`] and [`visible`] measure wall time, because a hitch is one, and [`package_link`], [`cook`] and [`cook_full`] do, because Bevy loads on many
 //! threads.
 //!
+//! The rows of mip streaming but [`mips`] need a renderer: a Vulkan driver, one in software is enough.
+//!
 //! The allocator counts what each thread allocates, for [`steady`]; that costs a nanosecond or two for each allocation, on all roads.
 //!
 //! [`cook_full`] and [`cook_size`] measure the world that the example `open_world` made when it ran. The peer of [`cook_full`] is written in
@@ -49,6 +51,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Parser;
 use seamless_asset::package::Codec;
 
+use mips::rendered::{accuracy, settle, swap};
 use open_world::OpenWorld;
 use row::{Row, table};
 
@@ -156,6 +159,23 @@ const BENCHES: [Bench; 38] = [
     }),
 ];
 
+/// As [`Bench`], where there is a renderer.
+type RenderedBench = (&'static str, fn(Option<usize>) -> Option<Row>);
+
+const RENDERED_BENCHES: [RenderedBench; 5] = [
+    ("mip_accuracy/ample", |samples| {
+        accuracy::run(accuracy::Variant::Ample, samples)
+    }),
+    ("mip_accuracy/half", |samples| {
+        accuracy::run(accuracy::Variant::Half, samples)
+    }),
+    ("mip_accuracy/moving", |samples| {
+        accuracy::run(accuracy::Variant::Moving, samples)
+    }),
+    ("mip_settle", settle::run),
+    ("mip_swap", swap::run),
+];
+
 /// As [`Bench`], of the example world.
 type WorldBench = (&'static str, fn(&OpenWorld, Option<usize>) -> Row);
 
@@ -173,6 +193,14 @@ fn measure(options: &Options) -> Vec<Row> {
     for (name, bench) in BENCHES.iter().filter(|(name, _)| name.contains(&options.filter)) {
         eprintln!("measuring {name} …");
         rows.push(bench(options.samples));
+    }
+    let benches = RENDERED_BENCHES.iter();
+    for (name, bench) in benches.filter(|(name, _)| name.contains(&options.filter)) {
+        eprintln!("measuring {name} …");
+        match bench(options.samples) {
+            Some(row) => rows.push(row),
+            None => eprintln!("warning: there is no Vulkan driver, a software one for instance, so {name} is left out"),
+        }
     }
     let benches = WORLD_BENCHES.iter().filter(|(name, _)| name.contains(&options.filter));
     let mut benches = benches.peekable();

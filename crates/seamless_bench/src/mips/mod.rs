@@ -10,6 +10,7 @@
 //!
 //! Both sides have to want the same: theirs is exact, and ours finer by a sixteenth of a mip at most, and coarser by a 32nd.
 
+pub mod rendered;
 #[cfg(test)]
 mod tests;
 mod world;

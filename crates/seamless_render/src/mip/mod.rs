@@ -20,11 +20,13 @@
 //! A game adds its own materials by [`MipApp`], and views that are no cameras by [`MipViewpoint`]; [`MipForce`] makes textures fine whatever is seen, and
 //! [`Mips`] and [`MipStats`] tell how it does.
 
+mod alerts;
 mod chain;
 mod demand;
 mod error;
 mod fit;
 mod force;
+mod groups;
 mod ledger;
 pub mod need;
 mod plan;
@@ -48,11 +50,13 @@ mod views;
 mod watch;
 mod work;
 
+pub use alerts::{MipPoolTooSmall, MipsOverBudget};
 pub use chain::{Layout, MipChain, MipCopy};
 pub use demand::{Demand, DemandRule, DemandedTexture, MipDemands, Wanting};
 pub use error::{MipError, MipFailed, NotStreamed};
 pub use fit::{Cut, Fit, FitInput};
 pub use force::{MipForce, MipSize};
+pub use groups::{MipGroup, MipGroups};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
 pub use plugin::{MipPlugin, MipSystems};
 pub use render::MipRenderSystems;

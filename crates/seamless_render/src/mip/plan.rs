@@ -1,6 +1,7 @@
 //! What is decided in a frame: the systems that join watch, demands, fit and schedule. See [`MipPlan`].
 
 mod rule;
+mod tally;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -14,8 +15,9 @@ use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use seamless_asset::{LevelHiders, StreamingTime};
 
 use super::{
-    ChangeId, Demand, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipPool, MipSettings, MipSystems,
+    ChangeId, Demand, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipGroups, MipPool, MipSettings, MipSystems,
     MipTextureNews, MipTextures, MipWork, Wanting, Watch,
+    alerts::{tell_alerts, write_panel},
     force::{Forces, Forcing},
     need::MipView,
     roads::{MipRoads, OwnTouches},
@@ -26,6 +28,7 @@ use super::{
     views::{Looking, MipViews},
 };
 use rule::rule;
+pub(super) use tally::Tally;
 
 /// While nothing changes, what was sampled finer lately is forgotten so often, in seconds.
 const LOOK_AGAIN: f64 = 0.5;
@@ -57,7 +60,7 @@ pub(super) struct MipPlan {
     is_at_rest: bool,
     /// Frames since textures were replaced.
     since_swaps: u32,
-    under_resolved: u64,
+    tally: Tally,
     done: Done,
     /// Some users' distance was not looked at yet.
     is_late: bool,
@@ -69,6 +72,15 @@ pub(super) struct Done {
     pub reads: u64,
     pub cancelled: u64,
     pub swaps: u64,
+    /// In bytes.
+    pub read_bytes: u64,
+}
+
+/// Rules of the game.
+#[derive(Copy, Clone)]
+struct Policy<'a> {
+    settings: &'a MipSettings,
+    groups: &'a MipGroups,
 }
 
 /// What a fit depends on, but for textures.
@@ -98,7 +110,15 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
         )
         .add_systems(
             PostUpdate,
-            (take_textures, follow_users, take_forces, watch_views, plan, write_stats)
+            (
+                take_textures,
+                follow_users,
+                take_forces,
+                watch_views,
+                plan,
+                write_stats,
+                (tell_alerts, write_panel),
+            )
                 .chain()
                 .in_set(MipSystems::Plan),
         );
@@ -116,15 +136,19 @@ pub(super) fn take_textures(
     mut plan: ResMut<MipPlan>,
     mut textures: ResMut<MipTextures>,
     mut users: ResMut<MipUsers>,
-    settings: Res<MipSettings>,
+    (settings, groups): (Res<MipSettings>, Res<MipGroups>),
     time: Res<StreamingTime>,
 ) {
     let now = time.now().as_secs_f64();
+    let policy = Policy {
+        settings: &settings,
+        groups: &groups,
+    };
     let (plan, users) = (&mut *plan, &mut *users);
     textures.take_news(&mut plan.news);
     let mut news = core::mem::take(&mut plan.news);
     for news in news.drain(..) {
-        plan.take_news(news, &textures, users, &settings, now);
+        plan.take_news(news, &textures, users, policy, now);
     }
     plan.news = news;
     let streamed = |id: AssetId<Image>| {
@@ -138,12 +162,12 @@ pub(super) fn take_textures(
     let MipUsers { materials, seats, .. } = users;
     let watch = &mut plan.watch;
     materials.link(&mut plan.demands, streamed, |seat| seats.watch_again(seat, watch));
-    if settings.is_changed() {
+    if settings.is_changed() || groups.is_changed() {
         for (texture, ..) in textures.iter() {
-            plan.set_rule(texture, &textures, materials, &settings);
+            plan.set_rule(texture, &textures, materials, policy);
         }
     }
-    materials.take_other_wholes(|materials, texture| plan.set_rule(texture, &textures, materials, &settings));
+    materials.take_other_wholes(|materials, texture| plan.set_rule(texture, &textures, materials, policy));
 }
 
 /// Textures that are forced, or not any more.
@@ -152,15 +176,19 @@ pub(super) fn take_forces(
     mut forcing: Forcing,
     textures: Res<MipTextures>,
     users: Res<MipUsers>,
-    settings: Res<MipSettings>,
+    (settings, groups): (Res<MipSettings>, Res<MipGroups>),
     time: Res<StreamingTime>,
 ) {
     let plan = &mut *plan;
+    let policy = Policy {
+        settings: &settings,
+        groups: &groups,
+    };
     plan.forces
         .update(&mut forcing, &users, time.now().as_secs_f64(), &mut plan.others);
     let mut others = core::mem::take(&mut plan.others);
     for texture in others.drain(..) {
-        plan.set_rule(texture, &textures, &users.materials, &settings);
+        plan.set_rule(texture, &textures, &users.materials, policy);
     }
     plan.others = others;
 }
@@ -172,9 +200,9 @@ impl MipPlan {
         Some(of.wanted(&self.terms?.wanting))
     }
 
-    /// How many textures were coarser than is wanted when something was decided last.
-    pub fn under_resolved(&self) -> u64 {
-        self.under_resolved
+    /// What was resident when something was decided last, and what was too coarse.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// How much was done so far.
@@ -192,21 +220,22 @@ impl MipPlan {
         self.is_at_rest && !self.is_late
     }
 
-    fn rule(
-        &self,
-        texture: u32,
-        textures: &MipTextures,
-        materials: &Materials,
-        settings: &MipSettings,
-    ) -> Option<DemandRule> {
-        let chain = textures.get(texture)?.chain();
+    fn rule(&self, texture: u32, textures: &MipTextures, materials: &Materials, policy: Policy) -> Option<DemandRule> {
+        let record = textures.get(texture)?;
+        let group = policy.groups.of(record.path());
         let whole = materials.is_whole(texture).then_some(u32::MAX);
         let side = whole.or(self.forces.side(texture));
-        Some(rule(chain, textures.finest(texture), side, settings))
+        Some(rule(
+            record.chain(),
+            textures.finest(texture),
+            side,
+            policy.settings,
+            group,
+        ))
     }
 
-    fn set_rule(&mut self, texture: u32, textures: &MipTextures, materials: &Materials, settings: &MipSettings) {
-        if let Some(rule) = self.rule(texture, textures, materials, settings) {
+    fn set_rule(&mut self, texture: u32, textures: &MipTextures, materials: &Materials, policy: Policy) {
+        if let Some(rule) = self.rule(texture, textures, materials, policy) {
             self.demands.set_rule(texture, rule);
         }
     }
@@ -216,12 +245,12 @@ impl MipPlan {
         news: MipTextureNews,
         textures: &MipTextures,
         users: &mut MipUsers,
-        settings: &MipSettings,
+        policy: Policy,
         now: f64,
     ) {
         let (MipTextureNews::Come(texture) | MipTextureNews::Gone(texture) | MipTextureNews::Limited(texture)) = news;
         let record = textures.get(texture);
-        let rule = self.rule(texture, textures, &users.materials, settings);
+        let rule = self.rule(texture, textures, &users.materials, policy);
         let image = textures.id(texture);
         match news {
             MipTextureNews::Come(_) => {
@@ -289,13 +318,7 @@ impl MipPlan {
             &mut self.changes,
         );
         self.ready.clear();
-        let coarse = |texture: &u32| {
-            let resident = pool.ledger.get(*texture);
-            resident
-                .zip(self.wanted(*texture))
-                .is_some_and(|(resident, wanted)| resident.top > wanted)
-        };
-        self.under_resolved = (0..textures.len() as u32).filter(coarse).count() as u64;
+        self.tally.count(textures, &pool.ledger, &terms.wanting, now);
         let MipChanges {
             reads, cancels, swaps, ..
         } = &self.changes;
@@ -321,6 +344,9 @@ impl MipPlan {
                 .textures()
                 .get(read.texture as usize)
                 .and_then(Option::as_ref);
+            self.done.read_bytes += of.map_or(0, |of| {
+                read.mips.clone().map(|mip| of.chain.payload_bytes(mip)).sum::<u64>()
+            });
             work.read(&read, of.map_or(1.0, |of| priority(&of.demand, read.mips.end)));
         }
         for swap in self.changes.swaps.drain(..) {

@@ -14,7 +14,8 @@ use bevy_transform::TransformSystems;
 use seamless_asset::SeamlessAssetApp;
 
 use super::{
-    MipFailed, MipForce, MipPool, MipSettings, MipTextures, MipViewpoint, MipWork, StreamedImageCodec,
+    MipFailed, MipForce, MipGroups, MipPool, MipPoolTooSmall, MipSettings, MipTextures, MipViewpoint, MipWork,
+    MipsOverBudget, StreamedImageCodec,
     plan::add_plan,
     render::{self, MipReports, hear_renderer},
     source::{hear_reads, hear_wholes, start_reads, start_wholes},
@@ -70,6 +71,8 @@ impl Plugin for MipPlugin {
         app.register_type::<MipSettings>()
             .register_type::<MipViewpoint>()
             .register_type::<MipForce>()
+            .register_type::<MipGroups>()
+            .init_resource::<MipGroups>()
             .insert_resource(self.settings.clone());
     }
 
@@ -85,6 +88,8 @@ impl Plugin for MipPlugin {
             .init_resource::<MipPool>()
             .init_resource::<MipWork>()
             .add_message::<MipFailed>()
+            .add_message::<MipsOverBudget>()
+            .add_message::<MipPoolTooSmall>()
             .add_asset_codec::<StreamedImageCodec>()
             .configure_sets(
                 PostUpdate,

@@ -86,7 +86,19 @@ impl Mips<'_> {
     /// How many textures are coarser than they should be.
     #[must_use]
     pub fn under_resolved(&self) -> u64 {
-        self.plan.under_resolved()
+        self.plan.tally().under_resolved
+    }
+
+    /// Whether the pool has no room for all that is wanted, so that something is coarser.
+    #[must_use]
+    pub fn is_over_budget(&self) -> bool {
+        !self.plan.fit.cut.is_empty()
+    }
+
+    /// Whether the pool has not even room for all mip tails.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.plan.fit.is_short
     }
 
     /// What is on the GPU, by what it is for, in bytes.

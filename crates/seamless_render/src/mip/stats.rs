@@ -10,6 +10,8 @@ use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnosti
 use bevy_ecs::{prelude::*, reflect::ReflectResource};
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
 
+use seamless_asset::StreamingTime;
+
 use super::{MipPool, MipTextures, plan::MipPlan, users::MipUsers};
 
 /// What mip streaming has, and what it has done so far; told once a frame.
@@ -26,6 +28,14 @@ pub struct MipStats {
     pub staging: u64,
     /// Images that are marked and whole all the same, in bytes.
     pub not_streamed: u64,
+    /// Of what is drawn with, what is seen needs, in bytes.
+    pub visible: u64,
+    /// Of what is drawn with, what nobody sees would need, in bytes.
+    pub hidden: u64,
+    /// Of what is drawn with, textures that are forced, in bytes.
+    pub forced: u64,
+    /// Of what is drawn with, mips that nobody wants any more and that are kept while there is room, in bytes.
+    pub cached: u64,
     /// What all textures would take that are as fine as is wanted, in bytes.
     pub perfect: u64,
     /// What all textures are to take, as the pool goes, in bytes.
@@ -34,6 +44,8 @@ pub struct MipStats {
     pub textures: u64,
     /// Those that are coarser than is wanted.
     pub under_resolved: u64,
+    /// Those that have been so for a second or longer.
+    pub starving: u64,
     /// Textures on their way to another top.
     pub changing: u64,
     /// Entities that are followed.
@@ -46,6 +58,8 @@ pub struct MipStats {
     pub looks: u64,
     /// Changes whose mips were asked for, so far.
     pub reads: u64,
+    /// What these are, in bytes, so far.
+    pub read_bytes: u64,
     /// Changes that were given up before they were done, so far.
     pub cancelled: u64,
     /// Textures that were told to be replaced, so far.
@@ -82,16 +96,22 @@ static COUNTERS: &[Counter] = &[
     bytes("seamless/mips/retiring", |stats| stats.retiring),
     bytes("seamless/mips/staging", |stats| stats.staging),
     bytes("seamless/mips/not_streamed", |stats| stats.not_streamed),
+    bytes("seamless/mips/visible", |stats| stats.visible),
+    bytes("seamless/mips/hidden", |stats| stats.hidden),
+    bytes("seamless/mips/forced", |stats| stats.forced),
+    bytes("seamless/mips/cached", |stats| stats.cached),
     bytes("seamless/mips/perfect", |stats| stats.perfect),
     bytes("seamless/mips/planned", |stats| stats.planned),
     count("seamless/mips/textures", |stats| stats.textures),
     count("seamless/mips/under_resolved", |stats| stats.under_resolved),
+    count("seamless/mips/starving", |stats| stats.starving),
     count("seamless/mips/changing", |stats| stats.changing),
     count("seamless/mips/users", |stats| stats.users),
     count("seamless/mips/refused", |stats| stats.refused),
     count("seamless/mips/views", |stats| stats.views),
     count("seamless/mips/looks", |stats| stats.looks),
     count("seamless/mips/reads", |stats| stats.reads),
+    bytes("seamless/mips/read_bytes", |stats| stats.read_bytes),
     count("seamless/mips/cancelled", |stats| stats.cancelled),
     count("seamless/mips/swaps", |stats| stats.swaps),
 ];
@@ -110,27 +130,34 @@ pub(super) fn write_stats(
     pool: Res<MipPool>,
     textures: Res<MipTextures>,
     users: Res<MipUsers>,
+    time: Res<StreamingTime>,
     mut stats: ResMut<MipStats>,
     mut diagnostics: Diagnostics,
 ) {
     let sums = pool.ledger.sums();
-    let done = plan.done();
+    let (done, tally) = (plan.done(), plan.tally());
     *stats = MipStats {
         resident: sums.resident,
         copies: sums.copies,
         retiring: sums.retiring,
         staging: sums.staging,
         not_streamed: sums.not_streamed,
+        visible: tally.visible,
+        hidden: tally.hidden,
+        forced: tally.forced,
+        cached: tally.cached,
         perfect: plan.fit.perfect,
         planned: plan.fit.used,
         textures: textures.len() as u64,
-        under_resolved: plan.under_resolved(),
+        under_resolved: tally.under_resolved,
+        starving: tally.starving(time.now().as_secs_f64()),
         changing: pool.ledger.changing().len() as u64,
         users: users.seats.len() as u64,
         refused: users.seats.refused,
         views: plan.views().len() as u64,
         looks: plan.watch.looks() as u64,
         reads: done.reads,
+        read_bytes: done.read_bytes,
         cancelled: done.cancelled,
         swaps: done.swaps,
     };

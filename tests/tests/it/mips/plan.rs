@@ -1,7 +1,9 @@
 //! An app in which textures become finer as the camera comes, and coarser when it goes.
 
 use bevy::prelude::*;
-use bevy_seamless::render::mip::{MipForce, MipPool, MipSettings, MipStats, MipWork, TouchAllMaterials};
+use bevy_seamless::render::mip::{
+    MipForce, MipPool, MipPoolTooSmall, MipSettings, MipStats, MipTextures, MipWork, MipsOverBudget, TouchAllMaterials,
+};
 use seamless_tests::picture::{Frame, SIDE, has_driver};
 
 use super::hall::{FLOOR, Hall, PAINTINGS, Plain, colour};
@@ -107,6 +109,58 @@ fn a_pool_that_is_too_small_for_all_holds() {
     let sums = hall.app.world().resource::<MipPool>().ledger.sums();
     assert!(sums.total() <= 4 * WHOLE, "{sums:?}");
     assert!(hall.tops().iter().all(|top| *top < FLOOR), "{:?}", hall.tops());
+}
+
+/// What was told of a pool that is too small.
+#[derive(Resource, Default)]
+struct Told {
+    over: Vec<MipsOverBudget>,
+    too_small: Vec<MipPoolTooSmall>,
+}
+
+fn take_told(
+    mut over: MessageReader<MipsOverBudget>,
+    mut too_small: MessageReader<MipPoolTooSmall>,
+    mut told: ResMut<Told>,
+) {
+    told.over.extend(over.read().cloned());
+    told.too_small.extend(too_small.read().cloned());
+}
+
+#[test]
+fn a_pool_that_is_too_small_is_told_with_what_lacks_most() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut hall = Hall::new(dir.path(), settings(64 << 20));
+    hall.app.init_resource::<Told>().add_systems(Last, take_told);
+    hall.look(2, 0.25);
+    hall.settle();
+    let told = |hall: &Hall| {
+        let told = hall.app.world().resource::<Told>();
+        (told.over.clone(), told.too_small.clone())
+    };
+    assert_eq!(told(&hall), (vec![], vec![]), "there is room for it");
+    hall.is_too_much = true;
+    hall.app.world_mut().resource_mut::<MipSettings>().pool = WHOLE;
+    hall.settle();
+    let (over, too_small) = told(&hall);
+    assert_eq!((over.len(), too_small), (1, vec![]));
+    let textures = hall.app.world().resource::<MipTextures>();
+    let image = textures.id(hall.textures[2]).expect("it is there");
+    assert_eq!(over[0].worst, [image], "the others are as fine as they are wanted");
+    assert!(over[0].perfect > over[0].pool, "{over:?}");
+    // Smaller than all tails: it goes on, and says so.
+    hall.app.world_mut().resource_mut::<MipSettings>().pool = 1000;
+    hall.settle();
+    let (_, too_small) = told(&hall);
+    assert_eq!(too_small.len(), 1);
+    assert!(too_small[0].resident > too_small[0].pool, "{too_small:?}");
+    assert_eq!(hall.tops(), [FLOOR; PAINTINGS]);
+    let stats = hall.app.world().resource::<MipStats>();
+    assert_eq!((stats.under_resolved, stats.cached), (1, 0));
+    assert_eq!(stats.visible + stats.hidden, stats.resident);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use wgpu_types::{Extent3d, TextureDimension, TextureFormat};
 
 use super::*;
 use crate::mip::{
-    DemandRule, MipChain, MipQuality, Phase, UserId,
+    DemandRule, MipChain, MipGroup, MipQuality, Phase, UserId,
     need::{MipUser, MipView, Surface},
     random::Random,
     textures::tests::{id, record},
@@ -208,17 +208,21 @@ fn the_same_walk_is_planned_alike() {
 fn rules_say_what_settings_and_materials_do() {
     let chain = chain();
     let settings = MipSettings::default();
-    assert_eq!(rule(&chain, 0, None, &settings), DemandRule::default());
-    assert_eq!(rule(&chain, 2, Some(u32::MAX), &settings).finest, 2);
-    assert_eq!(rule(&chain, 0, Some(u32::MAX), &settings).forced, Some(0));
-    assert_eq!(rule(&chain, 0, Some(300), &settings).forced, Some(1), "512 texels");
+    assert_eq!(rule(&chain, 0, None, &settings, None), DemandRule::default());
+    assert_eq!(rule(&chain, 2, Some(u32::MAX), &settings, None).finest, 2);
+    assert_eq!(rule(&chain, 0, Some(u32::MAX), &settings, None).forced, Some(0));
+    assert_eq!(
+        rule(&chain, 0, Some(300), &settings, None).forced,
+        Some(1),
+        "512 texels"
+    );
     let low = MipSettings {
         quality: MipQuality::Low,
         bias: -0.5,
         max_size: Some(300),
         ..settings.clone()
     };
-    let rule_of_low = rule(&chain, 0, None, &low);
+    let rule_of_low = rule(&chain, 0, None, &low, None);
     assert_eq!(
         (rule_of_low.finest, rule_of_low.bias, rule_of_low.forced),
         (2, 1.5, None)
@@ -228,12 +232,65 @@ fn rules_say_what_settings_and_materials_do() {
         max_size: Some(0),
         ..settings
     };
-    let rule_of_off = rule(&chain, 0, None, &off);
+    let rule_of_off = rule(&chain, 0, None, &off, None);
     assert_eq!(
         (rule_of_off.forced, rule_of_off.finest),
         (Some(0), 10),
         "a limit, even for what is forced"
     );
+}
+
+#[test]
+fn groups_add_to_what_settings_say() {
+    let chain = chain();
+    let settings = MipSettings {
+        bias: 0.5,
+        max_size: Some(512),
+        ..MipSettings::default()
+    };
+    let group = MipGroup {
+        bias: 1.0,
+        max_size: Some(256),
+        min_size: Some(128),
+        weight: 3.0,
+        ..MipGroup::new(["a"])
+    };
+    let of_group = rule(&chain, 0, None, &settings, Some(&group));
+    assert_eq!((of_group.finest, of_group.coarsest), (2, 3));
+    assert_eq!((of_group.bias, of_group.weight, of_group.forced), (1.5, 3.0, None));
+    let odd = MipGroup {
+        bias: f32::NAN,
+        max_size: Some(0),
+        min_size: Some(u32::MAX),
+        weight: f32::NAN,
+        ..MipGroup::new(["a"])
+    };
+    let of_odd = rule(&chain, 0, None, &settings, Some(&odd));
+    assert_eq!((of_odd.finest, of_odd.coarsest), (10, 0));
+    assert!(of_odd.bias.is_finite() && of_odd.weight.is_finite());
+}
+
+#[test]
+fn textures_go_by_their_groups_while_these_last() {
+    let mut world = world();
+    come(&mut world, 7);
+    let path = {
+        let textures = world.resource::<MipTextures>();
+        textures.get(0).expect("it is there").path().to_owned()
+    };
+    let weight = |world: &mut World| {
+        world.run_system_once(take_textures).expect("it runs");
+        demanded(world)[0].expect("it is there").weight
+    };
+    assert_eq!(weight(&mut world), 1.0);
+    let group = MipGroup {
+        weight: 2.0,
+        ..MipGroup::new([path])
+    };
+    world.resource_mut::<MipGroups>().0.push(group);
+    assert_eq!(weight(&mut world), 2.0);
+    world.resource_mut::<MipGroups>().0.clear();
+    assert_eq!(weight(&mut world), 1.0);
 }
 
 #[test]
@@ -275,6 +332,7 @@ pub(in crate::mip) fn world() -> World {
     world.init_resource::<MipWork>();
     world.init_resource::<MipRoads>();
     world.init_resource::<MipSettings>();
+    world.init_resource::<MipGroups>();
     world
 }
 

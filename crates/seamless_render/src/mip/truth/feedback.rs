@@ -6,7 +6,7 @@ mod tests;
 use bevy_app::{App, Plugin, PostUpdate};
 use bevy_camera::{Camera, Camera3d};
 use bevy_ecs::{prelude::*, reflect::ReflectResource};
-use bevy_math::Mat4;
+use bevy_math::{Mat4, Vec3};
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
 use bevy_render::RenderApp;
 use bevy_transform::components::GlobalTransform;
@@ -15,8 +15,12 @@ use seamless_asset::StreamingTime;
 use super::{Asker, LayerTruth, MipTruth, job::Pictured, pass};
 use crate::mip::{MipSystems, plan::MipPlan};
 
-/// How long what was seen counts while the view moves, in seconds.
+/// How long what was seen counts while no newer picture comes, in seconds.
 const REMEMBERED: f64 = 0.5;
+/// A view that is so many metres away from one frame to the next has jumped, or is too fast for what was seen.
+const JUMP: f32 = 1.0;
+/// What moves is believed less: so many mips more are kept.
+const MOVING: f32 = 0.25;
 
 /// How truth is joined with prediction.
 #[derive(Resource, Reflect, Clone, Debug, PartialEq)]
@@ -28,7 +32,7 @@ pub struct MipFeedback {
     pub scale: u32,
     /// So many meshes are drawn at most; what is beyond goes by prediction. 4 096.
     pub max_draws: usize,
-    /// While a view rests, what is predicted to be finer than what was seen by more than this is not believed, in mips. 0.5.
+    /// What is predicted to be finer than it was seen is believed up to this, in mips; a quarter more while the view moves. 0.25.
     pub slack: f32,
 }
 
@@ -38,13 +42,13 @@ impl Default for MipFeedback {
             every: 8,
             scale: 8,
             max_draws: 4096,
-            slack: 0.5,
+            slack: 0.25,
         }
     }
 }
 
 /// Joins what the GPU samples with what is predicted: what is seen in a small picture that is taken each eighth frame, finer than predicted, is believed at once; what is
-/// predicted finer than it is seen, or hidden behind something else, is made coarser while the camera rests and is the only view. Add it beside [`MipPlugin`](crate::mip::MipPlugin).
+/// predicted finer than it is seen, or hidden behind something else, is made coarser, if the camera is the only view. Add it beside [`MipPlugin`](crate::mip::MipPlugin).
 ///
 /// It costs a pass over what the camera sees, an eighth as large in both directions, each eighth frame, and memory for that picture.
 #[derive(Clone, Debug, Default)]
@@ -80,11 +84,11 @@ impl Plugin for MipFeedbackPlugin {
 /// How what is seen is joined with what is predicted.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub(in crate::mip) struct Joining {
-    /// In mips; none while the view moves, or another one looks as well: what is predicted is not made coarser then.
+    /// By so much less than it should be, what is predicted is made coarser, in mips; none while other views look as well: it is not.
     pub slack: Option<f32>,
 }
 
-/// The least lods that are predicted, of what is seen and what is not, and what both cover, as truth knows them.
+/// The least lods that are predicted, of what is seen and what is not, and what both cover, corrected as truth knew them: by as much as the prediction was off.
 pub(in crate::mip) fn join(
     [seen, unseen]: [f32; 2],
     areas: [f32; 2],
@@ -92,14 +96,14 @@ pub(in crate::mip) fn join(
     joining: Joining,
 ) -> ([f32; 2], [f32; 2]) {
     let is_there = truth.lod < f32::INFINITY;
+    let off = truth.lod - truth.predicted;
     match joining.slack {
         // Nothing of it is in the picture: it is behind something.
         Some(_) if !is_there => ([f32::INFINITY, unseen.min(seen)], [0.0, areas[0] + areas[1]]),
-        Some(slack) => (
-            [seen.max(truth.lod - slack).min(truth.lod), unseen],
-            [truth.area, areas[1]],
-        ),
-        None => ([seen.min(truth.lod), unseen], areas),
+        Some(slack) if off > 0.0 => ([seen + (off - slack).max(0.0), unseen], [truth.area, areas[1]]),
+        // One that was not predicted at all is infinitely off.
+        _ if is_there && off < 0.0 => ([(seen + off.max(-16.0)).min(truth.lod), unseen], areas),
+        _ => ([seen, unseen], areas),
     }
 }
 
@@ -111,6 +115,8 @@ struct Feedback {
     /// From where the one that is under way is taken, and the one that is believed.
     coming: Option<Pose>,
     believed: Option<(Pose, f64)>,
+    /// Where the first view was in the last frame.
+    position: Option<Vec3>,
 }
 
 /// A camera, and all that decides what it sees.
@@ -149,12 +155,17 @@ fn hear_truth(
         plan.demands.set_truth(picture.layers());
     }
     let Some((pose, since)) = feedback.believed else { return };
-    let is_still = only_view(&plan, &cameras) == Some(pose);
-    if !is_still && now > since + REMEMBERED || settings.every == 0 {
+    let view = only_view(&plan, &cameras);
+    let position = plan.views().first().map(|view| view.position);
+    let last = core::mem::replace(&mut feedback.position, position);
+    let has_jumped = position.zip(last).is_none_or(|(is, was)| is.distance(was) > JUMP);
+    let is_old = now > since + REMEMBERED && view != Some(pose);
+    if has_jumped || is_old || settings.every == 0 {
         feedback.believed = None;
         plan.demands.set_truth(Default::default());
     }
-    let slack = is_still.then_some(settings.slack.max(0.0));
+    let more = if view == Some(pose) { 0.0 } else { MOVING };
+    let slack = view.map(|_| settings.slack.max(0.0) + more);
     plan.demands.set_joining(Joining { slack });
 }
 
@@ -173,7 +184,7 @@ fn ask_for_truth(
         return;
     }
     if let Some((camera, scale)) = exchange.asked.take() {
-        exchange.job = pictured.job(camera, scale, usize::MAX);
+        exchange.job = pictured.job(camera, scale, usize::MAX, &plan.watch);
         exchange.drawn_for = exchange.job.is_some().then_some(Asker::Game);
     } else if settings.every > 0 && feedback.since >= settings.every {
         let first = || cameras.iter().find(|(_, camera, _)| camera.is_active);
@@ -187,7 +198,7 @@ fn ask_for_truth(
         });
         let Some(pose) = pose else { return };
         feedback.since = 0;
-        exchange.job = pictured.job(pose.camera, settings.scale, settings.max_draws);
+        exchange.job = pictured.job(pose.camera, settings.scale, settings.max_draws, &plan.watch);
         exchange.drawn_for = exchange.job.is_some().then_some(Asker::Prediction);
         feedback.coming = Some(pose);
     }

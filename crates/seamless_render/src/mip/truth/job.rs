@@ -17,7 +17,7 @@ use bevy_transform::components::GlobalTransform;
 use smallvec::SmallVec;
 
 use super::picture::{TruthDraw, TruthLayer, TruthPicture, TruthUse};
-use crate::mip::{MipPool, MipTextures, users::MipUsers};
+use crate::mip::{MipPool, MipTextures, Watch, users::MipUsers};
 
 /// The longer side of the code's texture, in texels.
 pub(super) const CODE_SIDE: u32 = 256;
@@ -81,7 +81,7 @@ pub(super) struct Pictured<'w, 's> {
 
 impl Pictured<'_, '_> {
     /// What a camera sees in this frame, at most so many meshes; none if it draws nothing.
-    pub fn job(&self, camera: Entity, scale: u32, most: usize) -> Option<TruthJob> {
+    pub fn job(&self, camera: Entity, scale: u32, most: usize, watch: &Watch) -> Option<TruthJob> {
         let (of, transform, visible, bias) = self.cameras.get(camera).ok()?;
         let size = of.physical_viewport_size()?;
         let scale = scale.max(1);
@@ -110,6 +110,9 @@ impl Pictured<'_, '_> {
             }
         }
         self.never_culled.iter().for_each(|entity| self.skip(&mut job, entity));
+        for layer in job.picture.draws.iter_mut().flat_map(|draw| &mut draw.layers) {
+            [layer.predicted, _] = watch.least(layer.number, layer.channel);
+        }
         Some(job)
     }
 
@@ -186,8 +189,12 @@ impl Pictured<'_, '_> {
                 uses.push((of, side));
             }
             let side = (largest.max(1) as f32).log2();
-            let number = layer.number;
-            found.layers.push(TruthLayer { number, side });
+            found.layers.push(TruthLayer {
+                number: layer.number,
+                channel: layer.channel,
+                side,
+                predicted: f32::INFINITY,
+            });
             let uses = uses.into_iter().map(|(of, own)| TruthUse {
                 offset: own - side,
                 ..of

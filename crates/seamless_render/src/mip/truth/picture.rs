@@ -34,8 +34,12 @@ pub struct TruthUse {
 pub(in crate::mip) struct TruthLayer {
     /// What it is to [`Watch`](crate::mip::Watch).
     pub number: u32,
+    /// By which channel of texture coordinates.
+    pub channel: u8,
     /// The layer's mip is that of a texture whose longer side's binary logarithm this is.
     pub side: f32,
+    /// The least lod that was predicted of what is seen, when the picture was taken.
+    pub predicted: f32,
 }
 
 /// Something that is drawn.
@@ -78,6 +82,8 @@ pub struct TruthAccuracy {
 pub(in crate::mip) struct LayerTruth {
     /// As [`Footprint::lod`](crate::mip::need::Footprint::lod): the finest; infinite if no pixel shows it.
     pub lod: f32,
+    /// The same, as it was predicted at that moment.
+    pub predicted: f32,
     /// In pixels of the camera's.
     pub area: f32,
 }
@@ -117,15 +123,30 @@ impl TruthPicture {
         needed
     }
 
+    /// The picture to look at, four bytes a pixel, row by row: green where the finest mip that is there is the one that is sampled, blue where it is finer, yellow where
+    /// it is a mip coarser, and ever redder beyond; by the texture that lacks most. Grey is what does not stream, black where nothing is.
+    #[must_use]
+    pub fn colours(&self) -> Vec<u8> {
+        let colour = |pixel: &[u32; 2]| match self.pixel(pixel) {
+            None => [0, 0, 0, 255],
+            Some((draw, layers)) => {
+                let lacks = |of: &TruthUse| i16::from(of.top) - i16::from((mip(of, layers) + TRUTH_TOLERANCE) as u8);
+                draw.uses.iter().map(lacks).max().map_or([90, 90, 90, 255], colour)
+            }
+        };
+        self.pixels.iter().flat_map(colour).collect()
+    }
+
     /// What each layer that is drawn, and is wholly in the picture, was seen with.
     pub(in crate::mip) fn layers(&self) -> HashMap<u32, LayerTruth> {
         let mut found = HashMap::default();
-        let unseen = LayerTruth {
-            lod: f32::INFINITY,
-            area: 0.0,
-        };
         let layers = self.draws.iter().flat_map(|draw| &draw.layers);
         for layer in layers.filter(|layer| !self.unknown.contains(&layer.number)) {
+            let unseen = LayerTruth {
+                lod: f32::INFINITY,
+                predicted: layer.predicted,
+                area: 0.0,
+            };
             found.insert(layer.number, unseen);
         }
         let area = (self.scale * self.scale) as f32;
@@ -148,6 +169,19 @@ impl TruthPicture {
         let draw = self.draws.get(draw.checked_sub(1)? as usize)?;
         let mip = |layer: u32| (layer & 0xffff) as f32 / PARTS;
         Some((draw, [mip(*layers), mip(layers >> 16)]))
+    }
+}
+
+/// Of something that lacks so many mips; negative: it has more than it needs.
+fn colour(lacking: i16) -> [u8; 4] {
+    match lacking {
+        0 => [60, 170, 80, 255],
+        1 => [235, 200, 60, 255],
+        2 => [235, 130, 40, 255],
+        3.. => [200, 30, 40, 255],
+        // A mip finer, or more.
+        -1 => [80, 150, 200, 255],
+        _ => [60, 80, 200, 255],
     }
 }
 

@@ -18,7 +18,12 @@ fn draw(number: u32) -> TruthDraw {
         layer,
         offset,
     };
-    let layer = |number: u32, side: f32| TruthLayer { number, side };
+    let layer = |number: u32, side: f32| TruthLayer {
+        number,
+        channel: 0,
+        side,
+        predicted: -7.0,
+    };
     TruthDraw {
         entity: Entity::from_raw_u32(number).expect("it is a number"),
         layers: smallvec![layer(2 * number, 10.0), layer(2 * number + 1, 9.0)],
@@ -89,8 +94,22 @@ fn layers_tell_the_finest_and_how_much_is_seen() {
     ]);
     let layers = picture.layers();
     let area = 2.0 * 16.0;
-    assert_eq!(layers[&0], LayerTruth { lod: -8.0, area });
-    assert_eq!(layers[&1], LayerTruth { lod: -8.0, area });
+    assert_eq!(
+        layers[&0],
+        LayerTruth {
+            lod: -8.0,
+            predicted: -7.0,
+            area
+        }
+    );
+    assert_eq!(
+        layers[&1],
+        LayerTruth {
+            lod: -8.0,
+            predicted: -7.0,
+            area
+        }
+    );
     assert_eq!(
         (layers[&2].lod, layers[&2].area),
         (f32::INFINITY, 0.0),
@@ -101,4 +120,17 @@ fn layers_tell_the_finest_and_how_much_is_seen() {
         "something else shows it that is not in the picture"
     );
     assert_eq!(layers[&5].lod, -8.0);
+}
+
+#[test]
+fn colours_tell_what_lacks_most() {
+    // The finest mip that is there is 1: of each pixel, the texture that lacks most decides.
+    let of = |first: f32, second: f32| picture(vec![pixel(1, [first, second]); 4]).colours();
+    let first = |colours: Vec<u8>| [colours[0], colours[1], colours[2]];
+    assert_eq!(of(3.0, 1.0).len(), 16);
+    assert_eq!(first(of(3.0, 1.0)), [60, 170, 80], "as fine as sampled");
+    assert_eq!(first(of(5.0, 0.5)), [235, 200, 60], "a mip is lacking");
+    assert_eq!(first(of(4.0, 2.0)), [80, 150, 200], "a mip more than is needed");
+    assert_eq!(first(of(7.0, 8.0)), [60, 80, 200]);
+    assert_eq!(picture(vec![[0, 0]]).colours(), [0, 0, 0, 255]);
 }

@@ -1,0 +1,6 @@
+//! Rows of mip streaming that need a renderer; one in software is enough. Where there is none, they are left out, and say so.
+
+pub mod accuracy;
+mod room;
+pub mod settle;
+pub mod swap;

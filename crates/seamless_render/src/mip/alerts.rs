@@ -1,0 +1,155 @@
+//! Says when the pool is too small, and for what. See [`MipsOverBudget`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_asset::AssetId;
+use bevy_ecs::prelude::*;
+use bevy_image::Image;
+use bevy_log::warn;
+use seamless_asset::{PanelLine, PanelLines, StreamingTime};
+
+use super::{MipPool, MipSettings, MipStats, MipTextures, Mips};
+
+/// How many textures are named.
+const NAMED: usize = 8;
+/// For so long nothing is said again, in seconds.
+const SILENCE: f64 = 10.0;
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// The pool has no room for all that is wanted: something is coarser than it should be. Told once, and again when that was over in between, in ten seconds at the soonest.
+#[derive(Message, Clone, Debug, PartialEq)]
+pub struct MipsOverBudget {
+    /// What the pool has, in bytes.
+    pub pool: u64,
+    /// What it would have to have, in bytes.
+    pub perfect: u64,
+    /// The textures that lack most, the worst first: eight at most.
+    pub worst: Vec<AssetId<Image>>,
+}
+
+/// The pool is smaller than the mip tails of all textures, which are always there. Told as [`MipsOverBudget`] is.
+#[derive(Message, Clone, Debug, PartialEq, Eq)]
+pub struct MipPoolTooSmall {
+    /// What the pool has, in bytes.
+    pub pool: u64,
+    /// What is resident all the same, in bytes.
+    pub resident: u64,
+}
+
+/// Whether something is wrong, and was told of.
+#[derive(Debug, Default)]
+pub(super) struct Alert {
+    is_wrong: bool,
+    told: Option<f64>,
+}
+
+impl Alert {
+    /// Whether it is told now. `now` is in seconds.
+    fn note(&mut self, is_wrong: bool, now: f64) -> bool {
+        let is_new = is_wrong && !self.is_wrong;
+        let is_silent = self.told.is_some_and(|told| now < told + SILENCE);
+        // What is not told now is when the silence is over.
+        self.is_wrong = is_wrong && (self.is_wrong || !is_silent);
+        if !is_new || is_silent {
+            return false;
+        }
+        self.told = Some(now);
+        true
+    }
+}
+
+/// Tells of a pool that is too small.
+pub(super) fn tell_alerts(
+    mips: Mips,
+    stats: Res<MipStats>,
+    pool: Res<MipPool>,
+    settings: Res<MipSettings>,
+    textures: Res<MipTextures>,
+    time: Res<StreamingTime>,
+    mut alerts: Local<[Alert; 2]>,
+    mut over: MessageWriter<MipsOverBudget>,
+    mut too_small: MessageWriter<MipPoolTooSmall>,
+) {
+    let now = time.now().as_secs_f64();
+    let usable = pool.usable(settings.pool);
+    let [budget, tails] = &mut *alerts;
+    if tails.note(mips.is_short(), now) {
+        let resident = stats.resident;
+        warn!(
+            "a pool of {:.1} MiB is smaller than the least of its {} textures, their mip tails, which take {:.1} MiB: raise `MipSettings::pool`, or load less at once",
+            usable as f64 / MIB,
+            stats.textures,
+            resident as f64 / MIB
+        );
+        too_small.write(MipPoolTooSmall { pool: usable, resident });
+    }
+    if budget.note(mips.is_over_budget(), now) {
+        let worst: Vec<AssetId<Image>> = mips.worst(NAMED).iter().map(|of| of.image).collect();
+        let path = |image: &AssetId<Image>| Some(textures.get(textures.number(*image)?)?.path().to_owned());
+        let named: Vec<String> = worst.iter().filter_map(path).collect();
+        warn!(
+            "{:.1} MiB of textures are wanted, and the pool has {:.1}: some are coarser than they should be. Raise `MipSettings::pool`, or lower `quality` or `max_size`. Those that lack most: {}",
+            stats.perfect as f64 / MIB,
+            usable as f64 / MIB,
+            named.join(", ")
+        );
+        over.write(MipsOverBudget {
+            pool: usable,
+            perfect: stats.perfect,
+            worst,
+        });
+    }
+}
+
+/// What the overlay's panel says of textures.
+pub(super) fn write_panel(
+    stats: Res<MipStats>,
+    pool: Res<MipPool>,
+    settings: Res<MipSettings>,
+    panel: Option<ResMut<PanelLines>>,
+) {
+    let Some(mut panel) = panel.filter(|_| stats.is_changed()) else {
+        return;
+    };
+    panel.set("mips", lines(&stats, pool.usable(settings.pool)));
+}
+
+fn lines(stats: &MipStats, pool: u64) -> Vec<PanelLine> {
+    if stats.textures == 0 {
+        return Vec::new();
+    }
+    let mib = |bytes: u64| bytes as f64 / MIB;
+    let total = stats.resident + stats.copies + stats.retiring + stats.staging + stats.not_streamed;
+    let held = format!(
+        "textures: {:.1} of {:.1} MiB, {:.1} wanted",
+        mib(total),
+        mib(pool),
+        mib(stats.perfect)
+    );
+    let kinds = format!(
+        "  seen {:.1}, hidden {:.1}, forced {:.1}, kept {:.1}, in flight {:.1}",
+        mib(stats.visible),
+        mib(stats.hidden),
+        mib(stats.forced),
+        mib(stats.cached),
+        mib(stats.copies + stats.retiring + stats.staging)
+    );
+    let mut lines = vec![
+        PanelLine {
+            text: held,
+            is_alarm: total > pool,
+        },
+        PanelLine::new(kinds),
+    ];
+    if stats.under_resolved > 0 {
+        lines.push(PanelLine {
+            text: format!(
+                "  {} of {} too coarse, {} for a second and more",
+                stats.under_resolved, stats.textures, stats.starving
+            ),
+            is_alarm: stats.starving > 0,
+        });
+    }
+    lines
+}
