@@ -98,6 +98,9 @@ pub mod prelude {
     #[cfg(feature = "render")]
     pub use seamless_render::{
         SeamlessRenderApp,
-        mip::{MipApp, MipForce, MipPlugin, MipQuality, MipSettings, MipSize, MipStats, MipViewpoint, Mips},
+        mip::{
+            MipApp, MipForce, MipPlugin, MipQuality, MipSettings, MipSize, MipStats, MipViewpoint, Mips, StreamedImage,
+            TexturePackage,
+        },
     };
 }

@@ -25,6 +25,7 @@ mod demand;
 mod error;
 mod fit;
 mod force;
+mod ktx2;
 mod ledger;
 pub mod need;
 mod plan;
@@ -45,12 +46,16 @@ mod users;
 mod views;
 mod watch;
 mod work;
+mod zstd;
 
 pub use chain::{Layout, MipChain, MipCopy};
 pub use demand::{Demand, DemandRule, DemandedTexture, MipDemands, Wanting};
 pub use error::{MipError, MipFailed, NotStreamed};
 pub use fit::{Cut, Fit, FitInput};
 pub use force::{MipForce, MipSize};
+pub use ktx2::{
+    StreamedImage, StreamedImageError, StreamedImageLoader, StreamedKtx2Loader, TexturePackage, TexturePackageLoader,
+};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
 pub use plugin::{MipPlugin, MipSystems};
 pub use render::MipRenderSystems;
