@@ -105,7 +105,7 @@ impl core::fmt::Display for NotStreamed {
             ),
             Self::Transcoded => write!(
                 f,
-                "the texture's texels are made into others when it is loaded; write it in a format that GPUs have, each mip as it is or as zstd"
+                "the texture's texels are made into others when it is loaded; write it in a format that GPUs have, each mip as it is or as zstd, and load masks of one or two channels with `is_srgb: false`"
             ),
             Self::Settings => write!(
                 f,

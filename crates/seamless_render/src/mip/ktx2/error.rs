@@ -47,14 +47,14 @@ pub enum StreamedImageError {
     Texture(#[from] TextureError),
     /// It is no sound package.
     #[error(transparent)]
-    Package(#[from] PackageError),
+    Package(Box<PackageError>),
     /// An image of a package cannot be made of its bytes.
     #[error("`{name}`: {error}")]
     Object {
         /// Its name in the package.
         name: String,
         /// What is wrong with it.
-        error: DecodeError,
+        error: Box<DecodeError>,
     },
     /// Bevy's loader, by whom what does not stream is loaded, refuses it.
     #[error(transparent)]
@@ -62,4 +62,10 @@ pub enum StreamedImageError {
     /// Bevy's loader has panicked.
     #[error("Bevy's loader has panicked over it; write the file again")]
     Panicked,
+}
+
+impl From<PackageError> for StreamedImageError {
+    fn from(error: PackageError) -> Self {
+        Self::Package(Box::new(error))
+    }
 }

@@ -104,7 +104,7 @@ impl TexturePackageLoader {
         path: &AssetPath<'static>,
     ) -> Result<Image, StreamedImageError> {
         let wrong = |error| {
-            let name = name.to_owned();
+            let (name, error) = (name.to_owned(), Box::new(error));
             StreamedImageError::Object { name, error }
         };
         let version = package.class_of(index).map_or(0, |class| class.version);
@@ -121,10 +121,9 @@ impl TexturePackageLoader {
             .get(index)
             .is_some_and(|export| export.bulk_use.is_marked());
         if is_marked && let Some(apart) = ImageApart::read(&data).map_err(wrong)? {
-            let path_of_object = format!("{path}#{name}");
             let parts = MipParts::Package {
-                apart,
-                path: path_of_object,
+                apart: Box::new(apart),
+                path: format!("{path}#{name}"),
             };
             return Ok(self.arrivals.stands_in(Comer::new(parts), path));
         }

@@ -51,7 +51,7 @@ impl AssetCodec for StreamedImageCodec {
             return ImageCodec::decode(data, bulk, context);
         };
         let image = MipRecord::stand_in(&apart.image);
-        let path = place.path;
+        let (apart, path) = (Box::new(apart), place.path);
         let comer = Comer::new(MipParts::Package { apart, path });
         context.when_inserted(move |world, id| {
             if let Ok(id) = id.try_typed::<Image>() {

@@ -14,7 +14,7 @@ use crate::mip::{MipChain, zstd};
 pub(in crate::mip) enum MipParts {
     /// An object of a package.
     Package {
-        apart: ImageApart,
+        apart: Box<ImageApart>,
         /// As a [`BulkRequest`] takes it.
         path: String,
     },

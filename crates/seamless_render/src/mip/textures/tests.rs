@@ -47,7 +47,7 @@ pub(in crate::mip) fn record() -> Arc<MipRecord> {
 
 /// The parts as an object of a package.
 pub(in crate::mip) fn parts(apart: ImageApart) -> MipParts {
-    let path = "a.pkg#bark".into();
+    let (apart, path) = (Box::new(apart), "a.pkg#bark".into());
     MipParts::Package { apart, path }
 }
 

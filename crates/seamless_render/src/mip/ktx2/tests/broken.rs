@@ -4,11 +4,13 @@ use super::*;
 
 /// A small file that streams.
 fn small() -> Vec<u8> {
-    Ktx2::new(Format::R8_UNORM, 256, 8, mips(256, 8, 1, 1)).zstd().bytes()
+    Ktx2::new(Format::R8G8B8A8_UNORM, 256, 4, mips(256, 4, 1, 4))
+        .zstd()
+        .bytes()
 }
 
-/// Loads all of these; gives how many became images. Whatever becomes one is small.
-fn load_all(variants: impl Iterator<Item = Vec<u8>>) -> (usize, usize) {
+/// Loads all of these; gives how many there are, how many became images, and the last error. Whatever becomes an image is small.
+fn load_all(variants: impl Iterator<Item = Vec<u8>>) -> (usize, usize, String) {
     let mut files = Files::new();
     let mut handles: Vec<Handle<Image>> = Vec::new();
     for (number, bytes) in variants.enumerate() {
@@ -16,9 +18,13 @@ fn load_all(variants: impl Iterator<Item = Vec<u8>>) -> (usize, usize) {
         files.write(&name, bytes);
         handles.push(files.server().load(name));
     }
-    let mut loaded = 0;
+    let (mut loaded, mut last) = (0, String::new());
     for handle in &handles {
-        if files.wait(handle).is_ok() {
+        let waited = files.wait(handle);
+        if let Err(error) = &waited {
+            last.clone_from(error);
+        }
+        if waited.is_ok() {
             loaded += 1;
             let data = files.image(handle).data.map_or(0, |data| data.len());
             assert!(data < 1 << 20, "{data} bytes");
@@ -31,15 +37,18 @@ fn load_all(variants: impl Iterator<Item = Vec<u8>>) -> (usize, usize) {
         };
         assert!(record.tail().len() < 1 << 20);
     }
-    (handles.len(), loaded)
+    (handles.len(), loaded, last)
 }
 
 #[test]
 fn a_file_that_is_cut_is_an_error_unless_its_tail_is_there() {
     let file = small();
-    let (all, loaded) = load_all((0..file.len()).map(|length| file[..length].to_vec()));
+    let (all, loaded, last) = load_all((0..file.len()).map(|length| file[..length].to_vec()));
     // Header, index and descriptor of nine mips are needed in any case.
-    assert!(loaded > 0 && loaded < all - 80 - 9 * 24 - 28, "{loaded} of {all}");
+    assert!(
+        loaded > 0 && loaded < all - 80 - 9 * 24 - 28,
+        "{loaded} of {all}: {last}"
+    );
 }
 
 #[test]
@@ -50,8 +59,8 @@ fn a_file_with_a_wrong_bit_is_an_error_or_an_image() {
         other[at / 8] ^= 1 << (at % 8);
         other
     };
-    let (all, loaded) = load_all((0..file.len() * 8).map(flip));
-    assert!(loaded > 0 && loaded < all, "{loaded} of {all}");
+    let (all, loaded, last) = load_all((0..file.len() * 8).map(flip));
+    assert!(loaded > 0 && loaded < all, "{loaded} of {all}: {last}");
 }
 
 #[test]
@@ -64,8 +73,8 @@ fn a_file_of_one_mip_with_wrong_bytes_is_an_error_or_an_image() {
         other[at] = byte;
         other
     };
-    let (all, loaded) = load_all(variants.map(change));
-    assert!(loaded > 0 && loaded < all, "{loaded} of {all}");
+    let (all, loaded, last) = load_all(variants.map(change));
+    assert!(loaded > 0 && loaded < all, "{loaded} of {all}: {last}");
 }
 
 /// Numbers of eight bytes, anywhere in the index of mips.
