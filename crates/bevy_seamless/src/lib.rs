@@ -100,7 +100,8 @@ pub mod prelude {
         SeamlessRenderApp,
         mip::{
             MipApp, MipFeedback, MipFeedbackPlugin, MipForce, MipGroup, MipGroups, MipPlugin, MipPoolTooSmall,
-            MipQuality, MipSettings, MipSize, MipStats, MipTruth, MipViewpoint, Mips, MipsOverBudget,
+            MipQuality, MipSettings, MipSize, MipStats, MipTruth, MipViewpoint, Mips, MipsOverBudget, StreamedImage,
+            TexturePackage,
         },
     };
 }

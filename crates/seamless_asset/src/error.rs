@@ -37,6 +37,21 @@ pub enum LoadErrorKind {
     /// The file's bytes are wrong.
     #[error(transparent)]
     Package(#[from] PackageError),
+    /// A file is not the one any more that it was when it was opened; see [`FilePartRequest`](crate::FilePartRequest).
+    #[error(
+        "is another file than when it was opened; load it anew, or watch for changes (Bevy's feature `file_watcher`)"
+    )]
+    FileChanged,
+    /// A file has not the bytes that were asked for; see [`FilePartRequest`](crate::FilePartRequest).
+    #[error(
+        "has no bytes {range:?}: it ends, or what may be asked for begins, at byte {end}; write the file again, as a whole"
+    )]
+    FilePart {
+        /// The bytes that were asked for.
+        range: Range<u64>,
+        /// Where the file ends, or where its head does.
+        end: u64,
+    },
     /// The package and this build have different histories, or the package is newer.
     #[error(transparent)]
     Version(#[from] VersionMismatch),
@@ -198,7 +213,10 @@ impl LoadErrorKind {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Io(_) | Self::Stalled { .. } | Self::Package(PackageError::Truncated { .. }) => true,
+            Self::Io(_)
+            | Self::Stalled { .. }
+            | Self::FilePart { .. }
+            | Self::Package(PackageError::Truncated { .. }) => true,
             Self::Dependency { is_transient, .. } => *is_transient,
             _ => false,
         }

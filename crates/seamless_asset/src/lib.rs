@@ -77,10 +77,10 @@ pub use linker::{Linker, Linkers, NameError, PACKAGE_EXTENSION};
 #[doc(hidden)]
 pub use load::bench_support;
 pub use load::{
-    BlockingLoads, BulkLoad, BulkRequest, InstanceData, InstanceEvent, InstanceId, InstanceInfo, InstanceRequest,
-    InstanceTarget, LevelInstance, LevelScans, LoadPolicy, LoadState, MemoryAccount, MemoryPressure, ObjectLoad,
-    ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded,
-    StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
+    BlockingLoads, BulkLoad, BulkRequest, FilePartRequest, InstanceData, InstanceEvent, InstanceId, InstanceInfo,
+    InstanceRequest, InstanceTarget, LevelInstance, LevelScans, LoadPolicy, LoadState, MemoryAccount, MemoryPressure,
+    ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
+    ReloadRequest, Reloaded, StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
 pub use panel::{PanelLine, PanelLines};

@@ -141,9 +141,7 @@ impl AssetCodec for ImageCodec {
     }
 
     fn decode(data: &[u8], bulk: Vec<Vec<u8>>, _: &DecodeContext) -> Result<Image, DecodeError> {
-        let (stored, tail) = StoredImage::read(data)?;
-        let pixels = pixels(&stored, bulk, tail)?;
-        stored.into_image(pixels)
+        Self::read(data, bulk)
     }
 
     /// Version 1 had all pixels in one payload, which is still how those of an image without mips lie.
@@ -157,6 +155,18 @@ impl AssetCodec for ImageCodec {
             1 => Self::decode(data, bulk, context),
             _ => Err(DecodeError::version(Image::type_path(), version, Self::VERSION)),
         }
+    }
+}
+
+impl ImageCodec {
+    /// An image from the data and the payloads of its export, as [`decode`](AssetCodec::decode) has it, of version 1 or 2.
+    ///
+    /// # Errors
+    /// When the bytes are no image.
+    pub fn read(data: &[u8], payloads: Vec<Vec<u8>>) -> Result<Image, DecodeError> {
+        let (stored, tail) = StoredImage::read(data)?;
+        let pixels = pixels(&stored, payloads, tail)?;
+        stored.into_image(pixels)
     }
 }
 

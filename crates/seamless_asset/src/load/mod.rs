@@ -24,6 +24,7 @@ mod bulk;
 mod classes;
 mod closure;
 mod cost;
+mod file;
 mod frame;
 mod gatekeeper;
 mod instance;
@@ -64,6 +65,7 @@ use crate::{error::LoadError, stable::InstancePath};
 
 pub use bulk::{BulkLoad, BulkRequest};
 pub use cost::UnitKind;
+pub use file::FilePartRequest;
 pub use instance::LevelInstance;
 use intake::Signal;
 pub(crate) use link::{KeptGroup, LoadedLevel, ReloadedLevel};

@@ -176,34 +176,41 @@ impl Opened<'_> {
     /// Reads these bytes of the file, which lie behind the header, as far as the file goes.
     pub async fn part(mut self, part: Range<u64>, intake: &mut Intake<'_>) -> Result<Vec<u8>, Stop> {
         let length = part.end.saturating_sub(part.start);
-        self.skip_to(part.start, intake).await?;
+        skip_to(self.path, &mut *self.reader, self.position, part.start, intake).await?;
         read_more(self.path, &mut *self.reader, Vec::new(), length, intake).await
     }
+}
 
-    /// By a seek where the reader can do that; else what is in between is read and thrown away.
-    async fn skip_to(&mut self, offset: u64, intake: &mut Intake<'_>) -> Result<(), Stop> {
-        const CHUNK: usize = 64 << 10;
-        let mut gap = offset.saturating_sub(self.position);
-        if gap == 0 {
-            return Ok(());
-        }
-        if let Ok(seekable) = self.reader.seekable() {
-            let sought = intake.wait(self.path, seekable.seek(SeekFrom::Start(offset))).await?;
-            sought.map_err(|error| io_error(self.path, &error))?;
-            return Ok(());
-        }
-        let mut chunk = vec![0; CHUNK];
-        while gap > 0 {
-            let step = (CHUNK as u64).min(gap) as usize;
-            let wanted = chunk.get_mut(..step).unwrap_or_default();
-            let got = intake.fill(self.path, &mut *self.reader, wanted).await?;
-            gap -= got as u64;
-            if got < step {
-                break;
-            }
-        }
-        Ok(())
+/// Goes on from one byte of a file to another that is not before it: by a seek where the reader can do that; else what is in between is read and
+/// thrown away.
+pub(super) async fn skip_to(
+    path: &AssetPath<'static>,
+    reader: &mut dyn Reader,
+    position: u64,
+    offset: u64,
+    intake: &mut Intake<'_>,
+) -> Result<(), Stop> {
+    const CHUNK: usize = 64 << 10;
+    let mut gap = offset.saturating_sub(position);
+    if gap == 0 {
+        return Ok(());
     }
+    if let Ok(seekable) = reader.seekable() {
+        let sought = intake.wait(path, seekable.seek(SeekFrom::Start(offset))).await?;
+        sought.map_err(|error| io_error(path, &error))?;
+        return Ok(());
+    }
+    let mut chunk = vec![0; CHUNK];
+    while gap > 0 {
+        let step = (CHUNK as u64).min(gap) as usize;
+        let wanted = chunk.get_mut(..step).unwrap_or_default();
+        let got = intake.fill(path, reader, wanted).await?;
+        gap -= got as u64;
+        if got < step {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The linker of the package whose header these bytes are.
@@ -236,7 +243,7 @@ pub(super) fn io_error(path: &AssetPath, error: &dyn core::fmt::Display) -> Load
 
 /// Reads up to `length` bytes behind those that are there. Memory grows with what really arrives, not with what a header
 /// promises.
-async fn read_more(
+pub(super) async fn read_more(
     path: &AssetPath<'static>,
     reader: &mut dyn Reader,
     mut bytes: Vec<u8>,

@@ -35,8 +35,8 @@ use self::{frame::Frames, gates::LevelGates, objects::Objects, reload::Reload, s
 use super::{
     InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, Progress, Streamer,
     budget::FrameBudget,
-    bulk::BulkJob,
     cost::{CostModel, UnitKind},
+    file::PartJob,
     instance::{Instance, Instances, Phase},
     link::{LoadedLevel, LoadedPackage},
     memory::{MemoryPressure, Sizes},
@@ -66,7 +66,7 @@ pub(crate) struct Pipeline {
     instances: Instances,
     packages: Packages,
     objects: BTreeMap<u64, Objects>,
-    bulk: Singles<BulkJob, Vec<u8>>,
+    bulk: Singles<PartJob, Vec<u8>>,
     opens: Singles<OpenJob, Arc<Linker>>,
     reloads: BTreeMap<InstanceId, Reload>,
     /// What a blocking load does itself; there only while one is under way.
@@ -177,6 +177,7 @@ impl Pipeline {
                 Command::Load(id, request) => self.take_request(world, id, *request),
                 Command::Objects(id, request, outcome) => self.take_objects(id, &request, &outcome),
                 Command::Bulk(id, request, outcome) => self.take_bulk(id, request, &outcome),
+                Command::FilePart(id, request, outcome) => self.take_file_part(id, request, &outcome),
                 Command::Open(id, request, outcome) => self.take_open(id, request, &outcome),
                 Command::Reload(id, request, outcome) => self.take_reload(id, &request, &outcome),
                 Command::Priority(id, priority) => {

@@ -9,6 +9,7 @@ use bevy_platform::collections::HashMap;
 use super::{
     InstanceId, InstanceRequest, InstanceTarget, LoadState,
     bulk::{BulkLoad, BulkRequest},
+    file::FilePartRequest,
     instance::Known,
     objects::{ObjectLoad, ObjectRequest, Outcome},
     open::{OpenRequest, PackageOpen},
@@ -29,6 +30,7 @@ pub(super) enum Command {
     Load(InstanceId, Box<InstanceRequest>),
     Objects(u64, ObjectRequest, Weak<Outcome<Vec<UntypedHandle>>>),
     Bulk(u64, BulkRequest, Weak<Outcome<Vec<u8>>>),
+    FilePart(u64, FilePartRequest, Weak<Outcome<Vec<u8>>>),
     Open(u64, OpenRequest, Weak<Outcome<Arc<Linker>>>),
     Reload(InstanceId, ReloadRequest, Weak<Outcome<ReloadReport>>),
     Priority(InstanceId, f32),
@@ -69,6 +71,14 @@ impl Streamer {
     pub fn load_bulk(&mut self, request: BulkRequest) -> BulkLoad {
         let (id, outcome) = self.next_outcome();
         let command = Command::Bulk(id, request, Arc::downgrade(&outcome));
+        self.commands.push(command);
+        BulkLoad(outcome)
+    }
+
+    /// Asks for a part of a file that is no package.
+    pub fn load_file_part(&mut self, request: FilePartRequest) -> BulkLoad {
+        let (id, outcome) = self.next_outcome();
+        let command = Command::FilePart(id, request, Arc::downgrade(&outcome));
         self.commands.push(command);
         BulkLoad(outcome)
     }

@@ -14,7 +14,7 @@ use futures_lite::{FutureExt, future::yield_now};
 
 use super::{
     InstanceId, Progress,
-    bulk::{BulkJob, load_bulk},
+    file::{PartJob, load_part},
     link::LoadedPackage,
     open::{OpenJob, open_tables},
     stall::Pulse,
@@ -34,7 +34,7 @@ pub(super) enum JobOwner {
     Instance(InstanceId),
     /// A request for objects.
     Objects(u64),
-    /// A request for a bulk payload.
+    /// A request for a bulk payload, or for a part of a file.
     Bulk(u64),
     /// A request for the tables of a package.
     Open(u64),
@@ -45,7 +45,7 @@ pub(super) enum JobOwner {
 /// What a task does.
 pub(super) enum Task {
     Package(Job, JobOwner),
-    Bulk(u64, BulkJob),
+    Bulk(u64, PartJob),
     Open(u64, OpenJob),
 }
 
@@ -187,8 +187,8 @@ pub(super) async fn run(services: &LoadServices, task: Task, pulse: &Pulse) -> F
     match task {
         Task::Package(job, owner) => Finished::Package(Box::new(run_package(services, job, owner, pulse).await)),
         Task::Bulk(id, job) => {
-            let load = async |read: &mut Read| load_bulk(services, &job, pulse, read).await;
-            Finished::Bulk(run_single(id, &job.path, load).await)
+            let load = async |read: &mut Read| load_part(services, &job, pulse, read).await;
+            Finished::Bulk(run_single(id, job.path(), load).await)
         }
         Task::Open(id, job) => {
             let open = async |read: &mut Read| open_tables(services, &job, pulse, read).await;

@@ -42,6 +42,26 @@ pub enum NotStreamed {
         /// The first mip that comes with the package.
         tail: u32,
     },
+    /// It is a cube of pictures: Bevy takes from the number of its mips which of them a rough surface reflects.
+    Cube,
+    /// Its larger side is shorter than `least` texels: it would cost more than it saves.
+    Small {
+        /// Its larger side, in texels.
+        side: u32,
+        /// The least that streams.
+        least: u32,
+    },
+    /// Its texels are made into others when it is loaded, or unpacked all at once.
+    Transcoded,
+    /// The settings that it is loaded with change its format or layers, or do not have it drawn.
+    Settings,
+    /// The mips that would have to be there from the beginning have `bytes`, and `most` is what may be.
+    Tail {
+        /// What they have.
+        bytes: u64,
+        /// The most.
+        most: u64,
+    },
     /// There are as many as there may be; see [`MipPlugin::max_textures`](super::MipPlugin::max_textures).
     TooMany,
 }
@@ -74,6 +94,26 @@ impl core::fmt::Display for NotStreamed {
             Self::Floor { floor, tail } => write!(
                 f,
                 "no mip behind mip {floor} of the texture can stand alone, and what comes with its package begins at mip {tail}; give it sides that are powers of two"
+            ),
+            Self::Cube => write!(
+                f,
+                "cubes do not stream, because Bevy reflects by the number of their mips"
+            ),
+            Self::Small { side, least } => write!(
+                f,
+                "the texture's larger side is {side} texels, and those of {least} and more stream"
+            ),
+            Self::Transcoded => write!(
+                f,
+                "the texture's texels are made into others when it is loaded; write it in a format that GPUs have, each mip as it is or as zstd, and load masks of one or two channels with `is_srgb: false`"
+            ),
+            Self::Settings => write!(
+                f,
+                "the settings that the texture is loaded with change its format or layers, or do not have it drawn"
+            ),
+            Self::Tail { bytes, most } => write!(
+                f,
+                "the texture has {bytes} bytes that would be there always, and {most} may be; give it all mips, and sides that are powers of two"
             ),
             Self::TooMany => write!(
                 f,
@@ -144,7 +184,7 @@ impl core::fmt::Display for MipError {
                 needed,
             } => write!(
                 f,
-                "mip {mip} of the texture `{path}` has {found} bytes where it needs {needed}; cook its package again"
+                "mip {mip} of the texture `{path}` has {found} bytes where it needs {needed}; cook its package again, or write its file"
             ),
             Self::Decode { path, error } => write!(f, "the texture `{path}` cannot be put together: {error}"),
             Self::Refused { path } => write!(

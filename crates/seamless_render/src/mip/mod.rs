@@ -27,6 +27,7 @@ mod error;
 mod fit;
 mod force;
 mod groups;
+mod ktx2;
 mod ledger;
 pub mod need;
 mod plan;
@@ -49,6 +50,7 @@ mod users;
 mod views;
 mod watch;
 mod work;
+mod zstd;
 
 pub use alerts::{MipPoolTooSmall, MipsOverBudget};
 pub use chain::{Layout, MipChain, MipCopy};
@@ -57,6 +59,9 @@ pub use error::{MipError, MipFailed, NotStreamed};
 pub use fit::{Cut, Fit, FitInput};
 pub use force::{MipForce, MipSize};
 pub use groups::{MipGroup, MipGroups};
+pub use ktx2::{
+    StreamedImage, StreamedImageError, StreamedImageLoader, StreamedKtx2Loader, TexturePackage, TexturePackageLoader,
+};
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
 pub use plugin::{MipPlugin, MipSystems};
 pub use render::MipRenderSystems;

@@ -4,25 +4,28 @@
 mod tests;
 
 use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
-use bevy_asset::{AssetEvent, AssetEventSystems, AssetTrackingSystems, Assets};
-use bevy_camera::visibility::VisibilitySystems;
+use bevy_asset::{AssetApp, AssetEvent, AssetEventSystems, AssetServer, AssetTrackingSystems, Assets};
+use bevy_camera::{CameraUpdateSystems, visibility::VisibilitySystems};
 use bevy_ecs::{message::MessageReader, prelude::*};
-use bevy_image::Image;
+use bevy_image::{CompressedImageFormatSupport, Image};
+use bevy_light::atmosphere::extract_chromatic_phase_textures;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use bevy_render::RenderApp;
 use bevy_transform::TransformSystems;
-use seamless_asset::SeamlessAssetApp;
+use seamless_asset::{AssetTouches, SeamlessAssetApp, package::Limits};
 
 use super::{
     MipFailed, MipForce, MipGroups, MipPool, MipPoolTooSmall, MipSettings, MipTextures, MipViewpoint, MipWork,
-    MipsOverBudget, StreamedImageCodec,
+    MipsOverBudget, StreamedImage, StreamedImageCodec, StreamedImageLoader, StreamedKtx2Loader, TexturePackage,
+    TexturePackageLoader,
+    ktx2::{Arrivals, Ktx2Files, admit_files},
     plan::add_plan,
     render::{self, MipReports, hear_renderer},
     source::{hear_reads, hear_wholes, start_reads, start_wholes},
     textures::is_stand_in,
 };
 
-/// Streams the mips of images that the cooker has marked: they come with their mip tail, and the rest as far as it is seen, within a pool.
+/// Streams the mips of images that the cooker has marked, and of KTX2 files ([`StreamedImage`]): they come with their mip tail, and the rest as far as it is seen, within a pool.
 ///
 /// It is not one of `SeamlessPlugins`: add it by hand, after [`SeamlessRenderPlugin`](crate::SeamlessRenderPlugin). Without a renderer it adds its
 /// [settings](MipSettings) and nothing else: images are decoded as without it.
@@ -74,6 +77,9 @@ impl Plugin for MipPlugin {
             .register_type::<MipGroups>()
             .init_resource::<MipGroups>()
             .insert_resource(self.settings.clone());
+        if app.world().contains_resource::<AssetServer>() {
+            app.init_asset::<StreamedImage>().init_asset::<TexturePackage>();
+        }
     }
 
     /// The render app is there only after `RenderPlugin` has built.
@@ -120,18 +126,57 @@ impl Plugin for MipPlugin {
             .add_systems(
                 PostUpdate,
                 (
-                    send_swaps.in_set(MipSystems::Send),
-                    follow_images.in_set(MipSystems::Follow),
+                    (send_swaps, tell_of_swaps.after(CameraUpdateSystems))
+                        .chain()
+                        .in_set(MipSystems::Send),
+                    (
+                        follow_images,
+                        admit_files
+                            .run_if(resource_exists::<Arrivals>)
+                            .after(extract_chromatic_phase_textures),
+                    )
+                        .chain()
+                        .in_set(MipSystems::Follow),
                     (start_reads, start_wholes).chain().in_set(MipSystems::Read),
                 ),
             );
+        add_files(app);
         add_plan(app, self.max_users);
     }
+}
+
+/// Textures stream by Bevy's server.
+fn add_files(app: &mut App) {
+    let Some(supported) = app.world().get_resource::<CompressedImageFormatSupport>() else {
+        return;
+    };
+    let (supported, arrivals) = (supported.0, Arrivals::default());
+    app.insert_resource(arrivals.clone());
+    let packages = TexturePackageLoader {
+        limits: Limits::default(),
+        arrivals: arrivals.clone(),
+    };
+    let files = Ktx2Files { supported, arrivals };
+    app.register_asset_loader(StreamedKtx2Loader(files.clone()))
+        .register_asset_loader(StreamedImageLoader(files))
+        .register_asset_loader(packages);
 }
 
 /// What was planned to be swapped is done in this frame.
 fn send_swaps(mut work: ResMut<MipWork>, textures: Res<MipTextures>) {
     work.send(&textures);
+}
+
+/// Who keeps something of a texture by its image, as sprites and UI keep bind groups, hears in the frame of the swap that the image is modified. Bevy looks no
+/// further at an image that only the main world has.
+fn tell_of_swaps(work: Res<MipWork>, mut images: ResMut<Assets<Image>>, mut touches: AssetTouches) {
+    for command in work.commands() {
+        if let Some(image) = images.get_mut(command.id) {
+            // The mutable look is what Bevy takes for a change.
+            image.into_inner();
+            touches.touched(command.id);
+        }
+    }
 }
 
 /// Forgets textures whose images have gone, or are the game's own from now on.

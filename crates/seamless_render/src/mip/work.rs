@@ -14,7 +14,7 @@ use bevy_platform::collections::HashMap;
 use super::{
     ChangeId, MipLedger, MipRead, MipSwap, NotStreamed,
     source::{MipReads, Staged, WholeReads},
-    textures::{MipRecord, MipTextures, WholeImage},
+    textures::{MipParts, MipRecord, MipTextures},
 };
 
 /// How often refusals are counted: what is refused in less than this is refused for one reason.
@@ -172,7 +172,7 @@ impl MipWork {
         ledger: &mut MipLedger,
     ) {
         if textures.is_full() && textures.number(id).is_none() {
-            return self.come_whole(id, NotStreamed::TooMany, record.to_whole(), textures, ledger);
+            return self.come_whole(id, NotStreamed::TooMany, record.parts().clone(), textures, ledger);
         }
         self.go(id, textures, ledger);
         let texture = textures.insert(id, record.clone());
@@ -185,13 +185,27 @@ impl MipWork {
         &mut self,
         id: AssetId<Image>,
         why: NotStreamed,
-        image: WholeImage,
+        image: MipParts,
         textures: &mut MipTextures,
         ledger: &mut MipLedger,
     ) {
         self.go(id, textures, ledger);
         textures.note_whole(id, why);
         self.wholes.ask(id, image);
+    }
+
+    /// An image has come that does not stream, and takes so much.
+    pub(super) fn is_whole(
+        &mut self,
+        id: AssetId<Image>,
+        why: NotStreamed,
+        bytes: u64,
+        textures: &mut MipTextures,
+        ledger: &mut MipLedger,
+    ) {
+        self.go(id, textures, ledger);
+        textures.note_whole(id, why);
+        self.wholes.note(id, bytes);
     }
 
     /// A texture has gone, or another comes in its place.

@@ -9,8 +9,9 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     linker::Linker,
     load::{
-        BulkRequest, OpenRequest, Progress,
+        BulkRequest, FilePartRequest, OpenRequest, Progress,
         bulk::BulkJob,
+        file::{FileJob, PartJob},
         objects::Outcome,
         open::OpenJob,
         task::LoadServices,
@@ -19,17 +20,17 @@ use crate::{
     settings::StreamingStats,
 };
 
-fn bulk_job(services: &LoadServices, request: BulkRequest, progress: Arc<Progress>) -> Result<BulkJob, Box<LoadError>> {
+fn bulk_job(services: &LoadServices, request: BulkRequest, progress: Arc<Progress>) -> Result<PartJob, Box<LoadError>> {
     let path = parse(services, &request.path)?;
     let no_object = || LoadError::package(path.package.to_string(), LoadErrorKind::NoObjectNamed);
     let object = path.object.clone().ok_or_else(no_object)?;
-    Ok(BulkJob {
+    Ok(PartJob::Bulk(BulkJob {
         path: path.package,
         object,
         payload: request.payload,
         range: request.range,
         progress,
-    })
+    }))
 }
 
 impl Pipeline {
@@ -38,6 +39,18 @@ impl Pipeline {
         let services = &self.services;
         self.bulk.take(id, request.priority, outcome, |progress| {
             bulk_job(services, request, progress)
+        });
+    }
+
+    /// Takes a request for a part of a file in.
+    pub(super) fn take_file_part(&mut self, id: u64, request: FilePartRequest, outcome: &Weak<Outcome<Vec<u8>>>) {
+        self.bulk.take(id, request.priority, outcome, |progress| {
+            Ok(PartJob::File(FileJob {
+                path: request.path,
+                head: request.head,
+                range: request.range,
+                progress,
+            }))
         });
     }
 
@@ -58,7 +71,7 @@ impl Pipeline {
 
     pub(super) fn start_bulk(&mut self, id: u64) {
         if let Some((job, priority)) = self.bulk.start(id) {
-            job.progress.set_rank(self.arrivals.rank(id, priority));
+            job.progress().set_rank(self.arrivals.rank(id, priority));
             self.start_task(Task::Bulk(id, job));
         }
     }

@@ -1,6 +1,7 @@
 //! Bulk payloads, alone and with their objects: what is read for them, and what may be wrong with them.
 
 mod copies;
+mod files;
 mod inserted;
 mod marks;
 

@@ -27,7 +27,7 @@ fn streams(event: fn(AssetId<Image>) -> AssetEvent<Image>, image: Image) -> bool
 
 #[test]
 fn an_image_that_the_game_puts_in_the_place_of_ours_is_its_own() {
-    let stand_in = || MipRecord::stand_in(&apart(256, 256, wgpu_types::TextureFormat::R8Unorm));
+    let stand_in = || MipRecord::stand_in(&apart(256, 256, wgpu_types::TextureFormat::R8Unorm).image);
     let own = || Image {
         asset_usage: RenderAssetUsages::all(),
         ..stand_in()

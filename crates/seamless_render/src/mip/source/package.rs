@@ -1,13 +1,13 @@
 //! Payloads of packages, for changes of textures. See [`MipReads`].
 
-use core::{ops::Range, time::Duration};
-use std::sync::Arc;
+use core::time::Duration;
+use std::{borrow::Cow, sync::Arc};
 
 use bevy_ecs::prelude::*;
 use bevy_platform::collections::HashMap;
 use bevy_render::renderer::RenderDevice;
 use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
-use seamless_asset::{BulkLoad, BulkRequest, Streamer, StreamingTime};
+use seamless_asset::{BulkLoad, Streamer, StreamingTime};
 
 use super::stage::{StageError, Staged};
 use crate::mip::{
@@ -167,20 +167,14 @@ pub(in crate::mip) fn start_reads(
         let Some(record) = textures.get(read.texture) else {
             continue;
         };
-        let loads = requests(record, read.mips.clone(), priority).map(|request| streamer.load_bulk(request));
+        let load = |mip| record.parts().load(u32::from(mip), priority, &mut streamer);
+        let loads = read.mips.clone().map(load);
         reading.push(Reading {
             loads: loads.collect(),
             record: record.clone(),
             read,
         });
     }
-}
-
-fn requests(record: &MipRecord, mips: Range<u8>, priority: f32) -> impl Iterator<Item = BulkRequest> {
-    mips.map(move |mip| BulkRequest {
-        priority,
-        ..BulkRequest::new(record.path(), usize::from(mip))
-    })
 }
 
 /// Takes what has come: payloads go into buffers, on tasks, and buffers to who swaps.
@@ -256,8 +250,10 @@ fn stage(reading: Reading, device: RenderDevice, epoch: u64) -> Staging {
     let mips = read.mips.clone();
     let task = AsyncComputeTaskPool::get().spawn(async move {
         // All of them are finished, and none is an error.
-        let payloads = loads.iter().filter_map(|load| load.result()?.ok());
-        let payloads: Vec<&[u8]> = payloads.collect();
+        let stored = loads.iter().filter_map(|load| load.result()?.ok());
+        let unpack = |(mip, stored)| record.parts().unpack(u32::from(mip), stored);
+        let payloads: Vec<Cow<[u8]>> = mips.clone().zip(stored).map(unpack).collect();
+        let payloads: Vec<&[u8]> = payloads.iter().map(|payload| &**payload).collect();
         Staged::new(&device, epoch, record.chain(), mips, &payloads)
     });
     Staging { read, task }

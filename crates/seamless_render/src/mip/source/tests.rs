@@ -9,10 +9,7 @@ use super::{
 };
 use crate::mip::{
     MipChain,
-    textures::{
-        WholeImage,
-        tests::{apart, apart_of, id},
-    },
+    textures::tests::{apart, apart_of, id, parts},
 };
 
 fn chain(width: u32, height: u32, layers: u32, format: TextureFormat) -> MipChain {
@@ -65,7 +62,7 @@ fn what_cannot_be_read_is_drawn_with_its_tail() {
         (512, 512, (64, 64, 7, 3)),
     ] {
         let apart = apart(width, height, TextureFormat::Bc7RgbaUnorm);
-        let image = tail_alone(&apart);
+        let image = tail_alone(&parts(apart));
         let texture = &image.texture_descriptor;
         let data = image.data.as_ref().unwrap();
         let found = (
@@ -109,7 +106,7 @@ fn the_tail_of_a_volume_is_as_deep_as_its_mips() {
         height: 8,
         depth_or_array_layers: 8,
     };
-    let image = tail_alone(&apart_of(size, TextureDimension::D3, TextureFormat::R8Unorm));
+    let image = tail_alone(&parts(apart_of(size, TextureDimension::D3, TextureFormat::R8Unorm)));
     let half = Extent3d {
         width: 64,
         height: 4,
@@ -125,8 +122,7 @@ fn the_tail_of_a_volume_is_as_deep_as_its_mips() {
 fn few_whole_images_are_read_at_once() {
     let mut wholes = WholeReads::default();
     for number in 0..20 {
-        let (apart, path) = (apart(128, 128, TextureFormat::R8Unorm), "a.pkg#b".to_owned());
-        wholes.ask(id(number), WholeImage { apart, path });
+        wholes.ask(id(number), parts(apart(128, 128, TextureFormat::R8Unorm)));
     }
     let taken: Vec<_> = wholes.take_asked().into_iter().map(|(id, _)| id).collect();
     assert_eq!(taken, (0..8).map(id).collect::<Vec<_>>());

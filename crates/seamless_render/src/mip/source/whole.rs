@@ -5,10 +5,10 @@ use bevy_ecs::prelude::*;
 use bevy_image::Image;
 use bevy_platform::collections::HashMap;
 use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
-use seamless_asset::{AssetTouches, BulkLoad, BulkRequest, Streamer, assets::ImageApart};
+use seamless_asset::{AssetTouches, BulkLoad, Streamer};
 use wgpu_types::{Extent3d, TextureDataOrder};
 
-use crate::mip::{MipError, MipFailed, MipPool, MipSettings, MipWork, textures::WholeImage};
+use crate::mip::{MipError, MipFailed, MipPool, MipSettings, MipWork, textures::MipParts};
 
 /// These hold back a reveal, unlike mips that are missing only.
 const PRIORITY: f32 = 1e6;
@@ -21,8 +21,8 @@ const JOINS: usize = 2;
 /// The images whose payloads are read.
 #[derive(Default)]
 pub(in crate::mip) struct WholeReads {
-    asked: Vec<(AssetId<Image>, WholeImage)>,
-    reading: Vec<(AssetId<Image>, WholeImage, Vec<BulkLoad>)>,
+    asked: Vec<(AssetId<Image>, MipParts)>,
+    reading: Vec<(AssetId<Image>, MipParts, Vec<BulkLoad>)>,
     joining: Vec<Joining>,
     /// What those that are there take, in bytes.
     bytes: HashMap<AssetId<Image>, u64>,
@@ -31,14 +31,19 @@ pub(in crate::mip) struct WholeReads {
 /// An image that is put together.
 struct Joining {
     id: AssetId<Image>,
-    image: WholeImage,
+    image: MipParts,
     bytes: u64,
     task: Task<Result<Image, MipError>>,
 }
 
 impl WholeReads {
-    pub fn ask(&mut self, id: AssetId<Image>, image: WholeImage) {
+    pub fn ask(&mut self, id: AssetId<Image>, image: MipParts) {
         self.asked.push((id, image));
+    }
+
+    /// The image is whole already, and takes so much.
+    pub fn note(&mut self, id: AssetId<Image>, bytes: u64) {
+        self.bytes.insert(id, bytes);
     }
 
     /// The image has gone, or is another.
@@ -62,7 +67,7 @@ impl WholeReads {
     }
 
     /// Takes as many as may be read now, those that came first.
-    pub(super) fn take_asked(&mut self) -> Vec<(AssetId<Image>, WholeImage)> {
+    pub(super) fn take_asked(&mut self) -> Vec<(AssetId<Image>, MipParts)> {
         let room = READS.saturating_sub(self.reading.len() + self.joining.len());
         self.asked.drain(..room.min(self.asked.len())).collect()
     }
@@ -88,11 +93,7 @@ pub(in crate::mip) fn start_wholes(mut work: ResMut<MipWork>, mut streamer: ResM
         return;
     }
     for (id, image) in work.wholes.take_asked() {
-        let request = |payload: u32| BulkRequest {
-            priority: PRIORITY,
-            ..BulkRequest::new(image.path.as_str(), payload as usize)
-        };
-        let loads = (0..image.apart.payloads()).map(|payload| streamer.load_bulk(request(payload)));
+        let loads = (0..image.payloads()).map(|mip| image.load(mip, PRIORITY, &mut streamer));
         let loads = loads.collect();
         work.wholes.reading.push((id, image, loads));
     }
@@ -120,7 +121,7 @@ pub(in crate::mip) fn hear_wholes(
         let whole = joined.unwrap_or_else(|error| {
             bevy_log::error!("{error}");
             failures.write(MipFailed { image: id, error });
-            tail_alone(&joining.image.apart)
+            tail_alone(&joining.image)
         });
         given += joining.bytes;
         let size = whole.data.as_ref().map_or(0, Vec::len) as u64;
@@ -134,12 +135,12 @@ pub(in crate::mip) fn hear_wholes(
 }
 
 /// The image with the pixels of all payloads, which are all finished.
-fn join(image: &WholeImage, loads: &[BulkLoad]) -> Result<Image, MipError> {
-    let path = || image.path.clone();
+fn join(image: &MipParts, loads: &[BulkLoad]) -> Result<Image, MipError> {
+    let path = || image.path().to_owned();
     let mut payloads = Vec::with_capacity(loads.len());
     for (mip, load) in (0..).zip(loads) {
         match load.result() {
-            Some(Ok(payload)) => payloads.push(payload.to_vec()),
+            Some(Ok(payload)) => payloads.push(image.unpack(u32::from(mip), payload).into_owned()),
             Some(Err(source)) => {
                 return Err(MipError::Payload {
                     path: path(),
@@ -150,17 +151,14 @@ fn join(image: &WholeImage, loads: &[BulkLoad]) -> Result<Image, MipError> {
             None => {}
         }
     }
-    let whole = image.apart.whole(payloads);
-    whole.map_err(|error| MipError::Decode {
-        path: path(),
-        error: error.to_string(),
-    })
+    let whole = image.whole(payloads);
+    whole.map_err(|error| MipError::Decode { path: path(), error })
 }
 
 /// What can be drawn of an image with its tail alone: the finest mip of it that may be a base, with all behind; or else the coarsest, which is the
 /// mean colour, as one whole block.
-pub(super) fn tail_alone(apart: &ImageApart) -> Image {
-    let mut image = apart.image.clone();
+pub(super) fn tail_alone(parts: &MipParts) -> Image {
+    let mut image = parts.image().clone();
     let texture = &mut image.texture_descriptor;
     let (size, format) = (texture.size, texture.format);
     let (width, height) = format.block_dimensions();
@@ -175,7 +173,7 @@ pub(super) fn tail_alone(apart: &ImageApart) -> Image {
         } = extent(mip);
         (w.div_ceil(width) * h.div_ceil(height) * d) as usize * block
     };
-    let tail = apart.payloads()..texture.mip_level_count;
+    let tail = parts.payloads()..texture.mip_level_count;
     let is_base = |mip: &u32| extent(*mip).width.is_multiple_of(width) && extent(*mip).height.is_multiple_of(height);
     let first = tail.clone().find(is_base);
     let top = first.unwrap_or(tail.end - 1);
@@ -187,7 +185,7 @@ pub(super) fn tail_alone(apart: &ImageApart) -> Image {
         height: base.height.next_multiple_of(height),
         depth_or_array_layers: base.depth_or_array_layers,
     };
-    image.data = apart.tail().get(skipped..).map(<[u8]>::to_vec);
+    image.data = parts.tail().get(skipped..).map(<[u8]>::to_vec);
     image.data_order = TextureDataOrder::MipMajor;
     if let Some(view) = &mut image.texture_view_descriptor {
         view.mip_level_count = None;

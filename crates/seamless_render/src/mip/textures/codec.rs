@@ -3,18 +3,20 @@
 use std::sync::Arc;
 
 use bevy_asset::{AssetId, RenderAssetUsages};
-use bevy_ecs::world::World;
 use bevy_image::Image;
 #[cfg(feature = "write")]
 use seamless_asset::codec::{EncodeContext, EncodeError, EncodedAsset};
 use seamless_asset::{
     assets::{ImageApart, ImageCodec},
-    codec::{AssetCodec, BulkUse, DecodeContext, DecodeError, DecodedPlace},
+    codec::{AssetCodec, BulkUse, DecodeContext, DecodeError},
     package::Role,
 };
 
-use super::record::{MipRecord, is_stand_in};
-use crate::mip::{NotStreamed, work::MipWork};
+use super::{
+    MipParts,
+    record::{MipRecord, is_stand_in},
+};
+use crate::mip::{MipLedger, MipTextures, NotStreamed, work::MipWork};
 
 /// [`ImageCodec`] for an app in which images stream: those that the cooker has marked come without their payloads, and are drawn with their mip tail
 /// until more is wanted. [`MipPlugin`](crate::mip::MipPlugin) puts it in `ImageCodec`'s place; both read and write the same.
@@ -48,11 +50,12 @@ impl AssetCodec for StreamedImageCodec {
         let Some((apart, place)) = ImageApart::read(data)?.zip(context.object()) else {
             return ImageCodec::decode(data, bulk, context);
         };
-        let image = MipRecord::stand_in(&apart);
-        let comer = Comer::new(apart, place);
+        let image = MipRecord::stand_in(&apart.image);
+        let (apart, path) = (Box::new(apart), place.path);
+        let comer = Comer::new(MipParts::Package { apart, path });
         context.when_inserted(move |world, id| {
             if let Ok(id) = id.try_typed::<Image>() {
-                comer.admit(world, id);
+                MipWork::scope(world, |work, textures, ledger| comer.admit(id, work, textures, ledger));
             }
         });
         Ok(image)
@@ -72,34 +75,33 @@ impl AssetCodec for StreamedImageCodec {
 }
 
 /// An image of which only the tail has come.
-enum Comer {
+#[derive(Debug)]
+pub(in crate::mip) enum Comer {
     Streamed(Arc<MipRecord>),
-    Whole(NotStreamed, Box<WholeImage>),
-}
-
-/// An image that is to be whole, and of which only the tail has come.
-#[derive(Debug, Clone)]
-pub(in crate::mip) struct WholeImage {
-    pub apart: ImageApart,
-    /// As a [`BulkRequest`](seamless_asset::BulkRequest) takes it.
-    pub path: String,
+    Whole(NotStreamed, Box<MipParts>),
 }
 
 impl Comer {
-    fn new(apart: ImageApart, place: DecodedPlace) -> Self {
-        match MipRecord::new(apart.clone(), place.clone()) {
+    pub fn new(parts: MipParts) -> Self {
+        match MipRecord::new(parts.clone()) {
             Ok(record) => Self::Streamed(Arc::new(record)),
-            Err(why) => {
-                let path = place.path;
-                Self::Whole(why, Box::new(WholeImage { apart, path }))
-            }
+            Err(why) => Self::Whole(why, Box::new(parts)),
         }
     }
 
-    fn admit(self, world: &mut World, id: AssetId<Image>) {
-        MipWork::scope(world, |work, textures, ledger| match self {
+    /// The whole image but for its pixels.
+    pub fn image(&self) -> &Image {
+        match self {
+            Self::Streamed(record) => record.parts().image(),
+            Self::Whole(_, parts) => parts.image(),
+        }
+    }
+
+    /// The image is in its `Assets`.
+    pub fn admit(self, id: AssetId<Image>, work: &mut MipWork, textures: &mut MipTextures, ledger: &mut MipLedger) {
+        match self {
             Self::Streamed(record) => work.come(id, record, textures, ledger),
             Self::Whole(why, image) => work.come_whole(id, why, *image, textures, ledger),
-        });
+        }
     }
 }

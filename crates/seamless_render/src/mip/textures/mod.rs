@@ -1,12 +1,14 @@
 //! The textures that stream: what is known of each, by number. See [`MipTextures`].
 
 mod codec;
+mod parts;
 mod record;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub(super) use codec::Comer;
 pub use codec::StreamedImageCodec;
-pub(super) use codec::WholeImage;
+pub(super) use parts::{MipFile, MipLevel, MipParts};
 pub use record::MipRecord;
 pub(super) use record::{LABEL, is_stand_in};
 

@@ -2,10 +2,9 @@
 
 use bevy_asset::RenderAssetUsages;
 use bevy_image::{Image, ImageSampler};
-use seamless_asset::{assets::ImageApart, codec::DecodedPlace};
 use wgpu_types::{TextureDescriptor, TextureFormat, TextureViewDescriptor};
 
-use super::WholeImage;
+use super::MipParts;
 use crate::mip::{MipChain, NotStreamed};
 
 /// What marks images, and textures on the GPU, as mip streaming's: their label. The image has no pixels; its descriptor is that of the whole texture.
@@ -24,8 +23,7 @@ pub(in crate::mip) fn is_stand_in(image: &Image) -> bool {
 #[derive(Debug)]
 pub struct MipRecord {
     chain: MipChain,
-    path: String,
-    apart: ImageApart,
+    parts: MipParts,
 }
 
 /// The descriptor of an image's texture.
@@ -34,30 +32,26 @@ pub(in crate::mip) type Descriptor = TextureDescriptor<Option<&'static str>, &'s
 pub(in crate::mip) type ViewDescriptor = TextureViewDescriptor<Option<&'static str>>;
 
 impl MipRecord {
-    /// What there is to know of an image whose payloads are at `place`.
+    /// What there is to know of an image of these parts.
     ///
     /// # Errors
     /// Why it does not stream.
-    pub(in crate::mip) fn new(apart: ImageApart, place: DecodedPlace) -> Result<Self, NotStreamed> {
-        let texture = &apart.image.texture_descriptor;
+    pub(in crate::mip) fn new(parts: MipParts) -> Result<Self, NotStreamed> {
+        let texture = &parts.image().texture_descriptor;
         let chain = MipChain::new(
             texture.size,
             texture.dimension,
             texture.sample_count,
             texture.format,
             texture.mip_level_count,
-            apart.payloads(),
+            parts.payloads(),
         )?;
         // What is coarser would have to be read before anything can be drawn.
-        let (floor, tail) = (chain.floor(), apart.payloads());
+        let (floor, tail) = (chain.floor(), parts.payloads());
         if u32::from(floor) != tail {
             return Err(NotStreamed::Floor { floor, tail });
         }
-        Ok(Self {
-            chain,
-            path: place.path,
-            apart,
-        })
+        Ok(Self { chain, parts })
     }
 
     /// Its mips. Those before the [floor](MipChain::floor) are payloads, of the same numbers.
@@ -66,29 +60,26 @@ impl MipRecord {
         &self.chain
     }
 
-    /// The object that the payloads belong to, as a [`BulkRequest`](seamless_asset::BulkRequest) takes it.
+    /// What the payloads belong to: an object, as a [`BulkRequest`](seamless_asset::BulkRequest) takes it, or a file.
     #[must_use]
     pub fn path(&self) -> &str {
-        &self.path
+        self.parts.path()
     }
 
     /// The mips from the floor on, the largest first, each with all of its layers, without padding.
     #[must_use]
     pub fn tail(&self) -> &[u8] {
-        self.apart.tail()
+        self.parts.tail()
     }
 
-    /// What the image is put together from, if it does not stream after all.
-    pub(in crate::mip) fn to_whole(&self) -> WholeImage {
-        WholeImage {
-            apart: self.apart.clone(),
-            path: self.path.clone(),
-        }
+    /// Where the payloads are, and what the image is put together from, if it does not stream after all.
+    pub(in crate::mip) fn parts(&self) -> &MipParts {
+        &self.parts
     }
 
     /// The whole texture's.
     pub(in crate::mip) fn descriptor(&self) -> &Descriptor {
-        &self.apart.image.texture_descriptor
+        &self.parts.image().texture_descriptor
     }
 
     /// The whole texture's, as the renderer has it; it is no image's.
@@ -100,16 +91,16 @@ impl MipRecord {
     }
 
     pub(in crate::mip) fn view(&self) -> Option<&ViewDescriptor> {
-        self.apart.image.texture_view_descriptor.as_ref()
+        self.parts.image().texture_view_descriptor.as_ref()
     }
 
     pub(in crate::mip) fn sampler(&self) -> &ImageSampler {
-        &self.apart.image.sampler
+        &self.parts.image().sampler
     }
 
     /// The image that stands for the texture in the main world.
-    pub(in crate::mip) fn stand_in(apart: &ImageApart) -> Image {
-        let mut image = apart.image.clone();
+    pub(in crate::mip) fn stand_in(image: &Image) -> Image {
+        let mut image = image.clone();
         image.texture_descriptor.label = Some(LABEL);
         image.asset_usage = RenderAssetUsages::MAIN_WORLD;
         image

@@ -3,7 +3,7 @@ use bevy_image::Image;
 use bevy_reflect::TypeRegistry;
 use seamless_asset::{
     assets::{ImageApart, ImageCodec},
-    codec::{AssetCodec, DecodedPlace, EncodeContext, EntityRows},
+    codec::{AssetCodec, EncodeContext, EntityRows},
 };
 use wgpu_types::{Extent3d, TextureDataOrder, TextureDimension, TextureFormat};
 
@@ -42,14 +42,13 @@ pub(in crate::mip) fn apart_of(size: Extent3d, dimension: TextureDimension, form
 /// What is known of a texture of 256 texels, whose mips 0 and 1 are payloads.
 pub(in crate::mip) fn record() -> Arc<MipRecord> {
     let apart = apart(256, 256, TextureFormat::R8Unorm);
-    Arc::new(MipRecord::new(apart, place()).unwrap())
+    Arc::new(MipRecord::new(parts(apart)).unwrap())
 }
 
-fn place() -> DecodedPlace {
-    DecodedPlace {
-        path: "a.pkg#bark".into(),
-        payloads: vec![1 << 16, 1 << 14],
-    }
+/// The parts as an object of a package.
+pub(in crate::mip) fn parts(apart: ImageApart) -> MipParts {
+    let (apart, path) = (Box::new(apart), "a.pkg#bark".into());
+    MipParts::Package { apart, path }
 }
 
 pub(in crate::mip) fn id(number: u32) -> AssetId<Image> {
@@ -116,14 +115,14 @@ fn a_record_has_the_tail_behind_its_floor() {
 #[test]
 fn what_stands_for_a_texture_is_told_from_others() {
     let apart = apart(256, 256, TextureFormat::R8Unorm);
-    let stand_in = MipRecord::stand_in(&apart);
+    let stand_in = MipRecord::stand_in(&apart.image);
     assert!(is_stand_in(&stand_in) && stand_in.data.is_none());
     assert_eq!(
         (stand_in.width(), stand_in.texture_descriptor.mip_level_count),
         (256, 9)
     );
     assert!(!is_stand_in(&apart.image));
-    let record = MipRecord::new(apart, place()).unwrap();
+    let record = MipRecord::new(parts(apart)).unwrap();
     let (drawn, own) = (record.drawn_descriptor(), record.descriptor());
     assert_eq!((drawn.size, drawn.mip_level_count), (own.size, own.mip_level_count));
     for image in [own, &stand_in.texture_descriptor] {
@@ -140,7 +139,7 @@ fn what_stands_for_a_texture_is_told_from_others() {
 fn textures_whose_tail_cannot_be_drawn_do_not_stream() {
     let why = |width, height| {
         let apart = apart(width, height, TextureFormat::Bc7RgbaUnorm);
-        MipRecord::new(apart, place()).err()
+        MipRecord::new(parts(apart)).err()
     };
     assert_eq!(why(1000, 1000), Some(NotStreamed::Floor { floor: 1, tail: 4 }));
     assert_eq!(why(1024, 4), Some(NotStreamed::OneTop));

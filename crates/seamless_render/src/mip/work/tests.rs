@@ -4,7 +4,7 @@ use wgpu_types::TextureFormat;
 use super::{
     super::{
         MipTextures,
-        textures::tests::{apart, id, record},
+        textures::tests::{apart, id, parts, record},
     },
     *,
 };
@@ -173,10 +173,7 @@ fn a_world_without_the_books_has_nothing_to_do() {
     world.insert_resource(MipTextures::new(1));
     world.init_resource::<MipPool>();
     MipWork::scope(&mut world, |work, textures, ledger| {
-        let image = WholeImage {
-            apart: apart(256, 256, TextureFormat::R8Unorm),
-            path: "a.pkg#b".into(),
-        };
+        let image = parts(apart(256, 256, TextureFormat::R8Unorm));
         work.come_whole(id(1), NotStreamed::OneTop, image, textures, ledger);
     });
     assert!(world.resource::<MipTextures>().knows(id(1)));
