@@ -322,8 +322,8 @@ impl Plugin for SeamlessAssetPlugin {
             mesh_attributes: settings.mesh_attributes.clone(),
             is_sliced: settings.sliced_levels,
         };
-        let (keep_linkers, sliced) = (settings.keep_linkers, settings.sliced_levels);
-        world.insert_resource(Pipeline::new(services, threads, keep_linkers, sliced));
+        let keep_linkers = settings.keep_linkers;
+        world.insert_resource(Pipeline::new(services, threads, keep_linkers));
     }
 }
 
