@@ -99,7 +99,7 @@ pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
 pub use soft::{
     LevelAsset, LoadSoftBlocking, ReflectSoftHandle, SoftError, SoftHandle, SoftObjects, SoftPath, SoftReference,
-    SoftType,
+    SoftType, get_soft_if_loaded,
 };
 pub use stable::{InstancePath, StableId, StableIds};
 pub use startup::{
