@@ -24,8 +24,9 @@ fn ask(test: &mut TestApp, method: &str, params: Option<Value>) -> BrpResult {
 
 #[test]
 fn who_asks_over_the_protocol_gets_the_map_what_is_loaded_and_what_waits() {
-    let more = |app: &mut App| drop(app.add_plugins((CueRemotePlugin, RemotePlugin::default())));
-    let mut test = TestApp::with_more(CuePlugin::default(), flame(), more);
+    let mut test = TestApp::with_more(CuePlugin::default(), flame(), |app| {
+        app.add_plugins((CueRemotePlugin, RemotePlugin::default()));
+    });
     test.load("Cue.Hit");
     let map = ask(&mut test, "seamless.cues.notifies", None).expect("it is a method");
     assert_eq!(map["count"], 5);
