@@ -56,7 +56,7 @@ fn who_asks_over_the_protocol_gets_the_map_what_is_loaded_and_what_waits() {
 #[test]
 fn without_the_protocol_nothing_happens() {
     let mut test = TestApp::with_more(CuePlugin::default(), flame(), |app| {
-        drop(app.add_plugins(CueRemotePlugin))
+        app.add_plugins(CueRemotePlugin);
     });
     test.load("Cue.Hit");
     assert_eq!(test.stats().played, 1);
