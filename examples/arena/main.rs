@@ -35,7 +35,7 @@ fn run(args: &Args) -> Result<bool, String> {
     match args.approach {
         Choice::Compare => compare::compare(args),
         Choice::One(approach) if args.picture.is_some() || args.has_window() => {
-            Ok(window::show(args, args.options(approach), &manifest))
+            window::show(args, args.options(approach), &manifest)
         }
         Choice::One(approach) => {
             println!(

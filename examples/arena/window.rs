@@ -3,7 +3,7 @@
 use std::{
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -19,16 +19,18 @@ use bevy::{
 use bevy_seamless::{
     asset::{PreloadProgress, StreamingStats},
     cue::CueStats,
+    level::{LevelFailed, WorldFailed},
 };
 use seamless_examples::{
-    arena::{ArenaOptions, BattleStep, Phase, Player, RATE, Roster, add_game},
+    arena::{
+        ArenaOptions, BattleStep, Phase, Player, RATE, Roster, Unit, add_game, is_in_the_fray, middle_of_fight,
+        world_error,
+    },
     display::{canvas, window_plugins},
 };
 
 use crate::args::Args;
 
-/// Ticks of the battle until the picture is taken.
-const POSE: u64 = 420;
 /// Frames from the picture to the end: it is written meanwhile.
 const WRITING: u32 = 60;
 
@@ -42,8 +44,8 @@ struct Picture {
 #[derive(Resource)]
 struct FramesLeft(Option<usize>);
 
-/// Plays until the window is closed, the game is over, or the picture is taken. Gives whether all went well.
-pub fn show(args: &Args, options: ArenaOptions, manifest: &str) -> bool {
+/// Plays until the window is closed, the game is over, or the picture is taken. Gives whether all went well, or why there is nothing to play.
+pub fn show(args: &Args, options: ArenaOptions, manifest: &str) -> Result<bool, String> {
     let mut app = App::new();
     match args.picture {
         Some(_) => app.add_plugins((
@@ -68,7 +70,7 @@ pub fn show(args: &Args, options: ArenaOptions, manifest: &str) -> bool {
     app.add_systems(
         Startup,
         move |mut commands: Commands, mut images: ResMut<Assets<Image>>| {
-            let mut camera = commands.spawn((Eye, Camera3d::default(), Transform::default()));
+            let mut camera = commands.spawn((Eye(None), Camera3d::default(), Transform::default()));
             if let Some(file) = file.clone() {
                 let target = images.add(canvas(1280, 720));
                 camera.insert(RenderTarget::from(target.clone()));
@@ -82,13 +84,29 @@ pub fn show(args: &Args, options: ArenaOptions, manifest: &str) -> bool {
     );
     let has_failed = Arc::new(AtomicBool::new(false));
     let failed = has_failed.clone();
-    app.add_observer(move |_: On<bevy_seamless::level::LevelFailed>| failed.store(true, Ordering::Relaxed));
-    app.run().is_success() && !has_failed.load(Ordering::Relaxed)
+    app.add_observer(move |_: On<LevelFailed>| failed.store(true, Ordering::Relaxed));
+    let no_world = note_world_failure(&mut app);
+    let is_success = app.run().is_success();
+    match no_world.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None => Ok(is_success && !has_failed.load(Ordering::Relaxed)),
+    }
 }
 
-/// The camera.
+/// Without its world there is no game: it ends, and this is why. Outlives the app, which `run` consumes.
+fn note_world_failure(app: &mut App) -> Arc<Mutex<Option<String>>> {
+    let reason = Arc::new(Mutex::new(None));
+    let noted = reason.clone();
+    app.add_observer(move |failed: On<WorldFailed>, mut exit: MessageWriter<AppExit>| {
+        *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(world_error(&failed.error));
+        exit.write(AppExit::error());
+    });
+    reason
+}
+
+/// The camera, and what it looks at.
 #[derive(Component)]
-struct Eye;
+struct Eye(Option<Vec3>);
 
 fn light(mut commands: Commands) {
     commands.spawn((
@@ -104,11 +122,27 @@ fn light(mut commands: Commands) {
     });
 }
 
-/// The camera looks at what the player is near.
-fn look(player: Single<&Transform, (With<Player>, Without<Eye>)>, mut eye: Single<&mut Transform, With<Eye>>) {
-    let at = player.translation;
-    let wanted = Transform::from_translation(at + Vec3::new(0.0, 24.0, 36.0)).looking_at(at, Vec3::Y);
-    **eye = wanted;
+/// Where the camera is from what it looks at.
+const OFF: Vec3 = Vec3::new(0.0, 15.0, 24.0);
+/// How fast it follows: the part of the way that it goes in a second is all but `exp` of minus this.
+const FOLLOWS: f32 = 2.5;
+
+/// The camera looks at those who fight in the zone that is nearest to the player.
+fn look(
+    time: Res<Time>,
+    player: Single<&Transform, (With<Player>, Without<Eye>)>,
+    units: Query<&Transform, (With<Unit>, Without<Eye>)>,
+    mut eye: Single<(&mut Transform, &mut Eye)>,
+) {
+    let (place, eye) = &mut *eye;
+    let wanted = middle_of_fight(player.translation, units.iter().map(|unit| unit.translation));
+    let part = match eye.0 {
+        Some(at) if at.distance(wanted) < OFF.length() => 1.0 - (-FOLLOWS * time.delta_secs()).exp(),
+        _ => 1.0,
+    };
+    let at = eye.0.unwrap_or(wanted).lerp(wanted, part);
+    eye.0 = Some(at);
+    **place = Transform::from_translation(at + OFF).looking_at(at, Vec3::Y);
 }
 
 /// The window's title tells how it goes, twice a second.
@@ -151,12 +185,13 @@ fn end(mut left: ResMut<FramesLeft>, mut exit: MessageWriter<AppExit>) {
 fn pose(
     picture: Option<ResMut<Picture>>,
     roster: Res<Roster>,
+    options: Res<ArenaOptions>,
     step: Option<Res<State<BattleStep>>>,
     mut commands: Commands,
     mut exit: MessageWriter<AppExit>,
 ) {
     let Some(mut picture) = picture else { return };
-    let is_time = step.is_some_and(|step| **step == BattleStep::Fighting) && roster.tick >= POSE;
+    let is_time = step.is_some_and(|step| **step == BattleStep::Fighting) && is_in_the_fray(&roster, &options);
     match &mut picture.frames {
         None if is_time => {
             commands

@@ -99,7 +99,7 @@ pub use seamless_package as package;
 pub use settings::{ClockGuard, OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats};
 pub use soft::{
     LevelAsset, LoadSoftBlocking, ReflectSoftHandle, SoftError, SoftHandle, SoftObjects, SoftPath, SoftReference,
-    SoftType,
+    SoftType, get_soft_if_loaded,
 };
 pub use stable::{InstancePath, StableId, StableIds};
 pub use startup::{
@@ -322,8 +322,8 @@ impl Plugin for SeamlessAssetPlugin {
             mesh_attributes: settings.mesh_attributes.clone(),
             is_sliced: settings.sliced_levels,
         };
-        let (keep_linkers, sliced) = (settings.keep_linkers, settings.sliced_levels);
-        world.insert_resource(Pipeline::new(services, threads, keep_linkers, sliced));
+        let keep_linkers = settings.keep_linkers;
+        world.insert_resource(Pipeline::new(services, threads, keep_linkers));
     }
 }
 

@@ -58,6 +58,11 @@ pub struct CueConfig {
     pub max_active: usize,
     /// How many notifies may be known. Further ones are left out, with an error. Default: 65 536.
     pub max_notifies: usize,
+    /// How many notifies stay loaded after a cue has needed them, although none needs them now. Of more, those go whose last cue is longest ago, with
+    /// their free instances; the next cue loads them again. What is always loaded, and what a preload set wants, stays. Default: no limit, as in Unreal.
+    pub max_idle: usize,
+    /// How long ago the last cue of such a one has to be. Default: 30 s.
+    pub idle_after: Duration,
     /// How often cues that observers of cues fire may do so again, before the rest waits for the next cue or frame, with an error. Default: 32.
     pub max_rounds: usize,
     /// The part of a frame's streaming budget ([`StreamingSettings`](seamless_asset::StreamingSettings)) that cues take which have waited. One at
@@ -83,6 +88,8 @@ impl Default for CueConfig {
             max_waiting: 1 << 17,
             max_active: 1 << 16,
             max_notifies: 1 << 16,
+            max_idle: usize::MAX,
+            idle_after: Duration::from_secs(30),
             max_rounds: 32,
             replay_share: 0.5,
         }

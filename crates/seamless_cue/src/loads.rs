@@ -4,7 +4,7 @@ use bevy_asset::{AssetPath, Assets, Handle};
 use bevy_ecs::{system::SystemState, world::World};
 use seamless_asset::{
     InstanceId, InstanceRequest, LevelAsset, LoadSoftBlocking, PACKAGE_EXTENSION, SoftHandle, SoftObjects, Streamable,
-    StreamableRequest, Streamer,
+    StreamableRequest, Streamer, get_soft_if_loaded,
 };
 
 use crate::notify::CueNotify;
@@ -38,6 +38,11 @@ pub(crate) fn result(
         return Some(Err(errors.collect::<Vec<_>>().join("; ")));
     };
     Some(value(world, handle))
+}
+
+/// A notify that is there already, whoever keeps it.
+pub(crate) fn there(world: &World, notify: &SoftHandle<CueNotify>) -> Option<(Handle<CueNotify>, CueNotify)> {
+    value(world, get_soft_if_loaded(world, notify)?).ok()
 }
 
 /// Loads a notify on this thread.

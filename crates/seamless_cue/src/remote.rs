@@ -1,17 +1,12 @@
 //! What cues do and did, as JSON: the methods of a remote protocol.
 //!
-//! Bevy's (`bevy_remote`) takes them as they are; a game that has it adds
+//! With the feature `bevy_remote` a game adds them to Bevy's by one line:
 //!
 //! ```text
-//! let mut remote = RemotePlugin::default();
-//! for (name, method) in seamless_cue::remote::METHODS {
-//!     remote = remote.with_method(name, move |In(params): In<Option<Value>>, world: &World| {
-//!         method(world, params.as_ref()).map_err(|message| BrpError { code: error_codes::INVALID_PARAMS, message, data: None })
-//!     });
-//! }
+//! app.add_plugins((RemotePlugin::default(), RemoteHttpPlugin::default(), CueRemotePlugin));
 //! ```
 //!
-//! and asks, from wherever it listens:
+//! and asks, from wherever it listens (`RemoteHttpPlugin` is there with the feature `http` of `bevy_remote`):
 //!
 //! ```text
 //! curl http://127.0.0.1:15702 -d '{"jsonrpc": "2.0", "id": 0, "method": "seamless.cues.waiting", "params": {"tag": "Cue.Hit", "limit": 20}}'
@@ -27,9 +22,17 @@
 //!
 //! All take the same parameters: `tag`, of which, or of kinds of which, the entries are to be, and `limit`, how many at most (1000 if it is not
 //! said). `count` of an answer is how many there are, whatever the limit.
+//!
+//! That feature is not on by default, nor in a build of this workspace: `bevy_remote` 0.19 cannot be had without `bevy_dev_tools`, nor that without Bevy's
+//! renderer, user interface and text, all of which a game has anyway, and a server does not want. A game with a protocol of its own has [`METHODS`].
 
+#[cfg(feature = "bevy_remote")]
+mod plugin;
 #[cfg(test)]
 mod tests;
+
+#[cfg(feature = "bevy_remote")]
+pub use plugin::CueRemotePlugin;
 
 use bevy_ecs::world::World;
 use serde::Deserialize;

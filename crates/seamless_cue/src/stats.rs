@@ -58,6 +58,8 @@ pub struct CueStats {
     pub blocking_loads: u64,
     /// Notifies that failed to load.
     pub failed_loads: u64,
+    /// Notifies that were let go of because no cue had needed them for a while; see [`CueConfig::max_idle`](crate::CueConfig::max_idle).
+    pub unloaded: u64,
     /// Actors' plays that got no instance, because their pool was full.
     pub full_pools: u64,
     /// Actors' instances that were made.

@@ -17,8 +17,8 @@ mod units;
 
 pub use approach::Approach;
 pub use phases::{BattleStep, Phase};
-pub use run::{Arena, Frame, Outcome, Waits, add_game};
-pub use tour::{Player, place_of};
+pub use run::{Arena, Frame, Outcome, Waits, add_game, world_error};
+pub use tour::{Player, is_in_the_fray, middle_of_fight, place_of};
 pub use units::{Digest, Roster, Unit};
 
 use bevy::prelude::*;

@@ -7,6 +7,7 @@ use bevy::prelude::*;
 use bevy_seamless::{
     asset::PreloadSets,
     cue::{CueExecuted, CueOnActive, CuePlugin, CueReport, CueStats, GameplayTag},
+    level::{WorldError, WorldFailure},
     prelude::*,
 };
 
@@ -147,7 +148,7 @@ impl Arena {
     /// Plays to the end, at this pace; without one as fast as it goes. `look` sees each frame when it is over, and says whether to go on.
     ///
     /// # Errors
-    /// When that takes longer than `patience`.
+    /// When its world cannot be loaded, or when it takes longer than `patience`.
     pub fn play(
         mut self,
         pace: Option<Duration>,
@@ -163,6 +164,10 @@ impl Arena {
             frames.push(frame);
             if !look(self.app.world_mut(), &frame) {
                 break;
+            }
+            let mut failures = self.app.world_mut().query::<&WorldFailure>();
+            if let Some(failure) = failures.iter(self.app.world()).next() {
+                return Err(world_error(&failure.0));
             }
             if let Some(pace) = pace {
                 std::thread::sleep(pace.saturating_sub(start.elapsed()));
@@ -263,6 +268,15 @@ impl Arena {
         }
         left
     }
+}
+
+/// Why there is no world to play in, and what mends it where a program cooks into one directory and reads from another.
+#[must_use]
+pub fn world_error(error: &WorldError) -> String {
+    format!(
+        "{error}\nassets are read from the directory `assets` under BEVY_ASSET_ROOT, else beside the program: run it by \
+         `cargo run --example arena`, or set BEVY_ASSET_ROOT to the directory in which you run it"
+    )
 }
 
 /// Adds the game, and what it streams, to an app that has Bevy's plugins.

@@ -66,13 +66,38 @@ pub(super) fn place(mut commands: Commands, options: Res<ArenaOptions>, roster: 
     ));
 }
 
+/// Which of its zones the player is in, or leaves, and how much of its time there is over.
+fn place_on_tour(roster: &Roster, options: &ArenaOptions) -> (usize, f32) {
+    let at = roster.tick as f32 / options.battle_ticks.max(1) as f32 * roster.zones.len() as f32;
+    (at as usize, at.fract())
+}
+
+/// Most of its time in a zone the player stays; then it goes to the next.
+const STAYS: f32 = 0.6;
+
+/// Whether the player is where it is fought: no more on its way to the second zone, if there is one, and not on its way to the next.
+#[must_use]
+pub fn is_in_the_fray(roster: &Roster, options: &ArenaOptions) -> bool {
+    let (here, part) = place_on_tour(roster, options);
+    here + 1 >= usize::min(roster.zones.len(), 2) && (STAYS / 2.0..STAYS).contains(&part)
+}
+
+/// What to look at: the middle of those who fight in the zone that is nearest to `player`, or that of the zone where there is nobody.
+#[must_use]
+pub fn middle_of_fight(player: Vec3, units: impl Iterator<Item = Vec3>) -> Vec3 {
+    let zones = (0..ZONES.len()).map(place_of);
+    let nearest = zones.min_by(|a, b| a.distance(player).total_cmp(&b.distance(player)));
+    let zone = nearest.unwrap_or(player);
+    let near = units.filter(|unit| unit.distance(zone) < APART / 2.0);
+    let (sum, count) = near.fold((Vec3::ZERO, 0.0), |(sum, count), unit| (sum + unit, count + 1.0));
+    if count > 0.0 { sum / count } else { zone }
+}
+
 /// Where the player is: in each zone for a while, and on its way to the next.
 pub(super) fn walk(roster: Res<Roster>, options: Res<ArenaOptions>, mut players: Query<&mut Transform, With<Player>>) {
-    let at = roster.tick as f32 / options.battle_ticks.max(1) as f32 * roster.zones.len() as f32;
-    let (here, part) = (at as usize, at.fract());
+    let (here, part) = place_on_tour(&roster, &options);
     let zone = |place: usize| place_of(roster.zones[place.min(roster.zones.len() - 1)]);
-    // Most of the time it stays.
-    let on_the_way = ((part - 0.6) / 0.4).clamp(0.0, 1.0);
+    let on_the_way = ((part - STAYS) / (1.0 - STAYS)).clamp(0.0, 1.0);
     for mut player in &mut players {
         player.translation = zone(here).lerp(zone(here + 1), on_the_way);
     }

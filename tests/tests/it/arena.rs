@@ -16,6 +16,7 @@ use seamless_examples::{
     arena::{
         Approach, Arena, ArenaOptions, Outcome, Phase,
         content::{Models, WORLD_FILE, write},
+        middle_of_fight, place_of,
     },
     display::headless_plugins,
 };
@@ -45,6 +46,11 @@ fn content() -> &'static Path {
 }
 
 fn play(approach: Approach, seed: u64) -> Outcome {
+    let game = try_play(approach, seed, "cooked/arena.seamless");
+    game.expect("it is played to the end")
+}
+
+fn try_play(approach: Approach, seed: u64, manifest: &str) -> Result<Outcome, String> {
     let options = ArenaOptions {
         approach,
         seed,
@@ -66,12 +72,30 @@ fn play(approach: Approach, seed: u64) -> Outcome {
     app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::NONE))
         .add_plugins(plugins.set(assets))
         .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(1.0 / 60.0)));
-    let mut arena = Arena::new(app, options, "cooked/arena.seamless");
+    let mut arena = Arena::new(app, options, manifest);
     // On a busy machine, the threads that read files get next to nothing of it.
     arena.app().world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
-    arena
-        .play(None, PATIENCE, |_, _| true)
-        .expect("it is played to the end")
+    arena.play(None, PATIENCE, |_, _| true)
+}
+
+/// Where there is no world to play in, nobody waits for it.
+#[test]
+fn without_its_manifest_a_game_ends_and_says_what_mends_it() {
+    let error = try_play(Approach::Lazy, 7, "elsewhere/arena.seamless").expect_err("there is no such world");
+    assert!(
+        error.contains("elsewhere/arena.seamless") && error.contains("BEVY_ASSET_ROOT"),
+        "{error}"
+    );
+}
+
+/// A picture shows those who fight, and not the way from zone to zone.
+#[test]
+fn the_picture_is_taken_in_the_middle_of_the_fight() {
+    let around = place_of(1) + Vec3::new(4.0, 0.0, -6.0);
+    let units = [place_of(0), around + Vec3::X, around - Vec3::X, place_of(3)];
+    let on_the_way = place_of(1).lerp(place_of(2), 0.3);
+    assert_eq!(middle_of_fight(on_the_way, units.into_iter()), around);
+    assert_eq!(middle_of_fight(on_the_way, [place_of(3)].into_iter()), place_of(1));
 }
 
 /// What a phase needs is there before it begins: nothing is late, nothing stays, and the same game is the same battle.

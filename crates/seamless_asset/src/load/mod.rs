@@ -77,6 +77,7 @@ pub(crate) use post_load::{PostLoads, RegisteredPostLoads};
 pub use pump::BlockingLoads;
 pub(crate) use pump::{LostRoots, Pipeline, keep_ticks_valid, note_lost_root, pump, roll_frame};
 use rank::Rank;
+pub(crate) use rank::by_rank;
 pub use reload::{ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded};
 pub use stage::WastedBytes;
 pub use staged::{InstanceData, InstanceInfo, LevelScans, StagedGroup, StagedLevel};

@@ -89,18 +89,15 @@ pub(crate) struct Pipeline {
     inserted_in: Option<u64>,
     are_leaves_first: bool,
     leaves_held: u32,
-    /// Levels may be hidden: the app has opted in.
-    is_sliced: bool,
     sweeps: Sweeps,
     level_gates: LevelGates,
 }
 
 impl Pipeline {
     /// Loads on threads of its own.
-    pub fn new(services: LoadServices, threads: TaskPool, keep_linkers: bool, is_sliced: bool) -> Self {
+    pub fn new(services: LoadServices, threads: TaskPool, keep_linkers: bool) -> Self {
         Self {
             keep_linkers,
-            is_sliced,
             sweeps: Sweeps::default(),
             level_gates: LevelGates::default(),
             tasks: Tasks::new(services.clone(), threads),

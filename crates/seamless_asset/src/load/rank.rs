@@ -38,7 +38,7 @@ fn urgency(priority: f32) -> f64 {
 }
 
 /// The order of two that wait: larger rank first, then the older.
-pub(super) fn by_rank<T: Ord>(a: (f64, T), b: (f64, T)) -> Ordering {
+pub(crate) fn by_rank<T: Ord>(a: (f64, T), b: (f64, T)) -> Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
 

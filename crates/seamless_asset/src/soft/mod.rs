@@ -15,7 +15,7 @@ pub use blocking::LoadSoftBlocking;
 pub use error::SoftError;
 pub(crate) use hint::Hint;
 pub use level::LevelAsset;
-pub use objects::SoftObjects;
+pub use objects::{SoftObjects, get_if_loaded as get_soft_if_loaded};
 pub use path::{SoftPath, SoftType};
 pub use reflect::{ReflectSoftHandle, SoftReference};
 pub(crate) use table::SoftTable;

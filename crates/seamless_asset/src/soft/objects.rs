@@ -161,8 +161,8 @@ impl SoftObjects<'_> {
     }
 }
 
-/// As [`SoftObjects::get_if_loaded`], for who has the world.
-pub(super) fn get_if_loaded<T: Asset>(world: &World, handle: &SoftHandle<T>) -> Option<Handle<T>> {
+/// As [`SoftObjects::get_if_loaded`], for who has the world; what Bevy has loaded from sources is not looked at.
+pub fn get_if_loaded<T: Asset>(world: &World, handle: &SoftHandle<T>) -> Option<Handle<T>> {
     let table = world.get_resource::<SoftTable>()?;
     let registries = world.get_resource::<ObjectRegistries>()?;
     let look = match table.look(handle) {

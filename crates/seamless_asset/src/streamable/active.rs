@@ -98,14 +98,19 @@ impl Active {
         }
     }
 
+    /// Whether there is something to look up: paths that are not known, since registries have come.
+    pub fn wants_look(&self, around: &Around) -> bool {
+        let is_new = self.generation != Some(around.registries.generation()) || !around.registries.is_loading();
+        is_new && !self.unknown.is_empty()
+    }
+
     /// Looks up what its paths lead to, as far as that is not known.
     pub fn resolve(&mut self, shared: &Shared, around: &Around) {
-        let generation = around.registries.generation();
-        let is_last = !around.registries.is_loading();
-        if self.unknown.is_empty() || (self.generation == Some(generation) && !is_last) {
+        if !self.wants_look(around) {
             return;
         }
-        self.generation = Some(generation);
+        self.generation = Some(around.registries.generation());
+        let is_last = !around.registries.is_loading();
         for place in core::mem::take(&mut self.unknown) {
             let Some(path) = shared.paths.get(place as usize) else {
                 continue;
@@ -325,14 +330,16 @@ impl Active {
         }
     }
 
-    /// How it has ended, and what it holds; none while it is under way.
-    pub fn end(&mut self, shared: &Shared) -> Option<(StreamableEnd, Held)> {
+    /// Whether nothing is left to wait for.
+    pub fn is_over(&self, shared: &Shared) -> bool {
+        let has_all = self.unknown.is_empty() && self.items.iter().all(Item::is_over);
+        shared.is_cancelled() || (has_all && shared.parts.iter().all(Streamable::is_finished))
+    }
+
+    /// How it has ended, and what it holds; it is [over](Self::is_over).
+    pub fn end(&mut self, shared: &Shared) -> (StreamableEnd, Held) {
         if shared.is_cancelled() {
-            return Some((StreamableEnd::Cancelled, Held::default()));
-        }
-        let is_over = self.unknown.is_empty() && self.items.iter().all(Item::is_over);
-        if !is_over || !shared.parts.iter().all(Streamable::is_finished) {
-            return None;
+            return (StreamableEnd::Cancelled, Held::default());
         }
         let mut errors = core::mem::take(&mut self.errors);
         for end in shared.parts.iter().filter_map(Streamable::end) {
@@ -345,7 +352,7 @@ impl Active {
             true => StreamableEnd::Loaded,
             false => StreamableEnd::Failed(errors.into()),
         };
-        Some((end, self.held(shared.paths.len())))
+        (end, self.held(shared.paths.len()))
     }
 
     fn held(&mut self, paths: usize) -> Held {

@@ -4,7 +4,8 @@
 //! request ─► waiting for registries ─► loading ⇄ paused ─► loaded │ failed │ cancelled
 //! ```
 //! [`drive`] asks the [`Streamer`](crate::Streamer) for what is wanted, before the pipeline's work of the frame; [`settle`] tells afterwards what
-//! has come. An object is loaded once, however many streamables ask for it while it is under way.
+//! has come. An object is loaded once, however many streamables ask for it while it is under way. Where many begin or end in one frame, both do
+//! as much as their [`Share`](share::Share) of it allows, the most urgent first.
 
 mod active;
 mod future;
@@ -12,6 +13,7 @@ mod hub;
 mod loads;
 mod report;
 mod settings;
+mod share;
 mod shared;
 mod streamables;
 mod systems;

@@ -13,6 +13,9 @@ pub struct StreamableSettings {
     pub max_paths: usize,
     /// Soft paths that are remembered, so that they are resolved without a lock; further ones are looked up anew each time. Default 65 536.
     pub max_resolved: usize,
+    /// The part of a frame's [`budget`](crate::StreamingSettings::budget) in which requests are begun, and of which as much is for telling who has
+    /// ended. Of those that find no time the most urgent are first in the next frame; a few have their turn in each. Default: 0.125.
+    pub share: f32,
     /// Whether the source of a path that no registry has is loaded by Bevy's `AssetServer`: for an app that is played without having been cooked.
     /// Its objects have no priority, cannot be cancelled, and count no bytes. A blocking load does not work on them. Default: false.
     pub sources: bool,
@@ -24,6 +27,7 @@ impl Default for StreamableSettings {
             max_streamables: 1 << 16,
             max_paths: 1 << 16,
             max_resolved: 1 << 16,
+            share: 0.125,
             sources: false,
         }
     }
@@ -47,6 +51,8 @@ pub struct StreamableStats {
     pub shared: u64,
     /// Objects that were asked of the pipeline.
     pub loads: u64,
+    /// How often one had to wait for the next frame, to begin or to be told its end; see [`StreamableSettings::share`].
+    pub postponed: u64,
     /// Those that are under way now.
     pub active: u64,
     /// Those that have come to an end and are still held.

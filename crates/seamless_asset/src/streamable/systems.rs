@@ -1,17 +1,24 @@
 //! What is done for streamables in a frame. See [`drive`] and [`settle`].
 
+use core::cmp::Reverse;
 use std::sync::Arc;
 
 use bevy_asset::AssetServer;
 use bevy_ecs::{prelude::*, system::SystemParam};
+use bevy_math::FloatOrd;
 
 use super::{
     StreamableEnd, StreamableFinished, StreamableHub, StreamableSettings, StreamableStats,
     active::{Active, Around, has_changed, too_many},
+    share::{LEAST, Share},
     shared::{Callback, Shared, lock},
 };
 use crate::{
-    load::Streamer, registry::ObjectRegistries, settings::StreamingClock, soft::SoftTable, time::StreamingTime,
+    load::{Streamer, by_rank},
+    registry::ObjectRegistries,
+    settings::{StreamingClock, StreamingSettings},
+    soft::SoftTable,
+    time::StreamingTime,
 };
 
 /// What both systems look at and change.
@@ -22,6 +29,7 @@ pub(crate) struct Hub<'w> {
     stats: ResMut<'w, StreamableStats>,
     registries: Res<'w, ObjectRegistries>,
     settings: Res<'w, StreamableSettings>,
+    streaming: Res<'w, StreamingSettings>,
     server: Res<'w, AssetServer>,
     clock: Res<'w, StreamingClock>,
 }
@@ -34,10 +42,12 @@ pub(crate) fn drive(mut around: Hub, mut streamer: ResMut<Streamer>) {
         stats,
         registries,
         settings,
+        streaming,
         server,
         clock,
     } = &mut around;
     let _time = clock.measure();
+    let mut share = Share::new(streaming.budget, settings.share);
     table.take_misses(registries, settings.max_resolved);
     take_incoming(hub, settings, stats);
     let looked = Around {
@@ -47,22 +57,14 @@ pub(crate) fn drive(mut around: Hub, mut streamer: ResMut<Streamer>) {
         server,
     };
     let StreamableHub { active, loads, .. } = &mut **hub;
-    let mut has_new_priorities = false;
-    for active in active {
-        let Some(shared) = active.shared.upgrade() else {
-            continue;
-        };
-        let is_changed = has_changed(&shared);
-        has_new_priorities |= is_changed;
-        if shared.is_cancelled() {
+    let (turns, mut has_new_priorities) = look_through(active, &looked);
+    for (_, place, shared) in turns {
+        if !share.take() {
             continue;
         }
+        let active = &mut active[place];
         active.resolve(&shared, &looked);
-        if shared.is_paused() {
-            if is_changed {
-                active.pause();
-            }
-        } else if active.wants_more() {
+        if !shared.is_paused() && active.wants_more() {
             active.start(&shared, looked.table, loads, &mut streamer, stats);
             // Somebody may wait for the same, and be less urgent.
             has_new_priorities = true;
@@ -72,6 +74,33 @@ pub(crate) fn drive(mut around: Hub, mut streamer: ResMut<Streamer>) {
         settle_priorities(&hub.active, &mut streamer);
     }
     hub.loads.sweep();
+    stats.postponed += share.postponed;
+}
+
+/// Its priority, its place, and itself.
+type Turn = (f64, usize, Arc<Shared>);
+
+/// Who has something to look up or to ask for, the most urgent first, then who has asked first; and whether anybody's priority has changed.
+fn look_through(active: &mut [Active], around: &Around) -> (Vec<Turn>, bool) {
+    let mut turns = Vec::new();
+    let mut has_new_priorities = false;
+    for (place, active) in active.iter_mut().enumerate() {
+        let Some(shared) = active.shared.upgrade() else {
+            continue;
+        };
+        let is_changed = has_changed(&shared);
+        has_new_priorities |= is_changed;
+        let is_paused = shared.is_paused();
+        if is_changed && is_paused {
+            active.pause();
+        }
+        let wants = active.wants_look(around) || (!is_paused && active.wants_more());
+        if wants && !shared.is_cancelled() {
+            turns.push((f64::from(shared.priority()), place, shared));
+        }
+    }
+    turns.sort_by(|a, b| by_rank((a.0, a.1), (b.0, b.1)));
+    (turns, has_new_priorities)
 }
 
 fn take_incoming(hub: &mut StreamableHub, settings: &StreamableSettings, stats: &mut StreamableStats) {
@@ -113,13 +142,15 @@ pub(crate) fn settle(mut around: Hub, time: Res<StreamingTime>, mut commands: Co
         stats,
         registries,
         settings,
+        streaming,
         server,
         clock,
     } = &mut around;
     let _time = clock.measure();
+    let mut share = Share::new(streaming.budget, settings.share);
     let now = time.now();
     let mut over = Vec::new();
-    for mut active in core::mem::take(&mut hub.active) {
+    for mut active in urgent_first(core::mem::take(&mut hub.active)) {
         let Some(shared) = active.shared.upgrade() else {
             stats.cancelled += 1;
             hub.let_go(&active);
@@ -133,11 +164,12 @@ pub(crate) fn settle(mut around: Hub, time: Res<StreamingTime>, mut commands: Co
         };
         active.settle(&shared, &looked, now);
         shared.tell(active.progress(&shared));
-        let Some((end, held)) = active.end(&shared) else {
+        if !active.is_over(&shared) || !share.take() {
             shared.set_state(active.state(&shared));
             hub.active.push(active);
             continue;
-        };
+        }
+        let (end, held) = active.end(&shared);
         hub.let_go(&active);
         count(&end, stats);
         for path in shared.paths.iter().filter(|_| !matches!(end, StreamableEnd::Cancelled)) {
@@ -155,7 +187,19 @@ pub(crate) fn settle(mut around: Hub, time: Res<StreamingTime>, mut commands: Co
         tell(&streamable.0, streamable.take_late_callbacks(), false, &mut commands);
     }
     hub.sweep();
+    stats.postponed += share.postponed;
     (stats.active, stats.held) = (hub.active.len() as u64, hub.held.len() as u64);
+}
+
+/// Where not all may have their turn, the most urgent have theirs first.
+fn urgent_first(mut active: Vec<Active>) -> Vec<Active> {
+    if active.len() > LEAST {
+        active.sort_by_cached_key(|active| {
+            let shared = active.shared.upgrade();
+            shared.map(|shared| (Reverse(FloatOrd(shared.priority())), shared.id))
+        });
+    }
+    active
 }
 
 fn count(end: &StreamableEnd, stats: &mut StreamableStats) {

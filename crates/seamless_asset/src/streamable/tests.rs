@@ -206,3 +206,36 @@ fn priorities_decide_and_can_be_changed() {
     let place = |name: &str| order.iter().position(|path| path.ends_with(name)).unwrap();
     assert!(place("lunch.pkg") < place("dinner.pkg"), "{order:?}");
 }
+
+/// Where many begin in one frame, the urgent are first, and nobody is forgotten.
+#[test]
+fn many_requests_begin_and_end_a_few_in_each_frame() {
+    let (_dir, mut app) = kitchen();
+    app.world_mut().resource_mut::<StreamableSettings>().share = 0.0;
+    let many: Vec<Streamable> = (0..share::LEAST * 2 + 1)
+        .map(|_| ask(&mut app, StreamableRequest::new([recipe("soup")])))
+        .collect();
+    let urgent = StreamableRequest {
+        priority: 5.0,
+        ..StreamableRequest::new([recipe("salad")])
+    };
+    let urgent = ask(&mut app, urgent);
+    let waiting = |many: &[Streamable]| {
+        let waits = many.iter().filter(|one| one.state() == StreamableState::Waiting);
+        waits.count()
+    };
+    app.update();
+    assert_eq!(waiting(&many), share::LEAST + 2, "one had to make way");
+    assert_ne!(urgent.state(), StreamableState::Waiting);
+    app.update();
+    assert_eq!(waiting(&many), 2);
+    let mut ended = vec![app.world().resource::<StreamableStats>().loaded];
+    run_until(&mut app, |world| {
+        ended.push(world.resource::<StreamableStats>().loaded);
+        many.iter().all(Streamable::is_loaded)
+    });
+    assert!(urgent.is_loaded());
+    let most = ended.windows(2).map(|two| two[1] - two[0]).max();
+    assert!(most <= Some(share::LEAST as u64), "{ended:?}");
+    assert!(app.world().resource::<StreamableStats>().postponed >= (share::LEAST + 4) as u64);
+}

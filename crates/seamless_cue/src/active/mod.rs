@@ -58,6 +58,11 @@ struct Place {
 }
 
 impl ActiveCues {
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Active> {
+        self.slots.iter().flatten()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -152,6 +152,12 @@ impl Actors {
         Some(root)
     }
 
+    /// Whether an instance of a notify plays, or is on its way for a cue.
+    pub fn is_busy(&self, id: NotifyId) -> bool {
+        let pool = self.pools.get(&id).map(|pool| &pool.pool);
+        pool.is_some_and(|pool| pool.making > 0 || !pool.playing.is_empty())
+    }
+
     /// Whether an instance is one of these.
     pub fn has_asked_for(&self, id: InstanceId) -> bool {
         self.asked.contains_key(&id)

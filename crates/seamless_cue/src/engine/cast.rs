@@ -102,6 +102,11 @@ impl Cast {
         let (mut is_missing, mut all_dropped) = (false, true);
         for &id in heard {
             let known = &mut self.notifies[id.index()];
+            if known.state == NotifyState::Unloaded
+                && let Some(found) = stage.find(id)
+            {
+                known.state = found;
+            }
             if matches!(known.state, NotifyState::Unloaded | NotifyState::Loading) {
                 let missing = config.missing();
                 match (missing, known.state) {

@@ -37,6 +37,9 @@ pub(crate) trait Stage {
     /// Where somebody listens.
     fn listeners(&self) -> &[Vec3];
 
+    /// A notify that somebody else keeps loaded: how far it has come by that; `None`: it has to be loaded.
+    fn find(&mut self, id: NotifyId) -> Option<NotifyState>;
+
     /// Begins to load a notify, or, if `now`, loads it; how far it has come.
     fn load(&mut self, id: NotifyId, tag: GameplayTag, now: bool) -> NotifyState;
 

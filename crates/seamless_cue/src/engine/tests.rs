@@ -46,6 +46,10 @@ impl Stage for TestStage {
         &self.listeners
     }
 
+    fn find(&mut self, _: NotifyId) -> Option<NotifyState> {
+        None
+    }
+
     fn load(&mut self, id: NotifyId, _: GameplayTag, now: bool) -> NotifyState {
         self.asked.push((id.0, now));
         if now {

@@ -53,6 +53,7 @@ pub(crate) fn advance(world: &mut World) {
         state.take_failures();
         let stage = WorldStage::new(world, &mut state.back);
         state.engine.sweep(&stage, &state.config, stage.back.now, SWEPT);
+        state.let_idle_go(world);
         state.publish(world);
     });
     world.resource::<StreamingClock>().add(start.elapsed());
@@ -101,6 +102,7 @@ impl State {
                 id: Default::default(),
                 load: None,
                 is_actor: false,
+                used: self.back.now,
                 bytes: 0,
                 is_always_loaded: false,
                 is_known: false,
@@ -165,7 +167,7 @@ impl State {
     }
 
     /// Nobody needs a notify any more. Cues that wait for it load it again.
-    fn let_go(&mut self, world: &mut World, id: NotifyId) {
+    pub(super) fn let_go(&mut self, world: &mut World, id: NotifyId) {
         let record = &mut self.back.records[id.index()];
         record.handle = None;
         record.load = None;

@@ -3,10 +3,11 @@
 mod cues;
 mod events;
 mod frame;
+mod idle;
 mod pace;
 mod stage;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use cues::{CueInbox, Fired};
 pub use cues::{Cues, FireCues};
@@ -14,7 +15,7 @@ pub use events::{CueExecuted, CueOnActive, CueRecycled, CueRemoved, CueReused, C
 pub(crate) use frame::{advance, start};
 pub(crate) use stage::{Backstage, Record, WorldStage};
 
-use core::mem;
+use core::{mem, time::Duration};
 
 use bevy_ecs::{
     change_detection::Tick,
@@ -43,6 +44,8 @@ pub(crate) struct State {
     seen: Option<Tick>,
     /// Kept for its memory.
     fired: Vec<Fired>,
+    /// When idle notifies are looked at again.
+    next_look: Duration,
     /// Notifies that are on their way.
     loading: Vec<NotifyId>,
     instances: MessageCursor<InstanceEvent>,
@@ -138,6 +141,7 @@ impl State {
             loads: counts.loads,
             blocking_loads: counts.blocking,
             failed_loads: counts.failed,
+            unloaded: counts.unloaded,
             full_pools: self.back.actors.full(),
             instances_made: self.back.actors.made,
             ..stats.clone()

@@ -37,6 +37,8 @@ pub(crate) struct Record {
     pub id: AssetId<CueNotify>,
     pub load: Option<Streamable>,
     pub is_actor: bool,
+    /// When it was last played, or came.
+    pub used: Duration,
     pub bytes: u64,
     pub is_always_loaded: bool,
     /// Whether the libraries know it still.
@@ -49,6 +51,7 @@ pub(crate) struct Counts {
     pub loads: u64,
     pub blocking: u64,
     pub failed: u64,
+    pub unloaded: u64,
 }
 
 /// All that a stage has besides the world.
@@ -71,6 +74,8 @@ pub(crate) struct Backstage {
     pub caller: Option<&'static Location<'static>>,
     /// Notifies whose load was begun since the last look.
     pub begun: Vec<NotifyId>,
+    /// Notifies that are loaded because a cue has needed them; some of them may be gone.
+    pub kept: Vec<NotifyId>,
     /// Notifies that turned out not to be loadable, and why.
     pub failures: Vec<(NotifyId, String)>,
     pub hints: Hints,
@@ -87,6 +92,10 @@ impl Backstage {
     /// A notify is there.
     pub fn loaded(&mut self, id: NotifyId, (handle, notify): (Handle<CueNotify>, CueNotify)) -> NotifyState {
         let record = &mut self.records[id.index()];
+        record.used = self.now;
+        if !record.is_always_loaded && record.handle.is_none() {
+            self.kept.push(id);
+        }
         record.id = handle.id();
         record.handle = Some(handle);
         record.is_actor = matches!(notify.kind, CueKind::Actor { .. });
@@ -159,6 +168,11 @@ impl Stage for WorldStage<'_> {
         &self.back.listeners
     }
 
+    fn find(&mut self, id: NotifyId) -> Option<NotifyState> {
+        let there = loads::there(self.world, &self.back.records[id.index()].soft)?;
+        Some(self.back.loaded(id, there))
+    }
+
     fn load(&mut self, id: NotifyId, tag: GameplayTag, now: bool) -> NotifyState {
         self.back.counts.loads += 1;
         let soft = self.back.records[id.index()].soft.clone();
@@ -194,7 +208,9 @@ impl Stage for WorldStage<'_> {
     }
 
     fn play(&mut self, id: NotifyId, event: CueEvent, tag: GameplayTag, context: Told) {
-        let record = &self.back.records[id.index()];
+        let now = self.back.now;
+        let record = &mut self.back.records[id.index()];
+        record.used = now;
         let (of, notify) = (record.tag, record.id);
         let instance = match record.is_actor {
             true => {

@@ -1,7 +1,7 @@
 //! Cues in an app, with notifies and prefabs from packages.
 
 mod actors;
-mod build;
+pub(crate) mod build;
 mod controls;
 mod storm;
 
@@ -9,10 +9,12 @@ use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
 use bevy_transform::components::GlobalTransform;
 
+use seamless_asset::SoftHandle;
+
 use self::build::{TestApp, tag};
 use crate::{
-    CueConfig, CueContext, CueExecuted, CueFilter, CueLibraries, CueListener, CueOnActive, CuePlugin, CueRemoved,
-    CueReport, CueState, CueStats, CueTranslation, CueWhileActive, Cues, FireCues, OwnedTags, SuppressCues,
+    CueConfig, CueContext, CueExecuted, CueFilter, CueLibraries, CueListener, CueNotify, CueOnActive, CuePlugin,
+    CueRemoved, CueReport, CueState, CueStats, CueTranslation, CueWhileActive, Cues, FireCues, OwnedTags, SuppressCues,
     SuppressWhile, TagSet, TranslateCues,
     cue::CueAct::{Add, Execute, Remove},
 };
@@ -313,4 +315,71 @@ fn waiting_cues_are_listed_with_their_age() {
         text.contains("1 cues wait") && text.contains("Cue.Hit → cues/hit/hit.cue.ron (Loading"),
         "{text}"
     );
+}
+
+#[test]
+fn a_notify_that_somebody_else_has_loaded_plays_at_once() {
+    let mut test = TestApp::new(CuePlugin::default());
+    let target = test.spawn();
+    test.app.update();
+    let ask = |soft: seamless_asset::SoftObjects| soft.load(&SoftHandle::<CueNotify>::new("cues/hit/hit.cue.ron"));
+    let streamable = test.app.world_mut().run_system_once(ask).expect("it runs");
+    test.run_until(|_| streamable.is_finished());
+    test.fire(Execute, "Cue.Hit", target);
+    assert_eq!(test.heard(), ["executed Cue.Hit by Cue.Hit"]);
+    assert_eq!((test.stats().deferred, test.stats().loads), (0, 0));
+    // From now on the cue keeps it.
+    drop(streamable);
+    test.app.update();
+    assert_eq!(test.assets(), 1);
+}
+
+#[test]
+fn notifies_that_no_cue_needs_any_more_go_when_there_are_too_many() {
+    let config = CueConfig {
+        max_idle: 1,
+        idle_after: core::time::Duration::ZERO,
+        ..CueConfig::default()
+    };
+    let mut test = TestApp::new(CuePlugin {
+        config,
+        ..CuePlugin::default()
+    });
+    let target = test.spawn();
+    test.fire(Add, "Cue.Far", target);
+    test.settle();
+    test.load("Cue.Hit");
+    test.load("Cue.Hit.Fire");
+    test.run_until(|test| test.assets() == 2);
+    // The one that lasts stays, whatever it costs, and the one that was used last, which took the other with it: both have played it.
+    let loaded = |test: &TestApp| {
+        let report = CueReport::of(test.app.world());
+        let loaded = report.loaded().map(|notify| notify.tag).collect::<Vec<_>>();
+        loaded.contains(&tag("Cue.Far"))
+    };
+    assert!(loaded(&test));
+    assert_eq!(test.stats().unloaded, 1);
+    test.fire(Remove, "Cue.Far", target);
+    test.heard();
+    test.load("Cue.Hit");
+    test.load("Cue.Hit.Fire");
+    test.run_until(|test| test.assets() == 1);
+    assert!(!loaded(&test));
+    // What was let go of is loaded again.
+    test.fire(Execute, "Cue.Far", target);
+    test.settle();
+    assert_eq!(test.heard(), ["executed Cue.Far by Cue.Far"]);
+}
+
+#[test]
+fn usually_what_was_loaded_once_stays() {
+    let mut test = TestApp::new(CuePlugin::default());
+    for name in ["Cue.Hit", "Cue.Far"] {
+        test.load(name);
+    }
+    for _ in 0..5 {
+        test.app.update();
+    }
+    assert_eq!((test.assets(), test.stats().unloaded), (2, 0));
+    assert_eq!(CueConfig::default().max_idle, usize::MAX);
 }

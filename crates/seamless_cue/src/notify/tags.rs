@@ -126,9 +126,7 @@ pub(super) fn parse_tags(bytes: &[u8]) -> Result<TagsFile, TagsError> {
     for name in names {
         let line = || line_of(bytes, &name);
         crate::tag::check(&name).map_err(|error| TagsError::Tag { line: line(), error })?;
-        let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
-        for end in ends {
-            let part = &name[..end];
+        for part in crate::tag::prefixes(&name) {
             let known = file.names.entry(part.to_lowercase()).or_insert_with(|| part.to_owned());
             if known != part {
                 return Err(TagsError::Twin {

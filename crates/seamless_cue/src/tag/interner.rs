@@ -4,7 +4,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use bevy_platform::collections::HashMap;
 
-use super::{Entry, GameplayTag, MAX_TAGS, TagError};
+use super::{Entry, GameplayTag, MAX_TAGS, TagError, prefixes};
 
 static TAGS: RwLock<Option<HashMap<&'static str, GameplayTag>>> = RwLock::new(None);
 
@@ -22,10 +22,8 @@ pub fn find(name: &str) -> Option<GameplayTag> {
 pub fn intern(name: &str) -> Result<GameplayTag, TagError> {
     let mut tags = TAGS.write().unwrap_or_else(PoisonError::into_inner);
     let tags = tags.get_or_insert_default();
-    let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
     let mut parent = None;
-    for end in ends {
-        let part = &name[..end];
+    for part in prefixes(name) {
         let tag = match tags.get(part) {
             Some(known) => *known,
             None => insert(tags, part, parent).ok_or_else(|| TagError::TooMany { name: name.to_owned() })?,

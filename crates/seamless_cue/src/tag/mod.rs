@@ -151,6 +151,12 @@ impl GameplayTag {
     }
 }
 
+/// The names that a tag is of a kind of, and its own: `Cue`, `Cue.Hit`, `Cue.Hit.Fire`.
+pub(crate) fn prefixes(name: &str) -> impl Iterator<Item = &str> {
+    let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
+    ends.map(|end| &name[..end])
+}
+
 /// Whether a text is a tag.
 pub(crate) fn check(name: &str) -> Result<(), TagError> {
     let parts = name.split('.').count();

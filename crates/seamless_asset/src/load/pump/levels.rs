@@ -64,7 +64,7 @@ impl Pipeline {
                 let in_slices =
                     self.costs.of(UnitKind::HiddenSpawn, count) + self.costs.of(UnitKind::RevealSliced, count);
                 let cost = self.costs.of(UnitKind::Reveal, count).min(in_slices);
-                if self.is_sliced && budget.is_large(cost) {
+                if self.services.is_sliced && budget.is_large(cost) {
                     return self.begin_slices(world, id, budget) && self.continue_slices(world, id, budget);
                 }
                 if !budget.allows(cost) {
@@ -217,7 +217,7 @@ impl Pipeline {
         let count = members.entities.len() as u64;
         let in_slices = self.costs.of(UnitKind::Mark, count) + self.costs.of(UnitKind::Sweep, count);
         let whole = self.costs.of(UnitKind::Leave, count).min(in_slices);
-        let is_sliced = self.is_sliced && budget.is_large(whole);
+        let is_sliced = self.services.is_sliced && budget.is_large(whole);
         let cost = if is_sliced {
             self.costs.of(UnitKind::Mark, count)
         } else {

@@ -86,7 +86,7 @@ impl Pipeline {
         let Some(instance) = self.instances.get(&id) else {
             return;
         };
-        let step = next(Place::from(&instance.phase), target, self.is_sliced);
+        let step = next(Place::from(&instance.phase), target, self.services.is_sliced);
         match step {
             Step::Ignore => {}
             Step::Note => self.note_target(id, target),

@@ -46,7 +46,12 @@ impl TestApp {
     }
 
     /// With an actor that says this.
-    pub fn with(mut plugin: CuePlugin, flame: CueNotify) -> Self {
+    pub fn with(plugin: CuePlugin, flame: CueNotify) -> Self {
+        Self::with_more(plugin, flame, |_| {})
+    }
+
+    /// And with more in the app.
+    pub fn with_more(mut plugin: CuePlugin, flame: CueNotify, more: impl FnOnce(&mut App)) -> Self {
         // However slow the machine is.
         plugin.config.expire_after = Duration::from_secs(1000);
         let dir = Dir::default();
@@ -65,6 +70,7 @@ impl TestApp {
         .add_plugins(plugin)
         .init_resource::<Heard>();
         observe(&mut app);
+        more(&mut app);
         app.finish();
         app.cleanup();
         fill(&dir, &mut app, &flame);
