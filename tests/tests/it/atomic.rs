@@ -1,6 +1,11 @@
 //! Levels are in the world whole or not at all, whatever is asked and whatever fails.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use bevy::prelude::*;
 use bevy_seamless::{asset::Streamer, prelude::*};
@@ -230,7 +235,11 @@ fn a_flight_through_the_volumes() {
     };
     let source = app.world_mut().spawn(source).id();
     let length = SPACING * LEVELS as f32;
-    for frame in 0..FRAMES {
+    let start = Instant::now();
+    let mut frame = 0;
+    // On a busy machine levels come late, so it goes on until there were some.
+    while frame < FRAMES || (is_short(&app) && start.elapsed() < STREAM_LIMIT) {
+        frame += 1;
         // To and fro, with a leap every hundredth frame.
         let way = frame as f32 * STEP + (frame / 100) as f32 * 900.0;
         let back_and_forth = (way % (2.0 * length) - length).abs();
@@ -241,8 +250,14 @@ fn a_flight_through_the_volumes() {
         thread::sleep(Duration::from_millis(6));
     }
     let seen = counts(&app);
-    assert!(seen.revealed > 20 && seen.left > 10, "{seen:?}");
+    assert!(!is_short(&app), "{seen:?}");
     assert_eq!(seen.failed, 0);
+}
+
+/// Whether too few levels have come and gone for anything to be seen.
+fn is_short(app: &App) -> bool {
+    let seen = counts(app);
+    seen.revealed <= 20 || seen.left <= 10
 }
 
 /// The checker itself: it sees an entity that is missing, and a reference that leads nowhere.

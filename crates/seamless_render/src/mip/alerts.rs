@@ -85,7 +85,7 @@ pub(super) fn tell_alerts(
         too_small.write(MipPoolTooSmall { pool: usable, resident });
     }
     if budget.note(mips.is_over_budget(), now) {
-        let worst: Vec<AssetId<Image>> = mips.worst(NAMED).iter().map(|of| of.image).collect();
+        let worst: Vec<AssetId<Image>> = mips.worst_planned(NAMED).iter().map(|of| of.image).collect();
         let path = |image: &AssetId<Image>| Some(textures.get(textures.number(*image)?)?.path().to_owned());
         let named: Vec<String> = worst.iter().filter_map(path).collect();
         warn!(

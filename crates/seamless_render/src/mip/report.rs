@@ -77,10 +77,13 @@ impl Mips<'_> {
     /// The textures that are coarser than they should be, the worst first, by pixels and missing mips: so many at most.
     #[must_use]
     pub fn worst(&self, most: usize) -> Vec<Offender> {
-        let mut found: Vec<(f32, Offender)> = self.offenders().collect();
-        found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        found.truncate(most);
-        found.into_iter().map(|(_, offender)| offender).collect()
+        self.worst_of(most, |texture| Some(self.pool.ledger.get(texture)?.top))
+    }
+
+    /// The textures that are going to be coarser than they should be, as the pool goes, the worst first: so many at most. With each, the finest mip that it is to have.
+    #[must_use]
+    pub fn worst_planned(&self, most: usize) -> Vec<Offender> {
+        self.worst_of(most, |texture| self.plan.fit.tops.get(texture as usize).copied())
     }
 
     /// How many textures are coarser than they should be.
@@ -118,9 +121,16 @@ impl Mips<'_> {
         self.textures.not_streamed()
     }
 
-    fn offenders(&self) -> impl Iterator<Item = (f32, Offender)> {
-        self.textures.iter().filter_map(|(texture, image, _)| {
-            let (top, wanted) = (self.pool.ledger.get(texture)?.top, self.plan.wanted(texture)?);
+    fn worst_of(&self, most: usize, top_of: impl Fn(u32) -> Option<u8>) -> Vec<Offender> {
+        let mut found: Vec<(f32, Offender)> = self.offenders(top_of).collect();
+        found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        found.truncate(most);
+        found.into_iter().map(|(_, offender)| offender).collect()
+    }
+
+    fn offenders(&self, top_of: impl Fn(u32) -> Option<u8>) -> impl Iterator<Item = (f32, Offender)> {
+        self.textures.iter().filter_map(move |(texture, image, _)| {
+            let (top, wanted) = (top_of(texture)?, self.plan.wanted(texture)?);
             let demand = &self.plan.demands.textures().get(texture as usize)?.as_ref()?.demand;
             // What is not seen counts as little as when it is fitted.
             let weight = (demand.area + demand.unseen_area / 16.0) * f32::from(top.saturating_sub(wanted));
