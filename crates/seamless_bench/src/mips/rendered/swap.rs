@@ -14,7 +14,7 @@ use crate::row::{Row, Samples, Targets, quantile};
 
 /// Textures that change in one frame.
 const AT_ONCE: usize = 16;
-/// Their side, in texels: 512 and 2048 and 1024 are among them.
+/// So many textures of the room on, the side is the same: from the second on, 1024 texels.
 const STRIDE: usize = 4;
 /// Frames in which that is told, carried out, and over.
 const FRAMES: usize = 4;

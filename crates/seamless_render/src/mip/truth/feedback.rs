@@ -149,6 +149,10 @@ fn hear_truth(
     cameras: Cameras,
 ) {
     let now = time.now().as_secs_f64();
+    // Each frame, whether something is believed or not: a jump is from one frame to the next.
+    let position = plan.views().first().map(|view| view.position);
+    let last = core::mem::replace(&mut feedback.position, position);
+    let has_jumped = position.zip(last).is_none_or(|(is, was)| is.distance(was) > JUMP);
     let picture = truth.lock().feedback.take();
     if let Some(picture) = picture {
         feedback.believed = feedback.coming.take().map(|pose| (pose, now));
@@ -156,9 +160,6 @@ fn hear_truth(
     }
     let Some((pose, since)) = feedback.believed else { return };
     let view = only_view(&plan, &cameras);
-    let position = plan.views().first().map(|view| view.position);
-    let last = core::mem::replace(&mut feedback.position, position);
-    let has_jumped = position.zip(last).is_none_or(|(is, was)| is.distance(was) > JUMP);
     let is_old = now > since + REMEMBERED && view != Some(pose);
     if has_jumped || is_old || settings.every == 0 {
         feedback.believed = None;
