@@ -93,12 +93,13 @@ pub(crate) fn show(world: &mut World, members: &mut Members, hiding: Hiding) {
     let derived = derived(world);
     let (before, now) = (members.since, world.change_tick());
     let mut edits = Vec::new();
-    rewrite_ticks(world, &entities, |entity, id, ticks| {
+    let rewrite = |entity, id, ticks: ComponentTicks| {
         if ticks.changed.is_newer_than(before, now) && !derived.contains(&id) {
             edits.push((entity, id));
         }
         shown_again(ticks, since, now, always.contains(&id))
-    });
+    };
+    rewrite_ticks(world, &entities, |_| None, rewrite);
     for (entity, id) in edits {
         let known = members.edits.entry(entity).or_default();
         if !known.contains(&id) {
@@ -155,10 +156,12 @@ pub(crate) fn show_first(world: &mut World, entities: &[Entity], untouched: Opti
         changed: now,
     };
     let Some(mut untouched) = untouched else {
-        rewrite_ticks(world, entities, |_, _, _| came);
+        rewrite_ticks(world, entities, |_| Some(came), |_, _, before| before);
         return None;
     };
-    rewrite_ticks(world, entities, |_, id, before| {
+    let matters = untouched.what_matters();
+    let all = |id| (!matters.contains(&id)).then_some(came);
+    rewrite_ticks(world, entities, all, |_, id, before| {
         if untouched.is_mark(id) {
             return ComponentTicks {
                 changed: before.changed,
@@ -171,8 +174,8 @@ pub(crate) fn show_first(world: &mut World, entities: &[Entity], untouched: Opti
     if untouched.is_untouched() {
         return Some(now);
     }
-    let marked = |_, id, before| if untouched.is_mark(id) { came } else { before };
-    rewrite_ticks(world, entities, marked);
+    let marked = |id| untouched.is_mark(id).then_some(came);
+    rewrite_ticks(world, entities, marked, |_, _, before| before);
     None
 }
 
@@ -205,10 +208,8 @@ fn unmark(world: &mut World, entities: &[Entity]) {
 fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> {
     let mut all = Vec::with_capacity(members.entities.len() + 1);
     let mut parents = Parents::new(world);
-    for &entity in core::iter::once(&root).chain(members.entities.iter()) {
-        if parents.note(world, entity) {
-            all.push(entity);
-        }
+    for of in [&[root], &*members.entities] {
+        all.extend(of.iter().copied().filter(|entity| parents.note(world, *entity)));
     }
     // Most lists have nobody but the level's own, who are known.
     parents.found.retain(|parent| !members.is_as_cooked(world, *parent));
@@ -239,7 +240,8 @@ fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> 
 struct Parents {
     found: Vec<Entity>,
     children: Option<ComponentId>,
-    last: Option<(ArchetypeId, bool)>,
+    last: ArchetypeId,
+    last_has_children: bool,
 }
 
 impl Parents {
@@ -247,27 +249,32 @@ impl Parents {
         Self {
             found: Vec::new(),
             children: world.component_id::<Children>(),
-            last: None,
+            // What is empty has no children.
+            last: ArchetypeId::EMPTY,
+            last_has_children: false,
         }
     }
 
-    /// Notes an entity if it has children; whether it is alive.
+    /// Notes an entity if it has children; whether it is alive. It is in the one frame in which a level of any size leaves: all that is not needed for each entity is elsewhere.
+    #[inline]
     fn note(&mut self, world: &World, entity: Entity) -> bool {
         let Ok(at) = world.entities().get_spawned(entity) else {
             return false;
         };
-        let has_children = match self.last {
-            Some((archetype, has_children)) if archetype == at.archetype_id => has_children,
-            _ => {
-                let archetype = world.archetypes().get(at.archetype_id);
-                archetype.zip(self.children).is_some_and(|(of, id)| of.contains(id))
-            }
-        };
-        self.last = Some((at.archetype_id, has_children));
-        if has_children {
+        if at.archetype_id != self.last {
+            self.look_at(world, at.archetype_id);
+        }
+        if self.last_has_children {
             self.found.push(entity);
         }
         true
+    }
+
+    #[cold]
+    fn look_at(&mut self, world: &World, archetype: ArchetypeId) {
+        let of = world.archetypes().get(archetype).zip(self.children);
+        self.last = archetype;
+        self.last_has_children = of.is_some_and(|(of, children)| of.contains(children));
     }
 }
 

@@ -99,14 +99,18 @@ impl Untouched {
         id == self.tree
     }
 
+    /// The mark, and the components that are to be noted.
+    pub fn what_matters(&self) -> [ComponentId; 5] {
+        let [place, global] = self.places;
+        [self.tree, place, global, self.child_of, self.children]
+    }
+
     /// Notes a component of an entity.
     pub fn note(&mut self, id: ComponentId, ticks: ComponentTicks) {
         if id == self.child_of {
             self.left[0] = self.left[0].wrapping_sub(1);
         } else if id == self.children {
             self.left[1] = self.left[1].wrapping_sub(1);
-        } else if !self.places.contains(&id) {
-            return;
         }
         // What was removed and inserted again was not changed since it was added.
         self.is_changed |= ticks.changed != ticks.added || !self.has_come(ticks.added);

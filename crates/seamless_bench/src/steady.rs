@@ -20,7 +20,7 @@ use bevy_asset::{
 };
 use bevy_ecs::{
     prelude::*,
-    schedule::{InternedScheduleLabel, ScheduleLabel, Schedules, SingleThreadedExecutor},
+    schedule::{InternedScheduleLabel, ScheduleLabel},
 };
 use bevy_math::Vec3;
 use bevy_mesh::MeshPlugin;
@@ -34,7 +34,7 @@ use seamless_level::{
 };
 
 use crate::{
-    app::writer,
+    app::{on_one_thread, writer},
     level::level,
     row::{Row, Samples, Targets},
 };
@@ -97,9 +97,7 @@ fn app(with_levels: bool) -> App {
     app.register_type::<Transform>();
     app.finish();
     app.cleanup();
-    for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
-        schedule.set_executor(SingleThreadedExecutor::new());
-    }
+    on_one_thread(app.world_mut());
     if with_levels {
         fill(&mut app, &dir);
     }

@@ -443,37 +443,37 @@ fn insert_row(
     unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, hooks) };
 }
 
-/// Changes when the components of `entities` were added and changed, to what `rewrite` makes of it. Bevy has no call for that which takes
-/// components that cannot be mutated, as `ChildOf`, nor for many entities.
+/// Changes when the components of `entities` were added and changed: to what `all` tells of those of a component, else to what `rewrite` makes of it. Bevy has no call
+/// for that which takes components that cannot be mutated, as `ChildOf`, nor for many entities.
 pub(crate) fn rewrite_ticks(
     world: &mut World,
     entities: &[Entity],
+    all: impl Fn(ComponentId) -> Option<ComponentTicks>,
     mut rewrite: impl FnMut(Entity, ComponentId, ComponentTicks) -> ComponentTicks,
 ) {
     let located = |entity: &Entity| Some((*entity, world.entities().get_spawned(*entity).ok()?));
     let located: Vec<(Entity, EntityLocation)> = entities.iter().filter_map(located).collect();
-    let mut set = |entity: Entity, id: ComponentId, added: &UnsafeCell<Tick>, changed: &UnsafeCell<Tick>| {
+    let mut set = |entity: Entity, id, to: Option<_>, added: &UnsafeCell<Tick>, changed: &UnsafeCell<Tick>| {
         // SAFETY: the cells belong to `world`, which is borrowed exclusively and calls nobody meanwhile: nobody refers to them.
         let (added, changed) = unsafe { (&mut *added.get(), &mut *changed.get()) };
         let before = ComponentTicks {
             added: *added,
             changed: *changed,
         };
-        let ticks = rewrite(entity, id, before);
+        let ticks = to.unwrap_or_else(|| rewrite(entity, id, before));
         (*added, *changed) = (ticks.added, ticks.changed);
     };
     let storages = world.storages();
     // Levels are spawned in runs of one archetype.
     for run in located.chunk_by(|a, b| a.1.archetype_id == b.1.archetype_id) {
         let archetype = run.first().and_then(|(_, at)| world.archetypes().get(at.archetype_id));
-        let Some(archetype) = archetype else { continue };
-        let Some(table) = storages.tables.get(archetype.table_id()) else {
-            continue;
-        };
+        let found = archetype.and_then(|of| Some((of, storages.tables.get(of.table_id())?)));
+        let Some((archetype, table)) = found else { continue };
         // What was spawned together lies together.
         let are_neighbours = |a: &EntityLocation, b: &EntityLocation| a.table_row.index() + 1 == b.table_row.index();
         let neighbours: Vec<_> = run.chunk_by(|a, b| are_neighbours(&a.1, &b.1)).collect();
         for id in archetype.table_components() {
+            let to = all(id);
             let added = table.get_added_ticks_slice_for(id).unwrap_or_default();
             let changed = table.get_changed_ticks_slice_for(id).unwrap_or_default();
             for rows in &neighbours {
@@ -481,7 +481,7 @@ pub(crate) fn rewrite_ticks(
                 let (added, changed) = (added.get(first..), changed.get(first..));
                 let ticks = added.unwrap_or_default().iter().zip(changed.unwrap_or_default());
                 for ((entity, _), (added, changed)) in rows.iter().zip(ticks) {
-                    set(*entity, id, added, changed);
+                    set(*entity, id, to, added, changed);
                 }
             }
         }
@@ -492,7 +492,7 @@ pub(crate) fn rewrite_ticks(
             for (entity, _) in run {
                 let ticks = (values.get_added_tick(*entity), values.get_changed_tick(*entity));
                 if let (Some(added), Some(changed)) = ticks {
-                    set(*entity, id, added, changed);
+                    set(*entity, id, all(id), added, changed);
                 }
             }
         }

@@ -43,10 +43,11 @@ impl Level {
         let mut came_at = CameAt::default();
         came_at.bring(world, |world| {
             let now = world.change_tick();
-            crate::spawn::rewrite_ticks(world, &[root, room, chair], |_, _, _| ComponentTicks {
+            let came = ComponentTicks {
                 added: now,
                 changed: now,
-            });
+            };
+            crate::spawn::rewrite_ticks(world, &[root, room, chair], |_| Some(came), |_, _, before| before);
         });
         app.update();
         Self {

@@ -30,6 +30,7 @@ mod groups;
 mod ktx2;
 mod ledger;
 pub mod need;
+mod pace;
 mod plan;
 mod plugin;
 #[cfg(test)]

@@ -15,11 +15,12 @@ use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use seamless_asset::{LevelHiders, StreamingTime};
 
 use super::{
-    ChangeId, Demand, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipGroups, MipPool, MipSettings, MipSystems,
-    MipTextureNews, MipTextures, MipWork, Wanting, Watch,
+    ChangeId, Demand, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipGroups, MipLimits, MipPool, MipSettings,
+    MipSystems, MipTextureNews, MipTextures, MipWork, Wanting, Watch,
     alerts::{tell_alerts, write_panel},
     force::{Forces, Forcing},
     need::MipView,
+    pace::{Lead, Pace},
     roads::{MipRoads, OwnTouches},
     schedule,
     settings::sound,
@@ -60,6 +61,8 @@ pub(super) struct MipPlan {
     is_at_rest: bool,
     /// Frames since textures were replaced.
     since_swaps: u32,
+    pace: Pace,
+    lead: Lead,
     tally: Tally,
     done: Done,
     /// Some users' distance was not looked at yet.
@@ -305,9 +308,13 @@ impl MipPlan {
             self.is_at_rest = false;
         }
         if self.is_at_rest && self.ready.is_empty() {
+            self.pace.note(settings.bytes_per_frame, 0);
             return;
         }
-        let limits = settings.limits(usable, is_swap_frame);
+        let limits = MipLimits {
+            bytes: self.pace.allowance(settings.bytes_per_frame),
+            ..settings.limits(usable, is_swap_frame)
+        };
         let textures = self.demands.textures();
         schedule(
             &self.fit,
@@ -318,6 +325,8 @@ impl MipPlan {
             &mut self.changes,
         );
         self.ready.clear();
+        self.pace.note(settings.bytes_per_frame, self.changes.sent);
+        self.lead.note(&self.changes, now);
         self.tally.count(textures, &pool.ledger, &terms.wanting, now);
         let MipChanges {
             reads, cancels, swaps, ..
@@ -366,7 +375,8 @@ pub(super) fn watch_views(
     let plan = &mut *plan;
     plan.views.note(&looking, now);
     plan.demands.set_limits(&mut plan.watch, settings.wanting(true).margin);
-    plan.watch.update(plan.views.views(), sound(settings.lead, 0.0, 10.0));
+    let lead = plan.lead.seconds(sound(settings.lead, 0.0, 10.0));
+    plan.watch.update(plan.views.views(), lead);
     plan.is_late = plan.watch.is_waiting();
     plan.demands.update(&plan.watch, now);
 }

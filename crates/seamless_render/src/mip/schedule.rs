@@ -25,7 +25,7 @@ pub struct MipLimits {
     pub step: u64,
     /// Changes that are sent in this frame; none in a frame in which materials are not to change.
     pub swaps: usize,
-    /// Bytes of new mips that are sent in this frame, or one change of any size.
+    /// Bytes of new mips that are sent in this frame, or one change of any size; if it is 0, none that brings any.
     pub bytes: u64,
 }
 
@@ -62,6 +62,8 @@ pub struct MipChanges {
     pub cancels: Vec<(u32, ChangeId)>,
     /// What the renderer is to do, in this order.
     pub swaps: Vec<MipSwap>,
+    /// What the swaps bring, in bytes.
+    pub sent: u64,
     /// Somebody waits for room: what goes makes some in the next frames.
     pub is_short_of_room: bool,
     candidates: Vec<Candidate>,
@@ -101,7 +103,8 @@ struct Going {
 /// A change begins if its copy and its buffers fit the pool beside all that is there, and if the plan's budget holds what will be resident then. So
 /// whatever goes on can be ended, and each plan is reached if reads and reports come: what is not in the way of the budget makes
 /// room, and what makes room needs no more than the budget leaves free. Where somebody waits for room, what goes is first; else forced textures,
-/// then seen ones by pixels and missing mips, then the others, then what goes.
+/// then seen ones by pixels and missing mips, then the others, then what goes. What is staged and does not fit the frame's bytes is passed by what does, and
+/// is first in a later one.
 pub fn schedule(
     plan: &Fit,
     textures: &[Option<DemandedTexture>],
@@ -114,6 +117,7 @@ pub fn schedule(
     out.reads.clear();
     out.cancels.clear();
     out.swaps.clear();
+    out.sent = 0;
     for (texture, id) in ready {
         ledger.staged(*texture, *id);
     }
@@ -211,14 +215,16 @@ impl<'a> Scheduler<'a> {
     }
 
     fn send_staged(&mut self, out: &mut MipChanges) {
-        let mut is_first = true;
         for going in &out.going {
-            if self.swaps == 0 || !is_first && going.bytes > self.bytes {
+            if self.swaps == 0 || self.bytes == 0 {
                 break;
             }
-            is_first = false;
+            if out.sent > 0 && going.bytes > self.bytes {
+                continue;
+            }
             self.swaps -= 1;
             self.bytes = self.bytes.saturating_sub(going.bytes);
+            out.sent += going.bytes;
             self.ledger.sent(going.swap.texture, going.swap.id);
             out.swaps.push(going.swap);
         }

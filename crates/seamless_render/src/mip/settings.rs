@@ -49,7 +49,7 @@ pub struct MipSettings {
     pub headroom: u64,
     /// What may lie in buffers, in bytes; one change may have more. 32 MiB.
     pub staging: u64,
-    /// New mips that are put into textures in a frame, in bytes; one change may have more. 8 MiB.
+    /// New mips that are put into textures in a frame, in bytes, 64 KiB at least; one change may have more, and the frames after it then have less. 8 MiB.
     pub bytes_per_frame: u64,
     /// Textures that are replaced in a frame at most. 16.
     pub swaps_per_frame: u32,
@@ -68,7 +68,7 @@ pub struct MipSettings {
     pub max_size: Option<u32>,
     /// How much coarser is what nobody sees, in mips. 1.
     pub hidden_bias: f32,
-    /// How far ahead of moving views is looked, in seconds. 0.5.
+    /// How far ahead of moving views is looked at most, in seconds: as long as textures have taken lately to become finer, no longer. 0.5.
     pub lead: f32,
     /// How long before a mip is sampled it is there, in mips, while views move. 0.25.
     pub margin: f32,

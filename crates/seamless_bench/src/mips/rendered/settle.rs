@@ -22,7 +22,6 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
         let mut settings = room.app.world_mut().resource_mut::<MipSettings>();
         settings.bytes_per_frame = BANDWIDTH;
         settings.max_size = Some(MOST);
-        settings.step = BANDWIDTH;
         settings.swaps_per_frame = 64;
         settings.reads = 64;
     }

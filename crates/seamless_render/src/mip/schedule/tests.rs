@@ -171,6 +171,27 @@ fn a_frame_sends_no_more_than_it_may() {
 }
 
 #[test]
+fn what_does_not_fit_a_frame_is_passed_by_what_does() {
+    let textures = vec![texture(1.5, 99.0), texture(0.5, 100.0), texture(3.5, 9.0)];
+    let mut world = World::new(textures, limits());
+    world.frame(&[]);
+    let ready = world.come();
+    let sent = |world: &World| world.out.swaps.iter().map(|swap| swap.texture).collect::<Vec<_>>();
+    world.limits.bytes = 0;
+    world.frame(&ready);
+    assert!(
+        sent(&world).is_empty(),
+        "a frame that makes up for others sends nothing"
+    );
+    let first = chain().staging_bytes(FLOOR, 0);
+    world.limits.bytes = first + chain().staging_bytes(FLOOR, 3);
+    world.frame(&[]);
+    assert_eq!((sent(&world), world.out.sent), (vec![1, 2], world.limits.bytes));
+    world.frame(&[]);
+    assert_eq!(sent(&world), [0]);
+}
+
+#[test]
 fn a_large_change_comes_in_two() {
     let step = chain().staging_bytes(FLOOR, 2);
     let mut world = World::new(vec![texture(0.5, 1.0)], MipLimits { step, ..limits() });

@@ -11,11 +11,12 @@ use seamless_asset::{BulkLoad, Streamer, StreamingTime};
 
 use super::stage::{StageError, Staged};
 use crate::mip::{
-    ChangeId, MipError, MipFailed, MipPool, MipRead, MipTextures, MipWork, render::MipReports, textures::MipRecord,
+    ChangeId, MipError, MipFailed, MipPool, MipRead, MipSettings, MipTextures, MipWork, render::MipReports,
+    textures::MipRecord,
 };
 
-/// How many changes are put into buffers at once.
-const STAGINGS: usize = 2;
+/// Bytes are put into buffers at once for so many frames: what comes out of tasks is taken once a frame.
+const FRAMES_AHEAD: u64 = 2;
 /// How often a payload that cannot be read is asked for.
 const ATTEMPTS: u32 = 4;
 /// How long after the first failure it is asked for again; after each further one, four times as long.
@@ -44,6 +45,7 @@ struct Reading {
 /// Payloads on their way into a buffer.
 struct Staging {
     read: MipRead,
+    bytes: u64,
     task: Task<Result<Staged, StageError>>,
 }
 
@@ -116,12 +118,16 @@ impl MipReads {
         due
     }
 
-    /// Takes what was read wholly, or cannot be; as many as may be put into buffers now.
-    fn take_read(&mut self) -> Vec<Reading> {
-        let room = STAGINGS.saturating_sub(self.staging.len());
-        let is_done = |reading: &mut Reading| reading.loads.iter().all(BulkLoad::is_finished);
-        let done = self.reading.extract_if(.., is_done);
-        done.take(room).collect()
+    /// Takes what was read wholly, or cannot be, in the order in which it was asked for: one, and further ones while all that is put into buffers takes no
+    /// more than `most` bytes.
+    fn take_read(&mut self, most: u64) -> Vec<Reading> {
+        let mut staged: u64 = self.staging.iter().map(|staging| staging.bytes).sum();
+        let may_be_taken = |reading: &mut Reading| {
+            let is_taken = staged < most && reading.loads.iter().all(BulkLoad::is_finished);
+            staged += if is_taken { reading.bytes() } else { 0 };
+            is_taken
+        };
+        self.reading.extract_if(.., may_be_taken).collect()
     }
 
     /// Takes what came out of tasks.
@@ -139,6 +145,12 @@ impl MipReads {
 }
 
 impl Reading {
+    /// What its buffer takes.
+    fn bytes(&self) -> u64 {
+        let mips = &self.read.mips;
+        self.record.chain().staging_bytes(mips.end, mips.start)
+    }
+
     /// The coarsest mip that could not be read.
     fn error(&self) -> Option<MipError> {
         let mips = self.read.mips.clone().zip(&self.loads);
@@ -184,7 +196,7 @@ pub(in crate::mip) fn hear_reads(
     mut pool: ResMut<MipPool>,
     device: Option<Res<RenderDevice>>,
     reports: Res<MipReports>,
-    time: Res<StreamingTime>,
+    (settings, time): (Res<MipSettings>, Res<StreamingTime>),
     mut failures: MessageWriter<MipFailed>,
 ) {
     let now = time.now();
@@ -212,9 +224,10 @@ pub(in crate::mip) fn hear_reads(
             }
         }
     }
+    let most = settings.bytes_per_frame.max(1).saturating_mul(FRAMES_AHEAD);
     let is_lost = work.reads.lost == Some(reports.epoch());
     let device = device.as_deref().filter(|_| !is_lost);
-    for reading in work.reads.take_read() {
+    for reading in work.reads.take_read(most) {
         match (reading.error(), device) {
             (Some(error), _) => failed.push((reading.read, error)),
             (None, Some(device)) => work.reads.staging.push(stage(reading, device.clone(), reports.epoch())),
@@ -246,6 +259,7 @@ pub(in crate::mip) fn hear_reads(
 }
 
 fn stage(reading: Reading, device: RenderDevice, epoch: u64) -> Staging {
+    let bytes = reading.bytes();
     let Reading { read, record, loads } = reading;
     let mips = read.mips.clone();
     let task = AsyncComputeTaskPool::get().spawn(async move {
@@ -256,7 +270,7 @@ fn stage(reading: Reading, device: RenderDevice, epoch: u64) -> Staging {
         let payloads: Vec<&[u8]> = payloads.iter().map(|payload| &**payload).collect();
         Staged::new(&device, epoch, record.chain(), mips, &payloads)
     });
-    Staging { read, task }
+    Staging { read, bytes, task }
 }
 
 impl StageError {

@@ -185,7 +185,7 @@ fn ask_for_truth(
         return;
     }
     if let Some((camera, scale)) = exchange.asked.take() {
-        exchange.job = pictured.job(camera, scale, usize::MAX, &plan.watch);
+        exchange.job = pictured.job(camera, scale, usize::MAX, (&plan.watch, plan.views()));
         exchange.drawn_for = exchange.job.is_some().then_some(Asker::Game);
     } else if settings.every > 0 && feedback.since >= settings.every {
         let first = || cameras.iter().find(|(_, camera, _)| camera.is_active);
@@ -199,7 +199,12 @@ fn ask_for_truth(
         });
         let Some(pose) = pose else { return };
         feedback.since = 0;
-        exchange.job = pictured.job(pose.camera, settings.scale, settings.max_draws, &plan.watch);
+        exchange.job = pictured.job(
+            pose.camera,
+            settings.scale,
+            settings.max_draws,
+            (&plan.watch, plan.views()),
+        );
         exchange.drawn_for = exchange.job.is_some().then_some(Asker::Prediction);
         feedback.coming = Some(pose);
     }

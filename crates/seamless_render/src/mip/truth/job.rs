@@ -17,7 +17,7 @@ use bevy_transform::components::GlobalTransform;
 use smallvec::SmallVec;
 
 use super::picture::{TruthDraw, TruthLayer, TruthPicture, TruthUse};
-use crate::mip::{MipPool, MipTextures, Watch, users::MipUsers};
+use crate::mip::{MipPool, MipTextures, Watch, need::MipView, users::MipUsers};
 
 /// The longer side of the code's texture, in texels.
 pub(super) const CODE_SIDE: u32 = 256;
@@ -81,7 +81,13 @@ pub(super) struct Pictured<'w, 's> {
 
 impl Pictured<'_, '_> {
     /// What a camera sees in this frame, at most so many meshes; none if it draws nothing.
-    pub fn job(&self, camera: Entity, scale: u32, most: usize, watch: &Watch) -> Option<TruthJob> {
+    pub fn job(
+        &self,
+        camera: Entity,
+        scale: u32,
+        most: usize,
+        (watch, views): (&Watch, &[MipView]),
+    ) -> Option<TruthJob> {
         let (of, transform, visible, bias) = self.cameras.get(camera).ok()?;
         let size = of.physical_viewport_size()?;
         let scale = scale.max(1);
@@ -110,10 +116,28 @@ impl Pictured<'_, '_> {
             }
         }
         self.never_culled.iter().for_each(|entity| self.skip(&mut job, entity));
-        for layer in job.picture.draws.iter_mut().flat_map(|draw| &mut draw.layers) {
-            [layer.predicted, _] = watch.least(layer.number, layer.channel);
-        }
+        let view = views.iter().find(|view| view.key == camera.to_bits());
+        self.predict(&mut job.picture, watch, view);
         Some(job)
+    }
+
+    /// What is predicted of each layer for the camera alone, where it is now: truth knows nothing of where it is going.
+    fn predict(&self, picture: &mut TruthPicture, watch: &Watch, view: Option<&MipView>) {
+        let mut least = HashMap::<u32, f32>::default();
+        for (draw, view) in view
+            .into_iter()
+            .flat_map(|view| picture.draws.iter().map(move |draw| (draw, view)))
+        {
+            let users = self.users.seats.users(draw.entity);
+            for (layer, user) in draw.layers.iter().zip(users) {
+                let known = least.entry(layer.number).or_insert(f32::INFINITY);
+                *known = known.min(watch.from(*user, view));
+            }
+        }
+        for layer in picture.draws.iter_mut().flat_map(|draw| &mut draw.layers) {
+            let known = least.get(&layer.number).copied();
+            layer.predicted = known.unwrap_or_else(|| watch.least(layer.number, layer.channel)[0]);
+        }
     }
 
     /// Whether it is drawn, or does not count.

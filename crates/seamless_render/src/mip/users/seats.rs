@@ -191,6 +191,15 @@ impl Seats {
         Some(seat.material)
     }
 
+    /// What [`Watch`] calls the entity, once for each layer of its material.
+    pub fn users(&self, entity: Entity) -> &[UserId] {
+        let seat = self
+            .of
+            .get(&entity)
+            .and_then(|number| self.seats[*number as usize].as_ref());
+        seat.map_or(&[], |seat| &seat.users)
+    }
+
     /// The entity is within a picture, or not any more.
     pub fn set_seen(&mut self, entity: Entity, is_seen: bool, watch: &mut Watch) {
         let number = self.of.get(&entity);

@@ -184,6 +184,13 @@ impl Watch {
         group.map_or([f32::INFINITY; 2], Group::least)
     }
 
+    /// The lod that a user has from a view alone, wherever that goes; no more than makes a difference.
+    pub(super) fn from(&self, user: UserId, view: &MipView) -> f32 {
+        let seat = self.seats.get(user.0 as usize).filter(|_| self.live.has(user.0));
+        let look = |seat: &Seat| seat.outline.look(view, self.groups[seat.group as usize].limit).lod;
+        seat.map_or(f32::INFINITY, look)
+    }
+
     /// How many pixels both would cover, one by one, if nothing were before them; when it was last another by a quarter.
     #[must_use]
     pub fn area(&self, material: u32, channel: u8) -> [f32; 2] {
