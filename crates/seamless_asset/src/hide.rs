@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use bevy_camera::{
     primitives::Aabb,
     visibility::{InheritedVisibility, ViewVisibility, Visibility},
@@ -66,26 +68,42 @@ impl LevelHiders {
 
 /// A level that is hidden.
 pub(crate) struct Hiding {
-    /// What was hidden: the level, and what game code had hung below it.
-    entities: Vec<Entity>,
+    /// What was hidden.
+    all: Everything,
     /// All that is newer was done while it was hidden.
     pub since: Tick,
 }
 
+/// What goes where a level goes: it is alive.
+struct Everything {
+    /// The level's own entities. They are not copied: a level may have very many.
+    own: Arc<[Entity]>,
+    /// Its root, and what game code had hung below it.
+    others: Vec<Entity>,
+}
+
+impl Everything {
+    fn lists(&self) -> [&[Entity]; 2] {
+        [&self.own, &self.others]
+    }
+}
+
 /// Takes a level out of sight of all queries.
 pub(crate) fn hide(world: &mut World, root: Entity, members: &Members) -> Hiding {
-    let entities = everything_of(world, root, members);
-    LevelHiders::each(world, |world, hider| hider.hide(world, &entities));
-    mark(world, &entities);
+    let all = everything_of(world, root, members);
+    for entities in all.lists() {
+        LevelHiders::each(world, |world, hider| hider.hide(world, entities));
+    }
+    all.lists().into_iter().for_each(|entities| mark(world, entities));
     let since = world.increment_change_tick();
-    Hiding { entities, since }
+    Hiding { all, since }
 }
 
 /// Gives a hidden level back to all queries, as it was: nothing counts as added that was there before. What game code has changed of it so
 /// far is noted in `members`, since ticks tell no more.
 pub(crate) fn show(world: &mut World, members: &mut Members, hiding: Hiding) {
-    let Hiding { entities, since } = hiding;
-    unmark(world, &entities);
+    let Hiding { all, since } = hiding;
+    all.lists().into_iter().for_each(|entities| unmark(world, entities));
     let mut always: HashSet<ComponentId> = derived_from(world);
     world.resource_scope(|world, hiders: Mut<LevelHiders>| {
         always.extend(hiders.0.iter().flat_map(|hider| hider.always_changed(world)));
@@ -93,20 +111,24 @@ pub(crate) fn show(world: &mut World, members: &mut Members, hiding: Hiding) {
     let derived = derived(world);
     let (before, now) = (members.since, world.change_tick());
     let mut edits = Vec::new();
-    let rewrite = |entity, id, ticks: ComponentTicks| {
+    let mut rewrite = |entity, id, ticks: ComponentTicks| {
         if ticks.changed.is_newer_than(before, now) && !derived.contains(&id) {
             edits.push((entity, id));
         }
         shown_again(ticks, since, now, always.contains(&id))
     };
-    rewrite_ticks(world, &entities, |_| None, rewrite);
+    for entities in all.lists() {
+        rewrite_ticks(world, entities, |_| None, &mut rewrite);
+    }
     for (entity, id) in edits {
         let known = members.edits.entry(entity).or_default();
         if !known.contains(&id) {
             known.push(id);
         }
     }
-    LevelHiders::each(world, |world, hider| hider.show(world, &entities));
+    for entities in all.lists() {
+        LevelHiders::each(world, |world, hider| hider.show(world, entities));
+    }
     members.since = world.increment_change_tick();
 }
 
@@ -182,10 +204,11 @@ pub(crate) fn show_first(world: &mut World, entities: &[Entity], untouched: Opti
 /// What is new in a hidden level is hidden, too.
 pub(crate) fn hide_new(world: &mut World, root: Entity, members: &Members, hiding: &mut Hiding) {
     let is_new = |entity: &Entity| world.get::<InHiddenLevel>(*entity).is_none();
-    let new: Vec<_> = everything_of(world, root, members).into_iter().filter(is_new).collect();
+    let all = everything_of(world, root, members);
+    let new: Vec<_> = all.lists().concat().into_iter().filter(is_new).collect();
     LevelHiders::each(world, |world, hider| hider.hide(world, &new));
     mark(world, &new);
-    hiding.entities.extend(new);
+    hiding.all.others.extend(new);
 }
 
 /// In reverse: what goes last in its archetype leaves no gap that another row has to fill.
@@ -205,22 +228,34 @@ fn unmark(world: &mut World, entities: &[Entity]) {
 
 /// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them, other levels
 /// apart, which have targets of their own.
-fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> {
-    let mut all = Vec::with_capacity(members.entities.len() + 1);
+fn everything_of(world: &World, root: Entity, members: &Members) -> Everything {
     let mut parents = Parents::new(world);
-    for of in [&[root], &*members.entities] {
-        all.extend(of.iter().copied().filter(|entity| parents.note(world, *entity)));
+    let mut all = Everything {
+        own: members.entities.clone(),
+        others: Vec::new(),
+    };
+    let alive = |parents: &mut Parents, entity: &Entity| parents.note(world, *entity);
+    all.others.extend(Some(root).filter(|root| alive(&mut parents, root)));
+    let count = all.own.iter().filter(|entity| alive(&mut parents, entity)).count();
+    if count < all.own.len() {
+        let is_alive = |entity: &Entity| world.entities().contains_spawned(*entity);
+        all.own = all.own.iter().copied().filter(is_alive).collect();
     }
     // Most lists have nobody but the level's own, who are known.
     parents.found.retain(|parent| !members.is_as_cooked(world, *parent));
     let actors = world.get::<LevelActors>(root);
-    if parents.found.is_empty() && actors.is_none() {
-        return all;
+    if !parents.found.is_empty() || actors.is_some() {
+        add_hung(world, actors, &mut parents, &mut all);
     }
-    let mut known = Indices::of(&all);
+    all
+}
+
+/// Adds who goes with the level, and what hangs below it.
+fn add_hung(world: &World, actors: Option<&LevelActors>, parents: &mut Parents, all: &mut Everything) {
+    let mut known = Indices::of(&all.lists().concat());
     for &actor in actors.into_iter().flat_map(RelationshipTarget::collection) {
         if known.insert(actor) && parents.note(world, actor) {
-            all.push(actor);
+            all.others.push(actor);
         }
     }
     while let Some(parent) = parents.found.pop() {
@@ -229,11 +264,10 @@ fn everything_of(world: &World, root: Entity, members: &Members) -> Vec<Entity> 
             let is_new = known.insert(child);
             let is_other = || world.get::<LevelInstance>(child).is_some();
             if is_new && !is_other() && parents.note(world, child) {
-                all.push(child);
+                all.others.push(child);
             }
         }
     }
-    all
 }
 
 /// Entities with children. Levels have few archetypes, and most of their entities no children.

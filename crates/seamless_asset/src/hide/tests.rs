@@ -155,7 +155,7 @@ fn shown_first_everything_counts_as_added() {
     let (root, members, _) = level(&mut world);
     let hiding = hide(&mut world, root, &members);
     world.clear_trackers();
-    show_first(&mut world, &hiding.entities, None);
+    show_first(&mut world, &hiding.all.lists().concat(), None);
     assert_eq!(count::<(), Added<InTable>>(&mut world), 6);
     assert_eq!(count::<(), Added<InSet>>(&mut world), 3);
     assert_eq!(count::<(), (Added<ChildOf>, Changed<ChildOf>)>(&mut world), 7);

@@ -57,6 +57,8 @@ pub(super) struct MipPlan {
     terms: Option<Terms>,
     /// When the last fit was.
     fitted_at: f64,
+    /// All is as planned, though the GPU may not have let go of what was before.
+    is_as_planned: bool,
     /// Nothing is to be done until something changes.
     is_at_rest: bool,
     /// Frames since textures were replaced.
@@ -218,9 +220,9 @@ impl MipPlan {
         self.views.views()
     }
 
-    /// Nothing is to be done until something changes.
-    pub fn is_at_rest(&self) -> bool {
-        self.is_at_rest && !self.is_late
+    /// All is as planned until something changes.
+    pub fn is_settled(&self) -> bool {
+        self.is_as_planned && !self.is_late
     }
 
     fn rule(&self, texture: u32, textures: &MipTextures, materials: &Materials, policy: Policy) -> Option<DemandRule> {
@@ -305,7 +307,7 @@ impl MipPlan {
             self.terms = Some(terms);
             self.fitted_at = now;
             self.fitted.clone_from(&self.resident);
-            self.is_at_rest = false;
+            (self.is_as_planned, self.is_at_rest) = (false, false);
         }
         if self.is_at_rest && self.ready.is_empty() {
             self.pace.note(settings.bytes_per_frame, 0);
@@ -331,12 +333,14 @@ impl MipPlan {
         let MipChanges {
             reads, cancels, swaps, ..
         } = &self.changes;
-        self.is_at_rest = reads.is_empty()
+        let is_retiring = pool.ledger.retiring() > 0;
+        self.is_as_planned = reads.is_empty()
             && cancels.is_empty()
             && swaps.is_empty()
             && pool.ledger.changing().is_empty()
-            && pool.ledger.retiring() == 0
-            && is_swap_frame;
+            && is_swap_frame
+            && !(is_retiring && self.changes.is_short_of_room);
+        self.is_at_rest = self.is_as_planned && !is_retiring;
     }
 
     /// Has done what was decided.

@@ -55,13 +55,13 @@ impl Default for MipPlugin {
 /// What mip streaming does in a frame of the main world, in this order.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MipSystems {
-    /// In [`PreUpdate`]: what the renderer has done and what was read are written into the [books](MipPool).
+    /// In [`PreUpdate`]: what the renderer has done is written into the [books](MipPool), and images that do not stream are put together.
     Hear,
     /// In [`PostUpdate`], before Bevy tells of changed assets: what was planned in the last frame becomes [commands](MipWork::commands).
     Send,
     /// Behind it, still before Bevy tells of changed assets: the materials whose textures are replaced in this frame are touched.
     Touch,
-    /// In [`PostUpdate`], after Bevy has told of assets: textures whose images have gone are forgotten.
+    /// In [`PostUpdate`], after Bevy has told of assets: textures whose images have gone are forgotten, and what was read of the others goes into buffers.
     Follow,
     /// Behind it, when it is known where everything is and what is seen: what is read and what is swapped next is decided.
     Plan,
@@ -117,12 +117,7 @@ impl Plugin for MipPlugin {
                     .after(TransformSystems::Propagate)
                     .after(mark_3d_meshes_as_changed_if_their_assets_changed),
             )
-            .add_systems(
-                PreUpdate,
-                (hear_renderer, hear_reads, hear_wholes)
-                    .chain()
-                    .in_set(MipSystems::Hear),
-            )
+            .add_systems(PreUpdate, (hear_renderer, hear_wholes).chain().in_set(MipSystems::Hear))
             .add_systems(
                 PostUpdate,
                 (
@@ -134,6 +129,7 @@ impl Plugin for MipPlugin {
                         admit_files
                             .run_if(resource_exists::<Arrivals>)
                             .after(extract_chromatic_phase_textures),
+                        hear_reads,
                     )
                         .chain()
                         .in_set(MipSystems::Follow),

@@ -70,7 +70,7 @@ pub struct MipSettings {
     pub hidden_bias: f32,
     /// How far ahead of moving views is looked at most, in seconds: as long as textures have taken lately to become finer, no longer. 0.5.
     pub lead: f32,
-    /// How long before a mip is sampled it is there, in mips, while views move. 0.25.
+    /// How long before a mip is sampled it is there, in mips, while views move, beside [`lead`](Self::lead): for worlds whose things come to the view. 0.
     pub margin: f32,
     /// How long mips stay that nobody wants any more while there is room, in seconds. 5.
     pub cached: f32,
@@ -95,7 +95,7 @@ impl Default for MipSettings {
             max_size: None,
             hidden_bias: 1.0,
             lead: 0.5,
-            margin: 0.25,
+            margin: 0.0,
             cached: 5.0,
             enabled: true,
         }

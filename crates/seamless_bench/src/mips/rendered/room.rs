@@ -54,8 +54,13 @@ pub enum By {
 impl Room {
     /// The room with a pool that has this part of the bytes of all mips.
     pub fn new(by: By, part: f32) -> Self {
+        Self::with_sides(by, part, side)
+    }
+
+    /// The same with textures whose longer sides have so many texels.
+    pub fn with_sides(by: By, part: f32, side: fn(usize) -> u32) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        write(dir.path());
+        write(dir.path(), side);
         let all: u64 = (0..TEXTURES).map(|number| u64::from(side(number)).pow(2) * 4 / 3).sum();
         let settings = MipSettings {
             pool: (all as f64 * f64::from(part)) as u64,
@@ -160,7 +165,7 @@ fn side(number: usize) -> u32 {
 }
 
 /// Writes the room's package.
-fn write(dir: &std::path::Path) {
+fn write(dir: &std::path::Path, side: fn(usize) -> u32) {
     let app = headless_with(dir, |app| {
         app.add_plugins(SeamlessPlugins);
     });

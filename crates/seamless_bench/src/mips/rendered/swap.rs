@@ -8,16 +8,14 @@ use bevy::{prelude::*, render::RenderApp};
 use bevy_seamless::render::mip::{ChangeId, MipPool, MipRead, MipSwap, MipSystems, MipTextures, MipWork};
 use seamless_tests::picture::has_driver;
 
-use super::room::{By, Room, texture};
+use super::room::{By, Room, TEXTURES, texture};
 use crate::{
     app::{cpu_ns, on_one_thread},
     row::{Row, Samples, Targets, quantile},
 };
 
-/// Textures that change in one frame.
-const AT_ONCE: usize = 16;
-/// So many textures of the room on, the side is the same: from the second on, 1024 texels.
-const STRIDE: usize = 4;
+/// In texels, of all textures. All of the room's change in one frame: what a frame takes by itself is told from that.
+const SIDE: u32 = 2048;
 /// Frames in which that is told, carried out, and over.
 const FRAMES: usize = 4;
 
@@ -26,19 +24,12 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
     if !has_driver() {
         return None;
     }
-    let mut room = Room::new(By::Prediction, 4.0);
+    let mut room = Room::with_sides(By::Prediction, 4.0, |_| SIDE);
     // All are at their floor.
     room.look(Transform::from_xyz(0.0, 0.0, 5000.0).looking_to(Vec3::Z, Vec3::Y));
     room.settle();
     room.app.configure_sets(PostUpdate, MipSystems::Plan.run_if(|| false));
-    let images: Vec<Handle<Image>> = room
-        .images
-        .iter()
-        .skip(1)
-        .step_by(STRIDE)
-        .take(AT_ONCE)
-        .cloned()
-        .collect();
+    let images = room.images.clone();
     let peers = peers(&mut room);
     on_one_thread(room.app.world_mut());
     if let Some(render_app) = room.app.get_sub_app_mut(RenderApp) {
@@ -52,7 +43,7 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
         let (sent, ()) = cpu_ns(|| send(&mut room, &staged));
         let ours = sent / 1e3 + frames(&mut room) - calm;
         coarsen(&mut room, &images);
-        let whole: Vec<Image> = peers.iter().map(|_| texture(1024)).collect();
+        let whole: Vec<Image> = peers.iter().map(|_| texture(SIDE)).collect();
         let (asked, ()) = cpu_ns(|| again(&mut room, &peers, whole));
         let peer = asked / 1e3 + frames(&mut room) - calm;
         // The first round makes what all others use again.
@@ -73,7 +64,7 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
         None,
         targets,
     );
-    row.note = format!("{AT_ONCE} textures of 1024² texels, a byte each, in one frame, from mip 4 on to the finest");
+    row.note = format!("{TEXTURES} textures of {SIDE}² texels, a byte each, in one frame, from mip 4 on to the finest");
     Some(row)
 }
 
@@ -87,7 +78,7 @@ fn peers(room: &mut Room) -> Vec<(Handle<Image>, Handle<StandardMaterial>)> {
     let world = room.app.world_mut();
     let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(0.5, 0.5));
     let add = |_| {
-        let image = world.resource_mut::<Assets<Image>>().add(texture(1024));
+        let image = world.resource_mut::<Assets<Image>>().add(texture(SIDE));
         let material = world.resource_mut::<Assets<StandardMaterial>>().add(StandardMaterial {
             base_color_texture: Some(image.clone()),
             unlit: true,
@@ -100,7 +91,7 @@ fn peers(room: &mut Room) -> Vec<(Handle<Image>, Handle<StandardMaterial>)> {
         ));
         (image, material)
     };
-    let peers = (0..AT_ONCE).map(add).collect();
+    let peers = (0..TEXTURES).map(add).collect();
     (0..30).for_each(|_| room.app.update());
     peers
 }

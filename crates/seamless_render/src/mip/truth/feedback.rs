@@ -19,8 +19,6 @@ use crate::mip::{MipSystems, plan::MipPlan};
 const REMEMBERED: f64 = 0.5;
 /// A view that is so many metres away from one frame to the next has jumped, or is too fast for what was seen.
 const JUMP: f32 = 1.0;
-/// What moves is believed less: so many mips more are kept.
-const MOVING: f32 = 0.25;
 
 /// How truth is joined with prediction.
 #[derive(Resource, Reflect, Clone, Debug, PartialEq)]
@@ -32,7 +30,7 @@ pub struct MipFeedback {
     pub scale: u32,
     /// So many meshes are drawn at most; what is beyond goes by prediction. 4 096.
     pub max_draws: usize,
-    /// What is predicted to be finer than it was seen is believed up to this, in mips; a quarter more while the view moves. 0.25.
+    /// What is predicted to be finer than it was seen is believed up to this, in mips. 0.1.
     pub slack: f32,
 }
 
@@ -42,7 +40,7 @@ impl Default for MipFeedback {
             every: 8,
             scale: 8,
             max_draws: 4096,
-            slack: 0.25,
+            slack: 0.1,
         }
     }
 }
@@ -165,8 +163,7 @@ fn hear_truth(
         feedback.believed = None;
         plan.demands.set_truth(Default::default());
     }
-    let more = if view == Some(pose) { 0.0 } else { MOVING };
-    let slack = view.map(|_| settings.slack.max(0.0) + more);
+    let slack = view.map(|_| settings.slack.max(0.0));
     plan.demands.set_joining(Joining { slack });
 }
 
