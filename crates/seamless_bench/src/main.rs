@@ -51,7 +51,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Parser;
 use seamless_asset::package::Codec;
 
-use mips::rendered::{accuracy, settle, swap};
+use mips::rendered::{accuracy, memory, settle, swap};
 use open_world::OpenWorld;
 use row::{Row, table};
 
@@ -162,7 +162,8 @@ const BENCHES: [Bench; 38] = [
 /// As [`Bench`], where there is a renderer.
 type RenderedBench = (&'static str, fn(Option<usize>) -> Option<Row>);
 
-const RENDERED_BENCHES: [RenderedBench; 5] = [
+const RENDERED_BENCHES: [RenderedBench; 6] = [
+    ("mip_memory", memory::run),
     ("mip_accuracy/ample", |samples| {
         accuracy::run(accuracy::Variant::Ample, samples)
     }),

@@ -56,7 +56,9 @@ pub struct MipSettings {
     /// Textures are replaced in each so-many-th frame. By default in each one, or in each fourth if materials of some type must be touched for
     /// it, which takes longer.
     pub swap_interval: Option<u32>,
-    /// Changes that are read at once. 16.
+    /// Changes that are read at once. 16. Each of their mips is a load among those of
+    /// [`StreamingSettings::max_loads_in_flight`](seamless_asset::StreamingSettings::max_loads_in_flight), which starts no more than that in a frame: raise both for
+    /// many textures.
     pub reads: u32,
     /// A change that brings more bytes than this comes in two. 4 MiB.
     pub step: u64,

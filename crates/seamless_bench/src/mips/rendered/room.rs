@@ -1,7 +1,7 @@
 //! A room full of things whose textures stream. See [`Room`].
 
 use core::time::Duration;
-use std::{fs, thread};
+use std::{fs, path::Path, thread};
 
 use bevy::{
     asset::RenderAssetUsages,
@@ -69,30 +69,13 @@ impl Room {
             cached: 0.0,
             ..MipSettings::default()
         };
-        let mut app = studio(dir.path(), pose(0), |app| {
-            let assets = SeamlessAssetPlugin {
-                background: false,
-                ..SeamlessAssetPlugin::default()
-            };
-            let mips = MipPlugin {
-                settings: settings.clone(),
-                ..MipPlugin::default()
-            };
-            let feedback = MipFeedback {
-                every: if by == By::Prediction { 0 } else { 8 },
-                scale: 4,
-                ..MipFeedback::default()
-            };
-            app.add_plugins((
-                SeamlessPlugins.set(assets),
-                mips,
-                MipFeedbackPlugin { settings: feedback },
-            ));
-        });
-        app.insert_resource(StreamingTime::stopped());
-        app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
-        let mut cameras = app.world_mut().query_filtered::<Entity, With<Camera3d>>();
-        let camera = cameras.single(app.world()).expect("there is one camera");
+        let feedback = MipFeedback {
+            every: if by == By::Prediction { 0 } else { 8 },
+            scale: 4,
+            ..MipFeedback::default()
+        };
+        let (mut app, camera) = rendered(dir.path(), settings, feedback);
+        app.world_mut().entity_mut(camera).insert(pose(0));
         let images = load(&mut app);
         furnish(&mut app, &images);
         Self {
@@ -105,10 +88,7 @@ impl Room {
 
     /// A frame, a sixtieth of a second after the last.
     pub fn frame(&mut self) {
-        // The threads that read and stage have a moment to come on.
-        thread::sleep(Duration::from_millis(1));
-        self.app.world_mut().resource_mut::<StreamingTime>().advance(FRAME);
-        self.app.update();
+        frame(&mut self.app);
     }
 
     /// The camera is there at once.
@@ -150,6 +130,37 @@ impl Room {
     }
 }
 
+/// A rendered app whose textures stream, with time that stands still until [`frame`], and its camera.
+pub fn rendered(dir: &Path, settings: MipSettings, feedback: MipFeedback) -> (App, Entity) {
+    let mut app = studio(dir, Transform::IDENTITY, |app| {
+        let assets = SeamlessAssetPlugin {
+            background: false,
+            ..SeamlessAssetPlugin::default()
+        };
+        let mips = MipPlugin {
+            settings: settings.clone(),
+            ..MipPlugin::default()
+        };
+        let feedback = MipFeedbackPlugin {
+            settings: feedback.clone(),
+        };
+        app.add_plugins((SeamlessPlugins.set(assets), mips, feedback));
+    });
+    app.insert_resource(StreamingTime::stopped());
+    app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
+    let mut cameras = app.world_mut().query_filtered::<Entity, With<Camera3d>>();
+    let camera = cameras.single(app.world()).expect("there is one camera");
+    (app, camera)
+}
+
+/// A frame, a sixtieth of a second after the last.
+pub fn frame(app: &mut App) {
+    // The threads that read and stage have a moment to come on.
+    thread::sleep(Duration::from_millis(1));
+    app.world_mut().resource_mut::<StreamingTime>().advance(FRAME);
+    app.update();
+}
+
 /// Places in the room, each with another direction.
 pub fn pose(number: u32) -> Transform {
     let mut random = Random(u64::from(number) + 7);
@@ -165,7 +176,7 @@ fn side(number: usize) -> u32 {
 }
 
 /// Writes the room's package.
-fn write(dir: &std::path::Path, side: fn(usize) -> u32) {
+fn write(dir: &Path, side: fn(usize) -> u32) {
     let app = headless_with(dir, |app| {
         app.add_plugins(SeamlessPlugins);
     });

@@ -1,7 +1,10 @@
 //! `mip_settle`: frames from a jump until all textures are as fine as is wanted, beside those that their bytes take at the bandwidth that the settings give.
 
 use bevy::prelude::*;
-use bevy_seamless::render::mip::{MipPool, MipSettings, MipStats, Mips};
+use bevy_seamless::{
+    prelude::*,
+    render::mip::{MipPool, MipSettings, MipStats, Mips},
+};
 use seamless_tests::picture::has_driver;
 
 use super::room::{By, Room, pose};
@@ -24,6 +27,9 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
         settings.max_size = Some(MOST);
         settings.swaps_per_frame = 64;
         settings.reads = 64;
+        // Each mip is a load of its own.
+        let mut streaming = room.app.world_mut().resource_mut::<StreamingSettings>();
+        streaming.max_loads_in_flight = 64;
     }
     room.settle();
     let mut result = Samples::default();
