@@ -112,7 +112,6 @@ impl Order<'_> {
             errors: Vec::new(),
             broken: BTreeSet::new(),
             steps: BTreeMap::new(),
-            disowned: BTreeSet::new(),
         };
         let mut report = CookReport {
             world: world.clone(),
@@ -218,8 +217,6 @@ struct Cook<'a> {
     broken: BTreeSet<String>,
     /// By what it follows from, after how many steps a level was planned that soft references led to.
     steps: BTreeMap<String, usize>,
-    /// Files that were taken from their owners.
-    disowned: BTreeSet<String>,
 }
 
 /// What a level's bytes follow from, beside the files.

@@ -89,8 +89,7 @@ impl Loadable for PlannedLevel {
         let Some(asked) = &self.asked else {
             return ContentError::new(self.source.as_str(), format!("level `{}`", self.name), message);
         };
-        let (file, label) = self.source.split_once('#').unwrap_or((&self.source, ""));
-        ContentError::new(file, label, format!("{message} ({})", asked.reason(&self.source)))
+        ContentError::at(&self.source, format!("{message} ({})", asked.reason(&self.source)))
     }
 }
 

@@ -10,12 +10,12 @@ use std::path::{Component, Path, PathBuf};
 use bevy::asset::AssetPath;
 use seamless_level::StreamingVolume;
 
-pub(crate) use self::assets::{Asked, listing, path_of, planned};
+pub(crate) use self::assets::{Asked, in_words, line_of, listing, path_of, planned};
 pub(crate) use self::instances::PlannedInstance;
 pub(crate) use self::names::check_name;
 use self::names::{check_file_name, default_name};
 use crate::dialogue::DialogueLimits;
-use crate::graph::recorder::text;
+use crate::graph::recorder::{file_and_label, text};
 use crate::report::ContentError;
 use crate::settings::CookSettings;
 use crate::world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile};
@@ -244,10 +244,7 @@ impl Checker<'_> {
 
     /// Checks one level; gives it with the absolute path of its source.
     fn level(&mut self, directory: &Path, level: LevelSource) -> Option<(PlannedLevel, PathBuf)> {
-        let (file, label) = match level.source.split_once('#') {
-            Some((file, label)) => (file, Some(label)),
-            None => (level.source.as_str(), None),
-        };
+        let (file, label) = file_and_label(&level.source);
         let name = level.name.clone().unwrap_or_else(|| default_name(file, label));
         let object = format!("level `{name}`");
         let before = self.errors.len();
@@ -298,10 +295,7 @@ impl Checker<'_> {
 
     /// Checks one path of startup content; gives the absolute path of its file, and the label.
     fn startup<'s>(&mut self, directory: &Path, path: &'s str) -> Option<(PathBuf, Option<&'s str>)> {
-        let (file, label) = match path.split_once('#') {
-            Some((file, label)) => (file, Some(label)),
-            None => (path, None),
-        };
+        let (file, label) = file_and_label(path);
         let object = format!("startup `{path}`");
         if Path::new(file).is_absolute() {
             self.error(object, "is an absolute path; write it relative to the world file");

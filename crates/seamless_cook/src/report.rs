@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use seamless_asset::StartupReport;
 use serde::{Deserialize, Serialize};
 
+use crate::graph::recorder::file_and_label;
 use crate::layout::LayoutReport;
 use crate::texture::TextureReport;
 
@@ -27,6 +28,12 @@ impl ContentError {
             object: object.into(),
             message: message.into(),
         }
+    }
+
+    /// An error about the asset of this path.
+    pub(crate) fn at(path: &str, message: impl Into<String>) -> Self {
+        let (file, label) = file_and_label(path);
+        Self::new(file, label.unwrap_or_default(), message)
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::pattern::fits;
+use crate::graph::recorder::file_and_label;
 use crate::report::ContentError;
 use crate::world_file::parse_ron;
 
@@ -186,7 +187,7 @@ impl LayoutSettings {
 impl LayoutRule {
     /// Whether it is about the object with this path.
     pub(crate) fn fits(&self, path: &str) -> bool {
-        let file = path.split('#').next().unwrap_or(path);
+        let file = file_and_label(path).0;
         fits(&self.objects, path) || !self.objects.contains('#') && fits(&self.objects, file)
     }
 }

@@ -13,7 +13,7 @@ use seamless_package::Role;
 use crate::app::CookOptions;
 use crate::assets::{AssetKey, AssetName, AssetStore, AssetWalk, ObjectRecord, RawObject, closure};
 use crate::graph::digest::{Digest, Parts};
-use crate::graph::recorder::Recorder;
+use crate::graph::recorder::{Recorder, file_and_label};
 use crate::graph::state::StartupUnit;
 use crate::load::{Loadable, Loader};
 use crate::plan::WorldPlan;
@@ -58,16 +58,15 @@ impl Loadable for Request {
     }
 
     fn file(&self) -> String {
-        self.path.split('#').next().unwrap_or_default().to_owned()
+        file_and_label(&self.path).0.to_owned()
     }
 
     fn error(&self, message: String) -> ContentError {
-        let (file, label) = self.path.split_once('#').unwrap_or((&self.path, ""));
         let message = format!(
             "{message} (startup content of {}; its paths are relative to the world's asset root, see `root` in the world file)",
             self.owners
         );
-        ContentError::new(file, label, message)
+        ContentError::at(&self.path, message)
     }
 }
 
@@ -106,7 +105,7 @@ fn alone(index: usize, source: &StartupSource) -> Request {
 fn whole_files(sources: &[StartupSource]) -> Vec<Request> {
     let mut files: Vec<Request> = Vec::new();
     for (index, source) in sources.iter().enumerate() {
-        let Some((file, _)) = source.path.split_once('#') else {
+        let (file, Some(_)) = file_and_label(&source.path) else {
             continue;
         };
         let owner = format!("`{}`", source.owner);
@@ -161,7 +160,7 @@ pub(crate) fn asked(world: &World, plan: &WorldPlan) -> Option<Digest> {
 /// The files of what is asked for.
 pub(crate) fn files(world: &World, plan: &WorldPlan) -> BTreeSet<String> {
     let sources = sources(world, plan);
-    let files = sources.iter().filter_map(|source| source.path.split('#').next());
+    let files = sources.iter().map(|source| file_and_label(&source.path).0);
     files.map(str::to_owned).collect()
 }
 

@@ -93,8 +93,15 @@ struct Layout<'a> {
     places: Cow<'a, [Option<(usize, usize)>]>,
     /// By package.
     names: Vec<NameList>,
-    /// The paths of objects that nobody of the target needs.
-    left_out: BTreeSet<String>,
+}
+
+/// What a manifest says of a level.
+struct Entry {
+    /// Its place in the plan.
+    place: usize,
+    /// Index of its package.
+    package: usize,
+    level: LevelEntry,
 }
 
 impl<'a> World<'a> {
@@ -175,18 +182,19 @@ pub(crate) fn write_world(
             None => places(world).into(),
         },
         names: names(world, cache)?,
-        left_out: Layout::paths_left_out(world),
     };
     let done = write_packages(&layout, cache, output, progress)?;
     complete_report(world, &done, output, report)?;
     let mut entries = entries(world, &done);
     write_registry(&layout, &entries, output)?;
-    entries.retain(|(place, _)| world.is_placed(*place));
+    entries.retain(|entry| world.is_placed(entry.place));
     let source = |place: usize| world.plan.levels.get(place).map_or("", |level| level.source.as_str());
-    let reports = entries.iter().map(|(place, entry)| level_report(source(*place), entry));
+    let reports = entries
+        .iter()
+        .map(|entry| level_report(source(entry.place), &entry.level));
     report.levels = reports.collect();
-    let entries = entries.into_iter().map(|(_, entry)| entry).collect();
-    write_manifest(world, entries, &done, &manifest_file, output)?;
+    let levels = entries.into_iter().map(|entry| entry.level).collect();
+    write_manifest(world, levels, &done, &manifest_file, output)?;
     output.commit(stale)?;
     progress.step(Stage::Write, &world.plan.name);
     progress.end(Stage::Write);
@@ -223,7 +231,7 @@ fn package_error(world: &World, package: &PackagePlan, error: &dyn core::fmt::Di
 
 fn write_manifest(
     world: &World,
-    entries: Vec<LevelEntry>,
+    levels: Vec<LevelEntry>,
     done: &[Done],
     file: &str,
     output: &mut Output,
@@ -248,7 +256,7 @@ fn write_manifest(
         .find(|package| package.kind == PackageKind::Startup);
     let startup = startup.map(|package| package.file.clone());
     let registry = Some(registry_file(&world.plan.name));
-    let manifest = manifest(world.plan, entries, packages, (startup, registry));
+    let manifest = manifest(world.plan, levels, packages, (startup, registry));
     let text = manifest
         .to_ron()
         .map_err(|error| Stop::Content(vec![ContentError::new(world.world_file, "", error.to_string())]))?;
@@ -256,7 +264,7 @@ fn write_manifest(
     stage_if_new(file, text.as_bytes(), before.as_deref(), output)
 }
 
-fn write_registry(layout: &Layout, entries: &[(usize, LevelEntry)], output: &mut Output) -> Result<(), Stop> {
+fn write_registry(layout: &Layout, entries: &[Entry], output: &mut Output) -> Result<(), Stop> {
     let world = layout.world;
     let file = registry_file(&world.plan.name);
     let before = output.read(&file).ok();
@@ -312,8 +320,8 @@ fn level_report(source: &str, entry: &LevelEntry) -> LevelReport {
     }
 }
 
-/// What a manifest says of levels, with their places in the plan, in its order.
-fn entries(world: &World, done: &[Done]) -> Vec<(usize, LevelEntry)> {
+/// What a manifest says of levels, in its order.
+fn entries(world: &World, done: &[Done]) -> Vec<Entry> {
     let places: BTreeMap<&str, usize> = (world.packages.iter().enumerate())
         .map(|(index, package)| (package.file.as_str(), index))
         .collect();
@@ -325,14 +333,15 @@ fn entries(world: &World, done: &[Done]) -> Vec<(usize, LevelEntry)> {
         })
         .collect();
     let persistent = (world.packages.iter()).position(|package| package.kind == PackageKind::Persistent);
-    let levels = world.packages.iter().zip(done).zip(&used);
-    levels
-        .filter_map(|((package, done), used_here)| {
+    let packages = world.packages.iter().zip(done).zip(&used).enumerate();
+    packages
+        .filter_map(|(index, ((package, done), used_here))| {
+            let place = package.level()?;
             let (level, unit) = world.level_of(package)?;
             let mut used_here = used_here.clone();
             // Who is always there brings the package and keeps it, whether it uses it or not.
             used_here.extend(persistent.filter(|_| level.always_loaded && !level.seek_free));
-            let entry = LevelEntry {
+            let level = LevelEntry {
                 name: level.name.clone(),
                 package: package.file.clone(),
                 dependencies: dependencies(world.packages, &used, &used_here),
@@ -342,10 +351,14 @@ fn entries(world: &World, done: &[Done]) -> Vec<(usize, LevelEntry)> {
                 always_loaded: level.always_loaded,
                 entities: unit.entities,
                 bytes: done.written.stamp.bytes,
-                bounds: world.bounds.get(package.level()?).copied().flatten(),
+                bounds: world.bounds.get(place).copied().flatten(),
                 data: None,
             };
-            Some((package.level()?, entry))
+            Some(Entry {
+                place,
+                package: index,
+                level,
+            })
         })
         .collect()
 }

@@ -8,7 +8,7 @@ use ron::extensions::Extensions;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::{
-    notify::{TAGS_FILE, TagsError, TagsFile, declared, read_limited},
+    notify::{TAGS_FILE, TagsError, TagsFile, declared, line_at, read_limited},
     tag::gate,
 };
 
@@ -23,8 +23,11 @@ pub enum DefinitionError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// It is too large to be read.
-    #[error("it has more than {MAX_DEFINITION_BYTES} bytes; make several definitions")]
-    TooLarge,
+    #[error("line {line}: more than {MAX_DEFINITION_BYTES} bytes; make several definitions")]
+    TooLarge {
+        /// The line on which it becomes so, from 1.
+        line: usize,
+    },
     /// It is no such definition.
     #[error("line {line}, column {column}: {message}")]
     Syntax {
@@ -96,7 +99,8 @@ fn parse_declared<T: de::DeserializeOwned + Checked>(
 /// Reads a definition.
 pub(crate) fn parse<T: de::DeserializeOwned + Checked>(bytes: &[u8]) -> Result<T, DefinitionError> {
     if bytes.len() as u64 > MAX_DEFINITION_BYTES {
-        return Err(DefinitionError::TooLarge);
+        let line = line_at(bytes, MAX_DEFINITION_BYTES as usize);
+        return Err(DefinitionError::TooLarge { line });
     }
     let options = ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME);
     let value = options.from_bytes::<Sound<T>>(bytes);

@@ -13,6 +13,7 @@ use seamless_package::Role;
 
 use super::{AssetKey, AssetName, AssetWalk, RawObject, StoredTold};
 use crate::audio::with_mend;
+use crate::graph::recorder::file_and_label;
 use crate::graph::state::Settings;
 use crate::load::without_trace;
 use crate::mesh;
@@ -58,10 +59,10 @@ pub(super) fn mesh_bounds(mesh: &Mesh) -> Option<([f32; 3], [f32; 3])> {
 
 pub(super) fn content_error(walk: &AssetWalk, key: &AssetKey, referrer: &str, message: &str) -> ContentError {
     let (file, object) = match key.name() {
-        AssetName::Path { path, .. } => match path.split_once('#') {
-            Some((file, label)) => (file.to_owned(), label.to_owned()),
-            None => (path.clone(), String::new()),
-        },
+        AssetName::Path { path, .. } => {
+            let (file, label) = file_and_label(path);
+            (file.to_owned(), label.unwrap_or_default().to_owned())
+        }
         AssetName::Anonymous { .. } | AssetName::OfLevel { .. } => (walk.source.to_owned(), key.path()),
     };
     let message = with_mend(&file, message.to_owned());

@@ -14,6 +14,7 @@ use seamless_asset::StartupIndex;
 use serde::{Deserialize, Serialize};
 
 use super::{ObjectRecord, Text};
+use crate::graph::recorder::file_and_label;
 
 /// Which asset: the same for every level that uses it, and for every run. There are many, and many mentions of each: a mention is a
 /// pointer, and the hash is known.
@@ -95,7 +96,7 @@ impl AssetKey {
     /// The file that it is from, if it is from one.
     pub(crate) fn file(&self) -> Option<&str> {
         match self.name() {
-            AssetName::Path { path, .. } => path.split('#').next(),
+            AssetName::Path { path, .. } => Some(file_and_label(path).0),
             AssetName::Anonymous { .. } => None,
             AssetName::OfLevel { key, .. } => key.file(),
         }

@@ -345,9 +345,7 @@ impl<'c> AssetStore<'c> {
                     self.insert_encoded(texture.key, object, record);
                 }
                 Err(message) => {
-                    let path = texture.key.path();
-                    let (file, label) = path.split_once('#').unwrap_or((&path, ""));
-                    errors.push(ContentError::new(file, label, message));
+                    errors.push(ContentError::at(&texture.key.path(), message));
                     self.failed.insert(texture.key);
                 }
             }

@@ -12,6 +12,9 @@ use seamless_level::{ManifestLimits, WorldManifest};
 use seamless_package::{Codec, Limits, ObjectId, Package, RefTarget, SUMMARY_SIZE, Summary};
 
 use super::inspect::InspectError;
+use crate::cook::state_file;
+use crate::graph::output::COOK_FOLDER;
+use crate::graph::state::Memory;
 use crate::write::MANIFEST_EXTENSION;
 
 /// A package's file, with its tables. Data is read when somebody asks.
@@ -212,13 +215,25 @@ impl CookedFolder {
 
     /// The registries that manifests name, by file.
     pub fn registries(&self) -> Vec<CookedRegistry> {
-        let named = self.manifests.iter().filter_map(|(file, manifest)| {
-            let directory = directory_of(file).to_owned();
-            let file = format!("{directory}{}", manifest.registry.as_ref()?);
+        let named = self.manifests.iter().filter_map(|(manifest, content)| {
+            let directory = directory_of(manifest).to_owned();
+            let file = format!("{directory}{}", content.registry.as_ref()?);
             let read = read_registry(&self.directory.join(&file));
-            Some(CookedRegistry { file, directory, read })
+            Some(CookedRegistry {
+                manifest: manifest.clone(),
+                file,
+                directory,
+                read,
+            })
         });
         named.collect()
+    }
+
+    /// What the cook of the world with this manifest left for the next, if it is still there.
+    pub fn memory(&self, manifest: &str) -> Option<Memory> {
+        let world = Path::new(manifest).file_stem()?.to_str()?;
+        let bytes = fs::read(self.directory.join(COOK_FOLDER).join(state_file(world))).ok()?;
+        Some(Memory::of(bytes))
     }
 
     /// Whether there is such a file, sound or not.
@@ -242,6 +257,7 @@ impl CookedFolder {
 
 /// A registry that a manifest names.
 pub(super) struct CookedRegistry {
+    pub manifest: String,
     pub file: String,
     /// Where it lies, with the slash.
     pub directory: String,

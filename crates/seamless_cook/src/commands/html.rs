@@ -12,9 +12,6 @@ use std::path::Path;
 
 use super::folder::CookedFolder;
 use super::inspect::InspectError;
-use crate::cook::state_file;
-use crate::graph::output::COOK_FOLDER;
-use crate::graph::state::Memory;
 use crate::report::CookReport;
 use facts::Facts;
 
@@ -27,7 +24,8 @@ use facts::Facts;
 pub fn html_report(directory: &Path) -> Result<String, InspectError> {
     let folder = CookedFolder::open_sound(directory)?;
     let manifests = folder.manifests.iter();
-    let cooks: Vec<CookReport> = manifests.filter_map(|(file, _)| remembered(directory, file)).collect();
+    let cooks = manifests.filter_map(|(file, _)| folder.memory(file)?.report());
+    let cooks: Vec<CookReport> = cooks.collect();
     let facts = Facts::of(&folder);
     let mut page = page::Page::new(&facts.title());
     tables::summary(&facts, &mut page);
@@ -40,11 +38,4 @@ pub fn html_report(directory: &Path) -> Result<String, InspectError> {
     tables::slowest(&cooks, &mut page);
     tables::packages(&facts, &mut page);
     Ok(page.finish())
-}
-
-/// What the cook of a world told.
-fn remembered(directory: &Path, manifest: &str) -> Option<CookReport> {
-    let world = Path::new(manifest).file_stem()?.to_str()?;
-    let bytes = std::fs::read(directory.join(COOK_FOLDER).join(state_file(world))).ok()?;
-    Memory::of(bytes).report()
 }

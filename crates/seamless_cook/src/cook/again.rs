@@ -84,8 +84,8 @@ impl Cook<'_> {
     /// Where the objects are that are others than before, if that is all that has changed, and they would lie where they lay: then uses, names,
     /// layout and warnings are those of the last cook. The objects are in their order then.
     pub(super) fn again(&mut self) -> Option<BTreeSet<usize>> {
+        let is_whole = self.is_as_before() && self.errors.is_empty();
         let (gone, objects) = (&self.gone, &mut self.store.objects);
-        let is_whole = self.is_same && !self.is_otherwise && self.told.is_some() && self.errors.is_empty();
         let layout = self.before.layout.as_ref().filter(|_| is_whole)?;
         // All that was encoded is what was gone, and the other way round.
         let is_all = objects.len() == gone.of && self.store.encoded_now.len() == gone.objects.len();

@@ -22,6 +22,15 @@ use crate::startup;
 /// By file, what is needed and not known.
 type Missing = BTreeMap<Option<String>, BTreeSet<AssetKey>>;
 
+fn by_file<'k>(keys: impl Iterator<Item = &'k AssetKey>) -> Missing {
+    let mut missing = Missing::new();
+    for key in keys {
+        let file = key.file().map(str::to_owned);
+        missing.entry(file).or_default().insert(key.clone());
+    }
+    missing
+}
+
 impl Cook<'_> {
     pub(super) fn encode_startup(&mut self) {
         let asked = startup::asked(self.app.world(), &self.plan);
@@ -194,28 +203,13 @@ impl Cook<'_> {
     fn missing_again(&self) -> Option<Missing> {
         let is_first = self.leads_as_before() && self.store.encoded_now.is_empty();
         let is_all = self.store.objects.len() + self.gone.objects.len() == self.gone.of;
-        (is_first && is_all).then(|| {
-            let mut missing = Missing::new();
-            for (_, key, _) in &self.gone.objects {
-                missing
-                    .entry(key.file().map(str::to_owned))
-                    .or_default()
-                    .insert(key.clone());
-            }
-            missing
-        })
+        (is_first && is_all).then(|| by_file(self.gone.objects.iter().map(|(_, key, _)| key)))
     }
 
     /// What is needed, not known, and not on its way, by file.
     fn missing(&self) -> Missing {
-        let mut missing = Missing::new();
-        for key in self.needed().unknown {
-            if !self.store.is_pending(key) {
-                let file = key.file().map(str::to_owned);
-                missing.entry(file).or_default().insert(key.clone());
-            }
-        }
-        missing
+        let unknown = self.needed().unknown.into_iter();
+        by_file(unknown.filter(|key| !self.store.is_pending(key)))
     }
 
     /// Loads files by themselves, and encodes what is missing of them.

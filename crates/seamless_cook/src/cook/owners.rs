@@ -65,7 +65,7 @@ impl Cook<'_> {
             owners.entry(key).or_insert(*turn);
         }
         let is_misowned = |file: &str, turn: Turn| {
-            let is_new = || !self.disowned.contains(file);
+            let is_new = || !self.sources.is_disowned(file);
             let is_wrong = |loading: &Loading| {
                 let is_same = owners.get(&*loading.owner) == Some(&turn);
                 let is_loaded_as_it_is =
@@ -84,7 +84,6 @@ impl Cook<'_> {
         self.store.forget_files(&misowned);
         let is_any = !misowned.is_empty();
         self.is_otherwise |= is_any;
-        self.disowned.extend(misowned);
         is_any
     }
 

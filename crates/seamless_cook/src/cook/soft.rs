@@ -10,6 +10,7 @@ use seamless_asset::level_data::LEVEL_CLASS;
 
 use super::{Cook, level_key};
 use crate::assets::{AssetKey, AssetName, SoftTarget};
+use crate::graph::recorder::file_and_label;
 use crate::plan::{Asked, PlannedLevel, SourceKind, path_of, planned};
 use crate::report::ContentError;
 
@@ -80,8 +81,8 @@ impl Cook<'_> {
         for (key, object) in needed.known() {
             for target in object.told.iter().flat_map(|told| &told.soft) {
                 let path = key.path();
-                let (file, label) = path.split_once('#').unwrap_or((&path, ""));
-                note(target, (file.to_owned(), label.to_owned()));
+                let (file, label) = file_and_label(&path);
+                note(target, (file.to_owned(), label.unwrap_or_default().to_owned()));
             }
         }
         let planned: BTreeSet<SoftTarget> = self.plan.levels.iter().map(target_of).collect();

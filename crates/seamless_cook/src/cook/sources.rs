@@ -120,9 +120,14 @@ impl Sources {
         self.disowned.insert(file.to_owned());
     }
 
+    /// Whether a file was taken from its owner.
+    pub fn is_disowned(&self, file: &str) -> bool {
+        self.disowned.contains(file)
+    }
+
     /// How a file was loaded the last time, if that is known of it; `files` are those that hold.
     pub fn loading<'l>(&'l self, file: &str, files: &'l FileUnits) -> Option<&'l Loading> {
-        let held = files.get(file).filter(|_| !self.disowned.contains(file));
+        let held = files.get(file).filter(|_| !self.is_disowned(file));
         let held = held.map(|unit| &unit.loading);
         held.or_else(|| self.loadings.get(file))
     }

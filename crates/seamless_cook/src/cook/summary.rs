@@ -25,13 +25,8 @@ pub(super) fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects
     let warned = originals(objects).filter(|(_, object)| !object.warnings.is_empty());
     for (key, object) in warned {
         let path = key.path();
-        let (file, label) = path.split_once('#').unwrap_or((&path, ""));
-        warnings.extend(
-            object
-                .warnings
-                .iter()
-                .map(|warning| ContentError::new(file, label, warning.as_str())),
-        );
+        let told = object.warnings.iter();
+        warnings.extend(told.map(|warning| ContentError::at(&path, warning.as_str())));
     }
     warnings
 }

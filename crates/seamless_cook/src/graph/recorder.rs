@@ -177,6 +177,14 @@ pub(crate) fn slashed(path: impl ToString) -> String {
     path.to_string().replace('\\', "/")
 }
 
+/// The file of an asset's path, and the label behind it, if it has one.
+pub(crate) fn file_and_label(path: &str) -> (&str, Option<&str>) {
+    match path.split_once('#') {
+        Some((file, label)) => (file, Some(label)),
+        None => (path, None),
+    }
+}
+
 impl AssetReader for Recorder {
     async fn read<'a>(&'a self, path: &'a Path) -> Result<impl Reader + 'a, AssetReaderError> {
         let files = self.reader();

@@ -24,11 +24,8 @@ pub(crate) fn dependency_order(objects: &Objects) -> Result<Vec<usize>, Vec<Cont
             match seen[index] {
                 Some(true) => continue,
                 Some(false) => {
-                    let path = key.path();
-                    let (file, object) = path.split_once('#').unwrap_or((&path, ""));
-                    errors.push(ContentError::new(
-                        file,
-                        object,
+                    errors.push(ContentError::at(
+                        &key.path(),
                         "refers to itself, directly or through other assets; break the circle",
                     ));
                     continue;

@@ -37,8 +37,7 @@ pub(super) fn encode(
             "is a `{found}`, and a `{wanted}` is expected; correct the path, or the type of the handle ({})",
             reason()
         );
-        let (file, label) = asset.source.split_once('#').unwrap_or((&asset.source, ""));
-        errors.push(ContentError::new(file, label, message));
+        errors.push(ContentError::at(&asset.source, message));
         return None;
     }
     let before = errors.len();

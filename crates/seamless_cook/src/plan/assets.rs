@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Checker, PlannedLevel, SourceKind, WORLD_EXTENSION, normalized};
 use crate::dialogue::DialogueLimits;
-use crate::graph::recorder::text;
+use crate::graph::recorder::{file_and_label, text};
 use crate::settings::settings_file;
 use crate::world_file::WorldFile;
 use crate::write::MANIFEST_EXTENSION;
@@ -46,16 +46,20 @@ impl Asked {
 
     /// The line of the file on which a path stands, in words; empty where it cannot be told.
     pub fn line(&self, path: &str) -> String {
-        let line = line_of(&self.file, path);
-        line.map_or_else(String::new, |line| format!(", line {line}"))
+        in_words(line_of(&self.file, path))
     }
+}
+
+/// A line, behind what is on it; nothing where it cannot be told.
+pub(crate) fn in_words(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
 }
 
 /// How large a file may be that is looked through for an error's line.
 const MOST_LOOKED_THROUGH: u64 = 4 << 20;
 
 /// The first line of a text on which a path is written: as it is, or relative to the text's own file.
-fn line_of(file: &Path, path: &str) -> Option<usize> {
+pub(crate) fn line_of(file: &Path, path: &str) -> Option<usize> {
     let found = std::fs::metadata(file).ok()?;
     let text = (found.len() <= MOST_LOOKED_THROUGH).then(|| std::fs::read_to_string(file).ok())??;
     let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
@@ -73,10 +77,7 @@ pub(super) struct Listed {
 /// What a path, relative to the asset root, is planned as: a scene as a level that nobody places, anything else as the content of a package.
 pub(crate) fn planned(path: &str, asked: Asked) -> Result<PlannedLevel, String> {
     let wants_level = asked.type_path.as_deref() == Some(LEVEL_CLASS);
-    let (file, label) = match path.split_once('#') {
-        Some((file, label)) => (file, Some(label)),
-        None => (path, None),
-    };
+    let (file, label) = file_and_label(path);
     AssetPath::try_parse(path).map_err(|error| format!("is no path of an asset: {error}"))?;
     let is_any = asked.type_path.is_none();
     let kind = match scene_kind(file, label).filter(|_| wants_level || is_any) {
@@ -145,10 +146,7 @@ impl Checker<'_> {
         let mut listed = Vec::new();
         for path in paths {
             let object = format!("assets `{path}`");
-            let (file, label) = match path.split_once('#') {
-                Some((file, label)) => (file, Some(label.to_owned())),
-                None => (path.as_str(), None),
-            };
+            let (file, label) = file_and_label(path);
             if Path::new(file).is_absolute() {
                 self.error(object, "is an absolute path; write it relative to the world file");
                 continue;
@@ -157,7 +155,7 @@ impl Checker<'_> {
             if absolute.is_file() {
                 listed.push(Listed {
                     file: absolute,
-                    label,
+                    label: label.map(str::to_owned),
                     is_found: false,
                 });
             } else if absolute.is_dir() && label.is_none() {

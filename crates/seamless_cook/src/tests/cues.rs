@@ -11,7 +11,7 @@ use seamless_cue::{
 
 use super::soft::{one, paths, registry, sound};
 use super::*;
-use crate::verify;
+use crate::{FaultKind, verify};
 
 const WORLD: &str = r#"(levels: [(source: "scenes/a.gltf")], assets: ["cues"])"#;
 const CUE: &str = "cues/fire.cue.ron";
@@ -117,6 +117,50 @@ fn a_cue_is_cooked_with_its_prefab_loaded_and_played() {
     );
 }
 
+/// Whatever an author writes wrong is told with file and line, and nothing is written.
+#[test]
+fn hostile_cues_and_tags_are_errors_with_a_line() {
+    let declared = r#"["Cook.Fire"]"#;
+    let flood = format!("[{}]", "\"A.B.C.D.E.F.G\",\n".repeat((10 << 20) / 17));
+    let good = "(tag: \"Cook.Fire\")";
+    for (cue, tags, message) in [
+        (
+            "(\n tag: \"Cook.Ice\",\n)",
+            declared,
+            "line 2: `Cook.Ice` is not declared in `game.tags.ron`, `Cook` is",
+        ),
+        (
+            "(\n tag: \"Cook.Fire\",\n kind: Actor(),\n)",
+            declared,
+            "line 3: an actor without a prefab",
+        ),
+        (
+            "(\n\n\n parent: \"fire.cue.ron\",\n)",
+            declared,
+            "line 4: `fire.cue.ron` is among its own parents",
+        ),
+        (
+            "(\n parent: \"deep/ash.cue.ron\",\n)",
+            declared,
+            "line 2: `../fire.cue.ron` is among its own parents",
+        ),
+        (
+            good,
+            "[\n \"Cook.Fire\",\n \"Cook.fire\",\n]",
+            "`game.tags.ron`: line 3",
+        ),
+        (good, flood.as_str(), "`game.tags.ron`: line 246724: more than"),
+    ] {
+        let fixture = two_scenes();
+        fixture.write(CUE, cue).write("game.tags.ron", tags);
+        fixture.write(
+            "cues/deep/ash.cue.ron",
+            "(tag: \"Cook.Fire\", parent: \"../fire.cue.ron\")",
+        );
+        assert_error(&fixture.errors(WORLD), CUE, "", message);
+    }
+}
+
 /// By the cook with file and line, and in what was cooked by `verify`.
 #[test]
 fn a_prefab_that_leads_nowhere_is_found() {
@@ -136,5 +180,25 @@ fn a_prefab_that_leads_nowhere_is_found() {
     let faults = verify(&fixture.out(), None).unwrap().faults;
     let told: Vec<_> = faults.iter().map(ToString::to_string).collect();
     assert_eq!(faults.len(), 1, "{told:?}");
-    assert!(told[0].contains(CUE) && told[0].contains(PREFAB), "{told:?}");
+    let expected = format!("{CUE}: refers softly to `{PREFAB}`, line 3, which no registry here has");
+    assert!(told[0].contains(&expected), "{told:?}");
+    // Where the sources are not, there is nothing to count lines of.
+    std::fs::remove_file(fixture.path(CUE)).unwrap();
+    let told = verify(&fixture.out(), None).unwrap().faults[0].to_string();
+    assert!(told.contains(&format!("{PREFAB}`, which no registry")), "{told}");
+}
+
+/// A path of a package is the game's own affair when it is cooked: whoever puts the folders together finds out.
+#[test]
+fn a_typo_in_the_path_of_a_package_is_found_with_its_line() {
+    let fixture = fire("prefabs.pkg#level");
+    fixture.cook(WORLD).unwrap();
+    let faults = verify(&fixture.out(), None).unwrap().faults;
+    let [fault] = &faults[..] else {
+        panic!("{faults:?}");
+    };
+    assert!(
+        matches!(&fault.kind, FaultKind::SoftNowhere { path, line: Some(3) } if path == "prefabs.pkg#level"),
+        "{fault}"
+    );
 }

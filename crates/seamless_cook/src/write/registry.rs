@@ -5,19 +5,18 @@ use std::sync::Arc;
 
 use seamless_asset::level_data::LEVEL_CLASS;
 use seamless_asset::{ObjectRegistry, RegistryError, RegistryLevel, RegistryObject, resize_registry, write_registry};
-use seamless_level::LevelEntry;
 
-use super::{Layout, World};
+use super::{Entry, Layout, World};
 use crate::assets::{AssetKey, AssetName, KeySet, ObjectRecord, Objects};
 use crate::graph::state::LevelUnit;
 use crate::layout::Again;
 use crate::plan::{SourceKind, path_of};
 
-/// The bytes of the registry; `entries` are those of all levels, with their places in the plan. Where only few objects are others, those of the one
+/// The bytes of the registry; `entries` are those of all levels. Where only few objects are others, those of the one
 /// that is there, `before`, with other sizes.
 pub(super) fn registry<'a>(
     layout: &'a Layout<'a>,
-    entries: &'a [(usize, LevelEntry)],
+    entries: &'a [Entry],
     before: Option<&[u8]>,
 ) -> Result<Vec<u8>, RegistryError> {
     let rows = Rows {
@@ -34,26 +33,19 @@ pub(super) fn registry<'a>(
 /// A level that has a row.
 struct LevelRow<'a> {
     unit: &'a LevelUnit,
-    entry: &'a LevelEntry,
-    /// Index of its package.
-    own: Option<usize>,
+    entry: &'a Entry,
 }
 
 /// By path: a scene may be several levels, and whoever asks for it by its path gets the first.
-fn levels<'a>(layout: &Layout<'a>, entries: &'a [(usize, LevelEntry)]) -> BTreeMap<String, LevelRow<'a>> {
-    let packages: BTreeMap<&str, usize> = (layout.world.packages.iter().enumerate())
-        .map(|(index, package)| (package.file.as_str(), index))
-        .collect();
+fn levels<'a>(layout: &Layout<'a>, entries: &'a [Entry]) -> BTreeMap<String, LevelRow<'a>> {
     let mut levels = BTreeMap::new();
-    for (place, entry) in entries {
-        let level = layout.world.plan.levels.get(*place);
-        let unit = layout.world.levels.get(*place);
+    for entry in entries {
+        let level = layout.world.plan.levels.get(entry.place);
+        let unit = layout.world.levels.get(entry.place);
         let Some((level, unit)) = level.zip(unit).filter(|(level, _)| level.kind != SourceKind::Asset) else {
             continue;
         };
-        let own = packages.get(entry.package.as_str()).copied();
-        let row = LevelRow { unit, entry, own };
-        levels.entry(path_of(level)).or_insert(row);
+        levels.entry(path_of(level)).or_insert(LevelRow { unit, entry });
     }
     levels
 }
@@ -70,13 +62,13 @@ const MOST_STEPS: usize = 16;
 impl<'a> Rows<'a> {
     /// All of it.
     fn all(&self) -> Result<Vec<u8>, RegistryError> {
-        let mut sizes = Sizes::new(self.layout);
+        let (left_out, mut sizes) = (LeftOut::of(self.layout.world), Sizes::new(self.layout));
         let placed = self.layout.world.objects.keys().zip(self.layout.places.iter());
         let placed = placed.filter(|(_, place)| place.is_some());
         let mut rows: Vec<RegistryObject> = Vec::with_capacity(self.layout.places.len() + self.levels.len());
-        rows.extend(placed.filter_map(|(key, _)| row_of_object(self.layout, key, &mut sizes)));
+        rows.extend(placed.filter_map(|(key, _)| row_of_object(self.layout, key, &left_out, &mut sizes)));
         let levels = self.levels.iter();
-        rows.extend(levels.map(|(path, level)| row_of_level(self.layout, path, level, &mut sizes)));
+        rows.extend(levels.map(|(path, level)| row_of_level(self.layout, path, level, &left_out, &mut sizes)));
         write_registry(&ObjectRegistry::new("", rows)?)
     }
 
@@ -88,7 +80,7 @@ impl<'a> Rows<'a> {
         let (mut resized, mut row) = (Vec::new(), 0);
         let mut levels = self.levels.iter().peekable();
         let level_row = |level: &LevelRow, row: usize, sizes: &mut Sizes| {
-            let is_repacked = level.own.is_some_and(|own| again.is_changed.get(own) == Some(&true));
+            let is_repacked = again.is_changed.get(level.entry.package) == Some(&true);
             if is_repacked || level.unit.references.iter().any(|key| leading.contains(key)) {
                 Some((row, sizes.of_level(level)))
             } else {
@@ -135,7 +127,7 @@ fn leading<'a>(objects: &'a Objects, changed: &BTreeSet<usize>) -> Option<KeySet
     None
 }
 
-fn row_of_object(layout: &Layout, key: &AssetKey, sizes: &mut Sizes) -> Option<RegistryObject> {
+fn row_of_object(layout: &Layout, key: &AssetKey, left_out: &LeftOut, sizes: &mut Sizes) -> Option<RegistryObject> {
     let AssetName::Path { path, type_path } = key.name() else {
         return None;
     };
@@ -156,17 +148,17 @@ fn row_of_object(layout: &Layout, key: &AssetKey, sizes: &mut Sizes) -> Option<R
             .iter()
             .map(|(key, value)| (shared(key), shared(value)))
             .collect();
-        row.soft = layout.soft(told.soft.iter().map(|(path, _)| path));
+        row.soft = left_out.others(told.soft.iter().map(|(path, _)| path));
         let bundles = told.bundles.iter();
         row.bundles = bundles
-            .map(|(name, paths)| (shared(name), layout.soft(paths)))
+            .map(|(name, paths)| (shared(name), left_out.others(paths)))
             .collect();
     }
     Some(row)
 }
 
-fn row_of_level(layout: &Layout, path: &str, row: &LevelRow, sizes: &mut Sizes) -> RegistryObject {
-    let LevelRow { unit, entry, .. } = row;
+fn row_of_level(layout: &Layout, path: &str, row: &LevelRow, left_out: &LeftOut, sizes: &mut Sizes) -> RegistryObject {
+    let (unit, entry) = (row.unit, &row.entry.level);
     let needed = unit.references.iter().filter_map(|key| layout.home(key));
     let assets = needed.map(|home| Arc::from(format!("{}#{}", home.file, home.name)));
     RegistryObject {
@@ -174,7 +166,7 @@ fn row_of_level(layout: &Layout, path: &str, row: &LevelRow, sizes: &mut Sizes) 
         package: entry.package.as_str().into(),
         type_path: LEVEL_CLASS.into(),
         bytes: sizes.of_level(row),
-        soft: layout.soft(unit.soft.iter().map(|(path, _)| path)),
+        soft: left_out.others(unit.soft.iter().map(|(path, _)| path)),
         level: Some(Box::new(RegistryLevel {
             dependencies: entry
                 .dependencies
@@ -216,13 +208,14 @@ impl<'a> Sizes<'a> {
     /// What lies in the level's own package is counted with that, be it its own or a copy.
     fn of_level(&mut self, row: &LevelRow) -> u64 {
         self.count += 1;
-        for place in row.own.iter().flat_map(|own| self.layout.copies(*own)) {
+        let own = row.entry.package;
+        for place in self.layout.copies(own) {
             if let Some(copied) = self.copied.get_mut(place) {
                 *copied = self.count;
             }
         }
-        let others = self.sum(row.unit.references.iter().collect(), row.own);
-        row.entry.bytes.saturating_add(others)
+        let others = self.sum(row.unit.references.iter().collect(), Some(own));
+        row.entry.level.bytes.saturating_add(others)
     }
 
     /// What is left out for the target is not read.
@@ -264,10 +257,24 @@ impl Layout<'_> {
         let copies = copies.flat_map(|package| &package.copies);
         copies.filter_map(|key| self.world.objects.get_index_of(key)).collect()
     }
+}
 
-    /// The paths of what is referred to softly, less what is left out for the target.
-    fn soft<'p>(&self, paths: impl IntoIterator<Item = &'p String>) -> Vec<Arc<str>> {
-        let is_there = |path: &&String| !self.left_out.contains(path.as_str());
+/// The paths of objects that nobody of the target needs.
+struct LeftOut<'a>(BTreeSet<&'a str>);
+
+impl<'a> LeftOut<'a> {
+    fn of(world: &World<'a>) -> Self {
+        let left_out = (world.objects.iter()).filter(|(_, object)| !object.role.intersects(world.roles));
+        let path = |key: &'a AssetKey| match key.name() {
+            AssetName::Path { path, .. } => Some(path.as_str()),
+            _ => None,
+        };
+        Self(left_out.filter_map(|(key, _)| path(key)).collect())
+    }
+
+    /// The paths of what is referred to softly, less what is left out.
+    fn others<'p>(&self, paths: impl IntoIterator<Item = &'p String>) -> Vec<Arc<str>> {
+        let is_there = |path: &&String| !self.0.contains(path.as_str());
         let mut soft: Vec<Arc<str>> = Vec::new();
         for path in paths.into_iter().filter(is_there) {
             if soft.last().is_none_or(|last| **last != **path) {
@@ -275,19 +282,6 @@ impl Layout<'_> {
             }
         }
         soft
-    }
-
-    /// The paths of objects that nobody of the target needs.
-    pub(super) fn paths_left_out(world: &World) -> BTreeSet<String> {
-        let left_out = world
-            .objects
-            .iter()
-            .filter(|(_, object)| !object.role.intersects(world.roles));
-        let path = |key: &AssetKey| match key.name() {
-            AssetName::Path { path, .. } => Some(path.as_str().to_owned()),
-            _ => None,
-        };
-        left_out.filter_map(|(key, _)| path(key)).collect()
     }
 }
 

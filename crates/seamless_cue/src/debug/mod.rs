@@ -1,6 +1,8 @@
 //! What cues do and did, in words. See [`CueReport`].
 
 mod hints;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use hints::Hints;
 pub use hints::Hitch;

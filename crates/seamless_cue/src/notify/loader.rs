@@ -6,11 +6,14 @@ use bevy_reflect::TypePath;
 use super::{
     CueNotify,
     source::{CueError, MAX_CUE_BYTES, Source},
-    tags::{TAGS_FILE, TagsError, declared},
+    tags::{TAGS_FILE, TagsError, declared, line_at},
 };
 
 /// The ending of notifies' files, without the first dot.
 pub const CUE_EXTENSION: &str = "cue.ron";
+
+/// The field that names the file which a cue inherits from.
+const PARENT: &str = "parent";
 
 /// How many files a cue may inherit from, one from the other.
 pub const MAX_PARENTS: usize = 8;
@@ -38,10 +41,12 @@ pub enum CueLoadError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// It is too large.
-    #[error("{bytes} bytes; a cue has {MAX_CUE_BYTES} at most")]
+    #[error(
+        "line {line}: more than {MAX_CUE_BYTES} bytes; a cue is a few lines, and what it shows belongs into its prefab"
+    )]
     TooLarge {
-        /// How many it has.
-        bytes: usize,
+        /// The line on which it becomes so, from 1.
+        line: usize,
     },
     /// It is no such text.
     #[error("line {line}, column {column}: {message}; write `(tag: \"Cue.Hit\")`")]
@@ -106,7 +111,8 @@ pub enum CueLoadError {
 /// What a file says.
 fn parse(bytes: &[u8]) -> Result<Source, CueLoadError> {
     if bytes.len() > MAX_CUE_BYTES {
-        return Err(CueLoadError::TooLarge { bytes: bytes.len() });
+        let line = line_at(bytes, MAX_CUE_BYTES);
+        return Err(CueLoadError::TooLarge { line });
     }
     let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
     options.from_bytes(bytes).map_err(|error| CueLoadError::Syntax {
@@ -116,26 +122,21 @@ fn parse(bytes: &[u8]) -> Result<Source, CueLoadError> {
     })
 }
 
-/// The line on which a field stands; the first, where it does not.
+/// The line on which a field stands; where it does not, that of the parent which it comes from, or else the first.
 fn line_of(text: &[u8], field: &str) -> usize {
     let text = String::from_utf8_lossy(text);
-    let is_here = |line: &str| {
-        line.split("//")
-            .next()
-            .is_some_and(|code| code.contains(&format!("{field}:")))
+    let find = |field: &str| {
+        let field = format!("{field}:");
+        let is_here = |line: &str| line.split("//").next().is_some_and(|code| code.contains(&field));
+        text.lines().position(is_here)
     };
-    text.lines().position(is_here).map_or(1, |line| line + 1)
-}
-
-/// The line on which `parent` is named.
-fn parent_line(text: &[u8]) -> usize {
-    line_of(text, "parent")
+    find(field).or_else(|| find(PARENT)).map_or(1, |line| line + 1)
 }
 
 impl CueNotifyLoader {
     /// What a file says, its parents included.
     async fn source(&self, bytes: &[u8], context: &mut LoadContext<'_>) -> Result<Source, CueLoadError> {
-        let line = parent_line(bytes);
+        let line = line_of(bytes, PARENT);
         let mut source = parse(bytes)?;
         let mut chain = vec![context.path().clone().into_owned()];
         while let Some(parent) = source.parent.take() {

@@ -11,7 +11,7 @@ pub use codec::CueNotifyCodec;
 pub use loader::{CUE_EXTENSION, CueLoadError, CueNotifyLoader, MAX_PARENTS};
 pub use source::{CueError, MAX_CUE_BYTES};
 pub use tags::{MAX_DECLARED_TAGS, MAX_TAGS_BYTES, TAGS_EXTENSION, TagsError, TagsFile, TagsLoader};
-pub(crate) use tags::{TAGS_FILE, declared, read_limited};
+pub(crate) use tags::{TAGS_FILE, declared, line_at, read_limited};
 
 use bevy_asset::Asset;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};

@@ -49,6 +49,7 @@ impl CueError {
             Self::NoTag | Self::Tag(_) => "tag",
             Self::NoPrefab => "kind",
             Self::Number { field, .. } => field,
+            Self::Cap { cap: 0, .. } => "cap",
             Self::Cap { .. } => "preallocated",
         }
     }

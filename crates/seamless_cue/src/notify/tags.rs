@@ -44,8 +44,11 @@ pub enum TagsError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// It is too large.
-    #[error("line 1: more than {MAX_TAGS_BYTES} bytes; a game has {MAX_DECLARED_TAGS} tags at most")]
-    TooLarge,
+    #[error("line {line}: more than {MAX_TAGS_BYTES} bytes; a game has {MAX_DECLARED_TAGS} tags at most")]
+    TooLarge {
+        /// The line on which it becomes so, from 1.
+        line: usize,
+    },
     /// It is no such text.
     #[error("line {line}, column {column}: {message}; write `[\"Cue.Hit\", \"Cue.Heal\"]`")]
     Syntax {
@@ -115,7 +118,8 @@ impl<'de> Deserialize<'de> for Names {
 /// What a file of tags declares. No tag is made: that is for who uses one.
 pub(super) fn parse_tags(bytes: &[u8]) -> Result<TagsFile, TagsError> {
     if bytes.len() > MAX_TAGS_BYTES {
-        return Err(TagsError::TooLarge);
+        let line = line_at(bytes, MAX_TAGS_BYTES);
+        return Err(TagsError::TooLarge { line });
     }
     let Names(names) = ron::de::from_bytes(bytes).map_err(|error| TagsError::Syntax {
         line: error.span.start.line,
@@ -157,7 +161,12 @@ fn line_of(text: &[u8], name: &str) -> usize {
     let text = String::from_utf8_lossy(text);
     let quoted = format!("\"{name}\"");
     let at = text.find(&quoted).unwrap_or_default();
-    text[..at].matches('\n').count() + 1
+    line_at(text.as_bytes(), at)
+}
+
+/// The line on which a byte stands.
+pub(crate) fn line_at(text: &[u8], at: usize) -> usize {
+    text.iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }
 
 impl TagsFile {

@@ -123,10 +123,24 @@ fn hostile_files_are_errors_with_a_line() {
         one("(tag: \"Notify.A\",\n cap: 2,\n preallocated: 3)"),
         &["line 3", "raise `cap`"],
     );
+    assert_refused(one("(tag: \"Notify.A\",\n\n cap: 0)"), &["line 3", "raise `cap`"]);
     let large = format!("(tag: \"Notify.A\") //{}", "x".repeat(10 << 20));
-    assert_refused(one(&large), &["a cue has 65536 at most"]);
+    assert_refused(one(&large), &["line 1: more than 65536 bytes"]);
+    let large = format!("(tag: \"Notify.A\")\n//{}", "x".repeat(10 << 20));
+    assert_refused(one(&large), &["line 2: more than 65536 bytes"]);
     let deep = format!("(tag: {}", "(".repeat(10_000));
     assert_refused(one(&deep), &["line 1"]);
+}
+
+#[test]
+fn what_a_parent_says_wrong_is_told_where_it_is_named() {
+    let files = |parent| {
+        let child = "(tag: \"Notify.A\",\n parent: \"b.cue.ron\")";
+        load(&[("a.cue.ron", child), ("b.cue.ron", parent)])
+    };
+    assert_refused(files("(cap: 0)"), &["line 2", "raise `cap`"]);
+    assert_refused(files("(\n\n cap: x)"), &["line 2: its parent `b.cue.ron`: line 3"]);
+    assert_refused(files("(kind: Actor())"), &["line 2", "an actor without a prefab"]);
 }
 
 #[test]
@@ -167,6 +181,9 @@ fn only_declared_tags_are_good_where_tags_are_declared() {
         ],
     );
     assert_refused(with("(tag: \"Declared.hit\")"), &["line 1", "`Declared.Hit` is"]);
+    let flood = format!("[{}]", "\"A.B.C.D.E.F.G\",\n".repeat((10 << 20) / 17));
+    let flood = load(&[("a.cue.ron", "(tag: \"Declared.Hit\")"), ("game.tags.ron", &flood)]);
+    assert_refused(flood, &["`game.tags.ron`: line 246724"]);
     assert_eq!(GameplayTag::find("Declared.Hit.Ice"), None, "nobody has made it");
 }
 
@@ -193,8 +210,9 @@ fn files_of_tags_refuse_twins_nonsense_and_floods() {
         many.contains("line 32") && many.contains("more than 32768 tags"),
         "{many}"
     );
+    // All of it is so many lines of 17 bytes, of which those below the limit are counted.
     let large = format!("[{}]", "\"A.B.C.D.E.F.G\",\n".repeat((10 << 20) / 17));
-    assert!(tags_error(&large).contains("line 1: more than"));
+    assert!(tags_error(&large).contains("line 246724: more than 4194304 bytes"));
     // All of them have parents of their own, so there are more tags than names.
     let deep: Vec<String> = (0..MAX_DECLARED_TAGS / 2).map(|at| format!("\"P{at}.Q.R\"")).collect();
     assert!(tags_error(&format!("[{}]", deep.join(","))).contains("more than 32768 tags"));

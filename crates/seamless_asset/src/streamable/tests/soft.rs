@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     BlockingLoads, LoadSoftBlocking, ObjectRegistries, ObjectRequest, SoftHandle, SoftObjects, Streamer,
-    soft::SoftTable,
+    doubles::logged, soft::SoftTable,
 };
 
 fn is_loaded(app: &mut App, name: &'static str) -> bool {
@@ -152,14 +152,28 @@ fn other_registries_lead_elsewhere() {
 fn blocking_loads_come_back_with_the_object_and_are_counted() {
     let (dir, mut app) = kitchen();
     let world = app.world_mut();
-    let soup = world.load_soft_blocking(&recipe("soup")).unwrap();
+    let mut soup = None;
+    let first = line!();
+    let said = logged(|| soup = world.load_soft_blocking(&recipe("soup")).ok());
+    let soup = soup.expect("it is there");
+    let [warning] = &said[..] else {
+        panic!("a hitch is told once: {said:?}");
+    };
+    for part in [
+        "WARN blocking load",
+        "cooked/dinner.pkg#soup",
+        &format!("soft.rs:{}:", first + 1),
+    ] {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
     assert_eq!(world.resource::<StreamingStats>().blocking_loads, 1);
     assert_eq!(
         world.resource::<Assets<Recipe>>().get(&soup).unwrap().title,
         "how to soup"
     );
     // It is there already: no hitch.
-    assert_eq!(world.load_soft_blocking(&recipe("soup")).unwrap(), soup);
+    let said = logged(|| assert_eq!(world.load_soft_blocking(&recipe("soup")).unwrap(), soup));
+    assert!(said.is_empty(), "{said:?}");
     assert_eq!(world.resource::<StreamingStats>().blocking_loads, 1);
     dir.remove_asset(Path::new("cooked/dinner.pkg"));
     for (handle, part) in [

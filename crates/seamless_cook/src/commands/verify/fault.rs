@@ -5,6 +5,8 @@ use seamless_level::ManifestError;
 use seamless_package::{PackageError, Role, VersionMismatch};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
+use crate::plan::in_words;
+
 /// Something that is wrong: in which file, with which object, what, and how to mend it.
 ///
 /// As JSON it has `file`, `object`, `kind` and `message`.
@@ -276,10 +278,15 @@ pub enum FaultKind {
         what: String,
     },
     /// A soft reference leads nowhere.
-    #[error("refers softly to `{path}`, which no registry here has; cook the world again, or correct the path")]
+    #[error(
+        "refers softly to `{path}`{}, which no registry here has; cook the world again, or correct the path",
+        in_words(*line)
+    )]
     SoftNowhere {
         /// The path.
         path: String,
+        /// The line of the author's file on which it stands; none where that file is not where the cook found it, or is no text.
+        line: Option<usize>,
     },
     /// Nobody refers to a package.
     #[error("no manifest and no package refers to it, it is left over; delete it, or cook the world again")]

@@ -1,40 +1,68 @@
 //! Whether registries say of packages what these are, and whether soft references lead anywhere.
 
+use core::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use seamless_asset::level_data::LEVEL_EXPORT;
 use seamless_asset::{ObjectRegistry, RegistryObject, SoftPath};
 use seamless_level::WorldManifest;
 
-use super::super::folder::{CookedFolder, CookedRegistry, class_name, directory_of};
+use super::super::folder::{CookedFolder, class_name, directory_of};
 use super::{FaultKind, VerifyReport};
+use crate::graph::recorder::file_and_label;
+use crate::plan::line_of;
 
 /// Adds what registries and packages do not agree in, and soft references that lead nowhere.
 pub(super) fn check(folder: &CookedFolder, report: &mut VerifyReport) {
-    let mut registries: Vec<(String, String, ObjectRegistry)> = Vec::new();
-    for CookedRegistry { file, directory, read } in folder.registries() {
-        match read {
-            Ok(registry) => registries.push((file, directory, registry)),
-            Err(error) => report.add(file, "", FaultKind::Registry(error)),
+    let mut registries: Vec<(ObjectRegistry, String, Place)> = Vec::new();
+    for cooked in folder.registries() {
+        let place = Place {
+            folder,
+            manifest: cooked.manifest,
+            directory: cooked.directory,
+            root: OnceCell::new(),
+        };
+        match cooked.read {
+            Ok(registry) => registries.push((registry, cooked.file, place)),
+            Err(error) => report.add(cooked.file, "", FaultKind::Registry(error)),
         }
     }
     let listed = listed(&folder.manifests);
-    for (file, directory, registry) in &registries {
+    for (registry, file, place) in &registries {
         for object in registry.objects() {
-            if let Some(what) = wrong(folder, &listed, directory, object) {
+            if let Some(what) = wrong(folder, &listed, &place.directory, object) {
                 report.add(file, &*object.path, FaultKind::RegistryRow { what });
             }
             let others = object.bundles.iter().flat_map(|(_, paths)| paths);
             let paths: BTreeSet<&Arc<str>> = object.soft.iter().chain(others).collect();
             for path in paths {
-                let is_known = registries.iter().any(|(_, _, registry)| !registry.at(path).is_empty());
+                let is_known = registries.iter().any(|(registry, ..)| !registry.at(path).is_empty());
                 if !is_known && !is_in_package(folder, path) {
-                    let path = path.to_string();
-                    report.add(file, &*object.path, FaultKind::SoftNowhere { path });
+                    let (line, path) = (place.line(&object.path, path), path.to_string());
+                    report.add(file, &*object.path, FaultKind::SoftNowhere { path, line });
                 }
             }
         }
+    }
+}
+
+/// Where what a registry tells of is, and was.
+struct Place<'f> {
+    folder: &'f CookedFolder,
+    manifest: String,
+    directory: String,
+    /// The asset root of the cook, as far as it is remembered. Only whoever finds a fault looks for it.
+    root: OnceCell<Option<PathBuf>>,
+}
+
+impl Place<'_> {
+    /// The line on which an author's file mentions a path, as the cook would tell it.
+    fn line(&self, author: &str, path: &str) -> Option<usize> {
+        let root = || Some(self.folder.memory(&self.manifest)?.seen()?.root);
+        let root = self.root.get_or_init(root).as_ref()?;
+        line_of(&root.join(file_and_label(author).0), path)
     }
 }
 
@@ -76,7 +104,8 @@ fn is_in_package(folder: &CookedFolder, path: &str) -> bool {
     if !SoftPath::any(path).is_object_path() {
         return false;
     }
-    let found = path.split_once('#').and_then(|(file, object)| {
+    let (file, object) = file_and_label(path);
+    let found = object.and_then(|object| {
         // What is in front of the folder's own name is the game's choice.
         let mut packages = folder.packages.iter();
         let package = packages.find(|package| file == package.file || file.ends_with(&format!("/{}", package.file)))?;

@@ -123,8 +123,9 @@ fn there_is_not_too_much_of_anything() {
         "(modifiers: [(attribute: \"A\", operation: Add, magnitude: Levels([{levels}]))])"
     ));
     assert!(message.contains("lists 257"), "{message}");
-    let large = " ".repeat(MAX_DEFINITION_BYTES as usize + 1);
-    assert!(matches!(parse(&large), Err(DefinitionError::TooLarge)));
+    let large = "\n".repeat(MAX_DEFINITION_BYTES as usize / 2) + &" ".repeat(MAX_DEFINITION_BYTES as usize);
+    let refused = parse(&large).expect_err("it is too large").to_string();
+    assert!(refused.contains("line 524289: more than"), "{refused}");
     // Deep nonsense is an error, too.
     error(&"(".repeat(100_000));
 }
