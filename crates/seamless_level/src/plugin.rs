@@ -4,7 +4,7 @@ use bevy_app::{App, Plugin, SpawnScene};
 use bevy_asset::AssetApp;
 use bevy_diagnostic::{Diagnostic, RegisterDiagnostic};
 use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet, common_conditions::resource_exists};
-use seamless_asset::{StreamingSystems, net::NetPackages};
+use seamless_asset::{Reloaded, StreamingSystems, Viewpoints, net::NetPackages};
 
 use crate::{
     across::{LinkedEntity, SoftEntity, SoftLink, SoftLinks, resolve_links},
@@ -93,6 +93,7 @@ impl Plugin for SeamlessLevelPlugin {
         .init_resource::<AddedInstances>()
         .init_resource::<LateLevels>()
         .init_resource::<Arrivals>()
+        .init_resource::<Viewpoints>()
         .init_asset::<WorldManifest>()
         .init_asset_loader::<WorldManifestLoader>()
         .register_type::<WorldManifest>()
@@ -115,7 +116,8 @@ impl Plugin for SeamlessLevelPlugin {
         .add_message::<LevelLeft>()
         .add_message::<LevelFailed>()
         .add_message::<WorldFailed>()
-        .add_message::<LevelLate>();
+        .add_message::<LevelLate>()
+        .add_message::<Reloaded>();
         for path in diagnostics::ALL {
             app.register_diagnostic(Diagnostic::new(path).with_suffix(" levels"));
         }
