@@ -60,7 +60,7 @@ fn views_look_as_far_ahead_as_changes_take() {
     // Seven frames until they are sent, and one until they are drawn.
     let mut now = change(&mut lead, &mut ledger, 0.0, 7);
     assert_eq!(lead.seconds(0.5), 0.15);
-    now = change(&mut lead, &mut ledger, now, 20);
+    now = change(&mut lead, &mut ledger, now, 22);
     assert_eq!(lead.seconds(0.5), 0.4, "a slow one counts at once");
     assert_eq!(lead.seconds(0.2), 0.2);
     for _ in 0..100 {
