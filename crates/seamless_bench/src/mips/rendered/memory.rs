@@ -230,7 +230,7 @@ impl<'a> Plane<'a> {
         for number in 0..self.plan.poses.len() {
             self.frame(number);
             self.look(&mut peak);
-            if number as u32 % LOOK == 0 {
+            if (number as u32).is_multiple_of(LOOK) {
                 self.look_at_wgpu(&mut peak);
             }
         }
