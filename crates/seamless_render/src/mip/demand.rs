@@ -11,6 +11,9 @@ use super::{
     watch::Watch,
 };
 
+/// What is so much coarser than a floor is told to be so: a watch says what is finer by 1/16 at most, and rounds. In mips.
+const ROUNDING: f32 = 5.0 / 64.0;
+
 /// What is wanted of a texture.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Demand {
@@ -340,7 +343,7 @@ impl MipDemands {
     fn limit(&self, texture: u32) -> Option<f32> {
         let of = self.textures[texture as usize].as_ref()?;
         let offset = (of.chain.side(0) as f32).log2() + of.demand.rule.bias;
-        Some(f32::from(of.floor()) + self.margin - offset)
+        Some(f32::from(of.floor()) + self.margin + ROUNDING - offset)
     }
 
     fn touch(&mut self, texture: u32) {

@@ -5,13 +5,17 @@ use super::*;
 use crate::mip::need::{MipUser, MipView, Surface};
 
 fn chain(side: u32, tail: u32) -> MipChain {
+    chain_of(TextureFormat::Bc7RgbaUnorm, side, tail)
+}
+
+fn chain_of(format: TextureFormat, side: u32, tail: u32) -> MipChain {
     let size = Extent3d {
         width: side,
         height: side,
         depth_or_array_layers: 1,
     };
     let mips = side.ilog2() + 1;
-    MipChain::new(size, TextureDimension::D2, 1, TextureFormat::Bc7RgbaUnorm, mips, tail).unwrap()
+    MipChain::new(size, TextureDimension::D2, 1, format, mips, tail).unwrap()
 }
 
 fn texture(chain: MipChain, seen: f32, unseen: f32, rule: DemandRule) -> DemandedTexture {
@@ -124,13 +128,23 @@ fn view() -> MipView {
 struct World {
     watch: Watch,
     demands: MipDemands,
+    margin: f32,
     now: f64,
 }
 
 impl World {
+    fn new(margin: f32) -> Self {
+        Self {
+            watch: Watch::default(),
+            demands: MipDemands::default(),
+            margin,
+            now: 0.0,
+        }
+    }
+
     fn frame(&mut self) -> bool {
         self.now += 1.0;
-        self.demands.set_limits(&mut self.watch, 0.25);
+        self.demands.set_limits(&mut self.watch, self.margin);
         self.watch.update(&[view()], 0.0);
         self.demands.update(&self.watch, self.now);
         !self.demands.changed().is_empty()
@@ -143,11 +157,7 @@ impl World {
 
 #[test]
 fn the_finest_user_of_all_materials_decides() {
-    let mut world = World {
-        watch: Watch::default(),
-        demands: MipDemands::default(),
-        now: 0.0,
-    };
+    let mut world = World::new(0.25);
     for texture in [3, 4] {
         world
             .demands
@@ -197,14 +207,34 @@ fn the_finest_user_of_all_materials_decides() {
     assert_eq!(world.demand(3).unseen, Demand::WHOLE, "it has none of its old links");
 }
 
+/// Whatever its size is rounded to, and with no margin at all.
+#[test]
+fn what_is_far_is_wanted_as_coarse_as_it_may_be() {
+    let mut world = World::new(0.0);
+    let sides = [512, 600, 700, 724, 1000, 1023, 1500, 2047];
+    for (number, side) in (0..).zip(sides) {
+        let chain = chain_of(TextureFormat::Rgba8Unorm, side, 3);
+        world.demands.insert(number, chain, DemandRule::default(), 0.0);
+        world.demands.link(number, number, 0);
+        let there = world.watch.add(&user(number, 0), &wall(Vec3::X * 5000.0));
+        world.watch.seen(there, true);
+    }
+    world.frame();
+    let at_rest = Wanting {
+        margin: 0.0,
+        ..Wanting::default()
+    };
+    let textures = world.demands.textures().iter().flatten();
+    for (of, side) in textures.zip(sides) {
+        assert!(of.demand.seen < NOTHING, "it is seen");
+        assert_eq!(of.wanted(&at_rest), of.floor(), "of {side}: {:?}", of.demand);
+    }
+}
+
 /// What is too far to matter is not looked at again until it might.
 #[test]
 fn limits_keep_what_is_far_from_being_looked_at() {
-    let mut world = World {
-        watch: Watch::default(),
-        demands: MipDemands::default(),
-        now: 0.0,
-    };
+    let mut world = World::new(0.25);
     // Mip 4, its floor, is sampled from 15.6 m on, and all that is sampled from 18.6 m on.
     world.demands.insert(0, chain(1024, 4), DemandRule::default(), 0.0);
     world.demands.link(0, 0, 0);
