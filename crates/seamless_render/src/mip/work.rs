@@ -121,7 +121,9 @@ impl MipWork {
     /// A change that was not sent is not wanted any more: its read ends, and its buffer goes.
     pub fn cancel(&mut self, texture: u32, change: ChangeId) {
         self.reads.cancel(change);
-        self.staged.remove(&change);
+        if let Some(staged) = self.staged.remove(&change) {
+            staged.let_go();
+        }
         self.ready.retain(|ready| *ready != (texture, change));
         self.swaps.retain(|swap| swap.id != change);
     }

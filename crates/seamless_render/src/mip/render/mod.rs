@@ -32,7 +32,7 @@ use bevy_render::{
     texture::{DefaultImageSampler, FallbackImage, GpuImage},
 };
 
-use super::{ChangeId, textures::MipRecord, work::MipOrder};
+use super::{textures::MipRecord, work::MipOrder};
 
 /// When the render world carries out mip streaming, in its schedule [`Render`].
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ struct RenderMips {
     /// Those that have nothing on the device yet.
     bare: Vec<tail::Bare>,
     /// What is drawn with no more since this frame.
-    leaving: Vec<ChangeId>,
+    leaving: Vec<retire::Leaving>,
 }
 
 /// A texture on the GPU.
@@ -110,16 +110,16 @@ fn carry_out_mips(
                 mips.bare.push(tail::Bare::new(id));
             }
             MipOrder::Gone(id, left) => {
-                mips.live.remove(&id);
+                let texture = mips.live.remove(&id).and_then(|live| Some(live.texture?.0));
                 mips.bare.retain(|bare| bare.id != id);
-                mips.leaving.push(left);
+                let held = (texture, None, None);
+                mips.leaving.push(retire::Leaving { change: left, held });
             }
             // A texture that is swapped came in an earlier frame.
             MipOrder::Swap(command, staged) => {
-                let is_done = swaps.swap(&command, staged, mips.live.get_mut(&command.id), &mut images);
-                if is_done {
-                    mips.leaving.push(command.change);
-                }
+                let change = command.change;
+                let held = swaps.swap(&command, staged, mips.live.get_mut(&command.id), &mut images);
+                mips.leaving.extend(held.map(|held| retire::Leaving { change, held }));
             }
         }
     }

@@ -13,8 +13,10 @@ use bevy_ecs::{
     system::{Res, ResMut},
 };
 use bevy_image::Image;
+use bevy_tasks::AsyncComputeTaskPool;
 use seamless_asset::StreamingTime;
 
+use super::retire::Held;
 use crate::mip::{ChangeId, MipError, MipFailed, MipPool, MipTextures, MipWork};
 
 /// A channel from the render world to the main world, in both.
@@ -85,15 +87,25 @@ impl MipReports {
         reports.push(Report::Lost);
     }
 
-    /// What is to be called when the GPU has let go of these.
-    pub fn when_done(&self, changes: Vec<ChangeId>) -> impl FnOnce() + Send + 'static {
+    /// What is to be called when the GPU has let go of these, and of what was held for them, which is dropped on a task then.
+    pub fn when_done(&self, changes: Vec<ChangeId>, held: Vec<Held>) -> impl FnOnce() + Send + 'static {
         let (reports, epoch) = (self.clone(), self.epoch());
         self.0.awaited.fetch_add(1, Ordering::AcqRel);
         move || {
             reports.0.awaited.fetch_sub(1, Ordering::AcqRel);
-            if reports.epoch() == epoch {
-                reports.push(Report::Retired(changes));
+            let has_gone = move || {
+                if reports.epoch() == epoch {
+                    reports.push(Report::Retired(changes));
+                }
+            };
+            if held.is_empty() {
+                return has_gone();
             }
+            let let_go = async move {
+                drop(held);
+                has_gone();
+            };
+            AsyncComputeTaskPool::get().spawn(let_go).detach();
         }
     }
 

@@ -1,5 +1,7 @@
 //! Textures that are replaced by others with more or fewer mips. See [`Swaps`].
 
+use core::mem;
+
 use bevy_render::{
     render_asset::RenderAssets,
     render_resource::{CommandEncoder, CommandEncoderDescriptor, TexelCopyBufferInfo, TexelCopyBufferLayout, Texture},
@@ -10,6 +12,7 @@ use bevy_render::{
 use super::{
     Live, MipReports,
     reports::{NotSwapped, Report},
+    retire::Held,
     sampler,
     texture::{NoTexture, at, make_texture, make_view},
 };
@@ -31,21 +34,25 @@ impl<'a> Swaps<'a> {
         }
     }
 
-    /// Replaces a texture, and says so; whether it was.
+    /// Replaces a texture, and says so; what is drawn with no more then, if it was.
     pub fn swap(
         &mut self,
         command: &MipCommand,
         staged: Option<Staged>,
         live: Option<&mut Live>,
         images: &mut RenderAssets<GpuImage>,
-    ) -> bool {
+    ) -> Option<Held> {
         let (texture, change) = (command.texture, command.change);
         let done = self.try_swap(command, staged, live, images);
-        self.reports.push(match done {
-            Ok(()) => Report::Swapped { texture, change },
-            Err(why) => Report::Failed { texture, change, why },
+        self.reports.push(match &done {
+            Ok(_) => Report::Swapped { texture, change },
+            Err(why) => Report::Failed {
+                texture,
+                change,
+                why: *why,
+            },
         });
-        done.is_ok()
+        done.ok()
     }
 
     fn try_swap(
@@ -54,7 +61,7 @@ impl<'a> Swaps<'a> {
         staged: Option<Staged>,
         live: Option<&mut Live>,
         images: &mut RenderAssets<GpuImage>,
-    ) -> Result<(), NotSwapped> {
+    ) -> Result<Held, NotSwapped> {
         let &MipCommand { id, from, to, .. } = command;
         let live = live.ok_or(NotSwapped::Stale)?;
         let (old, top) = live.texture.as_ref().ok_or(NotSwapped::Stale)?;
@@ -82,10 +89,11 @@ impl<'a> Swaps<'a> {
         if let Some(bound) = sampler::for_top(record.sampler(), to, record.chain().mips()) {
             image.sampler = self.device.create_sampler(&bound.as_wgpu());
         }
-        image.texture_view = make_view(&new, record, to);
+        let view = make_view(&new, record, to);
         image.texture = new.clone();
-        live.texture = Some((new, to));
-        Ok(())
+        let old_view = mem::replace(&mut image.texture_view, view);
+        let old = live.texture.replace((new, to)).map(|(old, _)| old);
+        Ok((old, Some(old_view), staged))
     }
 
     /// Has the GPU do all of it, before whatever is drawn in this frame.

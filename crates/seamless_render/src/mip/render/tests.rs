@@ -7,7 +7,7 @@ use super::{
     sampler::for_top,
     *,
 };
-use crate::mip::{MipFailed, MipPool, MipTextures, MipWork};
+use crate::mip::{ChangeId, MipFailed, MipPool, MipTextures, MipWork};
 
 fn bounded(min: f32, max: f32) -> ImageSampler {
     ImageSampler::Descriptor(ImageSamplerDescriptor {
@@ -39,14 +39,14 @@ fn what_the_last_device_had_to_say_does_not_matter() {
     let record = crate::mip::textures::tests::record();
     ledger.insert(0, record.chain(), 2);
     let left = ledger.remove(0).unwrap();
-    let old = reports.when_done(vec![left]);
+    let old = reports.when_done(vec![left], Vec::new());
     assert!(reports.is_awaited());
     reports.push(Report::Retired(vec![left]));
     reports.lost();
     old();
     assert!(!reports.is_awaited());
     assert_eq!((reports.epoch(), reports.take()), (1, vec![Report::Lost]));
-    reports.when_done(vec![left])();
+    reports.when_done(vec![left], Vec::new())();
     assert_eq!(reports.take(), [Report::Retired(vec![left])]);
 }
 

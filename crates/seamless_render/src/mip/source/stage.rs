@@ -12,6 +12,7 @@ use bevy_render::{
     render_resource::{Buffer, BufferDescriptor, BufferUsages},
     renderer::RenderDevice,
 };
+use bevy_tasks::AsyncComputeTaskPool;
 
 /// Mips in a buffer, each as [`MipChain::staging`] says, one after the other.
 #[derive(Debug)]
@@ -51,6 +52,11 @@ impl Staged {
         let fill = AssertUnwindSafe(|| fill(&buffer, chain, mips.clone(), payloads));
         catch_unwind(fill).map_err(|_| StageError::Lost)?;
         Ok(Self { buffer, mips, epoch })
+    }
+
+    /// Gives the memory back, on a task: that takes a while.
+    pub fn let_go(self) {
+        AsyncComputeTaskPool::get().spawn(async move { drop(self) }).detach();
     }
 
     /// Where each mip begins.
