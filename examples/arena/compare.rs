@@ -12,8 +12,8 @@ use crate::args::Args;
 /// Plays with all of them, and shows the table.
 #[expect(clippy::print_stdout, reason = "the example shows what it does")]
 pub fn compare(args: &Args) -> Result<bool, String> {
-    let reports = Approach::ALL.map(|approach| play(args, approach));
-    let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let reports = Approach::ALL.into_iter().map(|approach| play(args, approach));
+    let reports = reports.collect::<Result<Vec<_>, _>>()?;
     let table = markdown_table(&reports);
     println!("\n{table}");
     let whole_frames = reports.iter().map(|report| {
@@ -62,8 +62,10 @@ fn play(args: &Args, approach: Approach) -> Result<ArenaReport, String> {
             command.arg(name);
         }
     }
-    let status = command.status().map_err(|error| error.to_string())?;
     let file = folder.join("report.json");
+    // One of an earlier time says nothing of this one.
+    let _ = fs::remove_file(&file);
+    let status = command.status().map_err(|error| error.to_string())?;
     let text = fs::read(&file).map_err(|error| format!("{}: {error} ({status})", file.display()))?;
     serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))
 }

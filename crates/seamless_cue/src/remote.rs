@@ -185,6 +185,7 @@ fn hitches(report: &CueReport, params: Option<&Value>) -> Result<Value, String> 
             "tag": hitch.tag.name(),
             "notify": &*hitch.notify,
             "took_s": hitch.took.as_secs_f64(),
+            "bytes": hitch.bytes,
             "caller": hitch.caller.map(ToString::to_string),
         })
     };

@@ -13,6 +13,8 @@ use crate::tag::GameplayTag;
 const MAX_TAGS: usize = 256;
 /// Blocking loads that are kept.
 const MAX_HITCHES: usize = 64;
+/// A notify that has more read than this is heavy, in bytes.
+const HEAVY: u64 = 1 << 20;
 /// Cues that have waited longer are late.
 const LATE: Duration = Duration::from_millis(250);
 
@@ -25,6 +27,8 @@ pub struct Hitch {
     pub notify: Arc<str>,
     /// How long the game has waited.
     pub took: Duration,
+    /// Bytes that are read for it, with all that it refers to, as far as its registry knows.
+    pub bytes: u64,
     /// Who fired the cue; `None`: it had waited, and the config was changed meanwhile.
     pub caller: Option<&'static Location<'static>>,
 }
@@ -33,11 +37,22 @@ impl fmt::Display for Hitch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let took = self.took.as_secs_f64() * 1e3;
         write!(f, "{took:.1} ms for `{}` of {}", self.notify, self.tag)?;
-        match self.caller {
-            Some(caller) => write!(f, ", fired at {caller}"),
-            None => Ok(()),
+        if let Some(caller) = self.caller {
+            write!(f, ", fired at {caller}")?;
         }
+        f.write_str(&heavy(self.bytes))
     }
+}
+
+/// What helps if so many bytes are read for a notify; nothing if they are few.
+fn heavy(bytes: u64) -> String {
+    if bytes < HEAVY {
+        return String::new();
+    }
+    format!(
+        ". {:.1} MB are read for it, with all that it refers to: have it name by `SoftHandle` what is heavy and not needed at once",
+        bytes as f64 / 1e6
+    )
 }
 
 /// What was said already.
@@ -67,15 +82,16 @@ impl Hints {
         );
     }
 
-    /// A cue has waited for so long, and is played now.
-    pub fn late(&mut self, tag: GameplayTag, waited: Duration) {
+    /// A cue has waited for so long, and is played now. `bytes` are those that were read for it.
+    pub fn late(&mut self, tag: GameplayTag, waited: Duration, bytes: impl FnOnce() -> u64) {
         if waited < LATE || !is_news(&mut self.late, tag) {
             return;
         }
         info!(
             "cue `{tag}` is played {:.2} s late, because its notify had to be loaded. If that is too late: move it to a path of \
-             `CueConfig::always_loaded`, preallocate instances if it is an actor, or make it static",
-            waited.as_secs_f32()
+             `CueConfig::always_loaded`, preallocate instances if it is an actor, or make it static{}",
+            waited.as_secs_f32(),
+            heavy(bytes())
         );
     }
 

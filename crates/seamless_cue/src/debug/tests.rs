@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use seamless_asset::{StreamingTime, doubles::logged};
 
+use super::{Hints, Hitch};
 use crate::{
     CueConfig, CueContext, CuePlugin, FireCues,
     bench_support::{set_loaded, set_loading},
@@ -102,6 +103,30 @@ fn a_cue_that_holds_up_the_game_is_told_with_who_fired_it_and_what_prevents_it()
     assert_said(&said, "`CueConfig::sync_load_missing: false`", &["WARN"]);
     // Of whoever loads something that way, be it a cue or not.
     assert_said(&said, "blocking load of `cues.pkg#hit`", &["WARN"]);
+}
+
+#[test]
+fn what_a_heavy_notify_refers_to_is_said_to_be_the_cause() {
+    let (late, hitch) = (tag("Hint.Late"), tag("Hint.Hitch"));
+    let said = |bytes| {
+        logged(|| {
+            let mut hints = Hints::default();
+            hints.late(late, Duration::from_secs(1), || bytes);
+            hints.hitch(Hitch {
+                tag: hitch,
+                notify: "heavy.cue.ron".into(),
+                took: Duration::from_millis(90),
+                bytes,
+                caller: None,
+            });
+        })
+    };
+    for symptom in ["cue `Hint.Late` is played", "a cue has held up the game"] {
+        assert_said(&said(25_000_000), symptom, &["25.0 MB are read", "`SoftHandle`"]);
+        let light = said(2000);
+        assert_said(&light, symptom, &[]);
+        assert!(!light.iter().any(|message| message.contains("SoftHandle")), "{light:?}");
+    }
 }
 
 #[test]

@@ -188,6 +188,7 @@ impl Stage for WorldStage<'_> {
             tag,
             notify: soft.path().into(),
             took: start.elapsed(),
+            bytes: self.back.records[id.index()].bytes,
             caller: self.back.caller,
         });
         match result {
@@ -246,7 +247,12 @@ impl Stage for WorldStage<'_> {
     }
 
     fn late(&mut self, tag: GameplayTag, waited: Duration) {
-        self.back.hints.late(tag, waited);
+        let records = &self.back.records;
+        let bytes = || {
+            let heard = records.iter().filter(|record| tag.is_a(record.tag));
+            heard.map(|record| record.bytes).max().unwrap_or_default()
+        };
+        self.back.hints.late(tag, waited, bytes);
     }
 
     fn unknown(&mut self, tag: GameplayTag) {

@@ -49,6 +49,7 @@ fn report() -> CueReport {
             tag: tag("Remote.Hit"),
             notify: "remote.hit.cue.ron".into(),
             took: Duration::from_millis(500),
+            bytes: 100,
             caller: None,
         }],
     }
@@ -93,8 +94,8 @@ fn pools_and_hitches_are_told() {
     );
     let answer = hitches(&report(), None).expect("it is asked for");
     assert_eq!(
-        (&answer["hitches"][0]["took_s"], &answer["hitches"][0]["caller"]),
-        (&json!(0.5), &Value::Null)
+        ["took_s", "bytes", "caller"].map(|key| &answer["hitches"][0][key]),
+        [&json!(0.5), &json!(100), &Value::Null]
     );
 }
 
