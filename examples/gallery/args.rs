@@ -11,7 +11,7 @@ pub struct Args {
     /// Walk without a window, even where there is a display.
     #[arg(long)]
     pub headless: bool,
-    /// Write report.json into this directory.
+    /// Write report.json and, without a window, report.html into this directory.
     #[arg(long, value_name = "DIR", default_value = "target/gallery_report")]
     pub report: PathBuf,
     /// Frames that are walked, at 60 a second; at half of them the visitor is put to the other end of the hall. In a window there is no end by default,
@@ -33,6 +33,10 @@ pub struct Args {
     /// Write a picture of where the walk ends here. Only without a window.
     #[arg(long, value_name = "FILE")]
     pub picture: Option<PathBuf>,
+    /// Begin with boxes around paintings that tell how fine they are: green is as fine as is wanted, blue finer, yellow to red coarser. F2 shows them, too.
+    #[cfg(feature = "overlay")]
+    #[arg(long)]
+    pub boxes: bool,
     /// Write a picture of which mips the walk's end shows here: green is as fine as the GPU samples it, blue finer, yellow to red coarser. Only without a window.
     #[arg(long, value_name = "FILE")]
     pub mips: Option<PathBuf>,

@@ -6,13 +6,17 @@ use serde_json::json;
 
 use crate::{args::Args, walk::Walked};
 
-/// Says how it went, and writes `report.json`. `false` when something failed, or the pool was exceeded.
+/// The page, in the report's folder.
+const PAGE: &str = "report.html";
+
+/// Says how it went, and writes `report.json` and, of a walk without a window, `report.html`. `false` when something failed, or the pool was exceeded.
 #[expect(clippy::print_stdout, reason = "the example shows what it does")]
 pub fn tell(args: &Args, walked: &Walked) -> Result<bool, String> {
     if let Some(fault) = &walked.fault {
         return Err(format!("the hall cannot be shown: {fault}"));
     }
-    write(args, walked).map_err(|error| format!("{}: {error}", args.report.display()))?;
+    let missed = shortcomings(args, walked);
+    write(args, walked, &missed).map_err(|error| format!("{}: {error}", args.report.display()))?;
     let (pool, stats) = (args.pool << 20, &walked.stats);
     let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
     let frames = |settled: Option<u32>| match settled {
@@ -53,24 +57,59 @@ pub fn tell(args: &Args, walked: &Walked) -> Result<bool, String> {
             accuracy.lacking, accuracy.pixels
         );
     }
-    println!("\nReport: {}", args.report.join("report.json").display());
-    let is_within = walked.peak <= pool;
-    for (is_so, what) in [
-        (!is_within, "the pool was exceeded"),
-        (walked.failed > 0, "mips could not be read"),
-        (
-            stats.textures == 0,
-            "nothing streams: there is no renderer, or the textures are too small",
-        ),
-    ] {
-        if is_so {
-            println!("FELL SHORT: {what}");
-        }
+    let file = if args.has_window() { "report.json" } else { PAGE };
+    println!("\nReport: {}", args.report.join(file).display());
+    for what in &missed {
+        println!("FELL SHORT: {what}");
     }
-    Ok(is_within && walked.failed == 0 && stats.textures > 0)
+    Ok(missed.is_empty())
 }
 
-fn write(args: &Args, walked: &Walked) -> io::Result<()> {
+fn shortcomings(args: &Args, walked: &Walked) -> Vec<String> {
+    let list = [
+        (walked.peak > args.pool << 20, "the pool was exceeded"),
+        (walked.failed > 0, "mips could not be read"),
+        (
+            walked.stats.textures == 0,
+            "nothing streams: there is no renderer, or the textures are too small",
+        ),
+    ];
+    let missed = list.into_iter().filter(|(is_so, _)| *is_so);
+    missed.map(|(_, what)| what.to_owned()).collect()
+}
+
+/// The walk as a page.
+fn page(args: &Args, walked: &Walked, missed: &[String]) -> String {
+    let frames = |settled: Option<u32>| settled.map_or_else(|| "never".to_owned(), |frames| frames.to_string());
+    let times = walked.full as f64 / walked.peak.max(1) as f64;
+    let lacking = walked.accuracy.map_or_else(
+        || "?".to_owned(),
+        |of| format!("{:.2} %", of.lacking as f64 * 100.0 / of.pixels.max(1) as f64),
+    );
+    let facts = [
+        (format!("{times:.1} ×"), "less than all of them whole".to_owned()),
+        (
+            walked.coarse_frames.to_string(),
+            format!("frames with a texture coarser than wanted, of {} walked", walked.frames),
+        ),
+        (
+            frames(walked.settled_after),
+            "frames from the jump until all was fine".to_owned(),
+        ),
+        (lacking, "of the end's pixels lack the mip that they sample".to_owned()),
+        (
+            walked.stats.swaps.to_string(),
+            format!("textures replaced; {} reads", walked.stats.reads),
+        ),
+    ];
+    let title = format!(
+        "A walk through a hall of {} paintings of {}²",
+        args.paintings, args.size
+    );
+    walked.log.page(&title, missed, &facts)
+}
+
+fn write(args: &Args, walked: &Walked, missed: &[String]) -> io::Result<()> {
     let stats = &walked.stats;
     let report = json!({
         "paintings": args.paintings,
@@ -92,5 +131,10 @@ fn write(args: &Args, walked: &Walked) -> io::Result<()> {
         "failed": walked.failed,
     });
     fs::create_dir_all(&args.report)?;
-    fs::write(args.report.join("report.json"), serde_json::to_vec_pretty(&report)?)
+    fs::write(args.report.join("report.json"), serde_json::to_vec_pretty(&report)?)?;
+    // In a window, nothing is noted frame by frame.
+    if args.has_window() {
+        return Ok(());
+    }
+    fs::write(args.report.join(PAGE), page(args, walked, missed))
 }

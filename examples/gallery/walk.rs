@@ -27,6 +27,7 @@ use bevy_seamless::{
 use seamless_examples::{
     display::{canvas, window_plugins},
     hall::length,
+    report::MipLog,
 };
 
 use crate::args::Args;
@@ -39,6 +40,8 @@ const SPEED: f32 = 4.0;
 const PATIENCE: u32 = 1200;
 /// Frames until the hall must be there.
 const COMING: u32 = 6000;
+/// Textures of a frame whose names are noted, if they are coarser than wanted.
+const WORST: usize = 32;
 /// Frames from the picture to the end: it is written meanwhile.
 const WRITING: u32 = 60;
 
@@ -65,6 +68,7 @@ pub struct Walked {
     pub failed: u32,
     /// What is wrong with the hall itself.
     pub fault: Option<String>,
+    pub log: MipLog,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,6 +131,13 @@ pub fn walk(args: &Args, manifest: &str) -> Result<Walked, String> {
         },
         MipFeedbackPlugin::default(),
     ));
+    #[cfg(feature = "overlay")]
+    app.add_plugins(MipOverlayPlugin {
+        settings: MipOverlaySettings {
+            is_on: args.boxes,
+            ..MipOverlaySettings::default()
+        },
+    });
     let shown = Shown::default();
     let manifest = manifest.to_owned();
     app.insert_resource(walk_of(args, shown.clone()))
@@ -157,7 +168,10 @@ fn walk_of(args: &Args, result: Shown) -> Walk {
         step: Step::Coming(0),
         frames: args.frames(),
         length: length(args.paintings),
-        walked: Walked::default(),
+        walked: Walked {
+            log: MipLog::new(f64::from(RATE), args.pool << 20),
+            ..Walked::default()
+        },
         picture: args
             .picture
             .clone()
@@ -255,6 +269,14 @@ impl Walk {
         walked.peak = walked.peak.max(mips.sums().total());
         walked.full = textures.iter().map(|(.., record)| record.chain().bytes(0)).sum();
         walked.stats = stats.clone();
+        walked.log.full = walked.full;
+        // A window may be open for hours.
+        if !self.has_window && !matches!(self.step, Step::Coming(_) | Step::Writing(_)) {
+            let path = |image| Some(textures.get(textures.number(image)?)?.path().to_owned());
+            let worst = mips.worst(WORST).into_iter();
+            let coarse = worst.filter_map(|of| Some((path(of.image)?, of.top - of.wanted)));
+            walked.log.note(stats, coarse);
+        }
         if matches!(self.step, Step::Walking(_)) {
             walked.coarse_frames += u32::from(stats.under_resolved > 0);
             walked.coarse_most = walked.coarse_most.max(stats.under_resolved);
@@ -275,7 +297,10 @@ impl Walk {
                 }
                 (Step::Coming(frame + 1), None)
             }
-            Step::Walking(frame) if half == Some(frame + 1) => (Step::Arrived(0), Some(far(frame + 1))),
+            Step::Walking(frame) if half == Some(frame + 1) => {
+                self.walked.log.jump();
+                (Step::Arrived(0), Some(far(frame + 1)))
+            }
             Step::Arrived(frame) if is_settled || frame == PATIENCE => {
                 self.walked.settled_after = is_settled.then_some(frame);
                 (Step::Walking(half.unwrap_or(0) + 1), None)

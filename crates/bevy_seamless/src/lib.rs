@@ -95,6 +95,8 @@ pub mod prelude {
     #[cfg(feature = "overlay")]
     pub use seamless_level::overlay::{OverlaySettings, SeamlessOverlayPlugin};
     pub use seamless_level::*;
+    #[cfg(all(feature = "overlay", feature = "render"))]
+    pub use seamless_render::mip::{MipOverlayPlugin, MipOverlaySettings};
     #[cfg(feature = "render")]
     pub use seamless_render::{
         SeamlessRenderApp,

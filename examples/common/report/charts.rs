@@ -8,8 +8,18 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 44.0;
+/// At most this many points per line: more would not be seen.
+const POINTS: usize = 540;
 const GRID: &str = "stroke=\"#e3e6e4\" stroke-width=\"1\"";
 const AXIS: &str = "stroke=\"#8b938f\" stroke-width=\"1\"";
+
+/// As many frames as a line can show, the last among them; with each its number.
+pub fn sampled<T>(frames: &[T]) -> impl Iterator<Item = (usize, &T)> {
+    let step = frames.len().div_ceil(POINTS).max(1);
+    let last = frames.len().saturating_sub(1);
+    let shown = move |(index, _): &(usize, &T)| index.is_multiple_of(step) || *index == last;
+    frames.iter().enumerate().filter(shown)
+}
 
 /// A chart with a plot area. Values run from 0 to `max_x` and `max_y`.
 pub struct Chart {
@@ -94,12 +104,39 @@ impl Chart {
         for moment in moments {
             let x = self.x(*moment);
             self.svg.line(
-                (x, TOP - 4.0),
+                (x, TOP),
                 (x, TOP + self.height),
                 "stroke=\"#22314e\" stroke-dasharray=\"4 4\" opacity=\"0.6\"",
             );
-            self.svg.text((x, TOP - 8.0), Anchor::Middle, "tick", "teleport");
+            // Above the plot is the legend.
+            self.svg.text((x + 4.0, TOP + 10.0), Anchor::Start, "tick", "teleport");
         }
+    }
+
+    /// Areas on top of each other, the first at the bottom: of each its colour, and its height at each of these places along the x axis.
+    pub fn stack(&mut self, places: &[f64], areas: &[(&str, Vec<f64>)]) {
+        let mut floor = vec![0.0; places.len()];
+        for (color, heights) in areas {
+            let below = places.iter().zip(&floor).rev();
+            let mut outline: Vec<(f64, f64)> = below.map(|(x, low)| (self.x(*x), self.y(*low))).collect();
+            for ((x, low), height) in places.iter().zip(&mut floor).zip(heights) {
+                *low += height;
+                outline.push((self.x(*x), self.y(*low)));
+            }
+            self.svg.polygon(&outline, color);
+        }
+    }
+
+    /// A line, and what is below it.
+    pub fn area(&mut self, points: &[(f64, f64)]) {
+        let line: Vec<(f64, f64)> = points.iter().map(|(x, y)| (self.x(*x), self.y(*y))).collect();
+        if let (Some(first), Some(last)) = (line.first(), line.last()) {
+            let bottom = self.y(0.0);
+            let mut area = line.clone();
+            area.extend([(last.0, bottom), (first.0, bottom)]);
+            self.svg.polygon(&area, "#dcebe9");
+        }
+        self.svg.polyline(&line, "stroke=\"#1f8a8a\" stroke-width=\"1.8\"");
     }
 
     /// A dashed line across the plot at a limit, with its name.

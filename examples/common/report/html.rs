@@ -51,14 +51,20 @@ pub fn page(report: &Report, log: &FlightLog) -> String {
     let note = "Bytes of the images and meshes in memory, and the entities in the world.";
     body.push_str(&section("Memory", note, &(memory::draw(log) + &memory::entities(log))));
     body.push_str(&overruns(report));
+    document("Flight report", &body)
+}
+
+/// A page with everything that it needs.
+pub fn document(title: &str, body: &str) -> String {
+    let title = escape(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><title>Flight report</title><style>{STYLE}</style></head><body><main>{body}</main>\
+         content=\"width=device-width\"><title>{title}</title><style>{STYLE}</style></head><body><main>{body}</main>\
          </body></html>\n"
     )
 }
 
-fn section(title: &str, note: &str, content: &str) -> String {
+pub fn section(title: &str, note: &str, content: &str) -> String {
     let (title, note) = (escape(title), escape(note));
     format!("<section><h2>{title}</h2><p class=\"note\">{note}</p>{content}</section>")
 }
@@ -73,32 +79,35 @@ fn header(report: &Report, log: &FlightLog) -> String {
         report.seed,
         report.profile
     );
-    let missed = report.shortcomings();
-    let verdict = if missed.is_empty() {
-        let text = "Every level came and went whole, in time and within the budget.";
-        format!("<section class=\"verdict\"><strong>No hitch.</strong> {text}</section>")
-    } else {
-        let list: String = missed.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
-        format!("<section class=\"verdict bad\"><strong>Not as it should be.</strong><ul>{list}</ul></section>")
-    };
+    let text = "Every level came and went whole, in time and within the budget.";
+    let verdict = verdict(&report.shortcomings(), "No hitch.", text);
     format!(
         "<h1>A flight over a streamed world</h1><p class=\"sub\">{}</p>{verdict}",
         escape(&sub)
     )
 }
 
+/// What fell short, or else this praise.
+pub fn verdict(missed: &[String], praise: &str, why: &str) -> String {
+    if missed.is_empty() {
+        return format!("<section class=\"verdict\"><strong>{praise}</strong> {why}</section>");
+    }
+    let list: String = missed.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
+    format!("<section class=\"verdict bad\"><strong>Not as it should be.</strong><ul>{list}</ul></section>")
+}
+
 /// How a card's number is to be read.
-enum Mood {
+pub enum Mood {
     Plain,
     Good,
     Bad,
 }
 
-fn judged(bad: bool) -> Mood {
+pub fn judged(bad: bool) -> Mood {
     if bad { Mood::Bad } else { Mood::Good }
 }
 
-fn card(mood: &Mood, value: &str, meaning: &str) -> String {
+pub fn card(mood: &Mood, value: &str, meaning: &str) -> String {
     let class = match mood {
         Mood::Plain => "card",
         Mood::Good => "card good",

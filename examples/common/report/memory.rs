@@ -1,24 +1,14 @@
 //! Memory by kind and entities in the world, over the flight.
 
 use super::{
-    charts::{Chart, WIDTH},
+    charts::{Chart, WIDTH, sampled},
     log::{FlightLog, FrameSample},
     svg::{bytes, number, palette},
 };
 
-/// At most this many points per line: more would not be seen.
-const POINTS: usize = 540;
-
-fn sampled(log: &FlightLog) -> Vec<(f64, &FrameSample)> {
-    let step = log.frames.len().div_ceil(POINTS).max(1);
-    let last = log.frames.len().saturating_sub(1);
-    let shown = |index: &usize| index.is_multiple_of(step) || *index == last;
-    log.frames
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| shown(i))
-        .map(|(i, frame)| (log.time_of(i), frame))
-        .collect()
+fn times(log: &FlightLog) -> Vec<(f64, &FrameSample)> {
+    let shown = sampled(&log.frames);
+    shown.map(|(index, frame)| (log.time_of(index), frame)).collect()
 }
 
 /// Bytes of images and meshes, stacked.
@@ -32,21 +22,10 @@ pub fn draw(log: &FlightLog) -> String {
     let (scale, unit) = if peak >= 1e9 { (1e9, "GB") } else { (1e6, "MB") };
     let mut chart = Chart::new(WIDTH, 270.0, log.seconds(), peak / scale * 1.08);
     chart.y_axis(&format!("memory, {unit}"), 6);
-    let samples = sampled(log);
-    let mut floor = vec![0.0; samples.len()];
-    for (kind, color) in [palette::BLUE, palette::TEAL].into_iter().enumerate() {
-        let mut outline: Vec<(f64, f64)> = samples
-            .iter()
-            .zip(&floor)
-            .rev()
-            .map(|((t, _), low)| (chart.x(*t), chart.y(low / scale)))
-            .collect();
-        for ((t, frame), low) in samples.iter().zip(&mut floor) {
-            *low += parts(frame)[kind];
-            outline.push((chart.x(*t), chart.y(*low / scale)));
-        }
-        chart.svg.polygon(&outline, color);
-    }
+    let samples = times(log);
+    let places: Vec<f64> = samples.iter().map(|(time, _)| *time).collect();
+    let heights = |kind: usize| samples.iter().map(|(_, frame)| parts(frame)[kind] / scale).collect();
+    chart.stack(&places, &[(palette::BLUE, heights(0)), (palette::TEAL, heights(1))]);
     chart.teleports(&log.teleports());
     chart.x_axis("time of the flight, s", 10);
     let most = |kind: usize| bytes(log.frames.iter().map(|frame| parts(frame)[kind]).fold(0.0, f64::max));
@@ -67,17 +46,11 @@ pub fn entities(log: &FlightLog) -> String {
         .unwrap_or(0);
     let mut chart = Chart::new(WIDTH, 210.0, log.seconds(), f64::from(peak) * 1.08);
     chart.y_axis("entities", 5);
-    let line: Vec<(f64, f64)> = sampled(log)
+    let points = times(log);
+    let points = points
         .iter()
-        .map(|(t, frame)| (chart.x(*t), chart.y(f64::from(frame.resident_entities))))
-        .collect();
-    if let (Some(first), Some(last)) = (line.first(), line.last()) {
-        let bottom = chart.y(0.0);
-        let mut area = line.clone();
-        area.extend([(last.0, bottom), (first.0, bottom)]);
-        chart.svg.polygon(&area, "#dcebe9");
-    }
-    chart.svg.polyline(&line, "stroke=\"#1f8a8a\" stroke-width=\"1.8\"");
+        .map(|(time, frame)| (*time, f64::from(frame.resident_entities)));
+    chart.area(&points.collect::<Vec<_>>());
     chart.teleports(&log.teleports());
     chart.x_axis("time of the flight, s", 10);
     let levels = log.frames.iter().map(|frame| frame.resident_levels).max().unwrap_or(0);

@@ -6,6 +6,7 @@ mod html;
 mod log;
 mod map;
 mod memory;
+mod mips;
 mod stats;
 pub(crate) mod svg;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::{fs, io, path::Path};
 use serde::Serialize;
 
 pub use log::{FlightLog, Footprint, FrameSample, LevelTrack};
+pub use mips::MipLog;
 pub use stats::{Percentiles, percentile};
 
 /// The counters of a flight. The first keys are the ones that scripts rely on, in their order.

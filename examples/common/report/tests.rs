@@ -2,6 +2,8 @@
 
 mod synthetic;
 
+use bevy_seamless::render::mip::MipStats;
+
 use super::{
     svg::{bytes, escape, number, ticks},
     *,
@@ -45,16 +47,21 @@ fn the_json_has_the_promised_keys() {
     assert!(order.is_sorted(), "the keys are out of order");
 }
 
-#[test]
-fn the_page_is_whole_and_needs_nothing_else() {
-    let (report, log) = synthetic::flight();
-    let page = html::page(&report, &log);
-    assert_eq!(page.matches("<svg").count(), 8);
+#[track_caller]
+fn assert_whole(page: &str, pictures: usize) {
+    assert_eq!(page.matches("<svg").count(), pictures);
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     assert_eq!(page.matches("<section").count(), page.matches("</section>").count());
     for foreign in ["http", "<script", "src=", "@import", "url(", "<link", "NaN", "inf\""] {
         assert!(!page.contains(foreign), "`{foreign}` in the page");
     }
+}
+
+#[test]
+fn the_page_is_whole_and_needs_nothing_else() {
+    let (report, log) = synthetic::flight();
+    let page = html::page(&report, &log);
+    assert_whole(&page, 8);
     assert!(page.contains("reveal of &lt;cell_12_5&gt; &amp; 3 more"));
     assert!(page.contains("No hitch."));
 }
@@ -163,4 +170,45 @@ fn numbers_and_ticks_are_round() {
     assert_eq!(ticks(f64::NAN, 5), [0.0]);
     assert!(ticks(0.37, 4).len() >= 3);
     assert_eq!(escape("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
+}
+
+#[test]
+fn the_page_of_textures_tells_the_pool_and_who_was_too_coarse() {
+    let mut log = MipLog::new(60.0, 10_000_000);
+    log.full = 90_000_000;
+    for frame in 0..1200_u64 {
+        if frame == 600 {
+            log.jump();
+        }
+        let stats = MipStats {
+            visible: 3_000_000 + frame * 1000,
+            cached: 2_000_000,
+            staging: 1_000_000,
+            under_resolved: frame % 3,
+            ..MipStats::default()
+        };
+        let coarse = (frame % 3 == 2).then(|| ("walls/<brick>.png".to_owned(), 2));
+        log.note(&stats, coarse.into_iter().chain([("floor.png".to_owned(), 1)]));
+    }
+    let page = log.page("A hall", &[], &[("7".to_owned(), "swaps & more".to_owned())]);
+    assert_whole(&page, 2);
+    for part in [
+        "As it should be.",
+        "7.2 MB",
+        "10 MB",
+        "90 MB",
+        "swaps &amp; more",
+        "teleport",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let rows = [
+        "<td>floor.png</td><td>20</td><td>1</td>",
+        "<td>walls/&lt;brick&gt;.png</td><td>6.67</td><td>2</td>",
+    ];
+    let places = rows.map(|row| page.find(row));
+    assert!(places[0].is_some() && places[0] < places[1], "{places:?}");
+    let missed = log.page("A hall", &["the pool was <exceeded>".to_owned()], &[]);
+    assert!(missed.contains("Not as it should be.") && missed.contains("&lt;exceeded&gt;"));
+    assert_whole(&MipLog::default().page("Nothing", &[], &[]), 2);
 }

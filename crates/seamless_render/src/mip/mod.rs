@@ -30,6 +30,8 @@ mod groups;
 mod ktx2;
 mod ledger;
 pub mod need;
+#[cfg(feature = "overlay")]
+mod overlay;
 mod pace;
 mod plan;
 mod plugin;
@@ -64,6 +66,8 @@ pub use ktx2::{
     StreamedImage, StreamedImageError, StreamedImageLoader, StreamedKtx2Loader, TexturePackage, TexturePackageLoader,
 };
 pub use ledger::{Change, ChangeId, LedgerSums, MipLedger, Phase, Resident};
+#[cfg(feature = "overlay")]
+pub use overlay::{MipOverlayPlugin, MipOverlaySettings};
 pub use plugin::{MipPlugin, MipSystems};
 pub use render::MipRenderSystems;
 pub use report::{Mips, Offender, Residency};

@@ -68,6 +68,17 @@ impl Mips<'_> {
         })
     }
 
+    /// By how many mips an entity's textures are coarser than is wanted, the one that lacks most; less than 0: all of them are finer. None if it draws with
+    /// none that streams.
+    #[must_use]
+    pub fn lack(&self, entity: Entity) -> Option<i16> {
+        let lacks = |texture| {
+            let (resident, wanted) = (self.pool.ledger.get(texture)?, self.plan.wanted(texture)?);
+            Some(i16::from(resident.top) - i16::from(wanted))
+        };
+        self.users.textures(entity).filter_map(lacks).max()
+    }
+
     /// Whether all textures are as they are to be, as the pool goes, and nothing is on its way. What was there before may be on the GPU for some frames more.
     #[must_use]
     pub fn is_settled(&self) -> bool {

@@ -8,6 +8,8 @@ mod picture;
 pub(super) use feedback::{Joining, join};
 pub use feedback::{MipFeedback, MipFeedbackPlugin};
 pub(super) use picture::LayerTruth;
+#[cfg(feature = "overlay")]
+pub(super) use picture::colour;
 pub use picture::{TRUTH_TOLERANCE, TruthAccuracy, TruthPicture, TruthUse};
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -173,7 +173,7 @@ impl TruthPicture {
 }
 
 /// Of something that lacks so many mips; negative: it has more than it needs.
-fn colour(lacking: i16) -> [u8; 4] {
+pub(in crate::mip) fn colour(lacking: i16) -> [u8; 4] {
     match lacking {
         0 => [60, 170, 80, 255],
         1 => [235, 200, 60, 255],

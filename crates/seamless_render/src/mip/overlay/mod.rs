@@ -1,0 +1,137 @@
+//! How fine textures are, drawn over the picture. See [`MipOverlayPlugin`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_app::{App, Plugin, PostUpdate, Update};
+use bevy_camera::{primitives::Aabb, visibility::ViewVisibility};
+use bevy_color::Color;
+use bevy_ecs::{
+    entity::Entity,
+    schedule::{IntoScheduleConfigs, common_conditions::resource_exists},
+    system::{Query, Res, ResMut},
+};
+use bevy_gizmos::{
+    AppGizmoBuilder, GizmoPlugin,
+    config::{GizmoConfig, GizmoConfigGroup, GizmoConfigStore},
+    gizmos::Gizmos,
+};
+use bevy_input::{ButtonInput, keyboard::KeyCode};
+use bevy_reflect::{Reflect, prelude::ReflectDefault};
+use bevy_transform::components::{GlobalTransform, Transform};
+
+use super::{MipSystems, Mips, truth};
+
+/// Draws a box with gizmos around whatever is seen and has textures that stream, in a colour that tells how fine they are, by the one that lacks most. It starts turned off; a
+/// key turns it on and off.
+///
+/// | colour | the finest mip on the GPU is |
+/// |---|---|
+/// | blue | finer than is wanted: it is kept while there is room |
+/// | green | the one that is wanted |
+/// | yellow | a mip coarser |
+/// | orange to red | coarser still |
+///
+/// Those are the colours of [`TruthPicture::colours`](super::TruthPicture::colours), which tells the same of pixels. Add it after a [`MipPlugin`](super::MipPlugin), and, to see anything, where Bevy's gizmos
+/// are drawn: the feature `bevy_gizmos_render` of `bevy`.
+///
+/// ```
+/// # use bevy_app::App;
+/// # use bevy_gizmos::config::GizmoConfigStore;
+/// # use seamless_render::mip::{MipOverlayPlugin, MipOverlaySettings};
+/// # let mut app = App::new();
+/// # app.add_plugins((bevy_asset::AssetPlugin::default(), bevy_gizmos::GizmoPlugin));
+/// app.add_plugins(MipOverlayPlugin::default()); // F2
+/// // Settings are a group of gizmos, as all of Bevy's.
+/// let mut store = app.world_mut().resource_mut::<GizmoConfigStore>();
+/// store.config_mut::<MipOverlaySettings>().1.only_coarse = true;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct MipOverlayPlugin {
+    /// What it draws at first.
+    pub settings: MipOverlaySettings,
+}
+
+/// What the overlay of textures draws; a group of gizmos, whose lines are set in the [`GizmoConfigStore`].
+#[derive(Reflect, Clone, Debug, PartialEq)]
+#[reflect(Default, Clone, Debug, PartialEq)]
+pub struct MipOverlaySettings {
+    /// Whether it draws anything. Default: false.
+    pub is_on: bool,
+    /// Whether it leaves out what is as fine as is wanted. Default: false.
+    pub only_coarse: bool,
+    /// Boxes at most; which are left out beyond that is not told. Default: 4096.
+    pub most: usize,
+    /// The key that turns it on and off. Default: F2.
+    pub key: Option<KeyCode>,
+}
+
+impl Default for MipOverlaySettings {
+    fn default() -> Self {
+        Self {
+            is_on: false,
+            only_coarse: false,
+            most: 4096,
+            key: Some(KeyCode::F2),
+        }
+    }
+}
+
+impl GizmoConfigGroup for MipOverlaySettings {}
+
+impl Plugin for MipOverlayPlugin {
+    fn build(&self, app: &mut App) {
+        if !app.is_plugin_added::<GizmoPlugin>() {
+            app.add_plugins(GizmoPlugin);
+        }
+        app.insert_gizmo_config(self.settings.clone(), GizmoConfig::default())
+            .register_type::<MipOverlaySettings>()
+            .add_systems(Update, toggle)
+            .add_systems(
+                PostUpdate,
+                draw.after(MipSystems::Plan)
+                    .run_if(is_on)
+                    .run_if(resource_exists::<super::MipPool>),
+            );
+    }
+}
+
+fn is_on(store: Res<GizmoConfigStore>) -> bool {
+    store.config::<MipOverlaySettings>().1.is_on
+}
+
+fn toggle(keys: Option<Res<ButtonInput<KeyCode>>>, mut store: ResMut<GizmoConfigStore>) {
+    let Some(keys) = keys else { return };
+    let key = store.config::<MipOverlaySettings>().1.key;
+    if key.is_some_and(|key| keys.just_pressed(key)) {
+        let settings = store.config_mut::<MipOverlaySettings>().1;
+        settings.is_on = !settings.is_on;
+    }
+}
+
+fn draw(
+    mips: Mips,
+    seen: Query<(Entity, &Aabb, &GlobalTransform, &ViewVisibility)>,
+    store: Res<GizmoConfigStore>,
+    mut gizmos: Gizmos<MipOverlaySettings>,
+) {
+    let settings = store.config::<MipOverlaySettings>().1;
+    let seen = seen.iter().filter(|(.., visibility)| visibility.get());
+    let known = seen.filter_map(|(entity, bounds, place, _)| Some((mips.lack(entity)?, bounds, place)));
+    let shown = known.filter(|(lacks, ..)| *lacks > 0 || !settings.only_coarse);
+    for (lacks, bounds, place) in shown.take(settings.most) {
+        gizmos.cube(cube(bounds, place), color(lacks));
+    }
+}
+
+/// The box of a thing, as that of a cube whose sides are 1.
+fn cube(bounds: &Aabb, place: &GlobalTransform) -> GlobalTransform {
+    let inner = Transform::from_translation(bounds.center.into()).with_scale((bounds.half_extents * 2.0).into());
+    GlobalTransform::from(place.affine() * inner.compute_affine())
+}
+
+/// Of textures that lack so many mips; less than 0: they are finer.
+fn color(lacks: i16) -> Color {
+    let [red, green, blue, _] = truth::colour(lacks);
+    Color::srgb_u8(red, green, blue)
+}
