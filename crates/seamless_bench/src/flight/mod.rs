@@ -137,13 +137,21 @@ impl Plane {
 
     /// The median frame of the flight with every level live.
     fn resident_median(&mut self) -> f64 {
+        quantile(&mut self.resident(1), 0.5)
+    }
+
+    /// The frames of so many flights with every level live: nothing is streamed.
+    fn resident(&mut self, flights: usize) -> Vec<f64> {
         self.ask(|_, _| true, position(0));
         self.rest(GRID * GRID);
-        self.fly(|_, _| true);
-        let median = quantile(&mut self.frames, 0.5);
+        let mut frames = Vec::new();
+        for _ in 0..flights {
+            self.fly(|_, _| true);
+            frames.append(&mut self.frames);
+        }
         self.ask(|_, _| false, position(0));
         self.rest(0);
-        median
+        frames
     }
 
     /// Flies with streaming; the worst frame and the 99th percentile.
