@@ -32,6 +32,7 @@ use bevy::{
     winit::WinitPlugin,
 };
 use image::{ImageBuffer, Rgba};
+use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool};
 use wgpu::Backends;
 
 use crate::{app::LOAD_LIMIT, skip::skipped};
@@ -82,6 +83,22 @@ impl Picture {
             mean: sum as f64 / self.0.len() as f64,
             far: far as f64 / (self.0.len() / 4) as f64,
         }
+    }
+
+    /// How different it looks from a reference to who flips between them, from 0 to 1: the mean of FLIP (Andersson and others, 2020), at the usual 67 pixels a
+    /// degree.
+    #[must_use]
+    pub fn flip(&self, reference: &Self) -> f64 {
+        let [test, reference] = [self, reference].map(|picture| {
+            let colours: Vec<u8> = picture
+                .0
+                .chunks_exact(4)
+                .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
+                .collect();
+            FlipImageRgb8::with_data(SIDE, SIDE, &colours)
+        });
+        let apart = nv_flip::flip(reference, test, DEFAULT_PIXELS_PER_DEGREE);
+        f64::from(FlipPool::from_image(&apart).mean())
     }
 
     /// Whether the camera has drawn at all, its clear colour at least: before, everything is transparent.

@@ -3,6 +3,7 @@
 mod files;
 mod hall;
 mod lifecycle;
+mod looks;
 mod overlay;
 mod pictures;
 mod plan;
