@@ -48,7 +48,11 @@ fn texture(number: usize) -> Image {
         let turn = core::f32::consts::TAU;
         let wave = |waves: f32| (turn * waves * (u + 0.3 * v)).sin() * (turn * waves * (v - 0.2 * u)).cos();
         let octaves: f32 = (0..8).map(|octave| wave(2.0_f32.powi(octave))).sum();
-        let brick = if (x / 16 + y / 8).is_multiple_of(2) { 30.0 } else { -30.0 };
+        let brick = if (x / 16 + y / 8).is_multiple_of(2) {
+            30.0
+        } else {
+            -30.0
+        };
         let line = if x % 64 < 2 || y % 64 < 2 { -60.0 } else { 0.0 };
         let tint = [[20.0, 0.0, -20.0], [-20.0, 15.0, 0.0], [0.0, -20.0, 25.0]][number % 3];
         tint.map(|tint: f32| (128.0 + octaves * 14.0 + brick + line + tint).clamp(0.0, 255.0) as u8)
