@@ -101,9 +101,9 @@ pub mod prelude {
     pub use seamless_render::{
         SeamlessRenderApp,
         mip::{
-            MipApp, MipFeedback, MipFeedbackPlugin, MipForce, MipGroup, MipGroups, MipPlugin, MipPoolTooSmall,
-            MipQuality, MipSettings, MipSize, MipStats, MipTruth, MipViewpoint, Mips, MipsOverBudget, StreamedImage,
-            TexturePackage,
+            MipApp, MipFadePlugin, MipFades, MipFeedback, MipFeedbackPlugin, MipForce, MipGroup, MipGroups, MipPlugin,
+            MipPoolTooSmall, MipQuality, MipSettings, MipSize, MipStats, MipTruth, MipViewpoint, Mips, MipsOverBudget,
+            StreamedImage, TexturePackage,
         },
     };
 }

@@ -18,12 +18,13 @@
 //! Same input, same plan: nothing depends on hash maps, addresses or time but the time that is given.
 //!
 //! A game adds its own materials by [`MipApp`], and views that are no cameras by [`MipViewpoint`]; [`MipForce`] makes textures fine whatever is seen, and
-//! [`Mips`] and [`MipStats`] tell how it does.
+//! [`Mips`] and [`MipStats`] tell how it does. Materials with shaders of their own may have finer mips fade in, by a [`MipFadePlugin`].
 
 mod alerts;
 mod chain;
 mod demand;
 mod error;
+mod fade;
 mod fit;
 mod force;
 mod groups;
@@ -59,6 +60,7 @@ pub use alerts::{MipPoolTooSmall, MipsOverBudget};
 pub use chain::{Layout, MipChain, MipCopy};
 pub use demand::{Demand, DemandRule, DemandedTexture, MipDemands, Wanting};
 pub use error::{MipError, MipFailed, NotStreamed};
+pub use fade::{MipFadePlugin, MipFades};
 pub use fit::{Cut, Fit, FitInput};
 pub use force::{MipForce, MipSize};
 pub use groups::{MipGroup, MipGroups};

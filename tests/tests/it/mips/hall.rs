@@ -9,19 +9,15 @@ use bevy::{
     shader::ShaderRef,
 };
 use bevy_seamless::{
-    asset::{ObjectRequest, Streamer},
     prelude::*,
     render::{
         SeamlessRenderApp,
         mip::{MipPlugin, MipPool, MipSettings, MipTextures, MipWork, Mips},
     },
 };
-use seamless_tests::{
-    app::{LOAD_LIMIT, run_until},
-    picture::{Frame, next_frame, studio},
-};
+use seamless_tests::picture::{Frame, next_frame, studio};
 
-use super::stage::{PACKAGE, image, write};
+use super::stage::{image, load, write};
 
 /// Paintings, each a square metre, ten metres apart.
 pub const PAINTINGS: usize = 4;
@@ -120,15 +116,11 @@ impl Hall {
 
     /// Half of the paintings have Bevy's material, half one of the game's.
     fn hang(&mut self) {
-        let request = ObjectRequest::new((0..PAINTINGS).map(|number| format!("{PACKAGE}#t{number}")));
-        let load = self.app.world_mut().resource_mut::<Streamer>().load_objects(request);
-        let has_come = run_until(&mut self.app, LOAD_LIMIT, |_| load.is_finished());
-        assert!(has_come, "they come");
-        let handles = load.result().expect("it is finished").expect("it is sound");
+        let names: Vec<String> = (0..PAINTINGS).map(|number| format!("t{number}")).collect();
+        let images = load(&mut self.app, &names);
         let world = self.app.world_mut();
         let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
-        for (number, handle) in handles.iter().enumerate() {
-            let image: Handle<Image> = handle.clone().typed();
+        for (number, image) in images.into_iter().enumerate() {
             let texture = world.resource::<MipTextures>().number(image.id());
             self.textures.push(texture.expect("it streams"));
             let at = Transform::from_xyz(10.0 * number as f32, 0.0, 0.0);

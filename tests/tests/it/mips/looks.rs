@@ -13,17 +13,10 @@ use bevy::{
     prelude::*,
     render::render_resource::TextureFormat,
 };
-use bevy_seamless::{
-    asset::{ObjectRequest, Streamer, StreamingTime},
-    prelude::*,
-    render::mip::Mips,
-};
-use seamless_tests::{
-    app::{LOAD_LIMIT, run_until},
-    picture::{Frame, Picture, has_driver, next_frame, studio},
-};
+use bevy_seamless::{asset::StreamingTime, prelude::*, render::mip::Mips};
+use seamless_tests::picture::{Frame, Picture, has_driver, next_frame, studio};
 
-use super::stage::{PACKAGE, image, write};
+use super::stage::{image, load, write};
 
 const TEXTURES: usize = 16;
 /// Half of the room's sides, in metres.
@@ -39,6 +32,10 @@ const POP: f64 = 0.005;
 const WALKED: [f64; 2] = [0.02, 0.002];
 /// How different a settled picture may look from the one with all mips, in the mean.
 const SETTLED: f64 = 0.02;
+
+fn name(number: usize) -> String {
+    format!("t{number}")
+}
 
 /// Waves and edges of all sizes, so that each mip shows something of its own.
 fn texture(number: usize) -> Image {
@@ -128,20 +125,10 @@ impl Room {
         room
     }
 
-    fn images(&mut self) -> Vec<Handle<Image>> {
-        let request = ObjectRequest::new((0..TEXTURES).map(|number| format!("{PACKAGE}#t{number}")));
-        let load = self.app.world_mut().resource_mut::<Streamer>().load_objects(request);
-        assert!(
-            run_until(&mut self.app, LOAD_LIMIT, |_| load.is_finished()),
-            "they come"
-        );
-        let handles = load.result().expect("it is finished").expect("it is sound");
-        handles.iter().map(|handle| handle.clone().typed()).collect()
-    }
-
     /// A floor, walls, and things that stand between them.
     fn furnish(&mut self) {
-        let images = self.images();
+        let names: Vec<String> = (0..TEXTURES).map(name).collect();
+        let images = load(&mut self.app, &names);
         let world = self.app.world_mut();
         let mut add = |mesh: Mesh, at: Transform, image: &Handle<Image>, repeats: f32| {
             let material = StandardMaterial {
@@ -224,10 +211,7 @@ fn pose(frame: f32) -> Transform {
 
 fn rooms() -> (tempfile::TempDir, [Room; 2]) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    write(
-        dir.path(),
-        (0..TEXTURES).map(|number| (format!("t{number}"), texture(number))),
-    );
+    write(dir.path(), (0..TEXTURES).map(|number| (name(number), texture(number))));
     let rooms = [true, false].map(|enabled| Room::new(dir.path(), enabled));
     (dir, rooms)
 }

@@ -74,6 +74,16 @@ pub fn write(dir: &Path, images: impl IntoIterator<Item = (String, Image)>) {
     fs::write(dir.join(PACKAGE), writer.finish().expect("the package is small")).expect("it is written");
 }
 
+/// Loads images of the package.
+pub fn load(app: &mut App, names: &[impl AsRef<str>]) -> Vec<Handle<Image>> {
+    let paths = names.iter().map(|name| format!("{PACKAGE}#{}", name.as_ref()));
+    let request = ObjectRequest::new(paths);
+    let load = app.world_mut().resource_mut::<Streamer>().load_objects(request);
+    assert!(run_until(app, LOAD_LIMIT, |_| load.is_finished()), "they come");
+    let handles = load.result().expect("it is finished").expect("it is sound");
+    handles.iter().map(|handle| handle.clone().typed()).collect()
+}
+
 /// An app that draws a wall.
 pub struct Stage {
     pub app: App,
@@ -121,15 +131,7 @@ impl Stage {
 
     /// Loads images of the package.
     pub fn load(&mut self, names: &[&str]) -> Vec<Handle<Image>> {
-        let paths = names.iter().map(|name| format!("{PACKAGE}#{name}"));
-        let request = ObjectRequest::new(paths);
-        let load = self.app.world_mut().resource_mut::<Streamer>().load_objects(request);
-        assert!(
-            run_until(&mut self.app, LOAD_LIMIT, |_| load.is_finished()),
-            "they come"
-        );
-        let handles = load.result().expect("it is finished").expect("it is sound");
-        handles.iter().map(|handle| handle.clone().typed()).collect()
+        load(&mut self.app, names)
     }
 
     /// Tiles the wall with the images, `columns` in a row, each with a material of its own. Of each texture so little is on a tile that its finest mip is drawn.
