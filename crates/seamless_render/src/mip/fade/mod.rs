@@ -158,9 +158,8 @@ impl Fades {
         let Some(least) = self.least.get_mut(place as usize) else {
             return;
         };
-        let was_there = *least > 0.0;
         *least = (*least + f32::from(from) - f32::from(to)).max(0.0);
-        if *least > 0.0 && !was_there {
+        if *least > 0.0 && !self.going.contains(&place) {
             self.going.push(place);
         }
     }
