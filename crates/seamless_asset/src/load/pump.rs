@@ -4,6 +4,7 @@ mod blocking;
 mod bulk;
 mod frame;
 mod gates;
+mod in_flight;
 mod insert;
 mod levels;
 mod lost;
@@ -30,7 +31,10 @@ pub use self::blocking::BlockingLoads;
 pub(crate) use self::frame::roll_frame;
 pub(crate) use self::lost::{LostRoots, note_lost_root};
 pub(crate) use self::reload::keep_ticks_valid;
-use self::{frame::Frames, gates::LevelGates, objects::Objects, reload::Reload, singles::Singles, sliced::Sweeps};
+use self::{
+    frame::Frames, gates::LevelGates, in_flight::InFlight, objects::Objects, reload::Reload, singles::Singles,
+    sliced::Sweeps,
+};
 
 use super::{
     InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, Progress, Streamer,
@@ -74,7 +78,7 @@ pub(crate) struct Pipeline {
     tasks: Tasks,
     stalls: Stalls,
     arrivals: Arrivals,
-    in_flight: usize,
+    in_flight: InFlight,
     costs: CostModel,
     events: Vec<InstanceEvent>,
     frames: Frames,
@@ -111,7 +115,7 @@ impl Pipeline {
             blocking: None,
             stalls: Stalls::default(),
             arrivals: Arrivals::default(),
-            in_flight: 0,
+            in_flight: InFlight::default(),
             costs: CostModel::default(),
             events: Vec::new(),
             frames: Frames::default(),
@@ -292,7 +296,7 @@ impl Pipeline {
 
     fn take_results(&mut self, world: &mut World) {
         while let Some(finished) = self.tasks.next_finished() {
-            self.in_flight = self.in_flight.saturating_sub(1);
+            self.in_flight.end(&finished);
             self.take_finished(world, finished);
         }
     }

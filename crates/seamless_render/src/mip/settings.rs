@@ -57,8 +57,7 @@ pub struct MipSettings {
     /// it, which takes longer.
     pub swap_interval: Option<u32>,
     /// Changes that are read at once. 16. Each of their mips is a load among those of
-    /// [`StreamingSettings::max_loads_in_flight`](seamless_asset::StreamingSettings::max_loads_in_flight), which starts no more than that in a frame: raise both for
-    /// many textures.
+    /// [`StreamingSettings::max_loads_in_flight`](seamless_asset::StreamingSettings::max_loads_in_flight), where it counts a quarter of a package.
     pub reads: u32,
     /// A change that brings more bytes than this comes in two. 4 MiB.
     pub step: u64,

@@ -14,7 +14,7 @@ use crate::{
         packages::{PackageEntry, PackageStatus},
         rank::by_rank,
         task::{Job, Wanted},
-        tasks::{JobOwner, MAX_LOADS, Task},
+        tasks::{JobOwner, Task},
     },
     settings::StreamingSettings,
     time::StreamingTime,
@@ -26,8 +26,8 @@ impl Pipeline {
         let now = world.resource::<StreamingTime>().now();
         let next = world.resource::<Streamer>().next_number();
         self.arrivals.note(next, now, settings.aging);
-        let most = settings.max_loads_in_flight.min(MAX_LOADS);
-        if self.in_flight >= most {
+        let most = settings.max_loads_in_flight;
+        if self.in_flight.is_full(most) {
             (self.short, self.held) = (0, 0);
             return;
         }
@@ -51,7 +51,8 @@ impl Pipeline {
         let known = self.under_ceiling(settings);
         let (mut short, mut held) = (None, 0);
         for (_, (_, owner)) in queued {
-            if self.in_flight >= most {
+            // Who ranks lower does not take the room that this one waits for.
+            if !self.in_flight.has_room(owner, most) {
                 break;
             }
             match owner {
@@ -104,8 +105,8 @@ impl Pipeline {
         match &mut self.blocking {
             Some(tasks) => tasks.push(task),
             None => {
+                self.in_flight.begin(&task);
                 self.tasks.start(task, self.stalls.watch());
-                self.in_flight += 1;
             }
         }
     }

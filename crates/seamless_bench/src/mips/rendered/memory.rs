@@ -201,8 +201,6 @@ impl<'a> Plane<'a> {
             ..MipSettings::default()
         };
         let (mut app, camera) = rendered(dir, settings, none);
-        // Each mip is a load of its own.
-        app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 64;
         // As wide as the picture that is meant; a square one is higher then.
         let fov = 2.0 * ((FOV / 2.0).tan() * ASPECT).atan();
         let bias = (pixels(SIDE as f32, fov) / pixels(LINES, FOV)).log2();

@@ -51,14 +51,28 @@ pub enum By {
     PredictionAndTruth,
 }
 
+/// The textures of a room.
+#[derive(Copy, Clone)]
+pub struct Textures {
+    /// Texels along the sides of each.
+    pub side: fn(usize) -> u32,
+    /// How many times as often each is repeated: the more, the finer the mips that are sampled.
+    pub repeats: f32,
+}
+
+impl Default for Textures {
+    fn default() -> Self {
+        Self {
+            side: |number| [512, 1024, 512, 2048][number % 4],
+            repeats: 1.0,
+        }
+    }
+}
+
 impl Room {
     /// The room with a pool that has this part of the bytes of all mips.
-    pub fn new(by: By, part: f32) -> Self {
-        Self::with_sides(by, part, side)
-    }
-
-    /// The same with textures whose longer sides have so many texels.
-    pub fn with_sides(by: By, part: f32, side: fn(usize) -> u32) -> Self {
+    pub fn new(by: By, part: f32, textures: Textures) -> Self {
+        let Textures { side, repeats } = textures;
         let dir = tempfile::tempdir().expect("a temporary directory");
         write(dir.path(), side);
         let all: u64 = (0..TEXTURES).map(|number| u64::from(side(number)).pow(2) * 4 / 3).sum();
@@ -77,7 +91,7 @@ impl Room {
         let (mut app, camera) = rendered(dir.path(), settings, feedback);
         app.world_mut().entity_mut(camera).insert(pose(0));
         let images = load(&mut app);
-        furnish(&mut app, &images);
+        furnish(&mut app, &images, repeats);
         Self {
             app,
             camera,
@@ -170,11 +184,6 @@ pub fn pose(number: u32) -> Transform {
     Transform::from_translation(from).looking_at(to, Vec3::Y)
 }
 
-/// The longer side of a texture, in texels.
-fn side(number: usize) -> u32 {
-    [512, 1024, 512, 2048][number % 4]
-}
-
 /// Writes the room's package.
 fn write(dir: &Path, side: fn(usize) -> u32) {
     let app = headless_with(dir, |app| {
@@ -221,7 +230,7 @@ fn load(app: &mut App) -> Vec<Handle<Image>> {
 }
 
 /// Walls and a floor with the first textures, and things with the others.
-fn furnish(app: &mut App, images: &[Handle<Image>]) {
+fn furnish(app: &mut App, images: &[Handle<Image>], times: f32) {
     let mut random = Random(1);
     let mut part = move || random.below(1001) as f32 / 1000.0;
     let world = app.world_mut();
@@ -230,7 +239,7 @@ fn furnish(app: &mut App, images: &[Handle<Image>]) {
             base_color_texture: Some(image.clone()),
             unlit: true,
             cull_mode: None,
-            uv_transform: Affine2::from_scale(Vec2::splat(repeats)),
+            uv_transform: Affine2::from_scale(Vec2::splat(repeats * times)),
             ..default()
         };
         let material = world.resource_mut::<Assets<StandardMaterial>>().add(material);

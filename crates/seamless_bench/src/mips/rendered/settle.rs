@@ -1,13 +1,10 @@
 //! `mip_settle`: frames from a jump until all textures are as fine as is wanted, beside those that their bytes take at the bandwidth that the settings give.
 
 use bevy::prelude::*;
-use bevy_seamless::{
-    prelude::*,
-    render::mip::{MipPool, MipSettings, MipStats, Mips},
-};
+use bevy_seamless::render::mip::{MipPool, MipSettings, MipStats, Mips};
 use seamless_tests::picture::has_driver;
 
-use super::room::{By, Room, pose};
+use super::room::{By, Room, Textures, pose};
 use crate::row::{Row, Samples, Targets};
 
 /// So many bytes of new mips are put into textures in a frame.
@@ -20,17 +17,12 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
     if !has_driver() {
         return None;
     }
-    let mut room = Room::new(By::Prediction, 1.25);
-    {
-        let mut settings = room.app.world_mut().resource_mut::<MipSettings>();
-        settings.bytes_per_frame = BANDWIDTH;
-        settings.max_size = Some(MOST);
-        settings.swaps_per_frame = 64;
-        settings.reads = 64;
-        // Each mip is a load of its own.
-        let mut streaming = room.app.world_mut().resource_mut::<StreamingSettings>();
-        streaming.max_loads_in_flight = 64;
-    }
+    let mut room = Room::new(By::Prediction, 1.25, Textures::default());
+    let mut settings = room.app.world_mut().resource_mut::<MipSettings>();
+    settings.bytes_per_frame = BANDWIDTH;
+    settings.max_size = Some(MOST);
+    // The limit is one of bytes alone.
+    settings.swaps_per_frame = 64;
     room.settle();
     let mut result = Samples::default();
     let mut most = 0;

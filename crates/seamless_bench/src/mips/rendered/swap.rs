@@ -8,7 +8,7 @@ use bevy::{prelude::*, render::RenderApp};
 use bevy_seamless::render::mip::{ChangeId, MipPool, MipRead, MipSwap, MipSystems, MipTextures, MipWork};
 use seamless_tests::picture::has_driver;
 
-use super::room::{By, Room, TEXTURES, texture};
+use super::room::{By, Room, TEXTURES, Textures, texture};
 use crate::{
     app::{cpu_ns, on_one_thread},
     row::{Row, Samples, Targets, quantile},
@@ -24,7 +24,11 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
     if !has_driver() {
         return None;
     }
-    let mut room = Room::with_sides(By::Prediction, 4.0, |_| SIDE);
+    let textures = Textures {
+        side: |_| SIDE,
+        ..Textures::default()
+    };
+    let mut room = Room::new(By::Prediction, 4.0, textures);
     // All are at their floor.
     room.look(Transform::from_xyz(0.0, 0.0, 5000.0).looking_to(Vec3::Z, Vec3::Y));
     room.settle();

@@ -67,6 +67,6 @@ impl Pipeline {
 impl Pipeline {
     /// How many tasks have not come back.
     pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight
+        self.in_flight.tasks()
     }
 }

@@ -1,0 +1,89 @@
+//! How much is under way. See [`InFlight`].
+
+use crate::load::tasks::{Finished, JobOwner, MAX_LOADS, Task};
+
+/// What the load of a package counts, beside one that is read by itself, such as a mip of a texture: that is a single read, and few of them
+/// would never fill what a disk can give at once.
+const PACKAGE: usize = 4;
+const PART: usize = 1;
+
+/// Tasks that have been started and have not come back, and what they count together. Not those of blocking loads.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    tasks: usize,
+    shares: usize,
+}
+
+impl InFlight {
+    /// Whether what is asked for by `owner` may start, while `most` packages may be under way.
+    pub fn has_room(&self, owner: JobOwner, most: usize) -> bool {
+        let share = share(matches!(owner, JobOwner::Bulk(_)));
+        self.tasks < MAX_LOADS && self.shares + share <= most.saturating_mul(PACKAGE)
+    }
+
+    /// Whether nothing at all may start.
+    pub fn is_full(&self, most: usize) -> bool {
+        !self.has_room(JobOwner::Bulk(0), most)
+    }
+
+    pub fn begin(&mut self, task: &Task) {
+        self.tasks += 1;
+        self.shares += share(matches!(task, Task::Bulk(..)));
+    }
+
+    pub fn end(&mut self, finished: &Finished) {
+        let share = share(matches!(finished, Finished::Bulk(_)));
+        self.tasks = self.tasks.saturating_sub(1);
+        self.shares = self.shares.saturating_sub(share);
+    }
+
+    #[cfg(test)]
+    pub fn tasks(&self) -> usize {
+        self.tasks
+    }
+}
+
+fn share(is_part: bool) -> usize {
+    if is_part { PART } else { PACKAGE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{
+        InstanceId,
+        task::{Read, Stop},
+        tasks::FinishedSingle,
+    };
+
+    #[test]
+    fn parts_count_less_than_packages() {
+        let package = JobOwner::Instance(InstanceId(0));
+        let part = JobOwner::Bulk(0);
+        let none = InFlight::default();
+        assert!(none.is_full(0) && !none.is_full(1));
+        let mut full = InFlight { tasks: 1, shares: 1 };
+        assert!(
+            full.has_room(part, 1) && !full.has_room(package, 1),
+            "it waits for the part"
+        );
+        assert!(full.has_room(package, 2));
+        full = InFlight { tasks: 4, shares: 4 };
+        assert!(full.is_full(1));
+        full.end(&Finished::Bulk(FinishedSingle {
+            id: 0,
+            read: Read::default(),
+            result: Err(Stop::Cancelled),
+        }));
+        assert!(full.has_room(part, 1) && full.tasks() == 3);
+    }
+
+    #[test]
+    fn no_more_tasks_than_there_are() {
+        let many = InFlight {
+            tasks: MAX_LOADS,
+            shares: MAX_LOADS,
+        };
+        assert!(many.is_full(usize::MAX));
+    }
+}
