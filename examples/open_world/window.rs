@@ -1,4 +1,5 @@
-//! The flight in a window: the same world and path, drawn; the window's title tells how streaming does, and F1 shows it.
+//! The flight in a window: the same world and path, drawn; the window's title tells how streaming does, F1 shows it, and F2
+//! which textures are coarser than they should be.
 
 use std::sync::{
     Arc,
@@ -22,7 +23,7 @@ struct FramesLeft(Option<u64>);
 pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
     let mut app = App::new();
     app.add_plugins(window_plugins())
-        .add_plugins(seamless_plugins())
+        .add_plugins((seamless_plugins(), MipPlugin::default()))
         .insert_resource(FramesLeft(args.frames))
         .insert_resource(ClearColor(Color::srgb(0.53, 0.68, 0.85)))
         .add_systems(
@@ -30,7 +31,7 @@ pub fn fly(args: &Args, world: &PreparedWorld) -> bool {
             (follow_path.run_if(resource_exists::<Path>), show, count_frames),
         );
     #[cfg(feature = "overlay")]
-    app.add_plugins(SeamlessOverlayPlugin::default());
+    app.add_plugins((SeamlessOverlayPlugin::default(), MipOverlayPlugin::default()));
     spawn_world(app.world_mut(), &world.manifest);
     app.world_mut().spawn((
         Flyer,

@@ -1,5 +1,8 @@
 //! The way of a level out of the world. See [`Sweep`].
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use bevy_ecs::{entity::Entity, hierarchy::Children, relationship::RelationshipTarget, world::World};
@@ -37,12 +40,13 @@ impl Sweep {
         }
     }
 
-    /// Despawns the next entities, `most` at most. Whether that was all.
-    pub fn step(&mut self, world: &mut World, most: usize) -> bool {
+    /// Despawns the next entities, `most` at most. How many that were: those that are gone already take no time worth telling.
+    pub fn step(&mut self, world: &mut World, most: usize) -> u64 {
         let end = self.next.saturating_add(most);
+        let mut despawned = 0;
         while self.next < end {
             let Some((entity, is_parent)) = self.entity() else {
-                return true;
+                break;
             };
             self.next += 1;
             if is_parent && let Some(mut below) = world.get_mut::<Children>(entity) {
@@ -54,8 +58,14 @@ impl Sweep {
             }
             if let Ok(entity) = world.get_entity_mut(entity) {
                 entity.despawn();
+                despawned += 1;
             }
         }
+        despawned
+    }
+
+    /// Whether all are despawned.
+    pub fn is_over(&self) -> bool {
         self.entity().is_none()
     }
 

@@ -257,6 +257,12 @@ impl CostModel {
         Duration::from_nanos(estimate as u64)
     }
 
+    /// What so many items will take that are done in units of `each`. The line says nothing about a unit as large as all of them, if none was.
+    pub fn of_units(&self, key: impl Into<CostKey>, items: u64, each: u64) -> Duration {
+        let units = u32::try_from(items.div_ceil(each.max(1))).unwrap_or(u32::MAX);
+        self.of(key, each).saturating_mul(units)
+    }
+
     /// Learns from one unit.
     pub fn learn(&mut self, key: impl Into<CostKey>, items: u64, took: Duration) {
         let key = key.into();

@@ -119,6 +119,23 @@ fn units_of_one_size_say_what_an_item_takes() {
     }
 }
 
+/// What is fixed of a unit's time comes again with each.
+#[test]
+fn what_takes_many_units_takes_what_is_fixed_many_times() {
+    let mut costs = CostModel::default();
+    for unit in 0..2000 {
+        let items = if unit % 2 == 0 { 4 } else { 32 };
+        costs.learn(UnitKind::Sweep, items, nanoseconds(10_000.0, 300.0, items));
+    }
+    let (line, units) = (
+        costs.of(UnitKind::Sweep, 1300),
+        costs.of_units(UnitKind::Sweep, 1300, 32),
+    );
+    assert!(within(units, nanoseconds(10_000.0, 300.0, 32) * 41, 0.25), "{units:?}");
+    assert!(line < units.mul_f64(0.8), "{line:?}, {units:?}");
+    assert_eq!(costs.of_units(UnitKind::Sweep, 0, 32), Duration::ZERO);
+}
+
 proptest! {
     #[test]
     fn a_fixed_part_and_a_slope_are_found_again(

@@ -5,7 +5,7 @@ use core::time::Duration;
 use bevy_ecs::prelude::*;
 use bevy_platform::time::Instant;
 
-use super::Pipeline;
+use super::{Pipeline, sliced::SLICE};
 use crate::{
     load::{
         budget::{Booked, FrameBudget},
@@ -88,7 +88,8 @@ impl Pipeline {
             Phase::Staged(level) => self.costs.of(UnitKind::Reveal, level.level.entities.len() as u64),
             Phase::Spawning(spawn) => {
                 let (left, all) = (spawn.left() as u64, spawn.len() as u64);
-                self.costs.of(UnitKind::HiddenSpawn, left) + self.costs.of(UnitKind::RevealSliced, all)
+                let spawned = self.costs.of_units(UnitKind::HiddenSpawn, left, SLICE as u64);
+                spawned + self.costs.of(UnitKind::RevealSliced, all)
             }
             Phase::Hidden { members, .. } => self.costs.of(UnitKind::Show, members.entities.len() as u64),
             _ => Duration::ZERO,

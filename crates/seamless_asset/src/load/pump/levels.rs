@@ -6,7 +6,7 @@ use bevy_ecs::{entity::Entity, world::World};
 use bevy_log::debug_span;
 use bevy_platform::time::Instant;
 
-use super::Pipeline;
+use super::{Pipeline, sliced::SLICE};
 use crate::{
     actors::{Afterwards, release_kept},
     error::LoadError,
@@ -61,8 +61,8 @@ impl Pipeline {
             Some(Phase::Staged(level)) => {
                 let count = level.level.entities.len() as u64;
                 // By another measure as well: what always comes in slices is never measured whole.
-                let in_slices =
-                    self.costs.of(UnitKind::HiddenSpawn, count) + self.costs.of(UnitKind::RevealSliced, count);
+                let spawned = self.costs.of_units(UnitKind::HiddenSpawn, count, SLICE as u64);
+                let in_slices = spawned + self.costs.of(UnitKind::RevealSliced, count);
                 let cost = self.costs.of(UnitKind::Reveal, count).min(in_slices);
                 if self.services.is_sliced && budget.is_large(cost) {
                     return self.begin_slices(world, id, budget) && self.continue_slices(world, id, budget);
@@ -215,7 +215,8 @@ impl Pipeline {
             return true;
         };
         let count = members.entities.len() as u64;
-        let in_slices = self.costs.of(UnitKind::Mark, count) + self.costs.of(UnitKind::Sweep, count);
+        let swept = self.costs.of_units(UnitKind::Sweep, count, SLICE as u64);
+        let in_slices = self.costs.of(UnitKind::Mark, count) + swept;
         let whole = self.costs.of(UnitKind::Leave, count).min(in_slices);
         let is_sliced = self.services.is_sliced && budget.is_large(whole);
         let cost = if is_sliced {

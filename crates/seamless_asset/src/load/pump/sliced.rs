@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Entities between two looks at the clock.
-const SLICE: usize = 32;
+pub(super) const SLICE: usize = 32;
 
 /// Frames in which most of what nobody sees is despawned, if there is time for it.
 const SWEPT_WITHIN: u64 = 16;
@@ -198,12 +198,15 @@ impl Pipeline {
             }
             let _span = debug_span!("sweep").entered();
             let start = Instant::now();
-            let is_done = sweeping.sweep.step(world, SLICE);
+            let despawned = sweeping.sweep.step(world, SLICE);
             let took = start.elapsed();
-            self.costs.learn(UnitKind::Sweep, SLICE as u64, took);
+            let is_done = sweeping.sweep.is_over();
+            if despawned > 0 {
+                self.costs.learn(UnitKind::Sweep, despawned, took);
+            }
             let why = budget.why_without_limit();
             budget.book(UnitKind::Sweep, took, || {
-                format!("despawn {SLICE} entities that have left{why}")
+                format!("despawn {despawned} entities that have left{why}")
             });
             if is_done && let Some(swept) = self.sweeps.pop_front() {
                 world.entity_allocator_mut().free_many(&swept.unspawned);
