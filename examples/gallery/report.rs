@@ -90,7 +90,10 @@ fn page(args: &Args, walked: &Walked, missed: &[String]) -> String {
         (format!("{times:.1} ×"), "less than all of them whole".to_owned()),
         (
             walked.coarse_frames.to_string(),
-            format!("frames with a texture coarser than wanted, of {} walked", walked.frames),
+            format!(
+                "frames with a texture coarser than wanted, of {} walked",
+                walked.walking
+            ),
         ),
         (
             frames(walked.settled_after),

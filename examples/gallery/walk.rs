@@ -55,6 +55,8 @@ pub struct Walked {
     pub peak: u64,
     /// Frames of the walk in which some texture was coarser than was wanted.
     pub coarse_frames: u32,
+    /// Of so many that were walked.
+    pub walking: u32,
     /// Textures that were so at once, at most.
     pub coarse_most: u64,
     /// Frames from the jump to the other end until all was as fine as is wanted; none if that never was.
@@ -97,7 +99,7 @@ struct Walk {
     result: Shown,
 }
 
-/// What the walk has shown so far, where it is found when the app is gone.
+/// What the walk has shown, where it is found when the app is gone.
 type Shown = Arc<Mutex<Option<Walked>>>;
 
 #[derive(Component)]
@@ -235,8 +237,10 @@ fn go(
     if is_over || walk.walked.fault.is_some() {
         exit.write(AppExit::Success);
     }
-    // Whoever closes the window ends the walk, too.
-    *walk.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(walk.walked.clone());
+    // Whoever closes the window ends the walk, too; of a walk without one, the whole log is there at its end.
+    if is_over || walk.has_window || walk.walked.fault.is_some() {
+        *walk.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(walk.walked.clone());
+    }
 }
 
 /// At the end, the GPU tells which mips it samples.
@@ -278,6 +282,7 @@ impl Walk {
             walked.log.note(stats, coarse);
         }
         if matches!(self.step, Step::Walking(_)) {
+            walked.walking += 1;
             walked.coarse_frames += u32::from(stats.under_resolved > 0);
             walked.coarse_most = walked.coarse_most.max(stats.under_resolved);
         }

@@ -41,6 +41,8 @@ pub struct InHiddenLevel;
 
 /// What else is to be done when entities are hidden and shown, by whoever keeps a copy of them: a renderer, a physics engine.
 ///
+/// A level may be told in several calls, its root in any of them.
+///
 /// Queries skip hidden entities, but neither `On<Remove>` nor `RemovedComponents` tell of them, nor do `Added` and `On<Add>` when they
 /// are shown again.
 pub trait LevelHider: Send + Sync + 'static {

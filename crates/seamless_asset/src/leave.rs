@@ -40,9 +40,11 @@ impl Sweep {
         }
     }
 
-    /// Despawns the next entities, `most` at most. How many that were: those that are gone already take no time worth telling.
+    /// Despawns the next entities, `most` at most. How many of the level's own that were: those that are gone already take no time worth telling, and
+    /// of what game code hung below nobody knows how much goes with it.
     pub fn step(&mut self, world: &mut World, most: usize) -> u64 {
         let end = self.next.saturating_add(most);
+        let own = self.parents.len() + self.entities.len();
         let mut despawned = 0;
         while self.next < end {
             let Some((entity, is_parent)) = self.entity() else {
@@ -56,9 +58,10 @@ impl Sweep {
             if is_parent && let Some(mut actors) = world.get_mut::<LevelActors>(entity) {
                 self.children.append(actors.collection_mut_risky());
             }
+            let is_own = self.next <= own;
             if let Ok(entity) = world.get_entity_mut(entity) {
                 entity.despawn();
-                despawned += 1;
+                despawned += u64::from(is_own);
             }
         }
         despawned

@@ -13,12 +13,14 @@ use super::{
 /// Textures that are listed at most.
 const LISTED: usize = 20;
 /// What is on the GPU, by what it is for: colour and name.
-const KINDS: [(&str, &str); 5] = [
+const NOT_STREAMED: &str = "#8d8d8d";
+const KINDS: [(&str, &str); 6] = [
     (palette::TEAL, "seen"),
     (palette::BLUE, "not seen"),
     ("#7a5ba6", "forced"),
     ("#c9d2ce", "kept while there is room"),
     (palette::AMBER, "copies and buffers"),
+    (NOT_STREAMED, "not streamed"),
 ];
 
 /// What a walk was like, frame by frame.
@@ -64,7 +66,14 @@ impl MipLog {
     pub fn note(&mut self, stats: &MipStats, coarse: impl IntoIterator<Item = (String, u8)>) {
         let moving = stats.copies + stats.retiring + stats.staging;
         self.frames.push(Frame {
-            bytes: [stats.visible, stats.hidden, stats.forced, stats.cached, moving],
+            bytes: [
+                stats.visible,
+                stats.hidden,
+                stats.forced,
+                stats.cached,
+                moving,
+                stats.not_streamed,
+            ],
             coarse: stats.under_resolved,
         });
         for (path, mips) in coarse {

@@ -232,7 +232,8 @@ impl CookedFolder {
     /// What the cook of the world with this manifest left for the next, if it is still there.
     pub fn memory(&self, manifest: &str) -> Option<Memory> {
         let world = Path::new(manifest).file_stem()?.to_str()?;
-        let bytes = fs::read(self.directory.join(COOK_FOLDER).join(state_file(world))).ok()?;
+        let folder = self.directory.join(directory_of(manifest)).join(COOK_FOLDER);
+        let bytes = fs::read(folder.join(state_file(world))).ok()?;
         Some(Memory::of(bytes))
     }
 

@@ -82,7 +82,7 @@ impl Hints {
         );
     }
 
-    /// A cue has waited for so long, and is played now. `bytes` are those that were read for it.
+    /// A cue has waited for so long, and is played now. `bytes` are those of the largest notify that may have been read for it.
     pub fn late(&mut self, tag: GameplayTag, waited: Duration, bytes: impl FnOnce() -> u64) {
         if waited < LATE || !is_news(&mut self.late, tag) {
             return;

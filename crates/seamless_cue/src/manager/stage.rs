@@ -249,7 +249,9 @@ impl Stage for WorldStage<'_> {
     fn late(&mut self, tag: GameplayTag, waited: Duration) {
         let records = &self.back.records;
         let bytes = || {
-            let heard = records.iter().filter(|record| tag.is_a(record.tag));
+            // What is always loaded was not read for it.
+            let is_read = |record: &&Record| record.is_known && !record.is_always_loaded && tag.is_a(record.tag);
+            let heard = records.iter().filter(is_read);
             heard.map(|record| record.bytes).max().unwrap_or_default()
         };
         self.back.hints.late(tag, waited, bytes);

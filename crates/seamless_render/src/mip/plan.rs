@@ -339,7 +339,7 @@ impl MipPlan {
             && swaps.is_empty()
             && pool.ledger.changing().is_empty()
             && is_swap_frame
-            && !(is_retiring && self.changes.is_short_of_room);
+            && !(is_retiring && (self.changes.is_short_of_room || self.changes.is_held));
         self.is_at_rest = self.is_as_planned && !is_retiring;
     }
 

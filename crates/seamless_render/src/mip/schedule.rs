@@ -66,6 +66,8 @@ pub struct MipChanges {
     pub sent: u64,
     /// Somebody waits for room: what goes makes some in the next frames.
     pub is_short_of_room: bool,
+    /// Something is to go for whose copy there is no room yet.
+    pub is_held: bool,
     candidates: Vec<Candidate>,
     going: Vec<Going>,
 }
@@ -114,6 +116,7 @@ pub fn schedule(
     out: &mut MipChanges,
 ) {
     let was_short = core::mem::take(&mut out.is_short_of_room);
+    out.is_held = false;
     out.reads.clear();
     out.cancels.clear();
     out.swaps.clear();
@@ -280,6 +283,7 @@ impl<'a> Scheduler<'a> {
             let is_idle = self.ledger.changing().is_empty() && self.ledger.retiring() == 0;
             let total = self.ledger.sums().total() + of.chain.bytes(planned);
             if total > self.limits.pool && !is_idle {
+                out.is_held = true;
                 continue;
             }
             if let Some(change) = self.ledger.begin(*texture, &of.chain, planned) {

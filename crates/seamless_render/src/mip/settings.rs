@@ -39,6 +39,9 @@ impl MipQuality {
     }
 }
 
+/// What a frame may bring at least, in bytes.
+const LEAST_PER_FRAME: u64 = 64 << 10;
+
 /// How mip streaming works; may be changed while the game runs.
 #[derive(Resource, Reflect, Clone, Debug, PartialEq)]
 #[reflect(Resource)]
@@ -69,9 +72,9 @@ pub struct MipSettings {
     pub max_size: Option<u32>,
     /// How much coarser is what nobody sees, in mips. 1.
     pub hidden_bias: f32,
-    /// How far ahead of moving views is looked at most, in seconds: as long as textures have taken lately to become finer, no longer. 0.5.
+    /// How far ahead of moving views is looked at most, in seconds: as long as it has taken lately from the read of a mip to the picture, no longer. 0.5.
     pub lead: f32,
-    /// How long before a mip is sampled it is there, in mips, while views move, beside [`lead`](Self::lead): for worlds whose things come to the view. 0.
+    /// How long before a mip is sampled it is there, in mips, while views move, beside [`lead`](Self::lead). 0.
     pub margin: f32,
     /// How long mips stay that nobody wants any more while there is room, in seconds. 5.
     pub cached: f32,
@@ -117,7 +120,7 @@ impl MipSettings {
             } else {
                 0
             },
-            bytes: self.bytes_per_frame,
+            bytes: self.bytes_per_frame.max(LEAST_PER_FRAME),
         }
     }
 

@@ -25,7 +25,7 @@ const QUIET: Duration = Duration::from_secs(10);
 /// The books of all textures that stream: what is resident, and what is on its way. Numbers are those of [`MipTextures`].
 ///
 /// `plan` writes into it what it decides, by way of [`schedule`](super::schedule()); what comes of that is written by the systems of
-/// [`MipSystems::Hear`](super::MipSystems::Hear).
+/// [`MipSystems::Hear`](super::MipSystems::Hear), and of what cannot be read in [`MipSystems::Follow`](super::MipSystems::Follow).
 #[derive(Resource, Default)]
 pub struct MipPool {
     /// The books.

@@ -16,7 +16,7 @@ use bevy::{
 use bevy_seamless::{
     asset::StreamingTime,
     prelude::*,
-    render::mip::{MipApp, MipTextures, Mips},
+    render::mip::{MipApp, Mips},
 };
 use seamless_tests::picture::{SIDE, has_driver, next_frame, studio};
 
@@ -102,10 +102,10 @@ impl Room {
         app.world_mut().entity_mut(camera).insert(Tonemapping::None);
         let picture = load(&mut app, &["wall"]).remove(0);
         let world = app.world_mut();
-        let (fades, textures) = (world.resource::<MipFades>(), world.resource::<MipTextures>());
+        let mut fades = world.resource_mut::<MipFades>();
         let wall = Wall {
             fades: fades.buffer().clone(),
-            place: fades.place(textures, picture.id()),
+            place: fades.place(picture.id()),
             picture,
         };
         assert!(wall.place > 0, "it streams");

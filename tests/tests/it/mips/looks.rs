@@ -252,6 +252,8 @@ fn no_frame_of_a_walk_changes_by_more_than_the_walk_does() {
         room.look(pose(FIRST as f32));
         room.settle()
     });
+    let swaps = |room: &Room| room.app.world().resource::<MipStats>().swaps;
+    let before = swaps(&rooms[0]);
     let (mut pop, mut worst, mut sum) = (0.0_f64, 0.0_f64, 0.0_f64);
     for frame in 1..=FRAMES {
         let pictures = rooms.each_mut().map(|room| {
@@ -268,6 +270,19 @@ fn no_frame_of_a_walk_changes_by_more_than_the_walk_does() {
         last = pictures;
     }
     let mean = sum / f64::from(FRAMES);
+    let replaced = swaps(&rooms[0]) - before;
+    assert!(replaced >= 8, "{replaced} textures were replaced on the way");
     assert!(pop <= POP, "a texture pops: {pop}");
     assert!(worst <= WALKED[0] && mean <= WALKED[1], "worst {worst}, mean {mean}");
+
+    // What pops is seen to pop.
+    let [mut room, _] = rooms;
+    room.app.world_mut().resource_mut::<MipSettings>().bias = 2.0;
+    let (mut last, mut pop) = (last[0].clone(), 0.0_f64);
+    for _ in 0..30 {
+        let picture = room.frame().picture;
+        pop = pop.max(picture.flip(&last));
+        last = picture;
+    }
+    assert!(pop > POP, "{pop}");
 }

@@ -51,19 +51,28 @@ impl Pipeline {
         let known = self.under_ceiling(settings);
         let (mut short, mut held) = (None, 0);
         for (_, (_, owner)) in queued {
-            // Who ranks lower does not take the room that this one waits for.
+            if let JobOwner::Instance(id) = owner {
+                match self.may_start(settings, known.as_ref(), id) {
+                    MayStart::Always => {}
+                    // Who ranks lower waits for who has no memory.
+                    MayStart::Yes if short.is_none() => {}
+                    MayStart::Short(bytes) => {
+                        short = short.or(Some(bytes));
+                        continue;
+                    }
+                    MayStart::NotNow => {
+                        held += 1;
+                        continue;
+                    }
+                    MayStart::Yes => continue,
+                }
+            }
+            // Who ranks lower does not take the place that this one waits for.
             if !self.in_flight.has_room(owner, most) {
                 break;
             }
             match owner {
-                JobOwner::Instance(id) => match self.may_start(settings, known.as_ref(), id) {
-                    MayStart::Always => self.start(id),
-                    // Who ranks lower waits for who has no room.
-                    MayStart::Yes if short.is_none() => self.start(id),
-                    MayStart::Short(bytes) if short.is_none() => short = Some(bytes),
-                    MayStart::NotNow => held += 1,
-                    _ => {}
-                },
+                JobOwner::Instance(id) => self.start(id),
                 JobOwner::Objects(id) => self.start_objects(id),
                 JobOwner::Bulk(id) => self.start_bulk(id),
                 JobOwner::Open(id) => self.start_open(id),

@@ -70,6 +70,7 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Option<Row> {
         return None;
     }
     let both = pictures(variant, By::PredictionAndTruth, samples);
+    assert!(variant != Variant::Half || both.crowd > 1.0, "all that is wanted fits");
     let alone = pictures(variant, By::Prediction, samples);
     let mean_lacking = mean(&both.lacking);
     let note = format!(

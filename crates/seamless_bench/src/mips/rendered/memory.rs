@@ -4,9 +4,12 @@
 //! texture, of a byte a texel, that has no more than one texel for each pixel of a picture of 1 080 lines when the flight is nearest to it. Cells come and go as in the example, by 3.5
 //! cells around the camera. The peer is what the same cells take with all their mips, in the frame in which that is most.
 //!
+//! Ours has a pool of ten parts of 31 of that: so the factor is one that was chosen, and what it says is that the pool holds, copies included. What it costs is in the row's
+//! note: how many textures wait for a finer mip, there and with a pool that has room for all.
+//!
 //! The picture is a small one, to be rendered in software; a mip bias makes up for that, so each pixel asks for what one of a large picture would ask for, and it sees as far to
 //! the sides as a wide one. Ours is what the books of [`MipPool`] say, copies and buffers included; once a second, wgpu's own list of what it has allocated is asked,
-//! too.
+//! too: it must not be more than the books had by more than a twentieth.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -167,6 +170,10 @@ struct Peak {
 impl Peak {
     fn told(&self) -> String {
         let [allocated, booked] = self.allocated.map(|bytes| bytes as f64 / 1e6);
+        assert!(
+            allocated <= booked * 1.05,
+            "wgpu has {allocated} MB, the books {booked}"
+        );
         format!(
             "{:.1} MB at most, {} textures at most; by wgpu's own list {allocated:.1} MB at most of the frames in which it was asked, where the books had {booked:.1} MB; in the mean {:.1} % of the textures wait for a finer mip",
             self.ours as f64 / 1e6,

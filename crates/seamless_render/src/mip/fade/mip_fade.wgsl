@@ -1,6 +1,6 @@
 #define_import_path seamless_render::mip_fade
 
-// Samples a texture, but no finer than at mip `least`, which counts from the finest that is there.
+// Samples a texture, but no finer than at mip `least`, which counts from the finest that is there; by a sampler without anisotropy, in a view without a mip bias.
 fn sample_faded(picture: texture_2d<f32>, picture_sampler: sampler, uv: vec2<f32>, least: f32) -> vec4<f32> {
     let size = vec2<f32>(textureDimensions(picture));
     let right = dpdx(uv);

@@ -6,14 +6,15 @@ mod tests;
 use core::mem;
 
 use bevy_app::{App, Plugin, PostUpdate};
-use bevy_asset::{AssetEventSystems, AssetId, Assets, Handle, RenderAssetUsages};
+use bevy_asset::{AssetEvent, AssetEventSystems, AssetId, Assets, Handle, RenderAssetUsages};
 use bevy_ecs::prelude::*;
 use bevy_image::Image;
+use bevy_platform::collections::{HashMap, hash_map::Entry};
 use bevy_render::storage::ShaderBuffer;
 use bevy_shader::load_shader_library;
 use seamless_asset::StreamingTime;
 
-use super::{MipSystems, MipTextures, MipWork};
+use super::{MipCommand, MipLedger, MipPool, MipSystems, MipWork};
 
 /// Textures that become finer do so little by little, in materials that bring a shader of their own for it: when finer mips have come, such a shader samples at first what
 /// it has sampled before, and goes on to them over some frames. Add it after a [`MipPlugin`](super::MipPlugin).
@@ -30,7 +31,7 @@ use super::{MipSystems, MipTextures, MipWork};
 ///     #[storage(2, read_only)]
 ///     fades: Handle<ShaderBuffer>, // fades.buffer().clone()
 ///     #[uniform(3)]
-///     place: u32,                  // fades.place(&textures, picture.id())
+///     place: u32,                  // fades.place(picture.id())
 /// }
 /// ```
 ///
@@ -42,12 +43,14 @@ use super::{MipSystems, MipTextures, MipWork};
 /// let colour = sample_faded(picture, picture_sampler, in.uv, fades[place]);
 /// ```
 ///
+/// The material is to sample without anisotropy, and its views without a mip bias: the shader knows neither, and would go on to finer mips too early, or too late.
+///
 /// The buffer is written in place while something fades, so no material is prepared again for it. Bevy's own materials do not ask: with them, a finer mip is there at once.
 #[derive(Clone, Copy, Debug)]
 pub struct MipFadePlugin {
     /// How long it takes to fade by one mip, in seconds. 0.2.
     pub seconds: f32,
-    /// How many textures can fade at all: those with the lowest [numbers](MipTextures::number). The buffer has four bytes for each. 4 096.
+    /// How many textures can have [places](MipFades::place) at a time. The buffer has four bytes for each. 4 096.
     pub textures: u32,
 }
 
@@ -67,6 +70,8 @@ pub struct MipFades {
     pub seconds: f32,
     buffer: Handle<ShaderBuffer>,
     fades: Fades,
+    /// Replaced textures, until the renderer has said how that went.
+    sent: Vec<MipCommand>,
     /// When the last frame was, in seconds.
     now: f64,
 }
@@ -78,61 +83,93 @@ impl MipFades {
         &self.buffer
     }
 
-    /// The place of an image's texture in the [buffer](Self::buffer), as long as it streams. 0, which never fades, for one that does not, or of which there
+    /// The place of an image in the [buffer](Self::buffer), whether it is loaded yet or not, as long as there are handles to it. 0, which never fades, if there
     /// are too many.
-    #[must_use]
-    pub fn place(&self, textures: &MipTextures, image: AssetId<Image>) -> u32 {
-        let place = textures.number(image).map_or(0, |texture| texture.saturating_add(1));
-        if (place as usize) < self.fades.least.len() {
-            place
-        } else {
-            0
-        }
+    pub fn place(&mut self, image: AssetId<Image>) -> u32 {
+        self.fades.place(image)
     }
 }
 
 impl Plugin for MipFadePlugin {
     fn build(&self, app: &mut App) {
-        load_shader_library!(app, "mip_fade.wgsl");
         let fades = Fades::new(self.textures);
         let Some(mut buffers) = app.world_mut().get_resource_mut::<Assets<ShaderBuffer>>() else {
             // There is no renderer.
             return;
         };
         let buffer = buffers.add(ShaderBuffer::new(&fades.bytes(), RenderAssetUsages::default()));
+        load_shader_library!(app, "mip_fade.wgsl");
         app.insert_resource(MipFades {
             seconds: self.seconds,
             buffer,
             fades,
+            sent: Vec::new(),
             now: 0.0,
         })
         .add_systems(
             PostUpdate,
-            fade.after(MipSystems::Send)
+            (let_go, fade)
+                .chain()
+                .after(MipSystems::Send)
                 .before(AssetEventSystems)
-                .run_if(resource_exists::<MipWork>),
+                .run_if(resource_exists::<MipWork>.and_then(resource_exists::<MipPool>)),
         );
+    }
+}
+
+/// Whom nobody uses any more needs no place.
+fn let_go(mut fades: ResMut<MipFades>, mut images: MessageReader<AssetEvent<Image>>) {
+    for event in images.read() {
+        if let AssetEvent::Unused { id } = event {
+            fades.fades.let_go(*id);
+        }
     }
 }
 
 /// In the frame in which textures are replaced, they are shown as they were before.
 fn fade(
     mut fades: ResMut<MipFades>,
-    work: Res<MipWork>,
+    (work, pool): (Res<MipWork>, Res<MipPool>),
     time: Res<StreamingTime>,
     mut buffers: ResMut<Assets<ShaderBuffer>>,
 ) {
+    let fades = &mut *fades;
     let now = time.now().as_secs_f64();
     let seconds = (now - mem::replace(&mut fades.now, now)) as f32;
     let mips = seconds / fades.seconds.max(f32::MIN_POSITIVE);
-    let is_other = fades.fades.step(mips);
+    let mut is_other = fades.fades.step(mips);
+    fades.sent.retain(|command| match outcome(command, &pool.ledger) {
+        Outcome::Open => true,
+        Outcome::Done => false,
+        Outcome::Failed => {
+            // It is as it was.
+            fades.fades.replaced(command.id, command.to, command.from);
+            is_other = true;
+            false
+        }
+    });
     for command in work.commands() {
-        fades.fades.replaced(command.texture, command.from, command.to);
+        is_other |= fades.fades.replaced(command.id, command.from, command.to);
+        fades.sent.push(*command);
     }
-    if (is_other || !work.commands().is_empty())
-        && let Some(mut buffer) = buffers.get_mut(&fades.buffer)
-    {
+    if is_other && let Some(mut buffer) = buffers.get_mut(&fades.buffer) {
         buffer.data = Some(fades.fades.bytes());
+    }
+}
+
+/// What has become of a texture that was to be replaced.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    Open,
+    Done,
+    Failed,
+}
+
+fn outcome(command: &MipCommand, ledger: &MipLedger) -> Outcome {
+    match ledger.get(command.texture) {
+        Some(of) if of.change.is_some_and(|change| change.id == command.change) => Outcome::Open,
+        Some(of) if of.top == command.to => Outcome::Done,
+        _ => Outcome::Failed,
     }
 }
 
@@ -142,6 +179,9 @@ struct Fades {
     least: Vec<f32>,
     /// Places of those that are not 0.
     going: Vec<u32>,
+    places: HashMap<AssetId<Image>, u32>,
+    /// The next one comes last.
+    free: Vec<u32>,
 }
 
 impl Fades {
@@ -149,19 +189,37 @@ impl Fades {
         Self {
             least: vec![0.0; textures as usize + 1],
             going: Vec::new(),
+            places: HashMap::default(),
+            free: (1..=textures).rev().collect(),
         }
     }
 
-    /// A texture has other mips: it shows what it has shown.
-    fn replaced(&mut self, texture: u32, from: u8, to: u8) {
-        let place = texture.saturating_add(1);
-        let Some(least) = self.least.get_mut(place as usize) else {
-            return;
+    fn place(&mut self, image: AssetId<Image>) -> u32 {
+        match self.places.entry(image) {
+            Entry::Occupied(place) => *place.get(),
+            Entry::Vacant(place) => self.free.pop().map_or(0, |free| *place.insert(free)),
+        }
+    }
+
+    fn let_go(&mut self, image: AssetId<Image>) {
+        if let Some(place) = self.places.remove(&image) {
+            // It is written when something fades; who comes next begins with that.
+            self.least[place as usize] = 0.0;
+            self.free.push(place);
+        }
+    }
+
+    /// An image has other mips: it shows what it has shown. Whether it has a place.
+    fn replaced(&mut self, image: AssetId<Image>, from: u8, to: u8) -> bool {
+        let Some(place) = self.places.get(&image).copied() else {
+            return false;
         };
+        let least = &mut self.least[place as usize];
         *least = (*least + f32::from(from) - f32::from(to)).max(0.0);
         if *least > 0.0 && !self.going.contains(&place) {
             self.going.push(place);
         }
+        true
     }
 
     /// All that fade come nearer by so many mips; whether there are any.

@@ -79,10 +79,18 @@ impl MipReports {
         self.lock().push(report);
     }
 
+    /// Tells it if it is about the device of this epoch, and that is still there.
+    fn push_of(&self, epoch: u64, report: Report) {
+        let mut reports = self.lock();
+        if self.epoch() == epoch {
+            reports.push(report);
+        }
+    }
+
     /// There is another device; what the last one had still to say does not matter.
     pub fn lost(&self) {
-        self.0.epoch.fetch_add(1, Ordering::AcqRel);
         let mut reports = self.lock();
+        self.0.epoch.fetch_add(1, Ordering::AcqRel);
         reports.clear();
         reports.push(Report::Lost);
     }
@@ -93,11 +101,7 @@ impl MipReports {
         self.0.awaited.fetch_add(1, Ordering::AcqRel);
         move || {
             reports.0.awaited.fetch_sub(1, Ordering::AcqRel);
-            let has_gone = move || {
-                if reports.epoch() == epoch {
-                    reports.push(Report::Retired(changes));
-                }
-            };
+            let has_gone = move || reports.push_of(epoch, Report::Retired(changes));
             if held.is_empty() {
                 return has_gone();
             }

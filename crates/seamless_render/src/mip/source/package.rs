@@ -118,8 +118,8 @@ impl MipReads {
         due
     }
 
-    /// Takes what was read wholly, or cannot be, in the order in which it was asked for: one, and further ones while all that is put into buffers takes no
-    /// more than `most` bytes.
+    /// Takes what was read wholly, or cannot be, in the order in which it was asked for: further ones while what is put into buffers
+    /// takes less than `most` bytes.
     fn take_read(&mut self, most: u64) -> Vec<Reading> {
         let mut staged: u64 = self.staging.iter().map(|staging| staging.bytes).sum();
         let may_be_taken = |reading: &mut Reading| {
