@@ -54,7 +54,7 @@ pub struct MipSettings {
     pub staging: u64,
     /// New mips that are put into textures in a frame, in bytes, 64 KiB at least; one change may have more, and the frames after it then have less. 8 MiB.
     pub bytes_per_frame: u64,
-    /// Textures that are replaced in a frame at most. 16.
+    /// Textures that are replaced in a frame at most. 32: with half of that, many small mips settle later than their bytes would have them (row `mip_settle`).
     pub swaps_per_frame: u32,
     /// Textures are replaced in each so-many-th frame. By default in each one, or in each fourth if materials of some type must be touched for
     /// it, which takes longer.
@@ -90,7 +90,7 @@ impl Default for MipSettings {
             headroom: 32 * MIB,
             staging: 32 * MIB,
             bytes_per_frame: 8 * MIB,
-            swaps_per_frame: 16,
+            swaps_per_frame: 32,
             swap_interval: None,
             reads: 16,
             step: 4 * MIB,

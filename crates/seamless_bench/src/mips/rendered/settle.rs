@@ -21,8 +21,6 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
     let mut settings = room.app.world_mut().resource_mut::<MipSettings>();
     settings.bytes_per_frame = BANDWIDTH;
     settings.max_size = Some(MOST);
-    // The limit is one of bytes alone.
-    settings.swaps_per_frame = 64;
     room.settle();
     let mut result = Samples::default();
     let mut most = 0;
