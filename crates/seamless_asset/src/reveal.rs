@@ -31,7 +31,7 @@ use bevy_transform::components::GlobalTransform;
 use crate::{
     codec::Codecs,
     level_data::{LevelObjects, Run},
-    load::{InstanceRequest, LevelInstance, LoadServices, LoadedLevel},
+    load::{InstanceRequest, LevelInstance, LevelScans, LoadServices, LoadedLevel},
     spawn::{Group, Spawner, Spent, Values, typed_column},
 };
 
@@ -62,6 +62,8 @@ pub(crate) struct Members {
     pub hung_since: Option<Tick>,
     /// What was changed by somebody else before that, and kept.
     pub edits: HashMap<Entity, Vec<ComponentId>>,
+    /// What was found in its columns: gates are asked again when it is shown again.
+    pub scans: Arc<LevelScans>,
 }
 
 impl Members {
@@ -148,6 +150,7 @@ fn members(world: &mut World, loaded: &mut LoadedLevel, hung_since: Option<Tick>
         since: world.increment_change_tick(),
         hung_since,
         edits: HashMap::default(),
+        scans: loaded.scans.clone(),
     }
 }
 

@@ -24,6 +24,7 @@ use seamless_asset::{
     codec::Codecs,
     package::{ObjectId, ObjectRef, PackageWriter, Role, WriteError},
 };
+use seamless_level::SeamlessLevelPlugin;
 use seamless_render::SeamlessRenderPlugin;
 
 use crate::scene::Crate;
@@ -42,6 +43,8 @@ pub enum Plugins {
     Game,
     /// The same in an app that has opted in to levels in slices.
     Sliced,
+    /// That, and the levels of worlds.
+    Levels,
     /// Only what entities need to be there.
     Bare,
     /// What entities need, and textures.
@@ -61,15 +64,18 @@ pub fn app(plugins: Plugins, root: &Path) -> App {
         .init_asset::<StandardMaterial>()
         .register_asset_reflect::<StandardMaterial>();
     match plugins {
-        Plugins::Game | Plugins::Sliced => app.add_plugins((TransformPlugin, CameraPlugin)),
+        Plugins::Game | Plugins::Sliced | Plugins::Levels => app.add_plugins((TransformPlugin, CameraPlugin)),
         Plugins::Scenes => app.add_plugins(ImagePlugin::default()),
         Plugins::Bare => &mut app,
     };
     let assets = SeamlessAssetPlugin {
-        sliced_levels: plugins == Plugins::Sliced,
+        sliced_levels: matches!(plugins, Plugins::Sliced | Plugins::Levels),
         ..SeamlessAssetPlugin::default()
     };
     app.add_plugins((assets, SeamlessRenderPlugin));
+    if plugins == Plugins::Levels {
+        app.add_plugins(SeamlessLevelPlugin::default());
+    }
     register_types(&mut app);
     app.finish();
     app.cleanup();

@@ -78,7 +78,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 38] = [
+const BENCHES: [Bench; 34] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -134,18 +134,6 @@ const BENCHES: [Bench; 38] = [
     ("cook_one_edit", cook::one_edit),
     ("cook_scaling", cook::scaling),
     ("flight_hitch", flight::run),
-    ("flight_budget/0.5", |samples| {
-        flight::budget::run("flight_budget/0.5", 0.5, samples)
-    }),
-    ("flight_budget/1", |samples| {
-        flight::budget::run("flight_budget/1", 1.0, samples)
-    }),
-    ("flight_budget/2", |samples| {
-        flight::budget::run("flight_budget/2", 2.0, samples)
-    }),
-    ("flight_budget/4", |samples| {
-        flight::budget::run("flight_budget/4", 4.0, samples)
-    }),
     ("reveal_100k", large::reveal),
     ("leave_100k", large::leave),
     ("cue_dispatch", cues::dispatch),
@@ -157,6 +145,26 @@ const BENCHES: [Bench; 38] = [
     ("marker_tax/for_each", |samples| {
         marker::run(marker::Variant::ForEach, samples)
     }),
+];
+
+/// The budgets of [`flight::budget`] in milliseconds, each with the names of its rows.
+const BUDGETS: [(f64, flight::budget::Names); 4] = [
+    (
+        0.5,
+        ["flight_budget/0.5", "flight_budget/0.5/max", "flight_budget/0.5/excess"],
+    ),
+    (
+        1.0,
+        ["flight_budget/1", "flight_budget/1/max", "flight_budget/1/excess"],
+    ),
+    (
+        2.0,
+        ["flight_budget/2", "flight_budget/2/max", "flight_budget/2/excess"],
+    ),
+    (
+        4.0,
+        ["flight_budget/4", "flight_budget/4/max", "flight_budget/4/excess"],
+    ),
 ];
 
 /// As [`Bench`], where there is a renderer.
@@ -194,6 +202,12 @@ fn measure(options: &Options) -> Vec<Row> {
     for (name, bench) in BENCHES.iter().filter(|(name, _)| name.contains(&options.filter)) {
         eprintln!("measuring {name} …");
         rows.push(bench(options.samples));
+    }
+    for (budget, names) in BUDGETS {
+        if names.iter().any(|name| name.contains(&options.filter)) {
+            eprintln!("measuring {} …", names[0]);
+            rows.extend(flight::budget::run(names, budget, options.samples));
+        }
     }
     let benches = RENDERED_BENCHES.iter();
     for (name, bench) in benches.filter(|(name, _)| name.contains(&options.filter)) {

@@ -1,5 +1,8 @@
 //! Decides what still fits into a frame. Pure; see [`FrameBudget`].
 
+#[cfg(test)]
+mod tests;
+
 use core::time::Duration;
 
 use super::cost::UnitKind;
@@ -13,6 +16,9 @@ const LARGE: f64 = 0.25;
 /// What can wait takes no more than this part of what is planned with: a frame that is not filled to the brim has room for what takes
 /// longer than thought.
 const SPARE: f64 = 0.4;
+
+/// After so many frames in which what streaming has to do anyway left too little for any unit, one starts all the same.
+const MOST_IDLE: u32 = 4;
 
 /// A unit that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,10 +40,16 @@ impl Booked {
 pub(super) struct FrameBudget {
     /// What units may take together.
     room: Duration,
+    /// What they might take if nothing of the frame were gone.
+    most: Duration,
     spent: Duration,
     largest: Option<Booked>,
     units: u32,
     is_lifted: bool,
+    /// Something was put off to a later frame.
+    has_refused: bool,
+    /// Whether so much was put off already that the first unit starts, fitting or not.
+    is_overdue: bool,
 }
 
 impl FrameBudget {
@@ -46,10 +58,13 @@ impl FrameBudget {
         Self {
             // What is gone is certain.
             room: budget.saturating_sub(spent).mul_f64(PLANNED),
+            most: budget.mul_f64(PLANNED),
             spent: Duration::ZERO,
             largest: None,
             units: 0,
             is_lifted: false,
+            has_refused: false,
+            is_overdue: false,
         }
     }
 
@@ -58,14 +73,36 @@ impl FrameBudget {
         Self::new(Duration::MAX, Duration::ZERO)
     }
 
+    /// The same after so many frames in which something was put off and nothing done.
+    pub fn after_idle(self, frames: u32) -> Self {
+        Self {
+            is_overdue: frames >= MOST_IDLE,
+            ..self
+        }
+    }
+
     /// Whether a unit may start: it fits, or it fits no frame and this one is still untouched.
-    pub fn allows(&self, estimate: Duration) -> bool {
-        self.is_lifted || self.spent.saturating_add(estimate) <= self.room || self.units == 0
+    pub fn allows(&mut self, estimate: Duration) -> bool {
+        let room = self.room;
+        self.fits(estimate, room)
     }
 
     /// Whether a unit may start that can wait: it fits into a part of what is planned with.
-    pub fn has_spare(&self, estimate: Duration) -> bool {
-        self.is_lifted || self.spent.saturating_add(estimate) <= self.room.mul_f64(SPARE) || self.units == 0
+    pub fn has_spare(&mut self, estimate: Duration) -> bool {
+        let room = self.room.mul_f64(SPARE);
+        self.fits(estimate, room)
+    }
+
+    fn fits(&mut self, estimate: Duration, room: Duration) -> bool {
+        let is_first = self.units == 0 && (self.is_overdue || estimate > self.most);
+        let may = self.is_lifted || is_first || self.spent.saturating_add(estimate) <= room;
+        self.has_refused |= !may;
+        may
+    }
+
+    /// Whether something was put off, and nothing done.
+    pub fn is_idle(&self) -> bool {
+        self.has_refused && self.units == 0
     }
 
     /// Whether a unit takes so much of a frame that it is better done in slices. What is much smaller fits a frame even when it takes

@@ -37,6 +37,8 @@ pub enum UnitKind {
     Reveal,
     /// The one frame in which a level can be seen that came in slices.
     RevealSliced,
+    /// What somebody observes of it, which comes in that frame; by the entities that have some of it.
+    Observed,
     /// A hidden level is seen again.
     Show,
     /// A level is hidden, and stays in the world.
@@ -65,6 +67,7 @@ impl UnitKind {
             Self::HiddenSpawn => "hidden spawn",
             Self::Reveal => "reveal",
             Self::RevealSliced => "reveal of slices",
+            Self::Observed => "observed components",
             Self::Show => "show",
             Self::Hide => "hide",
             Self::Leave => "leave",
@@ -80,7 +83,7 @@ impl UnitKind {
     /// invisible, fewer where it only is counted, a nanosecond a byte.
     const fn guess(self) -> Line {
         let per_item = match self {
-            Self::HiddenSpawn | Self::Reveal | Self::Leave | Self::Sweep => 1000.0,
+            Self::HiddenSpawn | Self::Reveal | Self::Observed | Self::Leave | Self::Sweep => 1000.0,
             Self::RevealSliced | Self::Show => 300.0,
             Self::Hide | Self::Mark => 200.0,
             Self::Begin => 20.0,

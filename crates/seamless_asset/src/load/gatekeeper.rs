@@ -1,9 +1,10 @@
-//! How many bytes tasks may have in flight. See [`Gatekeeper`].
+//! How much tasks may have under way, and in which order. See [`Gatekeeper`].
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_channel::{Sender, bounded};
+use futures_lite::future::yield_now;
 
 use super::Progress;
 
@@ -83,8 +84,24 @@ impl Gatekeeper {
 
     /// Waits until so many bytes more may be in flight.
     pub async fn pass(self: &Arc<Self>, bytes: u64, progress: &Arc<Progress>) -> Permit {
+        self.pass_after(bytes, progress, async {}).await
+    }
+
+    /// Waits for one of as many places as the cap says. Who is about to ask is waited for as well: on one thread, whoever comes first
+    /// would go first, and not who ranks highest.
+    pub async fn take_turn(self: &Arc<Self>, progress: &Arc<Progress>) -> Permit {
+        self.pass_after(1, progress, yield_now()).await
+    }
+
+    async fn pass_after(
+        self: &Arc<Self>,
+        bytes: u64,
+        progress: &Arc<Progress>,
+        before: impl Future<Output = ()>,
+    ) -> Permit {
         let (admit, admitted) = bounded(1);
         let place = self.enter(bytes, progress.clone(), admit);
+        before.await;
         self.admit_waiting();
         let permit = admitted.recv().await;
         drop(place);
@@ -213,6 +230,31 @@ mod tests {
         drop(permit);
         assert!(poll(&mut late).is_some());
         assert_eq!(gatekeeper.book().in_flight, 0);
+    }
+
+    /// One after the other, on one thread: those that come in the same round go by their rank.
+    #[test]
+    fn turns_go_by_rank_whoever_comes_first() {
+        let gatekeeper = gatekeeper(1);
+        let mut all = [2.0, 1.0, 3.0].map(|rank| {
+            let (gatekeeper, progress) = (gatekeeper.clone(), Arc::new(Progress::default()));
+            progress.set_rank(rank);
+            let turn: Passing = Box::pin(async move { gatekeeper.take_turn(&progress).await });
+            turn
+        });
+        assert!(
+            all.iter_mut().all(|turn| poll(turn).is_none()),
+            "they wait for each other"
+        );
+        let mut order = Vec::new();
+        while order.len() < all.len() {
+            for (at, turn) in all.iter_mut().enumerate() {
+                if !order.contains(&at) && poll(turn).is_some() {
+                    order.push(at);
+                }
+            }
+        }
+        assert_eq!(order, [2, 0, 1]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One placement of a level, from request to leave. See [`Instance`].
 
+use core::time::Duration;
 use std::{collections::BTreeSet, sync::Arc};
 
 use bevy_asset::AssetPath;
@@ -9,8 +10,9 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_package::ObjectId;
 
 use super::{
-    InstanceId, InstanceRequest, InstanceTarget, LoadState, Progress,
+    InstanceId, InstanceRequest, InstanceTarget, LevelScans, LoadState, Progress,
     link::LoadedLevel,
+    rank::Arrivals,
     tracked::{Index, Marked, Tracked},
 };
 use crate::{
@@ -69,6 +71,8 @@ pub(super) struct Instance {
     pub expected: u64,
     /// The frame in which it was asked to go, or last told how far it is to come.
     pub asked_in: u64,
+    /// Since when it waits, if not since it was asked for: while it was not to be shown, it waited for nothing.
+    pub waits_since: Option<Duration>,
 }
 
 impl Instance {
@@ -81,7 +85,36 @@ impl Instance {
             is_announced: false,
             expected: 0,
             asked_in: 0,
+            waits_since: None,
         }
+    }
+
+    /// How urgent it is beside others.
+    pub fn rank(&self, id: InstanceId, arrivals: &Arrivals) -> f64 {
+        let priority = self.request.priority;
+        match self.waits_since {
+            Some(since) => arrivals.rank_since(since, priority),
+            None => arrivals.rank(id.0, priority),
+        }
+    }
+
+    /// It is to come this far, as was said in `frame` at the time `now`. Whether it waited for nothing before, and waits to be shown now.
+    pub fn aim(&mut self, target: InstanceTarget, frame: u64, now: Duration) -> bool {
+        let has_risen = target == InstanceTarget::Shown && self.has_stopped();
+        if has_risen {
+            self.waits_since = Some(now);
+        }
+        self.request.target = target;
+        self.asked_in = frame;
+        // Once it was to be shown, it is news again that it is not.
+        self.is_announced &= target != InstanceTarget::Shown;
+        has_risen
+    }
+
+    /// Whether it is as far as it was to come, and not seen.
+    fn has_stopped(&self) -> bool {
+        let is_on_hold = matches!(self.phase, Phase::Staged(_) | Phase::Spawning(_) | Phase::Hidden { .. });
+        is_on_hold && self.request.target == InstanceTarget::Loaded
     }
 }
 
@@ -111,6 +144,18 @@ pub(super) enum Phase {
     Reloading,
     /// Failed; holds nothing.
     Failed,
+}
+
+impl Phase {
+    /// What was found in the columns of a level that is not seen.
+    pub fn scans(&self) -> Option<&LevelScans> {
+        match self {
+            Self::Staged(level) => Some(&level.scans),
+            Self::Spawning(spawn) => Some(spawn.scans()),
+            Self::Hidden { members, .. } => Some(&members.scans),
+            _ => None,
+        }
+    }
 }
 
 /// Where an instance is: it is said, or to be asked for.

@@ -86,18 +86,26 @@ impl<'t> Intake<'t> {
     /// Waits until so many bytes more may be in flight, which they are until the permit is dropped, unless the load is cancelled before.
     /// To wait for that is no read.
     pub async fn pass(&self, bytes: u64) -> Result<Option<Permit>, Stop> {
-        let Some(gatekeeper) = &self.pulse.gatekeeper else {
-            return Ok(None);
-        };
+        match &self.pulse.gates {
+            Some(gates) => self.permit(gates.bytes.pass(bytes, self.progress)).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Waits until it is this task's turn to decode, which it is until the permit is dropped, unless the load is cancelled before.
+    pub async fn take_turn(&self) -> Result<Option<Permit>, Stop> {
+        match &self.pulse.gates {
+            Some(gates) => self.permit(gates.decoding.take_turn(self.progress)).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn permit(&self, waiting: impl Future<Output = Permit>) -> Result<Option<Permit>, Stop> {
         let cancelled = async {
             self.progress.cancelled.given().await;
             Err(Stop::Cancelled)
         };
-        or(
-            async { Ok(Some(gatekeeper.pass(bytes, self.progress).await)) },
-            cancelled,
-        )
-        .await
+        or(async { Ok(Some(waiting.await)) }, cancelled).await
     }
 
     /// Fills `buffer` as far as the file goes; returns how far.

@@ -104,6 +104,7 @@ impl Pipeline {
             keep_linkers,
             sweeps: Sweeps::default(),
             level_gates: LevelGates::default(),
+            stalls: Stalls::new(threads.thread_num()),
             tasks: Tasks::new(services.clone(), threads),
             services,
             instances: Instances::default(),
@@ -113,7 +114,6 @@ impl Pipeline {
             opens: Singles::default(),
             reloads: BTreeMap::new(),
             blocking: None,
-            stalls: Stalls::default(),
             arrivals: Arrivals::default(),
             in_flight: InFlight::default(),
             costs: CostModel::default(),
@@ -144,7 +144,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.take_results(world);
         let now = world.resource::<StreamingTime>().now();
         pipeline.stalls.look(now, settings.read_timeout);
-        pipeline.stalls.gatekeeper.set_most(settings.max_bytes_in_flight);
+        pipeline.stalls.gates.bytes.set_most(settings.max_bytes_in_flight);
         pipeline.relieve(world, &mut budget);
         pipeline.start_tasks(world, &settings);
         let has_inserted = pipeline.insert_assets(world, &settings, &mut budget);

@@ -87,6 +87,16 @@ impl Arrivals {
     pub fn rank(&self, number: u64, priority: f32) -> f64 {
         rank(priority, self.came(number), self.aging)
     }
+
+    /// The rank of one that waits since another time.
+    pub fn rank_since(&self, since: Duration, priority: f32) -> f64 {
+        rank(priority, since, self.aging)
+    }
+
+    /// The time of the last frame in which requests were taken.
+    pub fn now(&self) -> Duration {
+        self.now
+    }
 }
 
 #[cfg(test)]

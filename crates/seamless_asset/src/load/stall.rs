@@ -20,8 +20,17 @@ pub(super) struct Pulse {
     step: AtomicU64,
     /// The step that has taken too long, and the seconds that it has.
     stall: (Sender<(u64, u64)>, Receiver<(u64, u64)>),
-    /// Who says how much may be read. Whoever loads on the calling thread asks nobody.
-    pub gatekeeper: Option<Arc<Gatekeeper>>,
+    /// Who says how much may be read, and who decodes next. Whoever loads on the calling thread asks nobody.
+    pub gates: Option<Gates>,
+}
+
+/// What tasks wait for beside reads.
+#[derive(Clone, Default)]
+pub(super) struct Gates {
+    /// Until so many bytes more may be in flight.
+    pub bytes: Arc<Gatekeeper>,
+    /// Until a thread is free to decode, and nobody who ranks higher wants it.
+    pub decoding: Arc<Gatekeeper>,
 }
 
 impl Default for Pulse {
@@ -29,7 +38,7 @@ impl Default for Pulse {
         Self {
             step: AtomicU64::new(0),
             stall: bounded(1),
-            gatekeeper: None,
+            gates: None,
         }
     }
 }
@@ -88,14 +97,31 @@ pub(super) struct Stalls {
     watched: Vec<(Arc<Pulse>, Watch)>,
     looked: Duration,
     /// Of all tasks together.
-    pub gatekeeper: Arc<Gatekeeper>,
+    pub gates: Gates,
 }
 
 impl Stalls {
+    /// So many tasks decode at the same time.
+    pub fn new(threads: usize) -> Self {
+        let stalls = Self::default();
+        stalls.gates.decoding.set_most(threads as u64);
+        stalls
+    }
+
+    /// The pulse of a load on the calling thread, which asks nobody before it reads.
+    pub fn watch_alone() -> (Self, Arc<Pulse>) {
+        let pulse = Arc::new(Pulse::default());
+        let stalls = Self {
+            watched: vec![(pulse.clone(), Watch::default())],
+            ..Self::default()
+        };
+        (stalls, pulse)
+    }
+
     /// The pulse of a task that is about to start. It is watched as long as the task has it.
     pub fn watch(&mut self) -> Arc<Pulse> {
         let pulse = Arc::new(Pulse {
-            gatekeeper: Some(self.gatekeeper.clone()),
+            gates: Some(self.gates.clone()),
             ..Pulse::default()
         });
         self.watched.push((pulse.clone(), Watch::default()));

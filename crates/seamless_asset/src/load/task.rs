@@ -166,6 +166,8 @@ async fn load_steps(
     let (linker, data) = read.instrument(debug_span!("read", bytes = length)).await?;
     job.progress.check()?;
     intake.enter(Stage::Decoding);
+    let _turn = intake.take_turn().instrument(debug_span!("turn")).await?;
+    job.progress.check()?;
     let loaded = decode(services, &job, linker, &reach, &data)?;
     Ok(LoadedPackage { sources, ..loaded })
 }

@@ -1,12 +1,15 @@
 //! A level that comes in slices. See [`HiddenSpawn`].
 
+use core::time::Duration;
+
 use bevy_ecs::{entity::Entity, world::World};
+use bevy_platform::time::Instant;
 
 use super::{LatePasses, LentBoxes, Revealed, bounds::Bounds, insert_resources, members, spawner};
 use crate::{
     hide::show_first,
     leave::Sweep,
-    load::{InstanceRequest, LoadServices, LoadedLevel},
+    load::{InstanceRequest, LevelScans, LoadServices, LoadedLevel},
     spawn::{Passes, Spawner},
     trees::{CameAt, SettledTrees, Untouched},
 };
@@ -76,6 +79,11 @@ impl HiddenSpawn {
         self.loaded.memory
     }
 
+    /// What was found in its columns.
+    pub fn scans(&self) -> &LevelScans {
+        &self.loaded.scans
+    }
+
     pub fn root(&self) -> Entity {
         self.loaded.root
     }
@@ -101,8 +109,8 @@ impl HiddenSpawn {
         is_rootless || self.spawner.is_overheard(world, &self.passes)
     }
 
-    /// The one frame in which the level can be seen, all components of it added just now.
-    pub fn show(self, world: &mut World, request: &InstanceRequest, services: &LoadServices) -> Revealed {
+    /// The one frame in which the level can be seen, all components of it added just now. And what those took of it that somebody observes.
+    pub fn show(self, world: &mut World, request: &InstanceRequest, services: &LoadServices) -> (Revealed, Duration) {
         let Self {
             spawner,
             bounds,
@@ -122,16 +130,19 @@ impl HiddenSpawn {
         if let Some(at) = settled_at {
             world.get_resource_or_init::<SettledTrees>().come(at);
         }
+        let start = Instant::now();
         let spent = spawner.insert_late(world);
+        let observed = start.elapsed();
         // After observers have run, which may copy a mesh, with all that it knows.
         if let Some(bounds) = &bounds {
             LentBoxes::lend(world, bounds);
         }
-        Revealed {
+        let revealed = Revealed {
             root,
             members: members(world, &mut loaded, settled_at),
             spent: (spent, reserved),
-        }
+        };
+        (revealed, observed)
     }
 
     /// It is not wanted any more: what is to be despawned, what ids are to be given back after that, and the rest.

@@ -1,28 +1,32 @@
-//! `flight_budget/…`: whether the pipeline keeps to its budget, whatever that is.
+//! `flight_budget/…`: whether streaming keeps to its budget, whatever that is.
 //!
-//! The flight of [`flight_hitch`](super), by an app that has opted in to levels in slices. A sample is the 99.9th percentile of the
-//! pipeline's own time in a frame, over four flights; the limit is the budget. What the rows are to hold beside that is in their notes, with the same figures of
-//! those frames in which nobody took this thread's core away, and what frames take beyond the median where nothing is streamed: before each sample, as many
-//! flights go with every level there.
+//! The flight of [`flight_hitch`](super) as a game flies it: [by volumes](super::levels), in an app that has opted in to levels in slices. A sample is four
+//! flights, and before them as many with every level there and nothing streamed. Three rows for each budget, whose limit it is:
+//!
+//! * the 99.9th percentile of all streaming work in a frame,
+//! * `/max`: the longest of it in any frame of any sample,
+//! * `/excess`: the 99.9th percentile of whole frames, beyond the median frame with nothing streamed. Its peer is the same of the flights in which nothing was
+//!   streamed: that is what the machine and the rest of the app add by themselves.
+//!
+//! The note has the same figures of those frames in which nobody took this thread's core away.
 
 use std::time::Duration;
 
 use seamless_asset::{StreamingSettings, StreamingStats};
 
 use super::{Plane, calm::longest_piece, written};
-use crate::{
-    app::Plugins,
-    row::{Row, Samples, Targets, quantile},
-};
+use crate::row::{Row, Samples, Targets, quantile};
 
 /// Flights of one sample: their frames together are enough for a 99.9th percentile.
 const FLIGHTS: usize = 4;
 
+/// The names of the rows of a budget.
+pub type Names = [&'static str; 3];
+
 /// Measures flights at a budget in milliseconds.
-pub fn run(name: &'static str, budget: f64, samples: Option<usize>) -> Row {
+pub fn run(names: Names, budget: f64, samples: Option<usize>) -> Vec<Row> {
     let dir = written();
-    let mut plane = Plane::ours(dir.path(), Plugins::Sliced);
-    let mut result = Samples::default();
+    let mut plane = Plane::levels(dir.path());
     let (mut spent, mut overruns) = (0.0, Overruns::default());
     let (mut all, mut calm) = (Figures::default(), Figures::default());
     for _ in 0..samples.unwrap_or(5) {
@@ -34,7 +38,7 @@ pub fn run(name: &'static str, budget: f64, samples: Option<usize>) -> Row {
             spent += plane.streaming.iter().sum::<f64>();
             undisturbed.add(&plane, |is_calm| is_calm);
         }
-        result.ours.push(all.add(flown, &resident));
+        all.add(flown, &resident);
         calm.add(
             undisturbed,
             &Resident {
@@ -42,15 +46,9 @@ pub fn run(name: &'static str, budget: f64, samples: Option<usize>) -> Row {
                 ..resident
             },
         );
-        result.limit.push(budget);
     }
-    let targets = Targets {
-        first: 1.0,
-        aim: 1.0,
-        of_limit: Some(1.0),
-    };
-    let mut row = result.row(name, "ms", None, Some("the budget"), targets);
-    row.note = format!(
+    let mut rows = all.rows(names, budget);
+    rows[0].note = format!(
         "of all frames: {}; a loop that only counts, for a budget at a time and as long as the pipeline's own time in all, took {:.2}× its usual time at most; of those in which this thread kept its core: {}; {} of {} frames over the budget, those to and from the flights included, the last by {:?}",
         all.told(budget),
         longest_piece(budget, spent),
@@ -59,7 +57,7 @@ pub fn run(name: &'static str, budget: f64, samples: Option<usize>) -> Row {
         overruns.frames,
         overruns.last,
     );
-    row
+    rows.into()
 }
 
 impl Plane {
@@ -155,8 +153,8 @@ struct Figures {
 }
 
 impl Figures {
-    /// Counts a sample; gives the 99.9th percentile of the pipeline's own time.
-    fn add(&mut self, mut flown: Flown, resident: &Resident) -> f64 {
+    /// Counts a sample.
+    fn add(&mut self, mut flown: Flown, resident: &Resident) {
         let own = quantile(&mut flown.streaming, 0.999);
         self.frames += flown.frames.len();
         self.longest = self.longest.max(quantile(&mut flown.streaming, 1.0));
@@ -167,7 +165,29 @@ impl Figures {
             self.machine.push(machine);
             self.added.push(excess - machine);
         }
-        own
+    }
+
+    fn rows(&self, names: Names, budget: f64) -> [Row; 3] {
+        let [own, longest, excess] = names;
+        let row = |name, ours, peer: &[f64], of_limit| {
+            let samples = Samples {
+                ours,
+                peer: peer.to_vec(),
+                limit: vec![budget],
+            };
+            let targets = Targets {
+                first: 1.0,
+                aim: 1.0,
+                of_limit: Some(of_limit),
+            };
+            let peer_name = (!peer.is_empty()).then_some("nothing streamed");
+            samples.row(name, "ms", peer_name, Some("the budget"), targets)
+        };
+        [
+            row(own, self.own.clone(), &[], 1.0),
+            row(longest, vec![self.longest], &[], 1.5),
+            row(excess, self.excess.clone(), &self.machine, 1.5),
+        ]
     }
 
     fn told(&mut self, budget: f64) -> String {

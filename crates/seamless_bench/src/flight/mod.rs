@@ -8,6 +8,7 @@
 pub mod budget;
 mod calm;
 mod content;
+mod levels;
 mod path;
 
 use std::{
@@ -33,14 +34,44 @@ use crate::{
 use calm::interruptions;
 pub use content::write_kit;
 use content::{ENTITIES, corner, file, world_assets, write_packages};
+use levels::LevelRoad;
 use path::{GRID, RATE, distance, frames, is_wanted, position};
 
 /// Frames that a road gets to come to rest before and after a flight.
 const REST: usize = 600;
 
+/// What of the world is to be there.
+#[derive(Clone, Copy, PartialEq)]
+enum Wish {
+    All,
+    Nothing,
+    /// What is [near](is_wanted) this place.
+    Around(Vec3),
+}
+
+impl Wish {
+    fn is_for(self, cell: usize, was_wanted: bool) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nothing => false,
+            Self::Around(place) => is_wanted(cell, place, was_wanted),
+        }
+    }
+
+    /// Where levels are most urgent.
+    fn place(self) -> Vec3 {
+        match self {
+            Self::Around(place) => place,
+            _ => position(0),
+        }
+    }
+}
+
 /// How a level is asked for, and let go.
 enum Road {
     Ours(Vec<Option<InstanceId>>),
+    /// By volumes, and a source on the camera.
+    Levels(LevelRoad),
     Peer(Vec<Handle<WorldAsset>>, Vec<Option<Entity>>),
 }
 
@@ -128,6 +159,13 @@ impl Plane {
         Self::new(app(plugins, dir), Road::Ours(vec![None; GRID * GRID]), None)
     }
 
+    /// With all that a game has: levels of a world, asked for by volumes.
+    fn levels(dir: &Path) -> Self {
+        let mut plane = Self::new(app(Plugins::Levels, dir), Road::Ours(Vec::new()), None);
+        plane.road = Road::Levels(LevelRoad::new(&mut plane.app, plane.camera));
+        plane
+    }
+
     fn peer(dir: &Path) -> Self {
         let mut app = app(Plugins::Game, dir);
         let kit = Kit::live(&mut app);
@@ -142,61 +180,56 @@ impl Plane {
 
     /// The frames of so many flights with every level live: nothing is streamed.
     fn resident(&mut self, flights: usize) -> Vec<f64> {
-        self.ask(|_, _| true, position(0));
+        self.ask(Wish::All);
         self.rest(GRID * GRID);
         let mut frames = Vec::new();
         for _ in 0..flights {
-            self.fly(|_, _| true);
+            self.fly(|_| Wish::All);
             frames.append(&mut self.frames);
         }
-        self.ask(|_, _| false, position(0));
+        self.ask(Wish::Nothing);
         self.rest(0);
         frames
     }
 
     /// Flies with streaming; the worst frame and the 99th percentile.
     fn fly_and_rest(&mut self) -> (f64, f64) {
-        let start = position(0);
-        let at_start = |cell, was| is_wanted(cell, start, was);
-        self.ask(at_start, start);
-        self.rest((0..GRID * GRID).filter(|cell| at_start(*cell, false)).count());
-        self.fly_by_rule();
+        let start = Wish::Around(position(0));
+        self.move_to(position(0));
+        self.ask(start);
+        self.rest((0..GRID * GRID).filter(|cell| start.is_for(*cell, false)).count());
+        self.fly(Wish::Around);
         let worst = quantile(&mut self.frames, 1.0);
         let p99 = quantile(&mut self.frames, 0.99);
-        self.ask(|_, _| false, start);
+        self.ask(Wish::Nothing);
         self.rest(0);
         (worst, p99)
     }
 
-    fn fly_by_rule(&mut self) {
+    /// Flies all of the path, with this wish at each place.
+    fn fly(&mut self, wish: fn(Vec3) -> Wish) {
         self.frames.clear();
         self.streaming.clear();
         self.calm.clear();
         let mut due = Instant::now();
         for frame in 0..frames() {
             let place = position(frame);
-            self.frame(place, |cell, was| is_wanted(cell, place, was), &mut due);
+            self.frame(place, wish(place), &mut due);
         }
     }
 
-    fn fly(&mut self, wanted: impl Fn(usize, bool) -> bool) {
-        self.frames.clear();
-        self.streaming.clear();
-        self.calm.clear();
-        let mut due = Instant::now();
-        for frame in 0..frames() {
-            self.frame(position(frame), &wanted, &mut due);
+    fn move_to(&mut self, place: Vec3) {
+        if let Some(mut camera) = self.app.world_mut().get_mut::<Transform>(self.camera) {
+            camera.translation = place;
         }
     }
 
     /// One frame, in its time slot.
-    fn frame(&mut self, place: Vec3, wanted: impl Fn(usize, bool) -> bool, due: &mut Instant) {
+    fn frame(&mut self, place: Vec3, wish: Wish, due: &mut Instant) {
         let interrupted = interruptions();
         let start = Instant::now();
-        if let Some(mut camera) = self.app.world_mut().get_mut::<Transform>(self.camera) {
-            camera.translation = place;
-        }
-        self.ask(wanted, place);
+        self.move_to(place);
+        self.ask(wish);
         self.app.update();
         self.frames.push(start.elapsed().as_secs_f64() * 1e3);
         let streaming = self.app.world().resource::<StreamingStats>().last_frame;
@@ -211,19 +244,25 @@ impl Plane {
     }
 
     /// Asks for the levels that are wanted, and lets the others go.
-    fn ask(&mut self, wanted: impl Fn(usize, bool) -> bool, place: Vec3) {
+    fn ask(&mut self, wish: Wish) {
         let world = self.app.world_mut();
+        if let Road::Levels(road) = &mut self.road {
+            return road.ask(world, wish);
+        }
         for cell in 0..GRID * GRID {
             match &mut self.road {
-                Road::Ours(ids) => match (wanted(cell, ids[cell].is_some()), ids[cell]) {
-                    (true, None) => ids[cell] = Some(world.resource_mut::<Streamer>().load(request(cell, place))),
+                Road::Levels(_) => {}
+                Road::Ours(ids) => match (wish.is_for(cell, ids[cell].is_some()), ids[cell]) {
+                    (true, None) => {
+                        ids[cell] = Some(world.resource_mut::<Streamer>().load(request(cell, wish.place())))
+                    }
                     (false, Some(id)) => {
                         world.resource_mut::<Streamer>().unload(id);
                         ids[cell] = None;
                     }
                     _ => {}
                 },
-                Road::Peer(levels, roots) => match (wanted(cell, roots[cell].is_some()), roots[cell]) {
+                Road::Peer(levels, roots) => match (wish.is_for(cell, roots[cell].is_some()), roots[cell]) {
                     (true, None) => {
                         let root = WorldAssetRoot(levels[cell].clone());
                         roots[cell] = Some(world.spawn((root, Transform::from_translation(corner(cell)))).id());

@@ -12,9 +12,9 @@ pub const CELL: f32 = 64.0;
 /// Frames in a second.
 pub const RATE: f32 = 60.0;
 /// How far outside its footprint a level is wanted, in metres.
-const REACH: f32 = 1.5 * CELL;
+pub const REACH: f32 = 1.5 * CELL;
 /// How much further out it leaves.
-const MARGIN: f32 = 0.5 * CELL;
+pub const MARGIN: f32 = 0.5 * CELL;
 
 /// Time in seconds and place in metres; between two of them the camera goes straight, at two in the same moment it jumps.
 const KEYS: [(f32, f32, f32); 9] = [

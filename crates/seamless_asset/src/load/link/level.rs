@@ -45,7 +45,7 @@ pub(crate) struct LoadedLevel {
     /// What its entities will take in memory, about.
     pub memory: u64,
     /// What was found in its columns.
-    pub scans: LevelScans,
+    pub scans: Arc<LevelScans>,
     /// The placement for which its global transforms are final.
     pub settled: Option<Transform>,
 }
@@ -105,7 +105,7 @@ impl Decoder<'_> {
             groups.into_iter().map(group).collect()
         });
         let mut level = level.map_err(|error| self.error(&name, error))?;
-        level.scans = scans;
+        level.scans = Arc::new(scans);
         level.settled = settled;
         Ok(level)
     }
@@ -450,7 +450,7 @@ impl Rows {
             bytes: 0,
             content_hash: self.content_hash,
             memory,
-            scans: LevelScans::default(),
+            scans: Arc::default(),
             settled: None,
         }))
     }

@@ -2,14 +2,20 @@
 
 mod finish;
 
-use core::panic::Location;
-use std::sync::Arc;
+use core::{panic::Location, pin::pin, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+};
 
 use bevy_asset::AssetPath;
 use bevy_ecs::world::World;
 use bevy_log::{debug_span, warn};
 use bevy_platform::time::Instant;
-use futures_lite::future::block_on;
+use futures_lite::future::{block_on, poll_once};
 
 use super::Pipeline;
 use crate::{
@@ -21,20 +27,24 @@ use crate::{
         budget::{Booked, FrameBudget},
         cost::UnitKind,
         packages::PackageStatus,
-        stall::Pulse,
+        stall::Stalls,
         task::{Job, Wanted},
         tasks::{JobOwner, run},
     },
-    settings::{StreamingClock, StreamingStats},
+    settings::{StreamingClock, StreamingSettings, StreamingStats},
 };
 
 use super::insert::AssetsOf;
+
+/// How often it is looked whether the reads of a blocking load move.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Loads on the calling thread, for what cannot go on without: menus, tests, tools. **Each call is a hitch**, so it is logged as a
 /// warning with its caller and what it took, and counted in [`StreamingStats`].
 ///
 /// A blocking load reads and decodes what it needs itself; it waits for no task and moves nobody else's load forward. What it
-/// loads is equal to what the same request to the [`Streamer`] loads.
+/// loads is equal to what the same request to the [`Streamer`] loads. A read that does not move for
+/// [`StreamingSettings::read_timeout`] is given up, and the load fails.
 pub trait BlockingLoads {
     /// Loads a level and reveals it, without waiting for the renderer or for the frame's budget.
     ///
@@ -257,9 +267,37 @@ impl Pipeline {
 
     /// Does the jobs of the blocking load, and those that come of them.
     fn do_jobs(&mut self, world: &mut World) {
+        let timeout = world.resource::<StreamingSettings>().read_timeout;
         while let Some(task) = self.blocking.as_mut().and_then(Vec::pop) {
-            let finished = block_on(run(&self.services, task, &Pulse::default()));
+            let (stalls, pulse) = Stalls::watch_alone();
+            let job = run(&self.services, task, &pulse);
+            let finished = block_on_watched(job, stalls, timeout);
             self.take_finished(world, finished);
         }
     }
+}
+
+/// Waits for a job on the calling thread, on which nobody can look whether its reads move: a thread of their own does, if there is anything to wait
+/// for.
+fn block_on_watched<T>(job: impl Future<Output = T>, mut stalls: Stalls, timeout: Duration) -> T {
+    let mut job = pin!(job);
+    if let Some(done) = block_on(poll_once(&mut job)) {
+        return done;
+    }
+    let start = Instant::now();
+    thread::scope(|scope| {
+        let (over, is_over) = mpsc::channel::<()>();
+        let watch = move || {
+            while is_over.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                stalls.look(start.elapsed(), timeout);
+            }
+        };
+        // Without a thread it waits as long as its readers do.
+        let _ = thread::Builder::new()
+            .name("Blocking load".to_owned())
+            .spawn_scoped(scope, watch);
+        let done = block_on(job);
+        drop(over);
+        done
+    })
 }

@@ -29,6 +29,8 @@ pub(super) struct Frames {
     known: Duration,
     /// The unit of this frame's work that took longest.
     pub largest: Option<Booked>,
+    /// Frames in a row in which something was put off, and nothing done.
+    idle: u32,
 }
 
 impl Default for Frames {
@@ -40,6 +42,7 @@ impl Default for Frames {
             plan: None,
             known: Duration::ZERO,
             largest: None,
+            idle: 0,
         }
     }
 }
@@ -75,7 +78,8 @@ impl Pipeline {
         self.frames.plan = Some(plan);
         let spent = world.resource::<StreamingClock>().spent();
         self.frames.known = spent;
-        FrameBudget::new(plan.budget, spent + self.frames.reserve.of(plan.budget))
+        let reserve = self.frames.reserve.of(plan.budget);
+        FrameBudget::new(plan.budget, spent + reserve).after_idle(self.frames.idle)
     }
 
     /// What the work will take that could be done now.
@@ -108,6 +112,7 @@ impl Pipeline {
     /// No unit of this frame is left to do.
     pub(super) fn end_frame(&mut self, budget: FrameBudget) {
         self.frames.known += budget.spent();
+        self.frames.idle = if budget.is_idle() { self.frames.idle + 1 } else { 0 };
         self.frames.note(budget.largest());
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct LevelGates(HashMap<InstanceId, LevelGate>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LevelGate {
+    /// It is in the world, out of sight, and gates are to be asked before it is seen: views may be others by now.
+    Asked,
     /// Gates watch it, since this frame.
     Watched { since: u64 },
     /// It need not wait any more.
@@ -28,12 +30,25 @@ enum LevelGate {
 }
 
 impl LevelGates {
-    /// Whether the level need not wait any more.
-    fn is_open(&self, id: InstanceId) -> bool {
-        self.0.get(&id) == Some(&LevelGate::Open)
+    /// Whether a level has to wait.
+    fn holds(&self, id: InstanceId, phase: &Phase) -> bool {
+        match self.0.get(&id) {
+            Some(gate) => *gate != LevelGate::Open,
+            None => matches!(phase, Phase::Staged(_)),
+        }
     }
 
-    /// The level is staged no more: nobody need watch it.
+    /// A level that was not to be shown is to be shown: what was ready for the views of then may not be for those of now.
+    pub fn ask_again(&mut self, id: InstanceId, phase: &Phase) {
+        match (self.0.get(&id), phase) {
+            (Some(LevelGate::Watched { .. }), _) => {}
+            // As if it had just been staged.
+            (_, Phase::Staged(_)) => drop(self.0.remove(&id)),
+            _ => drop(self.0.insert(id, LevelGate::Asked)),
+        }
+    }
+
+    /// Nobody need watch the level: it is seen, or not to be seen.
     pub fn forget(&mut self, id: InstanceId, gates: &RevealGates) {
         if let Some(LevelGate::Watched { .. }) = self.0.remove(&id) {
             gates.forget_level(id);
@@ -45,21 +60,22 @@ impl Pipeline {
     /// Asks gates about each level that is staged and would come next. They watch it as soon as all values of its packages are in, so it
     /// waits for the packages' gates and for its own at the same time.
     pub(super) fn check_level_gates(&mut self, world: &mut World, settings: &StreamingSettings) {
-        let (mut watch, mut deadlines) = (self.waiting(Turn::Reveal), 0);
-        watch.extend(self.waiting(Turn::Announce));
+        let turns = [Turn::Reveal, Turn::Announce, Turn::Show];
+        let (watch, mut deadlines) = (turns.map(|turn| self.waiting(turn)), 0);
         let gates = world.resource::<RevealGates>();
-        for id in watch {
+        for id in watch.into_iter().flatten() {
             let gate = self.level_gates.0.get(&id).copied();
-            let Some(instance) = self.instances.get(&id).filter(|_| gate != Some(LevelGate::Open)) else {
+            let instance = self.instances.get(&id);
+            let Some(instance) = instance.filter(|instance| self.level_gates.holds(id, &instance.phase)) else {
                 continue;
             };
-            let Phase::Staged(level) = &instance.phase else {
+            let Some(scans) = instance.phase.scans() else {
                 continue;
             };
             let since = match gate {
                 Some(LevelGate::Watched { since }) => since,
                 _ if self.has_values(id) => {
-                    gates.watch_level(id, &level.scans);
+                    gates.watch_level(id, scans);
                     self.frame
                 }
                 _ => continue,
@@ -95,15 +111,20 @@ impl Pipeline {
 
     /// Whether an instance may come: its packages are there, and the gates are open for it.
     pub(super) fn is_ready(&self, id: InstanceId) -> bool {
-        let phase = self.instances.get(&id).map(|instance| &instance.phase);
-        let is_held = matches!(phase, Some(Phase::Staged(_))) && !self.level_gates.is_open(id);
+        let instance = self.instances.get(&id);
+        let is_held = instance.is_some_and(|instance| self.level_gates.holds(id, &instance.phase));
         !is_held && self.has_packages(id)
     }
 
-    /// Forgets what gates said of a level that is staged no more.
+    /// Forgets what gates said of a level that need not wait for them any more.
     pub(super) fn forget_gates(&mut self, id: InstanceId, gates: &RevealGates) {
         let phase = self.instances.get(&id).map(|instance| &instance.phase);
-        if !matches!(phase, Some(Phase::Staged(_))) {
+        let is_needed = match phase {
+            Some(Phase::Staged(_)) => true,
+            Some(phase @ (Phase::Spawning(_) | Phase::Hidden { .. })) => self.level_gates.holds(id, phase),
+            _ => false,
+        };
+        if !is_needed {
             self.level_gates.forget(id, gates);
         }
     }

@@ -58,7 +58,7 @@ struct Inserting {
 }
 
 impl Inserting {
-    fn fits(&mut self, next: &Next, costs: &CostModel, budget: &FrameBudget) -> bool {
+    fn fits(&mut self, next: &Next, costs: &CostModel, budget: &mut FrameBudget) -> bool {
         // What is larger than all that a frame may upload goes alone.
         let has_room = next.upload == 0 || self.uploaded == 0 || self.uploaded + next.upload <= self.most;
         self.is_full |= !has_room;

@@ -1,5 +1,6 @@
 //! Levels into the world, out of sight and out of the world, within the frame's budget.
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use bevy_ecs::{entity::Entity, world::World};
@@ -22,6 +23,18 @@ use crate::{
     reveal::{self, Members, Revealed},
     settings::StreamingStats,
 };
+
+/// Named with a unit that was too large for a frame, in an app that has not opted in.
+const OPT_IN: &str = "; `SeamlessAssetPlugin::sliced_levels` spreads that over frames";
+
+/// How a level that came or left in one frame would take less of it.
+fn hint(is_sliced: bool, budget: &FrameBudget, took: Duration) -> &'static str {
+    if !is_sliced && budget.is_large(took) {
+        OPT_IN
+    } else {
+        ""
+    }
+}
 
 impl Pipeline {
     /// Tells of the levels that are loaded and not to be shown.
@@ -155,8 +168,9 @@ impl Pipeline {
         let revealed = reveal::reveal(world, &mut level, &instance.request, &self.services);
         let took = start.elapsed();
         self.costs.learn(UnitKind::Reveal, count, took);
+        let hint = hint(self.services.is_sliced, budget, took);
         budget.book(UnitKind::Reveal, took, || {
-            format!("reveal {} ({count} entities)", instance.request.name)
+            format!("reveal {} ({count} entities{hint})", instance.request.name)
         });
         drop(instance);
         self.tasks.drop_later(level);
@@ -245,10 +259,10 @@ impl Pipeline {
             let took = start.elapsed();
             self.costs.learn(UnitKind::Leave, count, took);
             let removed = self.instances.remove(&id);
-            let why = budget.why_without_limit();
+            let (why, hint) = (budget.why_without_limit(), hint(self.services.is_sliced, budget, took));
             budget.book(UnitKind::Leave, took, || {
                 let name = removed.map(|gone| gone.request.name).unwrap_or_default();
-                format!("leave {name} ({count} entities){why}")
+                format!("leave {name} ({count} entities{hint}){why}")
             });
             world.resource_mut::<StreamingStats>().left += 1;
             self.tasks.drop_later(sweep);

@@ -35,7 +35,7 @@ impl Pipeline {
             packages: packages.memory,
             levels: instances.live_memory() + swept,
             staged: instances.staged_memory() + packages.staged + waiting,
-            in_flight: self.stalls.gatekeeper.in_flight(),
+            in_flight: self.stalls.gates.bytes.in_flight(),
         }
     }
 

@@ -55,8 +55,7 @@ enum Coming {
 
 impl Pipeline {
     pub(super) fn rank_of(&self, id: InstanceId) -> Option<f64> {
-        let instance = self.instances.get(&id)?;
-        Some(self.arrivals.rank(id.0, instance.request.priority))
+        Some(self.instances.get(&id)?.rank(id, &self.arrivals))
     }
 
     /// Whether this frame is that of assets.

@@ -1,5 +1,6 @@
 //! Levels that come and go in slices. See [`Pipeline::continue_slices`].
 
+use core::time::Duration;
 use std::{collections::VecDeque, sync::Arc};
 
 use bevy_ecs::{entity::Entity, world::World};
@@ -58,7 +59,6 @@ impl Pipeline {
         if self.is_held_up(world, id) {
             return true;
         }
-        self.use_packages(id);
         let Some(mut instance) = self.instances.get_mut(&id) else {
             return true;
         };
@@ -120,8 +120,11 @@ impl Pipeline {
             return true;
         };
         let (count, late) = (spawn.len() as u64, spawn.late_rows() as u64);
-        let cost = self.costs.of(UnitKind::RevealSliced, count) + self.costs.of(UnitKind::Reveal, late);
-        if !budget.allows(cost) {
+        let observed = match late {
+            0 => Duration::ZERO,
+            late => self.costs.of(UnitKind::Observed, late),
+        };
+        if !budget.allows(self.costs.of(UnitKind::RevealSliced, count) + observed) {
             return false;
         }
         if let Some(error) = self.unmet_import(id) {
@@ -131,15 +134,18 @@ impl Pipeline {
         let Some(Phase::Spawning(spawn)) = self.instances.replace_phase(id, Phase::Failed) else {
             return true;
         };
+        self.use_packages(id);
         let start = Instant::now();
         let Some(instance) = self.instances.get(&id) else {
             return true;
         };
         let _span = debug_span!("reveal", level = %instance.request.name, entities = count).entered();
-        let revealed = spawn.show(world, &instance.request, &self.services);
+        let (revealed, observed) = spawn.show(world, &instance.request, &self.services);
         let took = start.elapsed();
-        if late == 0 {
-            self.costs.learn(UnitKind::RevealSliced, count, took);
+        self.costs
+            .learn(UnitKind::RevealSliced, count, took.saturating_sub(observed));
+        if late > 0 {
+            self.costs.learn(UnitKind::Observed, late, observed);
         }
         budget.book(UnitKind::RevealSliced, took, || {
             format!("reveal {} ({count} entities, spawned before)", instance.request.name)

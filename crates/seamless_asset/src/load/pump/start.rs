@@ -89,16 +89,16 @@ impl Pipeline {
         let Some(instance) = self.instances.get(&id) else {
             return;
         };
-        let rank = |id: InstanceId| {
-            let instance = self.instances.get(&id)?;
-            Some(self.arrivals.rank(id.0, instance.request.priority))
-        };
-        if let (Phase::Loading(progress), Some(own)) = (&instance.phase, rank(id)) {
-            progress.set_rank(own);
+        if let Phase::Loading(progress) = &instance.phase {
+            progress.set_rank(instance.rank(id, &self.arrivals));
         }
         let entries = instance.packages.iter().filter_map(|path| self.packages.get(path));
         for entry in entries {
-            let highest = entry.users.iter().filter_map(|user| rank(*user)).max_by(f64::total_cmp);
+            let highest = entry
+                .users
+                .iter()
+                .filter_map(|user| self.rank_of(*user))
+                .max_by(f64::total_cmp);
             if let (PackageStatus::Loading(progress), Some(highest)) = (&entry.status, highest) {
                 progress.set_rank(highest);
             }
@@ -161,7 +161,7 @@ impl Pipeline {
             verify: instance.request.verify,
             progress: progress.clone(),
         };
-        progress.set_rank(self.arrivals.rank(id.0, instance.request.priority));
+        progress.set_rank(instance.rank(id, &self.arrivals));
         drop(instance);
         self.tasks.drop_later(before);
         self.start_job(job, JobOwner::Instance(id));
@@ -180,7 +180,7 @@ impl Pipeline {
             }
             instance.packages.push(path.clone());
             let verify = instance.request.verify;
-            let rank = self.arrivals.rank(id.0, instance.request.priority);
+            let rank = instance.rank(id, &self.arrivals);
             drop(instance);
             if !self.packages.contains_key(&path) {
                 let progress = Arc::new(Progress::default());

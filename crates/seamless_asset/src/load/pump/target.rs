@@ -8,6 +8,7 @@ use bevy_log::warn_once;
 
 use super::Pipeline;
 use crate::{
+    gate::RevealGates,
     leave::Sweep,
     load::{InstanceId, InstanceTarget, instance::Phase},
     reveal::Members,
@@ -89,11 +90,11 @@ impl Pipeline {
         let step = next(Place::from(&instance.phase), target, self.services.is_sliced);
         match step {
             Step::Ignore => {}
-            Step::Note => self.note_target(id, target),
+            Step::Note => self.note_target(world, id, target),
             Step::Cancel => self.cancel_load(world, id),
             Step::Forget => drop(self.instances.remove(&id)),
             Step::Leave => {
-                self.note_target(id, target);
+                self.note_target(world, id, target);
                 self.change_live(id, |root, members| Phase::Leaving { root, members });
             }
             Step::Stay => self.stay(world, id, target),
@@ -108,13 +109,15 @@ impl Pipeline {
         }
     }
 
-    fn note_target(&mut self, id: InstanceId, target: InstanceTarget) {
-        let frame = self.frame;
-        if let Some(mut instance) = self.instances.get_mut(&id) {
-            instance.request.target = target;
-            instance.asked_in = frame;
-            // Once it was to be shown, it is news again that it is not.
-            instance.is_announced &= target != InstanceTarget::Shown;
+    fn note_target(&mut self, world: &World, id: InstanceId, target: InstanceTarget) {
+        let (frame, now) = (self.frame, self.arrivals.now());
+        let Some(mut instance) = self.instances.get_mut(&id) else {
+            return;
+        };
+        if instance.aim(target, frame, now) {
+            self.level_gates.ask_again(id, &instance.phase);
+        } else if target != InstanceTarget::Shown && !matches!(instance.phase, Phase::Staged(_)) {
+            self.level_gates.forget(id, world.resource::<RevealGates>());
         }
     }
 
@@ -126,7 +129,7 @@ impl Pipeline {
         {
             return;
         }
-        self.note_target(id, target);
+        self.note_target(world, id, target);
         self.change_live(id, |root, members| Phase::Live { root, members });
     }
 

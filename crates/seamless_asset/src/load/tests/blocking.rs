@@ -33,6 +33,28 @@ fn put_shared_level(app: &App, dir: &Dir) {
     put(dir, "a.pkg", chain(app, "a.pkg", 7, Some("s.pkg")));
 }
 
+/// A reader that never answers does not stop the game for ever.
+#[test]
+fn a_blocking_load_whose_reader_never_answers_fails() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 7, None));
+    app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::from_millis(200);
+    app.update();
+    // It is opened, and then come three reads.
+    for stalled in 0..4 {
+        let begun = gate.begun().len();
+        gate.otherwise(Some(Fate::Pass));
+        gate.script("a.pkg", begun + stalled, Fate::Stall);
+        let result = app.world_mut().load_level_blocking(request("a.pkg", &[]));
+        let error = result.expect_err("its read stalls");
+        assert!(matches!(error.kind, LoadErrorKind::Stalled { .. }), "{error}");
+        assert_eq!((gate.stalled().len(), level_entities(app.world_mut())), (0, 0));
+    }
+    let loaded = app.world_mut().load_level_blocking(request("a.pkg", &[]));
+    assert!(loaded.is_ok() && level_entities(app.world_mut()) == 7);
+}
+
 #[test]
 fn blocking_and_asynchronous_loads_give_equal_worlds() {
     let dir = Dir::default();

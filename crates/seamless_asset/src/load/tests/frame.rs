@@ -50,7 +50,42 @@ fn what_is_needed_soon_may_take_more_and_is_counted() {
     let raised = stats.overruns.iter().filter(|over| over.budget == LITTLE * 2);
     assert_eq!(raised.count() as u64, stats.boosted, "all took longer than that");
     let reveal = stats.overruns.iter().find(|over| over.kind == Some(UnitKind::Reveal));
-    assert!(reveal.is_some_and(|over| over.what.contains("reveal a.pkg (500 entities)")));
+    let what = reveal.map_or("", |over| over.what.as_str());
+    assert!(what.contains("reveal a.pkg (500 entities"), "{what}");
+    assert!(what.contains("`SeamlessAssetPlugin::sliced_levels`"), "{what}");
+}
+
+/// Who has opted in need not be told how, and what is small is not told either.
+#[test]
+fn an_overrun_tells_how_to_opt_in_where_that_would_help() {
+    let overruns = |sliced_levels, budget| {
+        let dir = Dir::default();
+        let plugin = SeamlessAssetPlugin {
+            sliced_levels,
+            ..SeamlessAssetPlugin::default()
+        };
+        let mut app = app_after(&dir, plugin, |_| {});
+        let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
+        (settings.budget, settings.boost) = (budget, 1.0);
+        put(&dir, "a.pkg", chain(&app, "a.pkg", 500, None));
+        let id = load(&mut app, "a.pkg", &[]);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+        app.world_mut().resource_mut::<StreamingStats>().overruns.clear();
+        app.world_mut().resource_mut::<Streamer>().unload(id);
+        run_until(&mut app, |world| state(world, id).is_none());
+        let stats = app.world().resource::<StreamingStats>();
+        stats.overruns.iter().map(|over| over.what.clone()).collect::<Vec<_>>()
+    };
+    let told = overruns(false, LITTLE);
+    assert!(
+        told.iter()
+            .any(|what| what.contains("leave a.pkg") && what.contains("sliced_levels"))
+    );
+    assert!(
+        overruns(true, LITTLE)
+            .iter()
+            .all(|what| !what.contains("sliced_levels"))
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{
 use crate::doubles::{Fate, ReadGate};
 
 /// The read of a package's data, behind its opening, summary and tables.
-const DATA: usize = 3;
+pub(super) const DATA: usize = 3;
 
 /// The packages whose data is being read.
 fn reading(gate: &ReadGate) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::*;
+use super::{targets::set_target, *};
 use crate::LevelScans;
 
 #[test]
@@ -73,7 +73,11 @@ impl RevealGate for PerLevel {
 }
 
 fn gated_by_level(dir: &Dir) -> (App, PerLevel) {
-    let mut app = app_with(dir, |app| {
+    gated_by_level_after(dir, SeamlessAssetPlugin::default())
+}
+
+fn gated_by_level_after(dir: &Dir, plugin: SeamlessAssetPlugin) -> (App, PerLevel) {
+    let mut app = app_after(dir, plugin, |app| {
         app.add_level_scan(|level| {
             let likes = level.groups().map(|group| group.values::<Likes>().count());
             Liked(likes.sum(), std::thread::current().id())
@@ -138,7 +142,7 @@ fn a_level_has_one_deadline_which_is_counted() {
     assert_eq!((watched.found.len(), watched.forgotten.get(&id)), (0, Some(&1)));
 }
 
-/// It is loaded for later: gates are asked then, and not again when it is shown.
+/// It is loaded for later: gates are asked then, and again when it is shown, since the views may be others by that time.
 #[test]
 fn a_level_that_is_not_to_be_shown_yet_waits_for_its_gate_too() {
     let dir = Dir::default();
@@ -163,10 +167,57 @@ fn a_level_that_is_not_to_be_shown_yet_waits_for_its_gate_too() {
     for _ in 0..5 {
         app.update();
     }
-    let mut streamer = app.world_mut().resource_mut::<Streamer>();
-    streamer.set_target(id, InstanceTarget::Shown);
-    app.update();
-    assert_eq!(state(app.world(), id), Some(LoadState::Live));
-    assert_eq!(gate.0.lock().unwrap().asked, asked);
-    assert_eq!(gate.0.lock().unwrap().forgotten.get(&id), Some(&1));
+    assert_eq!(gate.0.lock().unwrap().asked, asked, "nobody waits for it");
+    gate.0.lock().unwrap().open.clear();
+    set_target(&mut app, id, InstanceTarget::Shown);
+    waits_for_its_gate(&mut app, &gate, id, LoadState::Staged);
+    assert_eq!(gate.0.lock().unwrap().forgotten.get(&id), Some(&2));
+}
+
+/// It does not come while the gate is closed, and does once that is open.
+fn waits_for_its_gate(app: &mut App, gate: &PerLevel, id: InstanceId, meanwhile: LoadState) {
+    for _ in 0..5 {
+        app.update();
+        assert_eq!(state(app.world(), id), Some(meanwhile));
+        assert!(is_watched(gate, id));
+    }
+    gate.0.lock().unwrap().open.insert(id);
+    run_until(app, |world| state(world, id) == Some(LoadState::Live));
+    assert!(!is_watched(gate, id));
+}
+
+/// A level that is in the world, out of sight, asks as well; and one that is not to be seen after all is watched no more.
+#[test]
+fn a_hidden_level_waits_for_its_gate_before_it_is_shown_again() {
+    let dir = Dir::default();
+    let plugin = SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    };
+    let (mut app, gate) = gated_by_level_after(&dir, plugin);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |_| is_watched(&gate, id));
+    gate.0.lock().unwrap().open.insert(id);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    for _ in 0..2 {
+        set_target(&mut app, id, InstanceTarget::Loaded);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+        gate.0.lock().unwrap().open.clear();
+        set_target(&mut app, id, InstanceTarget::Shown);
+        run_until(&mut app, |_| is_watched(&gate, id));
+        set_target(&mut app, id, InstanceTarget::Loaded);
+        run_until(&mut app, |_| !is_watched(&gate, id));
+        set_target(&mut app, id, InstanceTarget::Shown);
+        app.update();
+        waits_for_its_gate(&mut app, &gate, id, LoadState::Hidden);
+    }
+    // It leaves while it is waited for.
+    set_target(&mut app, id, InstanceTarget::Loaded);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+    gate.0.lock().unwrap().open.clear();
+    set_target(&mut app, id, InstanceTarget::Shown);
+    run_until(&mut app, |_| is_watched(&gate, id));
+    set_target(&mut app, id, InstanceTarget::Gone);
+    run_until(&mut app, |_| !is_watched(&gate, id));
 }

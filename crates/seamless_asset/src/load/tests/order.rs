@@ -1,8 +1,15 @@
 //! One order for all that comes.
 
+use std::sync::{Mutex, mpsc};
+
 use super::{
+    gatekeeper::DATA,
     targets::{load_to, set_target},
     *,
+};
+use crate::{
+    StreamingTime,
+    doubles::{Fate, GatedReader, ReadGate},
 };
 
 const URGENT: usize = 24;
@@ -53,6 +60,91 @@ fn no_asset_goes_before_a_level_that_is_ready_and_more_urgent() {
         std::thread::sleep(Duration::from_millis(4));
     }
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().len() == meshes + 2);
+}
+
+/// A level that was loaded ahead has waited for nothing: what is more urgent now comes before it.
+#[test]
+fn time_in_which_nothing_was_waited_for_does_not_count() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.insert_resource(StreamingTime::stopped());
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    for name in ["early.pkg", "urgent.pkg"] {
+        put(&dir, name, chain(&app, name, 5, None));
+    }
+    let mut loaded = |app: &mut App, name, priority| {
+        let id = with_priority(app, name, priority, InstanceTarget::Loaded);
+        run_until(app, |world| {
+            let mut events = world.resource_mut::<Messages<InstanceEvent>>();
+            let is_it = |event| matches!(event, InstanceEvent::Loaded { id: loaded, .. } if loaded == id);
+            events.drain().any(is_it)
+        });
+        id
+    };
+    let early = loaded(&mut app, "early.pkg", 1.0);
+    app.world_mut()
+        .resource_mut::<StreamingTime>()
+        .advance(Duration::from_secs(600));
+    let urgent = loaded(&mut app, "urgent.pkg", 4.0);
+    set_target(&mut app, early, InstanceTarget::Shown);
+    set_target(&mut app, urgent, InstanceTarget::Shown);
+    app.update();
+    let states = [early, urgent].map(|id| state(app.world(), id));
+    assert_eq!(
+        states,
+        [Some(LoadState::Staged), Some(LoadState::Live)],
+        "one fits a frame"
+    );
+    run_until(&mut app, |world| state(world, early) == Some(LoadState::Live));
+}
+
+/// What is read waits for the thread, and the most urgent has it next, whoever was read first.
+#[test]
+fn who_is_most_urgent_is_decoded_next() {
+    let dir = Dir::default();
+    let (decoded, names) = mpsc::channel();
+    let (go, may_go) = mpsc::channel::<()>();
+    let may_go = Mutex::new(may_go);
+    let gate = ReadGate::default();
+    let (root, reads) = (dir.clone(), gate.clone());
+    let plugin = SeamlessAssetPlugin {
+        threads: 1,
+        background: false,
+        ..SeamlessAssetPlugin::default()
+    };
+    let reader = move || GatedReader::of(&root, &reads);
+    let mut app = app_reading(reader, plugin, move |app| {
+        app.add_instance_hook(move |_, instance| {
+            decoded
+                .send(instance.name.to_string())
+                .map_err(|error| error.to_string())?;
+            if &*instance.name == "first.pkg" {
+                may_go.lock().unwrap().recv().map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        });
+    });
+    let packages = [
+        ("first.pkg", 1.0),
+        ("low.pkg", 1.0),
+        ("middle.pkg", 10.0),
+        ("high.pkg", 100.0),
+    ];
+    for (name, priority) in packages {
+        put(&dir, name, chain(&app, name, 5, None));
+        (0..DATA).for_each(|index| gate.script(name, index, Fate::Pass));
+        with_priority(&mut app, name, priority, InstanceTarget::Shown);
+    }
+    run_until(&mut app, |_| gate.pending().len() == packages.len());
+    gate.release("first.pkg", Fate::Pass);
+    let next = || names.recv_timeout(Duration::from_secs(240)).expect("it is decoded");
+    assert_eq!(next(), "first.pkg");
+    // The thread is busy, so all of these are read before it looks for more.
+    for (name, _) in &packages[1..] {
+        gate.release(name, Fate::Pass);
+    }
+    go.send(()).unwrap();
+    assert_eq!([next(), next(), next()], ["high.pkg", "middle.pkg", "low.pkg"]);
 }
 
 #[test]

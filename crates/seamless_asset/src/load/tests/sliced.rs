@@ -212,6 +212,12 @@ fn cancelled_slices_give_their_entity_ids_back() {
         assert_eq!(told.iter().filter(ends).count(), 1, "{told:?}");
         assert_eq!(app.world().entities().count_spawned(), spawned);
     }
+    let is_all_wasted = |world: &mut World| {
+        let stats = world.resource::<StreamingStats>();
+        stats.bytes_wasted == stats.bytes_read && stats.bytes_read > 0
+    };
+    // Once their packages are let go of: nobody has seen anything of them.
+    run_until(&mut app, is_all_wasted);
     // What has left is in nobody's list until it is despawned, so one level more may have been there.
     assert_ids_are_back(&mut app, before + COUNT as u32);
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());

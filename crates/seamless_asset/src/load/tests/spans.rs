@@ -74,6 +74,7 @@ fn a_trace_shows_each_stage_of_a_load() {
         load("verify"),
         load("wait"),
         load("read"),
+        load("turn"),
         load("link"),
         load("decode"),
         load("post_load"),
