@@ -1,7 +1,7 @@
-//! What the pipeline counts, as Bevy diagnostics: every number of [`StreamingStats`], once a frame, by one table.
+//! What the pipeline counts, as Bevy diagnostics: every number of [`StreamingStats`] and of [`StreamableStats`], once a frame, by a table each.
 //!
 //! A path is `seamless/` and the name of the field: `seamless/live_entities`, `seamless/wasted_by_stage/reading`; the time of the last frame
-//! is [`STREAM_MS`].
+//! is [`STREAM_MS`]. Those of streamables are below `seamless/streamables/`.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use bevy_app::App;
 use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy_ecs::system::Res;
 
-use crate::settings::StreamingStats;
+use crate::{settings::StreamingStats, stable::StableIds, streamable::StreamableStats};
 
 /// Main-thread time of the last frame's streaming work.
 pub const STREAM_MS: DiagnosticPath = DiagnosticPath::const_new("seamless/stream_ms");
@@ -19,22 +19,20 @@ pub const LIVE_ENTITIES: DiagnosticPath = DiagnosticPath::const_new("seamless/li
 /// Stored bytes of live packages.
 pub const LIVE_BYTES: DiagnosticPath = DiagnosticPath::const_new("seamless/live_bytes");
 
-/// A number of [`StreamingStats`].
-struct Counter {
+/// Levels that came while their path was taken: see [`StableIds::refused`].
+pub const REFUSED_PATHS: DiagnosticPath = DiagnosticPath::const_new("seamless/refused_paths");
+
+/// A number of the statistics `S`.
+struct Counter<S: 'static> {
     /// Where it is, as reflection writes it. For the test that none is missing.
     #[cfg_attr(not(test), expect(dead_code, reason = "only the test of completeness asks"))]
     field: &'static str,
     path: DiagnosticPath,
     unit: &'static str,
-    value: fn(&StreamingStats) -> f64,
+    value: fn(&S) -> f64,
 }
 
-const fn counter(
-    field: &'static str,
-    path: DiagnosticPath,
-    unit: &'static str,
-    value: fn(&StreamingStats) -> f64,
-) -> Counter {
+const fn counter<S>(field: &'static str, path: DiagnosticPath, unit: &'static str, value: fn(&S) -> f64) -> Counter<S> {
     Counter {
         field,
         path,
@@ -43,16 +41,16 @@ const fn counter(
     }
 }
 
-const fn count(field: &'static str, path: &'static str, value: fn(&StreamingStats) -> f64) -> Counter {
+const fn count<S>(field: &'static str, path: &'static str, value: fn(&S) -> f64) -> Counter<S> {
     counter(field, DiagnosticPath::const_new(path), "", value)
 }
 
-const fn bytes(field: &'static str, path: &'static str, value: fn(&StreamingStats) -> f64) -> Counter {
+const fn bytes<S>(field: &'static str, path: &'static str, value: fn(&S) -> f64) -> Counter<S> {
     counter(field, DiagnosticPath::const_new(path), " B", value)
 }
 
 /// All of them; a test looks for the one that is missing.
-static COUNTERS: &[Counter] = &[
+static COUNTERS: &[Counter<StreamingStats>] = &[
     count("frame", "seamless/frame", |stats| stats.frame as f64),
     counter("last_frame", STREAM_MS, " ms", |stats| {
         stats.last_frame.as_secs_f64() * 1e3
@@ -144,14 +142,49 @@ static COUNTERS: &[Counter] = &[
     }),
 ];
 
+/// The same of streamables.
+static STREAMABLES: &[Counter<StreamableStats>] = &[
+    count("requested", "seamless/streamables/requested", |stats| {
+        stats.requested as f64
+    }),
+    count("loaded", "seamless/streamables/loaded", |stats| stats.loaded as f64),
+    count("failed", "seamless/streamables/failed", |stats| stats.failed as f64),
+    count("cancelled", "seamless/streamables/cancelled", |stats| {
+        stats.cancelled as f64
+    }),
+    count("found_live", "seamless/streamables/found_live", |stats| {
+        stats.found_live as f64
+    }),
+    count("shared", "seamless/streamables/shared", |stats| stats.shared as f64),
+    count("loads", "seamless/streamables/loads", |stats| stats.loads as f64),
+    count("postponed", "seamless/streamables/postponed", |stats| {
+        stats.postponed as f64
+    }),
+    count("active", "seamless/streamables/active", |stats| stats.active as f64),
+    count("held", "seamless/streamables/held", |stats| stats.held as f64),
+];
+
 pub(crate) fn register(app: &mut App) {
-    for counter in COUNTERS {
-        app.register_diagnostic(Diagnostic::new(counter.path.clone()).with_suffix(counter.unit));
+    let pipeline = COUNTERS.iter().map(|counter| (&counter.path, counter.unit));
+    let streamables = STREAMABLES.iter().map(|counter| (&counter.path, counter.unit));
+    for (path, unit) in pipeline.chain(streamables).chain([(&REFUSED_PATHS, "")]) {
+        app.register_diagnostic(Diagnostic::new(path.clone()).with_suffix(unit));
     }
 }
 
-pub(crate) fn write_diagnostics(stats: Res<StreamingStats>, mut diagnostics: Diagnostics) {
-    for counter in COUNTERS {
-        diagnostics.add_measurement(&counter.path, || (counter.value)(&stats));
+pub(crate) fn write_diagnostics(
+    stats: Res<StreamingStats>,
+    streamables: Res<StreamableStats>,
+    ids: Res<StableIds>,
+    mut diagnostics: Diagnostics,
+) {
+    write(COUNTERS, &stats, &mut diagnostics);
+    write(STREAMABLES, &streamables, &mut diagnostics);
+    diagnostics.add_measurement(&REFUSED_PATHS, || ids.refused() as f64);
+}
+
+fn write<S>(counters: &[Counter<S>], stats: &S, diagnostics: &mut Diagnostics) {
+    for counter in counters {
+        diagnostics.add_measurement(&counter.path, || (counter.value)(stats));
     }
 }

@@ -83,7 +83,7 @@ pub use load::{
     ReloadRequest, Reloaded, StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
 };
 pub use objects::LiveObjects;
-pub use panel::{PanelLine, PanelLines};
+pub use panel::{PanelLine, PanelLines, PanelSystems};
 pub use preload::{
     PreloadAppExt, PreloadError, PreloadEvent, PreloadProgress, PreloadSet, PreloadSets, PreloadSettings,
     PreloadSource, PreloadState, PreloadSystems, PreloadZone,

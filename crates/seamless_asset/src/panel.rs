@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bevy_ecs::resource::Resource;
+use bevy_ecs::{resource::Resource, schedule::SystemSet};
 
 /// Lines that the panel of an overlay shows, by topic, in the topics' order. Who has something to say sets its topic's lines, and sets them
 /// again when they have changed; the panel shows the first 24, and how many more there are. Letters beyond ASCII are not shown.
@@ -18,6 +18,17 @@ use bevy_ecs::resource::Resource;
 /// ```
 #[derive(Resource, Debug, Clone, Default, PartialEq)]
 pub struct PanelLines(BTreeMap<&'static str, Vec<PanelLine>>);
+
+/// What overlays and those who speak on their panel do, in an order, though they do not know each other.
+#[derive(SystemSet, Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PanelSystems {
+    /// Keys turn overlays on and off. In `Update`.
+    Toggle,
+    /// Who has something to say sets its [`PanelLines`]. In `PostUpdate`, before they are shown.
+    Tell,
+    /// The panel shows them. In `PostUpdate`.
+    Show,
+}
 
 /// A line of the panel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -14,6 +14,10 @@ pub const WANTED: DiagnosticPath = DiagnosticPath::const_new("seamless_level/wan
 pub const LATE: DiagnosticPath = DiagnosticPath::const_new("seamless_level/late");
 /// Levels that are wanted and could not be loaded.
 pub const FAILED: DiagnosticPath = DiagnosticPath::const_new("seamless_level/failed");
+/// Levels that are wanted and left out because of a cap: see [`LevelTable::dropped`](crate::LevelTable::dropped).
+pub const DROPPED: DiagnosticPath = DiagnosticPath::const_new("seamless_level/dropped");
+/// How often a level began to be late, ever: see [`LateLevels::begun`](crate::LateLevels::begun).
+pub const BEGUN_LATE: DiagnosticPath = DiagnosticPath::const_new("seamless_level/begun_late");
 
 /// All of them.
-pub(crate) const ALL: [DiagnosticPath; 6] = [VISIBLE, HIDDEN, LOADING, WANTED, LATE, FAILED];
+pub(crate) const ALL: [DiagnosticPath; 8] = [VISIBLE, HIDDEN, LOADING, WANTED, LATE, FAILED, DROPPED, BEGUN_LATE];

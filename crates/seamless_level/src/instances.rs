@@ -253,7 +253,9 @@ fn sync_world(
             continue;
         }
         let level = table.add(instance.entry.clone(), instance.id, |level| selection.is_free(level));
-        selection.add_level(level);
+        if let Some(slot) = table.at(level) {
+            selection.add_level(level, slot);
+        }
         has_changed = true;
     }
     if has_changed {

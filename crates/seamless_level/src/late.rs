@@ -19,7 +19,7 @@ use bevy_transform::components::GlobalTransform;
 use seamless_asset::StreamingClock;
 
 use crate::{
-    diagnostics::LATE,
+    diagnostics::{BEGUN_LATE, LATE},
     manifest::LevelEntry,
     source::StreamingSource,
     target::LevelTarget,
@@ -59,7 +59,8 @@ pub struct LevelLate {
 #[derive(Resource, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Resource, Default, Clone, PartialEq)]
 pub struct LateLevels {
-    /// Whether heights count: by default a source above a level's bounds, or below them, is in it, too.
+    /// Whether heights count: by default a source above a level's bounds, or below them, is in it, too. The same holds for who is about to
+    /// [arrive](seamless_asset::StreamingUrgency).
     pub in_height: bool,
     #[reflect(ignore)]
     late: BTreeMap<(Entity, u32), LateLevel>,
@@ -170,15 +171,26 @@ pub(crate) fn find_late(
         }
     }
     diagnostics.add_measurement(&LATE, || found.len() as f64);
-    if found.is_empty() && late.is_empty() {
-        return;
+    if !(found.is_empty() && late.is_empty()) {
+        tell_late(now, &worlds, &mut late, &mut found, &mut messages);
     }
+    diagnostics.add_measurement(&BEGUN_LATE, || late.begun() as f64);
+}
+
+/// Takes over which levels are late, and tells of those that are so no more.
+fn tell_late(
+    now: f64,
+    worlds: &Query<(Entity, &LevelTable)>,
+    late: &mut LateLevels,
+    found: &mut Vec<(Entity, u32, String)>,
+    messages: &mut MessageWriter<LevelLate>,
+) {
     let is_there = |(world, level): (Entity, u32)| {
         let table = worlds.get(world).ok();
-        let level = table.and_then(|(_, table)| table.iter().nth(level as usize));
+        let level = table.and_then(|(_, table)| table.at(level));
         level.is_some_and(Level::is_visible)
     };
-    late.update(now, &mut found, |key, level| {
+    late.update(now, found, |key, level| {
         messages.write(LevelLate {
             world: level.world,
             seconds: (now - level.since) as f32,

@@ -52,7 +52,7 @@
 //! | [`select`] | the decision itself, pure |
 //! | [`LevelSettings`], [`RetryPolicy`] | caps; when what failed is tried again |
 //! | `overlay::SeamlessOverlayPlugin`, with the feature `overlay` | all of it, drawn over the picture |
-//! | [`diagnostics`] | how many levels are visible, hidden, loading, wanted, late, failed |
+//! | [`diagnostics`] | how many levels are visible, hidden, loading, wanted, left out, late, failed |
 //!
 //! # When a level is wanted
 //!
@@ -106,8 +106,8 @@
 //! |---|---|---|
 //! | [`LevelSystems::Manifest`] | resolve manifests | a loaded manifest becomes a table and volumes; a world that is over is taken down |
 //! | [`LevelSystems::Select`] | sync instances | puts levels that were added into tables, and takes those out that were removed |
-//! | | resolve volumes | looks level names up, for volumes that changed |
-//! | | sync distances | makes what [`DistanceStreaming`] says of a world that changed into volumes |
+//! | | resolve volumes | looks level names up, for volumes that changed, or that name levels which were added or removed |
+//! | | sync distances | makes what [`DistanceStreaming`] says of a world or level that changed into volumes |
 //! | | sync wanted | takes over what entities want |
 //! | | select levels | decides, and hands requests, cancellations and priorities to the pipeline |
 //! | | block on levels | only where one is missing that nobody may be without: loads it |
@@ -121,7 +121,7 @@
 //! With the [`PackageMapPlugin`](seamless_asset::net::PackageMapPlugin), a world's packages are listed for references over the network as soon
 //! as its manifest is there.
 //!
-//! In a frame in which nothing changes, selecting allocates nothing, compares no names and looks at no volume.
+//! In a frame in which nothing changes, selecting allocates nothing, compares no names and looks at no volume, and no system looks at a level.
 
 #![forbid(unsafe_code)]
 

@@ -7,7 +7,12 @@ use bevy::{
     prelude::*,
     render::RenderApp,
 };
-use bevy_seamless::{asset::codec::Codecs, prelude::*, render::mip::MipPlugin};
+use bevy_seamless::{
+    asset::codec::Codecs,
+    cue::AbilityPlugin,
+    prelude::*,
+    render::mip::{MipFadePlugin, MipFeedbackPlugin, MipPlugin},
+};
 use seamless_tests::{
     app::headless_with,
     picture::{has_driver, windowless},
@@ -72,6 +77,13 @@ fn add_all(app: &mut App) {
         }),
         MipPlugin::default(),
         PackageMapPlugin::default(),
+        AbilityPlugin::new(FixedUpdate),
+    ));
+    app.add_plugins((
+        MipFeedbackPlugin::default(),
+        MipFadePlugin::default(),
+        SeamlessOverlayPlugin::default(),
+        MipOverlayPlugin::default(),
     ));
 }
 
@@ -85,6 +97,10 @@ fn the_main_world_has_one_order() {
         "SpawnScene: seamless_asset::load::pump::pump",
         "SpawnScene: seamless_level::world::select::select_levels",
         "SpawnScene: seamless_level::world::report::report_levels",
+        "Update: seamless_level::overlay::toggle",
+        "PostUpdate: seamless_level::overlay::panel::write",
+        "Update: seamless_render::mip::overlay::toggle",
+        "FixedUpdate: seamless_cue::ability",
         "PreUpdate: seamless_asset::net",
         "PostUpdate: seamless_asset::net",
         "Last: seamless_asset::edits::note_edits",
@@ -103,6 +119,7 @@ fn a_server_has_one_order() {
         TransformPlugin,
         SeamlessMinimalPlugins,
         PackageMapPlugin::default(),
+        AbilityPlugin::new(FixedUpdate),
     ));
     app.finish();
     app.cleanup();

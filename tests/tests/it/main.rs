@@ -4,6 +4,7 @@ mod ambiguity;
 mod arena;
 mod atomic;
 mod bad_input;
+mod ceiling;
 mod drawn;
 mod faults;
 mod flight;

@@ -77,6 +77,24 @@ fn what_nobody_may_be_without_is_there_in_the_same_frame() {
     assert_eq!(level_of(app.world(), world, "hall").entities() as usize, entities);
 }
 
+/// The server goes on while one of its players waits.
+#[test]
+fn no_frame_of_a_server_waits_for_a_player_of_another_machine() {
+    let (_cooked, mut app, world, source) = start();
+    app.world_mut().resource_mut::<LevelSettings>().follow_remote = true;
+    app.world_mut().get_mut::<StreamingSource>(source).unwrap().remote = true;
+    jump(&mut app, source, HALL);
+    assert_ne!(
+        state(app.world(), world, "hall"),
+        LevelState::Unloaded,
+        "it is asked for"
+    );
+    let there = run_until(&mut app, STREAM_LIMIT, |ecs| {
+        state(ecs, world, "hall") == LevelState::Visible
+    });
+    assert!(there && blocking_loads(&app) == 0);
+}
+
 #[test]
 fn a_place_that_was_prepared_makes_no_frame_wait() {
     let (_cooked, mut app, world, source) = start();

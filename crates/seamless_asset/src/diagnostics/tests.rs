@@ -41,16 +41,24 @@ fn number(value: &mut dyn PartialReflect, path: &str, found: &mut Vec<String>) {
 
 #[test]
 fn every_number_has_a_diagnostic() {
-    let mut stats = StreamingStats::default();
+    let found = assert_complete(COUNTERS);
+    assert!(found.iter().any(|path| path == "wasted_by_stage.staged"), "{found:?}");
+    assert_complete(STREAMABLES);
+}
+
+/// Whether a table has all numbers of its statistics; their paths.
+#[track_caller]
+fn assert_complete<S: Default + PartialReflect>(counters: &[Counter<S>]) -> Vec<String> {
+    let mut stats = S::default();
     let mut found = Vec::new();
     number(&mut stats, "", &mut found);
-    assert!(found.iter().any(|path| path == "wasted_by_stage.staged"), "{found:?}");
     let expected: BTreeMap<&str, f64> = found.iter().map(String::as_str).zip((1..).map(f64::from)).collect();
-    let measured: BTreeMap<&str, f64> = COUNTERS
+    let measured: BTreeMap<&str, f64> = counters
         .iter()
         .map(|counter| (counter.field, (counter.value)(&stats)))
         .collect();
-    assert_eq!(measured, expected, "`COUNTERS` has all numbers of `StreamingStats`");
+    assert_eq!(measured, expected, "a table has all numbers");
+    found
 }
 
 /// What is no number is known to be none.
@@ -88,6 +96,9 @@ fn paths_follow_from_fields() {
         assert_eq!(counter.path.as_str(), expected);
         assert!(paths.insert(expected));
     }
+    for counter in STREAMABLES {
+        assert_eq!(counter.path.as_str(), format!("seamless/streamables/{}", counter.field));
+    }
 }
 
 #[test]
@@ -98,12 +109,20 @@ fn an_app_measures_them() {
             live_entities: 7,
             ..StreamingStats::default()
         })
+        .insert_resource(StreamableStats {
+            held: 3,
+            ..StreamableStats::default()
+        })
+        .init_resource::<StableIds>()
         .add_systems(Last, write_diagnostics);
     register(&mut app);
     app.update();
     let store = app.world().resource::<DiagnosticsStore>();
     let value = |path: &DiagnosticPath| store.get(path).and_then(Diagnostic::value);
     assert_eq!(value(&LIVE_ENTITIES), Some(7.0));
+    assert_eq!(value(&REFUSED_PATHS), Some(0.0));
+    let held = STREAMABLES.iter().find(|counter| counter.field == "held").unwrap();
+    assert_eq!(value(&held.path), Some(3.0));
     let all = COUNTERS.iter().map(|counter| value(&counter.path));
     assert!(all.clone().count() > 20 && all.into_iter().all(|value| value.is_some()));
 }

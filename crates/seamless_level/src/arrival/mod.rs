@@ -81,7 +81,8 @@ pub enum ArrivalResult {
     /// All that the place asks for is there.
     Ready,
     /// All is there but so many levels, which could not be loaded, or for which there is no room under a
-    /// [cap](crate::LevelSettings::max_levels).
+    /// [cap](crate::LevelSettings::max_levels) or in memory. What is only to be loaded waits until there is
+    /// [plenty](seamless_asset::MemoryPressure::Calm) of it.
     WithFailures(u32),
     /// The world has ended, or could not be loaded; so has the app if it does not run any more. Or there were
     /// [too many](crate::LevelSettings::max_requests) arrivals.

@@ -20,7 +20,7 @@ pub struct StreamingProgress {
     pub wanted: u32,
     /// Those that have come.
     pub there: u32,
-    /// Those that could not be loaded and are not tried again, or that are left out by a cap.
+    /// Those that could not be loaded and are not tried again, that are left out by a cap, or that wait for memory which nobody lets go of.
     pub failed: u32,
     /// Bytes of all that are asked for.
     pub wanted_bytes: u64,
@@ -177,7 +177,7 @@ fn is_meant(meant: Option<Entity>, world: Entity) -> bool {
 }
 
 fn count(progress: &mut StreamingProgress, table: &LevelTable, selection: &LevelSelection, level: u32) {
-    let Some(slot) = table.iter().nth(level as usize) else {
+    let Some(slot) = table.at(level) else {
         return;
     };
     let standing = selection.selector.standing(level);

@@ -112,11 +112,11 @@ fn volumes_and_requests_may_name_it() {
     remove(&mut stage, "house_1").unwrap();
     stage.frames(2);
     assert!(stage.told().contains(&"-house_1".to_owned()));
-    // Its place is not free while a volume asks for it.
+    // Its place is free, though a volume names it and is on.
     let before = slots(&stage);
     drop(add(&mut stage, house(3)));
     stage.frames(3);
-    assert_eq!(slots(&stage), before + 1);
+    assert_eq!(slots(&stage), before);
     assert_eq!(find(&stage, "house_3"), Some(LevelState::Unloaded));
 }
 
@@ -238,4 +238,137 @@ fn bounds_move_along() {
         ..NewInstance::new("a", "b", turned)
     };
     assert_eq!(given.entry(&of).bounds, Some(([0.0; 3], [1.0; 3])));
+}
+
+fn ask_for(stage: &mut Stage, level: &str) -> Entity {
+    let volume = StreamingVolume {
+        shape: VolumeShape::Sphere {
+            center: WEST,
+            radius: 10.0,
+        },
+        levels: vec![level.into()],
+        unload_delay: 0.0,
+        ..StreamingVolume::default()
+    };
+    stage.app.world_mut().spawn(volume).id()
+}
+
+/// The place of what was removed is another's now; the volume names the first.
+#[test]
+fn a_volume_means_a_name_and_not_a_place() {
+    let mut stage = stage();
+    drop(add(&mut stage, house(1)));
+    stage.frames(1);
+    ask_for(&mut stage, "house_1");
+    stage.frames(2);
+    let before = slots(&stage);
+    remove(&mut stage, "house_1").unwrap();
+    stage.frames(3);
+    drop(add(&mut stage, house(2)));
+    stage.frames(3);
+    assert_eq!(slots(&stage), before, "it has the place of the first");
+    stage.go(WEST);
+    assert_eq!(find(&stage, "house_2"), Some(LevelState::Unloaded));
+    // Another one of that name is meant as well.
+    drop(add(&mut stage, house(1)));
+    stage.frames(2);
+    assert_eq!(find(&stage, "house_1"), Some(LevelState::Visible));
+    assert_eq!(find(&stage, "house_2"), Some(LevelState::Unloaded));
+    // In one frame, too.
+    remove(&mut stage, "house_1").unwrap();
+    drop(add(&mut stage, house(1)));
+    stage.frames(3);
+    assert_eq!(find(&stage, "house_1"), Some(LevelState::Visible));
+}
+
+#[test]
+fn a_volume_may_name_what_is_added_later() {
+    let mut stage = stage();
+    let volume = ask_for(&mut stage, "house_1");
+    stage.go(WEST);
+    drop(add(&mut stage, house(1)));
+    stage.frames(2);
+    assert_eq!(find(&stage, "house_1"), Some(LevelState::Visible));
+    // It names another one now.
+    let mut volume = stage.app.world_mut().get_mut::<StreamingVolume>(volume).unwrap();
+    volume.levels = vec!["house_2".into()];
+    stage.frames(3);
+    assert_eq!(find(&stage, "house_1"), Some(LevelState::Unloaded));
+    drop(add(&mut stage, house(2)));
+    stage.frames(2);
+    assert_eq!(find(&stage, "house_2"), Some(LevelState::Visible));
+}
+
+#[test]
+fn what_is_added_comes_by_its_distance_as_well() {
+    let mut stage = stage();
+    let world = stage.world;
+    stage
+        .app
+        .world_mut()
+        .entity_mut(world)
+        .insert(crate::DistanceStreaming {
+            load: 50.0,
+            show: 20.0,
+            unload: 50.0,
+            delay: 0.0,
+        });
+    stage.frames(2);
+    let at = |x: f32, name: &str| NewInstance {
+        bounds: Some((Vec3::new(x, 0.0, 0.0), Vec3::new(x + 1.0, 1.0, 1.0))),
+        ..NewInstance::new(name, "west", Transform::from_xyz(x, 0.0, 0.0))
+    };
+    drop(add(&mut stage, at(500.0, "far")));
+    drop(add(&mut stage, at(540.0, "farther")));
+    stage.frames(3);
+    assert_eq!(find(&stage, "far"), Some(LevelState::Unloaded));
+    stage.go(Vec3::X * 495.0);
+    assert_eq!(stage.level("far").target(), LevelTarget::Visible);
+    assert_eq!(stage.level("farther").target(), LevelTarget::Loaded);
+    remove(&mut stage, "far").unwrap();
+    stage.frames(3);
+    let before = slots(&stage);
+    // What is at its place in the table is elsewhere in the world.
+    drop(add(&mut stage, at(5000.0, "farthest")));
+    stage.frames(3);
+    assert_eq!(slots(&stage), before);
+    assert_eq!(stage.level("farthest").target(), LevelTarget::Unloaded);
+    stage.go(Vec3::X * 4990.0);
+    assert_eq!(stage.level("farthest").target(), LevelTarget::Visible);
+    assert_eq!(stage.level("farther").target(), LevelTarget::Unloaded);
+}
+
+/// A hundred houses weigh a hundred times as much as one.
+#[test]
+fn what_is_added_counts_under_the_caps() {
+    let mut manifest = manifest();
+    manifest.levels.iter_mut().for_each(|level| level.bytes = 10);
+    let plugin = SeamlessLevelPlugin {
+        max_bytes: 110,
+        ..SeamlessLevelPlugin::default()
+    };
+    let mut stage = Stage::of(level_app(plugin), manifest);
+    stage.frames(3);
+    let tickets: Vec<_> = (0..100).map(|number| add(&mut stage, house(number)).unwrap()).collect();
+    stage.frames(3);
+    let visible = |stage: &Stage| {
+        let table = stage.app.world().get::<LevelTable>(stage.world).unwrap();
+        (table.iter().filter(|level| level.is_visible()).count(), table.dropped())
+    };
+    assert_eq!(visible(&stage), (11, 90));
+    drop(tickets);
+    for number in 0..100 {
+        let name: &'static str = format!("house_{number}").leak();
+        remove(&mut stage, name).unwrap();
+    }
+    stage.frames(5);
+    assert_eq!(visible(&stage), (1, 0));
+    let before = slots(&stage);
+    let _tickets: Vec<_> = (0..100).map(|number| add(&mut stage, house(number)).unwrap()).collect();
+    stage.frames(3);
+    assert_eq!(
+        (visible(&stage), slots(&stage)),
+        ((11, 90), before),
+        "in places that were others'"
+    );
 }

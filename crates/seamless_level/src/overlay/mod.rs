@@ -19,7 +19,7 @@ use bevy_gizmos::{
 use bevy_input::{ButtonInput, keyboard::KeyCode};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::TransformSystems;
-use seamless_asset::PanelLines;
+use seamless_asset::{PanelLines, PanelSystems};
 
 /// Draws with gizmos, over the picture of the active camera, what streaming does. It starts turned off; a key turns it on and off.
 ///
@@ -28,7 +28,7 @@ use seamless_asset::PanelLines;
 /// | volumes | grey: nobody is inside; cyan: a source is; orange: it lingers |
 /// | bounds of levels | grey: unloaded; yellow: on its way; orange: revealing; blue: loaded or hidden; green: visible; purple: leaving; red: failed |
 /// | sources | a white ball, and an arrow to where it is expected to be |
-/// | the panel | the frame's budget, the queue by stage, memory, what is wanted most urgently, what is late, and what others say in [`PanelLines`] |
+/// | the panel | the last frame's time and its budget, the queue by stage, memory and its ceiling, what is wanted most urgently, what is late, and what others say in [`PanelLines`] |
 ///
 /// Add it after Bevy's `DefaultPlugins` and [`SeamlessLevelPlugin`](crate::SeamlessLevelPlugin), and, to see anything, where Bevy's gizmos are drawn: the feature
 /// `bevy_gizmos_render` of `bevy`. Without a renderer it draws nothing, and does no harm.
@@ -117,20 +117,27 @@ impl Plugin for SeamlessOverlayPlugin {
             .insert_gizmo_config(OverlayPanel, panel)
             .register_type::<OverlaySettings>()
             .init_resource::<PanelLines>()
+            .configure_sets(PostUpdate, PanelSystems::Tell.before(PanelSystems::Show))
             .configure_sets(
                 PostUpdate,
                 OverlaySystems
                     .after(TransformSystems::Propagate)
                     .after(CameraUpdateSystems),
             )
-            .add_systems(Update, toggle)
+            .add_systems(
+                Update,
+                // Each overlay has a key and a group of its own.
+                toggle.in_set(PanelSystems::Toggle).ambiguous_with(PanelSystems::Toggle),
+            )
             .add_systems(
                 PostUpdate,
                 (
                     draw::volumes.run_if(is_drawn(|settings| settings.volumes)),
                     draw::bounds.run_if(is_drawn(|settings| settings.bounds)),
                     draw::sources.run_if(is_drawn(|settings| settings.sources)),
-                    panel::write.run_if(is_drawn(|settings| settings.panel)),
+                    panel::write
+                        .in_set(PanelSystems::Show)
+                        .run_if(is_drawn(|settings| settings.panel)),
                 )
                     .chain()
                     .in_set(OverlaySystems),

@@ -1,12 +1,14 @@
 //! The panel: numbers, in front of the camera.
 
+use core::cmp::Ordering;
+
 use bevy_camera::Camera;
 use bevy_color::Color;
 use bevy_ecs::system::{Query, Res};
 use bevy_gizmos::{config::GizmoConfigStore, gizmos::Gizmos};
 use bevy_math::{Isometry3d, Vec2, Vec3};
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{LoadState, PanelLines, StreamingSettings, StreamingStats};
+use seamless_asset::{LoadState, MemoryPressure, PanelLines, StreamingSettings, StreamingStats};
 
 use super::{
     OverlayPanel, OverlaySettings,
@@ -115,7 +117,8 @@ pub(super) fn lines(
         plain(budget(stats, settings)),
         plain(counted(&STATES, &levels.by_state, levels.dropped)),
         plain(format!("queue: {}", listed(&STAGES, &levels.by_stage))),
-        plain(memory(stats)),
+        memory(stats, settings),
+        plain(contents(stats)),
     ];
     levels.wanted.sort_by(|a, b| b.priority.total_cmp(&a.priority));
     for wanted in levels.wanted.iter().take(NAMED) {
@@ -157,12 +160,18 @@ fn more(lines: &mut Vec<Line>, count: usize, shown: usize) {
     }
 }
 
+/// What the last frame took of what it might have taken.
 fn budget(stats: &StreamingStats, settings: &StreamingSettings) -> String {
     let ms = |time: core::time::Duration| time.as_secs_f64() * 1e3;
+    let changed = match stats.budget_last.cmp(&settings.budget) {
+        Ordering::Greater => " (boosted)",
+        Ordering::Less => " (reduced)",
+        Ordering::Equal => "",
+    };
     format!(
-        "streaming {:.2} of {:.2} ms, {} overruns",
+        "streaming {:.2} of {:.2} ms{changed}, {} overruns",
         ms(stats.last_frame),
-        ms(settings.budget),
+        ms(stats.budget_last),
         stats.overrun_count
     )
 }
@@ -186,7 +195,35 @@ fn counted(names: &[&str], counts: &[usize], dropped: usize) -> String {
     format!("levels: {}{left_out}", listed(names, counts))
 }
 
-fn memory(stats: &StreamingStats) -> String {
+/// What streamed content takes of the memory that it may take, and who finds none.
+fn memory(stats: &StreamingStats, settings: &StreamingSettings) -> Line {
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let mut text = format!("memory {:.1}", mib(stats.memory.total()));
+    if let Some(ceiling) = settings.memory_ceiling {
+        text += &format!(" of {:.1}", mib(ceiling));
+    }
+    text += " MiB";
+    text += match stats.memory_pressure {
+        MemoryPressure::Calm => "",
+        MemoryPressure::Tight => ", tight",
+        MemoryPressure::Over => ", over",
+    };
+    if stats.memory_short > 0 {
+        text += &format!(", {:.1} short", mib(stats.memory_short));
+    }
+    if stats.memory_held > 0 {
+        text += &format!(", {} held", stats.memory_held);
+    }
+    Line {
+        text,
+        color: match stats.memory_pressure {
+            MemoryPressure::Over => level_color(LevelState::Failed),
+            MemoryPressure::Tight | MemoryPressure::Calm => Color::WHITE,
+        },
+    }
+}
+
+fn contents(stats: &StreamingStats) -> String {
     format!(
         "{} packages, {:.1} MiB stored; {} entities, {} hidden",
         stats.live_packages,

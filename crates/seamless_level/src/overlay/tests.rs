@@ -9,7 +9,7 @@ use bevy_gizmos::{GizmoHandles, GizmoPlugin};
 use bevy_math::{Mat4, UVec2, Vec3};
 use bevy_mesh::{Mesh, skinning::SkinnedMeshInverseBindposes};
 use bevy_transform::components::{GlobalTransform, Transform};
-use seamless_asset::{LoadState, PanelLine, PanelLines, StreamingSettings, StreamingStats};
+use seamless_asset::{LoadState, MemoryPressure, PanelLine, PanelLines, StreamingSettings, StreamingStats};
 
 use super::{panel::*, *};
 use crate::{
@@ -193,8 +193,9 @@ fn without_a_camera_there_is_no_panel() {
 
 #[test]
 fn the_panel_says_what_there_is() {
-    let stats = StreamingStats {
+    let mut stats = StreamingStats {
         last_frame: Duration::from_micros(1_234),
+        budget_last: Duration::from_millis(2),
         overrun_count: 3,
         live_packages: 5,
         live_bytes: 3 << 20,
@@ -202,6 +203,7 @@ fn the_panel_says_what_there_is() {
         hidden_entities: 7,
         ..StreamingStats::default()
     };
+    stats.memory.packages = 3 << 20;
     let mut levels = Levels {
         dropped: 2,
         ..Levels::default()
@@ -225,17 +227,53 @@ fn the_panel_says_what_there_is() {
     );
     let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(
-        text[..6],
+        text[..7],
         [
             "streaming 1.23 of 2.00 ms, 3 overruns",
             "levels: 4 visible, 12 coming, 2 left out",
             "queue: 12 reading",
+            "memory 3.0 MiB",
             "5 packages, 3.0 MiB stored; 700 entities, 7 hidden",
             "  level_11  reading  11.000",
             "  level_10  reading  10.000",
         ]
     );
-    assert_eq!((text.len(), text.last()), (15, Some(&"  and 2 more")));
+    assert_eq!((text.len(), text.last()), (16, Some(&"  and 2 more")));
+}
+
+#[test]
+fn the_panel_says_what_the_frame_and_memory_really_had() {
+    let mut stats = StreamingStats {
+        last_frame: Duration::from_micros(3_100),
+        budget_last: Duration::from_millis(4),
+        ..StreamingStats::default()
+    };
+    let mut settings = StreamingSettings::default();
+    let said = |stats: &StreamingStats, settings: &StreamingSettings| {
+        let late = LateLevels::default();
+        let lines = lines(stats, settings, &mut Levels::default(), &late, &PanelLines::default());
+        [lines[0].text.clone(), lines[3].text.clone()]
+    };
+    assert_eq!(
+        said(&stats, &settings),
+        ["streaming 3.10 of 4.00 ms (boosted), 0 overruns", "memory 0.0 MiB"]
+    );
+    stats.budget_last = Duration::from_millis(1);
+    stats.memory.levels = 60 << 20;
+    stats.memory.staged = 4 << 20;
+    stats.memory_pressure = MemoryPressure::Tight;
+    stats.memory_short = 5 << 20;
+    stats.memory_held = 2;
+    settings.memory_ceiling = Some(70 << 20);
+    assert_eq!(
+        said(&stats, &settings),
+        [
+            "streaming 3.10 of 1.00 ms (reduced), 0 overruns",
+            "memory 64.0 of 70.0 MiB, tight, 5.0 short, 2 held"
+        ]
+    );
+    stats.memory_pressure = MemoryPressure::Over;
+    assert!(said(&stats, &settings)[1].contains(", over,"));
 }
 
 #[test]
@@ -265,7 +303,7 @@ fn the_panel_says_what_others_say() {
             &LateLevels::default(),
             others,
         );
-        lines[4..].to_vec()
+        lines[5..].to_vec()
     };
     let mut others = PanelLines::default();
     let mips = ["pool: 3 of 4 MiB", "wanted: 5 MiB"].map(PanelLine::new);

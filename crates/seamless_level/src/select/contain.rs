@@ -171,7 +171,29 @@ impl Containment {
         }
     }
 
-    /// The volumes that points may have entered or left; one that was put in anew may be there twice.
+    /// Finds volumes on a way: those of which `leads_into` says so count as touched.
+    pub fn look_along(&mut self, start: Vec3, way: Vec3, leads_into: impl Fn(&VolumeShape) -> bool) {
+        let size = start.abs().max_element() + way.abs().max_element();
+        self.grid
+            .look_along(start, start + way, size * ROUNDING, &mut self.found);
+        self.looks += 1;
+        let found = core::mem::take(&mut self.found);
+        for &volume in &found {
+            let Some(Some(region)) = self.regions.get_mut(volume as usize) else {
+                continue;
+            };
+            if core::mem::replace(&mut region.found_by, self.looks) == self.looks {
+                continue;
+            }
+            self.looked_at += 1;
+            if leads_into(&region.place.shape) {
+                self.touch(volume);
+            }
+        }
+        self.found = found;
+    }
+
+    /// The volumes that points may have entered or left, or to which a way leads; one that was put in anew may be there twice.
     pub fn touched(&self) -> &[u32] {
         &self.touched
     }

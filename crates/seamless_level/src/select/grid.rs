@@ -124,6 +124,55 @@ impl VolumeGrid {
     }
 }
 
+impl VolumeGrid {
+    /// Lists the volumes that may be within `around` of a way from `start` to `end`, some of them more than once.
+    pub fn look_along(&self, start: Vec3, end: Vec3, around: f32, found: &mut Vec<u32>) {
+        found.clear();
+        found.extend_from_slice(&self.everywhere);
+        for used in &self.sizes {
+            let lengths = lengths(used.size);
+            let (low, high) = (start.min(end) - around, start.max(end) + around);
+            let (first, last) = ((low / lengths).floor(), (high / lengths).floor());
+            let steps = (last - first).max_element() + 1.0;
+            let is_near = first.abs().max(last.abs()).max_element() <= FARTHEST;
+            // Written so that what is no number is refused.
+            if !(is_near && steps <= MOST_CELLS.max(used.count as f32)) {
+                found.extend(used.cells.values().flatten());
+                continue;
+            }
+            used.walk(start, end, around, (first.as_ivec3(), last.as_ivec3()), found);
+        }
+    }
+}
+
+impl Cells {
+    /// Looks into the cells along a way: slice by slice across the axis along which there are most.
+    fn walk(&self, start: Vec3, end: Vec3, around: f32, (first, last): (IVec3, IVec3), found: &mut Vec<u32>) {
+        let lengths = lengths(self.size);
+        let axis = (last - first).max_position();
+        let way = end - start;
+        for slice in first[axis]..=last[axis] {
+            let walls = [slice, slice + 1].map(|wall| wall as f32 * lengths[axis]);
+            let reach = [walls[0] - around, walls[1] + around];
+            // Who does not move along this axis is in all of its slices.
+            let parts = reach.map(|at| ((at - start[axis]) / way[axis]).clamp(0.0, 1.0));
+            let ends = match way[axis] == 0.0 {
+                true => [start, end],
+                false => parts.map(|part| start + way * part),
+            };
+            let low = ((ends[0].min(ends[1]) - around) / lengths).floor().as_ivec3();
+            let high = ((ends[0].max(ends[1]) + around) / lengths).floor().as_ivec3();
+            let (mut low, mut high) = (low.max(first), high.min(last));
+            (low[axis], high[axis]) = (slice, slice);
+            for cell in between(low, high) {
+                if let Some(volumes) = self.cells.get(&cell) {
+                    found.extend_from_slice(volumes);
+                }
+            }
+        }
+    }
+}
+
 /// The size and the range of the cells in which a box lies.
 fn cells_of(low: Vec3, high: Vec3) -> Option<(Size, IVec3, IVec3)> {
     let extent = high - low;

@@ -11,20 +11,20 @@
 //! are left out; one that is wanted already counts as a little more urgent than a newcomer, so that two levels do not take
 //! turns at the cap.
 //!
-//! A source asks where it is and at three points of its way ahead ([`SourceInput::ahead`]), and for no more than its target. What one of these
-//! points has entered stays as long as the way leads into it, so that nothing comes and goes between two points. Whom it asks to wait is
-//! only where it is.
+//! A source asks where it is, at three points of its way ahead ([`SourceInput::ahead`]), and for whatever that way leads into, however small
+//! it is and however far apart frames and points are; and for no more than its target. The way is a line: how far the source sees around
+//! itself, and the ranges of volumes, count at the points. Whom it asks to wait is only where it is.
 //!
 //! Urgency, most first: always loaded, requested by the app, then the largest over sources, points at which they ask, and volumes of
 //! `priority of the source × priority of the volume / ((1 + distance to the volume's middle) × (1 + seconds until the source is
-//! there))`; the point at which its way enters the volume is one of these, though by it alone nothing is asked for. The distance counts as longer where the source does not look. A volume or a source that only loads has half of it, and a
+//! there))`; the point at which its way enters the volume is one of these. The distance counts as longer where the source does not look. A volume or a source that only loads has half of it, and a
 //! volume that lingers nothing; among equals, the lower index is first. At a cap, a source that is not
 //! [there](SourceInput::is_present) counts less than any that is.
 //!
 //! # What it costs
 //!
 //! Only what changes is looked at. Sources at rest cost one comparison each; a moving one is tested against the volumes
-//! of a few cells, and only when it has gone as far as the nearest border. Nothing is allocated once all lists are large enough.
+//! of a few cells, and only when it has gone as far as the nearest border; and against those of the cells along its way. Nothing is allocated once all lists are large enough.
 
 mod contain;
 mod dense;
@@ -79,6 +79,8 @@ pub struct SourceInput {
     /// Whether somebody is there: else no frame waits for what it asks for, nobody [arrives](Plan::arrival) by it, and at a cap it takes no
     /// place of what others ask for.
     pub is_present: bool,
+    /// Whether frames may wait for what it asks for. Not for who plays on another machine: its own machine does.
+    pub may_block: bool,
 }
 
 impl Default for SourceInput {
@@ -97,6 +99,7 @@ impl Default for SourceInput {
             priority: usual.priority,
             target: usual.target,
             is_present: true,
+            may_block: true,
         }
     }
 }
@@ -156,6 +159,8 @@ pub enum Presence {
     Away,
     /// On its way.
     Coming,
+    /// On its way, but it is not let in until there is more room: nobody waits for it meanwhile. It keeps its place under the cap.
+    Held,
     /// It is where it is to be.
     There,
     /// Its load failed, and is to be tried again: it keeps its place under the cap, and nobody is late or waits for it meanwhile.
@@ -169,7 +174,7 @@ pub enum Presence {
 pub enum Standing {
     /// Nobody wants it, or it is banned.
     Unwanted,
-    /// It is wanted, and left out because of a cap.
+    /// It is wanted, and left out because of a cap, or held until there is more room.
     LeftOut,
     /// It is on its way, or is to be tried again.
     Coming,
@@ -185,8 +190,11 @@ pub enum Standing {
 pub struct SelectionLimits {
     /// How many levels may be wanted at a time.
     pub max_levels: usize,
-    /// How many [bytes](LevelInput::bytes) the levels that are wanted may have.
+    /// How many [bytes](LevelInput::bytes) the levels that are wanted may have. A single level that has more never comes.
     pub max_bytes: u64,
+    /// For how many there is room: the same, but the most urgent level comes however large it is. What is always loaded counts, and is
+    /// not this one.
+    pub room: u64,
 }
 
 impl Default for SelectionLimits {
@@ -195,6 +203,7 @@ impl Default for SelectionLimits {
         Self {
             max_levels: usize::MAX,
             max_bytes: u64::MAX,
+            room: u64::MAX,
         }
     }
 }
@@ -223,7 +232,7 @@ pub struct Plan {
     pub dropped: usize,
     /// How many seconds there are until somebody comes to a level that is to be seen and is not there, if all go on as they do: zero
     /// if somebody is late already, none if nobody comes to any within a minute. A source that is not [there](SourceInput::is_present), or only
-    /// loads, arrives nowhere.
+    /// loads, arrives nowhere. Who is above the bounds of a level is there as well, unless [heights count](Selector::set_in_height).
     pub arrival: Option<f32>,
 }
 

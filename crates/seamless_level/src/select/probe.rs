@@ -66,7 +66,7 @@ impl SourceInput {
             sector,
             asks: Asks {
                 shows,
-                blocks: shows && self.is_present,
+                blocks: shows && self.is_present && self.may_block,
             },
         }
     }

@@ -49,7 +49,8 @@ pub const DEFAULT_LOOK_WEIGHT: f32 = 0.4;
 /// # Players of other machines
 ///
 /// A server sees the world from all its players. Give the entity of each a source with [`remote`](Self::remote), on every machine: a
-/// server follows it ([`LevelSettings::follow_remote`](crate::LevelSettings)), and another player's client does not.
+/// server follows it ([`LevelSettings::follow_remote`](crate::LevelSettings)), and another player's client does not. No frame of the
+/// server waits for what such a source [blocks](crate::VolumeMode::BlockUntilLoaded) for: one player would hold up all others.
 #[derive(Component, Reflect, Copy, Clone, Debug, PartialEq)]
 #[reflect(Component, Default, Clone, PartialEq)]
 #[require(Transform, SourceMotion)]
@@ -72,7 +73,7 @@ pub struct StreamingSource {
     /// How much it counts where it looks (its entity's forward direction), 0.4 by default: among levels on their way, one right behind
     /// it waits as if it were so much further away, by this part of its distance. Zero turns that off.
     pub look_weight: f32,
-    /// Whether it is a player of another machine, whom only a server follows. False by default.
+    /// Whether it is a player of another machine, whom only a server follows, and for whom no frame waits. False by default.
     pub remote: bool,
 }
 
@@ -106,6 +107,7 @@ impl StreamingSource {
             priority: self.priority,
             target: self.target,
             is_present: true,
+            may_block: !self.remote,
         }
     }
 

@@ -18,6 +18,8 @@ const RECENT: usize = 8;
 const JUMP: f32 = 8.0;
 /// … and so many times faster than those before is a jump, and no way that was gone.
 const JUMP_FACTOR: f32 = 8.0;
+/// The step after a jump is a way all the same if it differs from it by no more than this part of it.
+const ALIKE: f32 = 0.5;
 /// So many selections after a teleport have seen where the source is: positions are those of the frame before.
 const SETTLING: u8 = 2;
 /// What was so many seconds ago tells nothing about now.
@@ -27,7 +29,7 @@ const FORGOTTEN: f64 = 1.0;
 /// selection of levels keeps it up to date.
 ///
 /// A jump, that is a step that is longer than eight units and eight times as fast as what went before, starts it anew: nobody flies on
-/// after a teleport.
+/// after a teleport, nor after several in a row. Who goes on as it jumped has set off.
 #[derive(Component, Reflect, Clone, Debug, Default)]
 #[reflect(Component, Default, Clone)]
 pub struct SourceMotion {
@@ -85,8 +87,10 @@ struct Sample {
 struct Track {
     samples: [Sample; SAMPLES],
     len: usize,
-    /// How fast the last step was, a jump counted.
+    /// How fast the last step was that was no jump.
     speed: f32,
+    /// The last step, in world units a second, if it was a jump.
+    jump: Option<Vec3>,
 }
 
 impl Track {
@@ -99,20 +103,37 @@ impl Track {
         let since = since.map_or(now, |last| last.since);
         let sample = Sample { at, now, since };
         if let Some(last) = self.samples().last().copied() {
-            let speed = speed(last, sample);
-            let is_far = last.at.distance(sample.at) > JUMP;
-            let usual = self.mean().length().max(self.speed) * JUMP_FACTOR;
-            // Time that does not move makes every step a jump.
-            if is_far && speed.is_none_or(|speed| speed > usual) || sample.now - last.now > FORGOTTEN {
-                self.len = 0;
-            }
-            self.speed = speed.unwrap_or_default();
+            self.step(last, sample);
         }
         self.make_place();
         if let Some(place) = self.samples.get_mut(self.len) {
             *place = sample;
             self.len += 1;
         }
+    }
+
+    /// Notes how a step was made; what was before a jump is forgotten, but how fast it went.
+    fn step(&mut self, last: Sample, next: Sample) {
+        let step = velocity(last, next);
+        let is_far = last.at.distance(next.at) > JUMP;
+        let usual = self.mean().length().max(self.speed);
+        // Who sets off that fast goes on like that; two jumps in a row do not go the same way.
+        let goes_on = |step: Vec3| {
+            self.jump
+                .is_some_and(|jump| step.distance(jump) <= jump.length() * ALIKE)
+        };
+        // Time that does not move makes every step a jump.
+        let is_way = step.is_some_and(|step| step.length() <= usual * JUMP_FACTOR || goes_on(step));
+        let is_jump = is_far && !is_way;
+        if is_jump || next.now - last.now > FORGOTTEN {
+            self.len = 0;
+        }
+        self.jump = step.filter(|_| is_jump);
+        self.speed = if is_jump {
+            usual
+        } else {
+            step.unwrap_or_default().length()
+        };
     }
 
     /// The newest position goes if it is right beside the one before, or else the oldest if there is no place.
@@ -131,7 +152,7 @@ impl Track {
 
     fn velocity(&self) -> Vec3 {
         let steps = self.samples().windows(2).rev().take(RECENT);
-        let speeds = steps.filter_map(|step| speed(*step.first()?, *step.last()?));
+        let speeds = steps.filter_map(|step| Some(velocity(*step.first()?, *step.last()?)?.length()));
         self.mean().clamp_length_max(speeds.fold(0.0, f32::max))
     }
 
@@ -165,8 +186,8 @@ impl Track {
     }
 }
 
-/// How fast a step was; none if it took no time.
-fn speed(from: Sample, to: Sample) -> Option<f32> {
+/// How a step was made, in world units a second; none if it took no time.
+fn velocity(from: Sample, to: Sample) -> Option<Vec3> {
     let took = (to.now - from.now) as f32;
-    (took > 0.0).then(|| from.at.distance(to.at) / took)
+    (took > 0.0).then(|| (to.at - from.at) / took)
 }

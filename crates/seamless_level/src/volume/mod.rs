@@ -53,8 +53,8 @@ pub struct StreamingVolume {
     /// For how many seconds its levels stay wanted from then on: who comes back soon finds them there. There is no
     /// delay on the way in.
     ///
-    /// A source looks ahead at points that are a third of [`StreamingSource::ahead`](crate::StreamingSource::ahead) apart. With a delay of
-    /// that time or more, what is asked for ahead stays so until the source is there, though the volume be thinner than the way between.
+    /// What the way of a source leads into, as far as it [looks ahead](crate::StreamingSource::ahead), is wanted until it turns away or has
+    /// passed it.
     pub unload_delay: f32,
     /// How much it counts beside other volumes, one by default: its levels load as if sources were so many times
     /// nearer.

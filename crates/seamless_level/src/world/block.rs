@@ -22,7 +22,7 @@ pub(crate) fn block_on_levels(
         .iter(world)
         .flat_map(|(table, selection)| {
             let levels = selection.selector.plan().block.iter();
-            levels.filter_map(|level| table.levels.get(*level as usize)?.instance)
+            levels.filter_map(|level| table.at(*level)?.instance)
         })
         .collect();
     for id in missing {

@@ -1,7 +1,7 @@
 //! Levels that come by their distance, without volumes. See [`DistanceStreaming`].
 
 use bevy_ecs::{
-    change_detection::{DetectChanges, Ref},
+    change_detection::{DetectChanges, DetectChangesMut, Ref},
     component::Component,
     entity::Entity,
     lifecycle::RemovedComponents,
@@ -71,41 +71,35 @@ impl DistanceStreaming {
         in_order && self.delay.is_finite() && self.delay >= 0.0
     }
 
-    /// The volumes that stand for it: where levels are shown, then where they are only loaded.
-    fn volumes(&self, table: &LevelTable) -> Vec<VolumeInput> {
-        let volume = |mode, range| {
-            let around = move |(level, shape): (u32, VolumeShape)| VolumeInput {
-                shape,
-                range,
-                unload_margin: self.unload - self.load,
-                unload_delay: self.delay,
-                mode,
-                levels: [level].into(),
-                ..VolumeInput::default()
-            };
-            levels_by_distance(table).map(around)
+    /// The volumes that stand for it around one level: where it is shown, and where it is only loaded.
+    fn volumes(&self, level: u32, shape: &VolumeShape) -> impl Iterator<Item = (bool, VolumeInput)> {
+        let volume = |mode, range| VolumeInput {
+            shape: shape.clone(),
+            range,
+            unload_margin: self.unload - self.load,
+            unload_delay: self.delay,
+            mode,
+            levels: [level].into(),
+            ..VolumeInput::default()
         };
-        let shown = volume(VolumeMode::LoadAndShow, self.show);
-        let loaded = volume(VolumeMode::Load, self.load);
-        shown.chain(loaded.filter(|_| self.show < self.load)).collect()
+        let shown = (false, volume(VolumeMode::LoadAndShow, self.show));
+        let loaded = (self.show < self.load).then(|| (true, volume(VolumeMode::Load, self.load)));
+        [Some(shown), loaded].into_iter().flatten()
     }
 }
 
-/// The levels that come by their distance, with where they are.
-fn levels_by_distance(table: &LevelTable) -> impl Iterator<Item = (u32, VolumeShape)> {
-    let levels = (0u32..).zip(table).filter(|(_, level)| is_by_distance(level));
-    levels.filter_map(|(index, level)| {
-        let (min, max) = level.entry().bounds?;
-        let (min, max) = (min.into(), max.into());
-        Some((index, VolumeShape::Box { min, max }))
-    })
+/// Where a level is that comes by its distance.
+fn place_by_distance(level: &Level) -> Option<VolumeShape> {
+    let (min, max) = level.entry().bounds.filter(|_| is_by_distance(level))?;
+    let (min, max) = (min.into(), max.into());
+    Some(VolumeShape::Box { min, max })
 }
 
 fn is_by_distance(level: &Level) -> bool {
-    !(level.has_volume || level.entry().always_loaded)
+    !(level.has_volume || level.entry().always_loaded || level.is_removed())
 }
 
-/// Makes the volumes of worlds whose levels come by distance, when that changes.
+/// Makes the volumes of worlds whose levels come by distance, when that changes; those of levels that were added or removed, when they are.
 pub(crate) fn sync_distances(
     mut worlds: Query<(
         Entity,
@@ -120,7 +114,12 @@ pub(crate) fn sync_distances(
     let removed: Vec<Entity> = removed.read().collect();
     for (world, table, mut selection, distances) in &mut worlds {
         let is_changed = distances.as_ref().is_some_and(DetectChanges::is_changed);
+        let renamed = core::mem::take(&mut selection.bypass_change_detection().renamed);
         if !(is_changed || removed.contains(&world) || distances.is_some() && table.is_added()) {
+            let usable = distances.as_deref().filter(|distances| distances.is_valid());
+            for (level, _) in renamed {
+                selection.set_distance(&table, level, usable);
+            }
             continue;
         }
         let usable = distances.as_deref().filter(|distances| distances.is_valid());
@@ -131,9 +130,10 @@ pub(crate) fn sync_distances(
                 **distances
             );
         }
-        let volumes = usable.map(|distances| distances.volumes(&table)).unwrap_or_default();
         warn_of_levels_without_bounds(&table, usable.is_some());
-        selection.set_distances(volumes);
+        for level in 0..table.len() as u32 {
+            selection.set_distance(&table, level, usable);
+        }
     }
 }
 
@@ -150,17 +150,25 @@ fn warn_of_levels_without_bounds(table: &LevelTable, is_on: bool) {
 }
 
 impl LevelSelection {
-    /// Puts these volumes in place of those that stood for distances before. What is on stays so as long as it is near enough.
-    fn set_distances(&mut self, volumes: Vec<VolumeInput>) {
-        while self.distances.len() > volumes.len()
-            && let Some(key) = self.distances.pop()
-        {
-            self.selector.remove_volume(key);
+    /// Puts the volumes that stand for the distance of a level in place of those before. What is on stays so as long as it is near enough.
+    fn set_distance(&mut self, table: &LevelTable, level: u32, distances: Option<&DistanceStreaming>) {
+        let place = table.at(level).and_then(place_by_distance);
+        let mut volumes = [None, None];
+        if let Some((distances, shape)) = distances.zip(place) {
+            for (only_loads, volume) in distances.volumes(level, &shape) {
+                volumes[usize::from(only_loads)] = Some(volume);
+            }
         }
-        for (place, volume) in volumes.into_iter().enumerate() {
-            match self.distances.get(place) {
-                Some(key) => self.selector.set_volume(*key, volume),
-                None => self.distances.push(self.selector.add_volume(volume)),
+        for (only_loads, volume) in [false, true].into_iter().zip(volumes) {
+            let key = (level, only_loads);
+            match (self.distances.get(&key), volume) {
+                (Some(known), Some(volume)) => self.selector.set_volume(*known, volume),
+                (None, Some(volume)) => drop(self.distances.insert(key, self.selector.add_volume(volume))),
+                (Some(_), None) => {
+                    let gone = self.distances.remove(&key);
+                    gone.into_iter().for_each(|gone| self.selector.remove_volume(gone));
+                }
+                (None, None) => {}
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Seamless worlds: the entity that a game spawns, and what becomes of it. See [`SeamlessWorld`].
 
 mod block;
+mod caps;
 mod distance;
 mod index;
 mod manifest;
@@ -8,6 +9,8 @@ mod network;
 mod report;
 mod select;
 mod share;
+mod slots;
+mod squeeze;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;

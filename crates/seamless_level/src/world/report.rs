@@ -10,11 +10,11 @@ use bevy_ecs::{
     system::{Query, Res},
 };
 use bevy_log::debug_span;
-use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingClock};
+use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingClock, StreamingStats};
 
-use super::{LevelSelection, LevelState, LevelTable, index::Owner, select::Pipeline};
+use super::{LevelSelection, LevelState, LevelTable, caps::tell_held, index::Owner, select::Pipeline};
 use crate::{
-    diagnostics::{FAILED, HIDDEN, LOADING, VISIBLE, WANTED},
+    diagnostics::{DROPPED, FAILED, HIDDEN, LOADING, VISIBLE, WANTED},
     events::{LevelEvents, LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown},
     retry::RetryPolicy,
     select::Presence,
@@ -31,6 +31,7 @@ pub(crate) fn report_levels(
     mut pipeline: Pipeline,
     mut events: LevelEvents,
     settings: Res<LevelSettings>,
+    stats: Option<Res<StreamingStats>>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
@@ -62,31 +63,39 @@ pub(crate) fn report_levels(
             InstanceEvent::Failed { id, error } => failed(*id, error, retry, &mut worlds, &mut pipeline, &mut events),
         }
     }
-    for (mut table, _) in &mut worlds {
+    let is_any_leaving = worlds.iter().any(|(table, _)| table.counts().leaving > 0);
+    let is_held = stats.is_some_and(|stats| stats.memory_held > 0 && stats.memory_short == 0) && !is_any_leaving;
+    for (mut table, mut selection) in &mut worlds {
         if refresh(table.bypass_change_detection(), &pipeline.streamer) {
             table.set_changed();
         }
+        tell_held(&table, &mut selection, is_held);
     }
 }
 
 /// Takes over how far loads have come; whether anything changed.
 fn refresh(table: &mut LevelTable, streamer: &Streamer) -> bool {
     let mut changed = false;
-    let LevelTable { levels, followed, .. } = table;
+    let LevelTable {
+        levels,
+        counts,
+        followed,
+        ..
+    } = table;
     followed.retain(|level| {
-        let Some(level) = levels.get_mut(*level as usize) else {
+        let Some(level) = levels.get_mut(*level) else {
             return false;
         };
         let is_coming = matches!(
-            level.state,
+            level.state(),
             LevelState::Loading(_) | LevelState::Hidden | LevelState::Revealing
         );
         let Some(state) = level.instance.and_then(|id| streamer.state(id)).filter(|_| is_coming) else {
             return false;
         };
         let state = level.state_by(state);
-        changed |= level.state != state;
-        level.state = state;
+        changed |= level.state() != state;
+        level.set_state(state, counts);
         // What is hidden stays so until somebody wants something else.
         !(state == LevelState::Hidden && level.target == LevelTarget::Loaded)
     });
@@ -104,12 +113,13 @@ fn changed(
         return None;
     };
     let (mut table, mut selection) = worlds.get_mut(world).ok()?;
-    let slot = table.levels.get_mut(level as usize)?;
+    let LevelTable { levels, counts, .. } = &mut *table;
+    let slot = levels.get_mut(level)?;
     slot.is_loaded = state == LevelState::Hidden && slot.target == LevelTarget::Loaded;
     slot.is_out_of_sight = state == LevelState::Hidden;
     slot.forget_failures();
-    if slot.state != LevelState::Leaving {
-        slot.state = state;
+    if slot.state() != LevelState::Leaving {
+        slot.set_state(state, counts);
         selection.selector.set_presence(level, Presence::There);
     }
     Some((world, slot.entry.name.clone(), slot.root))
@@ -130,11 +140,12 @@ fn revealed(
     let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
         return;
     };
-    let Some(slot) = table.levels.get_mut(level as usize) else {
+    let LevelTable { levels, counts, .. } = &mut *table;
+    let Some(slot) = levels.get_mut(level) else {
         return;
     };
-    if slot.state != LevelState::Leaving {
-        slot.state = LevelState::Visible;
+    if slot.state() != LevelState::Leaving {
+        slot.set_state(LevelState::Visible, counts);
         selection.selector.set_presence(level, Presence::There);
     }
     slot.root = Some(root);
@@ -165,10 +176,11 @@ fn gone(id: InstanceId, was_live: bool, worlds: &mut Worlds, pipeline: &mut Pipe
     let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
         return;
     };
-    let Some(slot) = table.levels.get_mut(level as usize) else {
+    let LevelTable { levels, counts, .. } = &mut *table;
+    let Some(slot) = levels.get_mut(level) else {
         return;
     };
-    slot.gone(LevelState::Unloaded);
+    slot.gone(LevelState::Unloaded, counts);
     slot.forget_failures();
     slot.left += u32::from(was_live);
     selection.selector.set_presence(level, Presence::Away);
@@ -198,7 +210,8 @@ fn failed(
     let Ok((mut table, mut selection)) = worlds.get_mut(world) else {
         return;
     };
-    let Some(slot) = table.levels.get_mut(level as usize) else {
+    let LevelTable { levels, counts, .. } = &mut *table;
+    let Some(slot) = levels.get_mut(level) else {
         return;
     };
     // One that is not wanted any more may be tried again as soon as it is.
@@ -207,7 +220,7 @@ fn failed(
     } else {
         LevelState::Unloaded
     };
-    slot.gone(state);
+    slot.gone(state, counts);
     slot.failures += 1;
     slot.error = Some(error.clone());
     slot.failures_in_row += 1;
@@ -239,29 +252,22 @@ fn failed(
     }
 }
 
-/// Measures how many levels there are of each kind, over all worlds.
+/// Measures how many levels there are of each kind, over all worlds. What is counted is counted where it changes.
 pub(crate) fn write_diagnostics(
     worlds: Query<(&LevelTable, &LevelSelection)>,
     mut diagnostics: Diagnostics,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
-    let (mut visible, mut hidden, mut loading, mut failed, mut wanted) = (0u32, 0u32, 0u32, 0u32, 0);
+    let mut sums = [0.0; 6];
     for (table, selection) in &worlds {
-        wanted += selection.selector.wanted();
-        for level in table {
-            match level.state {
-                LevelState::Visible => visible += 1,
-                LevelState::Hidden => hidden += 1,
-                LevelState::Loading(_) | LevelState::Revealing => loading += 1,
-                LevelState::Failed => failed += 1,
-                LevelState::Unloaded | LevelState::Leaving => {}
-            }
-        }
+        let counts = table.counts();
+        let here = [counts.visible, counts.hidden, counts.loading, counts.failed].map(f64::from);
+        let wished = [selection.selector.wanted(), table.dropped()].map(|count| count as f64);
+        let here = here.into_iter().chain(wished);
+        sums.iter_mut().zip(here).for_each(|(sum, count)| *sum += count);
     }
-    diagnostics.add_measurement(&VISIBLE, || visible.into());
-    diagnostics.add_measurement(&HIDDEN, || hidden.into());
-    diagnostics.add_measurement(&LOADING, || loading.into());
-    diagnostics.add_measurement(&FAILED, || failed.into());
-    diagnostics.add_measurement(&WANTED, || wanted as f64);
+    for (path, sum) in [VISIBLE, HIDDEN, LOADING, FAILED, WANTED, DROPPED].iter().zip(sums) {
+        diagnostics.add_measurement(path, || sum);
+    }
 }

@@ -1,7 +1,7 @@
 //! The selection's place in the ECS: [`select_levels`] gathers its inputs and carries out its plan.
 
 use core::time::Duration;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bevy_ecs::{
     change_detection::{DetectChanges, DetectChangesMut, Ref},
@@ -12,16 +12,19 @@ use bevy_ecs::{
 use bevy_log::{debug_span, warn};
 use bevy_time::{Real, Time};
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{
-    InstanceId, LoadState, Streamer, StreamingClock, StreamingSettings, StreamingStats, StreamingUrgency, Viewpoint,
-    Viewpoints,
-};
+use seamless_asset::{InstanceId, LoadState, Streamer, StreamingClock, StreamingUrgency, Viewpoint, Viewpoints};
 
-use super::{InstanceIndex, LevelState, LevelTable, share::fair_share, table::Level};
+use super::{
+    InstanceIndex, LevelState, LevelTable,
+    caps::{Caps, Worlds},
+    table::Level,
+    volumes::NamingVolumes,
+};
 use crate::{
     arrival::Arrivals,
+    late::LateLevels,
     requests::{LevelRequests, RequestId, RequestKind},
-    select::{LevelInput, Presence, RequestKey, SelectionLimits, Selector, SourceInput, VolumeKey},
+    select::{LevelInput, Presence, RequestKey, Selector, SourceInput, VolumeKey},
     settings::LevelSettings,
     source::{SourceMotion, StreamingSource},
     target::LevelTarget,
@@ -33,8 +36,12 @@ pub(crate) struct LevelSelection {
     pub selector: Selector,
     /// The world's volumes that can be used and are enabled.
     pub volumes: EntityHashMap<VolumeKey>,
-    /// Volumes that nobody placed: those of levels that come by their distance.
-    pub(super) distances: Vec<VolumeKey>,
+    /// Those of them that name levels which the manifest has not.
+    pub(super) naming: NamingVolumes,
+    /// Levels that were added and removed since volumes and distances looked: their places and names.
+    pub(super) renamed: Vec<(u32, String)>,
+    /// Volumes that nobody placed: those of levels that come by their distance, by the level and whether it is only loaded there.
+    pub(super) distances: BTreeMap<(u32, bool), VolumeKey>,
     /// The app's requests for levels that the world has.
     requests: HashMap<RequestId, RequestKey>,
     /// Levels that are to be tried again now.
@@ -49,16 +56,13 @@ pub(crate) struct LevelSelection {
 
 impl LevelSelection {
     pub fn new(world: Entity, table: &LevelTable, requests: &LevelRequests) -> Self {
-        let input = |level: &Level| LevelInput {
-            always_loaded: level.entry.always_loaded,
-            bytes: level.entry.bytes,
-            bounds: level.entry.bounds.map(|(min, max)| (min.into(), max.into())),
-        };
-        let levels: Vec<LevelInput> = table.levels.iter().map(input).collect();
+        let levels: Vec<LevelInput> = table.iter().map(LevelInput::from).collect();
         let mut selection = Self {
             selector: Selector::new(&levels),
             volumes: EntityHashMap::default(),
-            distances: Vec::new(),
+            naming: NamingVolumes::default(),
+            renamed: Vec::new(),
+            distances: BTreeMap::new(),
             requests: HashMap::new(),
             retry: Vec::new(),
             later: Vec::new(),
@@ -80,18 +84,19 @@ impl LevelSelection {
     fn pass_time(&mut self, table: &mut LevelTable, now: f64) {
         self.now = now;
         let (retry, selector) = (&mut self.retry, &mut self.selector);
+        let LevelTable { levels, counts, .. } = table;
         self.later.retain(|(level, due)| {
-            let Some(slot) = table.levels.get_mut(*level as usize) else {
+            let Some(slot) = levels.get_mut(*level) else {
                 return false;
             };
-            if slot.state != LevelState::Failed || slot.retry_in.is_none() {
+            if slot.state() != LevelState::Failed || slot.retry_in.is_none() {
                 return false;
             }
             slot.retry_in = Duration::try_from_secs_f64(due - now)
                 .ok()
                 .filter(|wait| !wait.is_zero());
             if slot.retry_in.is_none() {
-                slot.state = LevelState::Unloaded;
+                slot.set_state(LevelState::Unloaded, counts);
                 selector.set_presence(*level, Presence::Away);
                 retry.push(*level);
             }
@@ -100,11 +105,16 @@ impl LevelSelection {
     }
 
     /// The table has a level more, or another one in the place of one that was removed.
-    pub fn add_level(&mut self, level: u32) {
-        match self.bans.remove(&level) {
-            Some(ban) => self.selector.release(ban),
-            None => drop(self.selector.add_level(&LevelInput::default())),
+    pub fn add_level(&mut self, place: u32, level: &Level) {
+        let input = LevelInput::from(level);
+        match self.bans.remove(&place) {
+            Some(ban) => {
+                self.selector.release(ban);
+                self.selector.replace_level(place, &input);
+            }
+            None => drop(self.selector.add_level(&input)),
         }
+        self.renamed.push((place, level.name().to_owned()));
     }
 
     /// Whether nobody asks for what is in the place of a level that was removed.
@@ -116,6 +126,7 @@ impl LevelSelection {
     pub fn remove_level(&mut self, level: u32, name: &str, requests: &LevelRequests) {
         let ban = self.selector.request(level, RequestKind::Ban, 0.0);
         self.bans.insert(level, ban);
+        self.renamed.push((level, name.to_owned()));
         let Self {
             requests: known,
             selector,
@@ -156,6 +167,18 @@ impl LevelSelection {
     }
 }
 
+impl From<&Level> for LevelInput {
+    fn from(level: &Level) -> Self {
+        let entry = &level.entry;
+        Self {
+            always_loaded: entry.always_loaded,
+            // One whose size is not known weighs something all the same, so that it can go for another one.
+            bytes: entry.bytes.max(1),
+            bounds: entry.bounds.map(|(min, max)| (min.into(), max.into())),
+        }
+    }
+}
+
 /// Takes requests to the pipeline, and remembers whose they are.
 #[derive(SystemParam)]
 pub(crate) struct Pipeline<'w> {
@@ -167,7 +190,7 @@ impl Pipeline<'_> {
     /// Brings a level as far as its target says.
     fn aim(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
         let target = selection.selector.target(level);
-        if let Some(slot) = table.levels.get_mut(level as usize) {
+        if let Some(slot) = table.levels.get_mut(level) {
             slot.target = target;
         }
         match target {
@@ -179,15 +202,16 @@ impl Pipeline<'_> {
     /// Loads a level that is wanted, or says what is wanted now of one that is there or under way. One that was about to leave is kept,
     /// if it has not left yet.
     pub fn load(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
-        let Some(slot) = table.levels.get_mut(level as usize) else {
+        let LevelTable { levels, counts, .. } = table;
+        let Some(slot) = levels.get_mut(level) else {
             return;
         };
-        match (slot.state, slot.instance) {
+        match (slot.state(), slot.instance) {
             (LevelState::Unloaded, _) => {
                 let id = self.streamer.load(slot.request(selection.selector.priority(level)));
                 self.index.insert(id, world, level);
                 slot.instance = Some(id);
-                slot.state = LevelState::Loading(LoadState::Requested);
+                slot.set_state(LevelState::Loading(LoadState::Requested), counts);
                 selection.selector.set_presence(level, Presence::Coming);
                 table.follow(level);
             }
@@ -195,9 +219,11 @@ impl Pipeline<'_> {
                 self.streamer.set_target(id, slot.target.into());
                 self.streamer.set_priority(id, selection.selector.priority(level));
                 slot.is_loaded &= slot.target == LevelTarget::Loaded;
-                self.look_again(slot, id);
-                let is_there = slot.state == LevelState::Visible
-                    || slot.state == LevelState::Hidden && slot.target == LevelTarget::Loaded;
+                if let Some(state) = self.look_again(slot, id) {
+                    slot.set_state(state, counts);
+                }
+                let is_there = slot.state() == LevelState::Visible
+                    || slot.state() == LevelState::Hidden && slot.target == LevelTarget::Loaded;
                 let presence = if is_there { Presence::There } else { Presence::Coming };
                 selection.selector.set_presence(level, presence);
                 table.follow(level);
@@ -206,32 +232,32 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Where a level is that is not to leave any more.
-    fn look_again(&self, slot: &mut Level, id: InstanceId) {
-        if slot.state != LevelState::Leaving {
-            return;
+    /// Where a level is that was to leave, and is not to any more.
+    fn look_again(&self, slot: &Level, id: InstanceId) -> Option<LevelState> {
+        if slot.state() != LevelState::Leaving {
+            return None;
         }
         // Until its turn comes, it is as it was.
-        slot.state = match (slot.root, self.streamer.state(id)) {
-            (Some(_), _) if slot.is_out_of_sight => LevelState::Hidden,
-            (Some(_), _) => LevelState::Visible,
-            (None, Some(state)) => slot.state_by(state),
-            (None, None) => return,
-        };
+        match (slot.root, self.streamer.state(id)) {
+            (Some(_), _) if slot.is_out_of_sight => Some(LevelState::Hidden),
+            (Some(_), _) => Some(LevelState::Visible),
+            (None, state) => Some(slot.state_by(state?)),
+        }
     }
 
     /// Lets go of a level that is not wanted any more.
     fn unload(&mut self, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
-        let Some(slot) = table.levels.get_mut(level as usize) else {
+        let LevelTable { levels, counts, .. } = table;
+        let Some(slot) = levels.get_mut(level) else {
             return;
         };
         // Also those of a load that is cancelled: it may be wanted again before it is gone.
         slot.forget_failures();
-        match (slot.state, slot.instance) {
-            (LevelState::Failed, _) => slot.state = LevelState::Unloaded,
+        match (slot.state(), slot.instance) {
+            (LevelState::Failed, _) => slot.set_state(LevelState::Unloaded, counts),
             (_, Some(id)) => {
                 self.streamer.unload(id);
-                slot.state = LevelState::Leaving;
+                slot.set_state(LevelState::Leaving, counts);
             }
             _ => {}
         }
@@ -302,44 +328,18 @@ fn has_place(transform: &Ref<GlobalTransform>) -> bool {
     !transform.is_added() || **transform != GlobalTransform::IDENTITY
 }
 
-/// The caps on what is wanted.
-#[derive(SystemParam)]
-pub(crate) struct Caps<'w, 's> {
-    settings: Res<'w, LevelSettings>,
-    streaming: Option<Res<'w, StreamingSettings>>,
-    stats: Option<Res<'w, StreamingStats>>,
-    asked: Local<'s, Vec<u64>>,
-}
-
-impl Caps<'_, '_> {
-    /// Those of the settings, and what fits into memory, for each of the worlds that asked for so many bytes when they were last selected.
-    fn limits(&mut self, asked: impl Iterator<Item = u64>) -> SelectionLimits {
-        let ceiling = self.streaming.as_ref().and_then(|streaming| streaming.memory_ceiling);
-        let fit = self
-            .stats
-            .as_ref()
-            .map_or(u64::MAX, |stats| stats.bytes_that_fit(ceiling));
-        let own = self.settings.max_bytes;
-        self.asked.clear();
-        self.asked.extend(asked.map(|asked| asked.min(own)));
-        SelectionLimits {
-            max_levels: self.settings.max_levels,
-            max_bytes: own.min(fair_share(fit, &mut self.asked)),
-        }
-    }
-}
-
 /// Selects the levels of each world, and asks the pipeline for what changed.
 pub(crate) fn select_levels(
     mut sources: Sources,
     mut caps: Caps,
-    mut worlds: Query<(Entity, &mut LevelTable, &mut LevelSelection)>,
+    mut worlds: Worlds,
     mut requests: ResMut<LevelRequests>,
     mut arrivals: ResMut<Arrivals>,
     mut pipeline: Pipeline,
     mut now: Now,
     mut inputs: Local<Vec<SourceInput>>,
     (mut urgency, mut viewpoints): (ResMut<StreamingUrgency>, ResMut<Viewpoints>),
+    late: Res<LateLevels>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
@@ -350,7 +350,7 @@ pub(crate) fn select_levels(
     arrivals.begin();
     tell_viewpoints(&inputs, arrivals, &mut viewpoints);
     let gathered = inputs.len();
-    let limits = caps.limits(worlds.iter().map(|(.., selection)| selection.selector.asked_bytes()));
+    let limits = caps.limits(&mut worlds, now);
     let mut arrival: Option<f32> = None;
     let requests = requests.bypass_change_detection();
     requests.take_dropped();
@@ -362,6 +362,8 @@ pub(crate) fn select_levels(
         inputs.truncate(gathered);
         inputs.extend(arrivals.sources(world));
         selection.pass_time(table.bypass_change_detection(), now);
+        // What would be called late is what the budget grows for.
+        selection.selector.set_in_height(late.in_height);
         let plan = selection.selector.update(&inputs, now, &limits);
         arrival = arrival.into_iter().chain(plan.arrival).reduce(f32::min);
         if carry_out(world, table.bypass_change_detection(), selection, &mut pipeline) {
@@ -394,12 +396,10 @@ fn apply_requests(world: Entity, requests: &LevelRequests, table: &mut LevelTabl
     }
     for name in requests.retries() {
         let Some(level) = table.place_of(name) else { continue };
-        let slot = table
-            .levels
-            .get_mut(level as usize)
-            .filter(|slot| slot.state == LevelState::Failed);
+        let LevelTable { levels, counts, .. } = &mut *table;
+        let slot = levels.get_mut(level).filter(|slot| slot.state() == LevelState::Failed);
         if let Some(slot) = slot {
-            slot.state = LevelState::Unloaded;
+            slot.set_state(LevelState::Unloaded, counts);
             slot.forget_failures();
             selection.selector.set_presence(level, Presence::Away);
             selection.retry.push(level);
@@ -442,7 +442,7 @@ fn carry_out(world: Entity, table: &mut LevelTable, selection: &mut LevelSelecti
 /// Tells the pipeline priorities that have changed by more than a little.
 fn tell_priorities(table: &LevelTable, selection: &LevelSelection, streamer: &mut Streamer) {
     for &(level, priority) in &selection.selector.plan().priorities {
-        if let Some(id) = table.levels.get(level as usize).and_then(|slot| slot.instance) {
+        if let Some(id) = table.at(level).and_then(|slot| slot.instance) {
             streamer.set_priority(id, priority);
         }
     }

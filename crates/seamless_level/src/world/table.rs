@@ -11,7 +11,10 @@ use bevy_ecs::{component::Component, entity::Entity, lifecycle::HookContext, wor
 use bevy_reflect::Reflect;
 use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, LoadError, LoadState, Streamer};
 
-use super::InstanceIndex;
+use super::{
+    InstanceIndex,
+    slots::{Slots, StateCounts},
+};
 use crate::{
     manifest::{LevelEntry, PackageEntry, WorldManifest},
     target::LevelTarget,
@@ -48,7 +51,7 @@ pub struct Level {
     pub(super) path: InstancePath,
     pub(super) package: AssetPath<'static>,
     pub(super) dependencies: Vec<AssetPath<'static>>,
-    pub(super) state: LevelState,
+    state: LevelState,
     pub(super) target: LevelTarget,
     /// A volume of the manifest loads it.
     pub(super) has_volume: bool,
@@ -210,9 +213,14 @@ impl Level {
         }
     }
 
+    /// It is somewhere else now; `counts` are those of its table.
+    pub(super) fn set_state(&mut self, state: LevelState, counts: &mut StateCounts) {
+        counts.change(core::mem::replace(&mut self.state, state), state);
+    }
+
     /// The instance is gone from the pipeline.
-    pub(super) fn gone(&mut self, state: LevelState) {
-        self.state = state;
+    pub(super) fn gone(&mut self, state: LevelState, counts: &mut StateCounts) {
+        self.set_state(state, counts);
         self.instance = None;
         self.root = None;
         self.is_out_of_sight = false;
@@ -224,6 +232,11 @@ impl Level {
     pub(super) fn forget_failures(&mut self) {
         self.failures_in_row = 0;
         self.retry_in = None;
+    }
+
+    /// Whether it is to be loaded and not to be shown.
+    pub(super) fn is_only_loaded(&self) -> bool {
+        self.target == LevelTarget::Loaded
     }
 
     /// Where it is, by what the pipeline says of its instance.
@@ -257,7 +270,8 @@ impl Level {
 #[component(on_discard = leave_all)]
 pub struct LevelTable {
     pub(super) manifest: AssetId<WorldManifest>,
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Slots,
+    pub(super) counts: StateCounts,
     pub(super) dropped: usize,
     /// Levels whose state follows their instances'.
     pub(super) followed: BTreeSet<u32>,
@@ -277,24 +291,24 @@ impl LevelTable {
     pub(super) fn new(id: AssetId<WorldManifest>, manifest: &WorldManifest, path: Option<&AssetPath<'static>>) -> Self {
         let resolve = |name: &str| beside(path, name);
         let entries = manifest.levels.iter().cloned();
-        let mut levels: Vec<Level> = entries
-            .map(|entry| Level::new(&manifest.name, entry, &resolve))
-            .collect();
+        let levels = entries.map(|entry| Level::new(&manifest.name, entry, &resolve));
         let loading = manifest
             .volumes
             .iter()
             .filter(|volume| volume.mode != VolumeMode::ShowIfLoaded);
         let in_volumes: HashSet<&str> = loading.flat_map(|volume| &volume.levels).map(String::as_str).collect();
-        for level in &mut levels {
-            level.has_volume = in_volumes.contains(level.entry.name.as_str());
-        }
-        let names = levels.iter().map(|level| level.entry.name.clone());
+        let levels = levels.map(|level| Level {
+            has_volume: in_volumes.contains(level.entry.name.as_str()),
+            ..level
+        });
+        let names = manifest.levels.iter().map(|level| level.name.clone());
         let packages = manifest.packages.iter();
         Self {
             manifest: id,
             name: manifest.name.clone(),
             by_name: names.zip(0..).collect(),
-            levels,
+            levels: levels.collect(),
+            counts: StateCounts::default(),
             dropped: 0,
             followed: BTreeSet::new(),
             path: path.cloned(),
@@ -313,7 +327,17 @@ impl LevelTable {
     /// The level called `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Level> {
-        self.levels.get(self.index_of(name)?)
+        self.levels.get(self.place_of(name)?)
+    }
+
+    /// The level in a place.
+    pub(crate) fn at(&self, level: u32) -> Option<&Level> {
+        self.levels.get(level)
+    }
+
+    /// How many levels are in each state.
+    pub(crate) fn counts(&self) -> StateCounts {
+        self.counts
     }
 
     /// The index of the level called `name`: its place in [`iter`](Self::iter), and in the manifest.
@@ -338,18 +362,18 @@ impl LevelTable {
         let name = entry.name.clone();
         let level = Level::new(&self.name, entry, &|name| beside(path.as_ref(), name));
         let levels = &self.levels;
-        let is_gone = |index: &u32| {
-            levels
-                .get(*index as usize)
-                .is_some_and(|level| level.instance.is_none())
-        };
+        let is_gone = |index: &u32| levels.get(*index).is_some_and(|level| level.instance.is_none());
         let free = self.removed.iter().position(|index| is_gone(index) && is_free(*index));
         let index = match free {
             Some(place) => self.removed.swap_remove(place),
             None => self.levels.len() as u32,
         };
-        match self.levels.get_mut(index as usize) {
-            Some(slot) => *slot = level,
+        match self.levels.get_mut(index) {
+            Some(slot) => {
+                // One that could not be loaded is forgotten with its failure.
+                slot.set_state(LevelState::Unloaded, &mut self.counts);
+                *slot = level;
+            }
             None => self.levels.push(level),
         }
         self.by_name.insert(name.clone(), index as usize);
@@ -362,7 +386,7 @@ impl LevelTable {
         let (index, _) = self.added.remove(name)?;
         self.by_name.remove(name);
         self.removed.push(index);
-        if let Some(level) = self.levels.get_mut(index as usize) {
+        if let Some(level) = self.levels.get_mut(index) {
             level.is_removed = true;
         }
         Some(index)
@@ -371,9 +395,10 @@ impl LevelTable {
     /// Says that a level is elsewhere than it is; gives where it is.
     #[cfg(all(test, feature = "overlay"))]
     pub(crate) fn pretend(&mut self, name: &str, state: LevelState) -> Option<LevelState> {
-        let index = self.index_of(name)?;
-        let level = self.levels.get_mut(index)?;
-        Some(core::mem::replace(&mut level.state, state))
+        let level = self.levels.get_mut(self.place_of(name)?)?;
+        let before = level.state;
+        level.set_state(state, &mut self.counts);
+        Some(before)
     }
 
     /// The level's state follows its instance's until that is settled.
@@ -400,7 +425,7 @@ impl LevelTable {
     /// The levels that are on their way, by their indices.
     pub(crate) fn coming(&self) -> impl Iterator<Item = (u32, &Level)> {
         let followed = self.followed.iter();
-        followed.filter_map(|index| Some((*index, self.levels.get(*index as usize)?)))
+        followed.filter_map(|index| Some((*index, self.levels.get(*index)?)))
     }
 
     /// How many levels there are, in any state; the places of those that were removed are counted until others take them.

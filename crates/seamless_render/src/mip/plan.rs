@@ -12,7 +12,7 @@ use bevy_ecs::prelude::*;
 use bevy_image::{Image, ImageSampler};
 use bevy_light::SimulationLightSystems;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
-use seamless_asset::{LevelHiders, StreamingTime};
+use seamless_asset::{LevelHiders, PanelSystems, StreamingTime};
 
 use super::{
     ChangeId, Demand, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipGroups, MipLimits, MipPool, MipSettings,
@@ -122,7 +122,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
                 watch_views,
                 plan,
                 write_stats,
-                (tell_alerts, write_panel),
+                (tell_alerts, write_panel.in_set(PanelSystems::Tell)),
             )
                 .chain()
                 .in_set(MipSystems::Plan),

@@ -57,6 +57,64 @@ fn whatever_is_at_a_point_is_found() {
     assert!(whole < looks / 4, "{whole} of {looks} looks had to look at everything");
 }
 
+/// Whether a way comes into a box that is larger by `around`.
+fn comes_into(start: Vec3, way: Vec3, around: f32, (low, high): (Vec3, Vec3)) -> bool {
+    let (mut first, mut last) = (0.0_f32, 1.0_f32);
+    for axis in 0..3 {
+        let ends = [low[axis] - around, high[axis] + around].map(|wall| wall - start[axis]);
+        if way[axis] == 0.0 {
+            if ends[0] > 0.0 || ends[1] < 0.0 {
+                return false;
+            }
+            continue;
+        }
+        let times = ends.map(|end| end / way[axis]);
+        first = first.max(times[0].min(times[1]));
+        last = last.min(times[0].max(times[1]));
+    }
+    first <= last
+}
+
+#[test]
+fn whatever_lies_on_a_way_is_found_and_little_else() {
+    let mut random = Random(0x57A9);
+    let mut found = Vec::new();
+    let (mut on, mut looked_at, mut all) = (0, 0, 0);
+    for _ in 0..300 {
+        let mut grid = VolumeGrid::default();
+        let mut boxes: Vec<(Vec3, Vec3)> = (0..random.below(100))
+            .map(|_| {
+                let low = random.point(2000.0);
+                (low, low + Vec3::splat(30.0) * random.unit())
+            })
+            .collect();
+        boxes.extend((0..3).map(|_| random_box(&mut random)));
+        for (volume, (low, high)) in (0u32..).zip(&boxes) {
+            grid.insert(volume, *low, *high);
+        }
+        for _ in 0..30 {
+            let start = random.point(2000.0);
+            let size = [0.0, 3.0, 1000.0, 4000.0][random.below(4)];
+            let mut way = random.point(size);
+            if random.below(3) == 0 {
+                way[random.below(3)] = 0.0;
+            }
+            grid.look_along(start, start + way, 0.01, &mut found);
+            for (volume, place) in (0u32..).zip(&boxes) {
+                if comes_into(start, way, 0.0, *place) {
+                    on += 1;
+                    assert!(found.contains(&volume), "{start} by {way}: {place:?}");
+                }
+            }
+            found.sort_unstable();
+            found.dedup();
+            looked_at += found.len();
+            all += boxes.len();
+        }
+    }
+    assert!(on > 1000 && looked_at < all / 4, "{on}, {looked_at} of {all}");
+}
+
 #[test]
 fn an_empty_grid_is_empty_again() {
     let mut random = Random(5);
@@ -94,6 +152,11 @@ fn what_is_not_finite_or_too_far_away_is_everywhere() {
     assert_eq!(sorted(found.clone()), [0, 1, 2, 3, 4, 9]);
     assert!(grid.look(far, 0.0, &mut found) <= 0.0);
     assert_eq!(sorted(found.clone()), [0, 1, 2, 3, 4]);
+    for end in [far, Vec3::splat(1e6), Vec3::INFINITY, Vec3::NAN] {
+        grid.look_along(Vec3::ZERO, end, 0.0, &mut found);
+        found.dedup();
+        assert_eq!(sorted(found.clone())[..6], [0, 1, 2, 3, 4, 9]);
+    }
     for (point, around) in [(Vec3::ZERO, 1e6), (far, 1.0)] {
         assert_eq!(
             grid.look(point, around, &mut found),

@@ -1,5 +1,7 @@
 //! Who arrives at what, and what a source waits for.
 
+use bevy_math::Vec3;
+
 use super::{Asker, LevelSlot, Selector, Standing};
 use crate::{
     select::{Presence, SourceInput},
@@ -14,6 +16,16 @@ const FARTHEST: f32 = 60.0;
 fn soon(source: &SourceInput, region: &VolumeShape) -> Option<f32> {
     let time = region.entry_time(source.position, source.velocity)?;
     (time <= FARTHEST).then_some(time)
+}
+
+/// The same source as high as the middle of a region, where it stays.
+fn level_with(source: &SourceInput, region: &VolumeShape) -> SourceInput {
+    let middle = region.center_offset(source.position).y;
+    SourceInput {
+        position: source.position + Vec3::Y * middle,
+        velocity: source.velocity.with_y(0.0),
+        ..*source
+    }
 }
 
 impl Selector {
@@ -35,10 +47,13 @@ impl Selector {
             .reduce(f32::min)
     }
 
-    /// What a level looks like is where its bounds are; of one without, all is known that its volumes say.
+    /// What a level looks like is where its bounds are; of one without, all is known that its volumes say. As long as heights do not count,
+    /// who is above is there, too.
     fn arrival_of(&self, source: &SourceInput, slot: &LevelSlot) -> Option<f32> {
-        if let Some(bounds) = &slot.bounds {
-            return soon(source, bounds);
+        match &slot.bounds {
+            Some(bounds) if self.in_height => return soon(source, bounds),
+            Some(bounds) => return soon(&level_with(source, bounds), bounds),
+            None => {}
         }
         let volumes = slot.askers.iter().filter_map(|asker| self.shape_of(*asker));
         volumes.filter_map(|shape| soon(source, shape)).reduce(f32::min)
@@ -78,6 +93,7 @@ impl Selector {
         match slot.presence {
             Presence::Failed => Standing::Failed,
             _ if slot.is_cut => Standing::LeftOut,
+            Presence::Held => Standing::LeftOut,
             Presence::There => Standing::There,
             Presence::Away | Presence::Coming | Presence::Waiting => Standing::Coming,
         }

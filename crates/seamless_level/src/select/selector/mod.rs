@@ -65,6 +65,10 @@ pub struct Selector {
     aside: DenseSet,
     sources: Vec<SourceInput>,
     limits: Option<SelectionLimits>,
+    /// How many levels are left out whatever the caps say.
+    outs: usize,
+    /// Whether who is above the bounds of a level, or below them, is not in it.
+    in_height: bool,
     /// Whether anything but sources and time changed since the last update.
     has_changed: bool,
     plan: Plan,
@@ -86,6 +90,8 @@ struct LevelSlot {
     bounds: Option<VolumeShape>,
     /// Whether it is left out.
     is_cut: bool,
+    /// Whether it is left out whatever the caps say.
+    is_out: bool,
     /// The priority that was told last.
     told: f32,
     askers: SmallVec<[Asker; 2]>,
@@ -132,6 +138,14 @@ struct Explicit {
 }
 
 impl LevelSlot {
+    fn new(level: &LevelInput) -> Self {
+        Self {
+            bytes: level.bytes,
+            bounds: level.bounds.map(|(min, max)| VolumeShape::Box { min, max }),
+            ..Self::default()
+        }
+    }
+
     /// Whether it takes a place under the cap.
     fn takes_place(&self) -> bool {
         self.asked != LevelTarget::Unloaded && self.presence != Presence::Failed
@@ -154,11 +168,7 @@ impl Selector {
             coming: DenseSet::new(count),
             ..Self::default()
         };
-        selector.levels.extend(levels.iter().map(|level| LevelSlot {
-            bytes: level.bytes,
-            bounds: level.bounds.map(|(min, max)| VolumeShape::Box { min, max }),
-            ..LevelSlot::default()
-        }));
+        selector.levels.extend(levels.iter().map(LevelSlot::new));
         for (index, _) in (0u32..).zip(levels).filter(|(_, level)| level.always_loaded) {
             selector.request(index, RequestKind::Show, ALWAYS_PRIORITY);
         }
@@ -168,7 +178,7 @@ impl Selector {
     /// Adds a level; gives its index, which follows those that there are.
     pub fn add_level(&mut self, level: &LevelInput) -> u32 {
         let index = self.levels.len() as u32;
-        self.levels.push(LevelSlot::default());
+        self.levels.push(LevelSlot::new(level));
         self.requests.grow();
         self.asked.grow();
         self.coming.grow();
@@ -176,6 +186,25 @@ impl Selector {
             self.request(index, RequestKind::Show, ALWAYS_PRIORITY);
         }
         index
+    }
+
+    /// Another level takes the place of one that is gone. Who asks for what is there asks for it from now on.
+    pub fn replace_level(&mut self, level: u32, input: &LevelInput) {
+        self.set_presence(level, Presence::Away);
+        self.set_out(level, false);
+        let Some(slot) = self.levels.get_mut(level as usize) else {
+            return;
+        };
+        let new = LevelSlot::new(input);
+        let takes_place = slot.takes_place();
+        self.places.change(slot.bytes, takes_place, false);
+        (slot.bytes, slot.bounds) = (new.bytes, new.bounds);
+        self.places.change(slot.bytes, false, takes_place);
+        self.requests.mark(level);
+        self.has_changed = true;
+        if input.always_loaded {
+            self.request(level, RequestKind::Show, ALWAYS_PRIORITY);
+        }
     }
 
     /// How many volumes and requests ask for a level, bans included.
@@ -253,10 +282,29 @@ impl Selector {
         let did_take = slot.takes_place();
         slot.presence = presence;
         self.places.change(slot.bytes, did_take, slot.takes_place());
-        self.coming.set(level, presence == Presence::Coming);
+        let is_coming = matches!(presence, Presence::Coming | Presence::Held);
+        self.coming.set(level, is_coming);
         // One that was left out and failed is so no more.
         self.requests.mark(level);
         self.has_changed = true;
+    }
+
+    /// Whether heights count where somebody [arrives](Plan::arrival) at the bounds of a level; they do not unless this says so, as by default
+    /// for what is [late](crate::LateLevels).
+    pub fn set_in_height(&mut self, in_height: bool) {
+        self.has_changed |= self.in_height != in_height;
+        self.in_height = in_height;
+    }
+
+    /// Leaves a level out whatever the caps say, for there is no memory for it, or does so no more.
+    pub fn set_out(&mut self, level: u32, is_out: bool) {
+        let Some(slot) = self.levels.get_mut(level as usize) else {
+            return;
+        };
+        if core::mem::replace(&mut slot.is_out, is_out) != is_out {
+            self.outs = if is_out { self.outs + 1 } else { self.outs - 1 };
+            self.has_changed = true;
+        }
     }
 
     /// What the last update decided.
@@ -296,6 +344,13 @@ impl Selector {
         u64::try_from(self.places.bytes).unwrap_or(u64::MAX)
     }
 
+    /// Whether any level is on its way.
+    #[must_use]
+    pub fn is_any_coming(&self) -> bool {
+        let mut coming = self.coming.members().iter();
+        coming.any(|level| self.presence(*level) == Presence::Coming)
+    }
+
     /// How urgent a level is, as of the last update; zero for one that nobody wants.
     #[must_use]
     pub fn priority(&self, level: u32) -> f32 {
@@ -328,6 +383,7 @@ impl Selector {
             let now_there = self.sources.iter().map(SourceInput::probe);
             let ahead = self.sources.iter().flat_map(SourceInput::predicted);
             self.contain.update(now_there.chain(ahead.map(|(_, probe)| probe)));
+            self.look_ahead();
             self.step_volumes(now);
             self.has_changed = false;
             self.settle();

@@ -5,7 +5,8 @@ use bevy_math::Vec3;
 use super::{Asker, Places, Selector};
 use crate::{
     select::{
-        LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput, VolumeInput, VolumeMode, probe::Probe,
+        ALWAYS_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput, VolumeInput,
+        VolumeMode, probe::Probe,
     },
     volume::VolumeShape,
 };
@@ -27,8 +28,9 @@ pub(super) struct Candidate {
 impl Selector {
     /// Leaves out what is beyond the caps, as far as it is less urgent than what fits.
     pub(super) fn cap(&mut self, limits: &SelectionLimits) {
-        let is_over = self.places.levels > limits.max_levels || self.places.bytes > limits.max_bytes.into();
-        if !is_over && self.plan.dropped == 0 {
+        let most = u128::from(limits.max_bytes.min(limits.room));
+        let is_over = self.places.levels > limits.max_levels || self.places.bytes > most;
+        if !is_over && self.plan.dropped == 0 && self.outs == 0 {
             return;
         }
         self.ranked.clear();
@@ -44,14 +46,19 @@ impl Selector {
         if is_over {
             self.ranked.sort_unstable_by(most_urgent_first);
         }
-        let mut taken = Places::default();
+        let (mut taken, mut has_first) = (Places::default(), false);
         self.plan.dropped = 0;
         for candidate in &self.ranked {
             let Some(slot) = self.levels.get_mut(candidate.level as usize) else {
                 continue;
             };
             let bytes = taken.bytes + u128::from(slot.bytes);
-            slot.is_cut = taken.levels >= limits.max_levels || bytes > limits.max_bytes.into();
+            // The most urgent one comes whatever room there is, beside what is always loaded.
+            let is_first = !(has_first || slot.is_out) && candidate.rank < ALWAYS_PRIORITY;
+            has_first |= is_first;
+            let has_room = bytes <= limits.room.into() || is_first;
+            let is_capped = taken.levels >= limits.max_levels || bytes > limits.max_bytes.into();
+            slot.is_cut = slot.is_out || is_capped || !has_room;
             if slot.is_cut {
                 self.plan.dropped += 1;
             } else {
@@ -61,6 +68,17 @@ impl Selector {
             // Whoever was cut or is cut now may be told something else.
             self.requests.mark(candidate.level);
         }
+    }
+
+    /// All levels that are wanted and that no cap leaves out: how urgent each is at a cap, how many bytes it has, and whether it is
+    /// [left out](Self::set_out) all the same.
+    pub fn listed(&self) -> impl Iterator<Item = (u32, f32, u64, bool)> {
+        let levels = self.asked.members().iter();
+        levels.filter_map(|&level| {
+            let slot = self.level(level)?;
+            let is_listed = slot.takes_place() && (slot.is_out || !slot.is_cut);
+            is_listed.then(|| (level, self.urgency(level, weight_at_cap), slot.bytes, slot.is_out))
+        })
     }
 
     /// Lists what is another target than before.
@@ -134,8 +152,7 @@ fn weight_at_cap(source: &SourceInput) -> f32 {
     }
 }
 
-/// How much a volume wants its levels for a source: for where it is, for where it will be, then, and for where its way enters it: what
-/// lies between the points at which it asks would be worth nothing until it is there.
+/// How much a volume wants its levels for a source: for where it is, for where it will be, then, and for where its way enters it.
 fn score(source: &SourceInput, priority: f32, volume: &VolumeInput) -> f32 {
     let importance = (priority * volume.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
     let only_loads = volume.mode == VolumeMode::Load || source.target == LevelTarget::Loaded;
@@ -147,15 +164,18 @@ fn score(source: &SourceInput, priority: f32, volume: &VolumeInput) -> f32 {
     let is_near = |probe: &Probe| probe.test(&volume.shape, volume.range, volume.unload_margin).1;
     let probes = source.probes().filter(|(_, probe)| is_near(probe));
     let points = probes.map(|(time, probe)| (time, probe.at));
-    points.chain(entry(source, volume)).map(worth).fold(0.0, f32::max)
+    points
+        .chain(entry(source, &volume.shape))
+        .map(worth)
+        .fold(0.0, f32::max)
 }
 
 /// When and where a source comes into a volume, if that is as soon as it looks ahead.
-pub(super) fn entry(source: &SourceInput, volume: &VolumeInput) -> Option<(f32, Vec3)> {
+pub(super) fn entry(source: &SourceInput, shape: &VolumeShape) -> Option<(f32, Vec3)> {
     if !source.looks_ahead() {
         return None;
     }
-    let time = volume.shape.entry_time(source.position, source.velocity)?;
+    let time = shape.entry_time(source.position, source.velocity)?;
     (time <= source.ahead).then(|| (time, source.position + source.velocity * time))
 }
 

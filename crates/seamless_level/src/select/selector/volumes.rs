@@ -4,11 +4,12 @@ use super::{Asker, LevelSlot, Selector, VolumeSlot, rank::entry};
 use crate::{
     requests::RequestKind,
     select::{
-        SourceInput, VolumeInput, VolumeMode,
+        SourceInput, VolumeMode,
         contain::{Count, Place},
         linger::{VolumeState, Whose},
     },
     target::LevelTarget,
+    volume::VolumeShape,
 };
 
 impl VolumeSlot {
@@ -31,8 +32,8 @@ impl VolumeSlot {
 }
 
 /// Whether the way of a source leads into a volume, as far as it looks ahead, and it sees it from there.
-fn leads_into(source: &SourceInput, volume: &VolumeInput) -> bool {
-    entry(source, volume).is_some_and(|(_, at)| source.probe_at(at).sees(&volume.shape))
+fn leads_into(source: &SourceInput, shape: &VolumeShape) -> bool {
+    entry(source, shape).is_some_and(|(_, at)| source.probe_at(at).sees(shape))
 }
 
 impl Selector {
@@ -85,6 +86,15 @@ impl Selector {
         }
     }
 
+    /// Finds the volumes that the ways of sources lead into.
+    pub(super) fn look_ahead(&mut self) {
+        for source in self.sources.iter().filter(|source| source.looks_ahead()) {
+            let way = source.velocity * source.ahead;
+            self.contain
+                .look_along(source.position, way, |shape| leads_into(source, shape));
+        }
+    }
+
     /// Turns on and off the volumes that sources entered or left, and those whose time is over.
     pub(super) fn step_volumes(&mut self, now: f64) {
         for place in 0..self.contain.touched().len() {
@@ -113,11 +123,13 @@ impl Selector {
         let next = |state: VolumeState, count: Count, only: Option<LevelTarget>| {
             let mut sources = self.sources.iter();
             let mut is_ahead = || {
-                sources.any(|source| only.is_none_or(|only| source.target == only) && leads_into(source, &slot.input))
+                let shape = &slot.input.shape;
+                sources.any(|source| only.is_none_or(|only| source.target == only) && leads_into(source, shape))
             };
-            // Who asks for nothing is entered by points only.
-            let is_near = count.near > 0 || state.asks() && is_ahead();
-            state.next(count.inside > 0, is_near, delay, now)
+            // Who is inside need not look ahead, nor who is near of what is on.
+            let is_inside = count.inside > 0;
+            let is_near = is_inside || state.asks() && count.near > 0 || is_ahead();
+            state.next(is_near, is_near, delay, now)
         };
         let next = (
             next(was_all, all, None),

@@ -1,5 +1,6 @@
 //! Tests of the selection: random worlds against a brute force, and each rule by itself.
 
+mod caps;
 mod oracle;
 pub(super) mod pair;
 mod sources;
@@ -13,6 +14,7 @@ use crate::{random::Random, requests::RequestKind};
 const UNCAPPED: SelectionLimits = SelectionLimits {
     max_levels: usize::MAX,
     max_bytes: u64::MAX,
+    room: u64::MAX,
 };
 
 fn at_most(max_levels: usize) -> SelectionLimits {

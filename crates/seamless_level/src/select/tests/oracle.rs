@@ -1,6 +1,6 @@
 //! The rule once more, written plainly: every volume is tested against every source, every level is looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::requests::RequestKind;
@@ -29,6 +29,10 @@ pub(super) struct Oracle {
     pub presence: Vec<Presence>,
     pub targets: Vec<LevelTarget>,
     pub told: Vec<f32>,
+    /// Levels that are left out whatever the caps say.
+    pub out: BTreeSet<u32>,
+    /// Whether heights count for arrivals.
+    pub in_height: bool,
 }
 
 impl On {
@@ -115,7 +119,8 @@ impl Tested {
     fn step(&mut self, sources: &[SourceInput], now: f64) {
         let (mut all, mut showing) = (Vec::new(), Vec::new());
         for source in sources {
-            let on_its_way = (false, is_on_its_way(source, &self.input));
+            let leads_into = is_on_its_way(source, &self.input);
+            let on_its_way = (leads_into, leads_into);
             all.push(on_its_way);
             showing.extend((source.target == LevelTarget::Visible).then_some(on_its_way));
             for (_, at) in points(source) {
@@ -228,9 +233,14 @@ impl Oracle {
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let (mut levels, mut bytes) = (0, 0_u64);
         let mut cut = Vec::new();
+        let is_out = |level: usize| self.out.contains(&(level as u32));
+        let ordinary = |(rank, level): &&(f32, usize)| *rank < ALWAYS_PRIORITY && !is_out(*level);
+        let first = ranked.iter().find(ordinary);
+        let first = first.map(|(_, level)| *level);
         for (_, level) in ranked {
             let more = bytes.saturating_add(self.levels[level].bytes);
-            if levels < limits.max_levels && more <= limits.max_bytes {
+            let has_room = more <= limits.room || Some(level) == first;
+            if levels < limits.max_levels && more <= limits.max_bytes && has_room && !is_out(level) {
                 (levels, bytes) = (levels + 1, more);
             } else {
                 cut.push(level);
@@ -258,7 +268,7 @@ impl Oracle {
                 std::cmp::Ordering::Equal => {}
             }
             let changed = (urgency(level) - self.told[level]).abs() > self.told[level].abs() * 0.1;
-            if self.presence[level] == Presence::Coming && changed {
+            if matches!(self.presence[level], Presence::Coming | Presence::Held) && changed {
                 self.told[level] = urgency(level);
                 plan.priorities.push((level as u32, urgency(level)));
             }
@@ -275,7 +285,8 @@ impl Oracle {
 
     fn blocking(&self, sources: &[SourceInput]) -> Vec<u32> {
         let holds = |volume: &&Tested| {
-            let waits = |source: &SourceInput| source.is_present && source.target == LevelTarget::Visible;
+            let waits =
+                |source: &SourceInput| source.is_present && source.may_block && source.target == LevelTarget::Visible;
             let is_in = |source: &SourceInput| test(source, source.position, &volume.input).0;
             let mut sources = sources.iter();
             volume.input.mode == VolumeMode::BlockUntilLoaded && sources.any(|source| waits(source) && is_in(source))
@@ -339,6 +350,9 @@ impl Oracle {
     /// Where a level is to be seen.
     fn regions(&self, level: usize) -> Vec<VolumeShape> {
         if let Some((min, max)) = self.levels[level].bounds {
+            // Far above and below all that is here, and no further than numbers can tell.
+            let tall = |y: f32| if self.in_height { 0.0 } else { y };
+            let (min, max) = (min + Vec3::Y * tall(-3e4), max + Vec3::Y * tall(3e4));
             return vec![VolumeShape::Box { min, max }];
         }
         let volumes = self.volumes.values().filter(|volume| volume.asks().is_some());

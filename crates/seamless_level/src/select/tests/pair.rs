@@ -50,6 +50,8 @@ impl Pair {
             limits: random_limits(random),
         };
         (0..random.below(40)).for_each(|_| pair.add_volume(random));
+        pair.oracle.in_height = random.below(2) == 0;
+        pair.selector.set_in_height(pair.oracle.in_height);
         pair
     }
 
@@ -122,6 +124,11 @@ impl Pair {
                 .for_each(|source| *source = random_source(random)),
             10 => self.limits = random_limits(random),
             11 => random.shuffle(&mut self.sources),
+            12 => {
+                let level = random.below(self.levels()) as u32;
+                let is_out = self.oracle.out.insert(level) || !self.oracle.out.remove(&level);
+                self.selector.set_out(level, is_out);
+            }
             _ => {}
         }
     }
@@ -131,6 +138,7 @@ impl Pair {
         let all = [
             Presence::Away,
             Presence::Coming,
+            Presence::Held,
             Presence::There,
             Presence::Waiting,
             Presence::Failed,
@@ -230,13 +238,19 @@ pub(in crate::select) fn random_source(random: &mut Random) -> SourceInput {
             LevelTarget::Unloaded,
         ][random.below(4)],
         is_present: random.below(4) > 0,
+        may_block: random.below(4) > 0,
     }
 }
 
 fn random_limits(random: &mut Random) -> SelectionLimits {
     let max_levels = [usize::MAX, random.below(20)][random.below(2)];
     let max_bytes = [u64::MAX, random.below(150) as u64][random.below(2)];
-    SelectionLimits { max_levels, max_bytes }
+    let room = [u64::MAX, random.below(150) as u64][random.below(2)];
+    SelectionLimits {
+        max_levels,
+        max_bytes,
+        room,
+    }
 }
 
 #[test]

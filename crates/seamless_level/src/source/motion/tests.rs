@@ -146,6 +146,35 @@ fn a_jump_is_no_way() {
     assert!(is_near(walk.go_frames(velocity, 2), velocity, 0.05));
 }
 
+#[test]
+fn jumps_in_consecutive_frames_are_no_way() {
+    for velocity in [Vec3::ZERO, Vec3::X * 5.0] {
+        for jumps in [
+            &[vec3(100.0, 0.0, 0.0), vec3(0.0, 0.0, 300.0)][..],
+            &[vec3(100.0, 0.0, 0.0), vec3(-100.0, 0.0, 0.0)],
+            &[vec3(20.0, 0.0, 0.0), vec3(100.0, 50.0, 0.0), vec3(0.0, -40.0, 90.0)],
+        ] {
+            let mut walk = Walk::new();
+            walk.go_frames(velocity, 60);
+            for jump in jumps {
+                walk.at += *jump;
+                assert_eq!(walk.go(velocity, FRAME), Vec3::ZERO, "{jumps:?}");
+            }
+            assert!(is_near(walk.go_frames(velocity, 2), velocity, 0.05));
+            assert!(is_near(walk.go_frames(Vec3::ZERO, 60), Vec3::ZERO, 0.0));
+        }
+    }
+}
+
+#[test]
+fn who_sets_off_fast_is_seen_to_fly_in_the_second_frame() {
+    let velocity = vec3(600.0, 100.0, 0.0);
+    let mut walk = Walk::new();
+    walk.go_frames(Vec3::ZERO, 60);
+    assert_eq!(walk.go(velocity, FRAME), Vec3::ZERO, "it may be a jump");
+    assert!(is_near(walk.go(velocity, FRAME), velocity, 0.01));
+}
+
 /// Places are those of the frame before, so the old one is seen once more.
 #[test]
 fn a_short_jump_is_no_way_though_it_is_seen_a_frame_later() {

@@ -139,7 +139,7 @@ fn packages_are_beside_their_manifest() {
     let path = |manifest: &str| AssetPath::parse(manifest).into_owned();
     let package = |manifest: Option<AssetPath<'static>>| {
         let table = LevelTable::new(bevy_asset::AssetId::default(), &super::manifest(), manifest.as_ref());
-        table.levels[0].package.to_string()
+        table.at(0).unwrap().package.to_string()
     };
     assert_eq!(package(Some(path("a/b/w.seamless"))), "a/b/base.pkg");
     assert_eq!(package(Some(path("w.seamless"))), "base.pkg");

@@ -2,8 +2,10 @@
 
 mod arrivals;
 mod bad_input;
+mod counts;
 mod distance;
 mod lifecycle;
+mod memory;
 mod network;
 mod requests;
 mod retry;
@@ -37,6 +39,8 @@ struct Fake {
     begun: Vec<String>,
     known: BTreeMap<InstanceId, Option<Entity>>,
     loads: usize,
+    /// It does nothing.
+    is_idle: bool,
 }
 
 /// Does in one frame what the pipeline does over several.
@@ -135,7 +139,9 @@ pub(crate) fn level_app(plugin: SeamlessLevelPlugin) -> App {
         .add_systems(
             SpawnScene,
             (
-                play_pipeline.in_set(StreamingSystems::Reveal),
+                play_pipeline
+                    .in_set(StreamingSystems::Reveal)
+                    .run_if(|fake: Res<Fake>| !fake.is_idle),
                 hear_messages.after(LevelSystems::Report),
             ),
         )

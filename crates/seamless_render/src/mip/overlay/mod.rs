@@ -19,6 +19,7 @@ use bevy_gizmos::{
 use bevy_input::{ButtonInput, keyboard::KeyCode};
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform};
+use seamless_asset::PanelSystems;
 
 use super::{MipSystems, Mips, truth};
 
@@ -86,7 +87,11 @@ impl Plugin for MipOverlayPlugin {
         }
         app.insert_gizmo_config(self.settings.clone(), GizmoConfig::default())
             .register_type::<MipOverlaySettings>()
-            .add_systems(Update, toggle)
+            .add_systems(
+                Update,
+                // Each overlay has a key and a group of its own.
+                toggle.in_set(PanelSystems::Toggle).ambiguous_with(PanelSystems::Toggle),
+            )
             .add_systems(
                 PostUpdate,
                 draw.after(MipSystems::Plan)

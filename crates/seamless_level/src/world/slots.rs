@@ -1,0 +1,112 @@
+//! The levels of a table, and how many of them are in each state. See [`Slots`].
+
+#[cfg(test)]
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Level, LevelState};
+
+/// The levels of a table by their indices.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    all: Vec<Level>,
+    /// How many levels were handed out, ever: a frame at rest hands out none.
+    #[cfg(test)]
+    touched: AtomicU64,
+}
+
+impl Slots {
+    pub fn get(&self, level: u32) -> Option<&Level> {
+        self.touch(1);
+        self.all.get(level as usize)
+    }
+
+    pub fn get_mut(&mut self, level: u32) -> Option<&mut Level> {
+        self.touch(1);
+        self.all.get_mut(level as usize)
+    }
+
+    /// All of them: what does so in each frame costs what there is, not what has changed.
+    pub fn iter(&self) -> core::slice::Iter<'_, Level> {
+        self.touch(self.all.len());
+        self.all.iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub fn push(&mut self, level: Level) {
+        self.all.push(level);
+    }
+
+    #[cfg(test)]
+    fn touch(&self, count: usize) {
+        self.touched.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    #[cfg(not(test))]
+    fn touch(&self, _count: usize) {}
+
+    /// How many levels were handed out, ever.
+    #[cfg(test)]
+    pub fn touched(&self) -> u64 {
+        self.touched.load(Ordering::Relaxed)
+    }
+}
+
+impl FromIterator<Level> for Slots {
+    fn from_iter<I: IntoIterator<Item = Level>>(levels: I) -> Self {
+        Self {
+            all: levels.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// How many levels are in each state; those that are unloaded are not counted. Kept by [`Level::set_state`].
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StateCounts {
+    pub visible: u32,
+    pub hidden: u32,
+    /// On their way, those included that are being revealed.
+    pub loading: u32,
+    pub leaving: u32,
+    pub failed: u32,
+}
+
+impl StateCounts {
+    /// A level goes from one state to another.
+    pub(super) fn change(&mut self, from: LevelState, to: LevelState) {
+        if let Some(count) = self.of(from) {
+            *count -= 1;
+        }
+        if let Some(count) = self.of(to) {
+            *count += 1;
+        }
+    }
+
+    fn of(&mut self, state: LevelState) -> Option<&mut u32> {
+        match state {
+            LevelState::Visible => Some(&mut self.visible),
+            LevelState::Hidden => Some(&mut self.hidden),
+            LevelState::Loading(_) | LevelState::Revealing => Some(&mut self.loading),
+            LevelState::Leaving => Some(&mut self.leaving),
+            LevelState::Failed => Some(&mut self.failed),
+            LevelState::Unloaded => None,
+        }
+    }
+
+    /// The same, counted anew.
+    #[cfg(test)]
+    pub fn recount<'a>(levels: impl IntoIterator<Item = &'a Level>) -> Self {
+        let mut counts = Self::default();
+        for level in levels {
+            counts.change(LevelState::Unloaded, level.state());
+        }
+        counts
+    }
+}

@@ -1,0 +1,272 @@
+//! Levels that go for one that finds no memory: pure. See [`Squeeze`].
+
+#[cfg(test)]
+mod tests;
+
+use core::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use crate::select::EXPLICIT_PRIORITY;
+
+/// What is there counts so much more than what is to come in its place, so that two do not take turns.
+const INCUMBENT: f32 = 1.25;
+/// For how long one is kept away before it is tried again although nothing says that there is room, in seconds; …
+const FIRST_WAIT: f64 = 2.0;
+/// … and at most, for it waits longer each time that it was for nothing.
+const LONGEST_WAIT: f64 = 64.0;
+/// So many frames in a row something has to be short: what was let go of takes a moment until it is gone.
+const PATIENCE: u8 = 2;
+
+/// The levels that are left out while the pipeline says that the most urgent load has no memory.
+///
+/// How many bytes of files fit into memory is known on average only: one level may grow to much more than another, and packages that many
+/// share are nobody's own. So the pipeline may hold a load back although by that reckoning all fits, and everything behind it waits. Then
+/// levels that are less urgent go, the least urgent first, until the load starts. If that does not help, it is left out itself, and they
+/// come back.
+///
+/// Whoever is left out is tried again, alone, when nothing is on its way; if that is in vain, it is known how little memory may be in use
+/// for it to have room. So nothing comes only to go again.
+#[derive(Clone, Debug)]
+pub(super) struct Squeeze<K> {
+    /// Levels that are left out, or on trial.
+    records: BTreeMap<K, Record<K>>,
+    /// For how many frames something was short.
+    short_for: u8,
+    /// What was in use when it was last looked who may come back, and when that is to be done again.
+    looked: Option<(u64, f64)>,
+}
+
+impl<K> Default for Squeeze<K> {
+    fn default() -> Self {
+        Self {
+            records: BTreeMap::new(),
+            short_for: 0,
+            looked: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Record<K> {
+    /// Whether it is left out now.
+    is_out: bool,
+    /// It went for this one.
+    gone_for: Option<K>,
+    /// With so much memory in use there is room for it, as far as that is known.
+    fits_at: Option<u64>,
+    /// There was no room for it beside so many bytes of what is more urgent.
+    above: Option<u64>,
+    /// When it is tried again, in seconds, and how long it waited for that.
+    retry_at: f64,
+    waited: f64,
+}
+
+impl<K> Default for Record<K> {
+    fn default() -> Self {
+        Self {
+            is_out: false,
+            gone_for: None,
+            fits_at: None,
+            above: None,
+            retry_at: f64::NEG_INFINITY,
+            waited: 0.0,
+        }
+    }
+}
+
+/// What there is when levels are selected.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Shortage {
+    /// How much memory has to go for the next load; none waits at zero.
+    pub short: u64,
+    /// What streamed content takes in memory.
+    pub used: u64,
+    /// How much of files makes out so much memory, on average.
+    pub per_memory: f64,
+    /// Whether there is plenty of memory.
+    pub is_calm: bool,
+    pub is_any_coming: bool,
+    pub is_any_leaving: bool,
+    /// In seconds.
+    pub now: f64,
+}
+
+/// A level that is wanted, and that no cap leaves out.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Listed<K> {
+    pub key: K,
+    /// How urgent it is.
+    pub rank: f32,
+    /// Of its file.
+    pub bytes: u64,
+    pub stage: Stage,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It waits for its load to begin.
+    Waiting,
+    Loading,
+    There,
+    /// It is left out here.
+    Out,
+}
+
+impl<K: Copy + Ord> Squeeze<K> {
+    /// Whether any level is left out.
+    pub fn is_any_out(&self) -> bool {
+        !self.records.is_empty()
+    }
+
+    /// There is no ceiling any more: all that were left out come back.
+    pub fn end(&mut self) -> Vec<(K, bool)> {
+        let records = core::mem::take(&mut self.records).into_iter();
+        records.map(|(key, _)| (key, false)).collect()
+    }
+
+    /// The levels that are left out from now on, and those that are so no more. `list` gives all that are wanted; it is asked only while
+    /// something is short, or somebody may come back.
+    pub fn step(&mut self, seen: &Shortage, list: impl FnOnce() -> Vec<Listed<K>>) -> Vec<(K, bool)> {
+        let mut told = Vec::new();
+        if seen.short > 0 {
+            self.looked = None;
+            self.short_for += u8::from(!seen.is_any_leaving);
+            if self.short_for >= PATIENCE {
+                self.short_for = 0;
+                self.make_room(seen, &sorted(list()), &mut told);
+            }
+            return told;
+        }
+        self.short_for = 0;
+        let is_quiet = !(seen.is_any_coming || seen.is_any_leaving);
+        let has_looked = |(used, again)| used == seen.used && seen.now < again;
+        if is_quiet && self.is_any_out() && !self.looked.is_some_and(has_looked) {
+            self.let_back(seen, &sorted(list()), &mut told);
+        }
+        told
+    }
+
+    /// Has levels go for the most urgent one that waits, or leaves that one out.
+    fn make_room(&mut self, seen: &Shortage, levels: &[Listed<K>], told: &mut Vec<(K, bool)>) {
+        let waits = |level: &&Listed<K>| level.stage == Stage::Waiting && level.rank < EXPLICIT_PRIORITY;
+        let Some(next) = levels.iter().find(waits) else { return };
+        let is_first = next.is_first(levels);
+        let need = ((seen.short as f64 * seen.per_memory) as u64).max(1);
+        let (spare, above) = (next.spare(levels), next.above(levels));
+        let gone = self.records.values().any(|record| record.gone_for == Some(next.key));
+        let known = self.records.entry(next.key).or_default();
+        let is_hopeless = spare < need / 2 || known.above.is_some_and(|before| before <= above);
+        if spare > 0 && (is_first || gone || !is_hopeless) {
+            self.let_go(next, need.min(spare.div_ceil(2)), levels, told);
+            return;
+        }
+        // What is less urgent and on its way can go when it is there.
+        let is_loading = |other: &Listed<K>| other.stage == Stage::Loading && next.is_worth(other);
+        if is_first || levels.iter().any(is_loading) {
+            return;
+        }
+        known.is_out = true;
+        known.gone_for = None;
+        known.above = Some(above);
+        known.fits_at = Some(seen.used.saturating_sub(seen.short));
+        known.waited = (known.waited * 2.0).clamp(FIRST_WAIT, LONGEST_WAIT);
+        known.retry_at = seen.now + known.waited;
+        told.push((next.key, true));
+        self.records.retain(|key, record| {
+            let is_back = record.gone_for == Some(next.key);
+            told.extend(is_back.then_some((*key, false)));
+            !is_back
+        });
+    }
+
+    /// So many bytes of what is less urgent go, the least urgent first.
+    fn let_go(&mut self, next: &Listed<K>, bytes: u64, levels: &[Listed<K>], told: &mut Vec<(K, bool)>) {
+        let mut left = bytes;
+        for level in levels.iter().rev().filter(|level| next.may_replace(level)) {
+            let record = self.records.entry(level.key).or_default();
+            (record.is_out, record.gone_for, record.fits_at) = (true, Some(next.key), None);
+            told.push((level.key, true));
+            left = left.saturating_sub(level.bytes);
+            if left == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Who may come back does.
+    fn let_back(&mut self, seen: &Shortage, levels: &[Listed<K>], told: &mut Vec<(K, bool)>) {
+        self.forget_others(levels, told);
+        let mut again = f64::INFINITY;
+        for level in levels {
+            let Some(record) = self.records.get_mut(&level.key).filter(|record| record.is_out) else {
+                continue;
+            };
+            let lacks = seen.used.saturating_sub(record.fits_at.unwrap_or(u64::MAX));
+            let is_due = seen.now >= record.retry_at;
+            // Less is in its way than was, and somebody would go for it.
+            let is_more_urgent = record.above.is_some_and(|before| level.above(levels) < before);
+            let can_have = is_more_urgent && level.spare(levels) as f64 > lacks as f64 * seen.per_memory;
+            if lacks == 0 || level.is_first(levels) || is_due && (seen.is_calm || can_have) {
+                (record.is_out, record.gone_for) = (false, None);
+                told.push((level.key, false));
+                break;
+            }
+            again = again.min(if is_due { seen.now + FIRST_WAIT } else { record.retry_at });
+        }
+        self.looked = told.is_empty().then_some((seen.used, again));
+    }
+
+    /// Those that nobody wants, and those that have come, are known no more.
+    fn forget_others(&mut self, levels: &[Listed<K>], told: &mut Vec<(K, bool)>) {
+        let waiting: BTreeMap<K, Stage> = levels.iter().map(|level| (level.key, level.stage)).collect();
+        self.records.retain(|key, record| match waiting.get(key) {
+            Some(Stage::There) => false,
+            Some(_) => true,
+            None => {
+                told.extend(record.is_out.then_some((*key, false)));
+                false
+            }
+        });
+    }
+}
+
+impl<K: Copy + Ord> Listed<K> {
+    /// Whether it is the most urgent one, those apart that always come: what it has no room beside goes.
+    fn is_first(&self, levels: &[Self]) -> bool {
+        let mut ordinary = levels.iter().filter(|other| other.rank < EXPLICIT_PRIORITY);
+        ordinary.next().is_some_and(|first| first.key == self.key)
+    }
+
+    /// The bytes of what is there and would not go for it.
+    fn above(&self, levels: &[Self]) -> u64 {
+        let others = levels
+            .iter()
+            .filter(|other| other.stage == Stage::There && !self.is_worth(other));
+        others.fold(0, |sum, other| sum.saturating_add(other.bytes))
+    }
+
+    /// Whether it is more urgent than what is there.
+    fn is_worth(&self, other: &Self) -> bool {
+        other.rank * INCUMBENT < self.rank
+    }
+
+    fn may_replace(&self, other: &Self) -> bool {
+        other.stage == Stage::There && self.is_worth(other)
+    }
+
+    /// The bytes of what may go for it.
+    fn spare(&self, levels: &[Self]) -> u64 {
+        let others = levels.iter().filter(|other| self.may_replace(other));
+        others.fold(0, |sum, other| sum.saturating_add(other.bytes))
+    }
+}
+
+/// The most urgent first.
+fn sorted<K: Ord + Copy>(mut levels: Vec<Listed<K>>) -> Vec<Listed<K>> {
+    levels.sort_unstable_by(before);
+    levels
+}
+
+fn before<K: Ord>(a: &Listed<K>, b: &Listed<K>) -> Ordering {
+    b.rank.total_cmp(&a.rank).then(a.key.cmp(&b.key))
+}

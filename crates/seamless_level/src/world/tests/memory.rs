@@ -1,0 +1,114 @@
+//! Levels that find no memory, with the pipeline's account of it played.
+
+use seamless_asset::{LoadState, MemoryPressure, StreamingSettings, StreamingStats};
+
+use super::*;
+
+fn tell(stage: &mut Stage, tell: impl Fn(&mut StreamingStats)) {
+    tell(&mut stage.app.world_mut().get_resource_or_init::<StreamingStats>());
+}
+
+/// A place is got ready, and all of it is held back: whoever waits for that would wait for ever.
+#[test]
+fn who_waits_for_what_is_held_is_told_that_there_is_no_room() {
+    let mut stage = Stage::new();
+    stage.app.insert_resource(StreamingSettings {
+        memory_ceiling: Some(1000),
+        ..StreamingSettings::default()
+    });
+    tell(&mut stage, |_| {});
+    stage.hold("west");
+    stage.frames(3);
+    let point = ArrivalPoint {
+        target: LevelTarget::Loaded,
+        ..ArrivalPoint::at(WEST)
+    };
+    let arrival = stage.ask(move |levels| levels.prepare(point));
+    stage.frames(5);
+    assert_eq!(stage.level("west").state(), LevelState::Loading(LoadState::Requested));
+    assert_eq!(arrival.result(), None, "there is room, and it comes in its time");
+    tell(&mut stage, |stats| {
+        stats.memory_pressure = MemoryPressure::Tight;
+        stats.memory_held = 1;
+        stats.memory_short = 10;
+    });
+    stage.frames(1);
+    assert_eq!(arrival.result(), None, "somebody is about to go");
+    tell(&mut stage, |stats| stats.memory_short = 0);
+    stage.frames(1);
+    assert_eq!(arrival.result(), Some(ArrivalResult::WithFailures(1)));
+    // It is still asked for, and comes when there is room.
+    tell(&mut stage, |stats| stats.memory_held = 0);
+    let again = stage.ask(move |levels| levels.prepare(point));
+    stage.frames(2);
+    assert_eq!(again.result(), None);
+}
+
+/// By files all fits; the pipeline says that it does not.
+#[test]
+fn the_least_urgent_goes_while_the_pipeline_is_short() {
+    let mut manifest = manifest();
+    manifest.levels.iter_mut().for_each(|level| level.bytes = 100);
+    let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), manifest);
+    stage.app.insert_resource(StreamingSettings {
+        memory_ceiling: Some(1000),
+        ..StreamingSettings::default()
+    });
+    tell(&mut stage, |stats| {
+        stats.live_bytes = 300;
+        stats.memory.packages = 900;
+    });
+    stage.go(WEST);
+    assert!(stage.level("west").is_visible());
+    // Somebody else's load, of which this crate knows nothing, is none of its business.
+    tell(&mut stage, |stats| {
+        stats.memory_pressure = MemoryPressure::Tight;
+        stats.memory_short = 100;
+    });
+    stage.frames(30);
+    assert!(stage.level("west").is_visible());
+    tell(&mut stage, |stats| stats.memory_short = 0);
+    stage.hold("east");
+    let wish = LevelWanted {
+        levels: vec!["east".into()],
+        ..LevelWanted::default()
+    };
+    let wish = stage.app.world_mut().spawn(wish).id();
+    stage.frames(30);
+    assert!(stage.level("west").is_visible(), "nothing is short");
+    tell(&mut stage, |stats| stats.memory_short = 100);
+    stage.frames(5);
+    assert!(!stage.level("west").is_wanted() && stage.level("base").is_visible());
+    assert_eq!(
+        stage.app.world().get::<LevelTable>(stage.world).unwrap().dropped(),
+        1,
+        "it is left out"
+    );
+    // It is on its way, and nobody comes back meanwhile.
+    tell(&mut stage, |stats| stats.memory_short = 0);
+    stage.frames(300);
+    assert!(!stage.level("west").is_wanted());
+    // It has come; the other is tried once, and finds nothing.
+    stage.hold("west");
+    stage.fake().held.remove("east");
+    stage.frames(5);
+    assert!(stage.level("east").is_visible() && stage.level("west").is_wanted());
+    tell(&mut stage, |stats| stats.memory_short = 50);
+    stage.frames(5);
+    assert!(stage.level("east").is_visible() && !stage.level("west").is_wanted());
+    tell(&mut stage, |stats| stats.memory_short = 0);
+    stage.frames(300);
+    assert!(!stage.level("west").is_wanted());
+    // As much is gone as it lacked.
+    tell(&mut stage, |stats| stats.memory.packages = 850);
+    stage.frames(2);
+    assert!(stage.level("west").is_wanted());
+    stage.app.world_mut().despawn(wish);
+    // Without a ceiling nobody is left out.
+    tell(&mut stage, |stats| stats.memory_short = 50);
+    stage.frames(5);
+    stage.app.world_mut().resource_mut::<StreamingSettings>().memory_ceiling = None;
+    stage.release();
+    stage.frames(5);
+    assert!(stage.level("west").is_visible());
+}
