@@ -128,8 +128,8 @@ impl Mips<'_> {
         self.plan.fit.perfect
     }
 
-    /// Images that the cooker has marked, and that are whole all the same, and why.
-    pub fn not_streamed(&self) -> impl Iterator<Item = (AssetId<Image>, NotStreamed)> {
+    /// Images of packages and files that are whole, and why.
+    pub fn not_streamed(&self) -> impl ExactSizeIterator<Item = (AssetId<Image>, NotStreamed)> {
         self.textures.not_streamed()
     }
 
