@@ -167,22 +167,24 @@ const BUDGETS: [(f64, flight::budget::Names); 4] = [
     ),
 ];
 
-/// As [`Bench`], where there is a renderer.
-type RenderedBench = (&'static str, fn(Option<usize>) -> Option<Row>);
+/// As [`Bench`], where there is a renderer: all of these rows, or none.
+type RenderedBench = (&'static [&'static str], fn(Option<usize>) -> Vec<Row>);
 
-const RENDERED_BENCHES: [RenderedBench; 6] = [
-    ("mip_memory", memory::run),
-    ("mip_accuracy/ample", |samples| {
+const RENDERED_BENCHES: [RenderedBench; 8] = [
+    (&["mip_memory"], |samples| Vec::from_iter(memory::run(samples))),
+    (&["mip_accuracy/ample", "mip_accuracy/ample_bytes"], |samples| {
         accuracy::run(accuracy::Variant::Ample, samples)
     }),
-    ("mip_accuracy/half", |samples| {
+    (&["mip_accuracy/half", "mip_accuracy/half_bytes"], |samples| {
         accuracy::run(accuracy::Variant::Half, samples)
     }),
-    ("mip_accuracy/moving", |samples| {
+    (&["mip_accuracy/moving", "mip_accuracy/moving_bytes"], |samples| {
         accuracy::run(accuracy::Variant::Moving, samples)
     }),
-    ("mip_settle", settle::run),
-    ("mip_swap", swap::run),
+    (&["mip_settle"], |samples| Vec::from_iter(settle::run(samples))),
+    (&["mip_settle/touch"], |samples| Vec::from_iter(settle::touch(samples))),
+    (&["mip_swap"], |samples| Vec::from_iter(swap::run(samples))),
+    (&["mip_swap/touch"], |samples| Vec::from_iter(swap::touch(samples))),
 ];
 
 /// As [`Bench`], of the example world.
@@ -203,19 +205,21 @@ fn measure(options: &Options) -> Vec<Row> {
         eprintln!("measuring {name} …");
         rows.push(bench(options.samples));
     }
-    for (budget, names) in BUDGETS {
-        if names.iter().any(|name| name.contains(&options.filter)) {
-            eprintln!("measuring {} …", names[0]);
-            rows.extend(flight::budget::run(names, budget, options.samples));
-        }
+    let is_asked = |name: &str| name.contains(&options.filter);
+    for (budget, names) in BUDGETS.iter().filter(|(_, names)| names.iter().any(|name| is_asked(name))) {
+        eprintln!("measuring {} …", names.join(", "));
+        let measured = flight::budget::run(*names, *budget, options.samples);
+        rows.extend(measured.into_iter().filter(|row| is_asked(row.name)));
     }
     let benches = RENDERED_BENCHES.iter();
-    for (name, bench) in benches.filter(|(name, _)| name.contains(&options.filter)) {
+    for (names, bench) in benches.filter(|(names, _)| names.iter().any(|name| is_asked(name))) {
+        let name = names.join(", ");
         eprintln!("measuring {name} …");
-        match bench(options.samples) {
-            Some(row) => rows.push(row),
-            None => eprintln!("warning: there is no Vulkan driver, a software one for instance, so {name} is left out"),
+        let measured = bench(options.samples);
+        if measured.is_empty() {
+            eprintln!("warning: there is no Vulkan driver, a software one for instance, so {name} is left out");
         }
+        rows.extend(measured.into_iter().filter(|row| is_asked(row.name)));
     }
     let benches = WORLD_BENCHES.iter().filter(|(name, _)| name.contains(&options.filter));
     let mut benches = benches.peekable();

@@ -44,10 +44,6 @@ struct StoredImage {
     copy_on_resize: bool,
 }
 
-/// The smallest larger side, in texels, of an image whose mips may come one by one: smaller ones cost more than they save.
-#[cfg(feature = "write")]
-const STREAMED_SIDE: u32 = 256;
-
 /// Where the pixels lie. Version 1 had the first two, as a `bool`, which has the same bytes.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
 enum StoredPixels {
@@ -136,7 +132,7 @@ impl AssetCodec for ImageCodec {
             && texture.sample_count == 1
             && read.contains(texture.usage)
             && view.is_none_or(|view| view.base_mip_level == 0 && !is_cube(view.dimension))
-            && texture.size.width.max(texture.size.height) >= STREAMED_SIDE
+            && texture.size.width.max(texture.size.height) >= Self::STREAMED_SIDE
             && (2..texture.mip_level_count).contains(&payloads)
     }
 
@@ -159,6 +155,9 @@ impl AssetCodec for ImageCodec {
 }
 
 impl ImageCodec {
+    /// The smallest larger side, in texels, of an image whose mips may come one by one: smaller ones cost more than they save.
+    pub const STREAMED_SIDE: u32 = 256;
+
     /// An image from the data and the payloads of its export, as [`decode`](AssetCodec::decode) has it, of version 1 or 2.
     ///
     /// # Errors

@@ -28,13 +28,15 @@ pub struct MipsOverBudget {
     pub worst: Vec<AssetId<Image>>,
 }
 
-/// The pool is smaller than the mip tails of all textures, which are always there. Told as [`MipsOverBudget`] is.
+/// The pool is smaller than the mip tails of all textures, which are always there, and what does not stream. Told as [`MipsOverBudget`] is.
 #[derive(Message, Clone, Debug, PartialEq, Eq)]
 pub struct MipPoolTooSmall {
     /// What the pool has, in bytes.
     pub pool: u64,
     /// What is resident all the same, in bytes.
     pub resident: u64,
+    /// What images take that do not stream, in bytes.
+    pub not_streamed: u64,
 }
 
 /// Whether something is wrong, and was told of.
@@ -75,14 +77,20 @@ pub(super) fn tell_alerts(
     let usable = pool.usable(settings.pool);
     let [budget, tails] = &mut *alerts;
     if tails.note(mips.is_short(), now) {
-        let resident = stats.resident;
+        let (resident, not_streamed) = (stats.resident, stats.not_streamed);
         warn!(
-            "a pool of {:.1} MiB is smaller than the least of its {} textures, their mip tails, which take {:.1} MiB: raise `MipSettings::pool`, or load less at once",
+            "a pool of {:.1} MiB is smaller than the least of its {} textures, their mip tails, which take {:.1} MiB, and the {} images that do not stream, which take {:.1}: raise `MipSettings::pool`, load less at once, or see `Mips::not_streamed`",
             usable as f64 / MIB,
             stats.textures,
-            resident as f64 / MIB
+            resident as f64 / MIB,
+            stats.whole,
+            not_streamed as f64 / MIB
         );
-        too_small.write(MipPoolTooSmall { pool: usable, resident });
+        too_small.write(MipPoolTooSmall {
+            pool: usable,
+            resident,
+            not_streamed,
+        });
     }
     if budget.note(mips.is_over_budget(), now) {
         let worst: Vec<AssetId<Image>> = mips.worst_planned(NAMED).iter().map(|of| of.image).collect();

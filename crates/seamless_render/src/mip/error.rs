@@ -11,7 +11,7 @@ use wgpu_types::TextureFormat;
 /// Why a texture does not stream: it is on the GPU whole, or not at all, as without mip streaming.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NotStreamed {
-    /// It is a volume or a line; arrays and cubes of pictures stream.
+    /// It is a volume or a line; arrays of pictures stream.
     Dimension,
     /// It has several samples a texel, so it is drawn to, and has no mips.
     Multisampled,
@@ -62,6 +62,14 @@ pub enum NotStreamed {
         /// The most.
         most: u64,
     },
+    /// Its pixels are for the main world, too, or for nobody else: whoever reads them needs all of them.
+    InMemory,
+    /// Shaders write it, or it is drawn to.
+    Written,
+    /// It is not looked at from its first mip on.
+    View,
+    /// The cooker has not marked it: a rule says so, it is startup content, or its package is older than marks are.
+    Unmarked,
     /// There are as many as there may be; see [`MipPlugin::max_textures`](super::MipPlugin::max_textures).
     TooMany,
 }
@@ -114,6 +122,22 @@ impl core::fmt::Display for NotStreamed {
             Self::Tail { bytes, most } => write!(
                 f,
                 "the texture has {bytes} bytes that would be there always, and {most} may be; give it all mips, and sides that are powers of two"
+            ),
+            Self::InMemory => write!(
+                f,
+                "the texture's pixels stay in the main world; give it `RenderAssetUsages::RENDER_WORLD` alone if nobody reads them there"
+            ),
+            Self::Written => write!(
+                f,
+                "the texture is written by shaders or drawn to, so its mips are not those of its package"
+            ),
+            Self::View => write!(
+                f,
+                "the texture's view does not begin at its first mip; leave those out that are before it"
+            ),
+            Self::Unmarked => write!(
+                f,
+                "the cooker has not marked the texture: see to the rules for textures, to startup content, and cook older packages again"
             ),
             Self::TooMany => write!(
                 f,

@@ -25,9 +25,10 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// What this frame may send, of so many bytes a frame.
-    pub fn allowance(&self, per_frame: u64) -> u64 {
-        per_frame.max(LEAST_BYTES).saturating_sub(self.owed)
+    /// What this frame may send, of so many bytes a frame, for so many frames in which nothing could be sent and itself.
+    pub fn allowance(&self, per_frame: u64, frames: u32) -> u64 {
+        let bytes = per_frame.max(LEAST_BYTES).saturating_mul(frames.max(1).into());
+        bytes.saturating_sub(self.owed)
     }
 
     /// A frame is over, in which so much was sent.

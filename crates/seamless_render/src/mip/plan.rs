@@ -69,6 +69,10 @@ pub(super) struct MipPlan {
     done: Done,
     /// Some users' distance was not looked at yet.
     is_late: bool,
+    /// What all rules were made by. A game that has its settings open may write them in each frame, as they were.
+    known: Option<(MipSettings, MipGroups)>,
+    /// The pool of the last frame, in bytes.
+    pool: Option<u64>,
 }
 
 /// How much was done so far.
@@ -167,7 +171,8 @@ pub(super) fn take_textures(
     let MipUsers { materials, seats, .. } = users;
     let watch = &mut plan.watch;
     materials.link(&mut plan.demands, streamed, |seat| seats.watch_again(seat, watch));
-    if settings.is_changed() || groups.is_changed() {
+    let is_touched = settings.is_changed() || groups.is_changed();
+    if is_touched && plan.has_other_rules(&settings, &groups) {
         for (texture, ..) in textures.iter() {
             plan.set_rule(texture, &textures, materials, policy);
         }
@@ -205,6 +210,16 @@ impl MipPlan {
         Some(of.wanted(&self.terms?.wanting))
     }
 
+    /// Whether the game has other rules than when this was asked last.
+    fn has_other_rules(&mut self, settings: &MipSettings, groups: &MipGroups) -> bool {
+        let known = self.known.as_ref();
+        let is_known = known.is_some_and(|(known, of)| known == settings && of == groups);
+        if !is_known {
+            self.known = Some((settings.clone(), groups.clone()));
+        }
+        !is_known
+    }
+
     /// What was resident when something was decided last, and what was too coarse.
     pub fn tally(&self) -> &Tally {
         &self.tally
@@ -218,6 +233,11 @@ impl MipPlan {
     /// From where is looked.
     pub fn views(&self) -> &[MipView] {
         self.views.views()
+    }
+
+    /// Nothing is to be done of what was planned for textures that have so many bytes, so they do not become less.
+    pub fn is_at_rest_with(&self, room: u64) -> bool {
+        self.is_at_rest && self.terms.is_some_and(|terms| terms.room == room)
     }
 
     /// All is as planned until something changes.
@@ -282,8 +302,8 @@ impl MipPlan {
         }
     }
 
-    /// Decides anew, if anything has changed.
-    fn decide(&mut self, settings: &MipSettings, pool: &mut MipPool, is_swap_frame: bool, now: f64) {
+    /// Decides anew, if anything has changed. `frames`: how many may be replaced for; see [`MipSettings::limits`].
+    fn decide(&mut self, settings: &MipSettings, pool: &mut MipPool, frames: u32, now: f64) {
         let usable = pool.usable(settings.pool);
         pool.ledger.targets(&mut self.resident);
         let terms = Terms {
@@ -314,8 +334,8 @@ impl MipPlan {
             return;
         }
         let limits = MipLimits {
-            bytes: self.pace.allowance(settings.bytes_per_frame),
-            ..settings.limits(usable, is_swap_frame)
+            bytes: self.pace.allowance(settings.bytes_per_frame, frames),
+            ..settings.limits(usable, frames)
         };
         let textures = self.demands.textures();
         schedule(
@@ -338,7 +358,7 @@ impl MipPlan {
             && cancels.is_empty()
             && swaps.is_empty()
             && pool.ledger.changing().is_empty()
-            && is_swap_frame
+            && frames > 0
             && !(is_retiring && (self.changes.is_short_of_room || self.changes.is_held));
         self.is_at_rest = self.is_as_planned && !is_retiring;
     }
@@ -395,15 +415,16 @@ pub(super) fn plan(
     time: Res<StreamingTime>,
 ) {
     let plan = &mut *plan;
-    if settings.is_changed() {
+    // The first pool is none that anything was refused of.
+    if plan.pool.replace(settings.pool).is_some_and(|was| was != settings.pool) {
         pool.forget_refusals();
     }
     work.take_ready(&mut plan.ready);
     let interval = settings
         .swap_interval
         .unwrap_or(SWAP_INTERVALS[usize::from(roads.any_touched())]);
-    let is_swap_frame = plan.since_swaps + 1 >= interval;
-    plan.decide(&settings, &mut pool, is_swap_frame, time.now().as_secs_f64());
+    let frames = swap_frames(interval, plan.since_swaps);
+    plan.decide(&settings, &mut pool, frames, time.now().as_secs_f64());
     let has_swaps = !plan.changes.swaps.is_empty();
     plan.since_swaps = if has_swaps {
         0
@@ -411,6 +432,12 @@ pub(super) fn plan(
         plan.since_swaps.saturating_add(1)
     };
     plan.hand_over(&mut work);
+}
+
+/// How many frames' textures may be replaced in one that is `since` others behind the last in which some were: 0 before it is its turn.
+fn swap_frames(interval: u32, since: u32) -> u32 {
+    let (interval, frames) = (interval.max(1), since.saturating_add(1));
+    if frames >= interval { interval } else { 0 }
 }
 
 /// From 1 to 100: the more pixels lack the more mips, the more; what nobody sees less.

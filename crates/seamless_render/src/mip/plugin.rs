@@ -23,6 +23,7 @@ use super::{
     render::{self, MipReports, hear_renderer},
     source::{hear_reads, hear_wholes, start_reads, start_wholes},
     textures::is_stand_in,
+    work::admit_waiting,
 };
 
 /// Streams the mips of images that the cooker has marked, and of KTX2 files ([`StreamedImage`]): they come with their mip tail, and the rest as far as it is seen, within a pool.
@@ -55,7 +56,8 @@ impl Default for MipPlugin {
 /// What mip streaming does in a frame of the main world, in this order.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MipSystems {
-    /// In [`PreUpdate`]: what the renderer has done is written into the [books](MipPool), and images that do not stream are put together.
+    /// In [`PreUpdate`]: what the renderer has done is written into the [books](MipPool), textures come that had waited for room, and images that do not stream are
+    /// put together.
     Hear,
     /// In [`PostUpdate`], before Bevy tells of changed assets: what was planned in the last frame becomes [commands](MipWork::commands).
     Send,
@@ -92,7 +94,7 @@ impl Plugin for MipPlugin {
         app.insert_resource(reports)
             .insert_resource(MipTextures::new(self.max_textures))
             .init_resource::<MipPool>()
-            .init_resource::<MipWork>()
+            .insert_resource(MipWork::of_pool(self.settings.pool))
             .add_message::<MipFailed>()
             .add_message::<MipsOverBudget>()
             .add_message::<MipPoolTooSmall>()
@@ -117,7 +119,12 @@ impl Plugin for MipPlugin {
                     .after(TransformSystems::Propagate)
                     .after(mark_3d_meshes_as_changed_if_their_assets_changed),
             )
-            .add_systems(PreUpdate, (hear_renderer, hear_wholes).chain().in_set(MipSystems::Hear))
+            .add_systems(
+                PreUpdate,
+                (hear_renderer, admit_waiting, hear_wholes)
+                    .chain()
+                    .in_set(MipSystems::Hear),
+            )
             .add_systems(
                 PostUpdate,
                 (
@@ -185,11 +192,14 @@ fn follow_images(
 ) {
     for event in events.read() {
         let (id, is_over) = match *event {
-            AssetEvent::Unused { id } => (id, textures.knows(id)),
+            AssetEvent::Unused { id } => (id, textures.knows(id) || work.waiting.has(id)),
             // What is to be whole is modified by us too, when it has come. An image that was taken out and put again is added.
             AssetEvent::Modified { id } | AssetEvent::Added { id }
-                if textures.number(id).is_some() || work.wholes.is_coming(id) =>
+                if textures.number(id).is_some() || work.waiting.has(id) || work.wholes.is_coming(id) =>
             {
+                if work.wholes.take_given(id) {
+                    continue;
+                }
                 (id, images.get(id).is_some_and(|image| !is_stand_in(image)))
             }
             _ => continue,

@@ -82,7 +82,8 @@ impl Mips<'_> {
     /// Whether all textures are as they are to be, as the pool goes, and nothing is on its way. What was there before may be on the GPU for some frames more.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.plan.is_settled() && self.work.is_idle() && !self.users.seats.is_waiting()
+        let is_known = !self.users.seats.is_waiting() && !self.users.surfaces.is_seeking();
+        self.plan.is_settled() && self.work.is_idle() && is_known
     }
 
     /// The textures that are coarser than they should be, the worst first, by pixels and missing mips: so many at most.
@@ -127,8 +128,8 @@ impl Mips<'_> {
         self.plan.fit.perfect
     }
 
-    /// Images that the cooker has marked, and that are whole all the same, and why.
-    pub fn not_streamed(&self) -> impl Iterator<Item = (AssetId<Image>, NotStreamed)> {
+    /// Images of packages and files that are whole, and why.
+    pub fn not_streamed(&self) -> impl ExactSizeIterator<Item = (AssetId<Image>, NotStreamed)> {
         self.textures.not_streamed()
     }
 

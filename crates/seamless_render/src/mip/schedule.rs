@@ -21,7 +21,7 @@ pub struct MipLimits {
     pub staging: u64,
     /// Changes that wait for what they read.
     pub reads: usize,
-    /// A change that brings more bytes than this comes in two: two mips first, then the rest.
+    /// A change that brings more bytes than this comes in two: two mips first, then the rest. What is forced comes at once.
     pub step: u64,
     /// Changes that are sent in this frame; none in a frame in which materials are not to change.
     pub swaps: usize,
@@ -241,12 +241,15 @@ impl<'a> Scheduler<'a> {
             .iter()
             .filter_map(|texture| self.ledger.get(*texture)?.change);
         let mut reads = phases.filter(|change| change.phase == Phase::Reading).count();
-        for Candidate { texture, .. } in out.candidates.iter().take(grows) {
+        for Candidate { texture, urgency } in out.candidates.iter().take(grows) {
             let (Some((of, planned)), Some(resident)) = (self.texture(*texture), self.ledger.get(*texture)) else {
                 continue;
             };
             let chain = &of.chain;
-            let to = step(chain, resident.top, planned, self.limits.step);
+            let to = match urgency.0 {
+                Urgency::Forced(_) => planned,
+                _ => step(chain, resident.top, planned, self.limits.step),
+            };
             let staging = chain.staging_bytes(resident.top, to);
             let sums = self.ledger.sums();
             let is_alone = sums.staging == 0;

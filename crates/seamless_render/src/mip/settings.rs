@@ -46,7 +46,12 @@ const LEAST_PER_FRAME: u64 = 64 << 10;
 #[derive(Resource, Reflect, Clone, Debug, PartialEq)]
 #[reflect(Resource)]
 pub struct MipSettings {
-    /// What all streamed textures may take on the GPU, in bytes, copies and buffers included. 512 MiB.
+    /// What textures may take on the GPU, in bytes, copies and buffers included. 512 MiB.
+    ///
+    /// First come the images of packages and of [`StreamedImage`](super::StreamedImage)s that do not stream, whole, whatever they take:
+    /// [`Mips::not_streamed`](super::Mips::not_streamed) names them, [`MipStats::not_streamed`](super::MipStats::not_streamed) counts them. Those that stream have
+    /// the rest, and their mip tails in any case. What else is on the GPU does not count: images by Bevy's own loaders or of the game's making, render targets,
+    /// meshes. An app whose images are mostly not marked needs a pool that holds these as well.
     pub pool: u64,
     /// What of the pool is left free for changes at least, in bytes. 32 MiB.
     pub headroom: u64,
@@ -56,13 +61,13 @@ pub struct MipSettings {
     pub bytes_per_frame: u64,
     /// Textures that are replaced in a frame at most. 32: with half of that, many small mips settle later than their bytes would have them (row `mip_settle`).
     pub swaps_per_frame: u32,
-    /// Textures are replaced in each so-many-th frame. By default in each one, or in each fourth if materials of some type must be touched for
-    /// it, which takes longer.
+    /// Textures are replaced in each so-many-th frame, and as many more then, and as many bytes. By default in each one, or in each fourth if materials of some type
+    /// must be touched for it, which takes longer.
     pub swap_interval: Option<u32>,
     /// Changes that are read at once. 16. Each of their mips is a load among those of
     /// [`StreamingSettings::max_loads_in_flight`](seamless_asset::StreamingSettings::max_loads_in_flight), where it counts a quarter of a package.
     pub reads: u32,
-    /// A change that brings more bytes than this comes in two. 4 MiB.
+    /// A change that brings more bytes than this comes in two, unless it is forced. 4 MiB.
     pub step: u64,
     /// How fine textures are. High.
     pub quality: MipQuality,
@@ -107,20 +112,20 @@ impl Default for MipSettings {
 }
 
 impl MipSettings {
-    /// What may go on at once, of a pool of `pool` bytes, and what may be replaced in this frame, if anything.
+    /// What may go on at once, of a pool of `pool` bytes, and what may be replaced in this frame, if anything: as many textures as in so many `frames`, which are
+    /// those since the last in which something could be, this one included; 0 if nothing can in this one.
     #[must_use]
-    pub fn limits(&self, pool: u64, is_swap_frame: bool) -> MipLimits {
+    pub fn limits(&self, pool: u64, frames: u32) -> MipLimits {
         MipLimits {
             pool,
             staging: self.staging,
             reads: self.reads.max(1) as usize,
             step: self.step,
-            swaps: if is_swap_frame {
-                self.swaps_per_frame.max(1) as usize
-            } else {
-                0
-            },
-            bytes: self.bytes_per_frame.max(LEAST_PER_FRAME),
+            swaps: self.swaps_per_frame.max(1).saturating_mul(frames) as usize,
+            bytes: self
+                .bytes_per_frame
+                .max(LEAST_PER_FRAME)
+                .saturating_mul(frames.max(1).into()),
         }
     }
 

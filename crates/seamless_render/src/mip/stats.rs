@@ -26,7 +26,7 @@ pub struct MipStats {
     pub retiring: u64,
     /// Buffers of mips on their way, in bytes.
     pub staging: u64,
-    /// Images that are marked and whole all the same, in bytes.
+    /// Images of packages and files that are whole, in bytes: the pool is less by them.
     pub not_streamed: u64,
     /// Of what is drawn with, what is seen needs, in bytes.
     pub visible: u64,
@@ -42,7 +42,9 @@ pub struct MipStats {
     pub planned: u64,
     /// Textures that stream.
     pub textures: u64,
-    /// Those that are coarser than is wanted.
+    /// Images of packages and files that are whole; see [`Mips::not_streamed`](super::Mips::not_streamed).
+    pub whole: u64,
+    /// Textures that are coarser than is wanted.
     pub under_resolved: u64,
     /// Those that have been so for a second or longer.
     pub starving: u64,
@@ -103,6 +105,7 @@ static COUNTERS: &[Counter] = &[
     bytes("seamless/mips/perfect", |stats| stats.perfect),
     bytes("seamless/mips/planned", |stats| stats.planned),
     count("seamless/mips/textures", |stats| stats.textures),
+    count("seamless/mips/whole", |stats| stats.whole),
     count("seamless/mips/under_resolved", |stats| stats.under_resolved),
     count("seamless/mips/starving", |stats| stats.starving),
     count("seamless/mips/changing", |stats| stats.changing),
@@ -149,6 +152,7 @@ pub(super) fn write_stats(
         perfect: plan.fit.perfect,
         planned: plan.fit.used,
         textures: textures.len() as u64,
+        whole: textures.not_streamed().len() as u64,
         under_resolved: tally.under_resolved,
         starving: tally.starving(time.now().as_secs_f64()),
         changing: pool.ledger.changing().len() as u64,

@@ -11,6 +11,7 @@ use super::{
     need::{MipUser, MipView, Surface},
     random::Random,
     schedule,
+    work::Waiting,
 };
 
 const TEXTURES: u32 = 80;
@@ -39,8 +40,8 @@ struct World {
     limits: MipLimits,
     users: Vec<(UserId, MipUser)>,
     chains: Vec<MipChain>,
-    /// Textures that wait for room.
-    waiting: Vec<u32>,
+    /// Textures that wait for room, by the rule of the app.
+    waiting: Waiting<u32, ()>,
     events: Vec<(u32, Event)>,
     ready: Vec<(u32, ChangeId)>,
     frame: u32,
@@ -110,7 +111,7 @@ impl World {
             },
             users: vec![],
             chains,
-            waiting: (0..TEXTURES).collect(),
+            waiting: Waiting::default(),
             events: vec![],
             ready: vec![],
             frame: 0,
@@ -119,6 +120,8 @@ impl World {
             swaps: 0,
         };
         (0..USERS).for_each(|_| world.add_user());
+        world.waiting.set_usable(world.limits.pool);
+        (0..TEXTURES).for_each(|texture| world.come(texture));
         world
     }
 
@@ -150,27 +153,27 @@ impl World {
         self.users.push((id, user));
     }
 
+    fn come(&mut self, texture: u32) {
+        let chain = &self.chains[texture as usize];
+        self.waiting.push(texture, (), chain.bytes(chain.floor()));
+    }
+
     /// Textures come when there is room for their floors; the pool is made to have some.
     fn let_in(&mut self) {
-        let mut expected = 0;
-        let mut waiting = core::mem::take(&mut self.waiting);
-        waiting.retain(|texture| {
-            let chain = &self.chains[*texture as usize];
-            let floor = chain.bytes(chain.floor());
-            if self.ledger.sums().total() + floor > self.limits.pool {
-                expected += floor;
-                return true;
-            }
-            self.ledger.insert(*texture, chain, chain.floor());
+        assert!(
+            !self.waiting.begin(!self.waiting.is_empty(), false),
+            "room is found in time"
+        );
+        while let Some((texture, ())) = self.waiting.next(self.ledger.sums().total()) {
+            let chain = &self.chains[texture as usize];
+            self.ledger.insert(texture, chain, chain.floor());
             let now = f64::from(self.frame) / 60.0;
-            self.demands.insert(*texture, chain.clone(), DemandRule::default(), now);
+            self.demands.insert(texture, chain.clone(), DemandRule::default(), now);
             for by in 0..2 {
-                self.demands.link(*texture, (*texture * 7 + by * 13) % MATERIALS, 0);
+                self.demands.link(texture, (texture * 7 + by * 13) % MATERIALS, 0);
             }
-            false
-        });
-        self.waiting = waiting;
-        self.ledger.set_expected(expected);
+        }
+        self.ledger.set_expected(self.waiting.bytes());
     }
 
     fn disturb(&mut self) {
@@ -192,7 +195,7 @@ impl World {
                 if let Some(id) = self.ledger.remove(texture) {
                     self.later(Event::Retired(id));
                 }
-                self.waiting.push(texture);
+                self.come(texture);
             }
             7 => {
                 let rule = DemandRule {

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -12,10 +13,12 @@ use bevy_image::Image;
 use bevy_platform::collections::HashMap;
 
 use super::{
-    ChangeId, MipLedger, MipRead, MipSwap, NotStreamed,
+    ChangeId, MipLedger, MipRead, MipSettings, MipSwap, NotStreamed,
+    plan::MipPlan,
     source::{MipReads, Staged, WholeReads},
     textures::{MipParts, MipRecord, MipTextures},
 };
+pub(super) use waiting::Waiting;
 
 /// How often refusals are counted: what is refused in less than this is refused for one reason.
 const COUNTED_EACH: Duration = Duration::from_secs(1);
@@ -105,6 +108,8 @@ pub(super) enum MipOrder {
 pub struct MipWork {
     pub(super) reads: MipReads,
     pub(super) wholes: WholeReads,
+    /// Textures whose tails the pool has no room for yet.
+    pub(super) waiting: Waiting<AssetId<Image>, Arc<MipRecord>>,
     staged: HashMap<ChangeId, Staged>,
     ready: Vec<(u32, ChangeId)>,
     swaps: Vec<MipSwap>,
@@ -113,6 +118,13 @@ pub struct MipWork {
 }
 
 impl MipWork {
+    /// Nothing to be done, and a pool of which so many bytes may be used.
+    pub(super) fn of_pool(usable: u64) -> Self {
+        let mut work = Self::default();
+        work.waiting.set_usable(usable);
+        work
+    }
+
     /// Has mips read, larger priorities first; see [`BulkRequest::priority`](seamless_asset::BulkRequest::priority).
     pub fn read(&mut self, read: &MipRead, priority: f32) {
         self.reads.ask(read.clone(), priority);
@@ -144,11 +156,18 @@ impl MipWork {
         &self.commands
     }
 
-    /// Whether nothing is read, nothing waits to be swapped, and the renderer has been told everything.
+    /// The images of which the renderer has another texture from this frame on: what keeps the one that was before is made again.
+    pub(super) fn renewed(&self) -> impl Iterator<Item = AssetId<Image>> {
+        let commands = self.commands.iter().map(|command| command.id);
+        commands.chain(self.wholes.mended().iter().copied())
+    }
+
+    /// Whether nothing is read, nothing waits for room or to be swapped, and the renderer has been told everything.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.reads.is_idle()
             && self.wholes.is_idle()
+            && self.waiting.is_empty()
             && self.staged.is_empty()
             && self.swaps.is_empty()
             && self.orders.is_empty()
@@ -165,7 +184,7 @@ impl MipWork {
         });
     }
 
-    /// A texture has come, and is drawn from its floor on.
+    /// A texture has come, and is drawn from its floor on as soon as the pool has room for that. What it takes the place of stays until then.
     pub(super) fn come(
         &mut self,
         id: AssetId<Image>,
@@ -173,13 +192,54 @@ impl MipWork {
         textures: &mut MipTextures,
         ledger: &mut MipLedger,
     ) {
-        if textures.is_full() && textures.number(id).is_none() {
+        let is_new = textures.number(id).is_none() && !self.waiting.has(id);
+        if is_new && textures.is_full_with(self.waiting.len()) {
             return self.come_whole(id, NotStreamed::TooMany, record.parts().clone(), textures, ledger);
         }
-        self.go(id, textures, ledger);
+        let bytes = record.chain().bytes(record.chain().floor());
+        self.wholes.stop(id);
+        self.waiting.remove(id);
+        if self.waiting.may_pass(bytes, ledger.sums().total()) {
+            self.enter(id, record, textures, ledger);
+        } else {
+            self.waiting.push(id, record, bytes);
+        }
+        self.expect(ledger);
+    }
+
+    /// There is room for the texture.
+    fn enter(
+        &mut self,
+        id: AssetId<Image>,
+        record: Arc<MipRecord>,
+        textures: &mut MipTextures,
+        ledger: &mut MipLedger,
+    ) {
+        self.leave(id, textures, ledger);
         let texture = textures.insert(id, record.clone());
         ledger.insert(texture, record.chain(), record.chain().floor());
         self.orders.push(MipOrder::Come(id, record));
+    }
+
+    /// Lets in who waits and has room now, of a pool of which so many bytes may be used. `is_stuck`: what is there becomes no less.
+    fn admit(&mut self, usable: u64, is_stuck: bool, textures: &mut MipTextures, ledger: &mut MipLedger) {
+        self.waiting.set_usable(usable);
+        let is_waiting = !self.waiting.is_empty() || self.wholes.is_held();
+        if self.waiting.begin(is_waiting, is_stuck) && !is_stuck {
+            bevy_log::warn!(
+                "the GPU lets go of too little for the textures that have come, so there are more than `MipSettings::pool` for a while"
+            );
+        }
+        while let Some((id, record)) = self.waiting.next(ledger.sums().total()) {
+            self.enter(id, record, textures, ledger);
+        }
+        self.expect(ledger);
+    }
+
+    /// Room is made for what waits, and for what is on its way and will be whole.
+    pub(super) fn expect(&self, ledger: &mut MipLedger) {
+        ledger.set_not_streamed(self.wholes.bytes());
+        ledger.set_expected(self.waiting.bytes() + self.wholes.coming_bytes());
     }
 
     /// An image has come that is to be whole.
@@ -194,9 +254,10 @@ impl MipWork {
         self.go(id, textures, ledger);
         textures.note_whole(id, why);
         self.wholes.ask(id, image);
+        self.expect(ledger);
     }
 
-    /// An image has come that does not stream, and takes so much.
+    /// An image has come that does not stream, and takes so much; nobody asks whether there is room for it.
     pub(super) fn is_whole(
         &mut self,
         id: AssetId<Image>,
@@ -208,10 +269,18 @@ impl MipWork {
         self.go(id, textures, ledger);
         textures.note_whole(id, why);
         self.wholes.note(id, bytes);
+        self.expect(ledger);
     }
 
     /// A texture has gone, or another comes in its place.
     pub(super) fn go(&mut self, id: AssetId<Image>, textures: &mut MipTextures, ledger: &mut MipLedger) {
+        self.waiting.remove(id);
+        self.leave(id, textures, ledger);
+        self.expect(ledger);
+    }
+
+    /// What is there of it goes.
+    fn leave(&mut self, id: AssetId<Image>, textures: &mut MipTextures, ledger: &mut MipLedger) {
         self.wholes.cancel(id);
         let Some(texture) = textures.remove(id) else { return };
         let resident = ledger.get(texture);
@@ -266,4 +335,17 @@ impl MipWork {
         self.swaps.clear();
         self.orders.retain(|order| !matches!(order, MipOrder::Swap(..)));
     }
+}
+
+/// Lets in who has room now. Before it, it was heard what the GPU has let go of; behind it, images that are whole are let in.
+pub(super) fn admit_waiting(
+    plan: Res<MipPlan>,
+    settings: Res<MipSettings>,
+    mut pool: ResMut<MipPool>,
+    mut work: ResMut<MipWork>,
+    mut textures: ResMut<MipTextures>,
+) {
+    let usable = pool.usable(settings.pool);
+    let is_stuck = plan.is_at_rest_with(pool.ledger.room(usable));
+    work.admit(usable, is_stuck, &mut textures, &mut pool.ledger);
 }

@@ -2,10 +2,13 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use bevy::{prelude::*, render::render_resource::TextureFormat};
+use bevy::{
+    prelude::*,
+    render::render_resource::{TextureFormat, WgpuFeatures},
+};
 use bevy_seamless::{
     asset::StreamingTime,
-    render::mip::{LedgerSums, MipFailed, MipPool, MipTextures, MipWork},
+    render::mip::{LedgerSums, MipFailed, MipPlugin, MipPool, MipTextures, MipWork},
 };
 use seamless_tests::{app::run_until, cooked::STREAM_LIMIT, picture::has_driver};
 
@@ -96,7 +99,11 @@ fn listen(mut failed: MessageReader<MipFailed>, mut failures: ResMut<Failures>) 
 }
 
 fn failing_stage(dir: &Path) -> Stage {
-    Stage::new(dir, |app| {
+    failing_stage_of(dir, MipPlugin::default())
+}
+
+fn failing_stage_of(dir: &Path, mips: MipPlugin) -> Stage {
+    Stage::of(mips, WgpuFeatures::empty(), dir, |app| {
         app.init_resource::<Failures>().add_systems(Last, listen);
         app.insert_resource(StreamingTime::stopped());
     })
@@ -119,6 +126,15 @@ fn finest(stage: &Stage, texture: u32) -> u8 {
     stage.app.world().resource::<MipTextures>().finest(texture)
 }
 
+/// Spoils the finest mip, which has three quarters of all bytes, or mends it again.
+fn flip(dir: &Path) {
+    let file = dir.join(PACKAGE);
+    let mut bytes = fs::read(&file).expect("it was written");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, bytes).expect("it is written");
+}
+
 #[test]
 fn a_corrupt_mip_is_told_once_and_the_next_one_is_the_finest() {
     if !has_driver() {
@@ -126,12 +142,7 @@ fn a_corrupt_mip_is_told_once_and_the_next_one_is_the_finest() {
     }
     let dir = tempfile::tempdir().expect("a temporary directory");
     write_grey(dir.path());
-    let file = dir.path().join(PACKAGE);
-    let mut bytes = fs::read(&file).expect("it was written");
-    // The finest mip has three quarters of all bytes.
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&file, bytes).expect("it is written");
+    flip(dir.path());
     let mut stage = failing_stage(dir.path());
     let images = stage.load(&["t"]);
     let texture = stage.number(&images[0]);
@@ -178,4 +189,38 @@ fn a_package_that_is_not_there_is_tried_again() {
     stage.send(texture, change);
     stage.until_idle(|_| {});
     assert_eq!((stage.top(texture), stage.texels(&images[0])[0][0]), (0, 100));
+}
+
+#[test]
+fn a_texture_that_is_to_be_whole_is_drawn_with_its_tail_until_it_can_be_read() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_grey(dir.path());
+    flip(dir.path());
+    let none = MipPlugin {
+        max_textures: 0,
+        ..MipPlugin::default()
+    };
+    let mut stage = failing_stage_of(dir.path(), none);
+    let images = stage.load(&["t"]);
+    stage.hang(&images, 1);
+    let told = |stage: &Stage| stage.app.world().resource::<Failures>().0.len();
+    stage.until_idle(|_| {});
+    let tail = stage.frame().picture;
+    assert_eq!((told(&stage), stage.texels(&images[0])[0][0]), (1, 104));
+    let advance = |stage: &mut Stage, seconds: u64| {
+        let mut time = stage.app.world_mut().resource_mut::<StreamingTime>();
+        time.advance(Duration::from_secs(seconds));
+        stage.until_idle(|_| {});
+        stage.frame().picture
+    };
+    assert!(advance(&mut stage, 1) == tail, "it cannot be read still");
+    flip(dir.path());
+    assert!(advance(&mut stage, 1) == tail, "it is not tried before its time");
+    let whole = advance(&mut stage, 3);
+    assert_eq!((told(&stage), stage.texels(&images[0])[0][0]), (1, 100), "told once");
+    assert!(whole != tail, "its material is made again");
+    assert_eq!(stage.app.world().resource::<MipTextures>().not_streamed().count(), 1);
 }

@@ -62,16 +62,21 @@ pub fn image(size: [u32; 3], format: TextureFormat, pixels: Vec<Vec<u8>>) -> Ima
     image
 }
 
-/// Writes a package with these images.
+/// Writes the package with these images.
 pub fn write(dir: &Path, images: impl IntoIterator<Item = (String, Image)>) {
+    write_as(dir, PACKAGE, images);
+}
+
+/// Writes a package of this name with these images.
+pub fn write_as(dir: &Path, name: &str, images: impl IntoIterator<Item = (String, Image)>) {
     let app = headless_with(dir, |app| {
         app.add_plugins(SeamlessPlugins);
     });
-    let mut writer = new_package(&app, PACKAGE);
+    let mut writer = new_package(&app, name);
     for (name, image) in images {
         add_asset(&app, &mut writer, &name, image);
     }
-    fs::write(dir.join(PACKAGE), writer.finish().expect("the package is small")).expect("it is written");
+    fs::write(dir.join(name), writer.finish().expect("the package is small")).expect("it is written");
 }
 
 /// Loads images of the package.
@@ -97,6 +102,11 @@ impl Stage {
 
     /// The same on a device without these features.
     pub fn without(features: WgpuFeatures, dir: &Path, configure: impl FnOnce(&mut App)) -> Self {
+        Self::of(MipPlugin::default(), features, dir, configure)
+    }
+
+    /// The same with this plugin.
+    pub fn of(mips: MipPlugin, features: WgpuFeatures, dir: &Path, configure: impl FnOnce(&mut App)) -> Self {
         let camera = Transform::from_xyz(0.0, 0.0, 5.0);
         let mut app = studio_without(features, dir, camera, |app| {
             let assets = SeamlessAssetPlugin {
@@ -104,7 +114,7 @@ impl Stage {
                 background: false,
                 ..SeamlessAssetPlugin::default()
             };
-            app.add_plugins((SeamlessPlugins.set(assets), MipPlugin::default()))
+            app.add_plugins((SeamlessPlugins.set(assets), mips))
                 // Tests decide here.
                 .configure_sets(PostUpdate, MipSystems::Plan.run_if(|| false));
             // What wgpu refuses ends the test.

@@ -1,10 +1,14 @@
 //! What is on the GPU is what was cooked, texel by texel, whatever was copied from where.
 
-use bevy::render::{
-    render_resource::{TextureFormat, WgpuFeatures},
-    renderer::RenderDevice,
+use bevy::{
+    asset::RenderAssetUsages,
+    image::Image,
+    render::{
+        render_resource::{TextureFormat, TextureViewDescriptor, TextureViewDimension, WgpuFeatures},
+        renderer::RenderDevice,
+    },
 };
-use bevy_seamless::render::mip::MipTextures;
+use bevy_seamless::render::mip::{MipTextures, NotStreamed};
 use seamless_tests::{app::run_until, cooked::STREAM_LIMIT, picture::has_driver, random::Random, skip::skipped};
 
 use super::stage::{Stage, assert_texels, image, write};
@@ -140,4 +144,63 @@ fn what_cannot_stream_is_whole() {
         assert!(is_gone, "it goes");
         assert!(stage.gpu_images() <= before);
     }
+}
+
+/// What is left of the pool for what streams is less by these.
+#[test]
+fn what_the_cooker_has_not_marked_is_in_the_books_with_its_reason() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let format = TextureFormat::R8Unorm;
+    let of = |side: u32, layers: u32| {
+        let size = [side, side, layers];
+        image(size, format, noise(size, format, &mut Random(3)))
+    };
+    let cube = Image {
+        texture_view_descriptor: Some(TextureViewDescriptor {
+            dimension: Some(TextureViewDimension::Cube),
+            ..TextureViewDescriptor::default()
+        }),
+        ..of(256, 6)
+    };
+    let kept = Image {
+        asset_usage: RenderAssetUsages::all(),
+        ..of(512, 1)
+    };
+    let flat = image([4, 4, 1], format, vec![vec![9; 16]]);
+    let images = [cube, of(128, 1), kept, of(512, 1), flat];
+    let bytes = images
+        .each_ref()
+        .map(|image| image.data.as_ref().map_or(0, Vec::len) as u64);
+    let names = ["cube", "small", "kept", "marked", "flat"];
+    write(dir.path(), names.map(str::to_owned).into_iter().zip(images));
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let images = stage.load(&names);
+    let why = |stage: &Stage, at: usize| {
+        let textures = stage.app.world().resource::<MipTextures>();
+        let mut found = textures.not_streamed().filter(|(id, _)| *id == images[at].id());
+        found.next().map(|(_, why)| why)
+    };
+    let expected = [
+        Some(NotStreamed::Cube),
+        Some(NotStreamed::Small { side: 128, least: 256 }),
+        Some(NotStreamed::InMemory),
+        None,
+        Some(NotStreamed::Small { side: 4, least: 256 }),
+    ];
+    assert_eq!([0, 1, 2, 3, 4].map(|at| why(&stage, at)), expected);
+    let not_streamed = bytes.iter().sum::<u64>() - bytes[3];
+    assert_eq!(stage.pool().ledger.sums().not_streamed, not_streamed);
+    let pool = 64 << 20;
+    assert_eq!(stage.pool().ledger.room(pool), pool - not_streamed);
+    drop(images);
+    stage.until_idle(|_| {});
+    let is_gone = run_until(&mut stage.app, STREAM_LIMIT, |world| {
+        let textures = world.resource::<MipTextures>();
+        let pool = world.resource::<bevy_seamless::render::mip::MipPool>();
+        textures.not_streamed().len() == 0 && pool.ledger.sums().total() == 0
+    });
+    assert!(is_gone, "nothing is left of them");
 }

@@ -4,14 +4,14 @@
 //! half of those bytes, where textures are magnified, so that all that is wanted, seen or not, is more than the pool holds. `moving`: the pool of `ample`, and a
 //! camera that walks at 1.5 m/s and turns; pictures are taken on the way.
 //!
-//! A sample is the part of pixels of a picture that lack a mip, in percent. Bytes are those of the textures that are seen in a picture, as fine as they are wanted,
-//! beside the same as fine as some pixel samples them.
+//! A sample is the part of pixels of a picture that lack a mip, in percent; both are of the very frame that the picture is of, on the way if the camera walks. The rows of
+//! bytes have what all textures have on the GPU in that frame, beside the least that would do: of those that are seen what some pixel samples, of all others their floors.
 
-use bevy::{asset::AssetId, ecs::system::RunSystemOnce, image::Image, prelude::*};
-use bevy_seamless::render::mip::{MipSettings, MipStats, MipTextures, Mips, TruthPicture};
+use bevy::{asset::AssetId, image::Image, prelude::*};
+use bevy_seamless::render::mip::{MipChain, MipSettings, MipStats, MipTextures, Residency, TruthPicture};
 use seamless_tests::picture::has_driver;
 
-use super::room::{By, Room, Textures, pose};
+use super::room::{By, Road, Room, Textures, pose};
 use crate::row::{Row, Samples, Targets};
 
 /// Places that are looked from.
@@ -22,7 +22,7 @@ const STEPS: u32 = 12;
 const WALK: f32 = 1.5 / 60.0;
 /// So much less often than in the other room textures are repeated where the pool is to be too small for all: finer mips are sampled then.
 const FEW: f32 = 0.06;
-/// How many times the bytes of the least that would do may be wanted.
+/// How many times the bytes of the least that would do may be there.
 const MOST_BYTES: f64 = 1.3;
 
 /// What is measured.
@@ -34,24 +34,25 @@ pub enum Variant {
 }
 
 impl Variant {
-    fn name(self) -> &'static str {
+    /// Of the row of pixels, and of that of bytes.
+    fn names(self) -> [&'static str; 2] {
         match self {
-            Self::Ample => "mip_accuracy/ample",
-            Self::Half => "mip_accuracy/half",
-            Self::Moving => "mip_accuracy/moving",
+            Self::Ample => ["mip_accuracy/ample", "mip_accuracy/ample_bytes"],
+            Self::Half => ["mip_accuracy/half", "mip_accuracy/half_bytes"],
+            Self::Moving => ["mip_accuracy/moving", "mip_accuracy/moving_bytes"],
         }
     }
 
     /// The room of `half` is one whose things, together, want more than there is: all that a picture shows fits, what nobody sees does not.
     fn room(self, by: By) -> Room {
         if self != Self::Half {
-            return Room::new(by, 1.25, Textures::default());
+            return Room::new(by, Road::Best, 1.25, Textures::default());
         }
         let textures = Textures {
             repeats: FEW,
             ..Textures::default()
         };
-        Room::new(by, 0.5, textures)
+        Room::new(by, Road::Best, 0.5, textures)
     }
 
     /// In percent.
@@ -64,45 +65,61 @@ impl Variant {
     }
 }
 
-/// Measures how many pixels lack what they sample.
-pub fn run(variant: Variant, samples: Option<usize>) -> Option<Row> {
+/// Measures how many pixels lack what they sample, and what is there for that.
+pub fn run(variant: Variant, samples: Option<usize>) -> Vec<Row> {
     if !has_driver() {
-        return None;
+        return Vec::new();
     }
     let both = pictures(variant, By::PredictionAndTruth, samples);
     assert!(variant != Variant::Half || both.crowd > 1.0, "all that is wanted fits");
     let alone = pictures(variant, By::Prediction, samples);
     let mean_lacking = mean(&both.lacking);
     let note = format!(
-        "in the mean {mean_lacking:.3} % lack a mip, and {:.2}× the least bytes are wanted (≤ {MOST_BYTES}); with prediction alone {:.3} % and {:.2}×; all that is wanted, seen or not, would take {:.2}× the pool",
-        both.bytes,
+        "in the mean {mean_lacking:.3} % lack a mip, and {:.2}× the least bytes are there (≤ {MOST_BYTES}); with prediction alone {:.3} % and {:.2}×; all that is wanted, seen or not, would take {:.2}× the pool",
+        both.excess(),
         mean(&alone.lacking),
-        alone.bytes,
+        alone.excess(),
         both.crowd,
     );
+    let [pixels, bytes] = variant.names();
     let result = Samples {
         ours: vec![mean_lacking],
         limit: vec![variant.allowed()],
         ..Samples::default()
     };
-    let targets = Targets {
-        of_limit: Some(1.0),
+    let of_limit = |most| Targets {
+        of_limit: Some(most),
         ..Targets::default()
     };
-    let mut row = result.row(variant.name(), "% of pixels", None, Some("allowed"), targets);
+    let mut row = result.row(pixels, "% of pixels", None, Some("allowed"), of_limit(1.0));
     row.samples = both.lacking.len();
     row.note = note;
-    Some(row)
+    let result = Samples {
+        ours: both.resident,
+        limit: both.least,
+        ..Samples::default()
+    };
+    let bytes = result.row(bytes, "MB", None, Some("least by truth"), of_limit(MOST_BYTES));
+    vec![row, bytes]
 }
 
 /// What pictures tell.
 struct Pictures {
     /// Of each, the part that lacks something, in percent.
     lacking: Vec<f64>,
-    /// How many times the least bytes are wanted.
-    bytes: f64,
+    /// Of each, what textures had on the GPU, in megabytes.
+    resident: Vec<f64>,
+    /// Of each, the least that would do.
+    least: Vec<f64>,
     /// In the mean, what all textures would take that are as fine as is wanted, seen or not, beside the pool.
     crowd: f64,
+}
+
+impl Pictures {
+    /// How many times the least bytes were there.
+    fn excess(&self) -> f64 {
+        mean(&self.resident) / mean(&self.least)
+    }
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -111,34 +128,49 @@ fn mean(values: &[f64]) -> f64 {
 
 fn pictures(variant: Variant, by: By, samples: Option<usize>) -> Pictures {
     let mut room = variant.room(by);
-    let (mut lacking, mut bytes, mut crowd) = (Vec::new(), [0.0; 2], Vec::new());
+    let (mut found, mut crowd) = ([const { Vec::new() }; 3], Vec::new());
     room.settle();
     let mut from = pose(0);
+    let mut walk = |room: &mut Room| {
+        if variant == Variant::Moving {
+            from = step(from);
+            room.look(from);
+        }
+    };
     for number in 0..samples.unwrap_or(PLACES) {
         if variant == Variant::Moving {
             for _ in 0..STEPS {
-                from.rotate_y(0.01);
-                from.translation = (from.translation + from.forward() * WALK)
-                    .clamp(Vec3::new(-5.0, 1.2, -5.0), Vec3::new(5.0, 2.0, 5.0));
-                room.look(from);
+                walk(&mut room);
                 room.frame();
             }
         } else {
             room.look(pose(number as u32));
             room.settle();
         }
-        let picture = room.truth();
+        let (picture, resident) = room.truth(&mut walk);
         let accuracy = picture.accuracy();
-        lacking.push(accuracy.lacking as f64 / accuracy.pixels.max(1) as f64 * 100.0);
-        let [wanted, least] = room.bytes(&picture);
-        bytes = [bytes[0] + wanted, bytes[1] + least];
+        let lacking = accuracy.lacking as f64 / accuracy.pixels.max(1) as f64 * 100.0;
+        let [resident, least] = room.bytes(&picture, &resident).map(|bytes| bytes as f64 / 1e6);
+        for (found, new) in found.iter_mut().zip([lacking, resident, least]) {
+            found.push(new);
+        }
         crowd.push(room.crowd());
     }
+    let [lacking, resident, least] = found;
     Pictures {
         lacking,
-        bytes: bytes[0] / bytes[1],
+        resident,
+        least,
         crowd: mean(&crowd),
     }
+}
+
+/// A frame of the walk.
+fn step(mut from: Transform) -> Transform {
+    from.rotate_y(0.01);
+    let (least, most) = (Vec3::new(-5.0, 1.2, -5.0), Vec3::new(5.0, 2.0, 5.0));
+    from.translation = (from.translation + from.forward() * WALK).clamp(least, most);
+    from
 }
 
 impl Room {
@@ -148,28 +180,22 @@ impl Room {
         perfect as f64 / self.app.world().resource::<MipSettings>().pool as f64
     }
 
-    /// What is wanted of all that a picture shows, and the least that would do, in bytes.
-    fn bytes(&mut self, picture: &TruthPicture) -> [f64; 2] {
-        let wanted: Vec<(AssetId<Image>, u8)> = {
-            let images: Vec<AssetId<Image>> = self.images.iter().map(Handle::id).collect();
-            let system = move |mips: Mips| -> Vec<(AssetId<Image>, u8)> {
-                let wanted = |image: &AssetId<Image>| Some((*image, mips.residency(*image)?.wanted));
-                images.iter().filter_map(wanted).collect()
-            };
-            let told = self.app.world_mut().run_system_once(system);
-            told.unwrap_or_else(|error| panic!("mip streaming does not answer: {error}"))
-        };
+    /// What all textures had, and the least that would do, in bytes.
+    fn bytes(&self, picture: &TruthPicture, resident: &[(AssetId<Image>, Residency)]) -> [u64; 2] {
         let textures = self.app.world().resource::<MipTextures>();
         let needed = picture.needed();
-        let mut bytes = [0.0; 2];
-        for (image, wanted) in wanted {
-            let record = textures.number(image).and_then(|texture| textures.get(texture));
-            if let Some((record, mip)) = record.zip(needed.get(&image)) {
-                let chain = record.chain();
-                bytes[0] += chain.bytes(wanted) as f64;
-                bytes[1] += chain.bytes(chain.top_for(*mip)) as f64;
-            }
+        let mut bytes = [0; 2];
+        for (image, resident) in resident {
+            let record = textures.number(*image).and_then(|texture| textures.get(texture));
+            let chain = record.expect("it streams").chain();
+            bytes[0] += resident.bytes;
+            bytes[1] += least(chain, needed.get(image).copied());
         }
         bytes
     }
+}
+
+/// The least bytes of a texture of which some pixel samples this mip, or none does.
+pub(super) fn least(chain: &MipChain, needed: Option<u8>) -> u64 {
+    chain.bytes(needed.map_or(chain.floor(), |mip| chain.top_for(mip)))
 }

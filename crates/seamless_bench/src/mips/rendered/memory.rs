@@ -10,7 +10,7 @@
 //!
 //! The picture is a small one, to be rendered in software; a mip bias makes up for that, so each pixel asks for what one of a large picture would ask for, and it sees as far to
 //! the sides as a wide one. Ours is what the books of [`MipPool`] say, copies and buffers included; once a second, wgpu's own list of what it has allocated is asked,
-//! too: it must not be more than the books had by more than a twentieth.
+//! too: each time, it must not be more than the books have by more than a twentieth, but for the rest of each allocation's last page.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -33,7 +33,7 @@ use seamless_tests::{
     picture::{SIDE, has_driver},
 };
 
-use super::room::{frame, rendered, texture};
+use super::room::{Road, frame, rendered, texture};
 use crate::row::{Row, Samples, Targets};
 
 /// Frames in a second.
@@ -42,6 +42,8 @@ const RATE: f32 = 60.0;
 const LOOK: u32 = 60;
 /// What wgpu calls what mip streaming has made.
 const LABEL: &str = "seamless_mip";
+/// How much more than its bytes an allocation may take: the rest of its last page.
+const PAGE: u64 = 4 << 10;
 /// Sides of textures, in texels.
 const SIDES: [u32; 2] = [128, 4096];
 /// How much farther than they come from cells go, in cells.
@@ -165,7 +167,7 @@ fn pixels(lines: f32, fov: f32) -> f32 {
 struct Peak {
     ours: u64,
     whole: u64,
-    /// What wgpu had allocated for mip streaming at most, and what the books said then; nothing where it does not tell.
+    /// What wgpu had allocated for mip streaming at most, and what the books said then.
     allocated: [u64; 2],
     textures: usize,
     /// Of all textures in all frames, those that were coarser than wanted.
@@ -175,10 +177,6 @@ struct Peak {
 impl Peak {
     fn told(&self) -> String {
         let [allocated, booked] = self.allocated.map(|bytes| bytes as f64 / 1e6);
-        assert!(
-            allocated <= booked * 1.05,
-            "wgpu has {allocated} MB, the books {booked}"
-        );
         format!(
             "{:.1} MB at most, {} textures at most; by wgpu's own list {allocated:.1} MB at most of the frames in which it was asked, where the books had {booked:.1} MB; in the mean {:.1} % of the textures wait for a finer mip",
             self.ours as f64 / 1e6,
@@ -212,7 +210,7 @@ impl<'a> Plane<'a> {
             cached,
             ..MipSettings::default()
         };
-        let (mut app, camera) = rendered(dir, settings, none);
+        let (mut app, camera) = rendered(dir, settings, none, Road::Best);
         // As wide as the picture that is meant; a square one is higher then.
         let fov = 2.0 * ((FOV / 2.0).tan() * ASPECT).atan();
         let bias = (pixels(SIDE as f32, fov) / pixels(LINES, FOV)).log2();
@@ -307,16 +305,24 @@ impl<'a> Plane<'a> {
 
     fn look_at_wgpu(&self, peak: &mut Peak) {
         let world = self.app.world();
-        let Some(report) = world
-            .resource::<RenderDevice>()
-            .wgpu_device()
-            .generate_allocator_report()
-        else {
-            return;
-        };
+        let device = world.resource::<RenderDevice>().wgpu_device();
+        let report = device.generate_allocator_report();
+        let report = report.expect("a Vulkan device tells what it has allocated");
         let ours = report.allocations.iter().filter(|of| of.name.starts_with(LABEL));
-        let allocated = ours.map(|of| of.size).sum();
+        let (count, allocated) = ours.fold((0, 0), |(count, bytes), of| (count + 1, bytes + of.size));
         let booked = world.resource::<MipPool>().ledger.sums().total();
-        peak.allocated = peak.allocated.max([allocated, booked]);
+        assert!(
+            is_booked(allocated, count, booked),
+            "wgpu has {allocated} bytes for {count} textures and buffers, and the books have {booked}"
+        );
+        if allocated > peak.allocated[0] {
+            peak.allocated = [allocated, booked];
+        }
     }
+}
+
+/// Whether what wgpu has allocated, so many times, is in the books; something is allocated if they have something.
+pub(super) fn is_booked(allocated: u64, count: u64, booked: u64) -> bool {
+    let has_some = allocated > 0 || booked == 0;
+    has_some && allocated <= booked + booked / 20 + count * PAGE
 }

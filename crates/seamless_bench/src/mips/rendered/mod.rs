@@ -5,3 +5,5 @@ pub mod memory;
 mod room;
 pub mod settle;
 pub mod swap;
+#[cfg(test)]
+mod tests;

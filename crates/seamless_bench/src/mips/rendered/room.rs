@@ -14,7 +14,10 @@ use bevy::{
 use bevy_seamless::{
     asset::{ObjectRequest, Streamer, StreamingTime},
     prelude::*,
-    render::mip::{MipFeedback, MipFeedbackPlugin, MipPlugin, MipSettings, MipTruth, Mips, TruthPicture},
+    render::mip::{
+        MipFeedback, MipFeedbackPlugin, MipPlugin, MipSettings, MipTruth, Mips, Residency, TouchAllMaterials,
+        TruthPicture,
+    },
 };
 use seamless_tests::{
     app::{LOAD_LIMIT, headless_with, run_until},
@@ -51,6 +54,15 @@ pub enum By {
     PredictionAndTruth,
 }
 
+/// How materials come to sample what has taken a texture's place.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Road {
+    /// As the device has it: quietly where materials are not bindless.
+    Best,
+    /// They are all touched, as bindless ones have to be.
+    Touch,
+}
+
 /// The textures of a room.
 #[derive(Copy, Clone)]
 pub struct Textures {
@@ -71,7 +83,7 @@ impl Default for Textures {
 
 impl Room {
     /// The room with a pool that has this part of the bytes of all mips.
-    pub fn new(by: By, part: f32, textures: Textures) -> Self {
+    pub fn new(by: By, road: Road, part: f32, textures: Textures) -> Self {
         let Textures { side, repeats } = textures;
         let dir = tempfile::tempdir().expect("a temporary directory");
         write(dir.path(), side);
@@ -88,7 +100,7 @@ impl Room {
             scale: 4,
             ..MipFeedback::default()
         };
-        let (mut app, camera) = rendered(dir.path(), settings, feedback);
+        let (mut app, camera) = rendered(dir.path(), settings, feedback, road);
         app.world_mut().entity_mut(camera).insert(pose(0));
         let images = load(&mut app);
         furnish(&mut app, &images, repeats);
@@ -124,17 +136,34 @@ impl Room {
         panic!("the room does not settle");
     }
 
-    /// Which mips the pixels of a frame sample, and the frames that it took to know.
-    pub fn truth(&mut self) -> TruthPicture {
+    /// Which mips the pixels of a frame sample, and how fine textures were in that frame. The camera may go on with each: `step` is what happens before it.
+    pub fn truth(&mut self, mut step: impl FnMut(&mut Self)) -> (TruthPicture, Vec<(AssetId<Image>, Residency)>) {
         let truth = self.app.world().resource::<MipTruth>().clone();
         truth.request(self.camera, 1);
+        let mut resident = None;
         for _ in 0..PATIENCE {
+            step(self);
             self.frame();
+            // The picture is of the frame in which nobody asks for it any more.
+            if resident.is_none() && !truth.is_asked() {
+                resident = Some(self.residencies());
+            }
             if let Some(picture) = truth.take() {
-                return picture;
+                return (picture, resident.expect("it was asked for before"));
             }
         }
         panic!("no picture comes");
+    }
+
+    /// How fine all textures are.
+    fn residencies(&mut self) -> Vec<(AssetId<Image>, Residency)> {
+        let images: Vec<AssetId<Image>> = self.images.iter().map(Handle::id).collect();
+        let system = move |mips: Mips| -> Vec<(AssetId<Image>, Residency)> {
+            let resident = |image: &AssetId<Image>| Some((*image, mips.residency(*image)?));
+            images.iter().filter_map(resident).collect()
+        };
+        let told = self.app.world_mut().run_system_once(system);
+        told.unwrap_or_else(|error| panic!("mip streaming does not answer: {error}"))
     }
 
     /// Asks mip streaming something.
@@ -145,8 +174,11 @@ impl Room {
 }
 
 /// A rendered app whose textures stream, with time that stands still until [`frame`], and its camera.
-pub fn rendered(dir: &Path, settings: MipSettings, feedback: MipFeedback) -> (App, Entity) {
+pub fn rendered(dir: &Path, settings: MipSettings, feedback: MipFeedback, road: Road) -> (App, Entity) {
     let mut app = studio(dir, Transform::IDENTITY, |app| {
+        if road == Road::Touch {
+            app.init_resource::<TouchAllMaterials>();
+        }
         let assets = SeamlessAssetPlugin {
             background: false,
             ..SeamlessAssetPlugin::default()

@@ -4,7 +4,7 @@ use bevy::prelude::*;
 use bevy_seamless::render::mip::{MipPool, MipSettings, MipStats, Mips};
 use seamless_tests::picture::has_driver;
 
-use super::room::{By, Room, Textures, pose};
+use super::room::{By, Road, Room, Textures, pose};
 use crate::row::{Row, Samples, Targets};
 
 /// So many bytes of new mips are put into textures in a frame.
@@ -14,10 +14,19 @@ const MOST: u32 = 1024;
 
 /// Measures jumps.
 pub fn run(samples: Option<usize>) -> Option<Row> {
+    run_on("mip_settle", Road::Best, samples)
+}
+
+/// The same where materials are touched, so that textures are replaced in each fourth frame.
+pub fn touch(samples: Option<usize>) -> Option<Row> {
+    run_on("mip_settle/touch", Road::Touch, samples)
+}
+
+fn run_on(name: &'static str, road: Road, samples: Option<usize>) -> Option<Row> {
     if !has_driver() {
         return None;
     }
-    let mut room = Room::new(By::Prediction, 1.25, Textures::default());
+    let mut room = Room::new(By::Prediction, road, 1.25, Textures::default());
     let mut settings = room.app.world_mut().resource_mut::<MipSettings>();
     settings.bytes_per_frame = BANDWIDTH;
     settings.max_size = Some(MOST);
@@ -43,7 +52,7 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
     };
     let swaps = room.app.world().resource::<MipStats>().swaps;
     let worst = room.ask(|mips: Mips| mips.under_resolved());
-    let mut row = result.row("mip_settle", "frames", None, Some("bytes ÷ bandwidth"), targets);
+    let mut row = result.row(name, "frames", None, Some("bytes ÷ bandwidth"), targets);
     row.note = format!(
         "{} KiB a frame; at most {} KiB after a jump; {swaps} swaps, {worst} textures coarser than wanted at the end",
         BANDWIDTH >> 10,

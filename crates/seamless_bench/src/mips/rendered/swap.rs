@@ -8,7 +8,7 @@ use bevy::{prelude::*, render::RenderApp};
 use bevy_seamless::render::mip::{ChangeId, MipPool, MipRead, MipSwap, MipSystems, MipTextures, MipWork};
 use seamless_tests::picture::has_driver;
 
-use super::room::{By, Room, TEXTURES, Textures, texture};
+use super::room::{By, Road, Room, TEXTURES, Textures, texture};
 use crate::{
     app::{cpu_ns, on_one_thread},
     row::{Row, Samples, Targets, quantile},
@@ -21,6 +21,15 @@ const FRAMES: usize = 4;
 
 /// Measures both.
 pub fn run(samples: Option<usize>) -> Option<Row> {
+    run_on("mip_swap", Road::Best, samples)
+}
+
+/// The same where materials are touched.
+pub fn touch(samples: Option<usize>) -> Option<Row> {
+    run_on("mip_swap/touch", Road::Touch, samples)
+}
+
+fn run_on(name: &'static str, road: Road, samples: Option<usize>) -> Option<Row> {
     if !has_driver() {
         return None;
     }
@@ -28,7 +37,7 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
         side: |_| SIDE,
         ..Textures::default()
     };
-    let mut room = Room::new(By::Prediction, 4.0, textures);
+    let mut room = Room::new(By::Prediction, road, 4.0, textures);
     // All are at their floor.
     room.look(Transform::from_xyz(0.0, 0.0, 5000.0).looking_to(Vec3::Z, Vec3::Y));
     room.settle();
@@ -61,13 +70,7 @@ pub fn run(samples: Option<usize>) -> Option<Row> {
         aim: 5.0,
         of_limit: None,
     };
-    let mut row = result.row(
-        "mip_swap",
-        "µs/change",
-        Some("the whole Image added again"),
-        None,
-        targets,
-    );
+    let mut row = result.row(name, "µs/change", Some("the whole Image added again"), None, targets);
     row.note = format!("{TEXTURES} textures of {SIDE}² texels, a byte each, in one frame, from mip 4 on to the finest");
     Some(row)
 }

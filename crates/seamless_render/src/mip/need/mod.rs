@@ -6,6 +6,7 @@ mod surface;
 mod tests;
 mod view;
 
+pub(in crate::mip) use surface::LEAST_DIAGONAL;
 pub use surface::{SurfaceSphere, surface_spheres};
 pub use view::MipView;
 

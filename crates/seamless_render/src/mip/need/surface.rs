@@ -5,7 +5,7 @@ use bevy_math::{Vec2, Vec3};
 /// How many spheres a mesh has at most.
 const MOST_SPHERES: usize = 32;
 /// Meshes whose box's diagonal is shorter have none, in metres: the box is near enough.
-const LEAST_DIAGONAL: f32 = 2.0;
+pub(in crate::mip) const LEAST_DIAGONAL: f32 = 2.0;
 /// Triangles are cut until no edge is longer than this part of the box's diagonal …
 const LONGEST_EDGE: f32 = 0.125;
 /// … or so many pieces have come of cutting.

@@ -14,7 +14,7 @@ proptest! {
         let mut sizes = sizes.into_iter().peekable();
         let rate = per_frame.max(LEAST_BYTES);
         while sizes.peek().is_some() {
-            let (mut left, mut now) = (pace.allowance(per_frame), 0);
+            let (mut left, mut now) = (pace.allowance(per_frame, 1), 0);
             while let Some(size) = sizes.next_if(|size| left > 0 && (now == 0 || *size <= left)) {
                 left = left.saturating_sub(size);
                 now += size;
@@ -24,6 +24,25 @@ proptest! {
             prop_assert!(sent < frames * rate + (4 << 20), "{sent} in {frames} frames");
         }
         prop_assert!(frames <= count + sent / rate, "a frame sends nothing, and makes up for nothing");
+    }
+}
+
+/// Frames in which nothing may be sent leave their bytes to the next that may.
+#[test]
+fn what_is_sent_now_and_then_is_as_much_as_what_is_sent_in_each_frame() {
+    const RATE: u64 = 1 << 20;
+    for interval in [1, 2, 4, 7] {
+        let (mut pace, mut sent) = (Pace::default(), 0);
+        for frame in 1..=28 {
+            let now = if frame % interval == 0 {
+                pace.allowance(RATE, interval)
+            } else {
+                0
+            };
+            pace.note(RATE, now);
+            sent += now;
+        }
+        assert_eq!(sent, 28 * RATE, "each {interval}");
     }
 }
 

@@ -146,7 +146,7 @@ pub(in crate::mip) fn hear_renderer(
             Report::Failed { texture, change, why } => {
                 ledger.failed(texture, change);
                 if let NotSwapped::Refused { top } = why {
-                    textures.limit(texture, top + 1);
+                    textures.refuse(texture, top + 1);
                 }
                 note(texture, why, now, &mut pool, &mut textures, &mut failures);
             }
@@ -158,7 +158,7 @@ pub(in crate::mip) fn hear_renderer(
             }
             Report::Tail(image) => {
                 if let Some(texture) = textures.number(image) {
-                    textures.limit(texture, 0);
+                    textures.refuse(texture, 0);
                 }
             }
             Report::Lost => {
@@ -167,6 +167,8 @@ pub(in crate::mip) fn hear_renderer(
                     let chain = textures.get(texture)?.chain();
                     Some((chain.floor(), chain.bytes(chain.floor())))
                 });
+                textures.forget_refusals();
+                pool.forget_refusals();
             }
         }
     }
@@ -175,7 +177,7 @@ pub(in crate::mip) fn hear_renderer(
 /// Nothing finer is read for a texture that has nothing on the GPU.
 fn limit_to_floor(textures: &mut MipTextures, texture: u32) {
     let floor = textures.get(texture).map(|record| record.chain().floor());
-    textures.limit(texture, floor.unwrap_or_default());
+    textures.refuse(texture, floor.unwrap_or_default());
 }
 
 /// Counts what the GPU has refused, and tells it once for each texture.

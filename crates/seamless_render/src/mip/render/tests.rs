@@ -130,6 +130,25 @@ fn tails_that_cannot_be_made_are_told_once() {
 }
 
 #[test]
+fn what_one_device_has_refused_another_is_asked_again() {
+    for why in [NotSwapped::OutOfMemory { bytes: 9 }, NotSwapped::Refused { top: 2 }] {
+        let (mut world, reports, change) = sent();
+        world.resource_mut::<MipPool>().ledger.failed(0, change);
+        let image = world.resource::<MipTextures>().id(0).unwrap();
+        reports.push(Report::NoTail { image, why });
+        world.run_system_once(hear_renderer).unwrap();
+        assert_eq!(world.resource::<MipTextures>().finest(0), 2);
+        reports.lost();
+        world.run_system_once(hear_renderer).unwrap();
+        let pool = world.resource::<MipPool>();
+        assert_eq!((world.resource::<MipTextures>().finest(0), pool.usable(100)), (0, 100));
+        reports.push(Report::NoTail { image, why });
+        world.run_system_once(hear_renderer).unwrap();
+        assert_eq!(world.resource::<Messages<MipFailed>>().len(), 2, "it is news again");
+    }
+}
+
+#[test]
 fn a_tail_without_memory_waits_for_some_frames() {
     let mut bare = tail::Bare::new(crate::mip::textures::tests::id(1));
     assert!(bare.is_due() && bare.is_due());

@@ -205,6 +205,16 @@ fn a_large_change_comes_in_two() {
 }
 
 #[test]
+fn what_is_forced_comes_at_once() {
+    let step = chain().staging_bytes(FLOOR, 2);
+    let mut textures = vec![texture(0.5, 1.0)];
+    textures[0].as_mut().unwrap().demand.rule.forced = Some(0);
+    let mut world = World::new(textures, MipLimits { step, ..limits() });
+    world.frame(&[]);
+    assert_eq!(world.out.reads[0].mips, 0..FLOOR);
+}
+
+#[test]
 fn what_is_not_wanted_any_more_is_not_read() {
     let mut world = World::new(vec![texture(0.5, 1.0), texture(0.5, 1.0)], limits());
     world.frame(&[]);

@@ -1,5 +1,6 @@
 //! Where mips come from: payloads of packages, which are read and put into buffers on tasks.
 
+mod attempts;
 mod package;
 mod stage;
 #[cfg(test)]

@@ -9,7 +9,10 @@ use bevy_render::renderer::RenderDevice;
 use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
 use seamless_asset::{BulkLoad, Streamer, StreamingTime};
 
-use super::stage::{StageError, Staged};
+use super::{
+    attempts::Attempts,
+    stage::{StageError, Staged},
+};
 use crate::mip::{
     ChangeId, MipError, MipFailed, MipPool, MipRead, MipSettings, MipTextures, MipWork, render::MipReports,
     textures::MipRecord,
@@ -17,10 +20,6 @@ use crate::mip::{
 
 /// Bytes are put into buffers at once for so many frames: what comes out of tasks is taken once a frame.
 const FRAMES_AHEAD: u64 = 2;
-/// How often a payload that cannot be read is asked for.
-const ATTEMPTS: u32 = 4;
-/// How long after the first failure it is asked for again; after each further one, four times as long.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// What is read, and put into buffers.
 #[derive(Default)]
@@ -50,13 +49,11 @@ struct Staging {
 }
 
 /// A payload could not be read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Trouble {
     /// The last one that failed.
     mip: u8,
-    times: u32,
-    /// When it is tried again; `None`: never.
-    again: Option<Duration>,
+    attempts: Attempts,
 }
 
 impl MipReads {
@@ -94,23 +91,16 @@ impl MipReads {
 
     /// A mip of a texture could not be read; whether that is news.
     pub(super) fn fail(&mut self, texture: u32, mip: u8, now: Duration) -> bool {
-        let trouble = self.troubles.entry(texture).or_insert(Trouble {
-            mip,
-            times: 0,
-            again: None,
-        });
+        let trouble = self.troubles.entry(texture).or_default();
         trouble.mip = mip;
-        trouble.again = (trouble.times + 1 < ATTEMPTS).then(|| now + PAUSE * 4_u32.pow(trouble.times));
-        trouble.times += 1;
-        trouble.times == 1
+        trouble.attempts.fail(now)
     }
 
     /// The textures that are tried again from now on.
     pub(super) fn take_due(&mut self, now: Duration) -> Vec<u32> {
         let mut due = Vec::new();
         for (texture, trouble) in &mut self.troubles {
-            if trouble.again.is_some_and(|again| again <= now) {
-                trouble.again = None;
+            if trouble.attempts.take_due(now) {
                 due.push(*texture);
             }
         }
@@ -243,7 +233,7 @@ pub(in crate::mip) fn hear_reads(
                 work.reads.fail(read.texture, *mip, now)
             }
             MipError::Refused { .. } => {
-                textures.limit(read.texture, read.mips.start + 1);
+                textures.refuse(read.texture, read.mips.start + 1);
                 textures.is_first_refusal(read.texture)
             }
             MipError::OutOfMemory { .. } | MipError::Decode { .. } => {

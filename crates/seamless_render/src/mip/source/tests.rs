@@ -118,13 +118,43 @@ fn the_tail_of_a_volume_is_as_deep_as_its_mips() {
     assert_eq!((data[0], data[1023], data[1024]), (1, 1, 2));
 }
 
+/// A double that cannot be read twice, then is.
+#[test]
+fn an_image_that_is_to_be_whole_is_tried_again() {
+    let (mut wholes, at) = (WholeReads::default(), Duration::from_secs);
+    let image = parts(apart(128, 128, TextureFormat::R8Unorm));
+    wholes.ask(id(1), image);
+    let bytes = wholes.coming_bytes();
+    assert!(bytes > 128 * 128 && bytes < 2 * 128 * 128);
+    for (now, is_news, pause) in [(0, true, 1), (1, false, 4)] {
+        let of = wholes.take_asked().pop().expect("it is asked for");
+        assert_eq!(wholes.fail(&of, at(now)), is_news);
+        wholes.try_again(at(now + pause - 1));
+        assert!(wholes.take_asked().is_empty(), "not before its time");
+        assert!(wholes.is_coming(id(1)));
+        wholes.try_again(at(now + pause));
+        wholes.try_again(at(now + pause));
+    }
+    let of = wholes.take_asked();
+    assert_eq!(of.len(), 1, "once");
+    wholes.succeed(of[0].id);
+    assert_eq!(wholes.mended(), [id(1)]);
+    wholes.try_again(at(99));
+    assert!(wholes.is_idle() && !wholes.is_coming(id(1)));
+    // One that has gone is not tried again.
+    wholes.fail(&of[0], at(99));
+    wholes.stop(id(1));
+    wholes.try_again(at(999));
+    assert!(wholes.is_idle());
+}
+
 #[test]
 fn few_whole_images_are_read_at_once() {
     let mut wholes = WholeReads::default();
     for number in 0..20 {
         wholes.ask(id(number), parts(apart(128, 128, TextureFormat::R8Unorm)));
     }
-    let taken: Vec<_> = wholes.take_asked().into_iter().map(|(id, _)| id).collect();
+    let taken: Vec<_> = wholes.take_asked().into_iter().map(|of| of.id).collect();
     assert_eq!(taken, (0..8).map(id).collect::<Vec<_>>());
     assert!(!wholes.is_idle() && wholes.is_coming(id(19)));
 }

@@ -1,14 +1,21 @@
 //! Images that were cooked to stream, and do not: their payloads are read as soon as they come, and Bevy has the rest. See [`WholeReads`].
 
+use core::time::Duration;
+
 use bevy_asset::{AssetId, Assets};
 use bevy_ecs::prelude::*;
 use bevy_image::Image;
 use bevy_platform::collections::HashMap;
 use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
-use seamless_asset::{AssetTouches, BulkLoad, Streamer};
+use seamless_asset::{AssetTouches, BulkLoad, Streamer, StreamingTime};
 use wgpu_types::{Extent3d, TextureDataOrder};
 
-use crate::mip::{MipError, MipFailed, MipPool, MipSettings, MipWork, textures::MipParts};
+use super::attempts::Attempts;
+use crate::mip::{
+    MipError, MipFailed, MipPool, MipSettings, MipWork,
+    textures::{MipParts, image_bytes, mip_bytes},
+    work::Waiting,
+};
 
 /// These hold back a reveal, unlike mips that are missing only.
 const PRIORITY: f32 = 1e6;
@@ -21,45 +28,148 @@ const JOINS: usize = 2;
 /// The images whose payloads are read.
 #[derive(Default)]
 pub(in crate::mip) struct WholeReads {
-    asked: Vec<(AssetId<Image>, MipParts)>,
-    reading: Vec<(AssetId<Image>, MipParts, Vec<BulkLoad>)>,
+    asked: Vec<Coming>,
+    reading: Vec<(Coming, Vec<BulkLoad>)>,
     joining: Vec<Joining>,
-    /// What those that are there take, in bytes.
+    /// What those take that are not there yet, in bytes.
+    coming: u64,
+    /// What each takes that is there, in bytes, and all of them.
     bytes: HashMap<AssetId<Image>, u64>,
+    sum: u64,
+    /// One of them is put together, and there is no room for it.
+    is_held: bool,
+    /// Those that could not be read, which are drawn with their tails meanwhile.
+    troubles: HashMap<AssetId<Image>, Trouble>,
+    /// Those that have come in the place of their tails in this frame.
+    mended: Vec<AssetId<Image>>,
+}
+
+/// An image that could not be read.
+struct Trouble {
+    of: Coming,
+    attempts: Attempts,
+    /// Its tail was given to Bevy, and that was not told yet.
+    is_given: bool,
+}
+
+/// An image that will be whole.
+#[derive(Clone)]
+pub(super) struct Coming {
+    pub id: AssetId<Image>,
+    image: MipParts,
+    /// What it will take.
+    bytes: u64,
 }
 
 /// An image that is put together.
 struct Joining {
-    id: AssetId<Image>,
-    image: MipParts,
-    bytes: u64,
+    of: Coming,
     task: Task<Result<Image, MipError>>,
+    /// What the task has made.
+    joined: Option<Result<Image, MipError>>,
 }
 
 impl WholeReads {
     pub fn ask(&mut self, id: AssetId<Image>, image: MipParts) {
-        self.asked.push((id, image));
+        let bytes = image_bytes(&image.image().texture_descriptor);
+        self.coming += bytes;
+        self.asked.push(Coming { id, image, bytes });
     }
 
     /// The image is whole already, and takes so much.
     pub fn note(&mut self, id: AssetId<Image>, bytes: u64) {
-        self.bytes.insert(id, bytes);
+        let was = self.bytes.insert(id, bytes);
+        self.sum = self.sum + bytes - was.unwrap_or(0);
     }
 
     /// The image has gone, or is another.
     pub fn cancel(&mut self, id: AssetId<Image>) {
-        self.asked.retain(|(of, _)| *of != id);
-        self.reading.retain(|(of, ..)| *of != id);
-        self.joining.retain(|joining| joining.id != id);
-        self.bytes.remove(&id);
+        self.stop(id);
+        self.sum -= self.bytes.remove(&id).unwrap_or(0);
+    }
+
+    /// What was to come of the image is not wanted any more.
+    pub fn stop(&mut self, id: AssetId<Image>) {
+        let Self { coming, .. } = self;
+        let mut stays = |of: &Coming| {
+            let stays = of.id != id;
+            *coming -= if stays { 0 } else { of.bytes };
+            stays
+        };
+        self.troubles.remove(&id);
+        self.asked.retain(&mut stays);
+        self.reading.retain(|(of, _)| stays(of));
+        self.joining.retain(|joining| stays(&joining.of));
+    }
+
+    /// What all that are there take, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.sum
+    }
+
+    /// What those will take that are on their way, in bytes.
+    pub fn coming_bytes(&self) -> u64 {
+        self.coming
+    }
+
+    /// Whether one of them waits for room.
+    pub fn is_held(&self) -> bool {
+        self.is_held && !self.joining.is_empty()
     }
 
     /// Whether it is not whole yet.
     pub fn is_coming(&self, id: AssetId<Image>) -> bool {
-        let asked = self.asked.iter().map(|(of, _)| of);
-        let reading = self.reading.iter().map(|(of, ..)| of);
-        let joining = self.joining.iter().map(|joining| &joining.id);
-        asked.chain(reading).chain(joining).any(|of| *of == id)
+        let reading = self.reading.iter().map(|(of, _)| of);
+        let joining = self.joining.iter().map(|joining| &joining.of);
+        self.troubles.contains_key(&id) || self.asked.iter().chain(reading).chain(joining).any(|of| of.id == id)
+    }
+
+    /// It is Bevy's now.
+    fn given(&mut self, id: AssetId<Image>) {
+        if let Some(trouble) = self.troubles.get_mut(&id) {
+            trouble.is_given = true;
+        }
+    }
+
+    /// Whether what is told of the image now is that its tail was given to Bevy.
+    pub fn take_given(&mut self, id: AssetId<Image>) -> bool {
+        let trouble = self.troubles.get_mut(&id);
+        trouble.is_some_and(|trouble| core::mem::take(&mut trouble.is_given))
+    }
+
+    /// The images that have come in the place of their tails in this frame: who draws with them has to know.
+    pub fn mended(&self) -> &[AssetId<Image>] {
+        &self.mended
+    }
+
+    /// The image could not be read; whether that is news.
+    pub(super) fn fail(&mut self, of: &Coming, now: Duration) -> bool {
+        let trouble = self.troubles.entry(of.id).or_insert_with(|| Trouble {
+            of: of.clone(),
+            attempts: Attempts::default(),
+            is_given: false,
+        });
+        trouble.attempts.fail(now)
+    }
+
+    /// The image was read.
+    pub(super) fn succeed(&mut self, id: AssetId<Image>) {
+        if self.troubles.remove(&id).is_some() {
+            self.mended.push(id);
+        }
+    }
+
+    /// Asks again for those whose time has come.
+    pub(super) fn try_again(&mut self, now: Duration) {
+        let mut due = Vec::new();
+        for trouble in self.troubles.values_mut() {
+            if trouble.attempts.take_due(now) {
+                due.push(trouble.of.clone());
+            }
+        }
+        due.sort_unstable_by_key(|of| of.id);
+        self.coming += due.iter().map(|of| of.bytes).sum::<u64>();
+        self.asked.extend(due);
     }
 
     pub fn is_idle(&self) -> bool {
@@ -67,7 +177,7 @@ impl WholeReads {
     }
 
     /// Takes as many as may be read now, those that came first.
-    pub(super) fn take_asked(&mut self) -> Vec<(AssetId<Image>, MipParts)> {
+    pub(super) fn take_asked(&mut self) -> Vec<Coming> {
         let room = READS.saturating_sub(self.reading.len() + self.joining.len());
         self.asked.drain(..room.min(self.asked.len())).collect()
     }
@@ -75,15 +185,50 @@ impl WholeReads {
     /// Has those joined whose payloads have come, as many as may be.
     fn join_read(&mut self) {
         let Self { reading, joining, .. } = self;
-        let is_read = |(.., loads): &mut (_, _, Vec<BulkLoad>)| loads.iter().all(BulkLoad::is_finished);
+        let is_read = |(_, loads): &mut (_, Vec<BulkLoad>)| loads.iter().all(BulkLoad::is_finished);
         let room = JOINS.saturating_sub(joining.len());
-        for (id, image, loads) in reading.extract_if(.., is_read).take(room) {
-            let payloads = loads.iter().filter_map(|load| load.result()?.ok());
-            let bytes = payloads.map(|payload| payload.len() as u64).sum();
-            let joined = image.clone();
-            let task = AsyncComputeTaskPool::get().spawn(async move { join(&joined, &loads) });
-            joining.push(Joining { id, image, bytes, task });
+        for (of, loads) in reading.extract_if(.., is_read).take(room) {
+            let image = of.image.clone();
+            let task = AsyncComputeTaskPool::get().spawn(async move { join(&image, &loads) });
+            let joined = None;
+            joining.push(Joining { of, task, joined });
         }
+    }
+
+    /// Takes those that are put together, as far as there is room beside the `total` that is there, and within a frame's bytes.
+    fn take_joined<V>(
+        &mut self,
+        waiting: &mut Waiting<AssetId<Image>, V>,
+        mut total: u64,
+        per_frame: u64,
+    ) -> Vec<(Coming, Result<Image, MipError>)> {
+        let (mut taken, mut given) = (Vec::new(), 0);
+        let Self { joining, is_held, .. } = self;
+        *is_held = false;
+        joining.retain_mut(|joining| {
+            let bytes = joining.of.bytes;
+            if joining.joined.is_none() {
+                joining.joined = check_ready(&mut joining.task);
+            }
+            // One is given in any case, if there is room for it.
+            let is_over = given > 0 && given + bytes > per_frame;
+            if is_over || *is_held || joining.joined.is_none() {
+                return true;
+            }
+            if !waiting.has_room(bytes, total) {
+                *is_held = true;
+                return true;
+            }
+            let Some(joined) = joining.joined.take() else {
+                return true;
+            };
+            waiting.admitted();
+            (given, total) = (given + bytes, total + bytes);
+            taken.push((joining.of.clone(), joined));
+            false
+        });
+        self.coming -= taken.iter().map(|(of, _)| of.bytes).sum::<u64>();
+        taken
     }
 }
 
@@ -92,14 +237,15 @@ pub(in crate::mip) fn start_wholes(mut work: ResMut<MipWork>, mut streamer: ResM
     if work.wholes.asked.is_empty() {
         return;
     }
-    for (id, image) in work.wholes.take_asked() {
-        let loads = (0..image.payloads()).map(|mip| image.load(mip, PRIORITY, &mut streamer));
+    for of in work.wholes.take_asked() {
+        let loads = (0..of.image.payloads()).map(|mip| of.image.load(mip, PRIORITY, &mut streamer));
         let loads = loads.collect();
-        work.wholes.reading.push((id, image, loads));
+        work.wholes.reading.push((of, loads));
     }
 }
 
-/// Puts images together whose payloads have come, on tasks, and gives them to Bevy, so many a frame. What cannot be read is drawn with its tail.
+/// Puts images together whose payloads have come, on tasks, and gives them to Bevy, so many a frame, as the pool has room for them. What cannot be read is drawn with
+/// its tail, and tried again.
 pub(in crate::mip) fn hear_wholes(
     mut work: ResMut<MipWork>,
     mut pool: ResMut<MipPool>,
@@ -107,31 +253,37 @@ pub(in crate::mip) fn hear_wholes(
     mut images: ResMut<Assets<Image>>,
     mut touches: AssetTouches,
     mut failures: MessageWriter<MipFailed>,
+    time: Res<StreamingTime>,
 ) {
-    work.wholes.join_read();
-    let WholeReads { joining, bytes, .. } = &mut work.wholes;
-    let mut given = 0;
-    joining.retain_mut(|joining| {
-        // One is given in any case.
-        let is_over = given > 0 && given + joining.bytes > settings.bytes_per_frame;
-        let Some(joined) = (!is_over).then(|| check_ready(&mut joining.task)).flatten() else {
-            return true;
+    let MipWork { wholes, waiting, .. } = &mut *work;
+    wholes.mended.clear();
+    wholes.try_again(time.now());
+    wholes.join_read();
+    let total = pool.ledger.sums().total();
+    for (of, joined) in wholes.take_joined(waiting, total, settings.bytes_per_frame) {
+        let id = of.id;
+        let drawn = match joined {
+            Ok(whole) => {
+                wholes.succeed(id);
+                whole
+            }
+            Err(error) if wholes.fail(&of, time.now()) => {
+                bevy_log::error!("{error}");
+                failures.write(MipFailed { image: id, error });
+                tail_alone(&of.image)
+            }
+            // Its tail is there already.
+            Err(_) => continue,
         };
-        let id = joining.id;
-        let whole = joined.unwrap_or_else(|error| {
-            bevy_log::error!("{error}");
-            failures.write(MipFailed { image: id, error });
-            tail_alone(&joining.image)
-        });
-        given += joining.bytes;
-        let size = whole.data.as_ref().map_or(0, Vec::len) as u64;
-        if images.insert(id, whole).is_ok() {
+        let size = drawn.data.as_ref().map_or(0, Vec::len) as u64;
+        if images.insert(id, drawn).is_ok() {
             touches.touched(id);
-            bytes.insert(id, size);
+            wholes.note(id, size);
+            wholes.given(id);
         }
-        false
-    });
-    pool.ledger.set_not_streamed(bytes.values().sum());
+    }
+    waiting.end();
+    work.expect(&mut pool.ledger);
 }
 
 /// The image with the pixels of all payloads, which are all finished.
@@ -160,24 +312,14 @@ fn join(image: &MipParts, loads: &[BulkLoad]) -> Result<Image, MipError> {
 pub(super) fn tail_alone(parts: &MipParts) -> Image {
     let mut image = parts.image().clone();
     let texture = &mut image.texture_descriptor;
-    let (size, format) = (texture.size, texture.format);
-    let (width, height) = format.block_dimensions();
-    let block = format.block_copy_size(None).unwrap_or_default() as usize;
-    let extent = |mip: u32| size.mip_level_size(mip, texture.dimension);
-    let bytes = |mip: u32| {
-        // The layers of an array, or what a volume has of depth there.
-        let Extent3d {
-            width: w,
-            height: h,
-            depth_or_array_layers: d,
-        } = extent(mip);
-        (w.div_ceil(width) * h.div_ceil(height) * d) as usize * block
-    };
+    let (size, dimension) = (texture.size, texture.dimension);
+    let (width, height) = texture.format.block_dimensions();
+    let extent = |mip: u32| size.mip_level_size(mip, dimension);
     let tail = parts.payloads()..texture.mip_level_count;
     let is_base = |mip: &u32| extent(*mip).width.is_multiple_of(width) && extent(*mip).height.is_multiple_of(height);
     let first = tail.clone().find(is_base);
     let top = first.unwrap_or(tail.end - 1);
-    let skipped: usize = (tail.start..top).map(bytes).sum();
+    let skipped = (tail.start..top).map(|mip| mip_bytes(texture, mip)).sum::<u64>() as usize;
     let (count, base) = (tail.end - top, extent(top));
     texture.mip_level_count = count;
     texture.size = Extent3d {

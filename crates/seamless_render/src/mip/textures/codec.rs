@@ -15,6 +15,7 @@ use seamless_asset::{
 use super::{
     MipParts,
     record::{MipRecord, is_stand_in},
+    unmarked::{drawn_bytes, why_unmarked},
 };
 use crate::mip::{MipLedger, MipTextures, NotStreamed, work::MipWork};
 
@@ -45,10 +46,10 @@ impl AssetCodec for StreamedImageCodec {
 
     fn decode(data: &[u8], bulk: Vec<Vec<u8>>, context: &DecodeContext) -> Result<Image, DecodeError> {
         if !bulk.is_empty() {
-            return ImageCodec::decode(data, bulk, context);
+            return decode_whole(data, bulk, context);
         }
         let Some((apart, place)) = ImageApart::read(data)?.zip(context.object()) else {
-            return ImageCodec::decode(data, bulk, context);
+            return decode_whole(data, bulk, context);
         };
         let image = MipRecord::stand_in(&apart.image);
         let (apart, path) = (Box::new(apart), place.path);
@@ -72,6 +73,23 @@ impl AssetCodec for StreamedImageCodec {
             _ => ImageCodec::decode_version(version, data, bulk, context),
         }
     }
+}
+
+/// An image that is not marked, and why that is.
+fn decode_whole(data: &[u8], bulk: Vec<Vec<u8>>, context: &DecodeContext) -> Result<Image, DecodeError> {
+    let payloads = bulk.len() as u32;
+    let image = ImageCodec::decode(data, bulk, context)?;
+    if image.data.is_some() {
+        let (why, bytes) = (why_unmarked(&image, payloads), drawn_bytes(&image));
+        context.when_inserted(move |world, id| {
+            if let Ok(id) = id.try_typed::<Image>() {
+                MipWork::scope(world, |work, textures, ledger| {
+                    work.is_whole(id, why, bytes, textures, ledger);
+                });
+            }
+        });
+    }
+    Ok(image)
 }
 
 /// An image of which only the tail has come.

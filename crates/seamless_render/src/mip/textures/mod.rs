@@ -5,12 +5,13 @@ mod parts;
 mod record;
 #[cfg(test)]
 pub(super) mod tests;
+mod unmarked;
 
 pub(super) use codec::Comer;
 pub use codec::StreamedImageCodec;
 pub(super) use parts::{MipFile, MipLevel, MipParts};
 pub use record::MipRecord;
-pub(super) use record::{LABEL, is_stand_in};
+pub(super) use record::{LABEL, image_bytes, is_stand_in, mip_bytes};
 
 use std::sync::Arc;
 
@@ -24,8 +25,9 @@ use super::NotStreamed;
 /// All textures that stream. Each has a number, the lowest that is free when it comes, by which [`MipLedger`](super::MipLedger), [`Fit`](super::Fit) and
 /// [`MipDemands`](super::MipDemands) know it too.
 ///
-/// A texture comes when its [`Image`] is inserted, and goes when the last handle of that is dropped. It is on the GPU from its
-/// [floor](super::MipChain::floor) on in the very frame in which it comes; what it begins with later says the [ledger](super::MipPool).
+/// A texture comes when its [`Image`] is inserted and the pool has room for its tail, which is made if there is none, and goes when the last handle of the image is
+/// dropped. It is on the GPU from its [floor](super::MipChain::floor) on in the very frame in which it comes; what it begins with later says the
+/// [ledger](super::MipPool).
 #[derive(Resource, Default)]
 pub struct MipTextures {
     /// By number.
@@ -43,9 +45,17 @@ struct Slot {
     id: AssetId<Image>,
     record: Arc<MipRecord>,
     /// No finer mip than this can be read.
-    finest: u8,
+    readable: u8,
+    /// The device takes no finer mip than this.
+    taken: u8,
     /// It was told that the device has refused something.
     is_told: bool,
+}
+
+impl Slot {
+    fn finest(&self) -> u8 {
+        self.readable.max(self.taken)
+    }
 }
 
 /// What became of a texture, in the order in which it happened.
@@ -86,20 +96,20 @@ impl MipTextures {
         self.slot(texture).map(|slot| &slot.record)
     }
 
-    /// The finest mip that can be read: 0, unless one could not be. For [`DemandRule::finest`](super::DemandRule::finest).
+    /// The finest mip that can be read, and that the device takes: 0, unless one could not be. For [`DemandRule::finest`](super::DemandRule::finest).
     #[must_use]
     pub fn finest(&self, texture: u32) -> u8 {
-        self.slot(texture).map_or(0, |slot| slot.finest)
+        self.slot(texture).map_or(0, Slot::finest)
     }
 
-    /// Whether it is one of those that stream, or was cooked to be.
+    /// Whether it is one of those that stream, or that are known not to.
     pub(super) fn knows(&self, id: AssetId<Image>) -> bool {
         self.numbers.contains_key(&id) || self.not_streamed.contains_key(&id)
     }
 
-    /// Whether no more may come.
-    pub(super) fn is_full(&self) -> bool {
-        self.numbers.len() >= self.most
+    /// Whether no more may come, beside so many that will.
+    pub(super) fn is_full_with(&self, coming: usize) -> bool {
+        self.numbers.len() + coming >= self.most
     }
 
     /// How many there are.
@@ -125,8 +135,8 @@ impl MipTextures {
         out.append(&mut self.news);
     }
 
-    /// The images that the cooker has marked, and that are whole on the GPU all the same, and why.
-    pub fn not_streamed(&self) -> impl Iterator<Item = (AssetId<Image>, NotStreamed)> {
+    /// The images of packages and files that are whole on the GPU, and why.
+    pub fn not_streamed(&self) -> impl ExactSizeIterator<Item = (AssetId<Image>, NotStreamed)> {
         self.not_streamed.iter().map(|(id, why)| (*id, *why))
     }
 
@@ -136,7 +146,8 @@ impl MipTextures {
         let slot = Slot {
             id,
             record,
-            finest: 0,
+            readable: 0,
+            taken: 0,
             is_told: false,
         };
         match self.slots.get_mut(texture as usize) {
@@ -159,16 +170,35 @@ impl MipTextures {
         Some(texture)
     }
 
-    /// A marked image that does not stream.
+    /// An image that does not stream.
     pub(super) fn note_whole(&mut self, id: AssetId<Image>, why: NotStreamed) {
         self.not_streamed.insert(id, why);
     }
 
     /// Mips finer than this cannot be read.
     pub(super) fn limit(&mut self, texture: u32, finest: u8) {
-        let slot = self.slots.get_mut(texture as usize).and_then(Option::as_mut);
-        if let Some(slot) = slot.filter(|slot| slot.finest != finest) {
-            slot.finest = finest;
+        self.change(texture, |slot| slot.readable = finest);
+    }
+
+    /// The device takes no mips finer than this.
+    pub(super) fn refuse(&mut self, texture: u32, finest: u8) {
+        self.change(texture, |slot| slot.taken = finest);
+    }
+
+    /// There is another device, which has refused nothing yet.
+    pub(super) fn forget_refusals(&mut self) {
+        for texture in 0..self.slots.len() as u32 {
+            self.change(texture, |slot| (slot.taken, slot.is_told) = (0, false));
+        }
+    }
+
+    fn change(&mut self, texture: u32, change: impl FnOnce(&mut Slot)) {
+        let Some(slot) = self.slots.get_mut(texture as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let was = slot.finest();
+        change(slot);
+        if slot.finest() != was {
             self.news.push(MipTextureNews::Limited(texture));
         }
     }

@@ -31,6 +31,25 @@ pub(in crate::mip) type Descriptor = TextureDescriptor<Option<&'static str>, &'s
 /// The descriptor of an image's view.
 pub(in crate::mip) type ViewDescriptor = TextureViewDescriptor<Option<&'static str>>;
 
+/// What all mips of an image take, in bytes, without padding.
+pub(in crate::mip) fn image_bytes(texture: &Descriptor) -> u64 {
+    (0..texture.mip_level_count).map(|mip| mip_bytes(texture, mip)).sum()
+}
+
+/// What a mip of an image takes, with all of its layers, in bytes.
+pub(in crate::mip) fn mip_bytes(texture: &Descriptor, mip: u32) -> u64 {
+    let (width, height) = texture.format.block_dimensions();
+    let block = texture.format.block_copy_size(None).unwrap_or_default();
+    // The layers of an array, or what a volume has of depth there.
+    let extent = texture.size.mip_level_size(mip, texture.dimension);
+    let blocks = [
+        extent.width.div_ceil(width),
+        extent.height.div_ceil(height),
+        extent.depth_or_array_layers,
+    ];
+    blocks.map(u64::from).iter().product::<u64>() * u64::from(block)
+}
+
 impl MipRecord {
     /// What there is to know of an image of these parts.
     ///

@@ -102,6 +102,29 @@ fn a_limit_is_news_when_it_changes_and_goes_with_its_texture() {
 }
 
 #[test]
+fn another_device_has_refused_nothing() {
+    use MipTextureNews::{Come, Limited};
+    let mut textures = MipTextures::new(9);
+    (1..4).for_each(|number| drop(textures.insert(id(number), record())));
+    textures.refuse(0, 2);
+    textures.limit(1, 1);
+    textures.refuse(1, 2);
+    textures.limit(1, 2);
+    assert!(textures.is_first_refusal(0) && !textures.is_first_refusal(0));
+    assert_eq!(
+        news(&mut textures),
+        [Come(0), Come(1), Come(2), Limited(0), Limited(1), Limited(1)]
+    );
+    // What can be read again may be refused still.
+    textures.limit(1, 1);
+    assert_eq!((textures.finest(1), news(&mut textures)), (2, vec![]));
+    textures.forget_refusals();
+    assert_eq!([0, 1, 2].map(|texture| textures.finest(texture)), [0, 1, 0]);
+    assert_eq!(news(&mut textures), [Limited(0), Limited(1)]);
+    assert!(textures.is_first_refusal(0));
+}
+
+#[test]
 fn a_record_has_the_tail_behind_its_floor() {
     let record = record();
     let chain = record.chain();
@@ -144,4 +167,63 @@ fn textures_whose_tail_cannot_be_drawn_do_not_stream() {
     assert_eq!(why(1000, 1000), Some(NotStreamed::Floor { floor: 1, tail: 4 }));
     assert_eq!(why(1024, 4), Some(NotStreamed::OneTop));
     assert_eq!(why(1024, 512), None);
+}
+
+#[test]
+fn what_is_not_marked_has_a_reason() {
+    use wgpu_types::{TextureUsages, TextureViewDescriptor, TextureViewDimension};
+    let image = |side: u32, change: fn(&mut Image)| {
+        let mut image = apart(side, side, TextureFormat::R8Unorm).image;
+        change(&mut image);
+        image
+    };
+    let view = |dimension, base_mip_level| {
+        Some(TextureViewDescriptor {
+            dimension,
+            base_mip_level,
+            ..TextureViewDescriptor::default()
+        })
+    };
+    let cases: [(Image, u32, NotStreamed); 8] = [
+        (image(512, |_| {}), 3, NotStreamed::Unmarked),
+        (image(512, |_| {}), 0, NotStreamed::OneTop),
+        (image(128, |_| {}), 1, NotStreamed::Small { side: 128, least: 256 }),
+        (
+            image(512, |image| image.asset_usage = RenderAssetUsages::all()),
+            3,
+            NotStreamed::InMemory,
+        ),
+        (
+            image(512, |image| {
+                image.texture_descriptor.usage |= TextureUsages::STORAGE_BINDING;
+            }),
+            3,
+            NotStreamed::Written,
+        ),
+        (
+            Image {
+                texture_view_descriptor: view(Some(TextureViewDimension::Cube), 0),
+                ..image(512, |_| {})
+            },
+            3,
+            NotStreamed::Cube,
+        ),
+        (
+            Image {
+                texture_view_descriptor: view(None, 1),
+                ..image(512, |_| {})
+            },
+            3,
+            NotStreamed::View,
+        ),
+        (
+            image(512, |image| image.texture_descriptor.dimension = TextureDimension::D3),
+            3,
+            NotStreamed::Dimension,
+        ),
+    ];
+    for (image, payloads, why) in cases {
+        assert_eq!(unmarked::why_unmarked(&image, payloads), why);
+        assert!(!why.to_string().is_empty());
+    }
 }

@@ -68,6 +68,12 @@ impl MipTruth {
         self.lock().asked = Some((camera, scale));
     }
 
+    /// Whether a picture is asked for that is of no frame yet.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.lock().asked.is_some()
+    }
+
     /// The picture that was asked for, when it has come: some frames later.
     #[must_use]
     pub fn take(&self) -> Option<TruthPicture> {

@@ -73,13 +73,21 @@ impl DrawnItem<'_, '_> {
         is_cooked.then_some(&**density)
     }
 
-    fn shape(&self, users: &mut MipUsers, density: Option<&MeshUvDensity>, meshes: &Assets<Mesh>) -> Option<Shape> {
+    fn shape(
+        &self,
+        entity: Entity,
+        users: &mut MipUsers,
+        density: Option<&MeshUvDensity>,
+        meshes: &Assets<Mesh>,
+    ) -> Option<Shape> {
         let mesh = self.mesh?.0.id();
         let world = self.transform?.affine();
         let metres = users.densities.of(mesh, density, meshes);
         match self.mesh_box {
             _ if self.is_never_culled => Some(Shape::everywhere(&world, metres)),
             Some(mesh_box) => {
+                let diagonal = 2.0 * mesh_box.half_extents.length();
+                users.surfaces.seek(mesh, entity, diagonal);
                 let shape = Shape::new(mesh_box, &world, metres);
                 Some(shape.within(&world, users.surfaces.get(mesh)))
             }
@@ -121,6 +129,8 @@ pub(in crate::mip) fn follow_users(
         users.densities.note(event);
         users.surfaces.note(event);
     }
+    let MipUsers { surfaces, seats, .. } = users;
+    surfaces.find(&meshes, |entity| seats.tell_again(entity));
     for entity in without_mesh.read() {
         if !drawn.get(entity).is_ok_and(|of| of.mesh.is_some()) {
             users.seats.place(entity, None, &mut users.materials, watch);
@@ -177,7 +187,7 @@ fn place(users: &mut MipUsers, watch: &mut Watch, entity: Entity, of: &DrawnItem
     if users.densities.computed() >= MEASURED && !of.mesh.is_none_or(is_known) {
         return users.seats.tell_again(entity);
     }
-    let shape = of.shape(users, density, meshes);
+    let shape = of.shape(entity, users, density, meshes);
     users.seats.place(entity, shape, &mut users.materials, watch);
 }
 

@@ -34,6 +34,13 @@ impl Books {
         self.work.go(id(number), &mut self.textures, &mut self.ledger);
     }
 
+    /// Who waits is let in, if there is room or nothing makes any.
+    fn frame(&mut self, usable: u64, is_stuck: bool) {
+        let Self { work, textures, ledger } = self;
+        work.admit(usable, is_stuck, textures, ledger);
+        work.waiting.end();
+    }
+
     fn begin(&mut self, texture: u32, to: u8) -> MipSwap {
         let from = self.ledger.get(texture).unwrap().top;
         let change = self.ledger.begin(texture, record().chain(), to).unwrap();
@@ -43,6 +50,15 @@ impl Books {
             from,
             to,
         }
+    }
+
+    /// The texture has changed, and the GPU has let go of what it was before.
+    fn becomes(&mut self, texture: u32, to: u8) {
+        let change = self.begin(texture, to).id;
+        self.ledger.staged(texture, change);
+        self.ledger.sent(texture, change);
+        self.ledger.swapped(texture, change);
+        self.ledger.retired(change);
     }
 
     /// What the renderer is told, in words; what has gone has let go of everything then.
@@ -195,4 +211,71 @@ fn each_refusal_takes_a_tenth_of_the_pool_until_it_was_quiet() {
     assert_eq!(pool.usable(1000), 900);
     pool.forget_refusals();
     assert_eq!(pool.usable(1000), 1000);
+}
+
+/// Of a pool that is full of fine mips, as the plan of an app makes room in it: one texture becomes coarser in a frame.
+#[test]
+fn textures_wait_until_the_pool_has_room_for_their_tails() {
+    let (floor, whole) = (record().chain().bytes(2), record().chain().bytes(0));
+    let pool = whole + floor / 2;
+    let mut books = Books {
+        work: MipWork::of_pool(pool),
+        textures: MipTextures::new(9),
+        ledger: MipLedger::default(),
+    };
+    books.come(0);
+    assert_eq!(
+        (books.textures.len(), books.ledger.room(pool)),
+        (1, pool),
+        "there is room"
+    );
+    books.becomes(0, 0);
+    books.orders();
+    (1..4).for_each(|number| books.come(number));
+    assert_eq!(books.orders(), [""; 0]);
+    assert_eq!(books.textures.len(), 1);
+    assert_eq!(books.ledger.room(pool), pool - 3 * floor, "room is made for them");
+    assert!(!books.work.is_idle());
+    books.frame(pool, false);
+    assert!(books.orders().is_empty() && books.ledger.sums().total() <= pool);
+    // One has gone meanwhile; one takes the place of another, which stays until then.
+    books.go(2);
+    assert_eq!(books.ledger.room(pool), pool - 2 * floor);
+    books.come(0);
+    assert!(books.textures.number(id(0)).is_some() && books.orders().is_empty());
+    // The one that is there becomes coarser.
+    books.becomes(0, 2);
+    books.frame(pool, false);
+    let words = [
+        format!("come {}", id(1)),
+        format!("come {}", id(3)),
+        format!("gone {}", id(0)),
+        format!("come {}", id(0)),
+    ];
+    assert_eq!(books.orders(), words);
+    assert_eq!(books.ledger.room(pool), pool);
+    assert!(books.work.is_idle() && books.ledger.sums().total() == 3 * floor);
+}
+
+#[test]
+fn a_pool_that_is_too_small_for_tails_has_them_all_the_same() {
+    let floor = record().chain().bytes(2);
+    let mut books = Books {
+        work: MipWork::of_pool(floor),
+        textures: MipTextures::new(3),
+        ledger: MipLedger::default(),
+    };
+    (0..4).for_each(|number| books.come(number));
+    assert_eq!(books.textures.len(), 1);
+    assert_eq!(
+        books.textures.not_streamed().collect::<Vec<_>>(),
+        [(id(3), NotStreamed::TooMany)],
+        "those that wait have their places"
+    );
+    books.go(3);
+    books.frame(floor, false);
+    assert_eq!(books.textures.len(), 1, "something may still become coarser");
+    books.frame(floor, true);
+    assert_eq!((books.textures.len(), books.ledger.sums().total()), (3, 3 * floor));
+    assert_eq!(books.ledger.room(floor), floor);
 }

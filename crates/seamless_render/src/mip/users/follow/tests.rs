@@ -6,12 +6,17 @@ use bevy_image::Image;
 use bevy_math::{Vec3, Vec3A};
 use bevy_mesh::PrimitiveTopology;
 use bevy_pbr::{MeshMaterial3d, StandardMaterial};
+use bevy_tasks::{AsyncComputeTaskPool, TaskPool};
 
 use super::*;
 use crate::mip::{
     DemandRule, MipImage,
     need::{MipView, SurfaceSphere},
-    users::{material::Streamed, notes::note_users},
+    users::{
+        material::Streamed,
+        notes::note_users,
+        surfaces::{spheres_of, tests::gates},
+    },
 };
 
 /// A world in which textures 0 to 4 stream, and materials of the same numbers have one each.
@@ -41,6 +46,7 @@ fn streamed(image: AssetId<Image>) -> Option<Streamed> {
 
 impl Bed {
     fn new() -> Self {
+        AsyncComputeTaskPool::get_or_init(TaskPool::default);
         let mut app = App::new();
         app.init_resource::<MipUsers>()
             .init_resource::<MipPlan>()
@@ -395,4 +401,59 @@ fn within_a_large_box_the_surface_is_what_is_drawn() {
     let transform = GlobalTransform::from_scale(Vec3::splat(2.0));
     bed.app.world_mut().entity_mut(entity).insert(transform);
     assert_near(bed.frame()[0], [NOBODY, 19.5]);
+}
+
+/// As one makes by hand, or by Bevy's loaders.
+#[test]
+fn within_a_mesh_that_no_package_has_brought_it_is_so_too() {
+    let mut bed = Bed::new();
+    let room = gates(40.0);
+    // Two metres a unit, so the walls are ten away where it is one.
+    let spheres = spheres_of(&room);
+    let handles = {
+        let mut meshes = bed.app.world_mut().resource_mut::<Assets<Mesh>>();
+        [meshes.add(room), meshes.add(gates(40.0))]
+    };
+    for (number, mesh) in (0..).zip(&handles) {
+        let mesh_box = Aabb {
+            center: Vec3A::new(20.0, 0.5, 0.5),
+            half_extents: Vec3A::new(20.0, 0.5, 0.5),
+        };
+        let place = GlobalTransform::from_xyz(-20.0, -0.5, -0.5);
+        let drawn = (
+            Mesh3d(mesh.clone()),
+            material(number),
+            Visibility::default(),
+            place,
+            mesh_box,
+        );
+        bed.app.world_mut().spawn(drawn);
+    }
+    // The first comes from a package.
+    bed.app
+        .world_mut()
+        .resource_mut::<MipUsers>()
+        .surfaces
+        .set(handles[0].id(), spheres);
+    assert!(bed.frame()[1][1] < 1.0, "it may be where the camera is");
+    for _ in 0..10_000 {
+        bed.frame();
+        if !bed.app.world().resource::<MipUsers>().surfaces.is_seeking() {
+            break;
+        }
+        std::thread::sleep(core::time::Duration::from_millis(1));
+    }
+    bed.frame();
+    let found = bed.frame();
+    assert!(found[1][1] > 9.0, "{found:?}");
+    assert_eq!(found[1], found[0], "as if it came from a package");
+    // It is another: the camera is in its wall.
+    let id = handles[1].id();
+    let mut meshes = bed.app.world_mut().resource_mut::<Assets<Mesh>>();
+    meshes.insert(id, gates(20.0)).expect("it is there");
+    bed.app.world_mut().write_message(AssetEvent::Modified { id });
+    let is_known = |bed: &Bed| bed.app.world().resource::<MipUsers>().surfaces.get(id).is_some();
+    assert!(is_known(&bed));
+    bed.frame();
+    assert!(!is_known(&bed), "it has another surface, which nobody knows yet");
 }

@@ -5,7 +5,7 @@ use bevy_mesh::{Indices, PrimitiveTopology};
 use super::*;
 
 /// Two squares of a metre, so far apart.
-fn gates(apart: f32) -> Mesh {
+pub(in crate::mip::users) fn gates(apart: f32) -> Mesh {
     let mut mesh = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::MAIN_WORLD);
     let square = |x: f32| [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]].map(|[y, z]| [x, y, z]);
     let uvs = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.5, 0.5]];
@@ -58,5 +58,59 @@ fn they_go_with_the_mesh() {
     assert!(surfaces.get(id).is_none(), "a small one has come in its place");
     surfaces.set(id, spheres);
     surfaces.note(&AssetEvent::Unused { id });
-    assert!(surfaces.of.is_empty() && surfaces.set.is_empty());
+    assert!(surfaces.of.is_empty() && surfaces.set.is_empty() && surfaces.known.is_empty());
+}
+
+/// Looks until all are known; who was told.
+fn find(surfaces: &mut MeshSurfaces, meshes: &Assets<Mesh>) -> Vec<Entity> {
+    AsyncComputeTaskPool::get_or_init(Default::default);
+    let mut told = vec![];
+    while surfaces.is_seeking() {
+        surfaces.find(meshes, |entity| told.push(entity));
+        std::thread::yield_now();
+    }
+    told.sort_unstable();
+    told
+}
+
+#[test]
+fn what_is_drawn_is_looked_at_once() {
+    let mut meshes = Assets::<Mesh>::default();
+    let handles = [40.0, 30.0, 0.5].map(|apart| meshes.add(gates(apart)));
+    let [large, other, small] = handles.each_ref().map(|handle| handle.id());
+    let entity = |number| Entity::from_raw_u32(number).expect("it is a number");
+    let mut surfaces = MeshSurfaces::default();
+    for number in 0..3 {
+        surfaces.seek(large, entity(number), 40.0);
+    }
+    surfaces.seek(other, entity(3), 30.0);
+    surfaces.seek(small, entity(4), 1.5);
+    assert_eq!(find(&mut surfaces, &meshes), [0, 1, 2, 3].map(entity));
+    assert!(surfaces.get(large).is_some() && surfaces.get(small).is_none());
+    surfaces.seek(large, entity(0), 40.0);
+    // Whose triangles are all in one corner of a large box.
+    surfaces.seek(small, entity(4), 40.0);
+    assert_eq!(find(&mut surfaces, &meshes), []);
+    surfaces.seek(small, entity(4), 40.0);
+    assert!(!surfaces.is_seeking(), "it is known to have none");
+    // It was edited, and again while it was looked at.
+    surfaces.note(&AssetEvent::Modified { id: large });
+    assert!(surfaces.get(large).is_none());
+    surfaces.seek(large, entity(1), 40.0);
+    surfaces.find(&meshes, |_| {});
+    let _ = meshes.insert(large, gates(50.0));
+    surfaces.note(&AssetEvent::Modified { id: large });
+    assert_eq!(find(&mut surfaces, &meshes), [entity(1)]);
+    let farthest = |of: &Arc<[SurfaceSphere]>| of.iter().fold(0.0, |most: f32, sphere| most.max(sphere.center.x));
+    assert!(surfaces.get(large).is_some_and(|of| farthest(of) > 45.0));
+    // It goes while it is looked at.
+    surfaces.note(&AssetEvent::Modified { id: large });
+    surfaces.seek(large, entity(1), 40.0);
+    surfaces.note(&AssetEvent::Unused { id: large });
+    assert_eq!(find(&mut surfaces, &meshes), []);
+    // One that is not in memory any more.
+    meshes.remove(other);
+    surfaces.note(&AssetEvent::Removed { id: other });
+    surfaces.seek(other, entity(3), 30.0);
+    assert_eq!(find(&mut surfaces, &meshes), []);
 }
