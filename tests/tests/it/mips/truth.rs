@@ -1,10 +1,17 @@
 //! What the GPU says it samples, against what follows from where things are.
 
-use bevy::prelude::*;
+use bevy::{prelude::*, render::renderer::RenderDevice};
 use bevy_seamless::render::mip::{MipFeedback, MipFeedbackPlugin, MipSettings, MipTruth, TruthPicture};
-use seamless_tests::picture::{SIDE, has_driver};
+use seamless_tests::{
+    app::run_until,
+    cooked::STREAM_LIMIT,
+    picture::{SIDE, has_driver},
+};
 
-use super::hall::{FLOOR, Hall, PAINTINGS};
+use super::{
+    hall::{FLOOR, Hall, PAINTINGS},
+    pictures::{fail_on_purpose, recover},
+};
 
 /// Pixels of a metre that is one metre away: a quarter of a half turn is 256 pixels high.
 const PIXELS: f32 = 309.0;
@@ -143,4 +150,29 @@ fn what_is_behind_something_is_a_mip_coarser() {
     hall.app.world_mut().entity_mut(wall).despawn();
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
+}
+
+/// All that draws them is of the device that is there.
+#[test]
+fn pictures_are_taken_on_another_device_too() {
+    if !has_driver() {
+        return;
+    }
+    let (_dir, mut hall) = hall(MipFeedback {
+        every: 1,
+        ..MipFeedback::default()
+    });
+    recover(&mut hall.app);
+    hall.look(2, 1.0);
+    hall.settle();
+    let needed = picture(&mut hall, 4).needed();
+    assert_eq!(needed.len(), 1);
+    fail_on_purpose(&hall.app);
+    let last = hall.app.world().resource::<RenderDevice>().wgpu_device().clone();
+    let is_other = |world: &World| *world.resource::<RenderDevice>().wgpu_device() != last;
+    assert!(run_until(&mut hall.app, STREAM_LIMIT, is_other), "it is another device");
+    (0..3).for_each(|_| hall.app.update());
+    hall.settle();
+    assert_eq!(picture(&mut hall, 4).needed(), needed);
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, 1, FLOOR]);
 }

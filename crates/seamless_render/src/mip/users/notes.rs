@@ -29,8 +29,7 @@ pub trait MipApp {
     /// [`add_streamed_material`](crate::SeamlessRenderApp::add_streamed_material) are added already. Add types while plugins are built: those that come
     /// when they are finished are left out, with a warning, and so are those without a [`MaterialPlugin`](bevy_pbr::MaterialPlugin), with an error.
     ///
-    /// A material that makes its bind group itself ([`CreateBindGroupDirectly`]) keeps each texture that was replaced for as long as the app runs, outside
-    /// of the pool: Bevy does not let go of its old bind groups. Its images are better cooked whole.
+    /// A material may make its bind group itself ([`CreateBindGroupDirectly`]): the old one is let go of, which Bevy alone does not do.
     ///
     /// [`CreateBindGroupDirectly`]: bevy_render::render_resource::AsBindGroupError::CreateBindGroupDirectly
     fn add_mip_material<M: Material + Reflect>(&mut self) -> &mut Self
