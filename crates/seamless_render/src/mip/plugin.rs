@@ -7,7 +7,7 @@ use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
 use bevy_asset::{AssetApp, AssetEvent, AssetEventSystems, AssetServer, AssetTrackingSystems, Assets};
 use bevy_camera::{CameraUpdateSystems, visibility::VisibilitySystems};
 use bevy_ecs::{message::MessageReader, prelude::*};
-use bevy_image::{CompressedImageFormatSupport, Image};
+use bevy_image::{CompressedImageFormatSupport, Image, ImagePlugin};
 use bevy_light::atmosphere::extract_chromatic_phase_textures;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use bevy_render::RenderApp;
@@ -89,8 +89,12 @@ impl Plugin for MipPlugin {
             return;
         };
         render::add_systems(render_app, reports.clone());
+        let mut textures = MipTextures::new(self.max_textures);
+        if let Some(images) = app.get_added_plugins::<ImagePlugin>().first() {
+            textures.set_default_anisotropy(images.default_sampler.anisotropy_clamp);
+        }
         app.insert_resource(reports)
-            .insert_resource(MipTextures::new(self.max_textures))
+            .insert_resource(textures)
             .init_resource::<MipPool>()
             .init_resource::<MipWork>()
             .add_message::<MipFailed>()

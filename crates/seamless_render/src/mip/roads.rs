@@ -131,13 +131,10 @@ fn renew<M: Material>(
     mut own: ResMut<OwnTouches>,
     mut touches: AssetTouches,
 ) {
-    if work.commands().is_empty() {
-        return;
-    }
     let RoadOf { number, ids } = &mut *of;
     ids.clear();
-    for command in work.commands() {
-        let having = users.materials.of_image(command.id);
+    for image in work.renewed() {
+        let having = users.materials.of_image(image);
         ids.extend(having.filter_map(|id| id.try_typed::<M>().ok()));
     }
     ids.sort_unstable();

@@ -109,6 +109,9 @@ pub struct MipWork {
     ready: Vec<(u32, ChangeId)>,
     swaps: Vec<MipSwap>,
     commands: Vec<MipCommand>,
+    /// Images in whose place others have come: before the last call of [`send`](Self::send), and since.
+    anew: Vec<AssetId<Image>>,
+    coming_anew: Vec<AssetId<Image>>,
     orders: Vec<MipOrder>,
 }
 
@@ -144,6 +147,17 @@ impl MipWork {
         &self.commands
     }
 
+    /// Images whose materials are prepared again in this frame: those of [commands](Self::commands), and others that came in the place of what was drawn.
+    pub(super) fn renewed(&self) -> impl Iterator<Item = AssetId<Image>> {
+        let replaced = self.commands.iter().map(|command| command.id);
+        replaced.chain(self.anew.iter().copied())
+    }
+
+    /// The image is drawn by another texture from now on.
+    pub(super) fn renew(&mut self, id: AssetId<Image>) {
+        self.coming_anew.push(id);
+    }
+
     /// Whether nothing is read, nothing waits to be swapped, and the renderer has been told everything.
     #[must_use]
     pub fn is_idle(&self) -> bool {
@@ -176,7 +190,7 @@ impl MipWork {
         if textures.is_full() && textures.number(id).is_none() {
             return self.come_whole(id, NotStreamed::TooMany, record.parts().clone(), textures, ledger);
         }
-        self.go(id, textures, ledger);
+        self.replace(id, textures, ledger);
         let texture = textures.insert(id, record.clone());
         ledger.insert(texture, record.chain(), record.chain().floor());
         self.orders.push(MipOrder::Come(id, record));
@@ -205,9 +219,17 @@ impl MipWork {
         textures: &mut MipTextures,
         ledger: &mut MipLedger,
     ) {
-        self.go(id, textures, ledger);
+        self.replace(id, textures, ledger);
         textures.note_whole(id, why);
         self.wholes.note(id, bytes);
+    }
+
+    /// Another comes in the place of what an image was, if it was there.
+    fn replace(&mut self, id: AssetId<Image>, textures: &mut MipTextures, ledger: &mut MipLedger) {
+        if textures.knows(id) {
+            self.renew(id);
+        }
+        self.go(id, textures, ledger);
     }
 
     /// A texture has gone, or another comes in its place.
@@ -219,8 +241,20 @@ impl MipWork {
             self.cancel(texture, change.id);
         }
         self.reads.forget(texture);
+        // Not even in this frame: the image may be the game's own from now on.
+        self.drop_swap(id);
         if let Some(left) = ledger.remove(texture) {
             self.orders.push(MipOrder::Gone(id, left));
+        }
+    }
+
+    /// A texture stays as it is, until the renderer is told something else.
+    fn drop_swap(&mut self, id: AssetId<Image>) {
+        let is_swap = |order: &mut MipOrder| matches!(order, MipOrder::Swap(command, _) if command.id == id);
+        for order in self.orders.extract_if(.., is_swap) {
+            if let MipOrder::Swap(_, Some(staged)) = order {
+                staged.let_go();
+            }
         }
     }
 
@@ -233,6 +267,8 @@ impl MipWork {
     /// What is to be swapped becomes commands of this frame.
     pub(super) fn send(&mut self, textures: &MipTextures) {
         self.commands.clear();
+        self.anew.clear();
+        self.anew.append(&mut self.coming_anew);
         for swap in self.swaps.drain(..) {
             let staged = self.staged.remove(&swap.id);
             let Some(id) = textures.id(swap.texture) else { continue };

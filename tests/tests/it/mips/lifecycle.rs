@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use bevy::{prelude::*, render::render_resource::TextureFormat};
+use bevy::{
+    prelude::*,
+    render::{RenderApp, render_asset::RenderAssets, render_resource::TextureFormat, texture::GpuImage},
+};
 use bevy_seamless::{
     asset::StreamingTime,
     render::mip::{LedgerSums, MipFailed, MipPool, MipTextures, MipWork},
@@ -178,4 +181,53 @@ fn a_package_that_is_not_there_is_tried_again() {
     stage.send(texture, change);
     stage.until_idle(|_| {});
     assert_eq!((stage.top(texture), stage.texels(&images[0])[0][0]), (0, 100));
+}
+
+/// A change of the texture to a finer mip that is carried out in the next frame.
+fn sent(stage: &mut Stage, image: &Handle<Image>) -> u32 {
+    let texture = stage.number(image);
+    let change = stage.begin(texture, 1);
+    stage.until_staged(&[(texture, change)], |_| {});
+    stage.send(texture, change);
+    texture
+}
+
+#[test]
+fn an_image_that_the_game_puts_there_in_the_frame_of_a_swap_stays() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_grey(dir.path());
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let images = stage.load(&["t"]);
+    sent(&mut stage, &images[0]);
+    let own = image([1, 1, 1], TextureFormat::R8Unorm, vec![vec![7]]);
+    let mut all = stage.app.world_mut().resource_mut::<Assets<Image>>();
+    all.insert(images[0].id(), own).expect("it is there");
+    stage.until_idle(|_| {});
+    assert_eq!(stage.texels(&images[0]), [[7]]);
+    assert_eq!(stage.pool().ledger.sums(), LedgerSums::default());
+}
+
+/// Of a plugin of the game's, for instance.
+#[test]
+fn what_else_is_drawn_in_the_place_of_a_texture_stays() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_grey(dir.path());
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let images = stage.load(&["t"]);
+    let own = image([1, 1, 1], TextureFormat::R8Unorm, vec![vec![7]]);
+    let own = stage.app.world_mut().resource_mut::<Assets<Image>>().add(own);
+    let texture = sent(&mut stage, &images[0]);
+    let world = stage.app.sub_app_mut(RenderApp).world_mut();
+    let mut drawn = world.resource_mut::<RenderAssets<GpuImage>>();
+    let other = drawn.get(&own).expect("it is drawn").clone();
+    drawn.insert(images[0].id(), other);
+    stage.until_idle(|_| {});
+    assert_eq!(stage.texels(&images[0]), [[7]]);
+    assert_eq!(stage.top(texture), FLOOR, "it was not replaced");
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use bevy_asset::AssetId;
 use bevy_ecs::resource::Resource;
-use bevy_image::Image;
+use bevy_image::{Image, ImageSampler};
 use bevy_platform::collections::HashMap;
 
 use super::NotStreamed;
@@ -36,6 +36,8 @@ pub struct MipTextures {
     news: Vec<MipTextureNews>,
     not_streamed: HashMap<AssetId<Image>, NotStreamed>,
     most: usize,
+    /// That of the app's default sampler.
+    default_anisotropy: u16,
 }
 
 #[derive(Debug)]
@@ -66,6 +68,21 @@ impl MipTextures {
             most,
             ..Self::default()
         }
+    }
+
+    /// What the app's default sampler has.
+    pub(super) fn set_default_anisotropy(&mut self, clamp: u16) {
+        self.default_anisotropy = clamp;
+    }
+
+    /// How many texels the texture's sampler takes along a pixel's longer side, at most.
+    pub(super) fn anisotropy(&self, texture: u32) -> u16 {
+        let sampler = self.get(texture).map(|record| record.sampler());
+        let clamp = match sampler {
+            Some(ImageSampler::Descriptor(descriptor)) => descriptor.anisotropy_clamp,
+            Some(ImageSampler::Default) | None => self.default_anisotropy,
+        };
+        clamp.max(1)
     }
 
     /// The number of an image, if it streams.

@@ -77,6 +77,11 @@ impl MipRecord {
         &self.parts
     }
 
+    /// Whether it is a file of its own.
+    pub(in crate::mip) fn is_file(&self) -> bool {
+        matches!(self.parts, MipParts::File(_))
+    }
+
     /// The whole texture's.
     pub(in crate::mip) fn descriptor(&self) -> &Descriptor {
         &self.parts.image().texture_descriptor
