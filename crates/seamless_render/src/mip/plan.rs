@@ -267,7 +267,10 @@ impl MipPlan {
         policy: Policy,
         now: f64,
     ) {
-        let (MipTextureNews::Come(texture) | MipTextureNews::Gone(texture) | MipTextureNews::Limited(texture)) = news;
+        let (MipTextureNews::Come(texture)
+        | MipTextureNews::Gone(texture)
+        | MipTextureNews::Limited(texture)
+        | MipTextureNews::Resampled(texture)) = news;
         let record = textures.get(texture);
         let rule = self.rule(texture, textures, &users.materials, policy);
         let image = textures.id(texture);
@@ -288,6 +291,7 @@ impl MipPlan {
                 let gone = self.images.get_mut(texture as usize).and_then(Option::take);
                 gone.into_iter().for_each(|image| users.image_changed(image));
             }
+            MipTextureNews::Resampled(_) => image.into_iter().for_each(|image| users.image_changed(image)),
             MipTextureNews::Limited(_) => {
                 if let Some(rule) = rule {
                     self.demands.set_rule(texture, rule);

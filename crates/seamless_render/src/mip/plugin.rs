@@ -30,8 +30,8 @@ use super::{
 /// It is not one of `SeamlessPlugins`: add it by hand, after [`SeamlessRenderPlugin`](crate::SeamlessRenderPlugin). Without a renderer it adds its
 /// [settings](MipSettings) and nothing else: images are decoded as without it.
 ///
-/// The [`Image`] of a texture that streams has no pixels, and what the game changes of its sampler or its view is not taken over. An image that the game puts in
-/// its place is drawn as it is, and does not stream.
+/// The [`Image`] of a texture that streams has no pixels. Its sampler may be changed as any image's; what the game changes of its view is not taken over. An image that
+/// the game puts in its place is drawn as it is, and does not stream.
 #[derive(Clone, Debug)]
 pub struct MipPlugin {
     /// What it begins with; later, the resource counts.
@@ -179,7 +179,7 @@ fn tell_of_swaps(work: Res<MipWork>, mut images: ResMut<Assets<Image>>, mut touc
     }
 }
 
-/// Forgets textures whose images have gone, or are the game's own from now on.
+/// Forgets textures whose images have gone, or are the game's own from now on, and takes over samplers that the game has changed.
 fn follow_images(
     mut events: MessageReader<AssetEvent<Image>>,
     images: Res<Assets<Image>>,
@@ -200,6 +200,8 @@ fn follow_images(
         };
         if is_over {
             work.go(id, &mut textures, &mut pool.ledger);
+        } else if let Some(image) = images.get(id) {
+            work.resample(id, &image.sampler, &mut textures);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bevy_asset::AssetId;
 use bevy_ecs::{prelude::*, world::Mut};
-use bevy_image::Image;
+use bevy_image::{Image, ImageSampler};
 use bevy_platform::collections::HashMap;
 
 use super::{
@@ -90,6 +90,8 @@ pub(super) enum MipOrder {
     Come(AssetId<Image>, Arc<MipRecord>),
     /// It has gone; what is left of it goes by this number.
     Gone(AssetId<Image>, ChangeId),
+    /// It is sampled in another way from this frame on.
+    Resample(AssetId<Image>, Arc<MipRecord>),
     /// It is to have other mips; those that are new, if any, are in a buffer.
     Swap(MipCommand, Option<Staged>),
 }
@@ -156,6 +158,15 @@ impl MipWork {
     /// The image is drawn by another texture from now on.
     pub(super) fn renew(&mut self, id: AssetId<Image>) {
         self.coming_anew.push(id);
+    }
+
+    /// The image has this sampler now: its materials follow in the next frame, if it had another one.
+    pub(super) fn resample(&mut self, id: AssetId<Image>, sampler: &ImageSampler, textures: &mut MipTextures) {
+        let Some(texture) = textures.number(id) else { return };
+        if let Some(record) = textures.resample(texture, sampler) {
+            self.orders.push(MipOrder::Resample(id, record.clone()));
+            self.renew(id);
+        }
     }
 
     /// Whether nothing is read, nothing waits to be swapped, and the renderer has been told everything.

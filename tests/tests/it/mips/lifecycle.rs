@@ -3,6 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use bevy::{
+    image::ImageAddressMode,
     prelude::*,
     render::{RenderApp, render_asset::RenderAssets, render_resource::TextureFormat, texture::GpuImage},
 };
@@ -10,9 +11,13 @@ use bevy_seamless::{
     asset::StreamingTime,
     render::mip::{LedgerSums, MipFailed, MipPool, MipTextures, MipWork},
 };
-use seamless_tests::{app::run_until, cooked::STREAM_LIMIT, picture::has_driver};
+use seamless_tests::{
+    app::run_until,
+    cooked::STREAM_LIMIT,
+    picture::{self, Frame, has_driver},
+};
 
-use super::stage::{PACKAGE, Stage, image, write};
+use super::stage::{PACKAGE, Stage, image, unlit, write};
 
 const SIDE: u32 = 1024;
 const FLOOR: u8 = 4;
@@ -230,4 +235,43 @@ fn what_else_is_drawn_in_the_place_of_a_texture_stays() {
     stage.until_idle(|_| {});
     assert_eq!(stage.texels(&images[0]), [[7]]);
     assert_eq!(stage.top(texture), FLOOR, "it was not replaced");
+}
+
+#[test]
+fn a_sampler_that_the_game_changes_is_sampled_with() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    // Dark on the left, bright on the right.
+    let mip = |mip: u32| {
+        let side = SIDE >> mip;
+        let row = (0..side).flat_map(|x| if 2 * x < side { [60; 4] } else { [200; 4] });
+        row.collect::<Vec<u8>>().repeat(side as usize)
+    };
+    let pixels = (0..11).map(mip).collect();
+    let halves = image([SIDE, SIDE, 1], TextureFormat::Rgba8UnormSrgb, pixels);
+    write(dir.path(), [("t".to_owned(), halves)]);
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let images = stage.load(&["t"]);
+    // A quarter behind its right edge.
+    stage.hang_with(&images, 1, |image| {
+        let mut material = unlit(image);
+        material.uv_transform.translation = Vec2::new(1.25, 0.5);
+        material
+    });
+    let middle = picture::SIDE / 2;
+    let is_bright = |frame: &Frame| frame.picture.pixel(middle, middle)[0] > 130;
+    assert!(is_bright(&stage.frame()), "it ends there");
+    let mut all = stage.app.world_mut().resource_mut::<Assets<Image>>();
+    let mut image = all.get_mut(&images[0]).expect("it is there");
+    let repeat = ImageAddressMode::Repeat;
+    image.sampler.get_or_init_descriptor().set_address_mode(repeat);
+    drop(image);
+    drop(stage.frame());
+    assert!(!is_bright(&stage.frame()), "it begins again");
+    // It goes on so when it is finer.
+    let texture = sent(&mut stage, &images[0]);
+    stage.until_idle(|frame| assert!(!is_bright(frame)));
+    assert_eq!(stage.top(texture), 1);
 }

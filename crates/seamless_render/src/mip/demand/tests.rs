@@ -303,8 +303,11 @@ fn what_is_drawn_as_it_is_is_wanted_whole() {
 fn who_was_drawn_once_is_known() {
     let mut demands = MipDemands::default();
     for (texture, draw) in [
-        (0, (|demands| demands.link(0, 7, 0)) as fn(&mut MipDemands)),
-        (1, |demands| demands.set_shown(1, Shown::Hidden)),
+        (
+            0,
+            (|demands: &mut MipDemands| demands.link(0, 7, 0)) as fn(&mut MipDemands),
+        ),
+        (1, |demands: &mut MipDemands| demands.set_shown(1, Shown::Hidden)),
     ] {
         demands.insert(texture, chain(1024, 5), DemandRule::default(), 0.0);
         assert!(!demands.was_known(texture) && !demands.was_known(9));

@@ -59,6 +59,8 @@ pub enum MipTextureNews {
     Gone(u32),
     /// [`MipTextures::finest`] has another value.
     Limited(u32),
+    /// Its sampler is another.
+    Resampled(u32),
 }
 
 impl MipTextures {
@@ -188,6 +190,17 @@ impl MipTextures {
             slot.finest = finest;
             self.news.push(MipTextureNews::Limited(texture));
         }
+    }
+
+    /// The texture is sampled in this way from now on; what is known of it then, if that is another than before.
+    pub(super) fn resample(&mut self, texture: u32, sampler: &ImageSampler) -> Option<&Arc<MipRecord>> {
+        let slot = self.slots.get_mut(texture as usize)?.as_mut()?;
+        if slot.record.sampler() == sampler {
+            return None;
+        }
+        slot.record = Arc::new(slot.record.resampled(sampler.clone()));
+        self.news.push(MipTextureNews::Resampled(texture));
+        Some(&slot.record)
     }
 
     /// Whether this is the first time that the device refuses something to this texture.

@@ -103,6 +103,16 @@ impl MipRecord {
         &self.parts.image().sampler
     }
 
+    /// The same with another sampler.
+    pub(in crate::mip) fn resampled(&self, sampler: ImageSampler) -> Self {
+        let mut parts = self.parts.clone();
+        parts.image_mut().sampler = sampler;
+        Self {
+            chain: self.chain.clone(),
+            parts,
+        }
+    }
+
     /// The image that stands for the texture in the main world.
     pub(in crate::mip) fn stand_in(image: &Image) -> Image {
         let mut image = image.clone();

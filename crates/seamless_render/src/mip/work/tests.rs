@@ -56,6 +56,7 @@ impl Books {
                 ledger.retired(left);
                 format!("gone {id}")
             }
+            MipOrder::Resample(id, record) => format!("resample {id} {:?}", record.sampler()),
             MipOrder::Swap(command, staged) => {
                 let MipCommand { id, from, to, .. } = command;
                 format!("swap {id} {from} {to} {}", staged.is_some())
