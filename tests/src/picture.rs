@@ -11,6 +11,7 @@ use bevy::{
     app::PluginsState,
     asset::RenderAssetUsages,
     camera::RenderTarget,
+    image::ImageSamplerDescriptor,
     log::LogPlugin,
     pbr::{PreparedMaterial, RenderMeshInstances},
     prelude::*,

@@ -372,7 +372,9 @@ fn a_file_that_is_another_is_drawn_at_once() {
     fs::write(plain, other(512).bytes()).expect("it is written");
     let mut room = Room::new(dir.path());
     let server = room.server();
-    room.hang(server.load("other.ktx2"));
+    let plain: Handle<Image> = server.load("other.ktx2");
+    room.hang(plain.clone());
+    room.wait(&plain);
     room.look(1.5 * FAR);
     let expected = room.settle().picture;
     let image: Handle<Image> = server.load("wall.stream.ktx2");

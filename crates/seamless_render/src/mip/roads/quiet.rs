@@ -25,7 +25,7 @@ use super::{super::MipRenderSystems, Renewed};
 struct Again<M: Asset> {
     /// The latest of each last.
     materials: Vec<(AssetId<M>, M)>,
-    /// What they are bound by, until they are prepared: their meshes know nothing else.
+    /// What they are bound by, until they are prepared: their meshes are batched by that.
     bindings: Vec<(AssetId<M>, MaterialBindingId)>,
 }
 
@@ -119,7 +119,7 @@ fn prepare_again<M: Material>(
 }
 
 /// A bind group that a material has made itself gets a place of its own each time, while the old one keeps its own, and its textures. Here the new one takes
-/// the old one's place, where the material's meshes look for it.
+/// the old one's place, by which the material's meshes are batched.
 fn keep_bindings<M: Material>(
     mut again: ResMut<Again<M>>,
     mut allocators: ResMut<MaterialBindGroupAllocators>,
