@@ -4,6 +4,8 @@ mod feedback;
 mod job;
 mod pass;
 mod picture;
+#[cfg(test)]
+mod tests;
 
 pub(super) use feedback::{Joining, join};
 pub use feedback::{MipFeedback, MipFeedbackPlugin};
