@@ -115,10 +115,10 @@ pub fn walk<M: Material>(stage: &mut Stage, material: fn(Handle<Image>) -> M) {
     }
     assert_eq!(stage.pool().ledger.stray(), 0, "each report was for a change");
     // Each tile has a tail again.
-    for (tile, texture) in numbers.iter().enumerate().filter(|(tile, _)| tops[*tile] != FLOOR) {
+    for (texture, top) in numbers.iter().zip(&mut tops).filter(|(_, top)| **top != FLOOR) {
         let change = stage.begin(*texture, FLOOR);
         stage.send(*texture, change);
-        tops[tile] = FLOOR;
+        *top = FLOOR;
     }
     stage.until_idle(|frame| assert_shows(frame, &tops, "at the end"));
     // What wgpu was given back it lets go of when it is polled.
