@@ -11,6 +11,7 @@ use bevy::{
     app::PluginsState,
     asset::RenderAssetUsages,
     camera::RenderTarget,
+    image::ImageSamplerDescriptor,
     log::LogPlugin,
     pbr::{PreparedMaterial, RenderMeshInstances},
     prelude::*,
@@ -201,6 +202,24 @@ pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut A
     furnished(windowless(asset_dir, Some(Backends::VULKAN), configure), camera)
 }
 
+/// As [`studio`], with another sampler for images that have none of their own.
+///
+/// # Panics
+/// When there is no Vulkan driver; see [`has_driver`].
+pub fn studio_sampling(
+    default_sampler: ImageSamplerDescriptor,
+    asset_dir: &Path,
+    camera: Transform,
+    configure: impl FnOnce(&mut App),
+) -> App {
+    let settings = WgpuSettings {
+        backends: Some(Backends::VULKAN),
+        ..default()
+    };
+    let images = ImagePlugin { default_sampler };
+    furnished(with_settings(asset_dir, settings, images, true, configure), camera)
+}
+
 /// As [`studio`], on a device without these features, which the driver may have.
 ///
 /// # Panics
@@ -216,7 +235,7 @@ pub fn studio_without(
         disabled_features: Some(features),
         ..default()
     };
-    furnished(with_settings(asset_dir, settings, true, configure), camera)
+    furnished(with_settings(asset_dir, settings, default(), true, configure), camera)
 }
 
 /// As [`studio`], with pipelines that are compiled on other threads, as in games: what they draw is missing until they are there.
@@ -255,12 +274,13 @@ fn with_renderer(
     configure: impl FnOnce(&mut App),
 ) -> App {
     let settings = WgpuSettings { backends, ..default() };
-    with_settings(asset_dir, settings, compiles_at_once, configure)
+    with_settings(asset_dir, settings, default(), compiles_at_once, configure)
 }
 
 fn with_settings(
     asset_dir: &Path,
     settings: WgpuSettings,
+    images: ImagePlugin,
     compiles_at_once: bool,
     configure: impl FnOnce(&mut App),
 ) -> App {
@@ -277,6 +297,7 @@ fn with_settings(
                 synchronous_pipeline_compilation: compiles_at_once,
                 ..default()
             })
+            .set(images)
             .set(WindowPlugin {
                 primary_window: None,
                 exit_condition: ExitCondition::DontExit,

@@ -206,7 +206,10 @@ fn measure(options: &Options) -> Vec<Row> {
         rows.push(bench(options.samples));
     }
     let is_asked = |name: &str| name.contains(&options.filter);
-    for (budget, names) in BUDGETS.iter().filter(|(_, names)| names.iter().any(|name| is_asked(name))) {
+    for (budget, names) in BUDGETS
+        .iter()
+        .filter(|(_, names)| names.iter().any(|name| is_asked(name)))
+    {
         eprintln!("measuring {} …", names.join(", "));
         let measured = flight::budget::run(*names, *budget, options.samples);
         rows.extend(measured.into_iter().filter(|row| is_asked(row.name)));

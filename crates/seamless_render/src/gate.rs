@@ -82,6 +82,11 @@ impl RevealGate for GpuGate {
     }
 }
 
+/// On another device, nothing is prepared yet.
+pub(crate) fn start_over(gate: ResMut<GpuGate>) {
+    gate.lock().assets.values_mut().for_each(|(ready, _)| *ready = false);
+}
+
 /// In the render world, after everything was prepared: notes which watched assets are there.
 pub(crate) fn note_prepared(
     gate: ResMut<GpuGate>,

@@ -33,7 +33,7 @@ use bevy_app::{App, Plugin};
 use bevy_ecs::schedule::{IntoScheduleConfigs, common_conditions::resource_exists};
 use bevy_pbr::{Material, MeshMaterial3d, StandardMaterial, ViewKeyCache, check_views_lights_need_specialization};
 use bevy_reflect::Reflect;
-use bevy_render::{Render, RenderApp, RenderSystems};
+use bevy_render::{Render, RenderApp, RenderStartup, RenderSystems};
 use seamless_asset::{RevealGates, SeamlessAssetApp, codec::HandleCodec, package::Role};
 
 /// Adds the codecs of materials and, where there is a renderer, the gate that waits for it.
@@ -67,6 +67,7 @@ impl Plugin for SeamlessRenderPlugin {
             .insert_resource(gate.clone())
             .insert_resource(pipelines.clone())
             .init_resource::<pipelines::Warming>()
+            .add_systems(RenderStartup, (gate::start_over, pipelines::start_over))
             .add_systems(
                 Render,
                 (

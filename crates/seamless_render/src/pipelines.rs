@@ -1,6 +1,8 @@
 //! Reveals wait until the pipelines that draw them are compiled. See [`PipelineGate`].
 
 mod keys;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -143,6 +145,14 @@ impl Warmth {
             self.next += 1;
         }
         self.is_asked = self.next == drawn.sets.len();
+    }
+}
+
+/// On another device, no pipeline is compiled yet.
+pub(crate) fn start_over(gate: ResMut<PipelineGate>, mut warming: ResMut<Warming>) {
+    warming.0.clear();
+    for level in gate.lock().levels.values_mut() {
+        level.is_ready = level.drawn.sets.is_empty();
     }
 }
 

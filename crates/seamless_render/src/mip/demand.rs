@@ -141,14 +141,28 @@ impl DemandedTexture {
     }
 }
 
+/// Whether a texture is drawn as it is, by a sprite for instance, as far as is known.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Shown {
+    #[default]
+    Never,
+    /// Where nobody sees it.
+    Hidden,
+    Seen,
+}
+
 /// All textures that stream, and the materials that draw with each; both have numbers from 0 on.
 ///
-/// A texture that no material is known to use, of a sprite for instance, is wanted whole, as what nobody sees.
+/// A texture that nobody is known to draw is wanted whole, as what nobody sees.
 #[derive(Debug, Default)]
 pub struct MipDemands {
     textures: Vec<Option<DemandedTexture>>,
     /// By texture.
     links: Vec<Vec<Link>>,
+    /// By texture.
+    shown: Vec<Shown>,
+    /// By texture, whether somebody has drawn with it since it is there.
+    was_known: Vec<bool>,
     /// By material, its textures, once for each channel.
     of_material: Vec<Vec<u32>>,
     /// Textures that are looked at in any case.
@@ -183,6 +197,8 @@ impl MipDemands {
         if self.textures.len() <= index {
             self.textures.resize_with(index + 1, || None);
             self.links.resize_with(index + 1, Vec::new);
+            self.shown.resize(index + 1, Shown::Never);
+            self.was_known.resize(index + 1, false);
         }
         let demand = Demand {
             seen: f32::INFINITY,
@@ -205,6 +221,8 @@ impl MipDemands {
             self.cut(texture, link);
         }
         self.textures[texture as usize] = None;
+        self.shown[texture as usize] = Shown::Never;
+        self.was_known[texture as usize] = false;
         self.dirty.push(texture);
     }
 
@@ -226,6 +244,7 @@ impl MipDemands {
             return;
         }
         self.links[texture as usize].push(link);
+        self.was_known[texture as usize] = true;
         if self.of_material.len() <= material as usize {
             self.of_material.resize_with(material as usize + 1, Vec::new);
         }
@@ -243,6 +262,21 @@ impl MipDemands {
             self.cut(texture, link);
             self.touch(texture);
         }
+    }
+
+    /// The texture is drawn as it is, or not any more: all of it is wanted then, whatever its [bias](DemandRule::bias).
+    pub(super) fn set_shown(&mut self, texture: u32, shown: Shown) {
+        if let Some(Some(_)) = self.textures.get(texture as usize)
+            && core::mem::replace(&mut self.shown[texture as usize], shown) != shown
+        {
+            self.was_known[texture as usize] = true;
+            self.dirty.push(texture);
+        }
+    }
+
+    /// Whether somebody draws with the texture, or did since it is there.
+    pub(super) fn was_known(&self, texture: u32) -> bool {
+        self.was_known.get(texture as usize).is_some_and(|known| *known)
     }
 
     /// Says who is too coarse to make a difference, with this [margin](Wanting::margin) at most. Call it before [`Watch::update`].
@@ -329,8 +363,12 @@ impl MipDemands {
                 area[part] += areas[part];
             }
         }
-        if links.is_empty() {
-            (least[1], area[1]) = (Demand::WHOLE, side * side);
+        let whole = side * side;
+        match self.shown[texture as usize] {
+            Shown::Seen => (least[0], area[0]) = (least[0].min(0.0), area[0] + whole),
+            Shown::Hidden => (least[1], area[1]) = (least[1].min(0.0), area[1] + whole),
+            Shown::Never if links.is_empty() => (least[1], area[1]) = (Demand::WHOLE, whole),
+            Shown::Never => {}
         }
         [demand.seen, demand.unseen] = least;
         [demand.area, demand.unseen_area] = area;

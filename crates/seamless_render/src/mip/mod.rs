@@ -17,7 +17,7 @@
 //!
 //! Same input, same plan: nothing depends on hash maps, addresses or time but the time that is given.
 //!
-//! A game adds its own materials by [`MipApp`], and views that are no cameras by [`MipViewpoint`]; [`MipForce`] makes textures fine whatever is seen, and
+//! A game adds its own materials, and what draws images as they are, by [`MipApp`], and views that are no cameras by [`MipViewpoint`]; [`MipForce`] makes textures fine whatever is seen, and
 //! [`Mips`] and [`MipStats`] tell how it does. Materials with shaders of their own may have finer mips fade in, by a [`MipFadePlugin`].
 
 mod alerts;

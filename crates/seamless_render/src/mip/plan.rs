@@ -9,7 +9,7 @@ use bevy_app::{App, PostUpdate};
 use bevy_asset::AssetId;
 use bevy_camera::visibility::VisibilitySystems;
 use bevy_ecs::prelude::*;
-use bevy_image::{Image, ImageSampler};
+use bevy_image::Image;
 use bevy_light::SimulationLightSystems;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use seamless_asset::{LevelHiders, PanelSystems, StreamingTime};
@@ -25,7 +25,10 @@ use super::{
     schedule,
     settings::sound,
     stats::{add_stats, write_stats},
-    users::{Materials, MipHider, MipUsers, Streamed, add_surfaces, follow_users, install_types},
+    users::{
+        Materials, MipHider, MipUsers, Streamed, add_surfaces, follow_users, install_drawn, install_types,
+        tell_strangers,
+    },
     views::{Looking, MipViews},
 };
 use rule::rule;
@@ -125,6 +128,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
                 take_forces,
                 watch_views,
                 plan,
+                tell_strangers,
                 write_stats,
                 (tell_alerts, write_panel.in_set(PanelSystems::Tell)),
             )
@@ -138,6 +142,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
     add_stats(app);
     add_surfaces(app);
     install_types(app);
+    install_drawn(app);
 }
 
 /// Textures that have come or gone, and those that may be as fine as before no more.
@@ -162,15 +167,24 @@ pub(super) fn take_textures(
     plan.news = news;
     let streamed = |id: AssetId<Image>| {
         let texture = textures.number(id)?;
-        let record = textures.get(texture)?;
         Some(Streamed {
             texture,
-            is_anisotropic: is_anisotropic(record.sampler()),
+            is_anisotropic: textures.anisotropy(texture) > 1,
         })
     };
-    let MipUsers { materials, seats, .. } = users;
+    let MipUsers {
+        materials,
+        seats,
+        drawn,
+        ..
+    } = users;
     let watch = &mut plan.watch;
     materials.link(&mut plan.demands, streamed, |seat| seats.watch_again(seat, watch));
+    let demands = &mut plan.demands;
+    drawn.link(
+        |image| textures.number(image),
+        |texture, shown| demands.set_shown(texture, shown),
+    );
     let is_touched = settings.is_changed() || groups.is_changed();
     if is_touched && plan.has_other_rules(&settings, &groups) {
         for (texture, ..) in textures.iter() {
@@ -273,7 +287,10 @@ impl MipPlan {
         policy: Policy,
         now: f64,
     ) {
-        let (MipTextureNews::Come(texture) | MipTextureNews::Gone(texture) | MipTextureNews::Limited(texture)) = news;
+        let (MipTextureNews::Come(texture)
+        | MipTextureNews::Gone(texture)
+        | MipTextureNews::Limited(texture)
+        | MipTextureNews::Resampled(texture)) = news;
         let record = textures.get(texture);
         let rule = self.rule(texture, textures, &users.materials, policy);
         let image = textures.id(texture);
@@ -287,13 +304,14 @@ impl MipPlan {
                 if let Some((record, rule)) = record.zip(rule) {
                     self.demands.insert(texture, record.chain().clone(), rule, now);
                 }
-                image.into_iter().for_each(|image| users.materials.image_changed(image));
+                image.into_iter().for_each(|image| users.image_changed(image));
             }
             MipTextureNews::Gone(_) => {
                 self.demands.remove(texture);
                 let gone = self.images.get_mut(texture as usize).and_then(Option::take);
-                gone.into_iter().for_each(|image| users.materials.image_changed(image));
+                gone.into_iter().for_each(|image| users.image_changed(image));
             }
+            MipTextureNews::Resampled(_) => image.into_iter().for_each(|image| users.image_changed(image)),
             MipTextureNews::Limited(_) => {
                 if let Some(rule) = rule {
                     self.demands.set_rule(texture, rule);
@@ -454,11 +472,4 @@ fn priority(demand: &Demand, top: u8) -> f32 {
         return 34.0 + seen * 2.0;
     }
     1.0 + lacks(demand.unseen.max(-1.0), demand.unseen_area)
-}
-
-fn is_anisotropic(sampler: &ImageSampler) -> bool {
-    match sampler {
-        ImageSampler::Descriptor(descriptor) => descriptor.anisotropy_clamp > 1,
-        ImageSampler::Default => false,
-    }
 }

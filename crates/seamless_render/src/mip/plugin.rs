@@ -7,7 +7,7 @@ use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
 use bevy_asset::{AssetApp, AssetEvent, AssetEventSystems, AssetServer, AssetTrackingSystems, Assets};
 use bevy_camera::{CameraUpdateSystems, visibility::VisibilitySystems};
 use bevy_ecs::{message::MessageReader, prelude::*};
-use bevy_image::{CompressedImageFormatSupport, Image};
+use bevy_image::{CompressedImageFormatSupport, Image, ImagePlugin};
 use bevy_light::atmosphere::extract_chromatic_phase_textures;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use bevy_render::RenderApp;
@@ -31,8 +31,8 @@ use super::{
 /// It is not one of `SeamlessPlugins`: add it by hand, after [`SeamlessRenderPlugin`](crate::SeamlessRenderPlugin). Without a renderer it adds its
 /// [settings](MipSettings) and nothing else: images are decoded as without it.
 ///
-/// The [`Image`] of a texture that streams has no pixels, and what the game changes of its sampler or its view is not taken over. An image that the game puts in
-/// its place is drawn as it is, and does not stream.
+/// The [`Image`] of a texture that streams has no pixels. Its sampler may be changed as any image's; what the game changes of its view is not taken over. An image that
+/// the game puts in its place is drawn as it is, and does not stream.
 #[derive(Clone, Debug)]
 pub struct MipPlugin {
     /// What it begins with; later, the resource counts.
@@ -91,8 +91,12 @@ impl Plugin for MipPlugin {
             return;
         };
         render::add_systems(render_app, reports.clone());
+        let mut textures = MipTextures::new(self.max_textures);
+        if let Some(images) = app.get_added_plugins::<ImagePlugin>().first() {
+            textures.set_default_anisotropy(images.default_sampler.anisotropy_clamp);
+        }
         app.insert_resource(reports)
-            .insert_resource(MipTextures::new(self.max_textures))
+            .insert_resource(textures)
             .init_resource::<MipPool>()
             .insert_resource(MipWork::of_pool(self.settings.pool))
             .add_message::<MipFailed>()
@@ -182,7 +186,7 @@ fn tell_of_swaps(work: Res<MipWork>, mut images: ResMut<Assets<Image>>, mut touc
     }
 }
 
-/// Forgets textures whose images have gone, or are the game's own from now on.
+/// Forgets textures whose images have gone, or are the game's own from now on, and takes over samplers that the game has changed.
 fn follow_images(
     mut events: MessageReader<AssetEvent<Image>>,
     images: Res<Assets<Image>>,
@@ -206,6 +210,8 @@ fn follow_images(
         };
         if is_over {
             work.go(id, &mut textures, &mut pool.ledger);
+        } else if let Some(image) = images.get(id) {
+            work.resample(id, &image.sampler, &mut textures);
         }
     }
 }

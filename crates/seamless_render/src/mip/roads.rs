@@ -131,9 +131,6 @@ fn renew<M: Material>(
     mut own: ResMut<OwnTouches>,
     mut touches: AssetTouches,
 ) {
-    if work.renewed().next().is_none() {
-        return;
-    }
     let RoadOf { number, ids } = &mut *of;
     ids.clear();
     for image in work.renewed() {

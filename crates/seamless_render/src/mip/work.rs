@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bevy_asset::AssetId;
 use bevy_ecs::{prelude::*, world::Mut};
-use bevy_image::Image;
+use bevy_image::{Image, ImageSampler};
 use bevy_platform::collections::HashMap;
 
 use super::{
@@ -93,6 +93,8 @@ pub(super) enum MipOrder {
     Come(AssetId<Image>, Arc<MipRecord>),
     /// It has gone; what is left of it goes by this number.
     Gone(AssetId<Image>, ChangeId),
+    /// It is sampled in another way from this frame on.
+    Resample(AssetId<Image>, Arc<MipRecord>),
     /// It is to have other mips; those that are new, if any, are in a buffer.
     Swap(MipCommand, Option<Staged>),
 }
@@ -114,6 +116,9 @@ pub struct MipWork {
     ready: Vec<(u32, ChangeId)>,
     swaps: Vec<MipSwap>,
     commands: Vec<MipCommand>,
+    /// Images in whose place others have come: before the last call of [`send`](Self::send), and since.
+    anew: Vec<AssetId<Image>>,
+    coming_anew: Vec<AssetId<Image>>,
     orders: Vec<MipOrder>,
 }
 
@@ -156,10 +161,25 @@ impl MipWork {
         &self.commands
     }
 
-    /// The images of which the renderer has another texture from this frame on: what keeps the one that was before is made again.
+    /// Images whose materials are prepared again in this frame: those of [commands](Self::commands), and others that came in the place of what was drawn.
     pub(super) fn renewed(&self) -> impl Iterator<Item = AssetId<Image>> {
-        let commands = self.commands.iter().map(|command| command.id);
-        commands.chain(self.wholes.mended().iter().copied())
+        let replaced = self.commands.iter().map(|command| command.id);
+        let mended = self.wholes.mended().iter();
+        replaced.chain(mended.chain(&self.anew).copied())
+    }
+
+    /// The image is drawn by another texture from now on.
+    pub(super) fn renew(&mut self, id: AssetId<Image>) {
+        self.coming_anew.push(id);
+    }
+
+    /// The image has this sampler now: its materials follow in the next frame, if it had another one.
+    pub(super) fn resample(&mut self, id: AssetId<Image>, sampler: &ImageSampler, textures: &mut MipTextures) {
+        let Some(texture) = textures.number(id) else { return };
+        if let Some(record) = textures.resample(texture, sampler) {
+            self.orders.push(MipOrder::Resample(id, record.clone()));
+            self.renew(id);
+        }
     }
 
     /// Whether nothing is read, nothing waits for room or to be swapped, and the renderer has been told everything.
@@ -215,7 +235,7 @@ impl MipWork {
         textures: &mut MipTextures,
         ledger: &mut MipLedger,
     ) {
-        self.leave(id, textures, ledger);
+        self.replace(id, textures, ledger);
         let texture = textures.insert(id, record.clone());
         ledger.insert(texture, record.chain(), record.chain().floor());
         self.orders.push(MipOrder::Come(id, record));
@@ -266,10 +286,18 @@ impl MipWork {
         textures: &mut MipTextures,
         ledger: &mut MipLedger,
     ) {
-        self.go(id, textures, ledger);
+        self.replace(id, textures, ledger);
         textures.note_whole(id, why);
         self.wholes.note(id, bytes);
         self.expect(ledger);
+    }
+
+    /// Another comes in the place of what an image was, if it was there.
+    fn replace(&mut self, id: AssetId<Image>, textures: &mut MipTextures, ledger: &mut MipLedger) {
+        if textures.knows(id) {
+            self.renew(id);
+        }
+        self.go(id, textures, ledger);
     }
 
     /// A texture has gone, or another comes in its place.
@@ -288,8 +316,20 @@ impl MipWork {
             self.cancel(texture, change.id);
         }
         self.reads.forget(texture);
+        // Not even in this frame: the image may be the game's own from now on.
+        self.drop_swap(id);
         if let Some(left) = ledger.remove(texture) {
             self.orders.push(MipOrder::Gone(id, left));
+        }
+    }
+
+    /// A texture stays as it is, until the renderer is told something else.
+    fn drop_swap(&mut self, id: AssetId<Image>) {
+        let is_swap = |order: &mut MipOrder| matches!(order, MipOrder::Swap(command, _) if command.id == id);
+        for order in self.orders.extract_if(.., is_swap) {
+            if let MipOrder::Swap(_, Some(staged)) = order {
+                staged.let_go();
+            }
         }
     }
 
@@ -302,6 +342,8 @@ impl MipWork {
     /// What is to be swapped becomes commands of this frame.
     pub(super) fn send(&mut self, textures: &MipTextures) {
         self.commands.clear();
+        self.anew.clear();
+        self.anew.append(&mut self.coming_anew);
         for swap in self.swaps.drain(..) {
             let staged = self.staged.remove(&swap.id);
             let Some(id) = textures.id(swap.texture) else { continue };

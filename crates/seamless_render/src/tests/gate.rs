@@ -12,7 +12,10 @@ use bevy_render::{
 use core::any::TypeId;
 use seamless_asset::RevealGate;
 
-use crate::{GpuGate, gate::note_prepared};
+use crate::{
+    GpuGate,
+    gate::{note_prepared, start_over},
+};
 
 /// Nothing that a renderer knows.
 #[derive(Asset, TypePath)]
@@ -88,4 +91,18 @@ fn what_is_not_in_the_render_world_is_not_prepared() {
     for asset in assets {
         assert!(!gate.is_open(&[asset]));
     }
+}
+
+#[test]
+fn on_another_device_nothing_is_prepared() {
+    let gate = GpuGate::default();
+    let mesh = id::<Mesh>(1);
+    gate.watch(&[mesh]);
+    prepare(&gate, mesh);
+    let mut world = World::new();
+    world.insert_resource(gate.clone());
+    world.run_system_once(start_over).expect("it has its resources");
+    assert!(!gate.is_open(&[mesh]));
+    prepare(&gate, mesh);
+    assert!(gate.is_open(&[mesh]), "it is watched as before");
 }

@@ -360,6 +360,40 @@ fn a_file_that_is_another_comes_anew() {
     assert_eq!(room.top(&image), Some(0));
 }
 
+/// Nobody is near, so nothing of it is ever replaced by finer mips.
+#[test]
+fn a_file_that_is_another_is_drawn_at_once() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (path, plain) = (dir.path().join("wall.stream.ktx2"), dir.path().join("other.ktx2"));
+    fs::write(&path, rgba(1024).bytes()).expect("it is written");
+    fs::write(plain, other(512).bytes()).expect("it is written");
+    let mut room = Room::new(dir.path());
+    let server = room.server();
+    let plain: Handle<Image> = server.load("other.ktx2");
+    room.hang(plain.clone());
+    room.wait(&plain);
+    room.look(1.5 * FAR);
+    let expected = room.settle().picture;
+    let image: Handle<Image> = server.load("wall.stream.ktx2");
+    room.hang(image.clone());
+    room.wait(&image);
+    room.settle();
+    fs::write(&path, other(512).bytes()).expect("it is written");
+    server.reload("wall.stream.ktx2");
+    let is_new = |world: &World| {
+        let image = world.resource::<Assets<Image>>().get(&image);
+        image.expect("it is there").width() == 512
+    };
+    assert!(run_until(&mut room.app, LOAD_LIMIT, is_new), "it is loaded anew");
+    let found = room.settle().picture;
+    assert_eq!(room.top(&image), Some(3), "its tail is all that is there");
+    let difference = found.difference(&expected);
+    assert!(difference.is_none(), "{difference:?}");
+}
+
 #[test]
 fn what_does_not_stream_is_in_the_books_as_a_whole() {
     if !has_driver() {

@@ -4,6 +4,7 @@ use std::{fs, path::Path, thread, time::Duration};
 
 use bevy::{
     ecs::system::RunSystemOnce,
+    image::{ImageSampler, ImageSamplerDescriptor},
     prelude::*,
     render::render_resource::{AsBindGroup, TextureFormat},
     shader::ShaderRef,
@@ -15,7 +16,7 @@ use bevy_seamless::{
         mip::{MipPlugin, MipPool, MipSettings, MipTextures, MipWork, Mips},
     },
 };
-use seamless_tests::picture::{Frame, next_frame, studio};
+use seamless_tests::picture::{Frame, next_frame, studio_sampling};
 
 use super::stage::{image, load, write};
 
@@ -60,7 +61,11 @@ fn painting() -> Image {
         colour(mip).repeat(side * side)
     };
     let size = [TEXTURE, TEXTURE, 1];
-    image(size, TextureFormat::Rgba8UnormSrgb, (0..MIPS).map(mip).collect())
+    let painting = image(size, TextureFormat::Rgba8UnormSrgb, (0..MIPS).map(mip).collect());
+    Image {
+        sampler: ImageSampler::Default,
+        ..painting
+    }
 }
 
 /// A hall of paintings.
@@ -80,9 +85,20 @@ impl Hall {
     }
 
     pub fn with(dir: &Path, settings: MipSettings, configure: fn(&mut App)) -> Self {
+        Self::sampling(ImageSamplerDescriptor::linear(), dir, settings, configure)
+    }
+
+    /// With this sampler for all paintings.
+    pub fn sampling(
+        default_sampler: ImageSamplerDescriptor,
+        dir: &Path,
+        settings: MipSettings,
+        configure: fn(&mut App),
+    ) -> Self {
         fs::write(dir.join("plain.wgsl"), SHADER).expect("it is written");
         write(dir, (0..PAINTINGS).map(|number| (format!("t{number}"), painting())));
-        let mut app = studio(dir, Transform::from_xyz(0.0, 0.0, 1000.0), |app| {
+        let camera = Transform::from_xyz(0.0, 0.0, 1000.0);
+        let mut app = studio_sampling(default_sampler, dir, camera, |app| {
             let assets = SeamlessAssetPlugin {
                 // Tests keep all cores busy.
                 background: false,

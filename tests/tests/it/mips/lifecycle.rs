@@ -3,16 +3,26 @@
 use std::{fs, path::Path, time::Duration};
 
 use bevy::{
+    image::ImageAddressMode,
     prelude::*,
-    render::render_resource::{TextureFormat, WgpuFeatures},
+    render::{
+        RenderApp,
+        render_asset::RenderAssets,
+        render_resource::{TextureFormat, WgpuFeatures},
+        texture::GpuImage,
+    },
 };
 use bevy_seamless::{
     asset::StreamingTime,
     render::mip::{LedgerSums, MipFailed, MipPlugin, MipPool, MipTextures, MipWork},
 };
-use seamless_tests::{app::run_until, cooked::STREAM_LIMIT, picture::has_driver};
+use seamless_tests::{
+    app::run_until,
+    cooked::STREAM_LIMIT,
+    picture::{self, Frame, has_driver},
+};
 
-use super::stage::{PACKAGE, Stage, image, write};
+use super::stage::{PACKAGE, Stage, image, unlit, write};
 
 const SIDE: u32 = 1024;
 const FLOOR: u8 = 4;
@@ -223,4 +233,92 @@ fn a_texture_that_is_to_be_whole_is_drawn_with_its_tail_until_it_can_be_read() {
     assert_eq!((told(&stage), stage.texels(&images[0])[0][0]), (1, 100), "told once");
     assert!(whole != tail, "its material is made again");
     assert_eq!(stage.app.world().resource::<MipTextures>().not_streamed().count(), 1);
+}
+
+/// A change of the texture to a finer mip that is carried out in the next frame.
+fn sent(stage: &mut Stage, image: &Handle<Image>) -> u32 {
+    let texture = stage.number(image);
+    let change = stage.begin(texture, 1);
+    stage.until_staged(&[(texture, change)], |_| {});
+    stage.send(texture, change);
+    texture
+}
+
+#[test]
+fn an_image_that_the_game_puts_there_in_the_frame_of_a_swap_stays() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_grey(dir.path());
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let images = stage.load(&["t"]);
+    sent(&mut stage, &images[0]);
+    let own = image([1, 1, 1], TextureFormat::R8Unorm, vec![vec![7]]);
+    let mut all = stage.app.world_mut().resource_mut::<Assets<Image>>();
+    all.insert(images[0].id(), own).expect("it is there");
+    stage.until_idle(|_| {});
+    assert_eq!(stage.texels(&images[0]), [[7]]);
+    assert_eq!(stage.pool().ledger.sums(), LedgerSums::default());
+}
+
+/// Of a plugin of the game's, for instance.
+#[test]
+fn what_else_is_drawn_in_the_place_of_a_texture_stays() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_grey(dir.path());
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let images = stage.load(&["t"]);
+    let own = image([1, 1, 1], TextureFormat::R8Unorm, vec![vec![7]]);
+    let own = stage.app.world_mut().resource_mut::<Assets<Image>>().add(own);
+    let texture = sent(&mut stage, &images[0]);
+    let world = stage.app.sub_app_mut(RenderApp).world_mut();
+    let mut drawn = world.resource_mut::<RenderAssets<GpuImage>>();
+    let other = drawn.get(&own).expect("it is drawn").clone();
+    drawn.insert(images[0].id(), other);
+    stage.until_idle(|_| {});
+    assert_eq!(stage.texels(&images[0]), [[7]]);
+    assert_eq!(stage.top(texture), FLOOR, "it was not replaced");
+}
+
+#[test]
+fn a_sampler_that_the_game_changes_is_sampled_with() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    // Dark on the left, bright on the right.
+    let mip = |mip: u32| {
+        let side = SIDE >> mip;
+        let row = (0..side).flat_map(|x| if 2 * x < side { [60; 4] } else { [200; 4] });
+        row.collect::<Vec<u8>>().repeat(side as usize)
+    };
+    let pixels = (0..11).map(mip).collect();
+    let halves = image([SIDE, SIDE, 1], TextureFormat::Rgba8UnormSrgb, pixels);
+    write(dir.path(), [("t".to_owned(), halves)]);
+    let mut stage = Stage::new(dir.path(), |_| {});
+    let images = stage.load(&["t"]);
+    // A quarter behind its right edge.
+    stage.hang_with(&images, 1, |image| {
+        let mut material = unlit(image);
+        material.uv_transform.translation = Vec2::new(1.25, 0.5);
+        material
+    });
+    let middle = picture::SIDE / 2;
+    let is_bright = |frame: &Frame| frame.picture.pixel(middle, middle)[0] > 130;
+    assert!(is_bright(&stage.frame()), "it ends there");
+    let mut all = stage.app.world_mut().resource_mut::<Assets<Image>>();
+    let mut image = all.get_mut(&images[0]).expect("it is there");
+    let repeat = ImageAddressMode::Repeat;
+    image.sampler.get_or_init_descriptor().set_address_mode(repeat);
+    drop(image);
+    drop(stage.frame());
+    assert!(!is_bright(&stage.frame()), "it begins again");
+    // It goes on so when it is finer.
+    let texture = sent(&mut stage, &images[0]);
+    stage.until_idle(|frame| assert!(!is_bright(frame)));
+    assert_eq!(stage.top(texture), 1);
 }

@@ -1,5 +1,6 @@
 //! Textures that stream: what is drawn while they change, and what is left when they go.
 
+mod direct;
 mod fade;
 mod files;
 mod hall;

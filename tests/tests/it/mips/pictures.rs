@@ -1,9 +1,11 @@
 //! In each frame, each tile shows the finest mip that is there: never nothing, never another.
 
 use bevy::{
-    pbr::material_uses_bindless_resources,
+    asset::UntypedAssetId,
+    pbr::{RenderMaterialBindings, material_uses_bindless_resources},
     prelude::*,
     render::{
+        RenderApp,
         error_handler::{RenderErrorHandler, RenderErrorPolicy},
         render_resource::{Extent3d, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, WgpuFeatures},
         renderer::RenderDevice,
@@ -20,7 +22,7 @@ use seamless_tests::{
 };
 use wgpu::Backends;
 
-use super::stage::{Stage, image, write};
+use super::stage::{Stage, image, unlit, write};
 
 /// Tiles in a row and in a column.
 const COLUMNS: usize = 4;
@@ -71,11 +73,12 @@ fn assert_shows(frame: &Frame, tops: &[u8], when: &str) {
 }
 
 /// Goes through tops, all up and down, then at random, some at once.
-fn walk(stage: &mut Stage) {
+pub fn walk<M: Material>(stage: &mut Stage, material: fn(Handle<Image>) -> M) {
     let names: Vec<String> = (0..TEXTURES).map(|texture| format!("t{texture}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let images = stage.load(&names);
-    stage.hang(&images, COLUMNS);
+    stage.hang_with(&images, COLUMNS, material);
+    let booked = (bindings(stage), textures(stage));
     let numbers: Vec<u32> = images.iter().map(|image| stage.number(image)).collect();
     let mut tops = [FLOOR; TEXTURES];
     assert_shows(&stage.frame(), &tops, "with tails alone");
@@ -111,9 +114,41 @@ fn walk(stage: &mut Stage) {
         );
     }
     assert_eq!(stage.pool().ledger.stray(), 0, "each report was for a change");
+    // Each tile has a tail again.
+    for (texture, top) in numbers.iter().zip(&mut tops).filter(|(_, top)| **top != FLOOR) {
+        let change = stage.begin(*texture, FLOOR);
+        stage.send(*texture, change);
+        *top = FLOOR;
+    }
+    stage.until_idle(|frame| assert_shows(frame, &tops, "at the end"));
+    // What wgpu was given back it lets go of when it is polled.
+    (0..5).for_each(|_| drop(stage.frame()));
+    let left = (bindings(stage), textures(stage));
+    assert_eq!(left.1, booked.1, "textures on the GPU, as wgpu counts them");
+    let device = stage.app.world().resource::<RenderDevice>();
+    if !material_uses_bindless_resources::<M>(device) {
+        assert_eq!(left.0, booked.0, "each material is bound as it was");
+    }
 }
 
-fn write_all(dir: &std::path::Path) {
+/// By what materials are bound.
+fn bindings(stage: &Stage) -> Vec<(UntypedAssetId, u32)> {
+    let world = stage.app.sub_app(RenderApp).world();
+    let bindings = world.resource::<RenderMaterialBindings>().iter();
+    let mut bindings: Vec<_> = bindings.map(|(id, binding)| (*id, binding.group.0)).collect();
+    bindings.sort_unstable();
+    bindings
+}
+
+/// How many textures of ours wgpu has.
+fn textures(stage: &Stage) -> Option<usize> {
+    let device = stage.app.world().resource::<RenderDevice>().wgpu_device();
+    let report = device.generate_allocator_report()?;
+    let ours = report.allocations.iter().filter(|of| of.name == "seamless_mip");
+    Some(ours.count())
+}
+
+pub fn write_all(dir: &std::path::Path) {
     write(
         dir,
         (0..TEXTURES).map(|texture| (format!("t{texture}"), coloured(texture))),
@@ -133,7 +168,7 @@ fn each_frame_shows_the_mips_that_are_there() {
         skipped("the driver has no arrays of textures, so this is the same as without them");
         return;
     }
-    walk(&mut stage);
+    walk(&mut stage, unlit);
 }
 
 /// Each material with a bind group of its own.
@@ -147,12 +182,19 @@ fn each_frame_shows_the_mips_that_are_there_without_bindless() {
     let mut stage = Stage::without(WgpuFeatures::TEXTURE_BINDING_ARRAY, dir.path(), |_| {});
     let device = stage.app.world().resource::<RenderDevice>();
     assert!(!material_uses_bindless_resources::<StandardMaterial>(device));
-    walk(&mut stage);
+    walk(&mut stage, unlit);
 }
 
-/// Another device in place of one that was lost: a game may do that.
-fn recover(app: &mut App) {
-    app.insert_resource(RenderErrorHandler(|_, _, _| {
+/// There is another device.
+#[derive(Resource, Default)]
+struct Recovered(bool);
+
+/// Another device in place of one that was lost: a game may do that. What that one refuses ends the test.
+pub fn recover(app: &mut App) {
+    app.init_resource::<Recovered>();
+    app.insert_resource(RenderErrorHandler(|error, main_world, _| {
+        let is_second = core::mem::replace(&mut main_world.resource_mut::<Recovered>().0, true);
+        assert!(!is_second, "{error:?}");
         let settings = WgpuSettings {
             backends: Some(Backends::VULKAN),
             ..default()
@@ -162,7 +204,7 @@ fn recover(app: &mut App) {
 }
 
 /// What wgpu refuses.
-fn fail_on_purpose(app: &App) {
+pub fn fail_on_purpose(app: &App) {
     let device = app.world().resource::<RenderDevice>();
     device.create_texture(&TextureDescriptor {
         label: Some("wrong on purpose"),

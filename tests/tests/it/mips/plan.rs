@@ -4,7 +4,7 @@ use bevy::{prelude::*, render::render_resource::TextureFormat};
 use bevy_seamless::{
     asset::{ObjectRequest, Streamer},
     render::mip::{
-        MipForce, MipPool, MipPoolTooSmall, MipSettings, MipStats, MipTextures, MipWork, MipsOverBudget,
+        MipApp, MipForce, MipPool, MipPoolTooSmall, MipSettings, MipStats, MipTextures, MipWork, MipsOverBudget,
         TouchAllMaterials,
     },
 };
@@ -262,6 +262,45 @@ fn what_is_forced_is_fine_from_afar() {
         "in one step"
     );
     hall.app.world_mut().entity_mut(hall.paintings[1]).remove::<MipForce>();
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR; PAINTINGS]);
+}
+
+/// What shows an image beside the hall, as UI does.
+#[derive(Component)]
+struct Icon(Handle<Image>);
+
+#[test]
+fn what_is_drawn_as_it_is_is_whole_while_it_is_visible() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut hall = Hall::with(dir.path(), settings(64 << 20), |app| {
+        app.add_mip_drawn::<Icon>(|icon, images| images(icon.0.id()));
+    });
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR; PAINTINGS], "a kilometre away");
+    let materials = hall.app.world().resource::<Assets<StandardMaterial>>();
+    let painting = hall
+        .app
+        .world()
+        .get::<MeshMaterial3d<StandardMaterial>>(hall.paintings[2]);
+    let painting = materials.get(&painting.expect("it is there").0).expect("it is there");
+    let image = painting.base_color_texture.clone().expect("it has one");
+    let icon = hall.app.world_mut().spawn((Icon(image), Visibility::Inherited)).id();
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, 0, FLOOR]);
+    let stats = hall.app.world().resource::<MipStats>();
+    assert!(stats.visible >= WHOLE - (1 << 20), "it counts as seen: {stats:?}");
+    hall.app.world_mut().entity_mut(icon).insert(Visibility::Hidden);
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, 1, FLOOR], "a mip less for what is hidden");
+    let force = MipForce::default();
+    hall.app.world_mut().entity_mut(icon).insert(force);
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, 0, FLOOR]);
+    hall.app.world_mut().entity_mut(icon).despawn();
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR; PAINTINGS]);
 }

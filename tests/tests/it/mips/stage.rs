@@ -89,6 +89,16 @@ pub fn load(app: &mut App, names: &[impl AsRef<str>]) -> Vec<Handle<Image>> {
     handles.iter().map(|handle| handle.clone().typed()).collect()
 }
 
+/// A material that shows a 64th of its image.
+pub fn unlit(image: Handle<Image>) -> StandardMaterial {
+    StandardMaterial {
+        base_color_texture: Some(image),
+        unlit: true,
+        uv_transform: bevy::math::Affine2::from_scale(Vec2::splat(1.0 / 64.0)),
+        ..default()
+    }
+}
+
 /// An app that draws a wall.
 pub struct Stage {
     pub app: App,
@@ -146,17 +156,21 @@ impl Stage {
 
     /// Tiles the wall with the images, `columns` in a row, each with a material of its own. Of each texture so little is on a tile that its finest mip is drawn.
     pub fn hang(&mut self, images: &[Handle<Image>], columns: usize) {
+        self.hang_with(images, columns, unlit);
+    }
+
+    /// The same with other materials.
+    pub fn hang_with<M: Material>(
+        &mut self,
+        images: &[Handle<Image>],
+        columns: usize,
+        material: fn(Handle<Image>) -> M,
+    ) {
         let world = self.app.world_mut();
         let side = 2.0 / columns as f32;
         let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(side, side));
         for (place, image) in images.iter().enumerate() {
-            let material = StandardMaterial {
-                base_color_texture: Some(image.clone()),
-                unlit: true,
-                uv_transform: bevy::math::Affine2::from_scale(Vec2::splat(1.0 / 64.0)),
-                ..default()
-            };
-            let material = world.resource_mut::<Assets<StandardMaterial>>().add(material);
+            let material = world.resource_mut::<Assets<M>>().add(material(image.clone()));
             let at = |index: usize| (index as f32 + 0.5) * side - 1.0;
             let at = Transform::from_xyz(at(place % columns), at(place / columns), 0.0);
             world.spawn((Mesh3d(mesh.clone()), MeshMaterial3d(material), at));

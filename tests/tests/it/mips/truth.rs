@@ -1,10 +1,17 @@
 //! What the GPU says it samples, against what follows from where things are.
 
-use bevy::prelude::*;
+use bevy::{image::ImageSamplerDescriptor, prelude::*, render::renderer::RenderDevice};
 use bevy_seamless::render::mip::{MipFeedback, MipFeedbackPlugin, MipSettings, MipTruth, TruthPicture};
-use seamless_tests::picture::{SIDE, has_driver};
+use seamless_tests::{
+    app::run_until,
+    cooked::STREAM_LIMIT,
+    picture::{SIDE, has_driver},
+};
 
-use super::hall::{FLOOR, Hall, PAINTINGS};
+use super::{
+    hall::{FLOOR, Hall, PAINTINGS},
+    pictures::{fail_on_purpose, recover},
+};
 
 /// Pixels of a metre that is one metre away: a quarter of a half turn is 256 pixels high.
 const PIXELS: f32 = 309.0;
@@ -12,6 +19,10 @@ const PIXELS: f32 = 309.0;
 const EXACT: f32 = 0.06;
 
 fn hall(feedback: MipFeedback) -> (tempfile::TempDir, Hall) {
+    hall_sampling(ImageSamplerDescriptor::linear(), feedback)
+}
+
+fn hall_sampling(sampler: ImageSamplerDescriptor, feedback: MipFeedback) -> (tempfile::TempDir, Hall) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let settings = MipSettings {
         pool: 64 << 20,
@@ -19,7 +30,7 @@ fn hall(feedback: MipFeedback) -> (tempfile::TempDir, Hall) {
         cached: 0.0,
         ..MipSettings::default()
     };
-    let mut hall = Hall::with(dir.path(), settings, |app| {
+    let mut hall = Hall::sampling(sampler, dir.path(), settings, |app| {
         app.add_plugins(MipFeedbackPlugin {
             settings: MipFeedback {
                 every: 0,
@@ -87,6 +98,41 @@ fn a_picture_tells_which_mip_each_pixel_samples() {
     }
 }
 
+/// A painting that is seen from the side is sampled finer with anisotropy, which it may have from Bevy's default sampler.
+#[test]
+fn the_default_sampler_may_be_anisotropic() {
+    if !has_driver() {
+        return;
+    }
+    let tops = [1, 16].map(|anisotropy_clamp| {
+        let sampler = ImageSamplerDescriptor {
+            anisotropy_clamp,
+            ..ImageSamplerDescriptor::linear()
+        };
+        let (_dir, mut hall) = hall_sampling(
+            sampler,
+            MipFeedback {
+                every: 1,
+                ..MipFeedback::default()
+            },
+        );
+        let turned = Transform::from_xyz(20.0, 0.0, 0.0).with_rotation(Quat::from_rotation_y(1.4));
+        let painting = hall.paintings[2];
+        hall.app.world_mut().entity_mut(painting).insert(turned);
+        hall.look(2, 2.0);
+        hall.settle();
+        let picture = picture(&mut hall, 1);
+        assert_eq!(picture.accuracy().lacking, 0);
+        let (_, mut uses) = picture.at(SIDE / 2, SIDE / 2).expect("it is there");
+        let (_, found) = uses.next().expect("it streams");
+        (found, hall.tops()[2])
+    });
+    // Its width is six times as short.
+    let [(even, even_top), (fine, fine_top)] = tops;
+    assert!((even - fine - 2.5).abs() < 0.6, "{even} and {fine}");
+    assert!(fine_top < even_top, "{fine_top} and {even_top}");
+}
+
 /// The texture is at its tail when the camera jumps.
 #[test]
 fn a_picture_tells_what_pixels_lack() {
@@ -143,4 +189,29 @@ fn what_is_behind_something_is_a_mip_coarser() {
     hall.app.world_mut().entity_mut(wall).despawn();
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
+}
+
+/// All that draws them is of the device that is there.
+#[test]
+fn pictures_are_taken_on_another_device_too() {
+    if !has_driver() {
+        return;
+    }
+    let (_dir, mut hall) = hall(MipFeedback {
+        every: 1,
+        ..MipFeedback::default()
+    });
+    recover(&mut hall.app);
+    hall.look(2, 1.0);
+    hall.settle();
+    let needed = picture(&mut hall, 4).needed();
+    assert_eq!(needed.len(), 1);
+    fail_on_purpose(&hall.app);
+    let last = hall.app.world().resource::<RenderDevice>().wgpu_device().clone();
+    let is_other = |world: &World| *world.resource::<RenderDevice>().wgpu_device() != last;
+    assert!(run_until(&mut hall.app, STREAM_LIMIT, is_other), "it is another device");
+    (0..3).for_each(|_| hall.app.update());
+    hall.settle();
+    assert_eq!(picture(&mut hall, 4).needed(), needed);
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, 1, FLOOR]);
 }

@@ -267,3 +267,67 @@ fn limits_keep_what_is_far_from_being_looked_at() {
     }
     assert!(looks > 2000, "{looks} looks");
 }
+
+#[test]
+fn what_is_drawn_as_it_is_is_wanted_whole() {
+    let (mut demands, watch) = (MipDemands::default(), Watch::default());
+    let rule = DemandRule {
+        bias: 2.0,
+        ..DemandRule::default()
+    };
+    demands.insert(0, chain(1024, 5), rule, 0.0);
+    demands.link(0, 7, 0);
+    let mut wanted = |shown, now| {
+        demands.set_shown(0, shown);
+        demands.set_shown(9, shown);
+        demands.update(&watch, now);
+        let of = demands.textures()[0].as_ref().unwrap();
+        let Demand {
+            seen, area, last_seen, ..
+        } = of.demand;
+        (of.wanted(&Wanting::default()), seen, area, last_seen)
+    };
+    let far = wanted(Shown::Never, 1.0).0;
+    assert!(far > 1, "no user of its material is near: {far}");
+    assert_eq!(wanted(Shown::Seen, 2.0), (0, 0.0, 1024.0 * 1024.0, 2.0));
+    let (hidden, seen, area, last_seen) = wanted(Shown::Hidden, 3.0);
+    assert_eq!((hidden, seen, area, last_seen), (0, NOTHING, 0.0, 3.0));
+    assert_eq!(wanted(Shown::Never, 4.0).0, far);
+    demands.unlink(0, 7, 0);
+    demands.update(&watch, 5.0);
+    let whole = demands.textures()[0].as_ref().unwrap().demand;
+    assert_eq!(whole.unseen, Demand::WHOLE, "nobody is known");
+}
+
+#[test]
+fn who_was_drawn_once_is_known() {
+    let mut demands = MipDemands::default();
+    for (texture, draw) in [
+        (
+            0,
+            (|demands: &mut MipDemands| demands.link(0, 7, 0)) as fn(&mut MipDemands),
+        ),
+        (1, |demands: &mut MipDemands| demands.set_shown(1, Shown::Hidden)),
+    ] {
+        demands.insert(texture, chain(1024, 5), DemandRule::default(), 0.0);
+        assert!(!demands.was_known(texture) && !demands.was_known(9));
+        draw(&mut demands);
+        demands.unlink(texture, 7, 0);
+        demands.set_shown(texture, Shown::Never);
+        assert!(demands.was_known(texture));
+        demands.remove(texture);
+        demands.insert(texture, chain(1024, 5), DemandRule::default(), 0.0);
+        assert!(!demands.was_known(texture), "it is another");
+    }
+}
+
+#[test]
+fn who_takes_a_number_is_not_drawn_as_the_last_one_was() {
+    let (mut demands, watch) = (MipDemands::default(), Watch::default());
+    demands.insert(0, chain(1024, 5), DemandRule::default(), 0.0);
+    demands.set_shown(0, Shown::Seen);
+    demands.remove(0);
+    demands.insert(0, chain(1024, 5), DemandRule::default(), 0.0);
+    demands.update(&watch, 1.0);
+    assert_eq!(demands.textures()[0].as_ref().unwrap().demand.seen, NOTHING);
+}

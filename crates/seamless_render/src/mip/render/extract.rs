@@ -7,7 +7,7 @@ use bevy_platform::collections::HashMap;
 use bevy_render::MainWorld;
 
 use super::{MipReports, RenderMips, reports::Report};
-use crate::mip::{MipWork, work::MipOrder};
+use crate::mip::{MipCommand, MipWork, work::MipOrder};
 
 /// Takes over what the main world has decided. It stays while the renderer is away.
 pub(super) fn extract_mips(mut mips: ResMut<RenderMips>, reports: Res<MipReports>, mut main_world: ResMut<MainWorld>) {
@@ -31,8 +31,8 @@ pub(super) fn drop_short_lived(orders: &mut Vec<MipOrder>, reports: &MipReports)
             MipOrder::Come(id, _) => {
                 comers.insert(*id, vec![kept.len()]);
             }
-            MipOrder::Swap(command, _) => {
-                if let Some(places) = comers.get_mut(&command.id) {
+            MipOrder::Swap(MipCommand { id, .. }, _) | MipOrder::Resample(id, _) => {
+                if let Some(places) = comers.get_mut(id) {
                     places.push(kept.len());
                 }
             }

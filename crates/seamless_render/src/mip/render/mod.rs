@@ -115,6 +115,12 @@ fn carry_out_mips(
                 let held = (texture, None, None);
                 mips.leaving.push(retire::Leaving { change: left, held });
             }
+            MipOrder::Resample(id, record) => {
+                if let Some(live) = mips.live.get_mut(&id) {
+                    live.record = record;
+                    sampler::resample(id, live, &mut images, &device, &default_sampler);
+                }
+            }
             // A texture that is swapped came in an earlier frame.
             MipOrder::Swap(command, staged) => {
                 let change = command.change;

@@ -159,6 +159,8 @@ pub(in crate::mip) fn hear_renderer(
             Report::Tail(image) => {
                 if let Some(texture) = textures.number(image) {
                     textures.refuse(texture, 0);
+                    // It may have come in another's place.
+                    work.renew(image);
                 }
             }
             Report::Lost => {

@@ -65,7 +65,9 @@ impl<'a> Swaps<'a> {
         let &MipCommand { id, from, to, .. } = command;
         let live = live.ok_or(NotSwapped::Stale)?;
         let (old, top) = live.texture.as_ref().ok_or(NotSwapped::Stale)?;
-        let image = images.get_mut(id).ok_or(NotSwapped::Stale)?;
+        // One that is not ours is the game's, or another plugin's.
+        let is_ours = |image: &&mut GpuImage| image.texture.id() == old.id();
+        let image = images.get_mut(id).filter(is_ours).ok_or(NotSwapped::Stale)?;
         let staged = staged.filter(|staged| staged.epoch == self.reports.epoch());
         let has_all = to >= from || staged.as_ref().is_some_and(|staged| staged.mips == (to..from));
         if *top != from || !has_all {

@@ -1,12 +1,10 @@
 //! Textures with their tails alone. See [`Tails`].
 
 use bevy_asset::AssetId;
-use bevy_image::{Image, ImageSampler};
+use bevy_image::Image;
 use bevy_render::{
     render_asset::RenderAssets,
-    render_resource::{
-        Sampler, TexelCopyBufferLayout, Texture, TextureFormat, TextureSampleType, TextureViewDimension,
-    },
+    render_resource::{TexelCopyBufferLayout, Texture, TextureFormat, TextureSampleType, TextureViewDimension},
     renderer::{RenderDevice, RenderQueue},
     texture::{DefaultImageSampler, FallbackImage, GpuImage},
 };
@@ -102,7 +100,7 @@ impl Tails<'_> {
         write(self.queue, &texture, record);
         let image = GpuImage {
             texture_view: make_view(&texture, record, top),
-            sampler: make_sampler(self.device, record, top, self.default_sampler),
+            sampler: sampler::make_sampler(self.device, record, top, self.default_sampler),
             texture: texture.clone(),
             texture_descriptor: record.drawn_descriptor(),
             texture_view_descriptor: record.view().cloned(),
@@ -153,16 +151,5 @@ fn write(queue: &RenderQueue, texture: &Texture, record: &MipRecord) {
             copy.extent,
         );
         rest = behind;
-    }
-}
-
-fn make_sampler(device: &RenderDevice, record: &MipRecord, top: u8, default_sampler: &DefaultImageSampler) -> Sampler {
-    match (
-        sampler::for_top(record.sampler(), top, record.chain().mips()),
-        record.sampler(),
-    ) {
-        (Some(bound), _) => device.create_sampler(&bound.as_wgpu()),
-        (None, ImageSampler::Descriptor(descriptor)) => device.create_sampler(&descriptor.as_wgpu()),
-        (None, ImageSampler::Default) => (***default_sampler).clone().into(),
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use bevy_asset::AssetId;
 use bevy_ecs::resource::Resource;
-use bevy_image::Image;
+use bevy_image::{Image, ImageSampler};
 use bevy_platform::collections::HashMap;
 
 use super::NotStreamed;
@@ -38,6 +38,8 @@ pub struct MipTextures {
     news: Vec<MipTextureNews>,
     not_streamed: HashMap<AssetId<Image>, NotStreamed>,
     most: usize,
+    /// That of the app's default sampler.
+    default_anisotropy: u16,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,8 @@ pub enum MipTextureNews {
     Gone(u32),
     /// [`MipTextures::finest`] has another value.
     Limited(u32),
+    /// Its sampler is another.
+    Resampled(u32),
 }
 
 impl MipTextures {
@@ -76,6 +80,21 @@ impl MipTextures {
             most,
             ..Self::default()
         }
+    }
+
+    /// What the app's default sampler has.
+    pub(super) fn set_default_anisotropy(&mut self, clamp: u16) {
+        self.default_anisotropy = clamp;
+    }
+
+    /// How many texels the texture's sampler takes along a pixel's longer side, at most.
+    pub(super) fn anisotropy(&self, texture: u32) -> u16 {
+        let sampler = self.get(texture).map(|record| record.sampler());
+        let clamp = match sampler {
+            Some(ImageSampler::Descriptor(descriptor)) => descriptor.anisotropy_clamp,
+            Some(ImageSampler::Default) | None => self.default_anisotropy,
+        };
+        clamp.max(1)
     }
 
     /// The number of an image, if it streams.
@@ -201,6 +220,17 @@ impl MipTextures {
         if slot.finest() != was {
             self.news.push(MipTextureNews::Limited(texture));
         }
+    }
+
+    /// The texture is sampled in this way from now on; what is known of it then, if that is another than before.
+    pub(super) fn resample(&mut self, texture: u32, sampler: &ImageSampler) -> Option<&Arc<MipRecord>> {
+        let slot = self.slots.get_mut(texture as usize)?.as_mut()?;
+        if slot.record.sampler() == sampler {
+            return None;
+        }
+        slot.record = Arc::new(slot.record.resampled(sampler.clone()));
+        self.news.push(MipTextureNews::Resampled(texture));
+        Some(&slot.record)
     }
 
     /// Whether this is the first time that the device refuses something to this texture.

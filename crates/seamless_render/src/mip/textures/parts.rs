@@ -23,7 +23,7 @@ pub(in crate::mip) enum MipParts {
 }
 
 /// A file with a texture, whose large mips were left in it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::mip) struct MipFile {
     pub path: AssetPath<'static>,
     /// The same for messages.
@@ -54,6 +54,13 @@ impl MipParts {
         match self {
             Self::Package { apart, .. } => &apart.image,
             Self::File(file) => &file.image,
+        }
+    }
+
+    pub fn image_mut(&mut self) -> &mut Image {
+        match self {
+            Self::Package { apart, .. } => &mut apart.image,
+            Self::File(file) => &mut Arc::make_mut(file).image,
         }
     }
 

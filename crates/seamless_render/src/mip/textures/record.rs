@@ -96,6 +96,11 @@ impl MipRecord {
         &self.parts
     }
 
+    /// Whether it is a file of its own.
+    pub(in crate::mip) fn is_file(&self) -> bool {
+        matches!(self.parts, MipParts::File(_))
+    }
+
     /// The whole texture's.
     pub(in crate::mip) fn descriptor(&self) -> &Descriptor {
         &self.parts.image().texture_descriptor
@@ -115,6 +120,16 @@ impl MipRecord {
 
     pub(in crate::mip) fn sampler(&self) -> &ImageSampler {
         &self.parts.image().sampler
+    }
+
+    /// The same with another sampler.
+    pub(in crate::mip) fn resampled(&self, sampler: ImageSampler) -> Self {
+        let mut parts = self.parts.clone();
+        parts.image_mut().sampler = sampler;
+        Self {
+            chain: self.chain.clone(),
+            parts,
+        }
     }
 
     /// The image that stands for the texture in the main world.

@@ -1,5 +1,5 @@
 use bevy_asset::{AssetId, AssetIndex, RenderAssetUsages};
-use bevy_image::Image;
+use bevy_image::{Image, ImageSamplerDescriptor};
 use bevy_reflect::TypeRegistry;
 use seamless_asset::{
     assets::{ImageApart, ImageCodec},
@@ -226,4 +226,23 @@ fn what_is_not_marked_has_a_reason() {
         assert_eq!(unmarked::why_unmarked(&image, payloads), why);
         assert!(!why.to_string().is_empty());
     }
+}
+
+#[test]
+fn a_sampler_of_its_own_comes_before_the_default_one() {
+    let mut textures = MipTextures::new(9);
+    let with = |sampler: ImageSampler| {
+        let mut apart = apart(256, 256, TextureFormat::R8Unorm);
+        apart.image.sampler = sampler;
+        Arc::new(MipRecord::new(parts(apart)).unwrap())
+    };
+    let mut sharp = ImageSamplerDescriptor::linear();
+    sharp.anisotropy_clamp = 4;
+    textures.insert(id(0), with(ImageSampler::Default));
+    textures.insert(id(1), with(ImageSampler::Descriptor(sharp)));
+    textures.insert(id(2), with(ImageSampler::linear()));
+    let found = |textures: &MipTextures| [0, 1, 2].map(|texture| textures.anisotropy(texture));
+    assert_eq!(found(&textures), [1, 4, 1]);
+    textures.set_default_anisotropy(16);
+    assert_eq!(found(&textures), [16, 4, 1]);
 }

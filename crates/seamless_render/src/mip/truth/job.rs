@@ -8,7 +8,6 @@ use bevy_camera::{
     visibility::{NoCpuCulling, VisibleEntities},
 };
 use bevy_ecs::{prelude::*, system::SystemParam};
-use bevy_image::ImageSampler;
 use bevy_math::{Mat2, Mat4};
 use bevy_mesh::{Mesh, Mesh3d, morph::MeshMorphWeights, skinning::SkinnedMesh};
 use bevy_platform::collections::{HashMap, HashSet};
@@ -200,7 +199,7 @@ impl Pictured<'_, '_> {
                         columns: (of_code * image.uv.matrix2).to_cols_array(),
                         channel: layer.channel,
                     };
-                    found.anisotropy = found.anisotropy.max(anisotropy(record.sampler()));
+                    found.anisotropy = found.anisotropy.max(self.textures.anisotropy(texture));
                 }
                 let side = (chain.side(0) as f32).log2();
                 let of = TruthUse {
@@ -236,11 +235,4 @@ struct Layers {
     uses: SmallVec<[TruthUse; 4]>,
     codes: [JobCode; 2],
     anisotropy: u16,
-}
-
-fn anisotropy(sampler: &ImageSampler) -> u16 {
-    match sampler {
-        ImageSampler::Descriptor(descriptor) => descriptor.anisotropy_clamp,
-        ImageSampler::Default => 1,
-    }
 }

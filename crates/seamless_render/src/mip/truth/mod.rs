@@ -4,6 +4,8 @@ mod feedback;
 mod job;
 mod pass;
 mod picture;
+#[cfg(test)]
+mod tests;
 
 pub(super) use feedback::{Joining, join};
 pub use feedback::{MipFeedback, MipFeedbackPlugin};
@@ -53,6 +55,8 @@ struct Exchange {
     taken: Option<TruthPicture>,
     /// What was taken for prediction.
     feedback: Option<TruthPicture>,
+    /// How many devices there were.
+    device: u32,
 }
 
 /// For whom a picture is.
@@ -74,7 +78,7 @@ impl MipTruth {
         self.lock().asked.is_some()
     }
 
-    /// The picture that was asked for, when it has come: some frames later.
+    /// The picture that was asked for, when it has come: some frames later. If the device is lost meanwhile it does not come, and has to be asked for again.
     #[must_use]
     pub fn take(&self) -> Option<TruthPicture> {
         self.lock().taken.take()
@@ -84,9 +88,26 @@ impl MipTruth {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A picture is there; none if it could not be taken.
-    fn done(&self, picture: Option<TruthPicture>) {
+    /// Which device draws.
+    fn device(&self) -> u32 {
+        self.lock().device
+    }
+
+    /// There is another device. A picture that was being drawn does not come; one that still waits for that, in the render world or on its way there, does.
+    fn start_over(&self, is_waiting: bool) {
         let mut exchange = self.lock();
+        exchange.device += 1;
+        if !is_waiting && exchange.job.is_none() {
+            exchange.drawn_for = None;
+        }
+    }
+
+    /// A picture is there, drawn by this device; none if it could not be taken.
+    fn done(&self, device: u32, picture: Option<TruthPicture>) {
+        let mut exchange = self.lock();
+        if exchange.device != device {
+            return;
+        }
         match exchange.drawn_for.take() {
             Some(Asker::Game) => exchange.taken = picture,
             Some(Asker::Prediction) => exchange.feedback = picture,

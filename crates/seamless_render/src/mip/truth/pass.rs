@@ -8,7 +8,7 @@ use bevy_app::SubApp;
 use bevy_ecs::prelude::*;
 use bevy_mesh::PrimitiveTopology;
 use bevy_render::{
-    ExtractSchedule, Render, RenderStartup, RenderSystems,
+    ExtractSchedule, GpuResourceAppExt, Render, RenderStartup, RenderSystems,
     mesh::{RenderMesh, RenderMeshBufferInfo, allocator::MeshAllocator},
     render_asset::RenderAssets,
     render_phase::TrackedRenderPass,
@@ -52,8 +52,8 @@ pub(super) fn add_systems(render: &mut SubApp, truth: MipTruth) {
     render
         .insert_resource(truth)
         .init_resource::<RenderTruth>()
-        .init_resource::<SpecializedMeshPipelines<TruthPipeline>>()
-        .add_systems(RenderStartup, (pipeline::start, code::start).chain())
+        .init_gpu_resource::<SpecializedMeshPipelines<TruthPipeline>>()
+        .add_systems(RenderStartup, ((pipeline::start, code::start).chain(), start_over))
         .add_systems(ExtractSchedule, take_job)
         .add_systems(
             Render,
@@ -63,6 +63,13 @@ pub(super) fn add_systems(render: &mut SubApp, truth: MipTruth) {
                 draw.in_set(RenderSystems::Cleanup),
             ),
         );
+}
+
+/// On another device, pipelines are others, and what the last one was to read back never comes.
+fn start_over(truth: Res<MipTruth>, mut render: ResMut<RenderTruth>) {
+    render.pipelines.clear();
+    (render.waited, render.is_read) = (0, false);
+    truth.start_over(render.job.is_some());
 }
 
 fn take_job(truth: Res<MipTruth>, mut render: ResMut<RenderTruth>) {
@@ -130,14 +137,14 @@ fn draw(
                 "no picture of the mips that are sampled: its shader is not there after {PATIENCE} frames"
             );
             render.job = None;
-            truth.done(None);
+            truth.done(truth.device(), None);
         }
         return;
     }
     let Some(job) = render.job.take() else { return };
     render.is_read = true;
     if job.draws.is_empty() {
-        return truth.done(Some(job.picture));
+        return truth.done(truth.device(), Some(job.picture));
     }
     let drawing = Drawing {
         cache: &cache,

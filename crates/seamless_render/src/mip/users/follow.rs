@@ -3,21 +3,24 @@
 #[cfg(test)]
 mod tests;
 
-use bevy_asset::{AssetEvent, Assets};
+use bevy_asset::{AssetEvent, AssetId, Assets};
 use bevy_camera::{
     primitives::Aabb,
     visibility::{NoFrustumCulling, ViewVisibility},
 };
 use bevy_ecs::{component::ComponentId, prelude::*, query::QueryData};
+use bevy_image::Image;
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_transform::components::GlobalTransform;
 use seamless_asset::{InHiddenLevel, LevelHider, assets::MeshUvDensity};
 
 use super::{
+    drawn::DrawnImages,
     material::Materials,
     meshes::{Densities, Shape},
     notes::MipMaterialTypes,
     seats::{Seats, Told},
+    strangers::Strangers,
     surfaces::MeshSurfaces,
 };
 use crate::mip::{Watch, plan::MipPlan};
@@ -34,6 +37,8 @@ pub(in crate::mip) struct MipUsers {
     pub seats: Seats,
     pub densities: Densities,
     pub surfaces: MeshSurfaces,
+    pub drawn: DrawnImages,
+    pub strangers: Strangers,
     /// Entities of levels that were hidden since the last frame.
     pub hidden: Vec<Entity>,
 }
@@ -45,11 +50,19 @@ impl MipUsers {
         material
             .into_iter()
             .flat_map(|material| self.materials.textures(material))
+            .chain(self.drawn.textures(entity))
+    }
+
+    /// An image streams now that did not, or the other way round, or is sampled in another way.
+    pub fn image_changed(&mut self, image: AssetId<Image>) {
+        self.materials.image_changed(image);
+        self.drawn.image_changed(image);
+        self.strangers.note(image);
     }
 
     /// Another one whenever that may be others.
     pub fn version(&self) -> u64 {
-        self.seats.version + self.materials.version
+        self.seats.version + self.materials.version + self.drawn.version
     }
 }
 
@@ -198,11 +211,16 @@ impl LevelHider for MipHider {
     fn hide(&self, world: &mut World, entities: &[Entity]) {
         if let Some(mut users) = world.get_resource_mut::<MipUsers>() {
             users.hidden.extend_from_slice(entities);
+            users.drawn.hide(entities);
         }
     }
 
-    /// Whether they are seen counts as changed then.
-    fn show(&self, _: &mut World, _: &[Entity]) {}
+    /// Whether meshes are seen counts as changed then.
+    fn show(&self, world: &mut World, entities: &[Entity]) {
+        if let Some(mut users) = world.get_resource_mut::<MipUsers>() {
+            users.drawn.show(entities);
+        }
+    }
 
     /// Their textures were replaced meanwhile.
     fn always_changed(&self, world: &World) -> Vec<ComponentId> {

@@ -1,5 +1,6 @@
 //! Who draws with textures that stream: materials, and the entities that have them.
 
+mod drawn;
 mod follow;
 mod material;
 mod meshes;
@@ -7,16 +8,19 @@ mod notes;
 mod reflected;
 mod seats;
 mod standard;
+mod strangers;
 mod surfaces;
 
 use bevy_asset::AssetId;
 use bevy_image::Image;
 use bevy_math::Affine2;
 
+pub(super) use drawn::install_drawn;
 pub(super) use follow::{MipHider, MipUsers, follow_users};
 pub(super) use material::{Materials, Streamed};
 pub use notes::MipApp;
 pub(super) use notes::install_types;
+pub(super) use strangers::tell_strangers;
 pub(super) use surfaces::add_surfaces;
 
 /// A texture of a material, and how it is sampled.

@@ -9,14 +9,15 @@ use core::{
 };
 
 use bevy_app::{App, PostUpdate};
-use bevy_asset::{Asset, AssetEvent, Assets};
+use bevy_asset::{Asset, AssetEvent, AssetId, Assets};
 use bevy_ecs::{component::ComponentId, prelude::*, query::Allow};
+use bevy_image::Image;
 use bevy_material::AlphaMode;
 use bevy_pbr::{EntitiesNeedingSpecialization, Material, MeshMaterial3d};
 use bevy_reflect::Reflect;
 use seamless_asset::InHiddenLevel;
 
-use super::{MipImage, follow::MipUsers, material::Images, reflected};
+use super::{MipImage, drawn::add_drawn, follow::MipUsers, material::Images, reflected};
 use crate::mip::{MipSystems, roads};
 
 /// How a material type tells of its images.
@@ -29,8 +30,7 @@ pub trait MipApp {
     /// [`add_streamed_material`](crate::SeamlessRenderApp::add_streamed_material) are added already. Add types while plugins are built: those that come
     /// when they are finished are left out, with a warning, and so are those without a [`MaterialPlugin`](bevy_pbr::MaterialPlugin), with an error.
     ///
-    /// A material that makes its bind group itself ([`CreateBindGroupDirectly`]) keeps each texture that was replaced for as long as the app runs, outside
-    /// of the pool: Bevy does not let go of its old bind groups. Its images are better cooked whole.
+    /// A material may make its bind group itself ([`CreateBindGroupDirectly`]): the old one is let go of, which Bevy alone does not do.
     ///
     /// [`CreateBindGroupDirectly`]: bevy_render::render_resource::AsBindGroupError::CreateBindGroupDirectly
     fn add_mip_material<M: Material + Reflect>(&mut self) -> &mut Self
@@ -58,6 +58,28 @@ pub trait MipApp {
     fn add_mip_material_with<M: Material>(&mut self, images: fn(&M, &mut dyn FnMut(MipImage))) -> &mut Self
     where
         M::Data: PartialEq + Eq + Hash + Clone;
+
+    /// Components of type `C` draw images as they are, as sprites and UI do: while an entity that has one is visible, its images are wanted whole, and count as
+    /// seen, by as many pixels as they have texels; a [`MipForce`](crate::mip::MipForce) is for them as well. None are known unless they are added, while
+    /// plugins are built: an image that a material has as well would be as fine as that needs it, and one that no material has would be whole, but go first
+    /// where the pool is full.
+    ///
+    /// Visible is who is within a view, and of entities that are not culled, those of UI for instance, who is not hidden.
+    ///
+    /// ```
+    /// # use bevy_app::App;
+    /// # use bevy_asset::Handle;
+    /// # use bevy_ecs::component::Component;
+    /// # use bevy_image::Image;
+    /// # use seamless_render::mip::MipApp;
+    /// # #[derive(Component)] struct Sprite { image: Handle<Image> }
+    /// # #[derive(Component)] struct ImageNode { image: Handle<Image> }
+    /// # fn add(app: &mut App) {
+    /// app.add_mip_drawn::<Sprite>(|sprite, images| images(sprite.image.id()))
+    ///     .add_mip_drawn::<ImageNode>(|node, images| images(node.image.id()));
+    /// # }
+    /// ```
+    fn add_mip_drawn<C: Component>(&mut self, images: fn(&C, &mut dyn FnMut(AssetId<Image>))) -> &mut Self;
 }
 
 impl MipApp for App {
@@ -83,6 +105,11 @@ impl MipApp for App {
             let mut types = self.world_mut().get_resource_or_init::<MipMaterialTypes>();
             types.add::<M>();
         }
+        self
+    }
+
+    fn add_mip_drawn<C: Component>(&mut self, images: fn(&C, &mut dyn FnMut(AssetId<Image>))) -> &mut Self {
+        add_drawn(self, images);
         self
     }
 }

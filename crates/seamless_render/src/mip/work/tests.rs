@@ -72,6 +72,7 @@ impl Books {
                 ledger.retired(left);
                 format!("gone {id}")
             }
+            MipOrder::Resample(id, record) => format!("resample {id} {:?}", record.sampler()),
             MipOrder::Swap(command, staged) => {
                 let MipCommand { id, from, to, .. } = command;
                 format!("swap {id} {from} {to} {}", staged.is_some())
@@ -112,6 +113,38 @@ fn one_that_comes_again_is_another() {
     books.work.send(&books.textures);
     assert_eq!(books.orders(), [""; 0], "what was planned was for the other");
     assert_eq!(books.ledger.sums().total(), record().chain().bytes(2));
+}
+
+#[test]
+fn what_goes_in_the_frame_of_its_swap_is_not_swapped() {
+    let mut books = Books::new();
+    books.come(5);
+    books.come(6);
+    books.orders();
+    let swaps = [books.begin(0, 1), books.begin(1, 0)];
+    swaps.iter().for_each(|swap| books.work.swap(swap));
+    books.work.send(&books.textures);
+    books.go(5);
+    let words = [format!("swap {} 2 0 false", id(6)), format!("gone {}", id(5))];
+    assert_eq!(books.orders(), words);
+}
+
+#[test]
+fn materials_of_what_comes_anew_are_told_in_the_next_frame() {
+    let mut books = Books::new();
+    books.come(5);
+    books.come(6);
+    books.work.send(&books.textures);
+    assert_eq!(books.work.renewed().count(), 0, "nothing was drawn before");
+    books.come(5);
+    books.work.send(&books.textures);
+    assert_eq!(books.work.renewed().collect::<Vec<_>>(), [id(5)]);
+    let swap = books.begin(1, 0);
+    books.work.swap(&swap);
+    books.work.send(&books.textures);
+    assert_eq!(books.work.renewed().collect::<Vec<_>>(), [id(6)]);
+    books.work.send(&books.textures);
+    assert_eq!(books.work.renewed().count(), 0);
 }
 
 #[test]

@@ -35,7 +35,8 @@ fn extract(world: &mut World, sent: &[(u128, f32)]) {
 
 fn render_world() -> World {
     let mut world = World::new();
-    world.insert_resource(Again::<StandardMaterial>(vec![]));
+    world.init_resource::<Again<StandardMaterial>>();
+    world.init_resource::<RenderMaterialBindings>();
     world.init_resource::<ExtractedAssets<MeshMaterial3d<StandardMaterial>>>();
     world.init_resource::<ErasedRenderAssets<PreparedMaterial>>();
     world
@@ -54,12 +55,12 @@ fn the_latest_of_each_waits() {
     extract(&mut world, &[(1, 0.1), (2, 0.2)]);
     extract(&mut world, &[]);
     extract(&mut world, &[(1, 0.3), (3, 0.4)]);
-    let again = &world.resource::<Again<StandardMaterial>>().0;
+    let again = &world.resource::<Again<StandardMaterial>>().materials;
     assert_eq!(told(again), [(id(2), 0.2), (id(1), 0.3), (id(3), 0.4)]);
     world
         .run_system_once(forget_again::<StandardMaterial>)
         .expect("it runs");
-    assert!(world.resource::<Again<StandardMaterial>>().0.is_empty());
+    assert!(world.resource::<Again<StandardMaterial>>().materials.is_empty());
 }
 
 #[test]
@@ -87,5 +88,5 @@ fn what_is_prepared_and_stays_is_prepared_again() {
         "2 goes, 3 is prepared anyway, 4 is not yet"
     );
     assert!(extracted.added.contains(&id(1)) && extracted.added.len() == 2);
-    assert!(world.resource::<Again<StandardMaterial>>().0.is_empty());
+    assert!(world.resource::<Again<StandardMaterial>>().materials.is_empty());
 }

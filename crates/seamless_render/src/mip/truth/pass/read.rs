@@ -56,7 +56,7 @@ impl Reading {
             row,
             mut picture,
         } = self;
-        let read = buffer.clone();
+        let (read, device) = (buffer.clone(), truth.device());
         buffer.slice(..).map_async(MapMode::Read, move |mapped| {
             let is_there = mapped.is_ok();
             if is_there {
@@ -65,7 +65,7 @@ impl Reading {
                 let pixels = rows.flat_map(|row| row[..(picture.width * PIXEL) as usize].chunks_exact(PIXEL as usize));
                 picture.pixels = pixels.map(|pixel| [word(pixel, 0), word(pixel, 4)]).collect();
             }
-            truth.done(is_there.then_some(picture));
+            truth.done(device, is_there.then_some(picture));
         });
     }
 }

@@ -1,0 +1,45 @@
+use bevy_asset::AssetId;
+use bevy_ecs::system::RunSystemOnce;
+use bevy_mesh::Mesh;
+use bevy_pbr::StandardMaterial;
+use bevy_reflect::{FromReflect, tuple_struct::DynamicTupleStruct};
+
+use super::*;
+
+fn instance(number: u64) -> InstanceId {
+    let mut fields = DynamicTupleStruct::default();
+    fields.insert(number);
+    InstanceId::from_reflect(&fields).expect("it is a number")
+}
+
+fn level(sets: Vec<DrawnSet>) -> Watched {
+    Watched {
+        is_ready: true,
+        drawn: Arc::new(Drawn {
+            sets,
+            lights: OwnLights::default(),
+        }),
+    }
+}
+
+#[test]
+fn on_another_device_no_pipeline_is_compiled() {
+    let set = DrawnSet {
+        mesh: AssetId::<Mesh>::invalid(),
+        material: AssetId::<StandardMaterial>::invalid().untyped(),
+        casts_shadows: false,
+        lightmap: None,
+        crossfades: false,
+    };
+    let [drawn, bare] = [1, 2].map(instance);
+    let gate = PipelineGate::default();
+    gate.lock().levels.insert(drawn, level(vec![set]));
+    gate.lock().levels.insert(bare, level(vec![]));
+    let mut world = World::new();
+    world.insert_resource(gate.clone());
+    world.insert_resource(Warming(HashMap::from_iter([(drawn, Warmth::default())])));
+    world.run_system_once(start_over).expect("it has its resources");
+    assert!(!gate.is_level_open(drawn), "its pipelines were the last device's");
+    assert!(gate.is_level_open(bare), "it needs none");
+    assert!(world.resource::<Warming>().0.is_empty());
+}
