@@ -7,6 +7,7 @@ mod bad_input;
 mod drawn;
 mod faults;
 mod flight;
+mod hidden;
 mod hooks;
 mod invariants;
 mod layout;
