@@ -1,8 +1,13 @@
 //! Entities that go with a level although they are none of its own, and those that stay although they are. See [`OfLevel`] and
 //! [`KeepInWorld`].
 
+mod owners;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use owners::Owners;
+
+use std::sync::Arc;
 
 use bevy_ecs::{entity::EntityHashSet, prelude::*, query::Allow};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
@@ -41,7 +46,7 @@ pub struct LevelActors(Vec<Entity>);
 
 /// On an entity of a level, or on one that game code has hung there: it stays in the world when the level leaves or is hidden, with what
 /// hangs below it. It becomes an entity of the game's own then: it is taken out of what leaves and stands where it stood (in a hand that
-/// stays it stays), and the level knows it no more. On a level's root it means nothing. It has no object id any more, and when the level comes again, another comes in its place.
+/// stays it stays), and the level knows it no more; this is taken off, so that what hangs it in another level later says so anew. On a level's root it means nothing. It has no object id any more, and when the level comes again, another comes in its place.
 ///
 /// Give it before the level is hidden: what nobody sees goes with its level.
 ///
@@ -80,7 +85,13 @@ pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Member
         stand_alone(world, entity, root, members);
         released.extend(world.get_entity(entity).into_iter().flat_map(|_| below(world, entity)));
     }
-    members.forget(&released, afterwards);
+    // They are nobody's to be looked at when other levels go.
+    for entity in &released {
+        if let Ok(mut entity) = world.get_entity_mut(*entity) {
+            entity.remove::<KeepInWorld>();
+        }
+    }
+    members.forget(&released);
     if afterwards == Afterwards::Stays
         && let Some(mut level) = world.get_mut::<LevelInstance>(root)
     {
@@ -115,17 +126,20 @@ fn above(world: &World, entity: Entity) -> impl Iterator<Item = Entity> {
 
 /// Whether an entity goes where the level goes, if nobody keeps it.
 fn goes(world: &World, entity: Entity, root: Entity, members: &Members) -> bool {
+    let is_own = |at: Entity| at == root || members.objects.object(at).is_some();
+    let mut guests = Vec::new();
     for at in core::iter::once(entity).chain(above(world, entity)) {
-        if at == root || members.objects.object(at).is_some() {
-            return true;
+        let goes_with = world.get::<OfLevel>(at).is_some_and(|of| of.0 == root);
+        if is_own(at) || goes_with {
+            guests.extend(Some(at).filter(|_| goes_with && !is_own(at)));
+            // What came with another level goes with that, as what hangs below it.
+            return guests.is_empty() || !Owners::but(world, root).has_any(&guests);
         }
         if world.get::<LevelInstance>(at).is_some() {
             // Another level, which goes by itself.
             return false;
         }
-        if world.get::<OfLevel>(at).is_some_and(|of| of.0 == root) {
-            return true;
-        }
+        guests.push(at);
     }
     false
 }
@@ -134,15 +148,21 @@ fn goes(world: &World, entity: Entity, root: Entity, members: &Members) -> bool 
 fn stand_alone(world: &mut World, entity: Entity, root: Entity, members: &Members) {
     let parent = world.get::<ChildOf>(entity).map(ChildOf::parent);
     let is_torn = parent.is_some_and(|parent| goes(world, parent, root, members));
-    let place = world.get::<Transform>(entity).filter(|_| is_torn);
+    if is_torn {
+        detach(world, entity);
+    } else if let Ok(mut entity) = world.get_entity_mut(entity) {
+        entity.remove::<OfLevel>();
+    }
+}
+
+/// Takes an entity out of what it hangs below, or goes with. It stands where it stood.
+pub(crate) fn detach(world: &mut World, entity: Entity) {
+    let place = world.get::<Transform>(entity);
     let place = place.map(|_| global(world, entity).compute_transform());
+    // Whoever observes one step may despawn it.
     if let Ok(mut entity) = world.get_entity_mut(entity) {
         entity.remove::<OfLevel>();
     }
-    if !is_torn {
-        return;
-    }
-    // Whoever observes one step may despawn it.
     if let Ok(mut entity) = world.get_entity_mut(entity) {
         entity.remove::<ChildOf>();
     }
@@ -153,14 +173,16 @@ fn stand_alone(world: &mut World, entity: Entity, root: Entity, members: &Member
     }
 }
 
-/// Where an entity is just now: its `GlobalTransform` is of the last frame.
+/// Where an entity is just now: its `GlobalTransform` is of the last frame, which must do where what it hangs below is gone.
 fn global(world: &World, entity: Entity) -> GlobalTransform {
     let local = |entity| world.get::<Transform>(entity).copied().map(GlobalTransform::from);
     let mut at = entity;
     let mut place = local(entity).unwrap_or_default();
-    while let Some(above) = world.get::<ChildOf>(at).map(ChildOf::parent)
-        && let Some(outer) = local(above)
-    {
+    while let Some(above) = world.get::<ChildOf>(at).map(ChildOf::parent) {
+        if !world.entities().contains_spawned(above) {
+            return world.get::<GlobalTransform>(entity).copied().unwrap_or(place);
+        }
+        let Some(outer) = local(above) else { break };
         place = outer * place;
         at = above;
     }
@@ -181,20 +203,21 @@ fn below(world: &World, entity: Entity) -> Vec<Entity> {
 }
 
 impl Members {
-    /// Entities that are the level's no more; it is as if they had been despawned.
-    fn forget(&mut self, gone: &EntityHashSet, afterwards: Afterwards) {
-        let left = |entity: Entity| {
-            if gone.contains(&entity) {
-                Entity::PLACEHOLDER
-            } else {
-                entity
-            }
-        };
-        self.entities = self.entities.iter().copied().map(left).collect();
-        self.parents.retain(|entity| !gone.contains(entity));
-        if afterwards == Afterwards::Stays {
-            self.edits.retain(|entity, _| !gone.contains(entity));
-            self.objects = self.objects.replaced(left).into();
+    /// Entities that are the level's no more; it is as if they had been despawned. Nothing is copied but where somebody else still
+    /// looks at the list.
+    fn forget(&mut self, gone: &EntityHashSet) {
+        let rows: Vec<u32> = gone.iter().filter_map(|entity| self.objects.row(*entity)).collect();
+        if rows.is_empty() {
+            return;
         }
+        let entities = Arc::make_mut(&mut self.entities);
+        for row in &rows {
+            if let Some(entity) = entities.get_mut(*row as usize) {
+                *entity = Entity::PLACEHOLDER;
+            }
+        }
+        self.parents.retain(|entity| !gone.contains(entity));
+        gone.iter().for_each(|entity| drop(self.edits.remove(entity)));
+        self.objects = self.objects.without(rows.into_iter()).into();
     }
 }

@@ -82,6 +82,10 @@ static COUNTERS: &[Counter<StreamingStats>] = &[
         stats.live_packages as f64
     }),
     counter("live_bytes", LIVE_BYTES, " B", |stats| stats.live_bytes as f64),
+    count("tasks", "seamless/tasks", |stats| stats.tasks as f64),
+    count("pending_requests", "seamless/pending_requests", |stats| {
+        stats.pending_requests as f64
+    }),
     bytes("bytes_read", "seamless/bytes_read", |stats| stats.bytes_read as f64),
     bytes("bytes_wasted", "seamless/bytes_wasted", |stats| {
         stats.bytes_wasted as f64

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use core::cell::LazyCell;
 use std::sync::Arc;
 
 use bevy_camera::{
@@ -20,7 +21,12 @@ use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 
-use crate::{LevelInstance, actors::LevelActors, reveal::Members, spawn::rewrite_ticks, trees::Untouched};
+use crate::{
+    actors::{LevelActors, Owners, detach},
+    reveal::Members,
+    spawn::rewrite_ticks,
+    trees::Untouched,
+};
 
 /// On every entity of a level that is in the world and is not to be seen: it is on its way there in slices, it is hidden, or it is on its
 /// way out.
@@ -31,7 +37,7 @@ use crate::{LevelInstance, actors::LevelActors, reveal::Members, spawn::rewrite_
 /// `Option<&InHiddenLevel>` does not. Access by id (`World::get`, `Query::get` of a query that mentions it) finds such entities.
 ///
 /// What game code hangs below a level's entities, or makes go with it by [`OfLevel`](crate::OfLevel), is hidden and shown with them, if it was there when the level was hidden; another level
-/// below is not. What was added or changed right before the hide is not told again to systems that had not run since.
+/// below, and what came with one, is not. What was added or changed right before the hide is not told again to systems that had not run since.
 ///
 /// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.
 #[derive(Component, Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -82,6 +88,22 @@ struct Everything {
     own: Arc<[Entity]>,
     /// Its root, and what game code had hung below it.
     others: Vec<Entity>,
+    /// What hangs there too, and stays: other levels, and what came with them.
+    foreign: Vec<Entity>,
+}
+
+impl Hiding {
+    /// The root, and what game code had hung below the level.
+    pub fn take_others(&mut self) -> Vec<Entity> {
+        core::mem::take(&mut self.all.others)
+    }
+
+    /// The level leaves: what does not go with it is left where it stands.
+    pub fn let_go(&mut self, world: &mut World) {
+        for entity in core::mem::take(&mut self.all.foreign) {
+            detach(world, entity);
+        }
+    }
 }
 
 impl Everything {
@@ -92,7 +114,8 @@ impl Everything {
 
 /// Takes a level out of sight of all queries.
 pub(crate) fn hide(world: &mut World, root: Entity, members: &Members) -> Hiding {
-    let all = everything_of(world, root, members);
+    // What another level has hidden is shown with that.
+    let all = everything_of(world, root, members, |entity| is_hidden(world, entity));
     for entities in all.lists() {
         LevelHiders::each(world, |world, hider| hider.hide(world, entities));
     }
@@ -203,10 +226,21 @@ pub(crate) fn show_first(world: &mut World, entities: &[Entity], untouched: Opti
     None
 }
 
+/// Of a level that is about to leave in one step: what hangs there and does not go with it is left where it stands.
+pub(crate) fn let_go(world: &mut World, root: Entity, members: &Members) {
+    for entity in everything_of(world, root, members, |_| false).foreign {
+        detach(world, entity);
+    }
+}
+
+fn is_hidden(world: &World, entity: Entity) -> bool {
+    world.get::<InHiddenLevel>(entity).is_some()
+}
+
 /// What is new in a hidden level is hidden, too.
 pub(crate) fn hide_new(world: &mut World, root: Entity, members: &Members, hiding: &mut Hiding) {
-    let is_new = |entity: &Entity| world.get::<InHiddenLevel>(*entity).is_none();
-    let all = everything_of(world, root, members);
+    let is_new = |entity: &Entity| !is_hidden(world, *entity);
+    let all = everything_of(world, root, members, |_| false);
     let new: Vec<_> = all.lists().concat().into_iter().filter(is_new).collect();
     LevelHiders::each(world, |world, hider| hider.hide(world, &new));
     mark(world, &new);
@@ -229,12 +263,13 @@ fn unmark(world: &mut World, entities: &[Entity]) {
 }
 
 /// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them, other levels
-/// apart, which have targets of their own.
-fn everything_of(world: &World, root: Entity, members: &Members) -> Everything {
+/// and what came with them apart, which have targets of their own. What `skips` names of what was hung there is not looked at.
+fn everything_of(world: &World, root: Entity, members: &Members, skips: impl Fn(Entity) -> bool) -> Everything {
     let mut parents = Parents::new(world);
     let mut all = Everything {
         own: members.entities.clone(),
         others: Vec::new(),
+        foreign: Vec::new(),
     };
     let alive = |parents: &mut Parents, entity: &Entity| parents.note(world, *entity);
     all.others.extend(Some(root).filter(|root| alive(&mut parents, root)));
@@ -245,30 +280,35 @@ fn everything_of(world: &World, root: Entity, members: &Members) -> Everything {
     }
     // Most lists have nobody but the level's own, who are known.
     parents.found.retain(|parent| !members.is_as_cooked(world, *parent));
-    let actors = world.get::<LevelActors>(root);
-    if !parents.found.is_empty() || actors.is_some() {
-        add_hung(world, actors, &mut parents, &mut all);
+    let has_actors = world.get::<LevelActors>(root).is_some();
+    if !parents.found.is_empty() || has_actors {
+        add_hung(world, root, &mut parents, &mut all, skips);
     }
     all
 }
 
 /// Adds who goes with the level, and what hangs below it.
-fn add_hung(world: &World, actors: Option<&LevelActors>, parents: &mut Parents, all: &mut Everything) {
+fn add_hung(world: &World, root: Entity, parents: &mut Parents, all: &mut Everything, skips: impl Fn(Entity) -> bool) {
     let mut known = Indices::of(&all.lists().concat());
-    for &actor in actors.into_iter().flat_map(RelationshipTarget::collection) {
-        if known.insert(actor) && parents.note(world, actor) {
-            all.others.push(actor);
+    let owners = LazyCell::new(|| Owners::but(world, root));
+    let mut add = |parents: &mut Parents, entity: Entity| {
+        // Most children are the level's own, which are known.
+        if !known.insert(entity) {
+            return;
         }
-    }
+        if owners.has(entity) {
+            all.foreign.push(entity);
+        } else if !skips(entity) && parents.note(world, entity) {
+            all.others.push(entity);
+        }
+    };
+    let actors = world.get::<LevelActors>(root).into_iter();
+    actors
+        .flat_map(RelationshipTarget::collection)
+        .for_each(|actor| add(parents, *actor));
     while let Some(parent) = parents.found.pop() {
-        for &child in world.get::<Children>(parent).into_iter().flatten() {
-            // Most children are the level's own, which are known.
-            let is_new = known.insert(child);
-            let is_other = || world.get::<LevelInstance>(child).is_some();
-            if is_new && !is_other() && parents.note(world, child) {
-                all.others.push(child);
-            }
-        }
+        let children = world.get::<Children>(parent).into_iter().flatten();
+        children.for_each(|child| add(parents, *child));
     }
 }
 

@@ -7,10 +7,14 @@ use std::sync::Arc;
 
 use bevy_ecs::{entity::Entity, hierarchy::Children, relationship::RelationshipTarget, world::World};
 
-use crate::{actors::LevelActors, reveal::Members};
+use crate::{
+    actors::{LevelActors, Owners, detach},
+    hide::{Hiding, InHiddenLevel},
+    reveal::Members,
+};
 
 /// Despawns a level, at once or some entities at a time: its own entities, those that game code took out of the hierarchy as well, and what
-/// game code hung below them.
+/// game code hung below them, or had hung there when the level was hidden. What came with another level stays, and stands where it stood.
 ///
 /// Bevy despawns a hierarchy with two commands per child. Here each list of children is emptied before its entity goes, and parents go
 /// before their children, so that no hook has anything to do; the rest goes in reverse order of spawning, which moves few rows.
@@ -18,9 +22,23 @@ pub(crate) struct Sweep {
     /// The root, then those with children.
     parents: Vec<Entity>,
     entities: Arc<[Entity]>,
-    /// What was below the parents, the level's own or not.
+    /// What was below them, the level's own or not.
     children: Vec<Entity>,
+    /// What was hidden with the level.
+    hidden: Vec<Entity>,
     next: usize,
+}
+
+/// What a [`Sweep`] despawns next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// One of the level's own that was cooked with children, or its root.
+    Parent,
+    Own,
+    /// The level's own as well, if it is still alive.
+    Child,
+    /// It goes if it is hidden still: nobody else could ever show it.
+    Hidden,
 }
 
 impl Sweep {
@@ -36,35 +54,55 @@ impl Sweep {
             parents,
             entities,
             children: Vec::new(),
+            hidden: Vec::new(),
             next: 0,
         }
+    }
+
+    /// And of what was hidden with the level, wherever it hangs by then.
+    pub fn and_hidden(mut self, hiding: &mut Hiding) -> Self {
+        self.hidden = hiding.take_others();
+        self
     }
 
     /// Despawns the next entities, `most` at most. How many of the level's own that were: those that are gone already take no time worth telling, and
     /// of what game code hung below nobody knows how much goes with it.
     pub fn step(&mut self, world: &mut World, most: usize) -> u64 {
         let end = self.next.saturating_add(most);
-        let own = self.parents.len() + self.entities.len();
+        let mut owners = None;
         let mut despawned = 0;
         while self.next < end {
-            let Some((entity, is_parent)) = self.entity() else {
+            let Some((entity, next)) = self.entity() else {
                 break;
             };
             self.next += 1;
-            if is_parent && let Some(mut below) = world.get_mut::<Children>(entity) {
-                self.children.append(below.collection_mut_risky());
+            if !world.entities().contains_spawned(entity) {
+                continue;
             }
-            // Who goes with the level would go with its root, in one step.
-            if is_parent && let Some(mut actors) = world.get_mut::<LevelActors>(entity) {
-                self.children.append(actors.collection_mut_risky());
+            if matches!(next, Next::Parent | Next::Own) {
+                self.empty_lists(world, entity, next);
+                despawned += 1;
+            } else if is_spared(world, entity, next, &mut owners) {
+                continue;
             }
-            let is_own = self.next <= own;
             if let Ok(entity) = world.get_entity_mut(entity) {
                 entity.despawn();
-                despawned += u64::from(is_own);
             }
         }
         despawned
+    }
+
+    /// What game code has hung below goes by itself.
+    fn empty_lists(&mut self, world: &mut World, entity: Entity, next: Next) {
+        if let Some(mut below) = world.get_mut::<Children>(entity) {
+            self.children.append(below.collection_mut_risky());
+        }
+        // Who goes with the level would go with its root, in one step.
+        if next == Next::Parent
+            && let Some(mut actors) = world.get_mut::<LevelActors>(entity)
+        {
+            self.children.append(actors.collection_mut_risky());
+        }
     }
 
     /// Whether all are despawned.
@@ -74,21 +112,38 @@ impl Sweep {
 
     /// How many steps of one entity are left, about.
     pub fn left(&self) -> usize {
-        let all = self.parents.len() + self.entities.len() + self.children.len();
+        let all = self.parents.len() + self.entities.len() + self.children.len() + self.hidden.len();
         all.saturating_sub(self.next)
     }
 
-    /// The next one, and whether it has a list of children: of the children only what is not the level's own is still alive by then, and
+    /// The next one. Of the children only what is not the level's own is still alive by then, and
     /// goes with all that is below it, as does who said to go with the level.
-    fn entity(&self) -> Option<(Entity, bool)> {
+    fn entity(&self) -> Option<(Entity, Next)> {
         let (parents, entities) = (self.parents.len(), self.entities.len());
         if let Some(parent) = self.parents.get(self.next) {
-            return Some((*parent, true));
+            return Some((*parent, Next::Parent));
         }
         let at = self.next - parents;
         if let Some(from_end) = entities.checked_sub(at + 1) {
-            return self.entities.get(from_end).map(|entity| (*entity, false));
+            return self.entities.get(from_end).map(|entity| (*entity, Next::Own));
         }
-        self.children.get(at - entities).map(|child| (*child, false))
+        let at = at - entities;
+        if let Some(child) = self.children.get(at) {
+            return Some((*child, Next::Child));
+        }
+        let hidden = self.hidden.get(at - self.children.len());
+        hidden.map(|entity| (*entity, Next::Hidden))
     }
+}
+
+/// Whether an entity stays that is none of the level's own; what came with another level and hangs below it stays anyway.
+fn is_spared(world: &mut World, entity: Entity, next: Next, owners: &mut Option<Owners>) -> bool {
+    if next == Next::Hidden && world.get::<InHiddenLevel>(entity).is_none() {
+        return true;
+    }
+    // The level's own root is gone.
+    let owners = owners.get_or_insert_with(|| Owners::but(world, Entity::PLACEHOLDER));
+    let foreign = owners.below(world, entity);
+    foreign.iter().for_each(|foreign| detach(world, *foreign));
+    foreign.contains(&entity)
 }

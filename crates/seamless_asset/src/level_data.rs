@@ -20,7 +20,7 @@ use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
-use bevy_platform::collections::HashMap;
+use bevy_platform::collections::{HashMap, HashSet};
 use seamless_package::{Cursor, ObjectId, Role};
 #[cfg(feature = "write")]
 use seamless_package::{NewExport, ObjectRef, PackageWriter, Schema, WriteError};
@@ -185,6 +185,14 @@ pub struct DecodedLevel {
 /// wherever the same package is loaded.
 #[derive(Debug, Default, PartialEq)]
 pub struct LevelObjects {
+    table: Arc<Table>,
+    /// Rows whose entities are the level's no more.
+    forgotten: HashSet<u32>,
+}
+
+/// As the level was revealed.
+#[derive(Debug, Default, PartialEq)]
+struct Table {
     rows: Vec<(ObjectId, Entity)>,
     by_id: HashMap<u64, u32>,
     /// The rows, ascending by the entity's index. Empty where they are so as they stand: ids are reserved in order, and only a reload
@@ -202,62 +210,99 @@ impl LevelObjects {
             by_entity = (0..entities.len() as u32).collect();
             by_entity.sort_unstable_by_key(index);
         }
-        Self {
+        let table = Table {
             rows: ids.iter().copied().zip(entities.iter().copied()).collect(),
             by_id: ids.iter().map(|id| id.0).zip(0..).collect(),
             by_entity,
+        };
+        Self {
+            table: table.into(),
+            forgotten: HashSet::default(),
         }
     }
 
-    /// The same objects with other entities.
-    pub(crate) fn replaced(&self, by: impl Fn(Entity) -> Entity) -> Self {
-        let ids: Vec<ObjectId> = self.ids().collect();
-        let entities: Vec<Entity> = self.entities().map(by).collect();
-        Self::new(&ids, &entities)
+    /// The same objects, some rows of which have no entity any more. It is as cheap as these are few.
+    pub(crate) fn without(&self, rows: impl Iterator<Item = u32>) -> Self {
+        Self {
+            table: self.table.clone(),
+            forgotten: self.forgotten.iter().copied().chain(rows).collect(),
+        }
     }
 
     /// The entity with this object id. It may have been despawned since the reveal.
     #[must_use]
     pub fn entity(&self, id: ObjectId) -> Option<Entity> {
-        let row = self.by_id.get(&id.0)?;
-        Some(self.rows.get(*row as usize)?.1)
+        let row = *self.table.by_id.get(&id.0)?;
+        Some(self.at(row, self.table.rows.get(row as usize)?.1))
     }
 
     /// The object id of an entity.
     #[must_use]
     pub fn object(&self, entity: Entity) -> Option<ObjectId> {
+        let row = self.row(entity)?;
+        self.table.rows.get(row as usize).map(|(id, _)| *id)
+    }
+
+    /// The row of an entity.
+    pub(crate) fn row(&self, entity: Entity) -> Option<u32> {
+        let Table { rows, by_entity, .. } = &*self.table;
         let index = |row: &(ObjectId, Entity)| row.1.index_u32();
-        let row = if self.by_entity.is_empty() {
-            self.rows.binary_search_by_key(&entity.index_u32(), index).ok()?
+        let row = if by_entity.is_empty() {
+            rows.binary_search_by_key(&entity.index_u32(), index).ok()? as u32
         } else {
-            let index = |row: &u32| self.rows.get(*row as usize).map(index);
-            let at = self.by_entity.binary_search_by_key(&Some(entity.index_u32()), index);
-            *self.by_entity.get(at.ok()?)? as usize
+            let index = |row: &u32| rows.get(*row as usize).map(index);
+            let at = by_entity.binary_search_by_key(&Some(entity.index_u32()), index);
+            *by_entity.get(at.ok()?)?
         };
-        let (id, found) = self.rows.get(row)?;
-        (*found == entity).then_some(*id)
+        let (_, found) = rows.get(row as usize)?;
+        (*found == entity && !self.forgotten.contains(&row)).then_some(row)
+    }
+
+    fn at(&self, row: u32, entity: Entity) -> Entity {
+        if self.forgotten.contains(&row) {
+            Entity::PLACEHOLDER
+        } else {
+            entity
+        }
+    }
+
+    /// The least and the greatest index of its entities.
+    pub(crate) fn indices(&self) -> (u32, u32) {
+        let Table { rows, by_entity, .. } = &*self.table;
+        let index = |at: usize| {
+            let row = by_entity.get(at).map_or(at, |row| *row as usize);
+            rows.get(row).map_or(0, |(_, entity)| entity.index_u32())
+        };
+        (index(0), index(rows.len().saturating_sub(1)))
     }
 
     /// The object ids, by row.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = ObjectId> {
-        self.rows.iter().map(|(id, _)| *id)
+        self.table.rows.iter().map(|(id, _)| *id)
     }
 
     /// The entities, by row. Some may have been despawned since the reveal.
     pub fn entities(&self) -> impl ExactSizeIterator<Item = Entity> {
-        self.rows.iter().map(|(_, entity)| *entity)
+        let rows = self.table.rows.iter().enumerate();
+        rows.map(|(row, (_, entity))| self.at(row as u32, *entity))
+    }
+
+    /// The entity in a row.
+    pub(crate) fn entity_at(&self, row: u32) -> Option<Entity> {
+        let (_, entity) = self.table.rows.get(row as usize)?;
+        Some(self.at(row, *entity))
     }
 
     /// How many entities the level was revealed with.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.table.rows.len()
     }
 
     /// Whether it has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.table.rows.is_empty()
     }
 }
 

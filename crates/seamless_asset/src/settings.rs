@@ -199,6 +199,10 @@ pub struct StreamingStats {
     pub live_packages: u64,
     /// Stored bytes of the live packages.
     pub live_bytes: u64,
+    /// Tasks that read and decode just now, or whose results nobody has taken yet; those of blocking loads apart.
+    pub tasks: u64,
+    /// Requests for objects, bulk payloads, tables and reloads that have not come to their end.
+    pub pending_requests: u64,
     /// Bytes read from packages.
     pub bytes_read: u64,
     /// Bytes read for loads that were then cancelled or failed.

@@ -8,6 +8,7 @@ mod ceiling;
 mod drawn;
 mod faults;
 mod flight;
+mod hidden;
 mod hooks;
 mod invariants;
 mod layout;

@@ -1,3 +1,8 @@
+//! Who goes with a level, and who stays.
+
+mod across;
+mod lost;
+
 use core::time::Duration;
 use std::collections::BTreeSet;
 

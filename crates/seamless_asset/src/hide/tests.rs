@@ -104,6 +104,31 @@ fn a_query_from_before_the_opt_in_sees_everything() {
     assert_eq!(made_before.iter(&world).count(), 6);
 }
 
+/// Observers look for the first time when they are added: those of plugins before this one see everything.
+#[test]
+fn an_observer_from_before_the_opt_in_sees_everything() {
+    #[derive(Event)]
+    struct Look;
+    #[derive(Resource, Default)]
+    struct Seen([usize; 2]);
+    fn look<const WHO: usize>(_: On<Look>, all: Query<&InTable>, mut seen: ResMut<Seen>) {
+        seen.0[WHO] = all.iter().count();
+    }
+    let mut world = World::new();
+    world.init_resource::<Seen>();
+    world.add_observer(look::<0>);
+    world.register_disabling_component::<InHiddenLevel>();
+    world.init_resource::<LevelHiders>();
+    world.add_observer(look::<1>);
+    let (root, mut members, _) = level(&mut world);
+    let hiding = hide(&mut world, root, &members);
+    world.trigger(Look);
+    assert_eq!(world.resource::<Seen>().0, [6, 0]);
+    show(&mut world, &mut members, hiding);
+    world.trigger(Look);
+    assert_eq!(world.resource::<Seen>().0, [6, 6]);
+}
+
 #[test]
 fn shown_again_only_what_was_changed_counts_as_changed() {
     let mut world = world();

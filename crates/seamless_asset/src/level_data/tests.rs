@@ -7,7 +7,9 @@ use bevy_ecs::{
 };
 use seamless_package::{ObjectId, Role};
 
-use super::{Hierarchy, HierarchyError, LevelBuilder, LevelTable, Lister};
+use std::sync::Arc;
+
+use super::{Hierarchy, HierarchyError, LevelBuilder, LevelObjects, LevelTable, Lister};
 use crate::{
     codec::DecodeError,
     spawn::{Column, typed_column, values},
@@ -164,4 +166,24 @@ fn parents_and_children_are_of_the_level() {
     };
     outside(typed_column(vec![ChildOf(stranger)]));
     outside(typed_column(vec![Children::from_collection_risky(vec![stranger])]));
+}
+
+/// A level that lets go of one entity shares all the rest with what it was.
+#[test]
+fn forgotten_rows_have_no_entity_and_are_rows_still() {
+    let ids = [3, 1, 2].map(ObjectId);
+    let entities = [12, 10, 11].map(|index| Entity::from_raw_u32(index).unwrap());
+    let before = LevelObjects::new(&ids, &entities);
+    assert_eq!(before.indices(), (10, 12));
+    let after = before.without([1].into_iter());
+    assert!(Arc::ptr_eq(&before.table, &after.table));
+    assert_ne!(before, after);
+    let [left, forgotten, _] = entities;
+    assert_eq!((after.row(left), after.row(forgotten)), (Some(0), None));
+    assert_eq!((after.object(left), after.object(forgotten)), (Some(ids[0]), None));
+    assert_eq!(after.entity(ids[1]), Some(Entity::PLACEHOLDER));
+    assert_eq!(after.entities().nth(1), Some(Entity::PLACEHOLDER));
+    assert_eq!((after.len(), before.object(forgotten)), (3, Some(ids[1])));
+    let both = after.without([0].into_iter());
+    assert_eq!([left, forgotten].map(|entity| both.object(entity)), [None; 2]);
 }

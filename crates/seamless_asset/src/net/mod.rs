@@ -22,8 +22,12 @@
 //! ([`PendingLimits::age`](seamless_package::package_map::PendingLimits)), is an error in the message that is delivered, in its turn. An entity of a
 //! level that is in the world and that was despawned since is such an error at once.
 //!
-//! A copy in a seek-free package is the object itself: it has the place of its original. Of several live levels of one package, a
-//! reference means the one that was revealed first.
+//! A copy in a seek-free package is the object itself: it has the place of its original.
+//!
+//! Where a manifest places one package several times, each placement has a place of its own in the list
+//! ([`NetPackages::list_instance`]), and its entities ids of their own: a reference means the same door on both sides, in whatever order
+//! houses come. A placement that is not listed, one that game code has added for instance, cannot be referred to: which of them is meant is never guessed. Its
+//! [`StableId`](crate::StableId)s can travel in the body of a message.
 //!
 //! # Example
 //! ```

@@ -11,7 +11,10 @@ use seamless_package::{
     package_map::{ObjectIndex, Objects},
 };
 
-use super::{NetObject, NetPackages};
+use super::{
+    NetObject, NetPackages,
+    packages::{Several, one_of},
+};
 use crate::{LiveObjectsResource, load::LevelInstance};
 
 /// What is live, by object id, and the object ids of what is live.
@@ -32,6 +35,8 @@ pub(super) enum LevelEntity {
     Live(Entity),
     /// Its level is in the world, and the entity was despawned.
     Despawned,
+    /// Nothing says of which of several levels it is.
+    Unclear,
 }
 
 impl NetObjects<'_, '_> {
@@ -41,20 +46,23 @@ impl NetObjects<'_, '_> {
         &self.packages
     }
 
-    /// The object id of an entity that came with a level; none for those that the game has spawned.
+    /// The object id of an entity that came with a level; none for those that the game has spawned, and for those of levels that cannot be told from
+    /// others: a further placement of a package that no manifest lists. Its [`StableId`](crate::StableId) can travel in the body of a message.
     #[must_use]
     pub fn id_of(&self, entity: Entity) -> Option<ObjectId> {
         let mut at = entity;
         loop {
             if let Ok(level) = self.levels.get(at) {
-                return level.objects.object(entity);
+                let object = level.objects.object(entity)?;
+                return self
+                    .packages
+                    .id_in((at, level), object, |root| self.levels.contains(root));
             }
             at = self.parents.get(at).ok()?.parent();
         }
     }
 
-    /// The object with this id, if it is live: an asset that is loaded, or an entity of a level that is in the world. Of several live levels
-    /// of one package, the one that was revealed first is meant.
+    /// The object with this id, if it is live: an asset that is loaded, or an entity of a level that is in the world.
     #[must_use]
     pub fn get(&self, id: ObjectId) -> Option<NetObject> {
         let index = self.packages.map().index_of(id)?;
@@ -64,7 +72,7 @@ impl NetObjects<'_, '_> {
         }
         match self.level_entity(index) {
             LevelEntity::Live(entity) => Some(NetObject::Entity { id, entity }),
-            LevelEntity::Away | LevelEntity::Despawned => None,
+            LevelEntity::Away | LevelEntity::Despawned | LevelEntity::Unclear => None,
         }
     }
 
@@ -73,12 +81,17 @@ impl NetObjects<'_, '_> {
     }
 
     pub(super) fn level_entity(&self, object: ObjectIndex) -> LevelEntity {
-        let roots = self.packages.levels(object.package).iter();
-        let Some(level) = roots.filter_map(|root| self.levels.get(*root).ok()).next() else {
+        let Some((row, levels)) = self.packages.row(object) else {
             return LevelEntity::Away;
         };
-        let id = self.packages.map().object_at(object);
-        match id.and_then(|id| level.entity(id)) {
+        let level = match one_of(levels, |root| self.levels.contains(root)) {
+            Ok(root) => root.and_then(|root| self.levels.get(root).ok()),
+            Err(Several) => return LevelEntity::Unclear,
+        };
+        let Some(level) = level else {
+            return LevelEntity::Away;
+        };
+        match level.objects.entity_at(row) {
             Some(entity) if self.entities.contains_spawned(entity) => LevelEntity::Live(entity),
             _ => LevelEntity::Despawned,
         }

@@ -5,11 +5,16 @@ use std::sync::Arc;
 use async_channel::Receiver;
 use bevy_asset::AssetPath;
 use bevy_ecs::{entity::Entity, message::MessageWriter, prelude::*};
-use bevy_log::error;
-use seamless_package::package_map::{MapError, MapLimits, ObjectIndex, PackageInfo, PackageMap};
+use bevy_log::{error, warn_once};
+use bevy_platform::collections::HashMap;
+use seamless_package::{
+    ObjectId,
+    package_map::{MapError, MapLimits, ObjectIndex, PackageInfo, PackageMap},
+};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::events::PackageFault;
-use crate::{LinkersResource, linker::Linker, load::LevelInstance, settings::StreamingClock};
+use crate::{LinkersResource, linker::Linker, load::LevelInstance, settings::StreamingClock, stable::InstancePath};
 
 /// A package that references may lead into, as its cook described it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +86,28 @@ struct Listed {
     entities: u32,
     /// Whether its file was opened, and is what was listed.
     is_verified: bool,
-    /// The roots of its live levels, in order of their reveal.
-    levels: Vec<Entity>,
+    /// Its live levels, in order of their reveal.
+    levels: Vec<Placed>,
+    instances: Instances,
+}
+
+/// A live level of a package.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placed {
+    pub root: Entity,
+    /// Its [`InstancePath`], by its number.
+    pub path: u64,
+}
+
+/// Whose the entities of a listed package are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Instances {
+    /// Those of its level, wherever that is placed: no placement was listed.
+    Any,
+    /// Those of the placement that was listed first.
+    First,
+    /// Those of a further one of this package.
+    Further(u32),
 }
 
 /// The packages that references over the network may lead into: one list for all connections. Both sides list the same packages
@@ -93,6 +118,8 @@ struct Listed {
 pub struct NetPackages {
     map: PackageMap,
     listed: Vec<Listed>,
+    /// Packages and numbers of paths, to the places of the instances in the list.
+    instances: HashMap<(u32, u64), u32>,
     /// Whether something was listed that may be open already.
     is_new: bool,
 }
@@ -103,6 +130,7 @@ impl NetPackages {
         Self {
             map: PackageMap::new(limits),
             listed: Vec::new(),
+            instances: HashMap::default(),
             is_new: false,
         }
     }
@@ -113,6 +141,44 @@ impl NetPackages {
     /// # Errors
     /// [`MapError::PackageTwice`] for a package of the same name and other content, [`MapError::BadPath`], [`MapError::Limit`].
     pub fn list(&mut self, package: NetPackage) -> Result<u32, MapError> {
+        self.add(package, Instances::Any)
+    }
+
+    /// Says that the manifest places the level of a listed package here, so that references can tell its placements apart. The first that is said of a package has the
+    /// package's own entry; each further one gets an entry of its own, `levels/house.pkg@town/house_2`, and its entities other ids. Where
+    /// placements are listed, no others can be referred to.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list), and [`MapError::NoSuchPackage`].
+    pub fn list_instance(&mut self, package: u32, path: &InstancePath) -> Result<u32, MapError> {
+        let key = (package, path.id());
+        if let Some(at) = self.instances.get(&key) {
+            return Ok(*at);
+        }
+        let count = self.map.len();
+        let Some((info, listed)) = self.map.package(package).zip(self.listed.get_mut(package as usize)) else {
+            return Err(MapError::NoSuchPackage { package, count });
+        };
+        let at = if listed.instances == Instances::Any {
+            listed.instances = Instances::First;
+            listed.levels.retain(|level| level.path == path.id());
+            self.is_new = true;
+            package
+        } else {
+            let further = NetPackage {
+                name: format!("{}@{path}", info.path).into(),
+                path: listed.path.clone(),
+                content_hash: info.content_hash,
+                exports: 0,
+                entities: listed.entities,
+            };
+            self.add(further, Instances::Further(package))?
+        };
+        self.instances.insert(key, at);
+        Ok(at)
+    }
+
+    fn add(&mut self, package: NetPackage, instances: Instances) -> Result<u32, MapError> {
         let count = package.exports.saturating_add(package.entities);
         let info = PackageInfo::new(package.name, package.content_hash, count);
         if let Some(at) = self.map.position(&info.path)
@@ -127,6 +193,7 @@ impl NetPackages {
             entities: package.entities,
             is_verified: false,
             levels: Vec::new(),
+            instances,
         });
         self.is_new = true;
         Ok(at)
@@ -149,10 +216,48 @@ impl NetPackages {
         listed.is_some_and(|listed| object.export >= listed.exports)
     }
 
-    /// The roots of the live levels of a package, the first revealed first.
-    pub(super) fn levels(&self, package: u32) -> &[Entity] {
-        let listed = self.listed.get(package as usize);
-        listed.map(|listed| listed.levels.as_slice()).unwrap_or_default()
+    /// Whether the object is an entity of a level, and in which row, and the levels that it may be of: several where nobody has listed
+    /// their placements, in the order of their reveal.
+    pub(super) fn row(&self, object: ObjectIndex) -> Option<(u32, &[Placed])> {
+        let listed = self.listed.get(object.package as usize)?;
+        let row = object.export.checked_sub(listed.exports)?;
+        Some((row, &listed.levels))
+    }
+
+    /// What an object of a level is called on the wire, if that is the one level of its package that is meant there.
+    pub(super) fn id_in(
+        &self,
+        (root, level): (Entity, &LevelInstance),
+        object: ObjectId,
+        is_there: impl Fn(Entity) -> bool,
+    ) -> Option<ObjectId> {
+        if self.map.position(&level.package).is_none() {
+            return Some(object);
+        }
+        let place = self.place_of(level).and_then(|at| self.listed.get(at as usize));
+        let first = |listed: &&Listed| match one_of(&listed.levels, is_there) {
+            Ok(first) => first.is_none_or(|first| first == root),
+            Err(Several) => false,
+        };
+        let Some(listed) = place.filter(first) else {
+            warn_once!(
+                "an entity of level `{}` cannot be referred to over the network: `{}` is placed several times, or not by a manifest; send its `StableId` in the message's body (told once)",
+                level.path,
+                level.package
+            );
+            return None;
+        };
+        Some(listed.id_of(level, object))
+    }
+
+    /// Where the list has a level; nowhere, if other placements of its package are listed.
+    fn place_of(&self, level: &LevelInstance) -> Option<u32> {
+        let package = self.map.position(&level.package)?;
+        let listed = self.listed.get(package as usize)?;
+        match listed.instances {
+            Instances::Any => Some(package),
+            _ => self.instances.get(&(package, level.path.id())).copied(),
+        }
     }
 
     /// A package was opened.
@@ -209,30 +314,63 @@ impl NetPackages {
 
     /// A level was revealed.
     fn learn_level(&mut self, root: Entity, level: &LevelInstance) -> Result<(), NetPackageError> {
-        let Some(at) = self.map.position(&level.package) else {
+        let Some(at) = self.place_of(level) else {
             return Ok(());
         };
+        let home = self.listed.get(at as usize).map(|listed| match listed.instances {
+            Instances::Further(package) => package,
+            _ => at,
+        });
         // Of another file than the listed one, which was told when that was opened, rows may mean anything.
-        let Some(listed) = self.listed.get_mut(at as usize).filter(|listed| listed.is_verified) else {
+        let home = home.and_then(|home| self.listed.get(home as usize));
+        if !home.is_some_and(|home| home.is_verified) {
+            return Ok(());
+        }
+        let Some(listed) = self.listed.get_mut(at as usize) else {
             return Ok(());
         };
-        if listed.levels.contains(&root) {
+        if listed.levels.iter().any(|known| known.root == root) {
             return Ok(());
         }
         check_count(&level.package, "entities", listed.entities, level.objects.len())?;
-        listed.levels.push(root);
-        let first = listed.exports;
-        let rows = (0_u32..).zip(level.objects.ids());
-        self.map
-            .add_objects(at, rows.map(|(row, id)| (first.saturating_add(row), id)))?;
+        let path = level.path.id();
+        listed.levels.push(Placed { root, path });
+        let ids = level.objects.ids().map(|id| listed.id_of(level, id));
+        let rows = (listed.exports..).zip(ids);
+        self.map.add_objects(at, rows)?;
         Ok(())
     }
 
     fn forget_level(&mut self, root: Entity) {
         for listed in &mut self.listed {
-            listed.levels.retain(|known| *known != root);
+            listed.levels.retain(|known| known.root != root);
         }
     }
+}
+
+impl Listed {
+    /// An entity of the first placement has the id that its package gives it; of further ones, those that follow from that.
+    fn id_of(&self, level: &LevelInstance, object: ObjectId) -> ObjectId {
+        if !matches!(self.instances, Instances::Further(_)) {
+            return object;
+        }
+        let [instance, object] = [level.path.id(), object.0].map(u64::to_le_bytes);
+        ObjectId(xxh3_64([instance, object].as_flattened()))
+    }
+}
+
+/// Levels of several placements, and nothing says which is meant.
+pub(super) struct Several;
+
+/// The one level that is meant, if it is there: where several have one path, the one that came first.
+pub(super) fn one_of(levels: &[Placed], is_there: impl Fn(Entity) -> bool) -> Result<Option<Entity>, Several> {
+    let mut paths = levels.iter().map(|level| level.path);
+    let first = paths.next();
+    if paths.any(|path| Some(path) != first) {
+        return Err(Several);
+    }
+    let mut roots = levels.iter().map(|level| level.root);
+    Ok(roots.find(|root| is_there(*root)))
 }
 
 fn check_count(name: &Arc<str>, what: &'static str, listed: u32, found: usize) -> Result<(), NetPackageError> {

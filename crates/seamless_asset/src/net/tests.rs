@@ -2,6 +2,8 @@
 
 mod faults;
 mod handshake;
+mod hidden;
+mod instances;
 mod network;
 mod resolve;
 
@@ -20,7 +22,7 @@ use crate::{
     load::{
         InstanceId, LevelInstance, LoadState, Streamer,
         tests::{
-            app_with,
+            app_after,
             build::{chain, seek_free_chain, shared_package},
             load, put,
         },
@@ -44,8 +46,12 @@ impl Side {
     }
 
     fn with(plugin: PackageMapPlugin) -> Self {
+        Self::of(crate::SeamlessAssetPlugin::default(), plugin)
+    }
+
+    fn of(assets: crate::SeamlessAssetPlugin, plugin: PackageMapPlugin) -> Self {
         let dir = Dir::default();
-        let mut app = app_with(&dir, |app| {
+        let mut app = app_after(&dir, assets, |app| {
             app.add_plugins(plugin);
         });
         let connection = app.world_mut().spawn(PackageConnection::default()).id();

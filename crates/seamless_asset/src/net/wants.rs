@@ -27,7 +27,7 @@ enum Want {
         _handle: UntypedHandle,
     },
     /// An entity, and what was told about it.
-    Level(Option<Result<(), ()>>),
+    Level(Option<Result<(), &'static str>>),
     /// It is told what became of it.
     Over,
 }
@@ -37,6 +37,7 @@ pub(super) type Told = (ObjectIndex, Result<ObjectId, String>);
 
 const NO_ASSET: &str = "it is no asset that could be loaded; refer to assets and to entities of levels";
 const DESPAWNED: &str = "the entity was despawned here after its level came; tell the peer what has gone";
+const UNCLEAR: &str = "several levels of its package are here, and the list does not say which is meant; list their placements, as a manifest does, or send a `StableId` in the message's body";
 const STALE: &str =
     "its package is another one than was listed; put the package there that was cooked with the manifest";
 
@@ -160,20 +161,21 @@ impl Want {
 
 /// An entity comes with its level, and may go and come again with it. Each change is told once.
 fn entity(
-    told: &mut Option<Result<(), ()>>,
+    told: &mut Option<Result<(), &'static str>>,
     object: ObjectIndex,
     objects: &NetObjects,
 ) -> Option<Result<ObjectId, String>> {
     let now = match objects.level_entity(object) {
         LevelEntity::Away => None,
         LevelEntity::Live(_) => Some(Ok(())),
-        LevelEntity::Despawned => Some(Err(())),
+        LevelEntity::Despawned => Some(Err(DESPAWNED)),
+        LevelEntity::Unclear => Some(Err(UNCLEAR)),
     };
     if core::mem::replace(told, now) == now {
         return None;
     }
     match now? {
         Ok(()) => objects.packages().map().object_at(object).map(Ok),
-        Err(()) => Some(Err(DESPAWNED.into())),
+        Err(why) => Some(Err(why.into())),
     }
 }

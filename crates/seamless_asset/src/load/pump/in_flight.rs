@@ -37,7 +37,7 @@ impl InFlight {
         self.shares = self.shares.saturating_sub(share);
     }
 
-    #[cfg(test)]
+    /// How many tasks have not come back.
     pub fn tasks(&self) -> usize {
         self.tasks
     }

@@ -11,7 +11,7 @@ use super::{Pipeline, sliced::SLICE};
 use crate::{
     actors::{Afterwards, release_kept},
     error::LoadError,
-    hide::{Hiding, hide, show},
+    hide::{Hiding, hide, let_go, show},
     leave::Sweep,
     load::{
         InstanceEvent, InstanceId,
@@ -215,8 +215,7 @@ impl Pipeline {
         let Some((root, mut members)) = self.take_out(id) else {
             return true;
         };
-        release_kept(world, root, &mut members, Afterwards::Stays);
-        let hiding = self.hide_booked(world, UnitKind::Hide, id, (root, &members), budget);
+        let hiding = self.hide_booked(world, UnitKind::Hide, id, (root, &mut members), budget);
         self.instances
             .replace_phase(id, Phase::Hidden { root, members, hiding });
         self.events.push(InstanceEvent::Hidden { id });
@@ -244,15 +243,17 @@ impl Pipeline {
         let Some((root, mut members)) = self.take_out(id) else {
             return true;
         };
-        release_kept(world, root, &mut members, Afterwards::Leaves);
-        let mut sweep = Sweep::of(root, &mut members);
         if is_sliced {
-            let hiding = self.hide_booked(world, UnitKind::Mark, id, (root, &members), budget);
+            let mut hiding = self.hide_booked(world, UnitKind::Mark, id, (root, &mut members), budget);
+            let sweep = Sweep::of(root, &mut members).and_hidden(&mut hiding);
             self.tasks.drop_later(hiding);
             self.has_left(world, id, sweep, members.memory);
         } else {
             let _span = debug_span!("leave", entities = count).entered();
             let start = Instant::now();
+            release_kept(world, root, &mut members, Afterwards::Leaves);
+            let_go(world, root, &members);
+            let mut sweep = Sweep::of(root, &mut members);
             sweep.step(world, usize::MAX);
             self.events.push(InstanceEvent::Left { id });
             self.release(world, id);
@@ -284,13 +285,21 @@ impl Pipeline {
         world: &mut World,
         kind: UnitKind,
         id: InstanceId,
-        (root, members): (Entity, &Members),
+        (root, members): (Entity, &mut Members),
         budget: &mut FrameBudget,
     ) -> Hiding {
         let count = members.entities.len() as u64;
         let _span = debug_span!("hide", entities = count).entered();
         let start = Instant::now();
-        let hiding = hide(world, root, members);
+        let afterwards = match kind {
+            UnitKind::Hide => Afterwards::Stays,
+            _ => Afterwards::Leaves,
+        };
+        release_kept(world, root, members, afterwards);
+        let mut hiding = hide(world, root, members);
+        if afterwards == Afterwards::Leaves {
+            hiding.let_go(world);
+        }
         let took = start.elapsed();
         self.costs.learn(kind, count, took);
         let name = self.instances.get(&id).map(|instance| &instance.request.name);

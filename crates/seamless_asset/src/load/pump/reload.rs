@@ -1,6 +1,8 @@
 //! Reloads, from the queue until everything is there that they need. See [`Pipeline::take_reload`].
 
 mod apply;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::VecDeque,

@@ -53,6 +53,11 @@ impl<J, T> Singles<J, T> {
         }
     }
 
+    /// How many requests have not come to their end.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The requests that have not started, with their priorities.
     pub fn waiting(&self) -> impl Iterator<Item = (f32, u64)> {
         let queued = self.0.iter().filter(|(_, single)| single.queued.is_some());

@@ -143,10 +143,10 @@ impl Pipeline {
         if let Some(Phase::Hidden {
             root,
             mut members,
-            hiding,
+            mut hiding,
         }) = self.instances.replace_phase(id, Phase::Sweeping)
         {
-            let sweep = Sweep::of(root, &mut members);
+            let sweep = Sweep::of(root, &mut members).and_hidden(&mut hiding);
             self.has_left(world, id, sweep, members.memory);
             self.tasks.drop_later((members, hiding));
         }

@@ -83,6 +83,9 @@ impl Pipeline {
         stats.hidden_entities = instances.hidden + self.swept_later();
         stats.live_packages = packages.ready;
         stats.live_bytes = packages.ready_bytes;
+        stats.tasks = self.in_flight.tasks() as u64;
+        let singles = self.bulk.len() + self.opens.len();
+        stats.pending_requests = (self.objects.len() + self.reloads.len() + singles) as u64;
         let events = core::mem::take(&mut self.events);
         if !events.is_empty() {
             self.follow_ids(&mut world.resource_mut::<StableIds>(), &events);

@@ -216,9 +216,9 @@ fn a_copy_has_the_place_of_its_original() {
     assert_eq!(pair.client.app.world().resource::<Assets<Mesh>>().len(), 1);
 }
 
-/// Of several instances the first is meant; when it leaves, the next.
+/// Of several of one path the first is meant, as their stable ids say; when it leaves, the next.
 #[test]
-fn of_several_instances_the_first_is_meant() {
+fn of_several_instances_of_one_path_the_first_is_meant() {
     let mut pair = Pair::new();
     pair.chain("a.pkg", 2);
     pair.with_level_on_server("a.pkg");

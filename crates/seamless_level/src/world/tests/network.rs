@@ -51,3 +51,33 @@ fn packages_are_listed_by_name_once() {
     spawn(&mut app, with_packages(&["base.pkg", "north.pkg"], 2));
     assert_eq!(listed(&app), expected);
 }
+
+/// Each behind its package, in the order of their paths; the first of the manifest is the package's own entry.
+#[test]
+fn further_placements_of_a_package_are_listed_behind_it() {
+    let mut app = level_app(SeamlessLevelPlugin::default());
+    app.add_plugins(PackageMapPlugin::default());
+    let mut manifest = with_packages(&["west.pkg", "base.pkg"], 1);
+    let west = manifest.levels.iter().find(|level| level.name == "west").cloned();
+    for name in ["hut_2", "hut_1"] {
+        let level = west.clone().map(|level| LevelEntry {
+            name: name.into(),
+            ..level
+        });
+        manifest.levels.extend(level);
+    }
+    let handle = add_manifest(&mut app, manifest);
+    app.world_mut().spawn(SeamlessWorld(handle));
+    app.update();
+    app.update();
+    let expected = [
+        ("base.pkg", 12),
+        ("west.pkg", 12),
+        ("west.pkg@test/hut_1", 7),
+        ("west.pkg@test/hut_2", 7),
+    ];
+    assert_eq!(
+        listed(&app),
+        expected.map(|(name, objects)| (name.to_owned(), 1, objects))
+    );
+}

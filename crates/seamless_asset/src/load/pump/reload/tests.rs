@@ -1,0 +1,59 @@
+use bevy_app::App;
+use bevy_asset::io::memory::Dir;
+use bevy_ecs::change_detection::{CHECK_TICK_THRESHOLD, Tick};
+
+use super::*;
+use crate::{
+    LoadState, SeamlessAssetPlugin, Streamer,
+    load::{
+        InstanceTarget,
+        tests::{app_after, build::chain, load, put, run_until},
+    },
+};
+
+fn hidden_since(app: &mut App, change: impl FnOnce(&mut Tick)) -> Tick {
+    let mut pipeline = app.world_mut().resource_mut::<Pipeline>();
+    let mut found = None;
+    let mut change = Some(change);
+    pipeline.instances.for_each_unmarked(|instance| {
+        if let Phase::Hidden { hiding, .. } = &mut instance.phase {
+            change.take().into_iter().for_each(|change| change(&mut hiding.since));
+            found = Some(hiding.since);
+        }
+    });
+    found.expect("a level is hidden")
+}
+
+/// A tick that is older than ticks can tell apart would be in the future, some day: everything would count as changed, or nothing.
+#[test]
+fn when_a_level_was_hidden_stays_comparable_for_days() {
+    let dir = Dir::default();
+    let plugin = SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    };
+    let mut app = app_after(&dir, plugin, |_| {});
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    let is = |world: &World, state| world.resource::<Streamer>().state(id) == Some(state);
+    run_until(&mut app, |world| is(world, LoadState::Live));
+    let mut streamer = app.world_mut().resource_mut::<Streamer>();
+    streamer.set_target(id, InstanceTarget::Loaded);
+    run_until(&mut app, |world| is(world, LoadState::Hidden));
+    let now = app.world_mut().change_tick();
+    let old = Tick::new(now.get().wrapping_sub(Tick::MAX.get()));
+    hidden_since(&mut app, |since| *since = old);
+    // As often as Bevy looks.
+    for _ in 0..CHECK_TICK_THRESHOLD {
+        app.world_mut().increment_change_tick();
+    }
+    app.update();
+    let age = |tick: Tick, now: Tick| now.get().wrapping_sub(tick.get());
+    let (since, now) = (hidden_since(&mut app, |_| {}), app.world_mut().change_tick());
+    assert!(
+        age(old, now) > Tick::MAX.get() + CHECK_TICK_THRESHOLD / 2,
+        "it would be too old"
+    );
+    // A few ticks have gone by since Bevy looked.
+    assert!(age(since, now) < Tick::MAX.get() + 10_000, "{}", age(since, now));
+}
