@@ -60,10 +60,9 @@ impl Slots {
 
 impl FromIterator<Level> for Slots {
     fn from_iter<I: IntoIterator<Item = Level>>(levels: I) -> Self {
-        Self {
-            all: levels.into_iter().collect(),
-            ..Self::default()
-        }
+        let mut slots = Self::default();
+        slots.all.extend(levels);
+        slots
     }
 }
 

@@ -104,22 +104,27 @@ struct Terms {
     wanting: Wanting,
 }
 
+/// What is decided is decided when it is known where everything is and what is seen; also for who only shows it, where nothing is decided.
+pub(super) fn order_plan(app: &mut App) {
+    app.configure_sets(
+        PostUpdate,
+        MipSystems::Plan
+            .after(VisibilitySystems::MarkNewlyHiddenEntitiesInvisible)
+            .after(VisibilitySystems::CalculateBounds)
+            .after(SimulationLightSystems::CheckLightVisibility)
+            .after(mark_3d_meshes_as_changed_if_their_assets_changed),
+    );
+}
+
 /// Adds the systems that decide, and those of all types of materials.
 pub(super) fn add_plan(app: &mut App, most_users: usize) {
+    order_plan(app);
     let mut users = MipUsers::default();
     users.seats.most = most_users;
     app.insert_resource(users)
         .init_resource::<MipPlan>()
         .init_resource::<MipRoads>()
         .init_resource::<OwnTouches>()
-        .configure_sets(
-            PostUpdate,
-            MipSystems::Plan
-                .after(VisibilitySystems::MarkNewlyHiddenEntitiesInvisible)
-                .after(VisibilitySystems::CalculateBounds)
-                .after(SimulationLightSystems::CheckLightVisibility)
-                .after(mark_3d_meshes_as_changed_if_their_assets_changed),
-        )
         .add_systems(
             PostUpdate,
             (

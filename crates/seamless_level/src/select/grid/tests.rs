@@ -84,8 +84,8 @@ fn whatever_lies_on_a_way_is_found_and_little_else() {
         let mut grid = VolumeGrid::default();
         let mut boxes: Vec<(Vec3, Vec3)> = (0..random.below(100))
             .map(|_| {
-                let low = random.point(2000.0);
-                (low, low + Vec3::splat(30.0) * random.unit())
+                let low = random.point(200.0);
+                (low, low + Vec3::splat(20.0) * random.unit())
             })
             .collect();
         boxes.extend((0..3).map(|_| random_box(&mut random)));
@@ -93,8 +93,8 @@ fn whatever_lies_on_a_way_is_found_and_little_else() {
             grid.insert(volume, *low, *high);
         }
         for _ in 0..30 {
-            let start = random.point(2000.0);
-            let size = [0.0, 3.0, 1000.0, 4000.0][random.below(4)];
+            let start = random.point(200.0);
+            let size = [0.0, 3.0, 100.0, 300.0][random.below(4)];
             let mut way = random.point(size);
             if random.below(3) == 0 {
                 way[random.below(3)] = 0.0;
@@ -112,7 +112,7 @@ fn whatever_lies_on_a_way_is_found_and_little_else() {
             all += boxes.len();
         }
     }
-    assert!(on > 1000 && looked_at < all / 4, "{on}, {looked_at} of {all}");
+    assert!(on > 300 && looked_at < all / 10, "{on}, {looked_at} of {all}");
 }
 
 #[test]

@@ -96,19 +96,28 @@ fn the_least_urgent_goes_while_the_pipeline_is_short() {
     tell(&mut stage, |stats| stats.memory_short = 50);
     stage.frames(5);
     assert!(stage.level("east").is_visible() && !stage.level("west").is_wanted());
+    stage.release();
     tell(&mut stage, |stats| stats.memory_short = 0);
     stage.frames(300);
     assert!(!stage.level("west").is_wanted());
     // As much is gone as it lacked.
     tell(&mut stage, |stats| stats.memory.packages = 850);
     stage.frames(2);
-    assert!(stage.level("west").is_wanted());
-    stage.app.world_mut().despawn(wish);
+    assert!(stage.level("west").is_visible());
     // Without a ceiling nobody is left out.
+    stage.app.world_mut().despawn(wish);
+    stage.frames(3);
+    stage.hold("east");
+    let wish = LevelWanted {
+        levels: vec!["east".into()],
+        ..LevelWanted::default()
+    };
+    stage.app.world_mut().spawn(wish);
+    stage.frames(2);
     tell(&mut stage, |stats| stats.memory_short = 50);
     stage.frames(5);
+    assert!(!stage.level("west").is_wanted());
     stage.app.world_mut().resource_mut::<StreamingSettings>().memory_ceiling = None;
-    stage.release();
-    stage.frames(5);
+    stage.frames(2);
     assert!(stage.level("west").is_visible());
 }

@@ -21,7 +21,7 @@ use bevy_reflect::{Reflect, prelude::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform};
 use seamless_asset::PanelSystems;
 
-use super::{MipSystems, Mips, truth};
+use super::{MipSystems, Mips, plan::order_plan, truth};
 
 /// Draws a box with gizmos around whatever is seen and has textures that stream, in a colour that tells how fine they are, by the one that lacks most. It starts turned off; a
 /// key turns it on and off.
@@ -85,6 +85,7 @@ impl Plugin for MipOverlayPlugin {
         if !app.is_plugin_added::<GizmoPlugin>() {
             app.add_plugins(GizmoPlugin);
         }
+        order_plan(app);
         app.insert_gizmo_config(self.settings.clone(), GizmoConfig::default())
             .register_type::<MipOverlaySettings>()
             .add_systems(
@@ -95,6 +96,7 @@ impl Plugin for MipOverlayPlugin {
             .add_systems(
                 PostUpdate,
                 draw.after(MipSystems::Plan)
+                    .after(MipSystems::Read)
                     .run_if(is_on)
                     .run_if(resource_exists::<super::MipPool>),
             );

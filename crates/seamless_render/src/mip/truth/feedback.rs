@@ -4,12 +4,12 @@
 mod tests;
 
 use bevy_app::{App, Plugin, PostUpdate};
-use bevy_camera::{Camera, Camera3d};
+use bevy_camera::{Camera, Camera3d, CameraUpdateSystems};
 use bevy_ecs::{prelude::*, reflect::ReflectResource};
 use bevy_math::{Mat4, Vec3};
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
 use bevy_render::RenderApp;
-use bevy_transform::components::GlobalTransform;
+use bevy_transform::{TransformSystems, components::GlobalTransform};
 use seamless_asset::StreamingTime;
 
 use super::{Asker, LayerTruth, MipTruth, job::Pictured, pass};
@@ -71,7 +71,11 @@ impl Plugin for MipFeedbackPlugin {
         app.insert_resource(truth).init_resource::<Feedback>().add_systems(
             PostUpdate,
             (
-                hear_truth.before(MipSystems::Plan),
+                // Poses are compared as they are taken: when it is known where cameras are.
+                hear_truth
+                    .after(TransformSystems::Propagate)
+                    .after(CameraUpdateSystems)
+                    .before(MipSystems::Plan),
                 ask_for_truth.after(MipSystems::Plan),
             )
                 .run_if(resource_exists::<MipPlan>),
