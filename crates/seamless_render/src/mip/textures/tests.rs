@@ -105,7 +105,7 @@ fn a_limit_is_news_when_it_changes_and_goes_with_its_texture() {
 fn another_device_has_refused_nothing() {
     use MipTextureNews::{Come, Limited};
     let mut textures = MipTextures::new(9);
-    (1..4).for_each(|number| drop(textures.insert(id(number), record())));
+    (0..3).for_each(|number| assert_eq!(textures.insert(id(number), record()), number));
     textures.refuse(0, 2);
     textures.limit(1, 1);
     textures.refuse(1, 2);
