@@ -69,7 +69,7 @@ fn find(surfaces: &mut MeshSurfaces, meshes: &Assets<Mesh>) -> Vec<Entity> {
         surfaces.find(meshes, |entity| told.push(entity));
         std::thread::yield_now();
     }
-    told.sort_unstable();
+    told.sort_unstable_by_key(|entity| core::cmp::Reverse(*entity));
     told
 }
 
