@@ -76,7 +76,7 @@ fn what_is_no_number_is_a_list() {
     let none = ["overruns", "memory_pressure"];
     for field in info.iter().filter(|field| !none.contains(&field.name())) {
         let name = field.name();
-        let has = |counter: &&Counter| counter.field.split('.').next() == Some(name);
+        let has = |counter: &&Counter<StreamingStats>| counter.field.split('.').next() == Some(name);
         assert!(
             COUNTERS.iter().any(|counter| has(&counter)),
             "`{name}` has no diagnostic"

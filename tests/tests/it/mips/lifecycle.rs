@@ -215,9 +215,10 @@ fn a_texture_that_is_to_be_whole_is_drawn_with_its_tail_until_it_can_be_read() {
     };
     let mut stage = failing_stage_of(dir.path(), none);
     let images = stage.load(&["t"]);
+    // Nothing is drawn with it before that.
+    stage.until_idle(|_| {});
     stage.hang(&images, 1);
     let told = |stage: &Stage| stage.app.world().resource::<Failures>().0.len();
-    stage.until_idle(|_| {});
     let tail = stage.frame().picture;
     assert_eq!((told(&stage), stage.texels(&images[0])[0][0]), (1, 104));
     let advance = |stage: &mut Stage, seconds: u64| {

@@ -72,7 +72,7 @@ fn time_in_which_nothing_was_waited_for_does_not_count() {
     for name in ["early.pkg", "urgent.pkg"] {
         put(&dir, name, chain(&app, name, 5, None));
     }
-    let mut loaded = |app: &mut App, name, priority| {
+    let loaded = |app: &mut App, name, priority| {
         let id = with_priority(app, name, priority, InstanceTarget::Loaded);
         run_until(app, |world| {
             let mut events = world.resource_mut::<Messages<InstanceEvent>>();
