@@ -58,6 +58,8 @@ pub(super) struct MipPlan {
     resident: Vec<u8>,
     fitted: Vec<u8>,
     terms: Option<Terms>,
+    /// The largest copy of a texture that is a mip coarser than it is there, in bytes.
+    largest_copy: u64,
     /// When the last fit was.
     fitted_at: f64,
     /// All is as planned, though the GPU may not have let go of what was before.
@@ -259,6 +261,20 @@ impl MipPlan {
         self.is_at_rest && self.terms.is_some_and(|terms| terms.room == room)
     }
 
+    /// What it takes to make room: a texture is there twice while it becomes coarser.
+    pub fn largest_copy(&self) -> u64 {
+        self.largest_copy
+    }
+
+    /// What textures would take, a mip coarser.
+    fn copies(&self) -> impl Iterator<Item = u64> {
+        let textures = self.demands.textures().iter().zip(&self.resident);
+        textures.filter_map(|(of, top)| {
+            let chain = &of.as_ref()?.chain;
+            Some(chain.bytes(chain.coarser(*top)?))
+        })
+    }
+
     /// All is as planned until something changes.
     pub fn is_settled(&self) -> bool {
         self.is_as_planned && !self.is_late
@@ -348,6 +364,7 @@ impl MipPlan {
                 now,
             });
             self.terms = Some(terms);
+            self.largest_copy = self.copies().max().unwrap_or_default();
             self.fitted_at = now;
             self.fitted.clone_from(&self.resident);
             (self.is_as_planned, self.is_at_rest) = (false, false);

@@ -389,5 +389,7 @@ pub(super) fn admit_waiting(
 ) {
     let usable = pool.usable(settings.pool);
     let is_stuck = plan.is_at_rest_with(pool.ledger.room(usable));
+    // Or nothing could make room for those that wait.
+    let usable = usable.saturating_sub(plan.largest_copy());
     work.admit(usable, is_stuck, &mut textures, &mut pool.ledger);
 }

