@@ -5,10 +5,10 @@ use bevy_camera::visibility::NoCpuCulling;
 use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, prelude::*, world::World};
 use bevy_mesh::Mesh3d;
 use bevy_pbr::{
-    Material, MeshMaterial3d, RenderGpuCulledEntities, collect_gpu_culled_meshes, collect_meshes_for_gpu_building,
+    Material, MeshMaterial3d, RenderMeshInstanceGpuQueue, RenderMeshInstanceGpuQueues, extract_meshes_for_gpu_building,
 };
 use bevy_render::{
-    ExtractSchedule, MainWorld, Render, RenderApp, RenderSystems,
+    ExtractSchedule, MainWorld, RenderApp,
     sync_world::{MainEntity, RenderEntity, SyncToRenderWorld},
 };
 use seamless_asset::{LevelHider, LevelHiders};
@@ -136,16 +136,12 @@ pub(crate) fn add_hider(app: &mut App) {
 
 /// What only the GPU culls is drawn until the render world is told that it is gone.
 pub(crate) fn hide_from_gpu(render_app: &mut SubApp) {
-    render_app
-        .init_resource::<HiddenMeshes>()
-        .add_systems(ExtractSchedule, extract_hidden)
-        .add_systems(
-            Render,
-            forget_hidden
-                .in_set(RenderSystems::PrepareMeshes)
-                .after(collect_meshes_for_gpu_building)
-                .before(collect_gpu_culled_meshes),
-        );
+    render_app.init_resource::<HiddenMeshes>().add_systems(
+        ExtractSchedule,
+        (extract_hidden, forget_hidden)
+            .chain()
+            .after(extract_meshes_for_gpu_building),
+    );
 }
 
 fn extract_hidden(mut world: ResMut<MainWorld>, mut hidden: ResMut<HiddenMeshes>) {
@@ -154,10 +150,17 @@ fn extract_hidden(mut world: ResMut<MainWorld>, mut hidden: ResMut<HiddenMeshes>
     }
 }
 
-fn forget_hidden(mut hidden: ResMut<HiddenMeshes>, culled: Option<ResMut<RenderGpuCulledEntities>>) {
+/// They go the way of meshes that have become invisible, so that they come as new ones when they are shown.
+fn forget_hidden(mut hidden: ResMut<HiddenMeshes>, queues: Option<ResMut<RenderMeshInstanceGpuQueues>>) {
+    if hidden.0.is_empty() {
+        return;
+    }
     let hidden = hidden.0.drain(..);
-    // Without it, the CPU culls all meshes.
-    if let Some(mut culled) = culled {
-        hidden.for_each(|entity| culled.remove(entity));
+    let Some(queues) = queues else { return };
+    match &mut *queues.borrow_local_mut() {
+        RenderMeshInstanceGpuQueue::CpuCulling { removed, .. }
+        | RenderMeshInstanceGpuQueue::GpuCulling { removed, .. } => removed.extend(hidden),
+        // Where meshes are not built by the GPU, the CPU culls all of them.
+        RenderMeshInstanceGpuQueue::None => {}
     }
 }

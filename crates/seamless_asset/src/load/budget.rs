@@ -18,7 +18,7 @@ const LARGE: f64 = 0.25;
 const SPARE: f64 = 0.4;
 
 /// After so many frames in which what streaming has to do anyway left too little for any unit, one starts all the same.
-const MOST_IDLE: u32 = 4;
+const MOST_IDLE: u32 = 1;
 
 /// A unit that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -48,6 +48,11 @@ impl Default for Frames {
 }
 
 impl Frames {
+    /// Frames in a row, up to this one, in which something was put off, and nothing done.
+    pub fn idle(&self) -> u32 {
+        self.idle
+    }
+
     /// A unit was done.
     pub fn note(&mut self, unit: Option<Booked>) {
         self.largest = Booked::longer(self.largest.take(), unit);

@@ -66,7 +66,9 @@ impl Pipeline {
         if first.is_none() {
             return false;
         }
-        let had_last = self.inserted_in.is_some_and(|frame| frame + 1 >= self.frame);
+        // Frames in which there was no room for anything are nobody's.
+        let idle = u64::from(self.frames.idle());
+        let had_last = self.inserted_in.is_some_and(|frame| frame + 1 + idle >= self.frame);
         let levels = self.could_come().map(|(place, _)| place);
         let level = levels.min_by(|a, b| by_rank(*a, *b));
         is_for_assets(first, level, had_last, level.is_some() || self.is_any_going())
