@@ -8,7 +8,6 @@
 mod bed;
 mod content;
 mod drive;
-mod faults;
 mod hour;
 mod storm;
 
