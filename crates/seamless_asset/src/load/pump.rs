@@ -147,6 +147,8 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.stalls.gates.bytes.set_most(settings.max_bytes_in_flight);
         pipeline.relieve(world, &mut budget);
         pipeline.start_tasks(world, &settings);
+        // Who is to be shown from now on counts when it is decided whose frame it is.
+        pipeline.check_level_gates(world, &settings);
         let has_inserted = pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);
         pipeline.bulk.drop_unwanted(world);
