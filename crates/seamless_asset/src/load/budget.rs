@@ -100,6 +100,11 @@ impl FrameBudget {
         may
     }
 
+    /// Whether any unit was done.
+    pub fn has_units(&self) -> bool {
+        self.units > 0
+    }
+
     /// Whether something was put off, and nothing done.
     pub fn is_idle(&self) -> bool {
         self.has_refused && self.units == 0

@@ -73,6 +73,8 @@ pub(super) struct Instance {
     pub asked_in: u64,
     /// Since when it waits, if not since it was asked for: while it was not to be shown, it waited for nothing.
     pub waits_since: Option<Duration>,
+    /// How long it had waited when it was not to be shown any more.
+    waited: Duration,
 }
 
 impl Instance {
@@ -86,23 +88,27 @@ impl Instance {
             expected: 0,
             asked_in: 0,
             waits_since: None,
+            waited: Duration::ZERO,
         }
     }
 
     /// How urgent it is beside others.
     pub fn rank(&self, id: InstanceId, arrivals: &Arrivals) -> f64 {
-        let priority = self.request.priority;
-        match self.waits_since {
-            Some(since) => arrivals.rank_since(since, priority),
-            None => arrivals.rank(id.0, priority),
-        }
+        arrivals.rank_since(self.since(id, arrivals), self.request.priority)
     }
 
-    /// It is to come this far, as was said in `frame` at the time `now`. Whether it waited for nothing before, and waits to be shown now.
-    pub fn aim(&mut self, target: InstanceTarget, frame: u64, now: Duration) -> bool {
+    fn since(&self, id: InstanceId, arrivals: &Arrivals) -> Duration {
+        self.waits_since.unwrap_or_else(|| arrivals.came(id.0))
+    }
+
+    /// It is to come this far, as was said in `frame`. Whether it waited for nothing before, and waits to be shown now.
+    pub fn aim(&mut self, id: InstanceId, target: InstanceTarget, frame: u64, arrivals: &Arrivals) -> bool {
         let has_risen = target == InstanceTarget::Shown && self.has_stopped();
         if has_risen {
-            self.waits_since = Some(now);
+            // What it has waited before counts: it may be asked for and let go of in turn.
+            self.waits_since = Some(arrivals.now().saturating_sub(self.waited));
+        } else if target != self.request.target && self.request.target == InstanceTarget::Shown {
+            self.waited = arrivals.now().saturating_sub(self.since(id, arrivals));
         }
         self.request.target = target;
         self.asked_in = frame;

@@ -78,7 +78,7 @@ impl Arrivals {
     }
 
     /// When a request came. One whose frame is forgotten counts as old as the oldest that is not.
-    fn came(&self, number: u64) -> Duration {
+    pub fn came(&self, number: u64) -> Duration {
         let later = self.frames.partition_point(|(next, _)| *next <= number);
         self.frames.get(later).map_or(self.now, |(_, came)| *came)
     }

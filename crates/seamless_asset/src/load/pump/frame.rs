@@ -117,7 +117,12 @@ impl Pipeline {
     /// No unit of this frame is left to do.
     pub(super) fn end_frame(&mut self, budget: FrameBudget) {
         self.frames.known += budget.spent();
-        self.frames.idle = if budget.is_idle() { self.frames.idle + 1 } else { 0 };
+        // A frame in which nobody asked for anything says nothing: who was put off may ask in every second one.
+        if budget.is_idle() {
+            self.frames.idle += 1;
+        } else if budget.has_units() {
+            self.frames.idle = 0;
+        }
         self.frames.note(budget.largest());
     }
 }

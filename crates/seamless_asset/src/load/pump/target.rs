@@ -110,11 +110,10 @@ impl Pipeline {
     }
 
     fn note_target(&mut self, world: &World, id: InstanceId, target: InstanceTarget) {
-        let (frame, now) = (self.frame, self.arrivals.now());
         let Some(mut instance) = self.instances.get_mut(&id) else {
             return;
         };
-        if instance.aim(target, frame, now) {
+        if instance.aim(id, target, self.frame, &self.arrivals) {
             self.level_gates.ask_again(id, &instance.phase);
         } else if target != InstanceTarget::Shown && !matches!(instance.phase, Phase::Staged(_)) {
             self.level_gates.forget(id, world.resource::<RevealGates>());
