@@ -20,6 +20,9 @@ const SPARE: f64 = 0.4;
 /// After so many frames in which what streaming has to do anyway left too little for any unit, one starts all the same.
 const MOST_IDLE: u32 = 1;
 
+/// What is left of the memory of a roomy frame with each frame that has less.
+const REMEMBERED: f64 = 0.75;
+
 /// A unit that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Booked {
@@ -35,12 +38,39 @@ impl Booked {
     }
 }
 
+/// What frames before this one had room for, and what they put off.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    /// The room that frames have at their best: what fits none of them has nothing to wait for. Where streaming has more to do anyway
+    /// than its budget holds, as in a debug build, no frame has any.
+    most: Duration,
+    /// Frames in a row in which something was put off, and nothing done.
+    idle: u32,
+}
+
+impl Patience {
+    /// A frame is over.
+    pub fn learn(&mut self, frame: &FrameBudget) {
+        // A frame in which nobody asked for anything says nothing: who was put off may ask in every second one.
+        if frame.units > 0 {
+            self.idle = 0;
+        } else if frame.has_refused {
+            self.idle += 1;
+        }
+    }
+
+    /// Frames in a row, up to the last, in which something was put off, and nothing done.
+    pub fn idle(&self) -> u32 {
+        self.idle
+    }
+}
+
 /// What is left of one frame.
 #[derive(Debug)]
 pub(super) struct FrameBudget {
     /// What units may take together.
     room: Duration,
-    /// What they might take if nothing of the frame were gone.
+    /// What they might take in one of the next frames.
     most: Duration,
     spent: Duration,
     largest: Option<Booked>,
@@ -73,15 +103,17 @@ impl FrameBudget {
         Self::new(Duration::MAX, Duration::ZERO)
     }
 
-    /// The same after so many frames in which something was put off and nothing done.
-    pub fn after_idle(self, frames: u32) -> Self {
+    /// The same after other frames.
+    pub fn after(self, others: &mut Patience) -> Self {
+        others.most = self.room.max(others.most.mul_f64(REMEMBERED));
         Self {
-            is_overdue: frames >= MOST_IDLE,
+            most: others.most,
+            is_overdue: others.idle >= MOST_IDLE,
             ..self
         }
     }
 
-    /// Whether a unit may start: it fits, or it fits no frame and this one is still untouched.
+    /// Whether a unit may start: it fits, or it fits no frame and this one is still without any.
     pub fn allows(&mut self, estimate: Duration) -> bool {
         let room = self.room;
         self.fits(estimate, room)
@@ -98,16 +130,6 @@ impl FrameBudget {
         let may = self.is_lifted || is_first || self.spent.saturating_add(estimate) <= room;
         self.has_refused |= !may;
         may
-    }
-
-    /// Whether any unit was done.
-    pub fn has_units(&self) -> bool {
-        self.units > 0
-    }
-
-    /// Whether something was put off, and nothing done.
-    pub fn is_idle(&self) -> bool {
-        self.has_refused && self.units == 0
     }
 
     /// Whether a unit takes so much of a frame that it is better done in slices. What is much smaller fits a frame even when it takes

@@ -21,23 +21,52 @@ fn half_of_what_is_left_is_planned_with() {
 #[test]
 fn the_first_unit_starts_if_it_fits_or_fits_no_frame() {
     let mut short = FrameBudget::new(MS * 4, MS * 3);
-    assert!(!short.allows(MS) && short.is_idle(), "the next frame may have room");
+    assert!(!short.allows(MS), "the next frame may have room");
     assert!(short.allows(MS * 3), "no frame has");
     book(&mut short, MS * 3);
-    assert!(!short.allows(MS * 3) && !short.is_idle());
+    assert!(!short.allows(MS * 3));
 }
 
-/// What streaming does anyway may take all of each frame.
+/// A frame that had room, and frames after it that have none.
 #[test]
-fn nobody_waits_for_room_for_ever() {
-    let frames = |idle| FrameBudget::new(MS * 4, MS * 4).after_idle(idle);
-    for idle in 0..MOST_IDLE {
-        assert!(!frames(idle).allows(MS) && !frames(idle).has_spare(MS));
-    }
-    let mut overdue = frames(MOST_IDLE);
-    assert!(overdue.allows(MS) && !overdue.is_idle());
+fn nobody_waits_for_room_in_two_frames() {
+    let mut others = Patience::default();
+    others.learn(&FrameBudget::new(MS * 4, MS).after(&mut others));
+    let mut short = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
+    assert!(!short.allows(MS) && !short.has_spare(MS));
+    others.learn(&short);
+    let mut overdue = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
+    assert!(overdue.allows(MS));
     book(&mut overdue, MS);
     assert!(!overdue.allows(MS), "one, and no more");
+    others.learn(&overdue);
+    assert_eq!(others.idle(), 0);
+}
+
+/// As a level that is wanted and let go of by turns.
+#[test]
+fn who_is_put_off_in_every_second_frame_has_its_turn() {
+    let mut others = Patience::default();
+    others.learn(&FrameBudget::new(MS * 4, MS).after(&mut others));
+    let mut short = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
+    assert!(!short.allows(MS));
+    others.learn(&short);
+    others.learn(&FrameBudget::new(MS * 4, MS * 4).after(&mut others));
+    assert_eq!(others.idle(), 1, "nobody asked meanwhile");
+    assert!(FrameBudget::new(MS * 4, MS * 4).after(&mut others).allows(MS));
+}
+
+/// A frame in which nothing is done is lost if the next has no more room than it had.
+#[test]
+fn nobody_waits_for_room_that_no_frame_has() {
+    let mut others = Patience::default();
+    let mut frame = |gone: Duration| FrameBudget::new(MS * 4, gone).after(&mut others);
+    assert!(frame(MS * 4).allows(MS), "there never was any");
+    assert!(frame(MS * 2).allows(MS));
+    assert!(!frame(MS * 4).allows(MS / 2), "the last one had");
+    let waited = (1..).find(|_| frame(MS * 4).allows(MS / 2));
+    assert!(waited.is_some_and(|frames| frames < 8), "{waited:?}");
+    assert!(frame(MS * 4).allows(MS / 2), "and from then on");
 }
 
 #[test]

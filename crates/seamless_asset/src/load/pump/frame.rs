@@ -8,7 +8,7 @@ use bevy_platform::time::Instant;
 use super::{Pipeline, sliced::SLICE};
 use crate::{
     load::{
-        budget::{Booked, FrameBudget},
+        budget::{Booked, FrameBudget, Patience},
         cost::UnitKind,
         frame::{FrameInputs, FramePlan, Reserve, Rhythm, plan_frame},
         instance::{Phase, Turn},
@@ -23,14 +23,13 @@ pub(super) struct Frames {
     start: Instant,
     rhythm: Rhythm,
     reserve: Reserve,
+    patience: Patience,
     /// That of the frame that is under way.
     plan: Option<FramePlan>,
     /// What of this frame's streaming work is known by itself: what came before the pipeline, and its units.
     known: Duration,
     /// The unit of this frame's work that took longest.
     pub largest: Option<Booked>,
-    /// Frames in a row in which something was put off, and nothing done.
-    idle: u32,
 }
 
 impl Default for Frames {
@@ -39,18 +38,18 @@ impl Default for Frames {
             start: Instant::now(),
             rhythm: Rhythm::default(),
             reserve: Reserve::default(),
+            patience: Patience::default(),
             plan: None,
             known: Duration::ZERO,
             largest: None,
-            idle: 0,
         }
     }
 }
 
 impl Frames {
-    /// Frames in a row, up to this one, in which something was put off, and nothing done.
+    /// Frames in a row, up to the last, in which something was put off, and nothing done.
     pub fn idle(&self) -> u32 {
-        self.idle
+        self.patience.idle()
     }
 
     /// A unit was done.
@@ -84,7 +83,8 @@ impl Pipeline {
         let spent = world.resource::<StreamingClock>().spent();
         self.frames.known = spent;
         let reserve = self.frames.reserve.of(plan.budget);
-        FrameBudget::new(plan.budget, spent + reserve).after_idle(self.frames.idle)
+        let budget = FrameBudget::new(plan.budget, spent + reserve);
+        budget.after(&mut self.frames.patience)
     }
 
     /// What the work will take that could be done now.
@@ -117,12 +117,7 @@ impl Pipeline {
     /// No unit of this frame is left to do.
     pub(super) fn end_frame(&mut self, budget: FrameBudget) {
         self.frames.known += budget.spent();
-        // A frame in which nobody asked for anything says nothing: who was put off may ask in every second one.
-        if budget.is_idle() {
-            self.frames.idle += 1;
-        } else if budget.has_units() {
-            self.frames.idle = 0;
-        }
+        self.frames.patience.learn(&budget);
         self.frames.note(budget.largest());
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, mpsc};
 
 use super::{
+    build::asset_object,
     gatekeeper::DATA,
     targets::{load_to, set_target},
     *,
@@ -60,6 +61,48 @@ fn no_asset_goes_before_a_level_that_is_ready_and_more_urgent() {
         std::thread::sleep(Duration::from_millis(4));
     }
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().len() == meshes + 2);
+}
+
+/// What it is to be drawn with is looked at again whenever it is wanted, and that must not cost it the frame.
+#[test]
+fn a_level_that_is_wanted_in_every_second_frame_comes_between_assets() {
+    const RECIPES: usize = 64;
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
+    (settings.budget, settings.aging) = (Duration::ZERO, Duration::MAX);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    put(&dir, "many.pkg", chain(&app, "many.pkg", 5, None));
+    let mut recipes = new_package(&app, "recipes.pkg");
+    for index in 0..RECIPES {
+        let (title, before) = (index.to_string(), vec![]);
+        asset_object(&mut recipes, &app, &title.clone(), Recipe { title, before }, vec![]);
+    }
+    put(&dir, "recipes.pkg", recipes.finish().unwrap());
+    let level = with_priority(&mut app, "a.pkg", 1.0, InstanceTarget::Loaded);
+    run_until(&mut app, |world| {
+        let mut events = world.resource_mut::<Messages<InstanceEvent>>();
+        events
+            .drain()
+            .any(|event| matches!(event, InstanceEvent::Loaded { .. }))
+    });
+    app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        priority: 100.0,
+        target: InstanceTarget::Loaded,
+        ..request("many.pkg", &["recipes.pkg"])
+    });
+    run_until(&mut app, |world| !world.resource::<Assets<Recipe>>().is_empty());
+    let targets = [InstanceTarget::Shown, InstanceTarget::Loaded];
+    for target in targets.into_iter().cycle().take(RECIPES / 2) {
+        set_target(&mut app, level, target);
+        app.update();
+        let recipes = app.world().resource::<Assets<Recipe>>().len();
+        assert!(recipes < RECIPES, "assets are to come in all of these frames");
+        if state(app.world(), level) == Some(LoadState::Live) {
+            return;
+        }
+    }
+    panic!("assets had all frames");
 }
 
 /// A level that was loaded ahead has waited for nothing: what is more urgent now comes before it.
