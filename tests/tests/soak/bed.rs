@@ -1,11 +1,6 @@
 //! An app with the whole stack and little else, so that frames are cheap.
 
 use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
     thread,
     time::{Duration, Instant},
 };
@@ -13,10 +8,7 @@ use std::{
 use bevy::{
     asset::{
         AssetMetaCheck,
-        io::{
-            AssetReader, AssetReaderError, AssetSourceBuilder, AssetSourceId, PathStream, Reader,
-            memory::{Dir, MemoryAssetReader},
-        },
+        io::{AssetSourceBuilder, AssetSourceId, memory::Dir},
     },
     ecs::schedule::{Schedules, SingleThreadedExecutor},
     mesh::MeshPlugin,
@@ -31,50 +23,19 @@ use bevy_seamless::{
 };
 use seamless_tests::{
     atomicity::{Atomicity, AtomicityChecker},
-    footprint::{entities, highest_index},
+    footprint::{assets, entities, highest_index},
 };
 
-use crate::{MEMORY, content, content::Link};
+use crate::{
+    MEMORY, content,
+    content::Link,
+    faults::{Faults, Flaky},
+};
 
 /// A frame of the simulated time.
 pub const FRAME: Duration = Duration::from_micros(16_667);
 /// How long anything may take before it is stuck, by the clock on the wall.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Every so many files that are opened, one cannot be.
-const FAILS_EVERY: u64 = 211;
-
-/// Files in memory, some of which cannot be opened now and then.
-struct Flaky {
-    inner: MemoryAssetReader,
-    opened: Arc<AtomicU64>,
-}
-
-impl AssetReader for Flaky {
-    async fn read<'a>(&'a self, path: &'a Path) -> Result<impl Reader + 'a, AssetReaderError> {
-        let is_package = path.extension().is_some_and(|extension| extension == "pkg");
-        let opened = if is_package {
-            self.opened.fetch_add(1, Ordering::Relaxed)
-        } else {
-            0
-        };
-        if opened % FAILS_EVERY == FAILS_EVERY - 1 {
-            return Err(AssetReaderError::Io(Arc::new(std::io::Error::other("now and then"))));
-        }
-        self.inner.read(path).await
-    }
-
-    async fn read_meta<'a>(&'a self, path: &'a Path) -> Result<impl Reader + 'a, AssetReaderError> {
-        self.inner.read_meta(path).await
-    }
-
-    async fn read_directory<'a>(&'a self, path: &'a Path) -> Result<Box<PathStream>, AssetReaderError> {
-        self.inner.read_directory(path).await
-    }
-
-    async fn is_directory<'a>(&'a self, path: &'a Path) -> Result<bool, AssetReaderError> {
-        self.inner.is_directory(path).await
-    }
-}
 
 /// What must be as before when all levels have left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +44,8 @@ pub struct Footprint {
     pub entities: usize,
     /// Entities that nobody sees.
     pub hidden: usize,
-    pub meshes: usize,
+    /// Assets of all types that the packages have, and whose handles the pipeline gives out.
+    pub assets: [usize; 4],
     /// Entities of the other worlds, where lights have their twins.
     pub twins: usize,
     /// Objects that the pipeline knows as live.
@@ -91,6 +53,12 @@ pub struct Footprint {
     /// Instances in any state.
     pub instances: usize,
     pub packages: u64,
+    /// Tasks that read or decode; one that hangs in a stalled read, too.
+    pub tasks: u64,
+    /// Requests for anything but levels.
+    pub requests: u64,
+    /// Reads that wait for a file.
+    pub stalled: usize,
 }
 
 /// The app, and its world of levels.
@@ -98,15 +66,12 @@ pub struct Bed {
     pub app: App,
     pub world: Entity,
     pub levels: usize,
+    pub faults: Faults,
 }
 
-fn add_plugins(app: &mut App, dir: &Dir) {
-    let (root, opened) = (dir.clone(), Arc::<AtomicU64>::default());
-    let read = move || {
-        let inner = MemoryAssetReader { root: root.clone() };
-        let opened = opened.clone();
-        Box::new(Flaky { inner, opened }) as Box<_>
-    };
+fn add_plugins(app: &mut App, dir: &Dir, faults: &Faults) {
+    let (root, faults) = (dir.clone(), faults.clone());
+    let read = move || Box::new(Flaky::new(&root, &faults)) as Box<_>;
     app.register_asset_source(AssetSourceId::Default, AssetSourceBuilder::new(read))
         .add_plugins((
             TaskPoolPlugin::default(),
@@ -146,7 +111,8 @@ impl Bed {
     pub fn new(levels: usize, with_volumes: bool) -> Self {
         let dir = Dir::default();
         let mut app = App::new();
-        add_plugins(&mut app, &dir);
+        let faults = Faults::default();
+        add_plugins(&mut app, &dir, &faults);
         app.finish();
         app.cleanup();
         // Systems are short: to wake threads for them would take most of a frame.
@@ -156,7 +122,12 @@ impl Bed {
         content::write_world(&app, &dir, levels, with_volumes);
         let handle = app.world().resource::<AssetServer>().load(content::MANIFEST);
         let world = app.world_mut().spawn(SeamlessWorld(handle)).id();
-        let mut bed = Self { app, world, levels };
+        let mut bed = Self {
+            app,
+            world,
+            levels,
+            faults,
+        };
         bed.until("the manifest comes", |ecs| ecs.get::<LevelTable>(world).is_some());
         // What asks by name is an entity, too.
         bed.levels(|mut levels| levels.release(&content::name_of(0)).expect("the level is there"));
@@ -203,11 +174,14 @@ impl Bed {
         Footprint {
             entities: entities(ecs),
             hidden,
-            meshes: ecs.resource::<Assets<Mesh>>().len(),
+            assets: assets(ecs),
             twins,
             objects: !ecs.resource::<LiveObjectsResource>().0.is_empty(),
             instances: ecs.resource::<Streamer>().len(),
             packages: ecs.resource::<StreamingStats>().live_packages,
+            tasks: ecs.resource::<StreamingStats>().tasks,
+            requests: ecs.resource::<StreamingStats>().pending_requests,
+            stalled: self.faults.stalled(),
         }
     }
 

@@ -59,6 +59,8 @@ fn rest(bed: &mut Bed, drive: &mut Drive, before: &Footprint) {
 
 fn measure(bed: &mut Bed, drive: &mut Drive, before: &Footprint) -> Memory {
     rest(bed, drive, before);
+    // The same levels are to be there each time.
+    bed.faults.turn_off(true);
     let at_rest = bed.memory();
     drive.camp(bed);
     for _ in 0..60 {
@@ -76,6 +78,7 @@ fn measure(bed: &mut Bed, drive: &mut Drive, before: &Footprint) -> Memory {
     });
     let in_camp = bed.memory();
     rest(bed, drive, before);
+    bed.faults.turn_off(false);
     Memory { at_rest, in_camp }
 }
 
@@ -138,13 +141,14 @@ fn an_hour_of_play_leaves_nothing_behind() {
     let counts = bed.app.world().resource::<Atomicity>().counts();
     let stats = bed.stats();
     println!(
-        "{all} frames, {:.0} a second: {warm:?} became {end:?}; {} revealed, {} left, {} failed, {} cancelled, {} bytes read",
+        "{all} frames, {:.0} a second: {warm:?} became {end:?}; {} revealed, {} left, {} failed, {} cancelled, {} bytes read; files that were closed, broken, short and stalled: {:?}",
         all as f64 / took.as_secs_f64(),
         stats.revealed,
         stats.left,
         stats.failed,
         stats.cancelled,
         stats.bytes_read,
+        bed.faults.counts(),
     );
     assert_no_growth("without any level", warm.at_rest, end.at_rest);
     assert_no_growth("in camp", warm.in_camp, end.in_camp);
@@ -155,6 +159,8 @@ fn an_hour_of_play_leaves_nothing_behind() {
         "{stats:?}"
     );
     assert!(counts.hidden > 0, "{counts:?}");
+    let faults = bed.faults.counts();
+    assert!(faults.iter().all(|count| *count > 0), "{faults:?}");
     let highest = bed.highest_index();
     assert!(
         highest <= peak + IDS_OF_LEVELS + KEPT_BY_BEVY,

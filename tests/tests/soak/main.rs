@@ -8,6 +8,7 @@
 mod bed;
 mod content;
 mod drive;
+mod faults;
 mod hour;
 mod storm;
 
