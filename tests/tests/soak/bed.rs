@@ -104,6 +104,8 @@ fn add_plugins(app: &mut App, dir: &Dir, faults: &Faults) {
     let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
     // Large levels come in slices, and others wait for their turn.
     settings.budget = Duration::from_micros(500);
+    // A file that never comes keeps others waiting for a while.
+    settings.read_timeout = Duration::from_secs(1);
 }
 
 impl Bed {
@@ -156,6 +158,12 @@ impl Bed {
         let world = self.app.world_mut();
         let mut state = bevy::ecs::system::SystemState::<Levels>::new(world);
         act(state.get_mut(world).expect("the resources are there"))
+    }
+
+    /// What streaming may take of a frame from now on; what it might take before.
+    pub fn set_budget(&mut self, budget: Duration) -> Duration {
+        let mut settings = self.app.world_mut().resource_mut::<StreamingSettings>();
+        core::mem::replace(&mut settings.budget, budget)
     }
 
     pub fn stats(&self) -> &StreamingStats {

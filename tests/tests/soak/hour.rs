@@ -1,6 +1,6 @@
 //! An hour of play over ten thousand levels, and what it leaves behind.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 use bevy_seamless::prelude::*;
@@ -20,6 +20,8 @@ const LEVELS: usize = 10_000;
 const WARM_UP: u64 = 2_000;
 /// Levels that the tour looks at together.
 const GROUP: usize = 50;
+/// What streaming may take of a frame of the tour.
+const TOUR_BUDGET: Duration = Duration::from_millis(50);
 /// How much more memory may be in use at the end than after the warm-up, in parts of it.
 const GROWTH: f64 = 0.01;
 /// Ids that were freed and that no allocation finds: Bevy keeps up to so many to itself before others may have them.
@@ -92,8 +94,9 @@ fn play(bed: &mut Bed, drive: &mut Drive, count: u64) {
     }
 }
 
-/// Every level comes and goes once.
+/// Every level comes and goes once, as fast as it can.
 fn tour(bed: &mut Bed) {
+    let budget = bed.set_budget(TOUR_BUDGET);
     for first in (0..LEVELS).step_by(GROUP) {
         let names: Vec<String> = (first..first + GROUP).map(name_of).collect();
         let ticket = |levels: &mut Levels, name: &String| levels.request(name, LevelTarget::Visible);
@@ -109,6 +112,7 @@ fn tour(bed: &mut Bed) {
         });
         drop(tickets);
     }
+    bed.set_budget(budget);
 }
 
 #[track_caller]

@@ -31,7 +31,8 @@ fn the_first_unit_starts_if_it_fits_or_fits_no_frame() {
 #[test]
 fn nobody_waits_for_room_in_two_frames() {
     let mut others = Patience::default();
-    others.learn(&FrameBudget::new(MS * 4, MS).after(&mut others));
+    let roomy = FrameBudget::new(MS * 4, MS).after(&mut others);
+    others.learn(&roomy);
     let mut short = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
     assert!(!short.allows(MS) && !short.has_spare(MS));
     others.learn(&short);
@@ -47,11 +48,13 @@ fn nobody_waits_for_room_in_two_frames() {
 #[test]
 fn who_is_put_off_in_every_second_frame_has_its_turn() {
     let mut others = Patience::default();
-    others.learn(&FrameBudget::new(MS * 4, MS).after(&mut others));
+    let roomy = FrameBudget::new(MS * 4, MS).after(&mut others);
+    others.learn(&roomy);
     let mut short = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
     assert!(!short.allows(MS));
     others.learn(&short);
-    others.learn(&FrameBudget::new(MS * 4, MS * 4).after(&mut others));
+    let calm = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
+    others.learn(&calm);
     assert_eq!(others.idle(), 1, "nobody asked meanwhile");
     assert!(FrameBudget::new(MS * 4, MS * 4).after(&mut others).allows(MS));
 }
