@@ -105,7 +105,8 @@ impl FrameBudget {
 
     /// The same after other frames.
     pub fn after(self, others: &mut Patience) -> Self {
-        others.most = self.room.max(others.most.mul_f64(REMEMBERED));
+        // A budget that was lowered holds for what it was before, too.
+        others.most = self.room.max(others.most.mul_f64(REMEMBERED)).min(self.most);
         Self {
             most: others.most,
             is_overdue: others.idle >= MOST_IDLE,

@@ -72,6 +72,20 @@ fn nobody_waits_for_room_that_no_frame_has() {
     assert!(frame(MS * 4).allows(MS / 2), "and from then on");
 }
 
+/// What frames had room for under a larger budget is nothing to wait for.
+#[test]
+fn a_budget_that_is_lowered_holds_at_once() {
+    let mut others = Patience::default();
+    let roomy = FrameBudget::new(MS * 4, Duration::ZERO).after(&mut others);
+    others.learn(&roomy);
+    for budget in [MS / 2, Duration::ZERO] {
+        let mut frame = FrameBudget::new(budget, Duration::ZERO).after(&mut others);
+        assert!(frame.allows(MS), "it fits no frame of {budget:?}");
+        book(&mut frame, MS);
+        others.learn(&frame);
+    }
+}
+
 #[test]
 fn what_can_wait_gets_less() {
     let mut budget = FrameBudget::new(MS * 10, Duration::ZERO);
