@@ -159,24 +159,24 @@ fn packages() -> Vec<Value> {
 /// A game that turns the feature off must not get it back from one of our crates.
 #[test]
 fn a_shipping_build_has_no_migrations() {
-    let migrates = |features: &[&str]| {
-        let of = [
-            "-e",
-            "normal,features",
-            "-p",
-            "bevy_seamless",
-            "--invert",
-            "seamless_asset",
-        ];
+    let migrates = |package: &str, features: &[&str]| {
+        let of = ["-e", "normal,features", "-p", package, "--invert", "seamless_asset"];
         let lines = tree(&[&of[..], features].concat());
         assert!(has_package(&lines, "seamless_level"), "{lines:#?}");
         lines
             .iter()
             .any(|line| line.starts_with("seamless_asset feature \"migrations\""))
     };
-    assert!(migrates(&[]));
-    assert!(!migrates(&["--no-default-features"]));
-    assert!(!migrates(&["--no-default-features", "--features", "render,gltf"]));
+    assert!(migrates("bevy_seamless", &[]));
+    assert!(!migrates("bevy_seamless", &["--no-default-features"]));
+    assert!(!migrates(
+        "bevy_seamless",
+        &["--no-default-features", "--features", "render,gltf"]
+    ));
+    // The limit of `migrate_latest`, and `.ci/shipping`.
+    for package in ["seamless_bench", "seamless_tests"] {
+        assert!(migrates(package, &[]) && !migrates(package, &["--no-default-features"]));
+    }
 }
 
 /// All `.rs` files below `crates`, with their path from the workspace's root.
