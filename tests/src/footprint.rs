@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use bevy::{mesh::skinning::SkinnedMeshInverseBindposes, prelude::*};
 
-/// More ids than are ever free at the same time.
-const MANY: u32 = 50_000;
+/// Free ids are handed out from the end of their list, so the next so many are not those above the last.
+const BATCH: usize = 4_096;
 
 /// All entities of a world.
 #[must_use]
@@ -27,13 +27,17 @@ pub fn assets(ecs: &World) -> [usize; 4] {
     ]
 }
 
-/// The highest index of so many new entities that no free id is left over: one higher for each id that was lost. From then
-/// on it is the peak: nothing else is ever higher, unless ids are lost.
+/// How many ids nobody else can have: those of entities, those that tasks hold, and those that were lost.
 #[must_use]
-pub fn highest_index(ecs: &mut World) -> usize {
-    let mut ids: Vec<Entity> = ecs.entity_allocator().alloc_many(MANY).collect();
+pub fn taken_ids(ecs: &mut World) -> usize {
+    let follow = |ids: &[Entity]| ids[0].index_u32() + 1 == ids[1].index_u32();
+    let mut free: Vec<Entity> = Vec::new();
+    // New ids go on upwards from one batch to the next: no free one is left then.
+    while free.len() < 2 * BATCH || !free[free.len() - 2 * BATCH..].windows(2).all(follow) {
+        free.extend(ecs.entity_allocator().alloc_many(BATCH as u32));
+    }
     // What is freed last is handed out first: low indices, as without this.
-    ids.sort_unstable_by_key(|id| Reverse(id.index_u32()));
-    ecs.entity_allocator_mut().free_many(&ids);
-    ids.first().map_or(0, |id| id.index_u32() as usize)
+    free.sort_unstable_by_key(|id| Reverse(id.index_u32()));
+    ecs.entity_allocator_mut().free_many(&free);
+    free.first().map_or(0, |id| id.index_u32() as usize + 1) - free.len()
 }

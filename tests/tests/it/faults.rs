@@ -26,7 +26,7 @@ use seamless_tests::{
 };
 
 use super::bad_input::{
-    leaks::{assert_ids_are_back, assets, entities, highest_index},
+    leaks::{assert_ids_are_back, assets, entities, taken_ids},
     write_shared_sources,
 };
 
@@ -255,7 +255,7 @@ fn any_fault_in_any_read() {
     let cooked = cook();
     let mut stage = Stage::new(&cooked);
     let before = stage.reads();
-    let peak = highest_index(stage.app.world_mut());
+    let peak = taken_ids(stage.app.world_mut());
     stage.load_all();
     stage.until("all come", |stage| stage.are_live(&LEVELS));
     let mut reads = stage.reads();

@@ -23,7 +23,7 @@ use bevy_seamless::{
 };
 use seamless_tests::{
     atomicity::{Atomicity, AtomicityChecker},
-    footprint::{assets, entities, highest_index},
+    footprint::{assets, entities, taken_ids},
 };
 
 use crate::{
@@ -193,9 +193,9 @@ impl Bed {
         }
     }
 
-    /// The highest index of an entity when no free one is left over.
-    pub fn highest_index(&mut self) -> usize {
-        highest_index(self.app.world_mut())
+    /// How many ids nobody else can have.
+    pub fn taken_ids(&mut self) -> usize {
+        taken_ids(self.app.world_mut())
     }
 
     /// Bytes that are allocated when nothing happens: tasks have dropped what they were given to drop.

@@ -328,24 +328,29 @@ fn an_observer_that_despawns_entities_does_not_mix_up_rows() {
     assert_eq!(level_entities(app.world_mut()), 0);
 }
 
-/// More ids than are ever free at the same time.
-const MANY: u32 = 50_000;
+/// Free ids are handed out from the end of their list, so the next so many are not those above the last.
+const BATCH: usize = 4_096;
 /// Bevy keeps up to so many freed ids to itself before others may have them.
 const KEPT_BY_BEVY: u32 = 128;
 
-/// The highest index of so many new entities that no free id is left over: one higher for each id that was lost.
-fn highest_index(world: &mut World) -> u32 {
-    let mut ids: Vec<Entity> = world.entity_allocator().alloc_many(MANY).collect();
+/// How many ids nobody else can have: those of entities, those that tasks hold, and those that were lost.
+fn taken_ids(world: &mut World) -> u32 {
+    let follow = |ids: &[Entity]| ids[0].index_u32() + 1 == ids[1].index_u32();
+    let mut free: Vec<Entity> = Vec::new();
+    // New ids go on upwards from one batch to the next: no free one is left then.
+    while free.len() < 2 * BATCH || !free[free.len() - 2 * BATCH..].windows(2).all(follow) {
+        free.extend(world.entity_allocator().alloc_many(BATCH as u32));
+    }
     // What is freed last is handed out first: low indices, as without this.
-    ids.sort_unstable_by_key(|id| core::cmp::Reverse(id.index_u32()));
-    world.entity_allocator_mut().free_many(&ids);
-    ids.first().map_or(0, |id| id.index_u32())
+    free.sort_unstable_by_key(|id| core::cmp::Reverse(id.index_u32()));
+    world.entity_allocator_mut().free_many(&free);
+    free.first().map_or(0, |id| id.index_u32() + 1) - free.len() as u32
 }
 
-/// No id was lost since the highest index was `before`. What the last tasks hold comes back when they end.
+/// No id was lost since so many were taken. What the last tasks hold comes back when they end.
 #[track_caller]
 fn assert_ids_are_back(app: &mut App, before: u32) {
-    run_until(app, |world| highest_index(world) <= before + KEPT_BY_BEVY);
+    run_until(app, |world| taken_ids(world) <= before + KEPT_BY_BEVY);
 }
 
 /// A gate that never opens.
@@ -370,7 +375,7 @@ fn cancelled_loads_give_their_entity_ids_back() {
     app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
     app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
     app.update();
-    let before = highest_index(app.world_mut());
+    let before = taken_ids(app.world_mut());
     for round in 0..ROUNDS {
         let ids = [(); 8].map(|()| load(&mut app, "a.pkg", &[]));
         // Each stage is hit; the last one for certain, now and then.
@@ -396,14 +401,26 @@ fn cancelled_loads_give_their_entity_ids_back() {
 
 /// The measure itself.
 #[test]
+fn ids_that_came_back_are_not_taken() {
+    let mut world = World::new();
+    let before = taken_ids(&mut world);
+    let allocator = world.entity_allocator().build_remote_allocator();
+    // New ones, while all others are looked at.
+    let held: Vec<Entity> = (0..20 * BATCH).map(|_| allocator.alloc()).collect();
+    assert_eq!(taken_ids(&mut world), before + held.len() as u32);
+    world.entity_allocator_mut().free_many(&held);
+    assert_eq!(taken_ids(&mut world), before);
+}
+
+#[test]
 fn lost_ids_are_counted() {
     let mut world = World::new();
-    let before = highest_index(&mut world);
+    let before = taken_ids(&mut world);
     let allocator = world.entity_allocator().build_remote_allocator();
     for _ in 0..300 {
         allocator.alloc();
     }
-    assert_eq!(highest_index(&mut world), before + 300);
+    assert_eq!(taken_ids(&mut world), before + 300);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use bevy_seamless::{
     asset::{LiveObjectsResource, LoadState, RevealGate, RevealGates},
     prelude::*,
 };
-pub(crate) use seamless_tests::footprint::{assets, entities, highest_index};
+pub(crate) use seamless_tests::footprint::{assets, entities, taken_ids};
 use seamless_tests::{
     app::run_until,
     cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, reveal, state},
@@ -39,17 +39,17 @@ const BATCH: usize = 10;
 /// Ids that were freed and that no allocation finds: Bevy keeps up to so many to itself before others may have them.
 const KEPT_BY_BEVY: usize = 128;
 
-/// A fresh entity's index is no higher than the peak, one level, and what Bevy keeps. The last tasks may still hold ids.
+/// No more ids are taken than at the peak, one level, and what Bevy keeps. The last tasks may still hold ids.
 pub(crate) fn assert_ids_are_back(app: &mut App, peak: usize, level: usize) {
     let allowed = peak + level + KEPT_BY_BEVY;
     let start = Instant::now();
-    let mut highest = highest_index(app.world_mut());
-    while highest > allowed && start.elapsed() < STREAM_LIMIT {
+    let mut taken = taken_ids(app.world_mut());
+    while taken > allowed && start.elapsed() < STREAM_LIMIT {
         thread::sleep(Duration::from_millis(10));
         app.update();
-        highest = highest_index(app.world_mut());
+        taken = taken_ids(app.world_mut());
     }
-    assert!(highest <= allowed, "an entity has index {highest}, the peak was {peak}");
+    assert!(taken <= allowed, "{taken} ids are taken, and {peak} were");
 }
 
 /// Lets `load` come to nothing a thousand times, and looks for what is left.
@@ -62,7 +62,7 @@ fn assert_nothing_left(cooked: &Cooked, register: fn(&mut App), load: fn(&mut Ap
     app.update();
     app.update();
     let (before, assets_before) = (entities(app.world()), assets(app.world()));
-    let peak = highest_index(app.world_mut());
+    let peak = taken_ids(app.world_mut());
     for round in 0..ROUNDS {
         load(&mut app, world, round);
     }
@@ -152,10 +152,10 @@ fn a_thousand_failing_loads() {
 fn the_measure_sees_a_leak() {
     let cooked = level_with_doors();
     let (mut app, _) = cooked.start(register_old_door);
-    let peak = highest_index(app.world_mut());
+    let peak = taken_ids(app.world_mut());
     let allocator = app.world().entity_allocator().build_remote_allocator();
     for _ in 0..ROUNDS {
         allocator.alloc();
     }
-    assert_eq!(highest_index(app.world_mut()), peak + ROUNDS);
+    assert_eq!(taken_ids(app.world_mut()), peak + ROUNDS);
 }

@@ -63,7 +63,7 @@ fn every_truncation_and_a_sample_of_flipped_bits_are_errors() {
     }
     let count = cases.len();
     app.update();
-    let (spawned, highest) = (app.world().entities().count_spawned(), highest_index(app.world_mut()));
+    let (spawned, taken) = (app.world().entities().count_spawned(), taken_ids(app.world_mut()));
     let mut ids = Vec::new();
     for (index, bytes) in cases.into_iter().enumerate() {
         put(&dir, &format!("{index}.pkg"), bytes);
@@ -83,7 +83,7 @@ fn every_truncation_and_a_sample_of_flipped_bits_are_errors() {
     assert_eq!(level_entities(app.world_mut()), 0);
     // A failed load holds nothing, even while it is asked for.
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
-    assert_ids_are_back(&mut app, highest);
+    assert_ids_are_back(&mut app, taken);
     assert!(app.world().resource::<Assets<Mesh>>().is_empty());
 }
 
@@ -122,7 +122,7 @@ fn a_codec_that_panics_fails_its_level_only() {
     app.add_record::<Likes>();
     put(&dir, "a.pkg", chain(&app, "a.pkg", 100, None));
     app.update();
-    let highest = highest_index(app.world_mut());
+    let taken = taken_ids(app.world_mut());
     // More than may be in flight at once: each gives its place back.
     for _ in 0..20 {
         let id = load(&mut app, "a.pkg", &[]);
@@ -137,5 +137,5 @@ fn a_codec_that_panics_fails_its_level_only() {
     }
     assert!(app.world().resource::<Streamer>().is_empty());
     // The ids were reserved when the codec panicked.
-    assert_ids_are_back(&mut app, highest);
+    assert_ids_are_back(&mut app, taken);
 }

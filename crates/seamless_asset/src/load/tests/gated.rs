@@ -118,7 +118,7 @@ fn all_orders_of_two_levels_with_a_cancel_at_each_point() {
         put(&dir, level, chain(&app, level, count, None));
     }
     app.update();
-    let before = highest_index(app.world_mut());
+    let before = taken_ids(app.world_mut());
     let orders = orders();
     assert_eq!(orders.len(), 20);
     for order in &orders {
@@ -154,7 +154,7 @@ fn a_load_that_is_cancelled_in_the_middle_of_a_read_does_not_wait_for_it() {
     put(&dir, "a.pkg", chain(&app, "a.pkg", 5, Some("s.pkg")));
     put(&dir, "b.pkg", chain(&app, "b.pkg", 4, None));
     app.update();
-    let before = highest_index(app.world_mut());
+    let before = taken_ids(app.world_mut());
     let id = load(&mut app, "a.pkg", &[]);
     run_until(&mut app, |world| {
         gate.release_next(Fate::Pass);

@@ -70,7 +70,7 @@ fn only_a_forest_is_revealed() {
     );
     put(&dir, "good.pkg", good);
     app.update();
-    let highest = highest_index(app.world_mut());
+    let taken = taken_ids(app.world_mut());
     let found = refused(&mut app, "child_as_root.pkg");
     assert!(matches!(found, HierarchyError::WrongParent { row: 1, .. }), "{found}");
     assert_eq!(
@@ -80,7 +80,7 @@ fn only_a_forest_is_revealed() {
     let found = refused(&mut app, "child_of_another.pkg");
     assert!(matches!(found, HierarchyError::WrongParent { row: 1, .. }), "{found}");
     assert_eq!(refused(&mut app, "circle.pkg"), HierarchyError::Circle { row: 0 });
-    assert_ids_are_back(&mut app, highest);
+    assert_ids_are_back(&mut app, taken);
     let id = load(&mut app, "good.pkg", &[]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
     app.update();

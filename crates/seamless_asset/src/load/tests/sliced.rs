@@ -198,7 +198,7 @@ fn cancelled_slices_give_their_entity_ids_back() {
     let dir = Dir::default();
     let mut app = sliced(&dir);
     app.update();
-    let (spawned, before) = (app.world().entities().count_spawned(), highest_index(app.world_mut()));
+    let (spawned, before) = (app.world().entities().count_spawned(), taken_ids(app.world_mut()));
     for round in 0..60 {
         let id = load_until(&mut app, LoadState::Revealing);
         for _ in 0..round % 16 {

@@ -35,7 +35,7 @@ fn a_level_whose_reader_never_answers_fails_and_others_go_on() {
     put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
     put(&dir, "b.pkg", chain(&app, "b.pkg", 4, None));
     app.update();
-    let before = highest_index(app.world_mut());
+    let before = taken_ids(app.world_mut());
     // It is opened, and then come three reads.
     for stalled in 0..4 {
         let begun = gate.begun().iter().filter(|read| read.path == "a.pkg").count();

@@ -118,7 +118,7 @@ fn what_nobody_waits_for_is_cancelled() {
     let mut content = Content::labelled(30);
     let (mut app, _, root) = live(&dir, &content);
     app.update();
-    let before = highest_index(app.world_mut());
+    let before = taken_ids(app.world_mut());
     app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
     app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
     for number in 0..200 {
