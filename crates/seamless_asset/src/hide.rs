@@ -14,6 +14,7 @@ use bevy_ecs::{
     archetype::ArchetypeId,
     change_detection::{ComponentTicks, Tick},
     component::ComponentId,
+    entity::EntityLocation,
     prelude::*,
     world::World,
 };
@@ -189,11 +190,18 @@ fn derived_from(world: &mut World) -> HashSet<ComponentId> {
     ])
 }
 
+/// What is known of a level that is seen for the first time.
+pub(crate) struct ShownFirst {
+    /// If it stands where it came: the tick at which all of it came. Nobody writes anything else at that tick.
+    pub settled_at: Option<Tick>,
+    /// If all lists of children are as they came: what is changed of them later is newer than this.
+    pub hung_since: Option<Tick>,
+}
+
 /// Hidden entities, as if they and all their components came now.
 ///
-/// Where `untouched` is given, the level came with its final global transforms. As long as nobody has touched it, Bevy's mark for those that it is to
-/// look at stays as old as it is, and the tick at which all else came is given; nobody writes anything else at that tick.
-pub(crate) fn show_first(world: &mut World, entities: &[Entity], untouched: Option<Untouched>) -> Option<Tick> {
+/// If the level came with its final global transforms and nobody has touched it, Bevy's mark for those that it is to look at stays as old as it is.
+pub(crate) fn show_first(world: &mut World, entities: &[Entity], mut untouched: Untouched) -> ShownFirst {
     unmark(world, entities);
     // Nothing else is written at it.
     world.increment_change_tick();
@@ -201,10 +209,6 @@ pub(crate) fn show_first(world: &mut World, entities: &[Entity], untouched: Opti
     let came = ComponentTicks {
         added: now,
         changed: now,
-    };
-    let Some(mut untouched) = untouched else {
-        rewrite_ticks(world, entities, |_| Some(came), |_, _, before| before);
-        return None;
     };
     let matters = untouched.what_matters();
     let all = |id| (!matters.contains(&id)).then_some(came);
@@ -218,12 +222,15 @@ pub(crate) fn show_first(world: &mut World, entities: &[Entity], untouched: Opti
         untouched.note(id, before);
         came
     });
-    if untouched.is_untouched() {
-        return Some(now);
+    let is_in_place = untouched.is_in_place();
+    if untouched.is_settled && !is_in_place {
+        let marked = |id| untouched.is_mark(id).then_some(came);
+        rewrite_ticks(world, entities, marked, |_, _, before| before);
     }
-    let marked = |id| untouched.is_mark(id).then_some(came);
-    rewrite_ticks(world, entities, marked, |_, _, before| before);
-    None
+    ShownFirst {
+        settled_at: is_in_place.then_some(now),
+        hung_since: untouched.is_as_hung().then_some(now),
+    }
 }
 
 /// Of a level that is about to leave in one step: what hangs there and does not go with it is left where it stands.
@@ -247,19 +254,33 @@ pub(crate) fn hide_new(world: &mut World, root: Entity, members: &Members, hidin
     hiding.all.others.extend(new);
 }
 
-/// In reverse: what goes last in its archetype leaves no gap that another row has to fill.
 fn mark(world: &mut World, entities: &[Entity]) {
-    let marked = entities.iter().rev().map(|entity| (*entity, InHiddenLevel));
+    let marked = last_rows_first(world, entities).map(|entity| (entity, InHiddenLevel));
     // All of them are alive.
     let _ = world.try_insert_batch_if_new(marked);
 }
 
 fn unmark(world: &mut World, entities: &[Entity]) {
-    for &entity in entities.iter().rev() {
+    for entity in last_rows_first(world, entities) {
         if let Ok(mut entity) = world.get_entity_mut(entity) {
             entity.remove::<InHiddenLevel>();
         }
     }
+}
+
+/// In reverse, or as they are: what goes last in its archetype leaves no gap that another row has to fill. Each time that a level is hidden
+/// or shown, its rows are turned around.
+fn last_rows_first<'a>(world: &World, entities: &'a [Entity]) -> impl Iterator<Item = Entity> + use<'a> {
+    let mut places = entities
+        .iter()
+        .filter_map(|entity| world.entities().get_spawned(*entity).ok());
+    let first = places.next();
+    let next = places.find(|place| first.is_some_and(|first| first.archetype_id == place.archetype_id));
+    let row = |place: EntityLocation| place.archetype_row.index();
+    let is_turned = first.zip(next).is_some_and(|(first, next)| row(next) < row(first));
+    let count = entities.len();
+    let at = move |step| if is_turned { step } else { count - 1 - step };
+    (0..count).filter_map(move |step| entities.get(at(step)).copied())
 }
 
 /// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them, other levels
@@ -279,7 +300,17 @@ fn everything_of(world: &World, root: Entity, members: &Members, skips: impl Fn(
         all.own = all.own.iter().copied().filter(is_alive).collect();
     }
     // Most lists have nobody but the level's own, who are known.
-    parents.found.retain(|parent| !members.is_as_cooked(world, *parent));
+    let changed = parents.children.zip(members.hung_since).map(|(children, since)| {
+        let now = world.read_change_tick();
+        move |parent: &Entity| {
+            let parent = world.get_entity(*parent).ok();
+            let ticks = parent.and_then(|parent| parent.get_change_ticks_by_id(children));
+            ticks.is_none_or(|ticks| ticks.is_changed(since, now))
+        }
+    });
+    if let Some(is_changed) = changed {
+        parents.found.retain(is_changed);
+    }
     let has_actors = world.get::<LevelActors>(root).is_some();
     if !parents.found.is_empty() || has_actors {
         add_hung(world, root, &mut parents, &mut all, skips);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bevy_asset::AssetPath;
 use bevy_camera::visibility::Visibility;
 use bevy_ecs::{
-    change_detection::{CheckChangeTicks, DetectChanges, Tick},
+    change_detection::{CheckChangeTicks, Tick},
     component::ComponentId,
     entity::Entity,
     hierarchy::{ChildOf, Children},
@@ -67,16 +67,6 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// Whether nobody else hangs directly below one of them.
-    pub fn is_as_cooked(&self, world: &World, parent: Entity) -> bool {
-        let parent = world.get_entity(parent).ok();
-        let children = parent.and_then(|parent| parent.get_ref::<Children>());
-        self.hung_since.zip(children).is_some_and(|(since, children)| {
-            let changed = children.last_changed();
-            !changed.is_newer_than(since, world.read_change_tick())
-        })
-    }
-
     /// As Bevy does it with the ticks of components, now and then.
     pub fn keep_ticks_valid(&mut self, check: CheckChangeTicks) {
         for tick in core::iter::once(&mut self.since).chain(&mut self.hung_since) {

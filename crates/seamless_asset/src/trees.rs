@@ -62,8 +62,10 @@ impl CameAt {
     }
 }
 
-/// What tells that a hidden level still stands as it came.
+/// What tells that a hidden level still hangs together as it came and, where it came with its final places, that it still stands there.
 pub(crate) struct Untouched {
+    /// Whether it came with its final places.
+    pub is_settled: bool,
     tree: ComponentId,
     places: [ComponentId; 2],
     child_of: ComponentId,
@@ -73,13 +75,16 @@ pub(crate) struct Untouched {
     came_at: CameAt,
     /// One of these ticks: what lies together came together.
     last: Option<Tick>,
-    is_changed: bool,
+    is_moved: bool,
+    /// Whether any list of children was changed.
+    is_hung: bool,
 }
 
 impl Untouched {
     /// Of a level in which so many entities have parents, and children, and that came at these ticks.
-    pub fn new(world: &mut World, child_of: usize, children: usize, came_at: CameAt) -> Self {
+    pub fn new(world: &mut World, is_settled: bool, child_of: usize, children: usize, came_at: CameAt) -> Self {
         Self {
+            is_settled,
             tree: world.register_component::<TransformTreeChanged>(),
             places: [
                 world.register_component::<Transform>(),
@@ -90,7 +95,8 @@ impl Untouched {
             left: [child_of, children],
             came_at,
             last: None,
-            is_changed: false,
+            is_moved: false,
+            is_hung: false,
         }
     }
 
@@ -99,21 +105,27 @@ impl Untouched {
         id == self.tree
     }
 
-    /// The mark, and the components that are to be noted.
-    pub fn what_matters(&self) -> [ComponentId; 5] {
+    /// The components that are to be noted, the mark among them where the level came with its final places.
+    pub fn what_matters(&self) -> Vec<ComponentId> {
         let [place, global] = self.places;
-        [self.tree, place, global, self.child_of, self.children]
+        let settled = [self.tree, place, global, self.child_of];
+        let settled = settled.into_iter().filter(|_| self.is_settled);
+        settled.chain([self.children]).collect()
     }
 
     /// Notes a component of an entity.
     pub fn note(&mut self, id: ComponentId, ticks: ComponentTicks) {
+        // What was removed and inserted again was not changed since it was added.
+        let is_changed = ticks.changed != ticks.added || !self.has_come(ticks.added);
+        if id == self.children {
+            self.left[1] = self.left[1].wrapping_sub(1);
+            self.is_hung |= is_changed;
+            return;
+        }
         if id == self.child_of {
             self.left[0] = self.left[0].wrapping_sub(1);
-        } else if id == self.children {
-            self.left[1] = self.left[1].wrapping_sub(1);
         }
-        // What was removed and inserted again was not changed since it was added.
-        self.is_changed |= ticks.changed != ticks.added || !self.has_come(ticks.added);
+        self.is_moved |= is_changed;
     }
 
     fn has_come(&mut self, at: Tick) -> bool {
@@ -123,9 +135,14 @@ impl Untouched {
         self.last.is_some()
     }
 
-    /// Whether nobody has moved or hung anything elsewhere since it was spawned.
-    pub fn is_untouched(&self) -> bool {
-        !self.is_changed && self.left == [0, 0]
+    /// Whether all lists of children are as they came.
+    pub fn is_as_hung(&self) -> bool {
+        !self.is_hung && self.left[1] == 0
+    }
+
+    /// Whether it came with its final places, and nobody has moved or hung anything elsewhere since.
+    pub fn is_in_place(&self) -> bool {
+        self.is_settled && self.is_as_hung() && !self.is_moved && self.left[0] == 0
     }
 }
 

@@ -1,6 +1,7 @@
 use bevy_ecs::query::Allow;
 
 use super::*;
+use crate::trees::CameAt;
 
 #[derive(Component, Default)]
 struct InTable(u32);
@@ -174,13 +175,32 @@ fn what_bevy_derives_from_starts_over() {
     assert_eq!(count::<(), Added<Transform>>(&mut world), 0);
 }
 
+/// Whichever way the rows lie: hiding and showing turns them around.
+#[test]
+fn who_lies_last_goes_first() {
+    let mut world = world();
+    let entities: Vec<Entity> = (0..5).map(|index| world.spawn(InTable(index)).id()).collect();
+    let rows = |world: &World| {
+        let row = |entity: Entity| world.entity(entity).location().archetype_row.index();
+        last_rows_first(world, &entities).map(row).collect::<Vec<_>>()
+    };
+    for round in 0..3 {
+        assert_eq!(rows(&world), [4, 3, 2, 1, 0], "seen, round {round}");
+        mark(&mut world, &entities);
+        assert_eq!(rows(&world), [4, 3, 2, 1, 0], "hidden, round {round}");
+        unmark(&mut world, &entities);
+    }
+}
+
 #[test]
 fn shown_first_everything_counts_as_added() {
     let mut world = world();
     let (root, members, _) = level(&mut world);
     let hiding = hide(&mut world, root, &members);
     world.clear_trackers();
-    show_first(&mut world, &hiding.all.lists().concat(), None);
+    let untouched = Untouched::new(&mut world, false, 0, 0, CameAt::default());
+    let shown = show_first(&mut world, &hiding.all.lists().concat(), untouched);
+    assert_eq!((shown.settled_at, shown.hung_since), (None, None));
     assert_eq!(count::<(), Added<InTable>>(&mut world), 6);
     assert_eq!(count::<(), Added<InSet>>(&mut world), 3);
     assert_eq!(count::<(), (Added<ChildOf>, Changed<ChildOf>)>(&mut world), 7);

@@ -126,8 +126,8 @@ impl HiddenSpawn {
         entities.extend_from_slice(&loaded.level.entities);
         // Before anybody hears of it: observers find the whole level.
         let untouched = untouched(world, &loaded, came_at, request);
-        let settled_at = show_first(world, &entities, untouched);
-        if let Some(at) = settled_at {
+        let shown = show_first(world, &entities, untouched);
+        if let Some(at) = shown.settled_at {
             world.get_resource_or_init::<SettledTrees>().come(at);
         }
         let start = Instant::now();
@@ -139,7 +139,7 @@ impl HiddenSpawn {
         }
         let revealed = Revealed {
             root,
-            members: members(world, &mut loaded, settled_at),
+            members: members(world, &mut loaded, shown.hung_since),
             spent: (spent, reserved),
         };
         (revealed, observed)
@@ -157,10 +157,16 @@ impl HiddenSpawn {
     }
 }
 
-/// How a level is known to stand where it came, if it came with final global transforms.
-fn untouched(world: &mut World, loaded: &LoadedLevel, came_at: CameAt, request: &InstanceRequest) -> Option<Untouched> {
+/// How a level is known to hang together as it came and, if it came with final global transforms, to stand there.
+fn untouched(world: &mut World, loaded: &LoadedLevel, came_at: CameAt, request: &InstanceRequest) -> Untouched {
     let level = &loaded.level;
     let is_settled = loaded.settled == Some(request.placement);
     // The root has no parent, and children.
-    is_settled.then(|| Untouched::new(world, level.entities.len(), level.parents.len() + 1, came_at))
+    Untouched::new(
+        world,
+        is_settled,
+        level.entities.len(),
+        level.parents.len() + 1,
+        came_at,
+    )
 }

@@ -3,7 +3,10 @@ use bevy_ecs::query::Allow;
 use bevy_transform::TransformPlugin;
 
 use super::*;
-use crate::{InHiddenLevel, hide::show_first};
+use crate::{
+    InHiddenLevel,
+    hide::{ShownFirst, show_first},
+};
 
 /// What the level says of where its entities stand, which is nowhere near the truth: who looks, finds out.
 const SAID: Transform = Transform::from_xyz(1000.0, 0.0, 0.0);
@@ -59,13 +62,18 @@ impl Level {
 
     /// Shows it; whether Bevy is told that it is settled.
     fn show(&mut self) -> bool {
+        self.show_as(true).settled_at.is_some()
+    }
+
+    /// Shows it as one that came with its final places, or without.
+    fn show_as(&mut self, is_settled: bool) -> ShownFirst {
         let world = self.app.world_mut();
-        let untouched = Untouched::new(world, 2, 2, core::mem::take(&mut self.came_at));
-        let at = show_first(world, &self.entities, Some(untouched));
-        if let Some(at) = at {
+        let untouched = Untouched::new(world, is_settled, 2, 2, core::mem::take(&mut self.came_at));
+        let shown = show_first(world, &self.entities, untouched);
+        if let Some(at) = shown.settled_at {
             world.resource_mut::<SettledTrees>().come(at);
         }
-        at.is_some()
+        shown
     }
 
     fn x(&self, entity: Entity) -> f32 {
@@ -222,6 +230,39 @@ fn a_level_that_was_touched_while_it_was_hidden_is_looked_at() {
         assert!(is_marked, "touch {number}");
         assert_eq!(level.said()[..2], [false; 2], "touch {number}");
         assert_eq!(level.true_places()[..2], [1.0, 2.0], "touch {number}");
+    }
+}
+
+/// Wherever it stands: its lists of children need not be gone through then when it is hidden.
+#[test]
+fn a_level_is_known_to_be_hung_as_it_came() {
+    type Touch = fn(&mut World, [Entity; 3]);
+    let touches: [(bool, Touch); 6] = [
+        (true, |_, _| ()),
+        (true, |world, [_, room, _]| {
+            world.get_mut::<Transform>(room).unwrap().translation.x = 1.0;
+        }),
+        (false, |world, [.., chair]| {
+            world.spawn(ChildOf(chair));
+        }),
+        (false, |world, [root, ..]| {
+            world.spawn(ChildOf(root));
+        }),
+        (false, |world, [.., chair]| {
+            world.entity_mut(chair).remove::<ChildOf>();
+        }),
+        (false, |world, [_, room, chair]| {
+            world.entity_mut(chair).remove::<ChildOf>().insert(ChildOf(room));
+        }),
+    ];
+    for is_settled in [false, true] {
+        for (number, (is_as_hung, touch)) in touches.into_iter().enumerate() {
+            let mut level = Level::new();
+            touch(level.app.world_mut(), level.entities);
+            let shown = level.show_as(is_settled);
+            assert_eq!(shown.hung_since.is_some(), is_as_hung, "touch {number}");
+            assert_eq!(shown.settled_at.is_some(), is_settled && number == 0, "touch {number}");
+        }
     }
 }
 
