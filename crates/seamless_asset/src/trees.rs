@@ -10,7 +10,6 @@ use bevy_ecs::{
     entity::EntityHashSet,
     prelude::*,
 };
-use bevy_platform::collections::HashSet;
 use bevy_transform::{
     TransformSystems,
     components::{GlobalTransform, Transform, TransformTreeChanged},
@@ -48,17 +47,39 @@ impl SettledTrees {
 }
 
 /// When entities of a level came that is on its way, hidden. Nobody else writes at these ticks, so what has another one is somebody else's.
+///
+/// Each step has a span of them: observers may run in it, Bevy's own that check parents for instance, and each takes a tick of its own.
 #[derive(Default)]
-pub(crate) struct CameAt(HashSet<Tick>);
+pub(crate) struct CameAt {
+    /// The tick that all else is counted from.
+    first: Option<Tick>,
+    /// The first and the last tick of each step, in their order.
+    spans: Vec<(u32, u32)>,
+}
 
 impl CameAt {
     /// Does what brings entities.
     pub fn bring<T>(&mut self, world: &mut World, act: impl FnOnce(&mut World) -> T) -> T {
         world.increment_change_tick();
-        self.0.insert(world.change_tick());
+        let from = world.change_tick();
+        self.first.get_or_insert(from);
         let brought = act(world);
-        world.increment_change_tick();
+        let to = world.increment_change_tick();
+        self.spans.push((self.since_first(from), self.since_first(to)));
         brought
+    }
+
+    fn since_first(&self, tick: Tick) -> u32 {
+        let first = self.first.unwrap_or(tick);
+        tick.get().wrapping_sub(first.get())
+    }
+
+    /// The step in which something with this tick came.
+    fn step_of(&self, at: Tick) -> Option<(u32, u32)> {
+        let at = self.since_first(at);
+        let behind = self.spans.partition_point(|(from, _)| *from <= at);
+        let span = self.spans.get(behind.checked_sub(1)?)?;
+        Some(*span).filter(|(_, to)| at <= *to)
     }
 }
 
@@ -73,8 +94,8 @@ pub(crate) struct Untouched {
     /// How many entities are still to have parents, and children.
     left: [usize; 2],
     came_at: CameAt,
-    /// One of these ticks: what lies together came together.
-    last: Option<Tick>,
+    /// One of these steps: what lies together came together.
+    last: Option<(u32, u32)>,
     is_moved: bool,
     /// Whether any list of children was changed.
     is_hung: bool,
@@ -129,8 +150,10 @@ impl Untouched {
     }
 
     fn has_come(&mut self, at: Tick) -> bool {
-        if self.last != Some(at) {
-            self.last = self.came_at.0.get(&at).copied();
+        let since_first = self.came_at.since_first(at);
+        let is_known = self.last.is_some_and(|(from, to)| (from..=to).contains(&since_first));
+        if !is_known {
+            self.last = self.came_at.step_of(at);
         }
         self.last.is_some()
     }

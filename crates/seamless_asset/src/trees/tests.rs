@@ -233,6 +233,38 @@ fn a_level_that_was_touched_while_it_was_hidden_is_looked_at() {
     }
 }
 
+#[test]
+fn what_comes_in_a_step_has_a_tick_of_it() {
+    let mut world = World::new();
+    // Over the edge of what a tick can count.
+    let near_the_end = CameAt {
+        first: Some(Tick::new(u32::MAX - 1)),
+        spans: vec![(0, 1), (4, 4), (6, 9)],
+    };
+    let has = |at: &CameAt, tick: u32| at.step_of(Tick::new(tick)).is_some();
+    let first = u32::MAX - 1;
+    let found: Vec<u32> = (0..12)
+        .filter(|at| has(&near_the_end, first.wrapping_add(*at)))
+        .collect();
+    assert_eq!(found, [0, 1, 4, 6, 7, 8, 9]);
+    assert!(!has(&near_the_end, first - 1) && !has(&CameAt::default(), 0));
+    let mut came_at = CameAt::default();
+    let mut outside = vec![world.change_tick()];
+    let mut inside = Vec::new();
+    for others in 0..3 {
+        came_at.bring(&mut world, |world| {
+            for _ in 0..=others {
+                inside.push(world.change_tick());
+                world.increment_change_tick();
+            }
+            inside.push(world.change_tick());
+        });
+        outside.push(world.change_tick());
+    }
+    assert!(inside.iter().all(|tick| came_at.step_of(*tick).is_some()));
+    assert!(outside.iter().all(|tick| came_at.step_of(*tick).is_none()));
+}
+
 /// Wherever it stands: its lists of children need not be gone through then when it is hidden.
 #[test]
 fn a_level_is_known_to_be_hung_as_it_came() {
