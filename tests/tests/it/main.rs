@@ -22,6 +22,7 @@ mod render;
 mod resources;
 mod same_world;
 mod server;
+mod settled;
 mod shipped;
 mod startup;
 mod targets;
