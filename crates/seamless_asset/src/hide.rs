@@ -14,7 +14,6 @@ use bevy_ecs::{
     archetype::ArchetypeId,
     change_detection::{ComponentTicks, Tick},
     component::ComponentId,
-    entity::EntityLocation,
     prelude::*,
     world::World,
 };
@@ -271,13 +270,14 @@ fn unmark(world: &mut World, entities: &[Entity]) {
 /// In reverse, or as they are: what goes last in its archetype leaves no gap that another row has to fill. Each time that a level is hidden
 /// or shown, its rows are turned around.
 fn last_rows_first<'a>(world: &World, entities: &'a [Entity]) -> impl Iterator<Item = Entity> + use<'a> {
-    let mut places = entities
-        .iter()
-        .filter_map(|entity| world.entities().get_spawned(*entity).ok());
-    let first = places.next();
-    let next = places.find(|place| first.is_some_and(|first| first.archetype_id == place.archetype_id));
-    let row = |place: EntityLocation| place.archetype_row.index();
-    let is_turned = first.zip(next).is_some_and(|(first, next)| row(next) < row(first));
+    let place = |entity: &Entity| world.entities().get_spawned(*entity).ok();
+    let is_turned = |pair: &[Entity]| {
+        let (first, next) = (place(pair.first()?)?, place(pair.get(1)?)?);
+        let is_same = first.archetype_id == next.archetype_id;
+        is_same.then(|| next.archetype_row.index() < first.archetype_row.index())
+    };
+    // A level's entities lie in runs, its root alone.
+    let is_turned = entities.windows(2).take(16).find_map(is_turned).unwrap_or_default();
     let count = entities.len();
     let at = move |step| if is_turned { step } else { count - 1 - step };
     (0..count).filter_map(move |step| entities.get(at(step)).copied())

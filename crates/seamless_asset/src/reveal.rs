@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bevy_asset::AssetPath;
 use bevy_camera::visibility::Visibility;
 use bevy_ecs::{
-    change_detection::{CheckChangeTicks, Tick},
+    change_detection::{CHECK_TICK_THRESHOLD, CheckChangeTicks, MAX_CHANGE_AGE, Tick},
     component::ComponentId,
     entity::Entity,
     hierarchy::{ChildOf, Children},
@@ -69,9 +69,12 @@ pub(crate) struct Members {
 impl Members {
     /// As Bevy does it with the ticks of components, now and then.
     pub fn keep_ticks_valid(&mut self, check: CheckChangeTicks) {
-        for tick in core::iter::once(&mut self.since).chain(&mut self.hung_since) {
-            tick.check_tick(check);
-        }
+        self.since.check_tick(check);
+        // Ticks that are too old pass for equally old: who was hung there later would be taken for the level's own.
+        let age = |tick: Tick| check.present_tick().get().wrapping_sub(tick.get());
+        self.hung_since = self
+            .hung_since
+            .filter(|tick| age(*tick) < MAX_CHANGE_AGE - 2 * CHECK_TICK_THRESHOLD);
     }
 }
 

@@ -93,6 +93,8 @@ pub(crate) struct Untouched {
     children: ComponentId,
     /// How many entities are still to have parents, and children.
     left: [usize; 2],
+    /// How many places are still to be there: what comes later is later.
+    places_left: usize,
     came_at: CameAt,
     /// One of these steps: what lies together came together.
     last: Option<(u32, u32)>,
@@ -102,7 +104,7 @@ pub(crate) struct Untouched {
 }
 
 impl Untouched {
-    /// Of a level in which so many entities have parents, and children, and that came at these ticks.
+    /// Of a level in which so many entities have parents, which are all but the root, and children, and that came at these ticks.
     pub fn new(world: &mut World, is_settled: bool, child_of: usize, children: usize, came_at: CameAt) -> Self {
         Self {
             is_settled,
@@ -114,6 +116,8 @@ impl Untouched {
             child_of: world.register_component::<ChildOf>(),
             children: world.register_component::<Children>(),
             left: [child_of, children],
+            // The root has no parent.
+            places_left: 2 * (child_of + 1),
             came_at,
             last: None,
             is_moved: false,
@@ -145,6 +149,8 @@ impl Untouched {
         }
         if id == self.child_of {
             self.left[0] = self.left[0].wrapping_sub(1);
+        } else {
+            self.places_left = self.places_left.wrapping_sub(1);
         }
         self.is_moved |= is_changed;
     }
@@ -165,7 +171,7 @@ impl Untouched {
 
     /// Whether it came with its final places, and nobody has moved or hung anything elsewhere since.
     pub fn is_in_place(&self) -> bool {
-        self.is_settled && self.is_as_hung() && !self.is_moved && self.left[0] == 0
+        self.is_settled && self.is_as_hung() && !self.is_moved && self.left[0] == 0 && self.places_left == 0
     }
 }
 

@@ -265,6 +265,16 @@ fn what_comes_in_a_step_has_a_tick_of_it() {
     assert!(outside.iter().all(|tick| came_at.step_of(*tick).is_none()));
 }
 
+/// Somebody observes places, so they come after the level is seen: Bevy works them out as always.
+#[test]
+fn a_level_whose_places_are_still_to_come_is_looked_at() {
+    let mut level = Level::new();
+    let [_, room, _] = level.entities;
+    level.app.world_mut().entity_mut(room).remove::<GlobalTransform>();
+    let shown = level.show_as(true);
+    assert!(shown.settled_at.is_none() && shown.hung_since.is_some());
+}
+
 /// Wherever it stands: its lists of children need not be gone through then when it is hidden.
 #[test]
 fn a_level_is_known_to_be_hung_as_it_came() {

@@ -1,6 +1,6 @@
 use bevy_app::App;
 use bevy_asset::io::memory::Dir;
-use bevy_ecs::change_detection::{CHECK_TICK_THRESHOLD, Tick};
+use bevy_ecs::change_detection::{CHECK_TICK_THRESHOLD, MAX_CHANGE_AGE, Tick};
 
 use super::*;
 use crate::{
@@ -56,4 +56,24 @@ fn when_a_level_was_hidden_stays_comparable_for_days() {
     );
     // A few ticks have gone by since Bevy looked.
     assert!(age(since, now) < Tick::MAX.get() + 10_000, "{}", age(since, now));
+}
+
+/// Long before ticks cannot tell any more who was hung there later.
+#[test]
+fn a_level_that_was_hung_long_ago_is_gone_through() {
+    let mut world = World::new();
+    for _ in 0..CHECK_TICK_THRESHOLD {
+        world.increment_change_tick();
+    }
+    let check = world.check_change_ticks().expect("Bevy looks as often");
+    let is_known = |age: u32| {
+        let mut members = Members {
+            hung_since: Some(Tick::new(check.present_tick().get().wrapping_sub(age))),
+            ..Members::default()
+        };
+        members.keep_ticks_valid(check);
+        members.hung_since.is_some()
+    };
+    let most = MAX_CHANGE_AGE - 2 * CHECK_TICK_THRESHOLD;
+    assert!(is_known(0) && is_known(most - 1) && !is_known(most) && !is_known(u32::MAX));
 }
