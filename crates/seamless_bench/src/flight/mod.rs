@@ -25,6 +25,7 @@ use bevy_math::Vec3;
 use bevy_transform::components::Transform;
 use bevy_world_serialization::{WorldAsset, WorldAssetRoot};
 use seamless_asset::{InstanceId, InstanceRequest, Streamer, StreamingStats};
+use seamless_level::{LevelState, LevelTable, LevelTarget};
 use tempfile::TempDir;
 
 use crate::{
@@ -288,10 +289,26 @@ impl Plane {
             }
             sleep(Duration::from_millis(2));
         }
+        let live = self.live_entities();
         panic!(
-            "{levels} levels are asked for, and {} entities are live",
-            self.live_entities()
+            "{levels} levels are asked for, and {live} entities are live{}",
+            self.unsettled()
         );
+    }
+
+    /// What is on its way, and what the pipeline did last.
+    fn unsettled(&mut self) -> String {
+        let world = self.app.world_mut();
+        let mut tables = world.query::<&LevelTable>();
+        let levels = tables.iter(world).flat_map(LevelTable::iter);
+        let moving =
+            levels.filter(|level| (level.state(), level.target()) != (LevelState::Unloaded, LevelTarget::Unloaded));
+        let moving =
+            moving.map(|level| format!("\n  {}: {:?}, to be {:?}", level.name(), level.state(), level.target()));
+        let moving: String = moving.collect();
+        let mut stats = world.resource::<StreamingStats>().clone();
+        stats.overruns = stats.overruns.split_off(stats.overruns.len().saturating_sub(3));
+        format!("{moving}\n{stats:#?}")
     }
 
     fn live_entities(&mut self) -> usize {

@@ -10,6 +10,7 @@ mod overlay;
 mod pictures;
 mod plan;
 mod scopes;
+mod sprites;
 mod stage;
 mod texels;
 mod truth;

@@ -28,12 +28,12 @@ use super::stage::{Stage, image, unlit, write};
 const COLUMNS: usize = 4;
 const TEXTURES: usize = COLUMNS * COLUMNS;
 /// Of each texture, in texels: mips 0 to 3 are payloads.
-const TEXTURE: u32 = 1024;
+pub const TEXTURE: u32 = 1024;
 const MIPS: u32 = 11;
-const FLOOR: u8 = 4;
+pub const FLOOR: u8 = 4;
 
 /// The colour of a mip of a texture: none is black, white, or another's.
-fn colour(texture: usize, mip: u8) -> [u8; 4] {
+pub fn colour(texture: usize, mip: u8) -> [u8; 4] {
     [60 + 12 * texture as u8, 250 - 15 * mip, 40 + 50 * (mip % 4), 255]
 }
 
@@ -141,7 +141,7 @@ fn bindings(stage: &Stage) -> Vec<(UntypedAssetId, u32)> {
 }
 
 /// How many textures of ours wgpu has.
-fn textures(stage: &Stage) -> Option<usize> {
+pub fn textures(stage: &Stage) -> Option<usize> {
     let device = stage.app.world().resource::<RenderDevice>().wgpu_device();
     let report = device.generate_allocator_report()?;
     let ours = report.allocations.iter().filter(|of| of.name == "seamless_mip");

@@ -5,7 +5,8 @@
 //! camera that walks at 1.5 m/s and turns; pictures are taken on the way.
 //!
 //! A sample is the part of pixels of a picture that lack a mip, in percent; both are of the very frame that the picture is of, on the way if the camera walks. The rows of
-//! bytes have what all textures have on the GPU in that frame, beside the least that would do: of those that are seen what some pixel samples, of all others their floors.
+//! bytes have what the textures in the picture have on the GPU in that frame, beside the least that would do: what some pixel of it samples. Of what is not in the picture,
+//! truth says nothing, and one mip less is wanted than if it were, as long as the pool has room: the note has all textures, beside the least with the others at their floors.
 
 use bevy::{asset::AssetId, image::Image, prelude::*};
 use bevy_seamless::render::mip::{MipChain, MipSettings, MipStats, MipTextures, Residency, TruthPicture};
@@ -75,10 +76,11 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Vec<Row> {
     let alone = pictures(variant, By::Prediction, samples);
     let mean_lacking = mean(&both.lacking);
     let note = format!(
-        "in the mean {mean_lacking:.3} % lack a mip, and {:.2}× the least bytes are there (≤ {MOST_BYTES}); with prediction alone {:.3} % and {:.2}×; all that is wanted, seen or not, would take {:.2}× the pool",
-        both.excess(),
+        "in the mean {mean_lacking:.3} % lack a mip, and {:.2}× the least bytes are there (≤ {MOST_BYTES}); with prediction alone {:.3} % and {:.2}×; what is not in the picture counted, {:.2}×; all that is wanted, seen or not, would take {:.2}× the pool",
+        both.seen.excess(),
         mean(&alone.lacking),
-        alone.excess(),
+        alone.seen.excess(),
+        both.all.excess(),
         both.crowd,
     );
     let [pixels, bytes] = variant.names();
@@ -95,8 +97,8 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Vec<Row> {
     row.samples = both.lacking.len();
     row.note = note;
     let result = Samples {
-        ours: both.resident,
-        limit: both.least,
+        ours: both.seen.resident,
+        limit: both.seen.least,
         ..Samples::default()
     };
     let bytes = result.row(bytes, "MB", None, Some("least by truth"), of_limit(MOST_BYTES));
@@ -107,15 +109,29 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Vec<Row> {
 struct Pictures {
     /// Of each, the part that lacks something, in percent.
     lacking: Vec<f64>,
-    /// Of each, what textures had on the GPU, in megabytes.
-    resident: Vec<f64>,
-    /// Of each, the least that would do.
-    least: Vec<f64>,
+    /// Of each, the bytes of the textures in it.
+    seen: Bytes,
+    /// Of each, the bytes of all textures.
+    all: Bytes,
     /// In the mean, what all textures would take that are as fine as is wanted, seen or not, beside the pool.
     crowd: f64,
 }
 
-impl Pictures {
+/// In megabytes, a picture each.
+#[derive(Default)]
+struct Bytes {
+    /// What textures had on the GPU.
+    resident: Vec<f64>,
+    /// The least that would do.
+    least: Vec<f64>,
+}
+
+impl Bytes {
+    fn push(&mut self, [resident, least]: [u64; 2]) {
+        self.resident.push(resident as f64 / 1e6);
+        self.least.push(least as f64 / 1e6);
+    }
+
     /// How many times the least bytes were there.
     fn excess(&self) -> f64 {
         mean(&self.resident) / mean(&self.least)
@@ -128,7 +144,8 @@ fn mean(values: &[f64]) -> f64 {
 
 fn pictures(variant: Variant, by: By, samples: Option<usize>) -> Pictures {
     let mut room = variant.room(by);
-    let (mut found, mut crowd) = ([const { Vec::new() }; 3], Vec::new());
+    let (mut lacking, mut crowd) = (Vec::new(), Vec::new());
+    let (mut seen, mut all) = (Bytes::default(), Bytes::default());
     room.settle();
     let mut from = pose(0);
     let mut walk = |room: &mut Room| {
@@ -149,18 +166,15 @@ fn pictures(variant: Variant, by: By, samples: Option<usize>) -> Pictures {
         }
         let (picture, resident) = room.truth(&mut walk);
         let accuracy = picture.accuracy();
-        let lacking = accuracy.lacking as f64 / accuracy.pixels.max(1) as f64 * 100.0;
-        let [resident, least] = room.bytes(&picture, &resident).map(|bytes| bytes as f64 / 1e6);
-        for (found, new) in found.iter_mut().zip([lacking, resident, least]) {
-            found.push(new);
-        }
+        lacking.push(accuracy.lacking as f64 / accuracy.pixels.max(1) as f64 * 100.0);
+        seen.push(room.bytes(&picture, &resident, true));
+        all.push(room.bytes(&picture, &resident, false));
         crowd.push(room.crowd());
     }
-    let [lacking, resident, least] = found;
     Pictures {
         lacking,
-        resident,
-        least,
+        seen,
+        all,
         crowd: mean(&crowd),
     }
 }
@@ -180,12 +194,13 @@ impl Room {
         perfect as f64 / self.app.world().resource::<MipSettings>().pool as f64
     }
 
-    /// What all textures had, and the least that would do, in bytes.
-    fn bytes(&self, picture: &TruthPicture, resident: &[(AssetId<Image>, Residency)]) -> [u64; 2] {
+    /// What textures had, all or those in the picture, and the least that would do, in bytes.
+    fn bytes(&self, picture: &TruthPicture, resident: &[(AssetId<Image>, Residency)], only_seen: bool) -> [u64; 2] {
         let textures = self.app.world().resource::<MipTextures>();
         let needed = picture.needed();
         let mut bytes = [0; 2];
-        for (image, resident) in resident {
+        let counted = |image: &AssetId<Image>| !only_seen || needed.contains_key(image);
+        for (image, resident) in resident.iter().filter(|(image, _)| counted(image)) {
             let record = textures.number(*image).and_then(|texture| textures.get(texture));
             let chain = record.expect("it streams").chain();
             bytes[0] += resident.bytes;
