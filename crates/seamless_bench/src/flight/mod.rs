@@ -38,8 +38,9 @@ use content::{ENTITIES, corner, file, world_assets, write_packages};
 use levels::LevelRoad;
 use path::{GRID, RATE, distance, frames, is_wanted, position};
 
-/// Frames that a road gets to come to rest before and after a flight.
-const REST: usize = 600;
+/// Frames that a road gets to come to rest before and after a flight: with half a millisecond each, and sixty levels still on their way out, a slow
+/// machine takes hundreds.
+const REST: usize = 6_000;
 
 /// What of the world is to be there.
 #[derive(Clone, Copy, PartialEq)]
