@@ -300,16 +300,8 @@ fn everything_of(world: &World, root: Entity, members: &Members, skips: impl Fn(
         all.own = all.own.iter().copied().filter(is_alive).collect();
     }
     // Most lists have nobody but the level's own, who are known.
-    let changed = parents.children.zip(members.hung_since).map(|(children, since)| {
-        let now = world.read_change_tick();
-        move |parent: &Entity| {
-            let parent = world.get_entity(*parent).ok();
-            let ticks = parent.and_then(|parent| parent.get_change_ticks_by_id(children));
-            ticks.is_none_or(|ticks| ticks.is_changed(since, now))
-        }
-    });
-    if let Some(is_changed) = changed {
-        parents.found.retain(is_changed);
+    if let Some(since) = members.hung_since {
+        parents.keep_changed(world, since);
     }
     let has_actors = world.get::<LevelActors>(root).is_some();
     if !parents.found.is_empty() || has_actors {
@@ -375,6 +367,17 @@ impl Parents {
             self.found.push(entity);
         }
         true
+    }
+
+    /// Leaves out those whose lists nobody has changed since then.
+    fn keep_changed(&mut self, world: &World, since: Tick) {
+        let Some(children) = self.children else { return };
+        let now = world.read_change_tick();
+        self.found.retain(|parent| {
+            let parent = world.get_entity(*parent).ok();
+            let ticks = parent.and_then(|parent| parent.get_change_ticks_by_id(children));
+            ticks.is_none_or(|ticks| ticks.is_changed(since, now))
+        });
     }
 
     #[cold]

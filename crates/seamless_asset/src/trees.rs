@@ -91,9 +91,9 @@ pub(crate) struct Untouched {
     places: [ComponentId; 2],
     child_of: ComponentId,
     children: ComponentId,
-    /// How many entities are still to have parents, and children.
-    left: [usize; 2],
-    /// How many places are still to be there: what comes later is later.
+    /// How many parents, lists of children and places are still to be there: what comes later is later.
+    parents_left: usize,
+    lists_left: usize,
     places_left: usize,
     came_at: CameAt,
     /// One of these steps: what lies together came together.
@@ -115,7 +115,8 @@ impl Untouched {
             ],
             child_of: world.register_component::<ChildOf>(),
             children: world.register_component::<Children>(),
-            left: [child_of, children],
+            parents_left: child_of,
+            lists_left: children,
             // The root has no parent.
             places_left: 2 * (child_of + 1),
             came_at,
@@ -143,12 +144,12 @@ impl Untouched {
         // What was removed and inserted again was not changed since it was added.
         let is_changed = ticks.changed != ticks.added || !self.has_come(ticks.added);
         if id == self.children {
-            self.left[1] = self.left[1].wrapping_sub(1);
+            self.lists_left = self.lists_left.wrapping_sub(1);
             self.is_hung |= is_changed;
             return;
         }
         if id == self.child_of {
-            self.left[0] = self.left[0].wrapping_sub(1);
+            self.parents_left = self.parents_left.wrapping_sub(1);
         } else {
             self.places_left = self.places_left.wrapping_sub(1);
         }
@@ -166,12 +167,13 @@ impl Untouched {
 
     /// Whether all lists of children are as they came.
     pub fn is_as_hung(&self) -> bool {
-        !self.is_hung && self.left[1] == 0
+        !self.is_hung && self.lists_left == 0
     }
 
     /// Whether it came with its final places, and nobody has moved or hung anything elsewhere since.
     pub fn is_in_place(&self) -> bool {
-        self.is_settled && self.is_as_hung() && !self.is_moved && self.left[0] == 0 && self.places_left == 0
+        let is_all_there = self.parents_left == 0 && self.places_left == 0;
+        self.is_settled && self.is_as_hung() && is_all_there && !self.is_moved
     }
 }
 
