@@ -38,7 +38,7 @@ pub(super) struct FrameInputs {
     pub slow_frame: Duration,
     /// Seconds until something is needed that is not there.
     pub arrival: Option<f32>,
-    /// What the work will take that the main thread could do now.
+    /// What the work will take that the main thread could do now; what is [more than counts](enough_work) may be left out.
     pub ready: Duration,
     /// What frames have taken lately, streaming apart.
     pub recent_frame: Option<Duration>,
@@ -92,10 +92,24 @@ fn needed(inputs: &FrameInputs) -> Duration {
     let Some(arrival) = arrival.filter(|arrival| *arrival < inputs.horizon.as_secs_f32()) else {
         return Duration::ZERO;
     };
-    let frame = inputs.slow_frame.as_secs_f64().max(1e-3);
-    let frames = (f64::from(arrival) / frame).max(1.0);
-    let seconds = inputs.ready.as_secs_f64() / PLANNED / frames;
+    let seconds = inputs.ready.as_secs_f64() / PLANNED / frames_until(arrival, inputs.slow_frame);
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// Frames until something is needed, one at least.
+fn frames_until(arrival: f32, frame: Duration) -> f64 {
+    (f64::from(arrival) / frame.as_secs_f64().max(1e-3)).max(1.0)
+}
+
+/// So much work that is ready has a frame do all that it may: however many levels wait, only so much of it has to be known.
+pub(super) fn enough_work(inputs: &FrameInputs) -> Duration {
+    let Some(arrival) = inputs.arrival.filter(|arrival| *arrival < inputs.horizon.as_secs_f32()) else {
+        return Duration::ZERO;
+    };
+    let most = multiplied(inputs.base, inputs.boost).max(inputs.base).as_secs_f64();
+    let seconds = most * PLANNED * frames_until(arrival, inputs.slow_frame);
+    // And what rounding takes from it.
+    Duration::try_from_secs_f64(seconds * 1.001).unwrap_or(Duration::MAX)
 }
 
 /// The part of the budget that is left where frames are slow.

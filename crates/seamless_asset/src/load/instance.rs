@@ -240,11 +240,17 @@ pub(super) struct InstanceMark {
     phase: core::mem::Discriminant<Phase>,
     /// Its task: another may load it again.
     task: Option<*const Progress>,
-    turn: Option<Turn>,
+    /// And since which frame, where who has waited longest goes first.
+    turn: Option<(u64, Turn)>,
     /// Its root, and how many entities are below, if it is in the world.
     place: Option<(Entity, u64, Seen)>,
     memory: Memory,
+    wait: Wait,
 }
+
+/// What decides beside that how an instance waits: the bits of its priority, since when, and for how many packages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Wait(u32, Option<Duration>, usize);
 
 /// What the entities of an instance take in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -255,7 +261,8 @@ struct Memory {
 }
 
 impl Instance {
-    fn turn(&self) -> Option<Turn> {
+    /// What it waits for.
+    pub fn turn(&self) -> Option<Turn> {
         let target = self.request.target;
         match &self.phase {
             Phase::Queued => Some(Turn::Start),
@@ -265,6 +272,13 @@ impl Instance {
             Phase::Hidden { .. } if target == InstanceTarget::Shown => Some(Turn::Show),
             Phase::Leaving { .. } => Some(Turn::Leave),
             _ => None,
+        }
+    }
+
+    fn in_turn_since(&self, turn: Turn) -> u64 {
+        match turn {
+            Turn::Hide | Turn::Leave => self.asked_in,
+            _ => 0,
         }
     }
 
@@ -321,17 +335,21 @@ impl Marked for Instance {
         InstanceMark {
             phase: core::mem::discriminant(&self.phase),
             task,
-            turn: self.turn(),
+            turn: self.turn().map(|turn| (self.in_turn_since(turn), turn)),
             place: self.place(),
             memory: self.memory(),
+            wait: Wait(self.request.priority.to_bits(), self.waits_since, self.packages.len()),
         }
     }
 }
 
-/// What each frame asks of instances. Sets are in the order of requests.
+/// Those that wait for something, each with the frame since which it does, if that decides who goes first. In the order of that, and of requests.
+pub(super) type Waiting = BTreeSet<(u64, InstanceId)>;
+
+/// What each frame asks of instances.
 #[derive(Default)]
 pub(super) struct InstanceIndex {
-    turns: [BTreeSet<InstanceId>; TURNS],
+    turns: [Waiting; TURNS],
     /// Those in the world, by their roots.
     roots: HashMap<Entity, InstanceId>,
     /// How many of those are seen by all, live or leaving.
@@ -345,6 +363,8 @@ pub(super) struct InstanceIndex {
     memory: Memory,
     /// Others do not know yet that these are elsewhere by now, or gone.
     pub changed: Vec<InstanceId>,
+    /// How these wait may be otherwise by now.
+    pub stirred: Vec<InstanceId>,
 }
 
 impl InstanceIndex {
@@ -371,7 +391,7 @@ impl InstanceIndex {
     }
 
     /// Those that wait for this.
-    pub fn waiting(&self, turn: Turn) -> &BTreeSet<InstanceId> {
+    pub fn waiting(&self, turn: Turn) -> &Waiting {
         &self.turns[turn as usize]
     }
 
@@ -395,25 +415,37 @@ impl InstanceIndex {
 impl Index<InstanceId, InstanceMark> for InstanceIndex {
     fn add(&mut self, id: &InstanceId, mark: InstanceMark) {
         self.changed.push(*id);
+        self.stirred.push(*id);
         self.count_memory(&mark, |sum, more| sum + more);
         if let Some((root, entities, seen)) = mark.place {
             self.roots.insert(root, *id);
             self.count(seen, |sum, more| sum + more, entities);
         }
-        if let Some(turn) = mark.turn {
-            self.turns[turn as usize].insert(*id);
+        if let Some((since, turn)) = mark.turn {
+            self.turns[turn as usize].insert((since, *id));
         }
     }
 
     fn remove(&mut self, id: &InstanceId, mark: InstanceMark) {
         self.changed.push(*id);
+        self.stirred.push(*id);
         self.count_memory(&mark, |sum, less| sum - less);
         if let Some((root, entities, seen)) = mark.place {
             self.roots.remove(&root);
             self.count(seen, |sum, less| sum - less, entities);
         }
-        if let Some(turn) = mark.turn {
-            self.turns[turn as usize].remove(id);
+        if let Some((since, turn)) = mark.turn {
+            self.turns[turn as usize].remove(&(since, *id));
+        }
+    }
+
+    fn change(&mut self, id: &InstanceId, before: InstanceMark, after: InstanceMark) {
+        let wait = after.wait;
+        if (InstanceMark { wait, ..before }) == after {
+            self.stirred.push(*id);
+        } else {
+            self.remove(id, before);
+            self.add(id, after);
         }
     }
 

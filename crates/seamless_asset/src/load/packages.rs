@@ -125,6 +125,8 @@ pub(super) struct PackageIndex {
     pub expected: u64,
     /// How many are loading.
     pub loading: u64,
+    /// These have become ready, or are not ready any more.
+    pub turned: Vec<AssetPath<'static>>,
 }
 
 impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
@@ -137,6 +139,7 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
             Listed::Inserting => drop(self.inserting.insert(path.clone())),
             Listed::Gated => drop(self.gated.insert(path.clone())),
             Listed::Ready(bytes) => {
+                self.turned.push(path.clone());
                 self.ready += 1;
                 self.ready_bytes += bytes;
             }
@@ -153,6 +156,7 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
             Listed::Inserting => drop(self.inserting.remove(path)),
             Listed::Gated => drop(self.gated.remove(path)),
             Listed::Ready(bytes) => {
+                self.turned.push(path.clone());
                 self.ready -= 1;
                 self.ready_bytes -= bytes;
             }

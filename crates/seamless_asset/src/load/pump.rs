@@ -2,6 +2,7 @@
 
 mod blocking;
 mod bulk;
+mod coming;
 mod frame;
 mod gates;
 mod in_flight;
@@ -32,8 +33,8 @@ pub(crate) use self::frame::roll_frame;
 pub(crate) use self::lost::{LostRoots, note_lost_root};
 pub(crate) use self::reload::keep_ticks_valid;
 use self::{
-    frame::Frames, gates::LevelGates, in_flight::InFlight, objects::Objects, reload::Reload, singles::Singles,
-    sliced::Sweeps,
+    coming::Coming, frame::Frames, gates::LevelGates, in_flight::InFlight, objects::Objects, reload::Reload,
+    singles::Singles, sliced::Sweeps,
 };
 
 use super::{
@@ -95,6 +96,7 @@ pub(crate) struct Pipeline {
     leaves_held: u32,
     sweeps: Sweeps,
     level_gates: LevelGates,
+    coming: Coming,
 }
 
 impl Pipeline {
@@ -104,6 +106,7 @@ impl Pipeline {
             keep_linkers,
             sweeps: Sweeps::default(),
             level_gates: LevelGates::default(),
+            coming: Coming::default(),
             stalls: Stalls::new(threads.thread_num()),
             tasks: Tasks::new(services.clone(), threads),
             services,

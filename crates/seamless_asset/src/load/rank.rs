@@ -93,6 +93,11 @@ impl Arrivals {
         rank(priority, since, self.aging)
     }
 
+    /// What all ranks are of.
+    pub fn aging(&self) -> Duration {
+        self.aging
+    }
+
     /// The time of the last frame in which requests were taken.
     pub fn now(&self) -> Duration {
         self.now

@@ -18,6 +18,12 @@ pub(super) trait Index<K, M>: Default {
 
     fn remove(&mut self, key: &K, mark: M);
 
+    /// An entry has another mark.
+    fn change(&mut self, key: &K, before: M, after: M) {
+        self.remove(key, before);
+        self.add(key, after);
+    }
+
     /// Whether the lists and sums are the same.
     #[cfg(test)]
     fn is_same(&self, other: &Self) -> bool;
@@ -129,8 +135,7 @@ impl<K, V: Marked, I: Index<K, V::Mark>> Drop for EntryMut<'_, K, V, I> {
     fn drop(&mut self) {
         let after = self.entry.mark();
         if self.before != after {
-            self.index.remove(&self.key, self.before);
-            self.index.add(&self.key, after);
+            self.index.change(&self.key, self.before, after);
         }
     }
 }

@@ -20,6 +20,9 @@ use crate::row::{Row, Samples, Targets, quantile};
 /// Flights of one sample: their frames together are enough for a 99.9th percentile.
 const FLIGHTS: usize = 4;
 
+/// So many of the frames over a budget are told, the worst ones.
+const TOLD: usize = 5;
+
 /// The names of the rows of a budget.
 pub type Names = [&'static str; 3];
 
@@ -49,13 +52,13 @@ pub fn run(names: Names, budget: f64, samples: Option<usize>) -> Vec<Row> {
     }
     let mut rows = all.rows(names, budget);
     rows[0].note = format!(
-        "of all frames: {}; a loop that only counts, for a budget at a time and as long as the pipeline's own time in all, took {:.2}× its usual time at most; of those in which this thread kept its core: {}; {} of {} frames over the budget, those to and from the flights included, the last by {:?}",
+        "of all frames: {}; a loop that only counts, for a budget at a time and as long as the pipeline's own time in all, took {:.2}× its usual time at most; of those in which this thread kept its core: {}; {} of {} frames over the budget, those to and from the flights included, the worst ones by {:.2?}",
         all.told(budget),
         longest_piece(budget, spent),
         calm.told(budget),
         overruns.count,
         overruns.frames,
-        overruns.last,
+        overruns.worst,
     );
     rows.into()
 }
@@ -82,8 +85,8 @@ impl Plane {
 struct Overruns {
     count: u64,
     frames: u64,
-    /// What took longest in the last of them.
-    last: Vec<String>,
+    /// The worst of them: milliseconds, and what took longest in them.
+    worst: Vec<(f64, String)>,
 }
 
 impl Overruns {
@@ -99,8 +102,10 @@ impl Overruns {
         self.count += told(plane)[0] - count;
         self.frames += told(plane)[1] - frames;
         let named = plane.app.world().resource::<StreamingStats>().overruns.iter();
-        self.last.extend(named.map(|over| over.what.clone()));
-        self.last.drain(..self.last.len().saturating_sub(3));
+        let named = named.map(|over| (over.took.as_secs_f64() * 1e3, over.what.clone()));
+        self.worst.extend(named);
+        self.worst.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        self.worst.truncate(TOLD);
     }
 }
 

@@ -8,7 +8,7 @@ mod write;
 use std::{fs, path::Path, thread, time::Duration};
 
 use bevy::{
-    ecs::message::MessageCursor,
+    ecs::{message::MessageCursor, system::RunSystemOnce},
     prelude::*,
     render::{
         RenderApp, error_handler::RenderErrorHandler, render_asset::RenderAssets, render_resource::WgpuFeatures,
@@ -19,7 +19,7 @@ use bevy_seamless::{
     asset::LoadErrorKind,
     prelude::*,
     render::mip::{
-        MipError, MipFailed, MipPlugin, MipPool, MipSettings, MipTextures, MipWork, NotStreamed, StreamedImage,
+        MipError, MipFailed, MipPlugin, MipPool, MipSettings, MipTextures, MipWork, Mips, NotStreamed, StreamedImage,
     },
 };
 use ktx2::Format;
@@ -30,6 +30,7 @@ use seamless_tests::{
 };
 
 use self::write::{Ktx2, mips};
+use super::stage::QUIET;
 
 /// In metres: so near that the finest mip of the wall is drawn, and so far that it is not.
 const NEAR: f32 = 0.2;
@@ -128,8 +129,10 @@ impl Room {
             let world = self.app.world();
             let (ledger, work) = (&world.resource::<MipPool>().ledger, world.resource::<MipWork>());
             let is_quiet = ledger.changing().is_empty() && ledger.retiring() == 0 && work.is_idle();
-            quiet = if is_quiet && frame.waiting == 0 { quiet + 1 } else { 0 };
-            if quiet == 30 {
+            let is_settled = self.app.world_mut().run_system_once(|mips: Mips| mips.is_settled());
+            let is_quiet = is_quiet && frame.waiting == 0 && is_settled.expect("it runs");
+            quiet = if is_quiet { quiet + 1 } else { 0 };
+            if quiet == QUIET {
                 return frame;
             }
         }

@@ -18,7 +18,7 @@ use bevy_seamless::{
 };
 use seamless_tests::picture::{Frame, next_frame, studio_sampling};
 
-use super::stage::{image, load, write};
+use super::stage::{QUIET, image, load, write};
 
 /// Paintings, each a square metre, ten metres apart.
 pub const PAINTINGS: usize = 4;
@@ -183,10 +183,13 @@ impl Hall {
             let world = self.app.world();
             let (ledger, work) = (&world.resource::<MipPool>().ledger, world.resource::<MipWork>());
             let is_quiet = ledger.changing().is_empty() && ledger.retiring() == 0 && work.is_idle();
-            quiet = if is_quiet { quiet + 1 } else { 0 };
-            if quiet == 30 {
-                let is_settled = self.app.world_mut().run_system_once(|mips: Mips| mips.is_settled());
-                assert!(is_settled.expect("it runs"));
+            let is_settled = self.app.world_mut().run_system_once(|mips: Mips| mips.is_settled());
+            quiet = if is_quiet && is_settled.expect("it runs") {
+                quiet + 1
+            } else {
+                0
+            };
+            if quiet == QUIET {
                 return frame;
             }
         }

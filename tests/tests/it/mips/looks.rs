@@ -94,6 +94,8 @@ fn halved(texels: &[u8], side: usize) -> Vec<u8> {
 struct Room {
     app: App,
     camera: Entity,
+    /// Frames in a row in which nothing goes on, until it is settled.
+    quiet: u32,
 }
 
 impl Room {
@@ -120,7 +122,9 @@ impl Room {
         let mut cameras = app.world_mut().query_filtered::<Entity, With<Camera3d>>();
         let camera = cameras.single(app.world()).expect("there is one camera");
         app.world_mut().entity_mut(camera).insert(Tonemapping::None);
-        let mut room = Self { app, camera };
+        // Where textures stream, longer than the GPU's own answer takes.
+        let quiet = if enabled { 30 } else { 3 };
+        let mut room = Self { app, camera, quiet };
         room.furnish();
         room
     }
@@ -186,8 +190,7 @@ impl Room {
             let is_settled = self.app.world_mut().run_system_once(|mips: Mips| mips.is_settled());
             let is_quiet = is_settled.expect("it runs") && frame.waiting == 0;
             quiet = if is_quiet { quiet + 1 } else { 0 };
-            // Longer than the GPU's own answer takes.
-            if quiet == 30 {
+            if quiet == self.quiet {
                 return frame.picture;
             }
         }

@@ -36,6 +36,8 @@ use seamless_tests::{
 };
 
 pub const PACKAGE: &str = "textures.pkg";
+/// So many frames in a row in which nothing goes on are enough: where materials are touched, textures are replaced in each fourth.
+pub const QUIET: u32 = 12;
 
 /// An image that the cooker marks: `pixels` has all mips, each with all layers, the finest first.
 pub fn image(size: [u32; 3], format: TextureFormat, pixels: Vec<Vec<u8>>) -> Image {

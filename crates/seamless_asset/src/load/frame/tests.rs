@@ -148,7 +148,7 @@ proptest! {
         arrival in any::<Option<f32>>(), ready in any::<u64>(), recent in any::<Option<u64>>(),
     ) {
         let base = Duration::from_micros(base);
-        let plan = plan_frame(&FrameInputs {
+        let inputs = FrameInputs {
             base,
             boost,
             horizon: Duration::from_micros(horizon.into()),
@@ -157,11 +157,14 @@ proptest! {
             arrival,
             ready: Duration::from_nanos(ready),
             recent_frame: recent.map(Duration::from_nanos),
-        });
+        };
+        let plan = plan_frame(&inputs);
         let least = if least.is_nan() { 0.0 } else { least.clamp(0.0, 1.0) };
         let most = boost.max(1.0);
         prop_assert!(plan.budget >= multiplied(base, least));
         prop_assert!(plan.budget <= multiplied(base, most));
         prop_assert_eq!((plan.is_boosted, plan.is_reduced), (plan.budget > base, plan.budget < base));
+        let ready = inputs.ready.min(enough_work(&inputs));
+        prop_assert_eq!(plan, plan_frame(&FrameInputs { ready, ..inputs }), "more than enough counts for nothing");
     }
 }

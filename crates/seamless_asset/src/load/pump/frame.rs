@@ -10,8 +10,8 @@ use crate::{
     load::{
         budget::{Booked, FrameBudget, Patience},
         cost::UnitKind,
-        frame::{FrameInputs, FramePlan, Reserve, Rhythm, plan_frame},
-        instance::{Phase, Turn},
+        frame::{FrameInputs, FramePlan, Reserve, Rhythm, enough_work, plan_frame},
+        instance::Phase,
         packages::PackageStatus,
     },
     settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
@@ -65,20 +65,18 @@ impl Pipeline {
         let ours = world.resource::<StreamingStats>().last_frame;
         self.frames.rhythm.begin(self.frames.start.elapsed(), ours);
         let urgency = world.resource::<StreamingUrgency>();
-        let is_soon = |arrival: f32| arrival < settings.boost_horizon.as_secs_f32();
-        let plan = plan_frame(&FrameInputs {
+        let mut inputs = FrameInputs {
             base: settings.budget,
             boost: settings.boost,
             horizon: settings.boost_horizon,
             least: settings.least,
             slow_frame: settings.slow_frame,
             arrival: urgency.arrival,
-            ready: match urgency.arrival.is_some_and(is_soon) {
-                true => self.ready_work(),
-                false => Duration::ZERO,
-            },
+            ready: Duration::ZERO,
             recent_frame: self.frames.rhythm.frame(),
-        });
+        };
+        inputs.ready = self.ready_work(enough_work(&inputs));
+        let plan = plan_frame(&inputs);
         self.frames.plan = Some(plan);
         let spent = world.resource::<StreamingClock>().spent();
         self.frames.known = spent;
@@ -87,12 +85,13 @@ impl Pipeline {
         budget.after(&mut self.frames.patience)
     }
 
-    /// What the work will take that could be done now.
-    fn ready_work(&self) -> Duration {
-        let index = self.instances.index();
-        let coming = [Turn::Reveal, Turn::Show].map(|turn| index.waiting(turn));
-        let coming = coming.into_iter().flatten().filter(|id| self.is_ready(**id));
-        let coming = coming.filter_map(|id| self.instances.get(id));
+    /// What the work will take that could be done now, as soon as it is enough.
+    fn ready_work(&mut self, enough: Duration) -> Duration {
+        if enough.is_zero() {
+            return Duration::ZERO;
+        }
+        self.look_at_coming();
+        let coming = self.coming.iter().filter_map(|place| self.instances.get(&place.id));
         let levels = coming.map(|instance| match &instance.phase {
             Phase::Staged(level) => self.costs.of(UnitKind::Reveal, level.level.entities.len() as u64),
             Phase::Spawning(spawn) => {
@@ -111,7 +110,14 @@ impl Pipeline {
         let assets = queues
             .flatten()
             .map(|asset| self.costs.of(asset.cost_key(), asset.bytes));
-        levels.chain(assets).fold(Duration::ZERO, Duration::saturating_add)
+        let mut sum = Duration::ZERO;
+        for work in levels.chain(assets) {
+            sum = sum.saturating_add(work);
+            if sum >= enough {
+                break;
+            }
+        }
+        sum
     }
 
     /// No unit of this frame is left to do.

@@ -7,17 +7,17 @@ use bevy_platform::collections::HashMap;
 use super::Pipeline;
 use crate::{
     gate::RevealGates,
-    load::{
-        InstanceId,
-        instance::{Phase, Turn},
-        packages::PackageStatus,
-    },
+    load::{InstanceId, instance::Phase, packages::PackageStatus},
     settings::{StreamingSettings, StreamingStats},
 };
 
 /// What gates say of levels that are staged.
 #[derive(Default)]
-pub(super) struct LevelGates(HashMap<InstanceId, LevelGate>);
+pub(super) struct LevelGates {
+    gates: HashMap<InstanceId, LevelGate>,
+    /// Of these something else is said by now.
+    stirred: Vec<InstanceId>,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LevelGate {
@@ -30,9 +30,26 @@ enum LevelGate {
 }
 
 impl LevelGates {
+    /// Those of which something else is said by now. Who takes them leaves none.
+    pub fn stirred(&mut self) -> &mut Vec<InstanceId> {
+        &mut self.stirred
+    }
+
+    fn set(&mut self, id: InstanceId, gate: LevelGate) {
+        if self.gates.insert(id, gate) != Some(gate) {
+            self.stirred.push(id);
+        }
+    }
+
+    fn remove(&mut self, id: InstanceId) -> Option<LevelGate> {
+        let gate = self.gates.remove(&id)?;
+        self.stirred.push(id);
+        Some(gate)
+    }
+
     /// Whether a level has to wait.
-    fn holds(&self, id: InstanceId, phase: &Phase) -> bool {
-        match self.0.get(&id) {
+    pub fn holds(&self, id: InstanceId, phase: &Phase) -> bool {
+        match self.gates.get(&id) {
             Some(gate) => *gate != LevelGate::Open,
             None => matches!(phase, Phase::Staged(_)),
         }
@@ -40,17 +57,17 @@ impl LevelGates {
 
     /// A level that was not to be shown is to be shown: what was ready for the views of then may not be for those of now.
     pub fn ask_again(&mut self, id: InstanceId, phase: &Phase) {
-        match (self.0.get(&id), phase) {
+        match (self.gates.get(&id), phase) {
             (Some(LevelGate::Watched { .. }), _) => {}
             // As if it had just been staged.
-            (_, Phase::Staged(_)) => drop(self.0.remove(&id)),
-            _ => drop(self.0.insert(id, LevelGate::Asked)),
+            (_, Phase::Staged(_)) => drop(self.remove(id)),
+            _ => self.set(id, LevelGate::Asked),
         }
     }
 
     /// Nobody need watch the level: it is seen, or not to be seen.
     pub fn forget(&mut self, id: InstanceId, gates: &RevealGates) {
-        if let Some(LevelGate::Watched { .. }) = self.0.remove(&id) {
+        if let Some(LevelGate::Watched { .. }) = self.remove(id) {
             gates.forget_level(id);
         }
     }
@@ -60,13 +77,12 @@ impl Pipeline {
     /// Asks gates about each level that is staged and would come next. They watch it as soon as all values of its packages are in, so it
     /// waits for the packages' gates and for its own at the same time.
     pub(super) fn check_level_gates(&mut self, world: &mut World, settings: &StreamingSettings) {
-        let turns = [Turn::Reveal, Turn::Announce, Turn::Show];
-        let (watch, mut deadlines) = (turns.map(|turn| self.waiting(turn)), 0);
+        self.look_at_coming();
+        let (held, mut deadlines) = (self.coming.held().iter().copied().collect::<Vec<_>>(), 0);
         let gates = world.resource::<RevealGates>();
-        for id in watch.into_iter().flatten() {
-            let gate = self.level_gates.0.get(&id).copied();
-            let instance = self.instances.get(&id);
-            let Some(instance) = instance.filter(|instance| self.level_gates.holds(id, &instance.phase)) else {
+        for id in held {
+            let gate = self.level_gates.gates.get(&id).copied();
+            let Some(instance) = self.instances.get(&id) else {
                 continue;
             };
             let Some(scans) = instance.phase.scans() else {
@@ -95,7 +111,7 @@ impl Pipeline {
                     instance.request.name, settings.gate_deadline_frames
                 );
             }
-            self.level_gates.0.insert(id, gate);
+            self.level_gates.set(id, gate);
         }
         world.resource_mut::<StreamingStats>().gate_deadlines += deadlines;
     }

@@ -58,7 +58,8 @@ impl Pipeline {
     }
 
     pub(super) fn waiting(&self, turn: Turn) -> Vec<InstanceId> {
-        self.instances.index().waiting(turn).iter().copied().collect()
+        let waiting = self.instances.index().waiting(turn).iter();
+        waiting.map(|(_, id)| *id).collect()
     }
 
     /// Whether the packages of an instance are there.

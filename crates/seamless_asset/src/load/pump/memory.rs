@@ -102,7 +102,7 @@ impl Pipeline {
     /// What levels take that are on their way out.
     fn going_memory(&self) -> u64 {
         let leaving = self.instances.index().waiting(Turn::Leave).iter();
-        let leaving = leaving.filter_map(|id| match &self.instances.get(id)?.phase {
+        let leaving = leaving.filter_map(|(_, id)| match &self.instances.get(id)?.phase {
             Phase::Leaving { members, .. } => Some(members.memory),
             _ => None,
         });

@@ -3,9 +3,11 @@
 #[cfg(test)]
 mod tests;
 
+use core::cmp::Reverse;
+
 use bevy_ecs::world::World;
 
-use super::{Pipeline, insert::AssetSource};
+use super::{Pipeline, coming::Place, insert::AssetSource};
 use crate::load::{
     InstanceId,
     budget::FrameBudget,
@@ -25,15 +27,12 @@ const MOST_SWEPT_LATER: u64 = 50_000;
 /// Frames in a row in which reveals may leave no time for any of them.
 pub(super) const MAX_LEAVES_HELD: u32 = 30;
 
-/// The rank and the number of a request.
-type Place = (f64, u64);
-
 /// Whether a frame is for assets, and not for levels. A frame in which any mesh or material is new is long already, since Bevy's
 /// `AssetChanged` filters look at every entity: so no level comes with an asset, and while a level waits, no assets come in two frames in a
 /// row. Of an asset and a level that could come, the one that ranks higher does.
 fn is_for_assets(
-    first_asset: Option<Place>,
-    first_level: Option<Place>,
+    first_asset: Option<(f64, u64)>,
+    first_level: Option<(f64, u64)>,
     had_last: bool,
     is_level_waiting: bool,
 ) -> bool {
@@ -43,14 +42,6 @@ fn is_for_assets(
         (Some(asset), Some(level)) => by_rank(asset, level).is_le(),
         (Some(_), None) => true,
     }
-}
-
-/// A level that could come or change now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Coming {
-    Reload(InstanceId),
-    /// Into the world, or into sight.
-    Show(InstanceId),
 }
 
 impl Pipeline {
@@ -69,30 +60,21 @@ impl Pipeline {
         // Frames in which there was no room for anything are nobody's.
         let idle = u64::from(self.frames.idle());
         let had_last = self.inserted_in.is_some_and(|frame| frame + 1 + idle >= self.frame);
-        let levels = self.could_come().map(|(place, _)| place);
-        let level = levels.min_by(|a, b| by_rank(*a, *b));
+        self.look_at_coming();
+        let levels = self.coming.first().into_iter().chain(self.ready_reloads());
+        let level = levels.min().map(|place| (place.rank, place.id.0));
         is_for_assets(first, level, had_last, level.is_some() || self.is_any_going())
     }
 
-    /// The levels that could come or change now, by their rank.
-    fn coming(&self) -> Vec<(Place, Coming)> {
-        let mut coming: Vec<_> = self.could_come().collect();
-        coming.sort_by(|(a, _), (b, _)| by_rank(*a, *b));
-        coming
-    }
-
-    /// The levels that could come or change now, in no order.
-    fn could_come(&self) -> impl Iterator<Item = (Place, Coming)> {
-        let index = self.instances.index();
-        let shown = index.waiting(Turn::Reveal).iter().chain(index.waiting(Turn::Show));
-        let shown = shown
-            .filter(|id| self.is_ready(**id))
-            .map(|id| (*id, Coming::Show(*id)));
+    /// What could be brought up to date now, in no order.
+    fn ready_reloads(&self) -> impl Iterator<Item = Place> {
         let reloads = self.reloads.keys().filter(|id| self.is_reload_ready(**id));
-        let reloads = reloads.map(|id| (*id, Coming::Reload(*id)));
-        reloads
-            .chain(shown)
-            .filter_map(|(id, coming)| Some(((self.rank_of(id)?, id.0), coming)))
+        reloads.filter_map(|id| {
+            Some(Place {
+                rank: self.rank_of(*id)?,
+                id: *id,
+            })
+        })
     }
 
     fn is_any_going(&self) -> bool {
@@ -116,10 +98,20 @@ impl Pipeline {
 
     /// Brings levels into the world, and up to date, the most urgent first, as long as there is time.
     fn bring_levels(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        for (_, coming) in self.coming() {
-            let had_time = match coming {
-                Coming::Reload(id) => self.apply_in_turn(world, id, budget),
-                Coming::Show(id) => self.show_level(world, id, budget),
+        self.look_at_coming();
+        let mut reloads: Vec<_> = self.ready_reloads().collect();
+        // The most urgent is the last.
+        reloads.sort_unstable_by(|a, b| b.cmp(a));
+        let mut next = self.coming.first();
+        loop {
+            let reload = reloads.pop_if(|reload| next.is_none_or(|level| *reload < level));
+            let had_time = if let Some(Place { id, .. }) = reload {
+                self.apply_in_turn(world, id, budget)
+            } else if let Some(place) = next {
+                next = self.coming.after(place);
+                self.show_level(world, place.id, budget)
+            } else {
+                return;
             };
             if !had_time {
                 return;
@@ -140,17 +132,19 @@ impl Pipeline {
     pub(super) fn going(&self) -> Vec<InstanceId> {
         let index = self.instances.index();
         let going = index.waiting(Turn::Hide).iter().chain(index.waiting(Turn::Leave));
-        let is_over = self.pressure == MemoryPressure::Over;
-        let place = |id: &InstanceId| {
-            let instance = self.instances.get(id)?;
-            let memory = match &instance.phase {
-                Phase::Leaving { members, .. } if is_over => members.memory,
-                _ => 0,
-            };
-            Some((core::cmp::Reverse(memory), instance.asked_in, *id))
-        };
-        let mut going: Vec<_> = going.filter_map(place).collect();
-        going.sort_unstable();
-        going.into_iter().map(|(.., id)| id).collect()
+        let mut going: Vec<_> = going.copied().collect();
+        if self.pressure == MemoryPressure::Over {
+            going.sort_by_cached_key(|(since, id)| (Reverse(self.leaving_memory(*id)), *since, *id));
+        } else {
+            going.sort_unstable();
+        }
+        going.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn leaving_memory(&self, id: InstanceId) -> u64 {
+        match self.instances.get(&id).map(|instance| &instance.phase) {
+            Some(Phase::Leaving { members, .. }) => members.memory,
+            _ => 0,
+        }
     }
 }

@@ -32,7 +32,7 @@ impl Pipeline {
             return;
         }
         let waiting = self.instances.index().waiting(Turn::Start).iter();
-        let levels = waiting.filter_map(|id| {
+        let levels = waiting.filter_map(|(_, id)| {
             let request = &self.instances.get(id)?.request;
             (!self.is_reloading(&request.package)).then_some((request.priority, JobOwner::Instance(*id)))
         });

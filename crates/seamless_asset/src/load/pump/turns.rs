@@ -63,7 +63,7 @@ impl Pipeline {
     /// Writes states, messages and counters for everybody else.
     pub(super) fn publish(&mut self, world: &mut World) {
         #[cfg(test)]
-        assert!(self.instances.is_counted() && self.packages.is_counted());
+        assert!(self.instances.is_counted() && self.packages.is_counted() && self.is_coming_known());
         let mut changed = core::mem::take(&mut self.instances.index_mut().changed);
         let gates = world.resource::<RevealGates>();
         changed.iter().for_each(|id| self.forget_gates(*id, gates));

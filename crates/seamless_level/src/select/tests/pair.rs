@@ -254,10 +254,20 @@ fn random_limits(random: &mut Random) -> SelectionLimits {
 }
 
 #[test]
-fn two_thousand_worlds_are_as_the_rule_says() {
-    let mut random = Random(0x5EED_1234_5678_9ABC);
+fn a_thousand_worlds_are_as_the_rule_says() {
+    worlds_are_as_the_rule_says(0x5EED_1234_5678_9ABC);
+}
+
+// By itself, so that two cores share the work.
+#[test]
+fn another_thousand_are_too() {
+    worlds_are_as_the_rule_says(0x5EED_CBA9_8765_4321);
+}
+
+fn worlds_are_as_the_rule_says(seed: u64) {
+    let mut random = Random(seed);
     let (mut dropped, mut changes, mut blocked, mut told, mut arrivals) = (0, 0, 0, 0, 0);
-    for _ in 0..2000 {
+    for _ in 0..1000 {
         let mut pair = Pair::random(&mut random);
         for _ in 0..200 {
             let plan = pair.step(&mut random);
@@ -268,5 +278,5 @@ fn two_thousand_worlds_are_as_the_rule_says() {
             arrivals += usize::from(plan.arrival.is_some_and(|arrival| arrival > 0.0));
         }
     }
-    assert!(dropped > 10_000 && changes > 10_000 && blocked > 10_000 && told > 1_000 && arrivals > 1_000);
+    assert!(dropped > 5_000 && changes > 5_000 && blocked > 5_000 && told > 500 && arrivals > 500);
 }

@@ -1,8 +1,8 @@
 use super::*;
 
 /// Ranks rise with what is urgent; numbers with what came later.
-const URGENT: Place = (5.0, 7);
-const LATER: Place = (1.0, 3);
+const URGENT: (f64, u64) = (5.0, 7);
+const LATER: (f64, u64) = (1.0, 3);
 
 #[test]
 fn who_ranks_higher_has_the_frame() {
