@@ -167,6 +167,11 @@ impl FrameBudget {
         }
     }
 
+    /// Whether units have taken all that was planned with.
+    pub fn is_full(&self) -> bool {
+        self.spent > self.room
+    }
+
     /// What units have taken.
     pub fn spent(&self) -> Duration {
         self.spent

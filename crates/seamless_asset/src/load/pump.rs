@@ -167,10 +167,11 @@ pub(crate) fn pump(world: &mut World) {
         } else {
             pipeline.move_levels(world, &mut budget);
         }
+        let is_full = budget.is_full();
         pipeline.end_frame(budget);
         pipeline.publish(world);
         pipeline.tell_memory(world);
-        pipeline.tasks.carry_off();
+        pipeline.tasks.carry_off(is_full);
     });
     world.resource::<StreamingClock>().add(start.elapsed());
 }

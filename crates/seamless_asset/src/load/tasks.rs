@@ -76,6 +76,9 @@ pub(super) struct FinishedPackage {
 /// Loads that can be under way at the same time.
 pub(super) const MAX_LOADS: usize = 64;
 
+/// What is to be dropped waits for a frame that is not full, no longer than for so many.
+const MOST_PUT_OFF: u32 = 8;
+
 type Waste = Vec<Box<dyn Any + Send + Sync>>;
 
 /// Starts tasks, takes their results, and lets a task drop what nobody needs any more, all through channels: the main thread
@@ -89,6 +92,8 @@ pub(super) struct Tasks {
     queue: Sender<(Task, Arc<Pulse>)>,
     finished: Receiver<Finished>,
     waste: Waste,
+    /// Full frames in a row in which it was not carried off.
+    put_off: u32,
     carrier: Sender<Waste>,
 }
 
@@ -115,6 +120,7 @@ impl Tasks {
             queue: sender,
             finished,
             waste: Vec::new(),
+            put_off: 0,
             carrier,
         }
     }
@@ -137,11 +143,17 @@ impl Tasks {
         self.waste.push(Box::new(value));
     }
 
-    /// Hands everything that is to be dropped to a task. Once a frame.
-    pub fn carry_off(&mut self) {
-        if !self.waste.is_empty() {
-            let _ = self.carrier.try_send(core::mem::take(&mut self.waste));
+    /// Hands everything that is to be dropped to a task. Once a frame; that wakes a thread, so a frame that `is_full` leaves it to the next ones.
+    pub fn carry_off(&mut self, is_full: bool) {
+        if self.waste.is_empty() {
+            return;
         }
+        if is_full && self.put_off < MOST_PUT_OFF {
+            self.put_off += 1;
+            return;
+        }
+        self.put_off = 0;
+        let _ = self.carrier.try_send(core::mem::take(&mut self.waste));
     }
 }
 

@@ -15,6 +15,9 @@ fn half_of_what_is_left_is_planned_with() {
     book(&mut budget, MS * 3);
     assert!(budget.allows(MS) && !budget.allows(MS * 2));
     assert_eq!(budget.spent(), MS * 3);
+    assert!(!budget.is_full());
+    book(&mut budget, MS * 2);
+    assert!(budget.is_full());
 }
 
 /// What fits an untouched frame waits for one; what fits none does not.

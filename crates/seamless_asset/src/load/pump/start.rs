@@ -94,12 +94,12 @@ impl Pipeline {
         }
         let entries = instance.packages.iter().filter_map(|path| self.packages.get(path));
         for entry in entries {
-            let highest = entry
-                .users
-                .iter()
-                .filter_map(|user| self.rank_of(*user))
-                .max_by(f64::total_cmp);
-            if let (PackageStatus::Loading(progress), Some(highest)) = (&entry.status, highest) {
+            // Others are not waited for, and may have many users.
+            let PackageStatus::Loading(progress) = &entry.status else {
+                continue;
+            };
+            let ranks = entry.users.iter().filter_map(|user| self.rank_of(*user));
+            if let Some(highest) = ranks.max_by(f64::total_cmp) {
                 progress.set_rank(highest);
             }
         }
