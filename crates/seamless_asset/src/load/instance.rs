@@ -101,6 +101,12 @@ impl Instance {
         self.waits_since.unwrap_or_else(|| arrivals.came(id.0))
     }
 
+    /// It is decoded. When it was asked for is known from now on, however long it waits for its turn.
+    pub fn stage(&mut self, id: InstanceId, level: Box<LoadedLevel>, arrivals: &Arrivals) {
+        self.waits_since = Some(self.since(id, arrivals));
+        self.phase = Phase::Staged(level);
+    }
+
     /// It is to come this far, as was said in `frame`. Whether it waited for nothing before, and waits to be shown now.
     pub fn aim(&mut self, id: InstanceId, target: InstanceTarget, frame: u64, arrivals: &Arrivals) -> bool {
         let has_risen = target == InstanceTarget::Shown && self.has_stopped();

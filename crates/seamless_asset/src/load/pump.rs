@@ -167,11 +167,12 @@ pub(crate) fn pump(world: &mut World) {
         } else {
             pipeline.move_levels(world, &mut budget);
         }
-        let is_full = budget.is_full();
+        // What still waits to be dropped is in memory.
+        let may_wait = budget.is_full() && pipeline.pressure < MemoryPressure::Tight;
         pipeline.end_frame(budget);
         pipeline.publish(world);
         pipeline.tell_memory(world);
-        pipeline.tasks.carry_off(is_full);
+        pipeline.tasks.carry_off(may_wait);
     });
     world.resource::<StreamingClock>().add(start.elapsed());
 }
@@ -399,12 +400,11 @@ impl Pipeline {
         if let Some(instance) = self.instances.get(&id) {
             self.sizes.note_level(&instance.request.package, level.memory);
         }
-        let instance = self.instances.get(&id);
-        if instance.is_some_and(|instance| matches!(instance.phase, Phase::Loading(_))) {
-            self.instances.replace_phase(id, Phase::Staged(level));
-        } else {
-            self.drop_level(world, level);
+        let instance = self.instances.get_mut(&id);
+        if let Some(mut instance) = instance.filter(|instance| matches!(instance.phase, Phase::Loading(_))) {
+            return instance.stage(id, level, &self.arrivals);
         }
+        self.drop_level(world, level);
     }
 
     fn take_failed(

@@ -143,12 +143,12 @@ impl Tasks {
         self.waste.push(Box::new(value));
     }
 
-    /// Hands everything that is to be dropped to a task. Once a frame; that wakes a thread, so a frame that `is_full` leaves it to the next ones.
-    pub fn carry_off(&mut self, is_full: bool) {
+    /// Hands everything that is to be dropped to a task. Once a frame; that wakes a thread, so a frame that is full leaves it to the next ones, if it `may_wait`.
+    pub fn carry_off(&mut self, may_wait: bool) {
         if self.waste.is_empty() {
             return;
         }
-        if is_full && self.put_off < MOST_PUT_OFF {
+        if may_wait && self.put_off < MOST_PUT_OFF {
             self.put_off += 1;
             return;
         }

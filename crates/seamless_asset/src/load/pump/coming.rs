@@ -43,6 +43,9 @@ pub(super) struct Coming {
     held: BTreeSet<InstanceId>,
     /// What their ranks are of.
     aging: Duration,
+    /// How many were looked at.
+    #[cfg(test)]
+    looks: u64,
 }
 
 impl Coming {
@@ -109,6 +112,10 @@ impl Pipeline {
             let (is_held, rank) = self.how_it_waits(id);
             self.coming.hold(id, is_held);
             self.coming.set(id, rank);
+            #[cfg(test)]
+            {
+                self.coming.looks += 1;
+            }
         }
         // The lists keep their memory.
         self.instances.index_mut().stirred = stirred;
@@ -128,6 +135,21 @@ impl Pipeline {
         let is_held = self.level_gates.holds(id, &instance.phase);
         let could_come = is_shown && !is_held && self.has_packages(id);
         (is_held, could_come.then(|| instance.rank(id, &self.arrivals)))
+    }
+
+    /// As if requests had come in so many frames that nobody remembers earlier ones.
+    #[cfg(test)]
+    pub fn forget_arrivals(&mut self) {
+        let (now, aging) = (self.arrivals.now(), self.arrivals.aging());
+        for number in 0..10_000 {
+            self.arrivals.note((1 << 32) + number, now, aging);
+        }
+    }
+
+    /// How many levels were looked at so far.
+    #[cfg(test)]
+    pub fn looks(&self) -> u64 {
+        self.coming.looks
     }
 
     /// Whether what is known is what looking at all levels would find now.

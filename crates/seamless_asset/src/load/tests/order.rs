@@ -1,6 +1,10 @@
 //! One order for all that comes.
 
-use std::sync::{Mutex, mpsc};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+    mpsc,
+};
 
 use super::{
     build::asset_object,
@@ -11,6 +15,7 @@ use super::{
 use crate::{
     StreamingTime,
     doubles::{Fate, GatedReader, ReadGate},
+    load::Pipeline,
 };
 
 const URGENT: usize = 24;
@@ -139,6 +144,83 @@ fn time_in_which_nothing_was_waited_for_does_not_count() {
         "one fits a frame"
     );
     run_until(&mut app, |world| state(world, early) == Some(LoadState::Live));
+}
+
+/// Opens when it is told to.
+struct Latch(Arc<AtomicBool>);
+
+impl RevealGate for Latch {
+    fn watch(&self, _: &[UntypedAssetId]) {}
+
+    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn forget(&self, _: &[UntypedAssetId]) {}
+}
+
+/// Requests of a few thousand frames are remembered, and levels may wait for longer.
+#[test]
+fn who_waits_for_its_turn_is_as_old_as_its_request() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.insert_resource(StreamingTime::stopped());
+    let is_open = Arc::new(AtomicBool::new(false));
+    let latch = Box::new(Latch(is_open.clone()));
+    app.world_mut().resource_mut::<RevealGates>().0.push(latch);
+    let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
+    (settings.budget, settings.aging) = (Duration::ZERO, Duration::from_secs(1));
+    settings.gate_deadline_frames = u32::MAX;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    // Ten seconds are worth more than four times the priority.
+    let early = with_priority(&mut app, "a.pkg", 1.0, InstanceTarget::Shown);
+    app.update();
+    let seconds = Duration::from_secs(10);
+    app.world_mut().resource_mut::<StreamingTime>().advance(seconds);
+    let urgent = with_priority(&mut app, "a.pkg", 4.0, InstanceTarget::Shown);
+    run_until(&mut app, |world| {
+        [early, urgent].map(|id| state(world, id)) == [Some(LoadState::Staged); 2]
+    });
+    app.world_mut().resource_mut::<Pipeline>().forget_arrivals();
+    is_open.store(true, Ordering::Relaxed);
+    run_until(&mut app, |world| world.resource::<StreamingStats>().revealed == 1);
+    assert_eq!(state(app.world(), early), Some(LoadState::Live));
+}
+
+/// However many wait, a frame looks at those of which something has changed.
+#[test]
+fn no_frame_looks_at_all_that_wait() {
+    const WAITING: usize = 200;
+    const FRAMES: u64 = 60;
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    let load = |_| with_priority(&mut app, "a.pkg", 1.0, InstanceTarget::Loaded);
+    let ids: Vec<_> = (0..WAITING).map(load).collect();
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Staged))
+    });
+    for id in &ids {
+        set_target(&mut app, *id, InstanceTarget::Shown);
+    }
+    app.update();
+    let counts = |app: &App| {
+        let revealed = app.world().resource::<StreamingStats>().revealed;
+        (app.world().resource::<Pipeline>().looks(), revealed)
+    };
+    let (looks, revealed) = counts(&app);
+    for _ in 0..FRAMES {
+        app.update();
+    }
+    let (looks, revealed) = (counts(&app).0 - looks, counts(&app).1 - revealed);
+    assert_eq!(revealed, FRAMES, "one a frame");
+    assert!((1..=3 * FRAMES).contains(&looks), "{looks}");
+    // One that has become more urgent is looked at, and goes first.
+    let last = ids[WAITING - 1];
+    app.world_mut().resource_mut::<Streamer>().set_priority(last, 1e6);
+    app.update();
+    assert_eq!(state(app.world(), last), Some(LoadState::Live));
 }
 
 /// What is read waits for the thread, and the most urgent has it next, whoever was read first.
