@@ -88,28 +88,29 @@ pub(super) fn plan_frame(inputs: &FrameInputs) -> FramePlan {
 
 /// What each frame would have to do until the arrival for all that is ready to be done by then; nothing if that is far away.
 fn needed(inputs: &FrameInputs) -> Duration {
-    let arrival = inputs.arrival.filter(|arrival| !arrival.is_nan());
-    let Some(arrival) = arrival.filter(|arrival| *arrival < inputs.horizon.as_secs_f32()) else {
+    let Some(frames) = frames_until_needed(inputs) else {
         return Duration::ZERO;
     };
-    let seconds = inputs.ready.as_secs_f64() / PLANNED / frames_until(arrival, inputs.slow_frame);
+    let seconds = inputs.ready.as_secs_f64() / PLANNED / frames;
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// Frames until something is needed, one at least.
-fn frames_until(arrival: f32, frame: Duration) -> f64 {
-    (f64::from(arrival) / frame.as_secs_f64().max(1e-3)).max(1.0)
+/// Frames until something is needed, one at least; none if that is far away, or not known.
+fn frames_until_needed(inputs: &FrameInputs) -> Option<f64> {
+    let is_soon = |arrival: &f32| *arrival < inputs.horizon.as_secs_f32();
+    let arrival = inputs.arrival.filter(is_soon)?;
+    let frame = inputs.slow_frame.as_secs_f64().max(1e-3);
+    Some((f64::from(arrival) / frame).max(1.0))
 }
 
 /// So much work that is ready has a frame do all that it may: however many levels wait, only so much of it has to be known.
 pub(super) fn enough_work(inputs: &FrameInputs) -> Duration {
-    let Some(arrival) = inputs.arrival.filter(|arrival| *arrival < inputs.horizon.as_secs_f32()) else {
+    let Some(frames) = frames_until_needed(inputs) else {
         return Duration::ZERO;
     };
     let most = multiplied(inputs.base, inputs.boost).max(inputs.base).as_secs_f64();
-    let seconds = most * PLANNED * frames_until(arrival, inputs.slow_frame);
     // And what rounding takes from it.
-    Duration::try_from_secs_f64(seconds * 1.001).unwrap_or(Duration::MAX)
+    Duration::try_from_secs_f64(most * PLANNED * frames * 1.001).unwrap_or(Duration::MAX)
 }
 
 /// The part of the budget that is left where frames are slow.
