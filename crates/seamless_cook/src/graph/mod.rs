@@ -17,3 +17,4 @@ pub(crate) mod output;
 pub(crate) mod recorder;
 pub(crate) mod state;
 pub(crate) mod storage;
+pub(crate) mod turns;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
 use super::storage::{Stamp, stamp};
+use super::turns::{InTurn, turn};
 use crate::source_check::check;
 
 /// A source file as a cook saw it.
@@ -187,6 +188,7 @@ pub(crate) fn file_and_label(path: &str) -> (&str, Option<&str>) {
 
 impl AssetReader for Recorder {
     async fn read<'a>(&'a self, path: &'a Path) -> Result<impl Reader + 'a, AssetReaderError> {
+        let turn = turn(path).await;
         let files = self.reader();
         let read = async {
             let mut bytes = Vec::new();
@@ -195,7 +197,7 @@ impl AssetReader for Recorder {
         };
         let reader = self.record(&text(path), None, read).await?;
         match check(&self.root.join(path), &reader.bytes) {
-            Ok(()) => Ok(reader),
+            Ok(()) => Ok(InTurn::new(reader, turn)),
             Err(error) => Err(std::io::Error::other(error).into()),
         }
     }

@@ -107,6 +107,33 @@ fn the_manifest_lists_every_package() {
     assert_eq!(entities, [9, 3, 0]);
 }
 
+/// Bevy's loader waits for textures below others that wait for theirs, on one stack.
+#[test]
+fn many_scenes_with_textures_are_loaded_at_once() {
+    const SCENES: usize = 64;
+    let fixture = Fixture::new();
+    let two_textures = gltf(&["Wheel"], "red.ppm").replace(
+        r#""textures":[{"source":0}]"#,
+        r#""textures":[{"source":0},{"source":0}]"#,
+    );
+    fixture
+        .write("scenes/triangle.bin", triangle())
+        .write("scenes/red.ppm", RED);
+    let levels: Vec<String> = (0..SCENES)
+        .map(|index| {
+            fixture.write(&format!("scenes/{index}.gltf"), &two_textures);
+            format!(r#"(source: "scenes/{index}.gltf")"#)
+        })
+        .collect();
+    let all_ahead = CookOptions {
+        levels_ahead: SCENES,
+        ..CookOptions::default()
+    };
+    let world = format!("(levels: [{}])", levels.join(", "));
+    let report = fixture.cook_with(&CookApp::new(), &world, &all_ahead).unwrap();
+    assert_eq!(report.levels.len(), SCENES);
+}
+
 #[test]
 fn the_same_sources_give_the_same_bytes() {
     let (first, second) = (two_scenes(), two_scenes());
