@@ -12,7 +12,7 @@ use bevy_camera::{
 };
 use bevy_ecs::{
     archetype::ArchetypeId,
-    change_detection::{ComponentTicks, Tick},
+    change_detection::{CheckChangeTicks, ComponentTicks, Tick},
     component::ComponentId,
     prelude::*,
     world::World,
@@ -37,7 +37,8 @@ use crate::{
 /// `Option<&InHiddenLevel>` does not. Access by id (`World::get`, `Query::get` of a query that mentions it) finds such entities.
 ///
 /// What game code hangs below a level's entities, or makes go with it by [`OfLevel`](crate::OfLevel), is hidden and shown with them, if it was there when the level was hidden; another level
-/// below, and what came with one, is not. What was added or changed right before the hide is not told again to systems that had not run since.
+/// below, and what came with one, is not. What was changed in the frame of the hide, before it, counts as changed once more when it is shown, since systems that
+/// run earlier in a frame have not heard of it; what was added then does so, too, but not as added. A system that skips frames may miss what was changed before.
 ///
 /// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.
 #[derive(Component, Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +81,8 @@ pub(crate) struct Hiding {
     all: Everything,
     /// All that is newer was done while it was hidden.
     pub since: Tick,
+    /// Who looks in each frame has heard of all that is older.
+    heard: Tick,
 }
 
 /// What goes where a level goes: it is alive.
@@ -93,6 +96,12 @@ struct Everything {
 }
 
 impl Hiding {
+    /// Ticks that are older than ticks can be compared stay as old as that.
+    pub fn keep_ticks_valid(&mut self, check: CheckChangeTicks) {
+        self.since.check_tick(check);
+        self.heard.check_tick(check);
+    }
+
     /// The root, and what game code had hung below the level.
     pub fn take_others(&mut self) -> Vec<Entity> {
         core::mem::take(&mut self.all.others)
@@ -112,8 +121,8 @@ impl Everything {
     }
 }
 
-/// Takes a level out of sight of all queries.
-pub(crate) fn hide(world: &mut World, root: Entity, members: &Members) -> Hiding {
+/// Takes a level out of sight of all queries. Who looks in each frame has heard of what is older than `heard`.
+pub(crate) fn hide(world: &mut World, root: Entity, members: &Members, heard: Tick) -> Hiding {
     // What another level has hidden is shown with that.
     let all = everything_of(world, root, members, |entity| is_hidden(world, entity));
     for entities in all.lists() {
@@ -121,13 +130,13 @@ pub(crate) fn hide(world: &mut World, root: Entity, members: &Members) -> Hiding
     }
     all.lists().into_iter().for_each(|entities| mark(world, entities));
     let since = world.increment_change_tick();
-    Hiding { all, since }
+    Hiding { all, since, heard }
 }
 
 /// Gives a hidden level back to all queries, as it was: nothing counts as added that was there before. What game code has changed of it so
 /// far is noted in `members`, since ticks tell no more.
 pub(crate) fn show(world: &mut World, members: &mut Members, hiding: Hiding) {
-    let Hiding { all, since } = hiding;
+    let Hiding { all, since, heard } = hiding;
     all.lists().into_iter().for_each(|entities| unmark(world, entities));
     let mut always: HashSet<ComponentId> = derived_from(world);
     world.resource_scope(|world, hiders: Mut<LevelHiders>| {
@@ -140,7 +149,7 @@ pub(crate) fn show(world: &mut World, members: &mut Members, hiding: Hiding) {
         if ticks.changed.is_newer_than(before, now) && !derived.contains(&id) {
             edits.push((entity, id));
         }
-        shown_again(ticks, since, now, always.contains(&id))
+        shown_again(ticks, [since, heard], now, always.contains(&id))
     };
     for entities in all.lists() {
         rewrite_ticks(world, entities, |_| None, &mut rewrite);
@@ -169,12 +178,13 @@ fn derived(world: &mut World) -> [ComponentId; 6] {
     ]
 }
 
-/// Nobody has heard yet of what was done since the level was hidden.
-fn shown_again(ticks: ComponentTicks, hidden: Tick, now: Tick, always: bool) -> ComponentTicks {
-    let renewed = |tick: Tick| if tick.is_newer_than(hidden, now) { now } else { tick };
+/// Nobody has heard yet of what was done since the level was hidden, and not everybody of what was done in that frame. Who has heard of a
+/// change may hear of it twice; who has heard that something was added may not.
+fn shown_again(ticks: ComponentTicks, [hidden, heard]: [Tick; 2], now: Tick, always: bool) -> ComponentTicks {
+    let renewed = |tick: Tick, since| if tick.is_newer_than(since, now) { now } else { tick };
     ComponentTicks {
-        added: renewed(ticks.added),
-        changed: if always { now } else { renewed(ticks.changed) },
+        added: renewed(ticks.added, hidden),
+        changed: if always { now } else { renewed(ticks.changed, heard) },
     }
 }
 

@@ -268,7 +268,7 @@ impl Plugin for SeamlessAssetPlugin {
             .add_systems(
                 Last,
                 (
-                    take_back_boxes.run_if(LentBoxes::are_any),
+                    take_back_boxes.run_if(LentBoxes::are_any).before(load::roll_frame),
                     (load::roll_frame, diagnostics::write_diagnostics)
                         .chain()
                         .run_if(resource_exists::<Pipeline>),

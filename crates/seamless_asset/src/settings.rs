@@ -41,8 +41,7 @@ pub struct StreamingSettings {
     ///
     /// Leave Bevy's own `RenderAssetBytesPerFrame` unlimited: it holds back what its materials need already.
     pub upload_bytes_per_frame: u64,
-    /// Packages that are read and decoded at the same time, up to 64. Default 8. A level starts with all the packages that it
-    /// shares with others, so there may be a few more. What is read by itself, such as a mip of a texture, counts a quarter of a package; of
+    /// Packages that are read and decoded at the same time, up to 64. Default 8. Those that a level shares with others count, too. What is read by itself, such as a mip of a texture, counts a quarter of a package; of
     /// everything together, 64 are under way at most.
     pub max_loads_in_flight: usize,
     /// Bytes of packages that are read and not decoded yet, at most; a single larger package goes alone. The most urgent goes first.
@@ -157,7 +156,7 @@ pub struct Overrun {
     pub what: String,
 }
 
-/// How many [`Overrun`]s are kept; further ones are counted only.
+/// How many [`Overrun`]s are kept; earlier ones are counted only.
 pub const OVERRUNS_KEPT: usize = 256;
 
 /// What the pipeline did since the app started.
@@ -229,7 +228,7 @@ pub struct StreamingStats {
     pub upload_waits: u64,
     /// Frames that took longer than their budget.
     pub overrun_count: u64,
-    /// The first [`OVERRUNS_KEPT`] of them, by name.
+    /// The last [`OVERRUNS_KEPT`] of them, by name; the oldest comes first.
     pub overruns: Vec<Overrun>,
     /// Loads that held up the calling thread; see [`BlockingLoads`](crate::BlockingLoads).
     pub blocking_loads: u64,

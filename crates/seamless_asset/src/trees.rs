@@ -206,6 +206,8 @@ type Place = (
 ///
 /// In the frame after that, it marks once more, and so does Bevy: what was moved between the two systems of the last frame is marked late, but
 /// is marked.
+///
+/// It stands in for Bevy's own marking, which is off in that frame: so it is not counted as time of streaming.
 fn mark_other_trees(
     moved: Query<(Entity, Place), Moved>,
     mut orphaned: RemovedComponents<ChildOf>,

@@ -18,6 +18,12 @@ fn world() -> World {
     world
 }
 
+/// Everybody has heard of everything.
+fn hide_now(world: &mut World, root: Entity, members: &Members) -> Hiding {
+    let heard = world.increment_change_tick();
+    hide(world, root, members, heard)
+}
+
 /// A level of five entities in two archetypes, with what game code has hung below one of them.
 fn level(world: &mut World) -> (Entity, Members, Entity) {
     let root = world.spawn_empty().id();
@@ -50,7 +56,7 @@ fn who_hangs_below_a_level_is_hidden_with_it_whenever_it_came() {
     world.entity_mut(cart).add_child(cargo);
     let hidden = |world: &mut World| count::<(), With<InHiddenLevel>>(world);
     members.hung_since = Some(world.increment_change_tick());
-    let hiding = hide(&mut world, root, &members);
+    let hiding = hide_now(&mut world, root, &members);
     assert_eq!(
         hidden(&mut world),
         6,
@@ -58,18 +64,18 @@ fn who_hangs_below_a_level_is_hidden_with_it_whenever_it_came() {
     );
     show(&mut world, &mut members, hiding);
     world.entity_mut(entities[4]).add_child(cart);
-    let hiding = hide(&mut world, root, &members);
+    let hiding = hide_now(&mut world, root, &members);
     assert_eq!(hidden(&mut world), 8, "the cart, and what was on it before");
     show(&mut world, &mut members, hiding);
     world.entity_mut(cart).remove::<ChildOf>();
     let flag = world.spawn(ChildOf(root)).id();
-    let hiding = hide(&mut world, root, &members);
+    let hiding = hide_now(&mut world, root, &members);
     assert_eq!(hidden(&mut world), 7);
     assert!(world.get::<InHiddenLevel>(flag).is_some() && world.get::<InHiddenLevel>(bulb).is_none());
     show(&mut world, &mut members, hiding);
     // It is as hung as before, though it was hidden since.
     members.hung_since = None;
-    hide(&mut world, root, &members);
+    hide_now(&mut world, root, &members);
     assert_eq!(hidden(&mut world), 9, "who does not know goes through all of them");
 }
 
@@ -82,7 +88,7 @@ fn who_sees_a_hidden_level() {
     let mut world = world();
     let mut made_before = world.query::<&InTable>();
     let (root, members, bulb) = level(&mut world);
-    hide(&mut world, root, &members);
+    hide_now(&mut world, root, &members);
     assert_eq!(made_before.iter(&world).count(), 0);
     assert_eq!(count::<&InTable, ()>(&mut world), 0);
     assert_eq!(count::<bevy_ecs::world::EntityRef, With<InTable>>(&mut world), 0);
@@ -101,7 +107,7 @@ fn a_query_from_before_the_opt_in_sees_everything() {
     world.register_disabling_component::<InHiddenLevel>();
     world.init_resource::<LevelHiders>();
     let (root, members, _) = level(&mut world);
-    hide(&mut world, root, &members);
+    hide_now(&mut world, root, &members);
     assert_eq!(made_before.iter(&world).count(), 6);
 }
 
@@ -122,7 +128,7 @@ fn an_observer_from_before_the_opt_in_sees_everything() {
     world.init_resource::<LevelHiders>();
     world.add_observer(look::<1>);
     let (root, mut members, _) = level(&mut world);
-    let hiding = hide(&mut world, root, &members);
+    let hiding = hide_now(&mut world, root, &members);
     world.trigger(Look);
     assert_eq!(world.resource::<Seen>().0, [6, 0]);
     show(&mut world, &mut members, hiding);
@@ -134,7 +140,7 @@ fn an_observer_from_before_the_opt_in_sees_everything() {
 fn shown_again_only_what_was_changed_counts_as_changed() {
     let mut world = world();
     let (root, mut members, bulb) = level(&mut world);
-    let hiding = hide(&mut world, root, &members);
+    let hiding = hide_now(&mut world, root, &members);
     let entities = members.entities.clone();
     let of = |index: usize| entities[index];
     world.get_mut::<InTable>(of(1)).unwrap().0 = 11;
@@ -163,12 +169,36 @@ fn shown_again_only_what_was_changed_counts_as_changed() {
     assert_eq!(count::<&InHiddenLevel, ()>(&mut world), 0);
 }
 
+/// Who looks before the pipeline in a frame has not heard of what was done in it.
+#[test]
+fn what_was_changed_right_before_the_hide_counts_as_changed_again() {
+    let mut world = world();
+    let (root, mut members, _) = level(&mut world);
+    let entities = members.entities.clone();
+    world.get_mut::<InTable>(entities[0]).unwrap().0 = 10;
+    let heard = world.increment_change_tick();
+    world.get_mut::<InTable>(entities[1]).unwrap().0 = 11;
+    world.entity_mut(entities[3]).insert(InSet(13));
+    let hiding = hide(&mut world, root, &members, heard);
+    world.clear_trackers();
+    show(&mut world, &mut members, hiding);
+    let mut tables = world.query_filtered::<Entity, Changed<InTable>>();
+    assert_eq!(tables.iter(&world).collect::<Vec<_>>(), [entities[1]]);
+    let mut sets = world.query_filtered::<Entity, Changed<InSet>>();
+    assert_eq!(sets.iter(&world).collect::<Vec<_>>(), [entities[3]]);
+    assert_eq!(
+        count::<(), Added<InSet>>(&mut world),
+        0,
+        "who ran after it has heard of that"
+    );
+}
+
 #[test]
 fn what_bevy_derives_from_starts_over() {
     let mut world = world();
     let (root, mut members, _) = level(&mut world);
     world.entity_mut(members.entities[0]).insert(Transform::default());
-    let hiding = hide(&mut world, root, &members);
+    let hiding = hide_now(&mut world, root, &members);
     world.clear_trackers();
     show(&mut world, &mut members, hiding);
     assert_eq!(count::<(), Changed<Transform>>(&mut world), 1);
@@ -196,7 +226,7 @@ fn who_lies_last_goes_first() {
 fn shown_first_everything_counts_as_added() {
     let mut world = world();
     let (root, members, _) = level(&mut world);
-    let hiding = hide(&mut world, root, &members);
+    let hiding = hide_now(&mut world, root, &members);
     world.clear_trackers();
     let untouched = Untouched::new(&mut world, false, 0, 0, CameAt::default());
     let shown = show_first(&mut world, &hiding.all.lists().concat(), untouched);
@@ -210,7 +240,7 @@ fn shown_first_everything_counts_as_added() {
 fn what_was_hung_below_a_hidden_level_is_found() {
     let mut world = world();
     let (root, mut members, bulb) = level(&mut world);
-    let mut hiding = hide(&mut world, root, &members);
+    let mut hiding = hide_now(&mut world, root, &members);
     let late = world.spawn((InTable(0), ChildOf(bulb))).id();
     assert_eq!(count::<&InTable, ()>(&mut world), 1);
     hide_new(&mut world, root, &members, &mut hiding);
@@ -250,7 +280,7 @@ fn whoever_keeps_copies_is_told() {
     let all: HashSet<Entity> = world.query::<Entity>().iter(&world).collect();
     world.insert_resource(Mirror(all.clone()));
     world.resource_mut::<LevelHiders>().0.push(Box::new(MirrorHider));
-    let hiding = hide(&mut world, root, &members);
+    let hiding = hide_now(&mut world, root, &members);
     assert!(
         members
             .entities

@@ -83,6 +83,14 @@ impl<'t> Intake<'t> {
         result
     }
 
+    /// Waits for one of the places that packages have, which this one has until the permit is dropped, unless the load is cancelled before.
+    pub async fn begin(&self) -> Result<Option<Permit>, Stop> {
+        match &self.pulse.gates {
+            Some(gates) => self.permit(gates.loads.take_turn(self.progress)).await,
+            None => Ok(None),
+        }
+    }
+
     /// Waits until so many bytes more may be in flight, which they are until the permit is dropped, unless the load is cancelled before.
     /// To wait for that is no read.
     pub async fn pass(&self, bytes: u64) -> Result<Option<Permit>, Stop> {

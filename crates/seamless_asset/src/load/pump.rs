@@ -23,7 +23,7 @@ mod turns;
 use std::{collections::BTreeMap, sync::Arc};
 
 use bevy_asset::AssetPath;
-use bevy_ecs::prelude::*;
+use bevy_ecs::{change_detection::Tick, prelude::*};
 use bevy_log::{debug_span, error};
 use bevy_platform::time::Instant;
 use bevy_tasks::TaskPool;
@@ -94,6 +94,8 @@ pub(crate) struct Pipeline {
     inserted_in: Option<u64>,
     are_leaves_first: bool,
     leaves_held: u32,
+    /// When the pipeline last ran: who looks in each frame has heard of what is older.
+    heard: Tick,
     sweeps: Sweeps,
     level_gates: LevelGates,
     coming: Coming,
@@ -131,6 +133,7 @@ impl Pipeline {
             inserted_in: None,
             are_leaves_first: false,
             leaves_held: 0,
+            heard: Tick::new(0),
         }
     }
 }
@@ -147,7 +150,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.take_results(world);
         let now = world.resource::<StreamingTime>().now();
         pipeline.stalls.look(now, settings.read_timeout);
-        pipeline.stalls.gates.bytes.set_most(settings.max_bytes_in_flight);
+        pipeline.stalls.gates.set_most(&settings);
         pipeline.relieve(world, &mut budget);
         pipeline.start_tasks(world, &settings);
         // Who is to be shown from now on counts when it is decided whose frame it is.
@@ -173,6 +176,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.publish(world);
         pipeline.tell_memory(world);
         pipeline.tasks.carry_off(may_wait);
+        pipeline.heard = world.increment_change_tick();
     });
     world.resource::<StreamingClock>().add(start.elapsed());
 }

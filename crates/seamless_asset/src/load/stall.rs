@@ -9,6 +9,7 @@ use std::sync::Arc;
 use async_channel::{Receiver, Sender, bounded};
 
 use super::gatekeeper::Gatekeeper;
+use crate::settings::StreamingSettings;
 
 /// What a look counts for at most: whoever holds up the whole app, a debugger for instance, holds up its readers, too.
 const MOST_PER_LOOK: Duration = Duration::from_secs(1);
@@ -27,10 +28,20 @@ pub(super) struct Pulse {
 /// What tasks wait for beside reads.
 #[derive(Clone, Default)]
 pub(super) struct Gates {
+    /// Until so many packages less are under way. A level starts with all that it shares with others.
+    pub loads: Arc<Gatekeeper>,
     /// Until so many bytes more may be in flight.
     pub bytes: Arc<Gatekeeper>,
     /// Until a thread is free to decode, and nobody who ranks higher wants it.
     pub decoding: Arc<Gatekeeper>,
+}
+
+impl Gates {
+    /// What the settings allow.
+    pub fn set_most(&self, settings: &StreamingSettings) {
+        self.loads.set_most(settings.max_loads_in_flight as u64);
+        self.bytes.set_most(settings.max_bytes_in_flight);
+    }
 }
 
 impl Default for Pulse {

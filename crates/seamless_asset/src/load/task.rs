@@ -139,9 +139,12 @@ async fn load_steps(
     read: &mut Read,
 ) -> Result<LoadedPackage, Stop> {
     job.progress.check()?;
-    job.progress.set(LoadState::Opening);
     let progress = job.progress.clone();
     let intake = &mut Intake::new(&progress, pulse, read);
+    // Nobody who has a place waits for a package that has none: each reads for itself what it needs of others.
+    let _place = intake.begin().instrument(debug_span!("queue")).await?;
+    job.progress.check()?;
+    job.progress.set(LoadState::Opening);
     let opened = open(services, &job.path, intake)
         .instrument(debug_span!("open"))
         .await?;

@@ -10,6 +10,7 @@ use bevy_mesh::{Mesh, VertexAttributeValues};
 use bevy_tasks::ComputeTaskPool;
 
 use super::bounds::Bounds;
+use crate::settings::StreamingClock;
 
 /// From how many entities on that show it a mesh lends its box. Bevy computes a box for each of them, on the threads of its pool and the
 /// one that waits for them; here one thread computes it once, so it is worth it where they are more than the threads.
@@ -60,7 +61,9 @@ pub(crate) fn take_back_boxes(
     mut lent: ResMut<LentBoxes>,
     mut meshes: ResMut<Assets<Mesh>>,
     events: Res<Messages<AssetEvent<Mesh>>>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure();
     for (id, of) in lent.0.drain(..) {
         let Some(mesh) = meshes.bypass_change_detection().get_mut_untracked(id) else {
             continue;

@@ -52,6 +52,11 @@ impl Frames {
         self.patience.idle()
     }
 
+    /// Whether this frame has more than the base, because something is needed soon that would not be there.
+    pub fn is_boosted(&self) -> bool {
+        self.plan.is_some_and(|plan| plan.is_boosted)
+    }
+
     /// A unit was done.
     pub fn note(&mut self, unit: Option<Booked>) {
         self.largest = Booked::longer(self.largest.take(), unit);
@@ -154,15 +159,18 @@ pub(crate) fn roll_frame(
 
 fn note_overrun(stats: &mut StreamingStats, took: Duration, budget: Duration, largest: Option<Booked>) {
     stats.overrun_count += 1;
-    if stats.overruns.len() < OVERRUNS_KEPT {
-        stats.overruns.push(Overrun {
-            frame: stats.frame,
-            took,
-            budget,
-            kind: largest.as_ref().map(|unit| unit.kind),
-            what: largest.map_or_else(|| "many small units".to_owned(), named),
-        });
+    // A long session forgets its first ones.
+    if stats.overruns.len() >= OVERRUNS_KEPT {
+        stats.overruns.remove(0);
     }
+    let frame = stats.frame;
+    stats.overruns.push(Overrun {
+        frame,
+        took,
+        budget,
+        kind: largest.as_ref().map(|unit| unit.kind),
+        what: largest.map_or_else(|| "many small units".to_owned(), named),
+    });
 }
 
 /// A unit of work with what it took, in words.

@@ -120,7 +120,7 @@ pub(crate) fn keep_ticks_valid(check: On<CheckChangeTicks>, pipeline: Option<Res
             }
             Phase::Hidden { members, hiding, .. } => {
                 members.keep_ticks_valid(*check);
-                hiding.since.check_tick(*check);
+                hiding.keep_ticks_valid(*check);
             }
             _ => {}
         });

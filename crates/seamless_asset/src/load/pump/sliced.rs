@@ -84,15 +84,16 @@ impl Pipeline {
     pub(super) fn continue_slices(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
         let mut is_first = true;
         loop {
-            let Some(mut instance) = self.instances.get_mut(&id) else {
+            let Some(mut entry) = self.instances.get_mut(&id) else {
                 return true;
             };
+            let instance = &mut *entry;
             let Phase::Spawning(spawn) = &mut instance.phase else {
                 return true;
             };
             // Nobody else runs between two slices of a frame.
             if is_first && spawn.is_spoilt(world) {
-                drop(instance);
+                drop(entry);
                 self.spawn_again(world, id);
                 return true;
             }
@@ -103,7 +104,7 @@ impl Pipeline {
             if !budget.allows(self.costs.of(UnitKind::HiddenSpawn, SLICE as u64)) {
                 return false;
             }
-            let _span = debug_span!("spawn").entered();
+            let _span = debug_span!("spawn", level = %instance.request.name).entered();
             let start = Instant::now();
             let done = spawn.step(world, SLICE) as u64;
             let took = start.elapsed();
@@ -192,7 +193,7 @@ impl Pipeline {
     pub(super) fn sweep(&mut self, world: &mut World, budget: &mut FrameBudget) {
         let due = self.swept_later() / SWEPT_WITHIN;
         let mut done = 0;
-        while let Some(sweeping) = self.sweeps.front_mut() {
+        while let Some(of) = self.sweeps.front().map(|sweeping| sweeping.of) {
             let cost = self.costs.of(UnitKind::Sweep, SLICE as u64);
             let is_due = done < due && budget.allows(cost);
             if !is_due && !budget.has_spare(cost) {
@@ -202,7 +203,11 @@ impl Pipeline {
             if done >= due {
                 self.leaves_held = 0;
             }
-            let _span = debug_span!("sweep").entered();
+            let name = of.map_or("", |id| self.name_of(id));
+            let _span = debug_span!("sweep", level = name).entered();
+            let Some(sweeping) = self.sweeps.front_mut() else {
+                return;
+            };
             let start = Instant::now();
             let despawned = sweeping.sweep.step(world, SLICE);
             let took = start.elapsed();

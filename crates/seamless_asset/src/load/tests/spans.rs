@@ -70,6 +70,7 @@ fn a_trace_shows_each_stage_of_a_load() {
     let expected = [
         "blocking_load{a.pkg}".to_owned(),
         "blocking_load{a.pkg} > load{a.pkg}".to_owned(),
+        load("queue"),
         load("open"),
         load("verify"),
         load("wait"),
@@ -103,8 +104,44 @@ fn a_trace_shows_each_unit_of_a_frame() {
         world.resource::<crate::StreamingClock>().restart();
     }
     assert!(spans.iter().all(|span| span.starts_with("pump")), "{spans:?}");
-    for unit in ["pump > insert{Mesh}", "pump > reveal{a.pkg}", "pump > leave"] {
+    for unit in ["pump > insert{Mesh}", "pump > reveal{a.pkg}", "pump > leave{a.pkg}"] {
         let found = spans.iter().filter(|span| *span == unit).count();
         assert!(found == 1 || unit.contains("insert"), "{unit}: {spans:?}");
+    }
+}
+
+#[test]
+fn a_trace_tells_whose_slices_they_are() {
+    let dir = Dir::default();
+    let plugin = SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    };
+    let mut app = app_after(&dir, plugin, |_| {});
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let mut spans = Vec::new();
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Staged));
+    // Every level is a large one.
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_nanos(1);
+    let steps = [
+        (LoadState::Live, InstanceTarget::Loaded),
+        (LoadState::Hidden, InstanceTarget::Shown),
+        (LoadState::Live, InstanceTarget::Gone),
+    ];
+    let mut steps = steps.into_iter().peekable();
+    let is_there = |world: &World| state(world, id).is_some() || world.resource::<StreamingStats>().hidden_entities > 0;
+    while is_there(app.world()) {
+        let now = state(app.world(), id);
+        if let Some((_, target)) = steps.next_if(|(then, _)| now == Some(*then)) {
+            app.world_mut().resource_mut::<Streamer>().set_target(id, target);
+        }
+        let world = app.world_mut();
+        spans.extend(heard(|| crate::load::pump(world)));
+        world.resource::<crate::StreamingClock>().restart();
+    }
+    for unit in ["begin", "spawn", "reveal", "hide", "show", "sweep"] {
+        let span = format!("pump > {unit}{{a.pkg}}");
+        assert!(spans.contains(&span), "{span}: {spans:?}");
     }
 }

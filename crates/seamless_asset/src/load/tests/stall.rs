@@ -71,6 +71,7 @@ fn a_level_whose_reader_never_answers_fails_and_others_go_on() {
 fn a_package_that_stalls_fails_those_that_need_it() {
     let dir = Dir::default();
     let (mut app, gate) = stopped_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 2;
     put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
     put(&dir, "a.pkg", chain(&app, "a.pkg", 5, Some("s.pkg")));
     // By the level's task, which compares imports, and by its own.
@@ -85,6 +86,29 @@ fn a_package_that_stalls_fails_those_that_need_it() {
     assert_eq!(package, "s.pkg");
     assert!(message.contains("10 s"), "{message}");
     run_until(&mut app, |_| gate.stalled().is_empty());
+}
+
+/// Those that a level shares with others count, too.
+#[test]
+fn no_more_packages_are_under_way_than_may_be() {
+    let dir = Dir::default();
+    let (mut app, gate) = stopped_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 2;
+    let shared = ["s.pkg", "t.pkg", "u.pkg"];
+    for name in shared {
+        put(&dir, name, shared_package(&app, name));
+        gate.script(name, 0, Fate::Stall);
+    }
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    let id = load(&mut app, "a.pkg", &shared);
+    // The level's own comes, and then the others wait.
+    run_until(&mut app, |_| gate.stalled().len() == 2);
+    pass(&mut app, 5);
+    assert_eq!(gate.stalled().len(), 2, "the third has no place");
+    pass(&mut app, 8);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Failed));
+    let again = load(&mut app, "a.pkg", &shared);
+    run_until(&mut app, |world| state(world, again) == Some(LoadState::Live));
 }
 
 #[test]

@@ -16,6 +16,7 @@ fn lent(mesh: Mesh) -> (bevy_app::App, bevy_asset::Handle<Mesh>) {
     app.add_plugins((bevy_app::TaskPoolPlugin::default(), AssetPlugin::default()))
         .init_asset::<Mesh>()
         .init_resource::<LentBoxes>()
+        .init_resource::<StreamingClock>()
         .add_systems(bevy_app::Last, take_back_boxes.run_if(LentBoxes::are_any));
     let handle = app.world_mut().resource_mut::<Assets<Mesh>>().add(mesh);
     // What is new is not modified.

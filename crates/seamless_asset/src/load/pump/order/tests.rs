@@ -34,3 +34,64 @@ fn without_assets_it_is_for_levels() {
     assert!(!is_for_assets(None, None, false, false));
     assert!(!is_for_assets(None, Some(LATER), false, true));
 }
+
+#[test]
+fn what_goes_piles_up_for_longer_while_something_would_be_late() {
+    let none = Piles::default();
+    assert!(!none.are_too_high(false));
+    let too_high = [
+        Piles {
+            levels: MAX_LEAVING + 1,
+            ..none
+        },
+        Piles {
+            swept_later: MOST_SWEPT_LATER + 1,
+            ..none
+        },
+        Piles {
+            held: MAX_LEAVES_HELD + 1,
+            ..none
+        },
+    ];
+    for piles in too_high {
+        assert!(piles.are_too_high(false), "{piles:?}");
+        assert!(!piles.are_too_high(true), "{piles:?}");
+    }
+    let far_too_high = [
+        Piles {
+            levels: 4 * MAX_LEAVING + 1,
+            ..none
+        },
+        Piles {
+            swept_later: 4 * MOST_SWEPT_LATER + 1,
+            ..none
+        },
+        Piles {
+            held: 4 * MAX_LEAVES_HELD + 1,
+            ..none
+        },
+    ];
+    for piles in far_too_high {
+        assert!(piles.are_too_high(true), "{piles:?}");
+    }
+}
+
+#[test]
+fn as_much_may_go_as_stays() {
+    let piles = Piles {
+        levels: 300,
+        staying: 300,
+        swept_later: 200_000,
+        entities: 200_000,
+        held: 0,
+    };
+    assert!(!piles.are_too_high(false));
+    assert!(Piles { levels: 301, ..piles }.are_too_high(false));
+    assert!(
+        Piles {
+            swept_later: 200_001,
+            ..piles
+        }
+        .are_too_high(false)
+    );
+}
