@@ -3,11 +3,11 @@
 //! The levels are cells of 100 m on a grid, each with a box around it, 160 m wider and with a margin of 20 m.
 //!
 //! * Ours: [`Selector::update`].
-//! * Peer: every volume is tested against every source, and every level is compared with what it was: what one writes first.
-//!   It is written as well as ours, with the same distances and without an allocation.
+//! * Peer: every volume is tested against every source, and against the three places where it will be if it moves, and every level is compared
+//!   with what it was: what one writes first. It is written as well as ours, with the same distances and without an allocation.
 //!
-//! In `select_10k/rest` nobody moves; in `select_10k/moving` all four go at 30 m/s, sixty frames a second. Both sides have to want the
-//! same levels in the end.
+//! In `select_10k/rest` nobody moves; in `select_10k/moving` all four go at 30 m/s, sixty frames a second, and look a second ahead. Both
+//! sides have to want the same levels in the end.
 
 use std::hint::black_box;
 
@@ -29,6 +29,10 @@ const CELL: f32 = 100.0;
 const MARGIN: f32 = 20.0;
 /// How far a source goes in a frame: 30 m/s.
 const STEP: f32 = 0.5;
+/// Frames a second.
+const RATE: f32 = 60.0;
+/// The parts of the way ahead at which a source that moves asks, too.
+const AHEAD: [f32; 3] = [1.0 / 3.0, 2.0 / 3.0, 1.0];
 /// Frames of one sample.
 const FRAMES: u32 = 200;
 
@@ -88,12 +92,14 @@ fn volume(level: u32) -> VolumeInput {
 
 /// Four sources; those that move go along the grid, each its own way, and back.
 fn sources(variant: Variant, frame: u32) -> [SourceInput; 4] {
-    let way = match variant {
-        Variant::Rest => 0.0,
-        Variant::Moving => frame as f32 * STEP,
+    let (way, speed) = match variant {
+        Variant::Rest => (0.0, 0.0),
+        Variant::Moving => (frame as f32 * STEP, STEP * RATE),
     };
     let length = 5000.0;
-    let along = length - (way % (2.0 * length) - length).abs();
+    let way = way % (2.0 * length);
+    let along = length - (way - length).abs();
+    let speed = if way < length { speed } else { -speed };
     let directions = [vec3(1.0, 0.0, 0.2), vec3(0.3, 0.0, 1.0), vec3(0.7, 0.0, 0.7), Vec3::X];
     let mut number = 0.0;
     directions.map(|direction| {
@@ -101,6 +107,7 @@ fn sources(variant: Variant, frame: u32) -> [SourceInput; 4] {
         let start = vec3(700.0 * number + 37.0, 12.0, 611.0 * number);
         SourceInput {
             position: start + direction * along,
+            velocity: direction * speed,
             ..SourceInput::default()
         }
     })
@@ -132,19 +139,28 @@ impl<'a> BruteForce<'a> {
         }
     }
 
+    /// Wants what is around a place.
+    fn test(&mut self, at: Vec3) {
+        for volume in self.volumes {
+            let distance = volume.shape.signed_distance(at);
+            if distance > volume.unload_margin {
+                continue;
+            }
+            for &level in &volume.levels {
+                let level = level as usize;
+                self.wanted[level] |= distance <= 0.0 || self.was[level];
+            }
+        }
+    }
+
     fn update(&mut self, sources: &[SourceInput]) {
         core::mem::swap(&mut self.wanted, &mut self.was);
         self.wanted.fill(false);
-        for volume in self.volumes {
-            for source in black_box(sources) {
-                let distance = volume.shape.signed_distance(source.position);
-                if distance > volume.unload_margin {
-                    continue;
-                }
-                for &level in &volume.levels {
-                    let level = level as usize;
-                    self.wanted[level] |= distance <= 0.0 || self.was[level];
-                }
+        for source in black_box(sources) {
+            let way = source.velocity * source.ahead;
+            self.test(source.position);
+            if way != Vec3::ZERO {
+                AHEAD.iter().for_each(|part| self.test(source.position + way * *part));
             }
         }
         self.changed.clear();
