@@ -8,7 +8,7 @@ use bevy_reflect::prelude::*;
 /// [`StreamingSystems::Reveal`](crate::StreamingSystems): what cameras will see from there can be got ready as well. Cameras themselves are
 /// not among them. Nobody has to tell: the default is that nobody is expected.
 ///
-/// `seamless_level` tells of places that are got ready and of where moving sources will be.
+/// `seamless_level` tells of places that are got ready.
 #[derive(Resource, Reflect, Debug, Clone, Default, PartialEq)]
 #[reflect(Resource, Debug, Clone, Default, PartialEq)]
 pub struct Viewpoints(pub Vec<Viewpoint>);

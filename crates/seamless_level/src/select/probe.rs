@@ -98,13 +98,9 @@ impl SourceInput {
             .filter(|(_, probe)| probe.at.is_finite())
     }
 
-    /// Where somebody is expected: at a place that is got ready, or at the end of the way ahead. Nowhere for who is there and goes nowhere.
+    /// Where somebody is expected: at a place that is got ready. Who is there already sees for itself where it goes.
     pub(crate) fn expected(&self) -> Option<Vec3> {
-        let at = match self.is_present {
-            false => Some(self.position),
-            true => self.looks_ahead().then(|| self.position + self.velocity * self.ahead),
-        };
-        at.filter(|at| self.is_usable() && at.is_finite())
+        (!self.is_present && self.is_usable()).then_some(self.position)
     }
 
     /// Goes through all points at which it asks, from now on.

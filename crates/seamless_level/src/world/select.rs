@@ -348,7 +348,7 @@ pub(crate) fn select_levels(
     sources.gather(now - ago, &mut inputs);
     let arrivals = arrivals.bypass_change_detection();
     arrivals.begin();
-    tell_viewpoints(&inputs, arrivals, &mut viewpoints);
+    tell_viewpoints(arrivals, &mut viewpoints);
     let gathered = inputs.len();
     let limits = caps.limits(&mut worlds, now);
     let mut arrival: Option<f32> = None;
@@ -375,14 +375,14 @@ pub(crate) fn select_levels(
 }
 
 /// Tells where somebody is expected, if that has changed.
-fn tell_viewpoints(sources: &[SourceInput], arrivals: &Arrivals, viewpoints: &mut ResMut<Viewpoints>) {
+fn tell_viewpoints(arrivals: &Arrivals, viewpoints: &mut ResMut<Viewpoints>) {
     let viewpoint = |input: SourceInput| {
         Some(Viewpoint {
             position: input.expected()?,
             weight: input.priority.max(0.0),
         })
     };
-    let expected = || arrivals.all().chain(sources.iter().copied()).filter_map(viewpoint);
+    let expected = || arrivals.all().filter_map(viewpoint);
     if !viewpoints.0.iter().copied().eq(expected()) {
         viewpoints.0.clear();
         viewpoints.0.extend(expected());

@@ -76,31 +76,14 @@ fn viewpoints(stage: &Stage) -> Vec<Viewpoint> {
     stage.app.world().resource::<Viewpoints>().0.clone()
 }
 
-/// Where a camera will be, and not where it is: that everybody knows.
+/// Not where a source is or goes: its camera sees for itself.
 #[test]
 fn it_is_told_where_somebody_is_expected() {
     let mut stage = Stage::new();
     stage.frames(3);
-    assert_eq!(viewpoints(&stage), []);
-    source_mut(&mut stage).priority = 2.0;
     fly(&mut stage, Vec3::X * 21.0, 40);
-    let at = stage
-        .app
-        .world()
-        .get::<GlobalTransform>(stage.source)
-        .unwrap()
-        .translation();
-    let [ahead] = viewpoints(&stage)[..] else {
-        panic!("{:?}", viewpoints(&stage))
-    };
-    assert!(
-        ahead.position.distance(at + Vec3::X * 21.0) < 0.5,
-        "{ahead:?} from {at}"
-    );
-    assert_eq!(ahead.weight, 2.0);
-    // It stops; a place is got ready, and another one that is none.
-    fly(&mut stage, Vec3::ZERO, 20);
     assert_eq!(viewpoints(&stage), []);
+    // A place is got ready, and another one that is none.
     let [west, _nowhere] = [WEST, Vec3::NAN].map(|at| stage.ask(move |levels| levels.prepare(ArrivalPoint::at(at))));
     stage.frames(1);
     let place = Viewpoint {
@@ -113,10 +96,6 @@ fn it_is_told_where_somebody_is_expected() {
     stage.frames(1);
     assert_eq!(viewpoints(&stage), [place]);
     stage.frames(1);
-    assert_eq!(viewpoints(&stage), []);
-    // Who is turned off expects nothing.
-    source_mut(&mut stage).enabled = false;
-    fly(&mut stage, Vec3::X * 21.0, 40);
     assert_eq!(viewpoints(&stage), []);
 }
 
