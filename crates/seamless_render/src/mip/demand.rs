@@ -21,10 +21,14 @@ pub struct Demand {
     pub seen: f32,
     /// The same for what is not seen, as if it were; [`Self::WHOLE`] if all of it is wanted.
     pub unseen: f32,
+    /// The mip that it would be sampled at where somebody is expected, whatever is seen now; infinite if nobody is. So fine it is when they come.
+    pub expected: f32,
     /// What the seen ones cover, in pixels.
     pub area: f32,
     /// What the others would cover.
     pub unseen_area: f32,
+    /// What all would cover where somebody is expected.
+    pub expected_area: f32,
     /// When it was seen last, in seconds.
     pub last_seen: f64,
     /// What must be known of it besides.
@@ -34,6 +38,11 @@ pub struct Demand {
 impl Demand {
     /// As [`unseen`](Self::unseen): whoever draws with it is not known, so it is wanted whole.
     pub const WHOLE: f32 = f32::NEG_INFINITY;
+
+    /// The mips that it is sampled at: by what is seen, by what is not, and where somebody is expected.
+    pub(super) fn sampled(&self) -> [f32; 3] {
+        [self.seen, self.unseen, self.expected]
+    }
 }
 
 /// What is wanted of a texture, whoever draws with it.
@@ -125,15 +134,14 @@ impl DemandedTexture {
     /// The top that is wanted: all mips that are sampled are there, and those that will be in a moment.
     #[must_use]
     pub fn wanted(&self, wanting: &Wanting) -> u8 {
-        let Demand { seen, unseen, .. } = self.demand;
-        self.wanted_at([seen, unseen], wanting)
+        self.wanted_at(self.demand.sampled(), wanting)
     }
 
-    /// The top that is wanted by what is seen and what is not, if that is sampled at these mips.
-    pub(super) fn wanted_at(&self, [seen, unseen]: [f32; 2], wanting: &Wanting) -> u8 {
+    /// The top that is wanted, if it is [sampled](Demand::sampled) at these mips.
+    pub(super) fn wanted_at(&self, [seen, unseen, expected]: [f32; 3], wanting: &Wanting) -> u8 {
         let rule = &self.demand.rule;
         let margin = wanting.margin.clamp(0.0, Wanting::MOST_MARGIN);
-        let sampled = seen.min(wanting.hidden(unseen));
+        let sampled = seen.min(expected).min(wanting.hidden(unseen));
         // Of what is no number, nothing is wanted.
         let finer = |mip: f32| if mip.is_nan() { u8::MAX } else { mip as u8 };
         let wanted = finer(sampled - margin).min(rule.forced.unwrap_or(u8::MAX));
@@ -203,8 +211,10 @@ impl MipDemands {
         let demand = Demand {
             seen: f32::INFINITY,
             unseen: f32::INFINITY,
+            expected: f32::INFINITY,
             area: 0.0,
             unseen_area: 0.0,
+            expected_area: 0.0,
             last_seen: now,
             rule,
         };
@@ -351,14 +361,17 @@ impl MipDemands {
         let offset = side.log2() + demand.rule.bias;
         let was_seen = demand.seen < f32::INFINITY;
         let links = &self.links[texture as usize];
-        let (mut least, mut area) = ([f32::INFINITY; 2], [0.0_f32; 2]);
+        let (mut least, mut area) = ([f32::INFINITY; 3], [0.0_f32; 3]);
         for link in links {
             let mut lods = watch.least(link.material, link.channel);
             let mut areas = watch.area(link.material, link.channel);
             if let Some(truth) = self.truth.get(&link.material) {
-                (lods, areas) = join(lods, areas, truth, self.joining);
+                // Where somebody is expected, nothing was seen yet.
+                let ([seen, unseen, _], [area, unseen_area, _]) = (&mut lods, &mut areas);
+                ([*seen, *unseen], [*area, *unseen_area]) =
+                    join([*seen, *unseen], [*area, *unseen_area], truth, self.joining);
             }
-            for part in [0, 1] {
+            for part in 0..3 {
                 least[part] = least[part].min(lods[part] + offset);
                 area[part] += areas[part];
             }
@@ -370,8 +383,8 @@ impl MipDemands {
             Shown::Never if links.is_empty() => (least[1], area[1]) = (Demand::WHOLE, whole),
             Shown::Never => {}
         }
-        [demand.seen, demand.unseen] = least;
-        [demand.area, demand.unseen_area] = area;
+        [demand.seen, demand.unseen, demand.expected] = least;
+        [demand.area, demand.unseen_area, demand.expected_area] = area;
         if was_seen || demand.seen < f32::INFINITY {
             demand.last_seen = now;
         }

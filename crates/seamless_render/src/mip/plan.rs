@@ -493,5 +493,5 @@ fn priority(demand: &Demand, top: u8) -> f32 {
     if seen > 0.0 {
         return 34.0 + seen * 2.0;
     }
-    1.0 + lacks(demand.unseen.max(-1.0), demand.unseen_area)
+    1.0 + lacks(demand.unseen.max(-1.0), demand.unseen_area).max(lacks(demand.expected, demand.expected_area))
 }

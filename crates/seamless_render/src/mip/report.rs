@@ -145,7 +145,8 @@ impl Mips<'_> {
             let (top, wanted) = (top_of(texture)?, self.plan.wanted(texture)?);
             let demand = &self.plan.demands.textures().get(texture as usize)?.as_ref()?.demand;
             // What is not seen counts as little as when it is fitted.
-            let weight = (demand.area + demand.unseen_area / 16.0) * f32::from(top.saturating_sub(wanted));
+            let unseen = demand.unseen_area + demand.expected_area;
+            let weight = (demand.area + unseen / 16.0) * f32::from(top.saturating_sub(wanted));
             let offender = Offender {
                 image,
                 top,

@@ -319,8 +319,10 @@ fn urgency(of: &DemandedTexture, from: u8, to: u8) -> Urgency {
     let Demand {
         seen,
         unseen,
+        expected,
         area,
         unseen_area,
+        expected_area,
         rule,
         ..
     } = of.demand;
@@ -333,6 +335,6 @@ fn urgency(of: &DemandedTexture, from: u8, to: u8) -> Urgency {
     match rule.forced {
         Some(forced) if forced < from => Urgency::Forced(order(1.0 + area, f32::from(to))),
         _ if is_seen => Urgency::Seen(order(area, seen)),
-        _ => Urgency::Unseen(order(unseen_area, unseen)),
+        _ => Urgency::Unseen(order(unseen_area, unseen).max(order(expected_area, expected))),
     }
 }

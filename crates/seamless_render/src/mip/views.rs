@@ -26,8 +26,9 @@ const CAMERA_WEIGHT: f32 = 1e6;
 /// Expected places have keys from here on: those of entities that had been replaced so often do not occur.
 const EXPECTED: u64 = u64::MAX << 32;
 
-/// A point from which the world is going to be seen, though no camera is there: textures are as fine there as if one were. It has to have a
-/// [`GlobalTransform`]. Cameras need none, nor do the places that levels are got ready for.
+/// A point from which the world is going to be seen, though no camera is there: textures are as fine there as if one were, wherever that looked, so nothing is to
+/// be done when it comes. Where the pool has no room for that, they count as little as what nobody sees. It has to have a [`GlobalTransform`]. Cameras
+/// need none, nor do the places that levels are got ready for.
 #[derive(Component, Reflect, Clone, Copy, Debug, PartialEq)]
 #[require(bevy_transform::components::Transform)]
 #[reflect(Component, Default, Clone, PartialEq)]
@@ -102,6 +103,7 @@ impl MipViews {
             is_orthographic: false,
             near: USUAL_NEAR,
             bias: 0.0,
+            is_expected: true,
         };
         for (entity, of, transform) in &looking.viewpoints {
             let view = point(entity.to_bits(), transform.translation(), of.pixels.unwrap_or(usual));
@@ -144,6 +146,7 @@ fn camera_view(
         is_orthographic: clip.w_axis.w == 1.0,
         near: near(projection),
         bias: bias.map_or(0.0, |bias| bias.0),
+        is_expected: false,
     })
 }
 

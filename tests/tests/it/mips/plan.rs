@@ -4,8 +4,8 @@ use bevy::{prelude::*, render::render_resource::TextureFormat};
 use bevy_seamless::{
     asset::{ObjectRequest, Streamer},
     render::mip::{
-        MipApp, MipForce, MipPool, MipPoolTooSmall, MipSettings, MipStats, MipTextures, MipWork, MipsOverBudget,
-        TouchAllMaterials,
+        MipApp, MipForce, MipPool, MipPoolTooSmall, MipSettings, MipStats, MipTextures, MipViewpoint, MipWork,
+        MipsOverBudget, TouchAllMaterials,
     },
 };
 use seamless_tests::picture::{Frame, SIDE, has_driver};
@@ -84,6 +84,35 @@ fn walk(configure: fn(&mut App)) {
     hall.look(0, 1000.0);
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR; PAINTINGS]);
+}
+
+/// As a teleport: nothing that is seen there is coarser, in any frame.
+#[test]
+fn where_somebody_is_expected_nothing_changes_when_they_come() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut hall = Hall::new(dir.path(), settings(64 << 20));
+    hall.look(2, 1.0);
+    hall.settle();
+    let seen = hall.tops();
+    assert_eq!(seen, [FLOOR, FLOOR, 1, FLOOR]);
+    hall.look(0, 1000.0);
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR; PAINTINGS]);
+    let there = Transform::from_xyz(20.0, 0.0, 1.0);
+    let expected = hall.app.world_mut().spawn((MipViewpoint::default(), there)).id();
+    hall.settle();
+    assert_eq!(hall.tops(), seen, "it is as fine as for a camera");
+    hall.app.world_mut().despawn(expected);
+    hall.look(2, 1.0);
+    for _ in 0..60 {
+        hall.frame();
+        assert_eq!(hall.tops(), seen);
+    }
+    hall.settle();
+    assert_eq!(hall.tops(), seen);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the GPU says it samples, against what follows from where things are.
 
 use bevy::{image::ImageSamplerDescriptor, prelude::*};
-use bevy_seamless::render::mip::{MipFeedback, MipFeedbackPlugin, MipSettings, MipTruth, TruthPicture};
+use bevy_seamless::render::mip::{MipFeedback, MipFeedbackPlugin, MipSettings, MipTruth, MipViewpoint, TruthPicture};
 use seamless_tests::picture::{SIDE, has_driver};
 
 use super::{
@@ -172,6 +172,14 @@ fn what_is_behind_something_is_a_mip_coarser() {
     let wall = world.spawn(wall).id();
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 2], "nobody sees it");
+    // Where somebody is expected, nothing is hidden yet; the camera's picture counts all the same.
+    let there = Transform::from_xyz(0.0, 0.0, 1.0);
+    let expected = hall.app.world_mut().spawn((MipViewpoint::default(), there)).id();
+    hall.settle();
+    assert_eq!(hall.tops(), [1, FLOOR, FLOOR, 2]);
+    hall.app.world_mut().despawn(expected);
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 2]);
     // What one can look through hides nothing.
     let through = StandardMaterial {
         alpha_mode: AlphaMode::Blend,

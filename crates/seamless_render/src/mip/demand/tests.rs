@@ -24,6 +24,8 @@ fn texture(chain: MipChain, seen: f32, unseen: f32, rule: DemandRule) -> Demande
         unseen,
         area: 1.0,
         unseen_area: 1.0,
+        expected: f32::INFINITY,
+        expected_area: 0.0,
         last_seen: 0.0,
         rule,
     };
@@ -55,6 +57,13 @@ fn a_mip_is_wanted_before_it_is_sampled() {
     assert_eq!(wanted(NOTHING, 1.3, usual), 2, "one less for what is hidden");
     assert_eq!(wanted(4.5, 1.3, usual), 2);
     assert_eq!(wanted(1.5, 1.5, usual), 1);
+    let mut expected = texture(chain(1024, 5), 4.5, NOTHING, usual);
+    expected.demand.expected = 1.3;
+    assert_eq!(
+        expected.wanted(&Wanting::default()),
+        1,
+        "where somebody is expected, nothing is hidden"
+    );
     let at_rest = Wanting {
         margin: 0.0,
         ..Wanting::default()

@@ -5,7 +5,7 @@ use super::{
     FitInput, Lately,
 };
 
-/// What nobody sees counts so much less.
+/// What nobody sees counts so much less, where somebody is expected as well.
 const UNSEEN: f32 = 1.0 / 16.0;
 /// What was kept in the last fit is worth so much more.
 const KEPT: f32 = 1.25;
@@ -118,18 +118,22 @@ fn key_of(cost: f32) -> u16 {
 pub(super) struct Error {
     seen: f32,
     unseen: f32,
+    expected: f32,
     area: f32,
     unseen_area: f32,
+    expected_area: f32,
 }
 
 impl Error {
-    pub fn new(demand: &Demand, [seen, unseen]: [f32; 2], input: &FitInput) -> Self {
+    pub fn new(demand: &Demand, [seen, unseen, expected]: [f32; 3], input: &FitInput) -> Self {
         let since = (input.now - demand.last_seen).max(0.0) as f32;
         Self {
             seen,
             unseen: input.wanting.hidden(unseen),
+            expected,
             area: demand.rule.weight * demand.area,
             unseen_area: demand.rule.weight * demand.unseen_area * UNSEEN * (-since).exp2(),
+            expected_area: demand.rule.weight * demand.expected_area * UNSEEN,
         }
     }
 
@@ -137,6 +141,7 @@ impl Error {
     pub fn at(&self, top: u8) -> f32 {
         let top = f32::from(top);
         let part = |area: f32, sampled: f32| area * (top - sampled).max(0.0).powi(2);
-        part(self.area, self.seen) + part(self.unseen_area, self.unseen)
+        let seen = part(self.area, self.seen);
+        seen + part(self.unseen_area, self.unseen) + part(self.expected_area, self.expected)
     }
 }

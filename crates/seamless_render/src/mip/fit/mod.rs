@@ -111,23 +111,23 @@ struct Found {
 /// What is remembered of a texture.
 #[derive(Copy, Clone, Debug)]
 struct Lately {
-    /// The mips it was sampled at, by those who were seen and by the others.
-    sampled: [f32; 2],
+    /// The mips it was [sampled](super::Demand::sampled) at.
+    sampled: [f32; 3],
     /// Until when it was about that; infinite if it is so.
-    until: [f64; 2],
+    until: [f64; 3],
     /// Until when what is resident of it was wanted; infinite if it is.
     wanted: f64,
 }
 
 impl Lately {
     const NOTHING: Self = Self {
-        sampled: [f32::INFINITY; 2],
-        until: [f64::NEG_INFINITY; 2],
+        sampled: [f32::INFINITY; 3],
+        until: [f64::NEG_INFINITY; 3],
         wanted: f64::NEG_INFINITY,
     };
 
     /// What is finer counts at once; what is a little coarser does not for a while.
-    fn note(&mut self, sampled: [f32; 2], cached: f32, now: f64) {
+    fn note(&mut self, sampled: [f32; 3], cached: f32, now: f64) {
         for (part, mip) in sampled.into_iter().enumerate() {
             let was = self.sampled[part];
             let until = self.until[part].min(now);
@@ -289,7 +289,7 @@ fn look(input: &FitInput, index: usize, resident: u8, lately: &mut Lately) -> Fo
             ..Found::default()
         };
     };
-    let sampled = [of.demand.seen, of.demand.unseen];
+    let sampled = of.demand.sampled();
     lately.note(sampled, input.cached, input.now);
     let wanted = of.wanted_at(lately.sampled, &input.wanting);
     let chain = &of.chain;

@@ -25,6 +25,8 @@ fn texture(chain: MipChain, seen: f32, area: f32) -> DemandedTexture {
             unseen: f32::INFINITY,
             area,
             unseen_area: 0.0,
+            expected: f32::INFINITY,
+            expected_area: 0.0,
             last_seen: 0.0,
             rule: DemandRule::default(),
         },
@@ -58,14 +60,18 @@ fn any_texture() -> impl Strategy<Value = DemandedTexture> {
         2..12_u8,
         0.1..4.0_f32,
     );
-    (chain, mip(), mip(), 0.0..1e6_f32, 0.0..1e6_f32, 0.0..9.0_f64, rule).prop_map(
-        |(chain, seen, unseen, area, unseen_area, last_seen, (forced, finest, coarsest, weight))| DemandedTexture {
+    let sampled = (mip(), mip(), prop_oneof![1 => mip(), 3 => Just(f32::INFINITY)]);
+    let areas = (0.0..1e6_f32, 0.0..1e6_f32, 0.0..1e6_f32);
+    (chain, sampled, areas, 0.0..9.0_f64, rule).prop_map(
+        |(chain, (seen, unseen, expected), areas, last_seen, (forced, finest, coarsest, weight))| DemandedTexture {
             chain,
             demand: Demand {
                 seen,
                 unseen,
-                area,
-                unseen_area,
+                expected,
+                area: areas.0,
+                unseen_area: areas.1,
+                expected_area: areas.2,
                 last_seen,
                 rule: DemandRule {
                     forced,
@@ -92,9 +98,7 @@ fn error(input: &FitInput, tops: &[u8]) -> f64 {
     let both = input.textures.iter().zip(tops);
     both.filter_map(|(of, top)| {
         let demand = &of.as_ref()?.demand;
-        Some(f64::from(
-            Error::new(demand, [demand.seen, demand.unseen], input).at(*top),
-        ))
+        Some(f64::from(Error::new(demand, demand.sampled(), input).at(*top)))
     })
     .sum()
 }
@@ -356,4 +360,19 @@ fn what_no_change_could_bring_is_not_planned() {
     );
     fit.update(&input(&textures, 0));
     assert_eq!((fit.tops[0], fit.is_short), (6, true));
+}
+
+#[test]
+fn what_is_expected_is_not_forgotten_as_what_was_seen_once() {
+    let mut of = texture(chain(1024, 5), f32::INFINITY, 0.0).demand;
+    (of.unseen, of.unseen_area) = (-1.0, 100.0);
+    let error = |of: &Demand, now: f64| {
+        let input = FitInput { now, ..input(&[], 0) };
+        Error::new(of, of.sampled(), &input).at(2)
+    };
+    assert!(error(&of, 10.0) < error(&of, 0.0) / 1000.0);
+    of.unseen = f32::INFINITY;
+    (of.expected, of.expected_area) = (0.0, 100.0);
+    assert_eq!(error(&of, 10.0), error(&of, 0.0));
+    assert!(error(&of, 0.0) > 0.0);
 }

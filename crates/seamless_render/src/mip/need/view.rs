@@ -19,6 +19,8 @@ pub struct MipView {
     pub near: f32,
     /// How much coarser it may be, in mips: what the view's shaders add to the lod.
     pub bias: f32,
+    /// No camera is there, but one will be: what is around it counts, whether a camera sees it or not.
+    pub is_expected: bool,
 }
 
 impl MipView {
@@ -36,6 +38,7 @@ impl MipView {
             is_orthographic: false,
             near,
             bias: 0.0,
+            is_expected: false,
         }
     }
 
@@ -50,6 +53,7 @@ impl MipView {
             is_orthographic: true,
             near: 0.0,
             bias: 0.0,
+            is_expected: false,
         }
     }
 
@@ -66,7 +70,8 @@ impl MipView {
     pub(in crate::mip) fn zoom(&self, other: &Self) -> f32 {
         let lens = |view: &Self| view.bias - view.pixels.log2();
         let bits = |view: &Self| (view.bias.to_bits(), view.pixels.to_bits());
-        let is_alike = self.is_orthographic == other.is_orthographic && self.near == other.near;
+        let kind = |view: &Self| (view.is_orthographic, view.is_expected);
+        let is_alike = kind(self) == kind(other) && self.near == other.near;
         let change = (lens(self) - lens(other)).abs();
         match is_alike {
             true if bits(self) == bits(other) => 0.0,

@@ -338,6 +338,8 @@ fn what_is_seen_and_lacks_most_is_read_first() {
         unseen: 0.0,
         area,
         unseen_area: 1e6,
+        expected: f32::INFINITY,
+        expected_area: 0.0,
         last_seen: 0.0,
         rule: DemandRule {
             forced,

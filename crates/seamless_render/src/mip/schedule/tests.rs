@@ -31,6 +31,8 @@ fn texture(seen: f32, area: f32) -> Option<DemandedTexture> {
         unseen: f32::INFINITY,
         area,
         unseen_area: 0.0,
+        expected: f32::INFINITY,
+        expected_area: 0.0,
         last_seen: 0.0,
         rule: DemandRule::default(),
     };

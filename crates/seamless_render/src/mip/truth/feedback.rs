@@ -13,7 +13,7 @@ use bevy_transform::{TransformSystems, components::GlobalTransform};
 use seamless_asset::StreamingTime;
 
 use super::{Asker, LayerTruth, MipTruth, job::Pictured, pass};
-use crate::mip::{MipSystems, plan::MipPlan};
+use crate::mip::{MipSystems, need::MipView, plan::MipPlan};
 
 /// How long what was seen counts while no newer picture comes, in seconds.
 const REMEMBERED: f64 = 0.5;
@@ -46,7 +46,7 @@ impl Default for MipFeedback {
 }
 
 /// Joins what the GPU samples with what is predicted: what is seen in a small picture that is taken each eighth frame, finer than predicted, is believed at once; what is
-/// predicted finer than it is seen, or hidden behind something else, is made coarser, if the camera is the only view. Add it beside [`MipPlugin`](crate::mip::MipPlugin).
+/// predicted finer than it is seen, or hidden behind something else, is made coarser, if there is one camera alone; what is wanted where somebody is [expected](crate::mip::MipViewpoint) stays. Add it beside [`MipPlugin`](crate::mip::MipPlugin).
 ///
 /// It costs a pass over what the camera sees, an eighth as large in both directions, each eighth frame, and memory for that picture.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +86,7 @@ impl Plugin for MipFeedbackPlugin {
 /// How what is seen is joined with what is predicted.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub(in crate::mip) struct Joining {
-    /// By so much less than it should be, what is predicted is made coarser, in mips; none while other views look as well: it is not.
+    /// By so much less than it should be, what is predicted is made coarser, in mips; none while other cameras look as well: it is not.
     pub slack: Option<f32>,
 }
 
@@ -117,7 +117,7 @@ struct Feedback {
     /// From where the one that is under way is taken, and the one that is believed.
     coming: Option<Pose>,
     believed: Option<(Pose, f64)>,
-    /// Where the first view was in the last frame.
+    /// Where the first camera was in the last frame.
     position: Option<Vec3>,
 }
 
@@ -130,9 +130,17 @@ struct Pose {
 
 type Cameras<'w, 's> = Query<'w, 's, (Entity, &'static Camera, &'static GlobalTransform), With<Camera3d>>;
 
-/// The only view, if it is a camera.
+/// The views that are cameras'.
+fn camera_views(plan: &MipPlan) -> impl Iterator<Item = &MipView> {
+    plan.views().iter().filter(|view| !view.is_expected)
+}
+
+/// The only camera that looks: elsewhere, nothing is believed to be hidden anyway.
 fn only_view(plan: &MipPlan, cameras: &Cameras) -> Option<Pose> {
-    let [view] = plan.views() else { return None };
+    let mut views = camera_views(plan);
+    let (Some(view), None) = (views.next(), views.next()) else {
+        return None;
+    };
     let (camera, of, transform) = cameras.iter().find(|(camera, ..)| camera.to_bits() == view.key)?;
     let clip_from_world = of.clip_from_view() * transform.to_matrix().inverse();
     Some(Pose {
@@ -152,7 +160,7 @@ fn hear_truth(
 ) {
     let now = time.now().as_secs_f64();
     // Each frame, whether something is believed or not: a jump is from one frame to the next.
-    let position = plan.views().first().map(|view| view.position);
+    let position = camera_views(&plan).next().map(|view| view.position);
     let last = core::mem::replace(&mut feedback.position, position);
     let has_jumped = position.zip(last).is_none_or(|(is, was)| is.distance(was) > JUMP);
     let picture = truth.lock().feedback.take();

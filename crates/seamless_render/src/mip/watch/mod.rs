@@ -9,7 +9,7 @@ mod views;
 
 use super::need::{MipUser, MipView, Outline, Surface};
 
-use group::{COARSEST, Group, key_of};
+use group::{COARSEST, Group, NOBODY, key_of};
 use queue::TravelQueue;
 use sweep::{Sweep, Users};
 use views::Views;
@@ -28,7 +28,7 @@ pub struct UserId(u32);
 /// that are seen first, when a view comes, goes, jumps, or zooms by 1/32 mip. So what it says is finer than right by 1/16 mip at most, and coarser
 /// by 1/32, and 1/32 more while a view zooms by less than that; it is late while [`waiting`](Self::is_waiting). At rest, nobody is looked at.
 ///
-/// Each view counts where it is and where it will be. Materials have numbers from 0 on, each with a place of its own, so large ones cost memory.
+/// Each view counts where it is and where it will be. From views that are [expected](MipView::is_expected), everybody counts, seen or not. Materials have numbers from 0 on, each with a place of its own, so large ones cost memory.
 #[derive(Debug, Default)]
 pub struct Watch {
     seats: Vec<Seat>,
@@ -55,8 +55,8 @@ struct Seat {
     group: u32,
     /// Within the group.
     place: u32,
-    /// What it covers, in pixels.
-    area: u32,
+    /// What it covers, in pixels, by cameras and where somebody is expected.
+    areas: [u32; 2],
     /// It is among those that are urgent.
     is_urgent: bool,
     /// It is looked at whatever the views do.
@@ -77,7 +77,7 @@ impl Watch {
             outline: Outline::new(surface, user),
             group,
             place: place as u32,
-            area: 0,
+            areas: [0; 2],
             is_urgent: false,
             is_new: true,
         };
@@ -101,9 +101,11 @@ impl Watch {
         self.live.set(user.0, false);
         self.queue.take(user.0);
         let Self { seats, groups, .. } = self;
-        let Seat { group, place, area, .. } = seats[user.0 as usize];
+        let Seat {
+            group, place, areas, ..
+        } = seats[user.0 as usize];
         let moved = |user: u32, place: usize| seats[user as usize].place = place as u32;
-        groups[group as usize].remove(place as usize, area, moved);
+        groups[group as usize].remove(place as usize, areas, moved);
         self.list(group);
         // Who is urgent is found among the living when its turn comes.
         self.seats[user.0 as usize].is_new = false;
@@ -126,9 +128,11 @@ impl Watch {
         }
         self.seen.set(user.0, is_seen);
         let Self { seats, groups, .. } = self;
-        let Seat { group, place, area, .. } = seats[user.0 as usize];
+        let Seat {
+            group, place, areas, ..
+        } = seats[user.0 as usize];
         let moved = |user: u32, place: usize| seats[user as usize].place = place as u32;
-        groups[group as usize].flip(place as usize, area, moved);
+        groups[group as usize].flip(place as usize, areas[0], moved);
         self.list(group);
         if is_seen {
             self.hurry(user.0);
@@ -177,11 +181,11 @@ impl Watch {
         &self.changed
     }
 
-    /// The least lods of a material's channel: of its users that are seen, and of the others; infinite if there are none.
+    /// The least lods of a material's channel: of its users that are seen, of the others, and of all where somebody is expected; infinite if there are none.
     #[must_use]
-    pub fn least(&self, material: u32, channel: u8) -> [f32; 2] {
+    pub fn least(&self, material: u32, channel: u8) -> [f32; 3] {
         let group = self.groups.get(group_of(material, channel) as usize);
-        group.map_or([f32::INFINITY; 2], Group::least)
+        group.map_or([f32::INFINITY; 3], Group::least)
     }
 
     /// The lod that a user has from a view alone, wherever that goes; no more than makes a difference.
@@ -191,11 +195,11 @@ impl Watch {
         seat.map_or(f32::INFINITY, look)
     }
 
-    /// How many pixels both would cover, one by one, if nothing were before them; when it was last another by a quarter.
+    /// How many pixels these would cover, one by one, if nothing were before them; when it was last another by a quarter.
     #[must_use]
-    pub fn area(&self, material: u32, channel: u8) -> [f32; 2] {
+    pub fn area(&self, material: u32, channel: u8) -> [f32; 3] {
         let group = self.groups.get(group_of(material, channel) as usize);
-        group.map_or([0.0; 2], Group::area)
+        group.map_or([0.0; 3], Group::area)
     }
 
     /// Whether somebody is to be looked at for whom there was no time.
@@ -243,15 +247,21 @@ impl Watch {
         self.looks += 1;
         let seat = &mut self.seats[user as usize];
         let group = &mut self.groups[seat.group as usize];
-        let (mut lod, mut slack, mut area) = (f32::INFINITY, f32::INFINITY, 0.0_f32);
+        let (mut lods, mut areas, mut slack) = ([f32::INFINITY; 2], [0.0_f32; 2], f32::INFINITY);
         for view in self.views.points() {
-            let found = seat.outline.look(view, group.limit);
-            lod = lod.min(found.lod);
+            let (found, by) = (seat.outline.look(view, group.limit), usize::from(view.is_expected));
+            lods[by] = lods[by].min(found.lod);
+            areas[by] = areas[by].max(found.area);
             slack = slack.min(found.slack);
-            area = area.max(found.area);
         }
-        let before = core::mem::replace(&mut seat.area, area as u32);
-        group.set(seat.place as usize, key_of(lod), before, seat.area);
+        let before = core::mem::replace(&mut seat.areas, areas.map(|area| area as u32));
+        let [lod, expected] = lods;
+        let expected = if expected < f32::INFINITY {
+            key_of(expected)
+        } else {
+            NOBODY
+        };
+        group.set(seat.place as usize, [key_of(lod), expected], before, seat.areas);
         self.queue.put(user, slack);
         let group = seat.group;
         self.list(group);

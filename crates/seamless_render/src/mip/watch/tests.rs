@@ -18,19 +18,21 @@ struct Model {
 }
 
 impl Model {
-    fn least(&self, views: &[MipView], material: u32, channel: u8) -> [f32; 2] {
+    fn least(&self, views: &[MipView], material: u32, channel: u8) -> [f32; 3] {
         let limit = self.limits.get(&(material, channel)).copied().unwrap_or(COARSEST_LOD);
         let limit = limit.clamp(FINEST_LOD, COARSEST_LOD);
-        let mut least = [f32::INFINITY; 2];
+        let mut least = [f32::INFINITY; 3];
         for (_, user, surface, is_seen) in &self.users {
             if (user.material, user.channel) != (material, channel) {
                 continue;
             }
             let points = views.iter().flat_map(|view| [*view, view.ahead(LEAD)]);
-            let lods = points.map(|view| footprint(&view, surface, user).lod.min(limit));
-            let lod = lods.fold(COARSEST_LOD.min(limit), f32::min);
+            let (expected, cameras): (Vec<_>, Vec<_>) = points.partition(|view| view.is_expected);
+            let lod = |view: &MipView| footprint(view, surface, user).lod.min(limit);
             let part = usize::from(!is_seen);
-            least[part] = least[part].min(lod);
+            let by_cameras = cameras.iter().map(lod).fold(COARSEST_LOD, f32::min);
+            least[part] = least[part].min(by_cameras);
+            least[2] = expected.iter().map(lod).fold(least[2], f32::min);
         }
         least
     }
@@ -117,7 +119,10 @@ impl World {
                 let key = self.random.below(9);
                 let place = self.place(300.0);
                 self.views.retain(|view| view.key != key);
-                self.views.push(view(key, place));
+                self.views.push(MipView {
+                    is_expected: self.random.below(2) == 0,
+                    ..view(key, place)
+                });
                 self.views.truncate(3);
             }
             8 => self.views.truncate(1),
@@ -139,7 +144,7 @@ impl World {
 
     /// Updates, and compares with the model. Materials of which nothing is told are as they were.
     fn check(&mut self) {
-        let mut before: Vec<[f32; 2]> = vec![];
+        let mut before: Vec<[f32; 3]> = vec![];
         let all = || (0..MATERIALS).flat_map(|material| [(material, 0), (material, 1)]);
         before.extend(all().map(|(material, channel)| self.watch.least(material, channel)));
         self.watch.update(&self.views, LEAD);
@@ -162,7 +167,7 @@ impl World {
             groups, seats, seen, ..
         } = &self.watch;
         groups.iter().for_each(|group| {
-            group.check(|user| seats[user as usize].area);
+            group.check(|user| seats[user as usize].areas);
             group.users.iter().enumerate().for_each(|(place, user)| {
                 assert_eq!(seats[*user as usize].place as usize, place);
             });

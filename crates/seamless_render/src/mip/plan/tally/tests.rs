@@ -9,6 +9,8 @@ fn texture(seen: f32, unseen: f32, forced: Option<u8>) -> Option<DemandedTexture
             unseen,
             area: 1.0,
             unseen_area: 1.0,
+            expected: f32::INFINITY,
+            expected_area: 0.0,
             last_seen: 0.0,
             rule: DemandRule {
                 forced,

@@ -149,7 +149,10 @@ impl Bed {
         let watch = &self.app.world().resource::<MipPlan>().watch;
         // One metre a unit, so a distance d is log2(d / pixels); the box begins half a metre before.
         let distance = |lod: f32| 0.5 + PIXELS * lod.exp2();
-        layers.map(|layer| layer.map_or([f32::INFINITY; 2], |layer| watch.least(layer, 0).map(distance)))
+        layers.map(|layer| {
+            let [seen, unseen, _] = layer.map_or([f32::INFINITY; 3], |layer| watch.least(layer, 0));
+            [seen, unseen].map(distance)
+        })
     }
 
     fn len(&self) -> usize {
