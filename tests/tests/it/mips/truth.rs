@@ -1,6 +1,6 @@
 //! What the GPU says it samples, against what follows from where things are.
 
-use bevy::{image::ImageSamplerDescriptor, prelude::*};
+use bevy::{image::ImageSamplerDescriptor, prelude::*, render::render_resource::Face};
 use bevy_seamless::render::mip::{MipFeedback, MipFeedbackPlugin, MipSettings, MipTruth, MipViewpoint, TruthPicture};
 use seamless_tests::picture::{SIDE, has_driver};
 
@@ -193,6 +193,45 @@ fn what_is_behind_something_is_a_mip_coarser() {
     hall.app.world_mut().entity_mut(wall).despawn();
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
+}
+
+/// As a room that one looks into from without: the wall between is seen from the other side only.
+#[test]
+fn what_is_behind_faces_that_are_not_drawn_is_seen() {
+    if !has_driver() {
+        return;
+    }
+    let (_dir, mut hall) = hall(MipFeedback {
+        every: 2,
+        ..MipFeedback::default()
+    });
+    let world = hall.app.world_mut();
+    let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
+    let material = world
+        .resource_mut::<Assets<StandardMaterial>>()
+        .add(StandardMaterial::default());
+    let turned = Transform::from_xyz(30.0, 0.0, 0.5).with_rotation(Quat::from_rotation_y(core::f32::consts::PI));
+    world.spawn((Mesh3d(mesh), MeshMaterial3d(material.clone()), turned));
+    hall.look(3, 1.0);
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
+    let picture = picture(&mut hall, 4);
+    let (entity, _) = picture.at(picture.width / 2, picture.height / 2).expect("it is there");
+    assert_eq!(entity, hall.paintings[3]);
+    // From its other side the wall hides it.
+    let materials = &mut hall.app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+    materials.get_mut(&material).expect("it is there").cull_mode = None;
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 2]);
+    let materials = &mut hall.app.world_mut().resource_mut::<Assets<StandardMaterial>>();
+    materials.get_mut(&material).expect("it is there").cull_mode = Some(Face::Back);
+    hall.app
+        .world_mut()
+        .get_mut::<Camera>(hall.camera)
+        .expect("it is one")
+        .invert_culling = true;
+    hall.settle();
+    assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 2], "it draws the other side");
 }
 
 /// All that draws them is of the device that is there.

@@ -14,6 +14,7 @@ use bevy_platform::collections::{HashMap, HashSet};
 use bevy_render::camera::MipBias;
 use bevy_transform::components::GlobalTransform;
 use smallvec::SmallVec;
+use wgpu_types::Face;
 
 use super::picture::{TruthDraw, TruthLayer, TruthPicture, TruthUse};
 use crate::mip::{MipPool, MipTextures, Watch, need::MipView, users::MipUsers};
@@ -37,6 +38,8 @@ pub(super) struct JobDraw {
     pub mesh: AssetId<Mesh>,
     pub clip_from_local: Mat4,
     pub codes: [JobCode; 2],
+    /// The side of its triangles that is not drawn.
+    pub culled: Option<Face>,
     /// At most so many texels are taken along a pixel's longer side.
     pub anisotropy: u16,
 }
@@ -93,7 +96,6 @@ impl Pictured<'_, '_> {
         if !of.is_active || size.x == 0 || size.y == 0 {
             return None;
         }
-        let clip_from_world = of.clip_from_view() * transform.to_matrix().inverse();
         let picture = TruthPicture {
             camera,
             width: size.x.div_ceil(scale),
@@ -108,9 +110,14 @@ impl Pictured<'_, '_> {
             draws: Vec::new(),
             bias: bias.map_or(0.0, |bias| bias.0) - (scale as f32).log2(),
         };
+        let drawing = Drawing {
+            clip_from_world: of.clip_from_view() * transform.to_matrix().inverse(),
+            is_inverted: of.invert_culling,
+            most,
+        };
         let mut layers = HashMap::default();
         for entity in visible.get(TypeId::of::<Mesh3d>()) {
-            if !self.add(&mut job, *entity, &clip_from_world, &mut layers, most) {
+            if !self.add(&mut job, *entity, &drawing, &mut layers) {
                 self.skip(&mut job, *entity);
             }
         }
@@ -140,21 +147,15 @@ impl Pictured<'_, '_> {
     }
 
     /// Whether it is drawn, or does not count.
-    fn add(
-        &self,
-        job: &mut TruthJob,
-        entity: Entity,
-        clip_from_world: &Mat4,
-        known: &mut HashMap<u32, Layers>,
-        most: usize,
-    ) -> bool {
+    fn add(&self, job: &mut TruthJob, entity: Entity, drawing: &Drawing, known: &mut HashMap<u32, Layers>) -> bool {
         let (Some(slot), Ok((mesh, transform, is_skinned, is_morphed))) =
             (self.users.seats.material(entity), self.drawn.get(entity))
         else {
             return true;
         };
         // What one looks through hides nothing, and what bends is elsewhere.
-        if !self.users.materials.is_opaque(slot) || is_skinned || is_morphed || job.draws.len() >= most {
+        let sides = self.users.materials.sides(slot);
+        if !sides.is_opaque || is_skinned || is_morphed || job.draws.len() >= drawing.most {
             return false;
         }
         let of = known.entry(slot).or_insert_with(|| self.layers(slot));
@@ -165,8 +166,9 @@ impl Pictured<'_, '_> {
         });
         job.draws.push(JobDraw {
             mesh: mesh.0.id(),
-            clip_from_local: *clip_from_world * transform.to_matrix(),
+            clip_from_local: drawing.clip_from_world * transform.to_matrix(),
             codes: of.codes,
+            culled: sides.culled[usize::from(drawing.is_inverted)],
             anisotropy: of.anisotropy,
         });
         true
@@ -226,6 +228,15 @@ impl Pictured<'_, '_> {
         }
         found
     }
+}
+
+/// How a camera draws.
+struct Drawing {
+    clip_from_world: Mat4,
+    /// It culls the other side.
+    is_inverted: bool,
+    /// So many meshes, no more.
+    most: usize,
 }
 
 /// How a material's textures are sampled.

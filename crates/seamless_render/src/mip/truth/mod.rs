@@ -38,7 +38,8 @@ use job::TruthJob;
 /// }
 /// ```
 ///
-/// Not in it: what is skinned or morphed, and what one can look through.
+/// Not in it: what is skinned or morphed, and what one can look through. A material of a game's own, which is no
+/// [`StandardMaterial`](bevy_pbr::StandardMaterial) and has none within, counts as one whose back faces are culled.
 #[derive(Resource, Clone, Default)]
 pub struct MipTruth(Arc<Mutex<Exchange>>);
 

@@ -96,7 +96,7 @@ fn specialize(
         let mesh = meshes.get(draw.mesh);
         let id = mesh.filter(|mesh| mesh.primitive_topology() == PrimitiveTopology::TriangleList);
         let id = id.and_then(|mesh| {
-            let key = TruthKey::of(&mesh.layout);
+            let key = TruthKey::of(&mesh.layout, draw.culled);
             pipelines.specialize(&cache, &pipeline, key, &mesh.layout).ok()
         });
         render.pipelines.push(id);

@@ -7,6 +7,7 @@ use bevy_asset::{AssetId, UntypedAssetId};
 use bevy_image::Image;
 use bevy_platform::collections::HashMap;
 use smallvec::SmallVec;
+use wgpu_types::Face;
 
 use super::MipImage;
 use crate::mip::{MipDemands, need::uv_scale};
@@ -58,6 +59,15 @@ fn is_alike(known: &MipImage, new: &MipImage) -> bool {
     key(known) == key(new) && is_repeated_alike(false) && is_repeated_alike(true)
 }
 
+/// What is drawn of what has a material.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::mip) struct Sides {
+    /// One cannot see through it.
+    pub is_opaque: bool,
+    /// The side of its triangles that is not drawn, and that which is not by cameras that [invert](bevy_camera::Camera::invert_culling) it.
+    pub culled: [Option<Face>; 2],
+}
+
 #[derive(Debug, Default)]
 struct Slot {
     id: Option<UntypedAssetId>,
@@ -67,8 +77,7 @@ struct Slot {
     is_listed: bool,
     /// How many that draw with it are not looked at.
     unknown: u32,
-    /// One cannot see through it.
-    is_opaque: bool,
+    sides: Sides,
     images: Images,
     layers: SmallVec<[Layer; 2]>,
     links: SmallVec<[Link; 4]>,
@@ -137,15 +146,15 @@ impl Materials {
         self.set_images(slot, images);
     }
 
-    /// Whether one cannot see through the material.
-    pub fn set_opaque(&mut self, id: UntypedAssetId, is_opaque: bool) {
+    /// What is drawn of what has the material.
+    pub fn set_sides(&mut self, id: UntypedAssetId, sides: Sides) {
         let slot = self.number(id);
-        self.slots[slot as usize].is_opaque = is_opaque;
+        self.slots[slot as usize].sides = sides;
     }
 
-    /// Whether one cannot see through a material, as far as is known.
-    pub fn is_opaque(&self, slot: u32) -> bool {
-        self.slots[slot as usize].is_opaque
+    /// What is drawn of what has a material, as far as is known.
+    pub fn sides(&self, slot: u32) -> Sides {
+        self.slots[slot as usize].sides
     }
 
     /// The images of a material that a layer samples, and what textures they are.

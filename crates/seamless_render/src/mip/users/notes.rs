@@ -4,7 +4,7 @@
 mod tests;
 
 use core::{
-    any::{TypeId, type_name},
+    any::{Any, TypeId, type_name},
     hash::Hash,
 };
 
@@ -13,11 +13,18 @@ use bevy_asset::{Asset, AssetEvent, AssetId, Assets};
 use bevy_ecs::{component::ComponentId, prelude::*, query::Allow};
 use bevy_image::Image;
 use bevy_material::AlphaMode;
-use bevy_pbr::{EntitiesNeedingSpecialization, Material, MeshMaterial3d};
+use bevy_pbr::{EntitiesNeedingSpecialization, Material, MeshMaterial3d, StandardMaterial};
 use bevy_reflect::Reflect;
 use seamless_asset::InHiddenLevel;
+use wgpu_types::Face;
 
-use super::{MipImage, drawn::add_drawn, follow::MipUsers, material::Images, reflected};
+use super::{
+    MipImage,
+    drawn::add_drawn,
+    follow::MipUsers,
+    material::{Images, Sides},
+    reflected,
+};
 use crate::mip::{MipSystems, roads};
 
 /// How a material type tells of its images.
@@ -88,9 +95,13 @@ impl MipApp for App {
         M::Data: PartialEq + Eq + Hash + Clone,
     {
         if !self.world().contains_resource::<ImagesIn<M>>() {
-            self.add_mip_material_with::<M>(|material, found| {
-                reflected::images_of(material.as_partial_reflect(), found)
-            });
+            add_images_in::<M>(
+                self,
+                ImagesIn {
+                    images: |material, found| reflected::images_of(material.as_partial_reflect(), found),
+                    standard: |material| reflected::standard_in(material.as_partial_reflect()),
+                },
+            );
         }
         self
     }
@@ -99,18 +110,26 @@ impl MipApp for App {
     where
         M::Data: PartialEq + Eq + Hash + Clone,
     {
-        let is_new = !self.world().contains_resource::<ImagesIn<M>>();
-        self.insert_resource(ImagesIn(images));
-        if is_new {
-            let mut types = self.world_mut().get_resource_or_init::<MipMaterialTypes>();
-            types.add::<M>();
-        }
+        let standard: fn(&M) -> Option<&StandardMaterial> = |material| (material as &dyn Any).downcast_ref();
+        add_images_in(self, ImagesIn { images, standard });
         self
     }
 
     fn add_mip_drawn<C: Component>(&mut self, images: fn(&C, &mut dyn FnMut(AssetId<Image>))) -> &mut Self {
         add_drawn(self, images);
         self
+    }
+}
+
+fn add_images_in<M: Material>(app: &mut App, images_in: ImagesIn<M>)
+where
+    M::Data: PartialEq + Eq + Hash + Clone,
+{
+    let is_new = !app.world().contains_resource::<ImagesIn<M>>();
+    app.insert_resource(images_in);
+    if is_new {
+        let mut types = app.world_mut().get_resource_or_init::<MipMaterialTypes>();
+        types.add::<M>();
     }
 }
 
@@ -155,7 +174,23 @@ pub(in crate::mip) fn install_types(app: &mut App) {
 
 /// How materials of type `M` tell of their images.
 #[derive(Resource)]
-pub(in crate::mip) struct ImagesIn<M: Asset>(pub ImagesOf<M>);
+pub(in crate::mip) struct ImagesIn<M: Asset> {
+    pub images: ImagesOf<M>,
+    /// Bevy's material, if it is one or has one within.
+    pub standard: fn(&M) -> Option<&StandardMaterial>,
+}
+
+impl<M: Material> ImagesIn<M> {
+    /// As Bevy culls: the back, if no material says anything else. What is mirrored is culled as if it were not.
+    fn sides(&self, material: &M) -> Sides {
+        let culled = (self.standard)(material).map(|standard| standard.cull_mode);
+        let inverted = |side: Face| if side == Face::Front { Face::Back } else { Face::Front };
+        Sides {
+            is_opaque: matches!(material.alpha_mode(), AlphaMode::Opaque),
+            culled: culled.map_or([Some(Face::Back); 2], |side| [side, side.map(inverted)]),
+        }
+    }
+}
 
 /// The types tell one after the other, so that numbers are the same in each run.
 #[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
@@ -206,10 +241,9 @@ pub(in crate::mip) fn note_materials<M: Material>(
         // One that is gone by now is told of later.
         if let Some(material) = materials.get(id) {
             let mut images = Images::new();
-            (images_in.0)(material, &mut |image| images.push(image));
+            (images_in.images)(material, &mut |image| images.push(image));
             users.materials.note(id.untyped(), images);
-            let is_opaque = matches!(material.alpha_mode(), AlphaMode::Opaque);
-            users.materials.set_opaque(id.untyped(), is_opaque);
+            users.materials.set_sides(id.untyped(), images_in.sides(material));
         }
     }
 }

@@ -41,6 +41,17 @@ pub(super) fn images_of(value: &dyn PartialReflect, found: &mut dyn FnMut(MipIma
     }
 }
 
+/// Bevy's material, if a value is one or has one within, as `ExtendedMaterial`s have.
+pub(super) fn standard_in(value: &dyn PartialReflect) -> Option<&StandardMaterial> {
+    if let Some(material) = value.try_downcast_ref::<StandardMaterial>() {
+        return Some(material);
+    }
+    let ReflectRef::Struct(fields) = value.reflect_ref() else {
+        return None;
+    };
+    (0..fields.field_len()).find_map(|at| standard_in(fields.field_at(at)?))
+}
+
 fn images_of_all<'a>(values: impl Iterator<Item = Option<&'a dyn PartialReflect>>, found: &mut dyn FnMut(MipImage)) {
     values.flatten().for_each(|value| images_of(value, found));
 }

@@ -6,7 +6,7 @@ use bevy_ecs::prelude::*;
 use bevy_mesh::{Mesh, MeshVertexBufferLayoutRef};
 use bevy_render::render_resource::{
     BindGroupLayoutDescriptor, BindGroupLayoutEntries, ColorTargetState, ColorWrites, CompareFunction,
-    DepthStencilState, FragmentState, PrimitiveState, RenderPipelineDescriptor, SamplerBindingType, ShaderStages,
+    DepthStencilState, Face, FragmentState, PrimitiveState, RenderPipelineDescriptor, SamplerBindingType, ShaderStages,
     SpecializedMeshPipeline, SpecializedMeshPipelineError, TextureSampleType, VertexState,
     binding_types::{sampler, storage_buffer_read_only_sized, texture_2d},
 };
@@ -14,13 +14,21 @@ use bevy_shader::Shader;
 
 use super::{DEPTH, TARGET};
 
-/// Which texture coordinates a mesh has.
+/// How a mesh is drawn.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct TruthKey([bool; 2]);
+pub(super) struct TruthKey {
+    /// Which texture coordinates it has.
+    channels: [bool; 2],
+    /// The side that is not drawn: what is behind it is seen.
+    culled: Option<Face>,
+}
 
 impl TruthKey {
-    pub fn of(layout: &MeshVertexBufferLayoutRef) -> Self {
-        Self([Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].map(|channel| layout.0.contains(channel)))
+    pub fn of(layout: &MeshVertexBufferLayoutRef, culled: Option<Face>) -> Self {
+        Self {
+            channels: [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].map(|channel| layout.0.contains(channel)),
+            culled,
+        }
     }
 }
 
@@ -59,9 +67,10 @@ impl SpecializedMeshPipeline for TruthPipeline {
 
     fn specialize(
         &self,
-        TruthKey([has_first, has_second]): TruthKey,
+        TruthKey { channels, culled }: TruthKey,
         layout: &MeshVertexBufferLayoutRef,
     ) -> Result<RenderPipelineDescriptor, SpecializedMeshPipelineError> {
+        let [has_first, has_second] = channels;
         let mut attributes = vec![Mesh::ATTRIBUTE_POSITION.at_shader_location(0)];
         let mut defs = Vec::new();
         if has_first {
@@ -91,8 +100,10 @@ impl SpecializedMeshPipeline for TruthPipeline {
                     write_mask: ColorWrites::ALL,
                 })],
             }),
-            // Both sides: which are drawn only the material knows, and what is behind one that is not is seen by few.
-            primitive: PrimitiveState::default(),
+            primitive: PrimitiveState {
+                cull_mode: culled,
+                ..PrimitiveState::default()
+            },
             depth_stencil: Some(DepthStencilState {
                 format: DEPTH,
                 depth_write_enabled: Some(true),

@@ -28,7 +28,10 @@ impl Bed {
         let images = |material: &StandardMaterial, found: &mut dyn FnMut(MipImage)| {
             reflected::images_of(material.as_partial_reflect(), found);
         };
-        world.insert_resource(ImagesIn::<StandardMaterial>(images));
+        world.insert_resource(ImagesIn::<StandardMaterial> {
+            images,
+            standard: |material| Some(material),
+        });
         let mut schedule = Schedule::default();
         schedule.add_systems(note_materials::<StandardMaterial>);
         Self { world, schedule }
@@ -96,7 +99,7 @@ fn the_last_way_to_tell_of_a_type_counts() {
     app.add_mip_material::<StandardMaterial>();
     let mut found = vec![];
     let images_in = app.world().resource::<ImagesIn<StandardMaterial>>();
-    (images_in.0)(&with(1), &mut |image: MipImage| found.push(image.id));
+    (images_in.images)(&with(1), &mut |image: MipImage| found.push(image.id));
     assert_eq!(found, [image(9).id()]);
     assert_eq!(app.world().resource::<MipMaterialTypes>().waiting.len(), 1);
 }

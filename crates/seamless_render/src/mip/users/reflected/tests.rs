@@ -108,4 +108,7 @@ fn a_standard_material_within_tells_more() {
         ..MipImage::new(id(1))
     };
     assert_eq!(found(&extended), [base, MipImage::new(id(2))]);
+    let standard = standard_in(&extended).expect("it has one");
+    assert_eq!(standard.uv_transform, uv);
+    assert!(standard_in(&extended.extension).is_none());
 }
