@@ -195,6 +195,35 @@ fn what_is_behind_something_is_a_mip_coarser() {
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
 }
 
+/// As the example of `MipTruth` does.
+#[test]
+fn who_asks_in_each_frame_takes_nothing_from_feedback() {
+    if !has_driver() {
+        return;
+    }
+    let (_dir, mut hall) = hall(MipFeedback {
+        every: 2,
+        ..MipFeedback::default()
+    });
+    let world = hall.app.world_mut();
+    let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
+    let material = world
+        .resource_mut::<Assets<StandardMaterial>>()
+        .add(StandardMaterial::default());
+    let wall = Transform::from_xyz(30.0, 0.0, 0.5);
+    world.spawn((Mesh3d(mesh), MeshMaterial3d(material), wall));
+    hall.look(3, 1.0);
+    let truth = hall.app.world().resource::<MipTruth>().clone();
+    let mut taken = 0;
+    let is_hidden = (0..2000).any(|_| {
+        truth.request(hall.camera, 8);
+        hall.frame();
+        taken += usize::from(truth.take().is_some());
+        taken > 8 && hall.tops() == [FLOOR, FLOOR, FLOOR, 2]
+    });
+    assert!(is_hidden, "{:?}, and {taken} pictures", hall.tops());
+}
+
 /// As a room that one looks into from without: the wall between is seen from the other side only.
 #[test]
 fn what_is_behind_faces_that_are_not_drawn_is_seen() {

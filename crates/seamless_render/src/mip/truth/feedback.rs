@@ -114,6 +114,8 @@ pub(in crate::mip) fn join(
 struct Feedback {
     /// Frames since one was asked for.
     since: u32,
+    /// For whom the last picture was.
+    last: Option<Asker>,
     /// From where the one that is under way is taken, and the one that is believed.
     coming: Option<Pose>,
     believed: Option<(Pose, f64)>,
@@ -126,6 +128,15 @@ struct Feedback {
 struct Pose {
     camera: Entity,
     clip_from_world: Mat4,
+}
+
+impl Pose {
+    fn of(camera: Entity, of: &Camera, transform: &GlobalTransform) -> Self {
+        Self {
+            camera,
+            clip_from_world: of.clip_from_view() * transform.to_matrix().inverse(),
+        }
+    }
 }
 
 type Cameras<'w, 's> = Query<'w, 's, (Entity, &'static Camera, &'static GlobalTransform), With<Camera3d>>;
@@ -142,11 +153,7 @@ fn only_view(plan: &MipPlan, cameras: &Cameras) -> Option<Pose> {
         return None;
     };
     let (camera, of, transform) = cameras.iter().find(|(camera, ..)| camera.to_bits() == view.key)?;
-    let clip_from_world = of.clip_from_view() * transform.to_matrix().inverse();
-    Some(Pose {
-        camera,
-        clip_from_world,
-    })
+    Some(Pose::of(camera, of, transform))
 }
 
 /// Takes what was seen.
@@ -193,28 +200,40 @@ fn ask_for_truth(
     if exchange.drawn_for.is_some() {
         return;
     }
-    if let Some((camera, scale)) = exchange.asked.take() {
-        exchange.job = pictured.job(camera, scale, usize::MAX, (&plan.watch, plan.views()));
-        exchange.drawn_for = exchange.job.is_some().then_some(Asker::Game);
-    } else if settings.every > 0 && feedback.since >= settings.every {
-        let first = || cameras.iter().find(|(_, camera, _)| camera.is_active);
-        let pose = only_view(&plan, &cameras).or_else(|| {
-            let (camera, of, transform) = first()?;
-            let clip_from_world = of.clip_from_view() * transform.to_matrix().inverse();
-            Some(Pose {
-                camera,
-                clip_from_world,
-            })
-        });
-        let Some(pose) = pose else { return };
-        feedback.since = 0;
-        exchange.job = pictured.job(
-            pose.camera,
-            settings.scale,
-            settings.max_draws,
-            (&plan.watch, plan.views()),
-        );
-        exchange.drawn_for = exchange.job.is_some().then_some(Asker::Prediction);
-        feedback.coming = Some(pose);
+    let is_due = settings.every > 0 && feedback.since >= settings.every;
+    let asker = next_asker(exchange.asked.is_some(), is_due, feedback.last);
+    feedback.last = asker.or(feedback.last);
+    let (camera, scale, most) = match asker {
+        Some(Asker::Game) => {
+            let Some((camera, scale)) = exchange.asked.take() else {
+                return;
+            };
+            (camera, scale, usize::MAX)
+        }
+        Some(Asker::Prediction) => {
+            let Some(pose) = only_view(&plan, &cameras).or_else(|| first_active(&cameras)) else {
+                return;
+            };
+            (feedback.since, feedback.coming) = (0, Some(pose));
+            (pose.camera, settings.scale, settings.max_draws)
+        }
+        None => return,
+    };
+    exchange.job = pictured.job(camera, scale, most, (&plan.watch, plan.views()));
+    exchange.drawn_for = asker.filter(|_| exchange.job.is_some());
+}
+
+/// For whom the next picture is: if both want one, each has its turn.
+fn next_asker(is_asked: bool, is_due: bool, last: Option<Asker>) -> Option<Asker> {
+    match (is_asked, is_due) {
+        (true, true) if last == Some(Asker::Game) => Some(Asker::Prediction),
+        (true, _) => Some(Asker::Game),
+        (false, true) => Some(Asker::Prediction),
+        (false, false) => None,
     }
+}
+
+fn first_active(cameras: &Cameras) -> Option<Pose> {
+    let (camera, of, transform) = cameras.iter().find(|(_, camera, _)| camera.is_active)?;
+    Some(Pose::of(camera, of, transform))
 }

@@ -55,3 +55,14 @@ fn what_is_behind_something_counts_as_not_seen() {
     let others = join([-8.0, -5.0], AREAS, &HIDDEN, OTHERS_LOOK);
     assert_eq!(others, ([-8.0, -5.0], AREAS));
 }
+
+#[test]
+fn who_asks_in_each_frame_leaves_every_second_picture() {
+    let (game, prediction) = (Some(Asker::Game), Some(Asker::Prediction));
+    assert_eq!(next_asker(true, true, None), game);
+    assert_eq!(next_asker(true, true, game), prediction);
+    assert_eq!(next_asker(true, true, prediction), game);
+    assert_eq!(next_asker(true, false, game), game);
+    assert_eq!(next_asker(false, true, prediction), prediction);
+    assert_eq!(next_asker(false, false, game), None);
+}
