@@ -372,6 +372,7 @@ impl MipWork {
     /// The device is gone, and all that was on it: whatever goes on is given up.
     pub(super) fn lost(&mut self) {
         self.reads.clear();
+        self.wholes.lost();
         self.staged.clear();
         self.ready.clear();
         self.swaps.clear();

@@ -12,7 +12,7 @@ use bevy::{
         settings::{RenderCreation, WgpuSettings},
     },
 };
-use bevy_seamless::render::mip::MipPool;
+use bevy_seamless::render::mip::{MipPlugin, MipPool};
 use seamless_tests::{
     app::run_until,
     cooked::STREAM_LIMIT,
@@ -151,7 +151,9 @@ pub fn textures(stage: &Stage) -> Option<usize> {
 pub fn write_all(dir: &std::path::Path) {
     write(
         dir,
-        (0..TEXTURES).map(|texture| (format!("t{texture}"), coloured(texture))),
+        (0..TEXTURES)
+            .map(|texture| (format!("t{texture}"), coloured(texture)))
+            .chain([("whole".to_owned(), coloured(0))]),
     );
 }
 
@@ -229,12 +231,21 @@ fn on_another_device_all_tails_are_there_again() {
     }
     let dir = tempfile::tempdir().expect("a temporary directory");
     write_all(dir.path());
-    let mut stage = Stage::new(dir.path(), recover);
+    let mips = MipPlugin {
+        max_textures: TEXTURES,
+        ..MipPlugin::default()
+    };
+    let mut stage = Stage::of(mips, WgpuFeatures::empty(), dir.path(), recover);
     let names: Vec<String> = (0..TEXTURES).map(|texture| format!("t{texture}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let images = stage.load(&names);
     stage.hang(&images, COLUMNS);
     let numbers: Vec<u32> = images.iter().map(|image| stage.number(image)).collect();
+    // One has come too late to stream.
+    let whole = stage.load(&["whole"]);
+    stage.until_idle(|_| {});
+    let texels = stage.texels(&whole[0]);
+    assert!(texels.len() == MIPS as usize && texels[0][..4] == colour(0, 0));
     // One is finer, one is about to be, one is staged, and one is read.
     let changes: Vec<_> = (0..3)
         .map(|tile| (numbers[tile], stage.begin(numbers[tile], 2)))
@@ -248,11 +259,15 @@ fn on_another_device_all_tails_are_there_again() {
     let (floor, chain) = (FLOOR, stage.chain(numbers[0]));
     let is_there = run_until(&mut stage.app, STREAM_LIMIT, |world| {
         let ledger = &world.resource::<MipPool>().ledger;
-        ledger.sums().total() == TEXTURES as u64 * chain.bytes(floor) && ledger.changing().is_empty()
+        let streamed = ledger.sums().total() - ledger.sums().not_streamed;
+        streamed == TEXTURES as u64 * chain.bytes(floor) && ledger.changing().is_empty()
     });
     assert!(is_there, "all begin anew: {:?}", stage.pool().ledger.sums());
     let settled = settled(&mut stage.app);
     assert_shows(&settled, &[FLOOR; TEXTURES], "on another device");
+    stage.until_idle(|_| {});
+    drop(stage.frame());
+    assert!(stage.texels(&whole[0]) == texels, "what is whole was read again");
     let change = stage.begin(numbers[5], 1);
     stage.until_staged(&[(numbers[5], change)], |_| {});
     stage.send(numbers[5], change);

@@ -137,7 +137,7 @@ fn an_image_that_is_to_be_whole_is_tried_again() {
     }
     let of = wholes.take_asked();
     assert_eq!(of.len(), 1, "once");
-    wholes.succeed(of[0].id);
+    wholes.succeed(of[0].clone());
     assert_eq!(wholes.mended(), [id(1)]);
     wholes.try_again(at(99));
     assert!(wholes.is_idle() && !wholes.is_coming(id(1)));
@@ -146,6 +146,27 @@ fn an_image_that_is_to_be_whole_is_tried_again() {
     wholes.stop(id(1));
     wholes.try_again(at(999));
     assert!(wholes.is_idle());
+}
+
+#[test]
+fn an_image_that_is_whole_is_read_again_on_another_device() {
+    let mut wholes = WholeReads::default();
+    wholes.ask(id(1), parts(apart(128, 128, TextureFormat::R8Unorm)));
+    let bytes = wholes.coming_bytes();
+    let of = wholes.take_asked().pop().expect("it is asked for");
+    wholes.succeed(of);
+    assert!(!wholes.is_coming(id(1)));
+    // Once, however many devices there are.
+    (0..2).for_each(|_| wholes.lost());
+    assert!(wholes.is_coming(id(1)));
+    assert_eq!(
+        wholes.coming_bytes(),
+        2 * bytes,
+        "the first was taken, and is not counted off here"
+    );
+    wholes.cancel(id(1));
+    wholes.lost();
+    assert!(wholes.is_idle() && wholes.coming_bytes() == bytes, "it has gone");
 }
 
 #[test]

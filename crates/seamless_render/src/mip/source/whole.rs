@@ -36,20 +36,34 @@ pub(in crate::mip) struct WholeReads {
     /// What each takes that is there, in bytes, and all of them.
     bytes: HashMap<AssetId<Image>, u64>,
     sum: u64,
+    /// Those that were read: Bevy has taken their pixels, so on another device they are read again.
+    there: HashMap<AssetId<Image>, Coming>,
     /// One of them is put together, and there is no room for it.
     is_held: bool,
-    /// Those that could not be read, which are drawn with their tails meanwhile.
+    /// Those that could not be read, or were lost, which are drawn with their tails meanwhile.
     troubles: HashMap<AssetId<Image>, Trouble>,
+    /// Those of them whose tails are to be drawn now.
+    lost: Vec<AssetId<Image>>,
     /// Those that have come in the place of their tails in this frame.
     mended: Vec<AssetId<Image>>,
 }
 
-/// An image that could not be read.
+/// An image that is not as it should be.
 struct Trouble {
     of: Coming,
     attempts: Attempts,
     /// Its tail was given to Bevy, and that was not told yet.
     is_given: bool,
+}
+
+impl Trouble {
+    fn new(of: Coming) -> Self {
+        Self {
+            of,
+            attempts: Attempts::default(),
+            is_given: false,
+        }
+    }
 }
 
 /// An image that will be whole.
@@ -72,8 +86,32 @@ struct Joining {
 impl WholeReads {
     pub fn ask(&mut self, id: AssetId<Image>, image: MipParts) {
         let bytes = image_bytes(&image.image().texture_descriptor);
-        self.coming += bytes;
-        self.asked.push(Coming { id, image, bytes });
+        self.ask_for(Coming { id, image, bytes });
+    }
+
+    fn ask_for(&mut self, of: Coming) {
+        self.coming += of.bytes;
+        self.asked.push(of);
+    }
+
+    /// The device has gone with all that was given to Bevy: that is drawn with its tail, and read again.
+    pub fn lost(&mut self) {
+        let troubled = self.troubles.drain().map(|(_, trouble)| trouble.of);
+        let mut lost: Vec<Coming> = troubled.chain(self.there.drain().map(|(_, of)| of)).collect();
+        lost.sort_unstable_by_key(|of| of.id);
+        for of in lost {
+            self.stop(of.id);
+            self.troubles.insert(of.id, Trouble::new(of.clone()));
+            self.lost.push(of.id);
+            self.ask_for(of);
+        }
+    }
+
+    /// What was lost since this was asked last, with what can be drawn of it now.
+    fn take_lost(&mut self) -> Vec<(AssetId<Image>, Image)> {
+        let lost = core::mem::take(&mut self.lost);
+        let tail = |id| Some((id, tail_alone(&self.troubles.get(&id)?.of.image)));
+        lost.into_iter().filter_map(tail).collect()
     }
 
     /// The image is whole already, and takes so much.
@@ -85,6 +123,7 @@ impl WholeReads {
     /// The image has gone, or is another.
     pub fn cancel(&mut self, id: AssetId<Image>) {
         self.stop(id);
+        self.there.remove(&id);
         self.sum -= self.bytes.remove(&id).unwrap_or(0);
     }
 
@@ -144,19 +183,16 @@ impl WholeReads {
 
     /// The image could not be read; whether that is news.
     pub(super) fn fail(&mut self, of: &Coming, now: Duration) -> bool {
-        let trouble = self.troubles.entry(of.id).or_insert_with(|| Trouble {
-            of: of.clone(),
-            attempts: Attempts::default(),
-            is_given: false,
-        });
+        let trouble = self.troubles.entry(of.id).or_insert_with(|| Trouble::new(of.clone()));
         trouble.attempts.fail(now)
     }
 
     /// The image was read.
-    pub(super) fn succeed(&mut self, id: AssetId<Image>) {
-        if self.troubles.remove(&id).is_some() {
-            self.mended.push(id);
+    pub(super) fn succeed(&mut self, of: Coming) {
+        if self.troubles.remove(&of.id).is_some() {
+            self.mended.push(of.id);
         }
+        self.there.insert(of.id, of);
     }
 
     /// Asks again for those whose time has come.
@@ -168,8 +204,7 @@ impl WholeReads {
             }
         }
         due.sort_unstable_by_key(|of| of.id);
-        self.coming += due.iter().map(|of| of.bytes).sum::<u64>();
-        self.asked.extend(due);
+        due.into_iter().for_each(|of| self.ask_for(of));
     }
 
     pub fn is_idle(&self) -> bool {
@@ -259,12 +294,20 @@ pub(in crate::mip) fn hear_wholes(
     wholes.mended.clear();
     wholes.try_again(time.now());
     wholes.join_read();
+    for (id, tail) in wholes.take_lost() {
+        // The game may have put its own there.
+        if images.get(id).is_none_or(|image| image.data.is_some()) {
+            wholes.stop(id);
+        } else {
+            give(id, tail, wholes, &mut images, &mut touches);
+        }
+    }
     let total = pool.ledger.sums().total();
     for (of, joined) in wholes.take_joined(waiting, total, settings.bytes_per_frame) {
         let id = of.id;
         let drawn = match joined {
             Ok(whole) => {
-                wholes.succeed(id);
+                wholes.succeed(of);
                 whole
             }
             Err(error) if wholes.fail(&of, time.now()) => {
@@ -275,15 +318,26 @@ pub(in crate::mip) fn hear_wholes(
             // Its tail is there already.
             Err(_) => continue,
         };
-        let size = drawn.data.as_ref().map_or(0, Vec::len) as u64;
-        if images.insert(id, drawn).is_ok() {
-            touches.touched(id);
-            wholes.note(id, size);
-            wholes.given(id);
-        }
+        give(id, drawn, wholes, &mut images, &mut touches);
     }
     waiting.end();
     work.expect(&mut pool.ledger);
+}
+
+/// It is Bevy's to draw.
+fn give(
+    id: AssetId<Image>,
+    drawn: Image,
+    wholes: &mut WholeReads,
+    images: &mut Assets<Image>,
+    touches: &mut AssetTouches,
+) {
+    let size = drawn.data.as_ref().map_or(0, Vec::len) as u64;
+    if images.insert(id, drawn).is_ok() {
+        touches.touched(id);
+        wholes.note(id, size);
+        wholes.given(id);
+    }
 }
 
 /// The image with the pixels of all payloads, which are all finished.
