@@ -15,7 +15,8 @@ use super::users::MipUsers;
 const MOST_FORCED: usize = 4096;
 
 /// The textures of this entity, and of all that hangs below it, are as fine as this whether they are seen or not, as far as the pool goes: others are
-/// cut first. For what is going to be seen from nearby in a moment, a cut scene for instance. On a level's root, for all of the level.
+/// cut first. For what is going to be seen from nearby in a moment: what a player takes up, as soon as it is reached for, or a cut scene. Its mips are read and
+/// swapped before all others', at once, and wait for nobody's reads but those of what is forced as well. On a level's root, for all of the level.
 #[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Clone, PartialEq)]
 pub struct MipForce {

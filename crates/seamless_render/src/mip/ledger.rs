@@ -30,7 +30,8 @@ pub struct Change {
     /// How far it is.
     pub phase: Phase,
     bytes: u64,
-    staging: u64,
+    /// Its buffers, in bytes.
+    pub(super) staging: u64,
 }
 
 /// What of a texture is on the GPU.

@@ -12,7 +12,7 @@ use super::{
     ledger::{ChangeId, MipLedger, Phase},
 };
 
-/// What may go on at once, and in a frame.
+/// What may go on at once, and in a frame. Of reads and buffers, what is forced may have as much again, whatever others have: it waits for nothing but its own.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct MipLimits {
     /// All of mip streaming, in bytes; see [`LedgerSums::total`](super::LedgerSums::total).
@@ -145,6 +145,26 @@ pub fn schedule(
     }
 }
 
+/// What goes on of one kind of changes.
+#[derive(Copy, Clone, Debug, Default)]
+struct Lane {
+    reads: usize,
+    /// In bytes.
+    staging: u64,
+}
+
+impl Lane {
+    fn has_room(&self, staging: u64, limits: &MipLimits) -> bool {
+        let is_alone = self.staging == 0;
+        self.reads < limits.reads && (is_alone || self.staging + staging <= limits.staging)
+    }
+
+    fn begin(&mut self, staging: u64) {
+        self.reads += 1;
+        self.staging += staging;
+    }
+}
+
 struct Scheduler<'a> {
     plan: &'a Fit,
     textures: &'a [Option<DemandedTexture>],
@@ -233,37 +253,50 @@ impl<'a> Scheduler<'a> {
         }
     }
 
+    /// What goes on of all else, and of what is forced.
+    fn lanes(&self) -> [Lane; 2] {
+        let mut lanes = [Lane::default(); 2];
+        for texture in self.ledger.changing() {
+            let Some((resident, change)) = self.ledger.get(*texture).and_then(|of| Some((of, of.change?))) else {
+                continue;
+            };
+            let is_forced = self
+                .texture(*texture)
+                .is_some_and(|(of, _)| lacks_forced(of, resident.top));
+            let lane = &mut lanes[usize::from(is_forced)];
+            lane.reads += usize::from(change.phase == Phase::Reading);
+            lane.staging += change.staging;
+        }
+        lanes
+    }
+
     /// Begins to read for the first candidates; who has no room is not overtaken.
     fn read(&mut self, grows: usize, out: &mut MipChanges) {
-        let phases = self
-            .ledger
-            .changing()
-            .iter()
-            .filter_map(|texture| self.ledger.get(*texture)?.change);
-        let mut reads = phases.filter(|change| change.phase == Phase::Reading).count();
+        let mut lanes = self.lanes();
         for Candidate { texture, urgency } in out.candidates.iter().take(grows) {
             let (Some((of, planned)), Some(resident)) = (self.texture(*texture), self.ledger.get(*texture)) else {
                 continue;
             };
             let chain = &of.chain;
-            let to = match urgency.0 {
-                Urgency::Forced(_) => planned,
-                _ => step(chain, resident.top, planned, self.limits.step),
+            let is_forced = matches!(urgency.0, Urgency::Forced(_));
+            let to = if is_forced {
+                planned
+            } else {
+                step(chain, resident.top, planned, self.limits.step)
             };
             let staging = chain.staging_bytes(resident.top, to);
-            let sums = self.ledger.sums();
-            let is_alone = sums.staging == 0;
-            if reads >= self.limits.reads || !is_alone && sums.staging + staging > self.limits.staging {
+            let lane = &mut lanes[usize::from(is_forced)];
+            if !lane.has_room(staging, self.limits) {
                 return;
             }
             let destined = self.ledger.destined() - resident.bytes + chain.bytes(to);
-            let total = sums.total() + chain.bytes(to) + staging;
+            let total = self.ledger.sums().total() + chain.bytes(to) + staging;
             if destined > self.plan.budget || total > self.limits.pool {
                 out.is_short_of_room = true;
                 return;
             }
             if let Some(change) = self.ledger.begin(*texture, chain, to) {
-                reads += 1;
+                lane.begin(staging);
                 out.reads.push(MipRead {
                     id: change.id,
                     texture: *texture,
@@ -311,6 +344,11 @@ fn step(chain: &MipChain, from: u8, to: u8, most: u64) -> u8 {
     chain.top_for(from.saturating_sub(2)).max(to)
 }
 
+/// Whether a texture that begins at this top is coarser than it is forced to be.
+fn lacks_forced(of: &DemandedTexture, top: u8) -> bool {
+    of.demand.rule.forced.is_some_and(|forced| forced < top)
+}
+
 /// How urgent a change from one top to another is.
 fn urgency(of: &DemandedTexture, from: u8, to: u8) -> Urgency {
     if to > from {
@@ -332,9 +370,9 @@ fn urgency(of: &DemandedTexture, from: u8, to: u8) -> Urgency {
         (rule.weight * area * gap.max(0.0)).max(0.0).to_bits()
     };
     let is_seen = seen < f32::from(from);
-    match rule.forced {
-        Some(forced) if forced < from => Urgency::Forced(order(1.0 + area, f32::from(to))),
-        _ if is_seen => Urgency::Seen(order(area, seen)),
-        _ => Urgency::Unseen(order(unseen_area, unseen).max(order(expected_area, expected))),
+    match lacks_forced(of, from) {
+        true => Urgency::Forced(order(1.0 + area, f32::from(to))),
+        false if is_seen => Urgency::Seen(order(area, seen)),
+        false => Urgency::Unseen(order(unseen_area, unseen).max(order(expected_area, expected))),
     }
 }

@@ -55,7 +55,7 @@ pub struct MipSettings {
     pub pool: u64,
     /// What of the pool is left free for changes at least, in bytes. 32 MiB.
     pub headroom: u64,
-    /// What may lie in buffers, in bytes; one change may have more. 32 MiB.
+    /// What may lie in buffers, in bytes; one change may have more, and what is [forced](super::MipForce) has as much again. 32 MiB.
     pub staging: u64,
     /// New mips that are put into textures in a frame, in bytes, 64 KiB at least; one change may have more, and the frames after it then have less. 8 MiB.
     pub bytes_per_frame: u64,
@@ -64,7 +64,7 @@ pub struct MipSettings {
     /// Textures are replaced in each so-many-th frame, and as many more then, and as many bytes. By default in each one, or in each fourth if materials of some type
     /// must be touched for it, which takes longer.
     pub swap_interval: Option<u32>,
-    /// Changes that are read at once. 16. Each of their mips is a load among those of
+    /// Changes that are read at once, and as many again that are [forced](super::MipForce). 16. Each of their mips is a load among those of
     /// [`StreamingSettings::max_loads_in_flight`](seamless_asset::StreamingSettings::max_loads_in_flight), where it counts a quarter of a package.
     pub reads: u32,
     /// A change that brings more bytes than this comes in two, unless it is forced. 4 MiB.

@@ -127,13 +127,13 @@ fn the_most_missed_come_first() {
     textures.push(texture(0.0, 0.0));
     hidden(&mut textures[5]);
     textures[4].as_mut().unwrap().demand.rule.forced = Some(2);
-    let mut world = World::new(textures, MipLimits { reads: 4, ..limits() });
+    let mut world = World::new(textures, MipLimits { reads: 3, ..limits() });
     world.frame(&[]);
     assert_eq!(world.reads(), [4, 2, 1, 0]);
     assert_eq!(world.out.reads[0].mips, 2..FLOOR);
     assert!(world.out.swaps.is_empty() && !world.out.is_short_of_room);
     world.frame(&[]);
-    assert!(world.reads().is_empty(), "four wait already");
+    assert!(world.reads().is_empty(), "three wait already, and what is forced");
     let second = (2, world.ledger.get(2).unwrap().change.unwrap().id);
     world.frame(&[second]);
     let swap = MipSwap {
@@ -214,6 +214,39 @@ fn what_is_forced_comes_at_once() {
     let mut world = World::new(textures, MipLimits { step, ..limits() });
     world.frame(&[]);
     assert_eq!(world.out.reads[0].mips, 0..FLOOR);
+}
+
+/// As of what a player takes up while a new place is read.
+#[test]
+fn what_is_forced_waits_for_no_reads_but_its_own() {
+    let change = chain().staging_bytes(FLOOR, 0);
+    let textures = (0..8).map(|_| texture(0.5, 1.0)).collect();
+    let mut world = World::new(
+        textures,
+        MipLimits {
+            reads: 2,
+            staging: 2 * change,
+            ..limits()
+        },
+    );
+    world.frame(&[]);
+    assert_eq!(world.reads(), [0, 1]);
+    world.frame(&[]);
+    assert!(world.reads().is_empty(), "all reads and buffers are taken");
+    for texture in [5, 6, 7] {
+        world.textures[texture].as_mut().unwrap().demand.rule.forced = Some(0);
+    }
+    world.frame(&[]);
+    assert_eq!(world.reads(), [5, 6], "as many again");
+    assert_eq!(world.ledger.sums().staging, 4 * change);
+    world.frame(&[]);
+    assert!(world.reads().is_empty());
+    // Within the pool, as all.
+    let held = (5, world.ledger.get(5).unwrap().change.unwrap().id);
+    world.limits.pool = world.ledger.sums().total();
+    world.limits.swaps = 0;
+    world.frame(&[held]);
+    assert!(world.reads().is_empty());
 }
 
 #[test]
