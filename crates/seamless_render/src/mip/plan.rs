@@ -1,5 +1,6 @@
 //! What is decided in a frame: the systems that join watch, demands, fit and schedule. See [`MipPlan`].
 
+mod priority;
 mod rule;
 mod tally;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use seamless_asset::{LevelHiders, PanelSystems, StreamingTime};
 
 use super::{
-    ChangeId, Demand, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipGroups, MipLimits, MipPool, MipSettings,
+    ChangeId, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipGroups, MipLimits, MipPool, MipSettings,
     MipSystems, MipTextureNews, MipTextures, MipWork, Wanting, Watch,
     alerts::{tell_alerts, write_panel},
     force::{Forces, Forcing},
@@ -31,6 +32,7 @@ use super::{
     },
     views::{Looking, MipViews},
 };
+use priority::priority;
 use rule::rule;
 pub(super) use tally::Tally;
 
@@ -88,6 +90,8 @@ pub(super) struct Done {
     pub swaps: u64,
     /// In bytes.
     pub read_bytes: u64,
+    /// In bytes.
+    pub sent_bytes: u64,
 }
 
 /// Rules of the game.
@@ -408,6 +412,7 @@ impl MipPlan {
         self.done.reads += self.changes.reads.len() as u64;
         self.done.cancelled += self.changes.cancels.len() as u64;
         self.done.swaps += self.changes.swaps.len() as u64;
+        self.done.sent_bytes += core::mem::take(&mut self.changes.sent);
         for (texture, change) in self.changes.cancels.drain(..) {
             work.cancel(texture, change);
         }
@@ -478,20 +483,4 @@ pub(super) fn plan(
 fn swap_frames(interval: u32, since: u32) -> u32 {
     let (interval, frames) = (interval.max(1), since.saturating_add(1));
     if frames >= interval { interval } else { 0 }
-}
-
-/// From 1 to 100: the more pixels lack the more mips, the more; what nobody sees less.
-fn priority(demand: &Demand, top: u8) -> f32 {
-    let lacks = |mip: f32, area: f32| {
-        let gap = (f32::from(top) - mip).clamp(0.0, 16.0);
-        (1.0 + area.max(0.0) * gap).log2().clamp(0.0, 32.0)
-    };
-    if demand.rule.forced.is_some_and(|forced| forced < top) {
-        return 100.0;
-    }
-    let seen = lacks(demand.seen, demand.area);
-    if seen > 0.0 {
-        return 34.0 + seen * 2.0;
-    }
-    1.0 + lacks(demand.unseen.max(-1.0), demand.unseen_area).max(lacks(demand.expected, demand.expected_area))
 }

@@ -2,6 +2,7 @@
 //!
 //! A diagnostic's path is `seamless/mips/` and the name of the field: `seamless/mips/under_resolved`.
 
+mod rate;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use bevy_reflect::{Reflect, prelude::ReflectDefault};
 use seamless_asset::StreamingTime;
 
 use super::{MipPool, MipTextures, plan::MipPlan, users::MipUsers};
+use rate::Rate;
 
 /// What mip streaming has, and what it has done so far; told once a frame.
 #[derive(Resource, Reflect, Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +64,12 @@ pub struct MipStats {
     pub reads: u64,
     /// What these are, in bytes, so far.
     pub read_bytes: u64,
+    /// How much of that came in the last second, in bytes.
+    pub read_rate: u64,
+    /// New mips that were sent to the GPU, in bytes, so far.
+    pub sent_bytes: u64,
+    /// How much of that came in the last second, in bytes.
+    pub sent_rate: u64,
     /// Changes that were given up before they were done, so far.
     pub cancelled: u64,
     /// Textures that were told to be replaced, so far.
@@ -91,6 +99,10 @@ const fn bytes(path: &'static str, value: fn(&MipStats) -> u64) -> Counter {
     counter(path, " B", value)
 }
 
+const fn rate(path: &'static str, value: fn(&MipStats) -> u64) -> Counter {
+    counter(path, " B/s", value)
+}
+
 /// All of them; a test looks for the one that is missing.
 static COUNTERS: &[Counter] = &[
     bytes("seamless/mips/resident", |stats| stats.resident),
@@ -115,6 +127,9 @@ static COUNTERS: &[Counter] = &[
     count("seamless/mips/looks", |stats| stats.looks),
     count("seamless/mips/reads", |stats| stats.reads),
     bytes("seamless/mips/read_bytes", |stats| stats.read_bytes),
+    rate("seamless/mips/read_rate", |stats| stats.read_rate),
+    bytes("seamless/mips/sent_bytes", |stats| stats.sent_bytes),
+    rate("seamless/mips/sent_rate", |stats| stats.sent_rate),
     count("seamless/mips/cancelled", |stats| stats.cancelled),
     count("seamless/mips/swaps", |stats| stats.swaps),
 ];
@@ -135,8 +150,11 @@ pub(super) fn write_stats(
     users: Res<MipUsers>,
     time: Res<StreamingTime>,
     mut stats: ResMut<MipStats>,
+    mut rates: Local<[Rate; 2]>,
     mut diagnostics: Diagnostics,
 ) {
+    let now = time.now().as_secs_f64();
+    let [read, sent] = &mut *rates;
     let sums = pool.ledger.sums();
     let (done, tally) = (plan.done(), plan.tally());
     *stats = MipStats {
@@ -154,7 +172,7 @@ pub(super) fn write_stats(
         textures: textures.len() as u64,
         whole: textures.not_streamed().len() as u64,
         under_resolved: tally.under_resolved,
-        starving: tally.starving(time.now().as_secs_f64()),
+        starving: tally.starving(now),
         changing: pool.ledger.changing().len() as u64,
         users: users.seats.len() as u64,
         refused: users.seats.refused,
@@ -162,6 +180,9 @@ pub(super) fn write_stats(
         looks: plan.watch.looks() as u64,
         reads: done.reads,
         read_bytes: done.read_bytes,
+        read_rate: read.note(done.read_bytes, now),
+        sent_bytes: done.sent_bytes,
+        sent_rate: sent.note(done.sent_bytes, now),
         cancelled: done.cancelled,
         swaps: done.swaps,
     };

@@ -5,7 +5,7 @@ use wgpu_types::{Extent3d, TextureDimension, TextureFormat};
 
 use super::*;
 use crate::mip::{
-    DemandRule, MipChain, MipGroup, MipQuality, Phase, UserId,
+    Demand, DemandRule, MipChain, MipGroup, MipQuality, Phase, UserId,
     need::{MipUser, MipView, Surface},
     random::Random,
     textures::tests::{id, record},

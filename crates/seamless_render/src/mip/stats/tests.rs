@@ -58,8 +58,24 @@ fn they_tell_what_there_is() {
         stats.swaps,
     );
     assert_eq!(counts, (2, 2, 2, 2, 0));
+    assert!(stats.read_bytes > 0 && stats.sent_bytes == 0);
     let told = world
         .resource::<DiagnosticsStore>()
         .get(&DiagnosticPath::const_new("seamless/mips/textures"));
     assert_eq!(told.and_then(|told| told.value()), Some(2.0));
+}
+
+#[test]
+fn a_rate_is_that_of_the_last_second() {
+    let mut rate = Rate::default();
+    assert_eq!(rate.note(1000, 0.0), 0, "what was before is not counted");
+    assert_eq!(rate.note(1600, 0.5), 600);
+    assert_eq!(rate.note(1700, 0.5), 700, "frames of one time are one");
+    assert_eq!(rate.note(1700, 1.0), 700);
+    assert_eq!(rate.note(1800, 1.5), 100);
+    assert_eq!(rate.note(1800, 9.0), 0);
+    for frame in 0..10_000_u32 {
+        let now = 10.0 + f64::from(frame) / 1000.0;
+        assert!(rate.note(1800 + u64::from(frame), now) <= 1001);
+    }
 }
