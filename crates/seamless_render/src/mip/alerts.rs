@@ -9,10 +9,16 @@ use bevy_image::Image;
 use bevy_log::warn;
 use seamless_asset::{PanelLine, PanelLines, StreamingTime};
 
-use super::{MipPool, MipSettings, MipStats, MipTextures, Mips};
+use super::{MipPool, MipSettings, MipStats, MipTextures, Mips, Offender};
 
 /// How many textures are named.
 const NAMED: usize = 8;
+/// How many the panel names.
+const SHOWN: usize = 10;
+/// So many letters of a name are shown, the last ones.
+const LETTERS: usize = 48;
+/// These stay for so long, in seconds: nobody could read them if they were others in each frame.
+const SHOWN_FOR: f64 = 0.5;
 /// For so long nothing is said again, in seconds.
 const SILENCE: f64 = 10.0;
 const MIB: f64 = 1024.0 * 1024.0;
@@ -112,15 +118,40 @@ pub(super) fn tell_alerts(
 
 /// What the overlay's panel says of textures.
 pub(super) fn write_panel(
+    mips: Mips,
+    textures: Res<MipTextures>,
     stats: Res<MipStats>,
     pool: Res<MipPool>,
     settings: Res<MipSettings>,
+    time: Res<StreamingTime>,
+    mut named: Local<(f64, Vec<PanelLine>)>,
     panel: Option<ResMut<PanelLines>>,
 ) {
     let Some(mut panel) = panel.filter(|_| stats.is_changed()) else {
         return;
     };
-    panel.set("mips", lines(&stats, pool.usable(settings.pool)));
+    let mut lines = lines(&stats, pool.usable(settings.pool));
+    let (until, named) = &mut *named;
+    let now = time.now().as_secs_f64();
+    if stats.under_resolved == 0 {
+        named.clear();
+    } else if now >= *until || named.is_empty() {
+        *until = now + SHOWN_FOR;
+        let record = |of: &Offender| textures.get(textures.number(of.image)?);
+        let line = |of: &Offender| Some(offender_line(record(of)?.path(), of));
+        named.clear();
+        named.extend(mips.worst(SHOWN).iter().filter_map(line));
+    }
+    lines.extend_from_slice(named);
+    panel.set("mips", lines);
+}
+
+/// A texture that is too coarse.
+fn offender_line(path: &str, of: &Offender) -> PanelLine {
+    let hidden = path.chars().count().saturating_sub(LETTERS);
+    let dots = if hidden > 0 { "..." } else { "" };
+    let name: String = path.chars().skip(hidden).collect();
+    PanelLine::new(format!("    mip {}, {} wanted: {dots}{name}", of.top, of.wanted))
 }
 
 fn lines(stats: &MipStats, pool: u64) -> Vec<PanelLine> {

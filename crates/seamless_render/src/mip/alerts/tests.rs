@@ -1,4 +1,11 @@
+use bevy_ecs::system::RunSystemOnce;
+
 use super::*;
+use crate::mip::{
+    plan::tests::{come, plan_frame, world},
+    stats::write_stats,
+    textures::tests::id,
+};
 
 #[test]
 fn what_goes_on_is_told_once() {
@@ -35,4 +42,50 @@ fn the_panel_says_what_is_wrong() {
     let said = lines(&stats, 4 << 20);
     assert_eq!(alarms(&said), [false, false, true]);
     assert!(said[2].text.contains("2 of 4"), "{}", said[2].text);
+}
+
+/// More than are named.
+#[test]
+fn the_panel_names_what_is_too_coarse() {
+    let mut world = world();
+    for number in 0..12 {
+        come(&mut world, number);
+    }
+    plan_frame(&mut world);
+    world.init_resource::<MipStats>();
+    world.init_resource::<PanelLines>();
+    world.init_resource::<bevy_diagnostic::DiagnosticsStore>();
+    world.run_system_once(write_stats).expect("it runs");
+    world.run_system_once(write_panel).expect("it runs");
+    let worst = world.run_system_once(|mips: Mips| mips.worst(1)[0]).expect("it runs");
+    let path = |world: &World, image| {
+        let textures = world.resource::<MipTextures>();
+        let texture = textures.number(image).expect("it streams");
+        textures.get(texture).expect("it is there").path().to_owned()
+    };
+    let (first, said) = (path(&world, worst.image), world.resource::<PanelLines>().clone());
+    let named: Vec<&str> = said
+        .iter()
+        .map(|line| &*line.text)
+        .filter(|line| line.contains("wanted:"))
+        .collect();
+    assert_eq!(named.len(), SHOWN, "{named:?}");
+    assert!(named[0].ends_with(&format!("mip 2, 0 wanted: {first}")), "{named:?}");
+}
+
+#[test]
+fn long_names_are_shown_by_their_end() {
+    let of = Offender {
+        image: id(1),
+        top: 3,
+        wanted: 1,
+        area: 9.0,
+    };
+    let long = format!("{}/bark", "deep/".repeat(20));
+    let text = offender_line(&long, &of).text;
+    assert!(
+        text.starts_with("    mip 3, 1 wanted: ...") && text.ends_with("/bark"),
+        "{text}"
+    );
+    assert!(text.chars().count() < LETTERS + 30);
 }
