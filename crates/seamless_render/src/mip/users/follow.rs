@@ -96,17 +96,20 @@ impl DrawnItem<'_, '_> {
         let mesh = self.mesh?.0.id();
         let world = self.transform?.affine();
         let metres = users.densities.of(mesh, density, meshes);
-        match self.mesh_box {
-            _ if self.is_never_culled => Some(Shape::everywhere(&world, metres)),
-            Some(mesh_box) => {
-                let diagonal = 2.0 * mesh_box.half_extents.length();
-                users.surfaces.seek(mesh, entity, diagonal);
-                let shape = Shape::new(mesh_box, &world, metres);
-                Some(shape.within(&world, users.surfaces.get(mesh)))
-            }
-            // Its mesh is not there yet.
-            None => None,
-        }
+        // Bevy gives no box to what is never culled, as skinned meshes often are.
+        let mesh_box = self.mesh_box.copied();
+        let mesh_box = match self.is_never_culled {
+            true => mesh_box.or_else(|| users.densities.mesh_box(mesh, meshes)),
+            false => mesh_box,
+        };
+        let Some(mesh_box) = mesh_box else {
+            // Its mesh is not there yet, or its vertices are of its shader's making.
+            let is_anywhere = self.is_never_culled && meshes.contains(mesh);
+            return is_anywhere.then(|| Shape::everywhere(&world, metres));
+        };
+        users.surfaces.seek(mesh, entity, 2.0 * mesh_box.half_extents.length());
+        let shape = Shape::new(&mesh_box, &world, metres);
+        Some(shape.within(&world, users.surfaces.get(mesh)))
     }
 
     fn is_seen(&self) -> bool {

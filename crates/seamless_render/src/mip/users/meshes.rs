@@ -6,7 +6,7 @@ mod tests;
 use std::sync::Arc;
 
 use bevy_asset::{AssetEvent, AssetId, Assets};
-use bevy_camera::primitives::Aabb;
+use bevy_camera::primitives::{Aabb, MeshAabb};
 use bevy_math::{Affine3A, Vec2, Vec3};
 use bevy_mesh::{Indices, Mesh, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues};
 use bevy_platform::collections::HashMap;
@@ -97,10 +97,11 @@ fn largest_scale(world: &Affine3A) -> f32 {
     squares.into_iter().fold(0.0, f32::max).sqrt()
 }
 
-/// Densities of meshes that the cooker has not told, by mesh: computed when they are asked for, from meshes that are still in memory.
+/// Densities of meshes that the cooker has not told, and boxes that Bevy has not, by mesh: computed when they are asked for, from meshes that are still in memory.
 #[derive(Debug, Default)]
 pub(in crate::mip) struct Densities {
     of: HashMap<AssetId<Mesh>, [Option<f32>; 2]>,
+    boxes: HashMap<AssetId<Mesh>, Aabb>,
     /// How many were computed since the last [`Self::begin`].
     computed: usize,
 }
@@ -126,9 +127,20 @@ impl Densities {
         match event {
             AssetEvent::Modified { id } | AssetEvent::Removed { id } | AssetEvent::Unused { id } => {
                 self.of.remove(id);
+                self.boxes.remove(id);
             }
             AssetEvent::Added { .. } | AssetEvent::LoadedWithDependencies { .. } => {}
         }
+    }
+
+    /// The box of a mesh in its own space, without bones and the like; none of one that is not there, or has no positions.
+    pub fn mesh_box(&mut self, mesh: AssetId<Mesh>, meshes: &Assets<Mesh>) -> Option<Aabb> {
+        if let Some(known) = self.boxes.get(&mesh) {
+            return Some(*known);
+        }
+        let mesh_box = meshes.get(mesh)?.compute_aabb()?;
+        self.boxes.insert(mesh, mesh_box);
+        Some(mesh_box)
     }
 
     /// Metres per unit of both channels, in the mesh's space; none where a mesh has no such channel, or is not in memory.

@@ -1,3 +1,5 @@
+mod boxes;
+
 use bevy_app::App;
 use bevy_asset::{Asset, AssetId, Handle, RenderAssetUsages, uuid::Uuid};
 use bevy_camera::visibility::{SetViewVisibility, Visibility};
@@ -248,18 +250,6 @@ fn an_entity_comes_in_parts() {
         .insert(material(3));
     let found = bed.frame();
     assert!(found[2][1] == NOBODY && found[3][1] < 5.1, "{found:?}");
-}
-
-#[test]
-fn what_is_never_culled_may_be_anywhere() {
-    let mut bed = Bed::new();
-    let entity = bed.spawn(800.0, 0);
-    bed.app
-        .world_mut()
-        .entity_mut(entity)
-        .remove::<Aabb>()
-        .insert(NoFrustumCulling);
-    assert!(bed.frame()[0][1] < 2.1);
 }
 
 #[test]
