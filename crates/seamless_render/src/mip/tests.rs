@@ -1,5 +1,6 @@
 //! Watch, demands, fit and schedule together, as in a game: with reads and reports that take their time, or fail.
 
+use core::time::Duration;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bevy_math::{Affine3A, Vec3, vec3};
@@ -161,7 +162,11 @@ impl World {
     /// Textures come when there is room for their floors; the pool is made to have some.
     fn let_in(&mut self) {
         assert!(
-            !self.waiting.begin(!self.waiting.is_empty(), false),
+            !self.waiting.begin(
+                !self.waiting.is_empty(),
+                false,
+                Duration::from_secs_f64(f64::from(self.frame) / 60.0)
+            ),
             "room is found in time"
         );
         while let Some((texture, ())) = self.waiting.next(self.ledger.sums().total()) {

@@ -11,6 +11,7 @@ use bevy_asset::AssetId;
 use bevy_ecs::{prelude::*, world::Mut};
 use bevy_image::{Image, ImageSampler};
 use bevy_platform::collections::HashMap;
+use seamless_asset::StreamingTime;
 
 use super::{
     ChangeId, MipLedger, MipRead, MipSettings, MipSwap, NotStreamed,
@@ -242,10 +243,17 @@ impl MipWork {
     }
 
     /// Lets in who waits and has room now, of a pool of which so many bytes may be used. `is_stuck`: what is there becomes no less.
-    fn admit(&mut self, usable: u64, is_stuck: bool, textures: &mut MipTextures, ledger: &mut MipLedger) {
+    fn admit(
+        &mut self,
+        usable: u64,
+        is_stuck: bool,
+        now: Duration,
+        textures: &mut MipTextures,
+        ledger: &mut MipLedger,
+    ) {
         self.waiting.set_usable(usable);
         let is_waiting = !self.waiting.is_empty() || self.wholes.is_held();
-        if self.waiting.begin(is_waiting, is_stuck) && !is_stuck {
+        if self.waiting.begin(is_waiting, is_stuck, now) && !is_stuck {
             bevy_log::warn!(
                 "the GPU lets go of too little for the textures that have come, so there are more than `MipSettings::pool` for a while"
             );
@@ -387,10 +395,11 @@ pub(super) fn admit_waiting(
     mut pool: ResMut<MipPool>,
     mut work: ResMut<MipWork>,
     mut textures: ResMut<MipTextures>,
+    time: Res<StreamingTime>,
 ) {
     let usable = pool.usable(settings.pool);
     let is_stuck = plan.is_at_rest_with(pool.ledger.room(usable));
     // Or nothing could make room for those that wait.
     let usable = usable.saturating_sub(plan.largest_copy());
-    work.admit(usable, is_stuck, &mut textures, &mut pool.ledger);
+    work.admit(usable, is_stuck, time.now(), &mut textures, &mut pool.ledger);
 }

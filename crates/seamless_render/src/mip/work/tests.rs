@@ -37,7 +37,7 @@ impl Books {
     /// Who waits is let in, if there is room or nothing makes any.
     fn frame(&mut self, usable: u64, is_stuck: bool) {
         let Self { work, textures, ledger } = self;
-        work.admit(usable, is_stuck, textures, ledger);
+        work.admit(usable, is_stuck, Duration::ZERO, textures, ledger);
         work.waiting.end();
     }
 

@@ -3,13 +3,15 @@
 #[cfg(test)]
 mod tests;
 
-use core::hash::Hash;
+use core::{hash::Hash, time::Duration};
 use std::collections::VecDeque;
 
 use bevy_platform::collections::HashMap;
 
-/// After so many frames in which nobody was let in, all are: whoever waits holds back a reveal, which has a deadline of its own.
-const PATIENCE: u32 = 90;
+/// After so long in which nobody was let in, all are: whoever waits holds back a reveal, which has a deadline of its own.
+const PATIENCE: Duration = Duration::from_millis(1500);
+/// A frame that takes longer counts as this: no more could make room in it.
+const LONGEST_FRAME: Duration = Duration::from_millis(100);
 
 /// Who waits to be let in, in the order in which they came: nobody is overtaken.
 ///
@@ -25,8 +27,10 @@ pub(in crate::mip) struct Waiting<K, V> {
     usable: Option<u64>,
     /// Room or not.
     is_open: bool,
-    /// In which somebody waited, and nobody was let in.
-    frames: u32,
+    /// How long somebody has waited, and nobody was let in.
+    waited: Duration,
+    /// When the last frame was.
+    last: Option<Duration>,
 }
 
 impl<K, V> Default for Waiting<K, V> {
@@ -37,7 +41,8 @@ impl<K, V> Default for Waiting<K, V> {
             bytes: 0,
             usable: None,
             is_open: false,
-            frames: 0,
+            waited: Duration::ZERO,
+            last: None,
         }
     }
 }
@@ -67,9 +72,15 @@ impl<K: Copy + Eq + Hash, V> Waiting<K, V> {
 
     /// A frame begins, in which somebody waits, here or elsewhere, or nobody does. `is_stuck`: what is resident becomes no less, though room is wanted for all that
     /// wait. Whether that, or too long a wait, is why all are let in.
-    pub fn begin(&mut self, is_waiting: bool, is_stuck: bool) -> bool {
-        self.frames = if is_waiting { self.frames + 1 } else { 0 };
-        self.is_open = is_waiting && (is_stuck || self.frames > PATIENCE);
+    pub fn begin(&mut self, is_waiting: bool, is_stuck: bool, now: Duration) -> bool {
+        let last = self.last.replace(now).unwrap_or(now);
+        let frame = now.saturating_sub(last).min(LONGEST_FRAME);
+        self.waited = if is_waiting {
+            self.waited + frame
+        } else {
+            Duration::ZERO
+        };
+        self.is_open = is_waiting && (is_stuck || self.waited >= PATIENCE);
         self.is_open
     }
 
@@ -128,6 +139,6 @@ impl<K: Copy + Eq + Hash, V> Waiting<K, V> {
 
     /// Somebody was let in, here or elsewhere.
     pub fn admitted(&mut self) {
-        self.frames = 0;
+        self.waited = Duration::ZERO;
     }
 }
