@@ -15,15 +15,13 @@ use bevy_ecs::{
 };
 use bevy_math::Vec3;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
-use bevy_transform::components::GlobalTransform;
 use seamless_asset::StreamingClock;
 
 use crate::{
     diagnostics::{BEGUN_LATE, LATE},
     manifest::LevelEntry,
-    source::StreamingSource,
     target::LevelTarget,
-    world::{Level, LevelTable, Now},
+    world::{Level, LevelSelection, LevelTable, Now},
 };
 
 /// A level is there at last that was late, or is not waited for any more: whoever was there has left, or nobody wants it now.
@@ -41,8 +39,10 @@ pub struct LevelLate {
     pub has_come: bool,
 }
 
-/// The levels that are late: a [`StreamingSource`] is within their bounds, and they are to be visible and still on their way. Players see a
-/// hole there.
+/// The levels that are late: somebody is within their bounds, and they are to be visible and still on their way. Players see a hole there.
+///
+/// Somebody is a [`StreamingSource`](crate::StreamingSource) that asks for levels to be [visible](crate::StreamingSource::target) on this machine: on a
+/// client, no [player of another one](crate::StreamingSource::remote).
 ///
 /// What failed, was left out by [`LevelSettings::max_levels`](crate::LevelSettings::max_levels), or is not wanted at all is not late; and
 /// of a level without bounds nobody can tell. Brought up to date in [`LevelSystems::Report`](crate::LevelSystems::Report), at a cost that
@@ -150,8 +150,7 @@ fn is_missing(level: &Level) -> bool {
 
 /// Finds the levels that are late.
 pub(crate) fn find_late(
-    worlds: Query<(Entity, &LevelTable)>,
-    sources: Query<(&StreamingSource, &GlobalTransform)>,
+    worlds: Query<(Entity, &LevelTable, &LevelSelection)>,
     mut late: ResMut<LateLevels>,
     mut messages: MessageWriter<LevelLate>,
     mut diagnostics: Diagnostics,
@@ -161,11 +160,10 @@ pub(crate) fn find_late(
 ) {
     let _time = clock.measure();
     let now = now.seconds();
-    for (world, table) in &worlds {
+    for (world, table, selection) in &worlds {
         for (index, level) in table.coming().filter(|(_, level)| is_missing(level)) {
-            let sources = sources.iter().filter(|(source, _)| source.enabled);
-            let mut points = sources.map(|(_, place)| place.translation());
-            if points.any(|point| is_in(level.entry(), point, late.in_height)) {
+            let mut viewers = selection.selector.viewers();
+            if viewers.any(|viewer| is_in(level.entry(), viewer.position, late.in_height)) {
                 found.push((world, index, level.name().to_owned()));
             }
         }
@@ -180,14 +178,14 @@ pub(crate) fn find_late(
 /// Takes over which levels are late, and tells of those that are so no more.
 fn tell_late(
     now: f64,
-    worlds: &Query<(Entity, &LevelTable)>,
+    worlds: &Query<(Entity, &LevelTable, &LevelSelection)>,
     late: &mut LateLevels,
     found: &mut Vec<(Entity, u32, String)>,
     messages: &mut MessageWriter<LevelLate>,
 ) {
     let is_there = |(world, level): (Entity, u32)| {
         let table = worlds.get(world).ok();
-        let level = table.and_then(|(_, table)| table.at(level));
+        let level = table.and_then(|(_, table, _)| table.at(level));
         level.is_some_and(Level::is_visible)
     };
     late.update(now, found, |key, level| {

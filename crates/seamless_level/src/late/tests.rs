@@ -1,9 +1,10 @@
 use bevy_app::App;
 use bevy_ecs::message::Messages;
+use bevy_transform::components::GlobalTransform;
 
 use super::*;
 use crate::{
-    WorldManifest,
+    LevelSettings, StreamingSource, WorldManifest,
     random::Random,
     world::tests::{Stage, level_app, manifest},
 };
@@ -95,11 +96,44 @@ fn who_comes_in_time_or_is_not_wanted_is_not_late() {
     assert!(stage.app.world().resource::<LateLevels>().is_empty());
 }
 
+/// On a client: the level that it comes to is not late because another machine's player is in it, or one who only gets it ready.
+#[test]
+fn who_is_not_followed_or_sees_nothing_misses_nothing() {
+    let mut stage = stage();
+    stage.hold("west");
+    // The client itself is on its way.
+    put(&mut stage, WEST + Vec3::X * 8.0);
+    let remote = StreamingSource {
+        remote: true,
+        ..StreamingSource::default()
+    };
+    let scout = StreamingSource {
+        target: LevelTarget::Loaded,
+        ..StreamingSource::default()
+    };
+    for source in [remote, scout] {
+        let place = GlobalTransform::from_translation(WEST);
+        stage.app.world_mut().spawn((source, place));
+    }
+    stage.frames(3);
+    assert_eq!(stage.level("west").target(), LevelTarget::Visible);
+    assert_eq!(late(&stage), [""; 0]);
+    // On a server it is.
+    stage.app.world_mut().resource_mut::<LevelSettings>().follow_remote = true;
+    stage.frames(1);
+    assert_eq!(late(&stage), ["west"]);
+}
+
 /// What a look at every level and every source says.
 fn by_brute_force(stage: &mut Stage) -> Vec<String> {
     let world = stage.app.world_mut();
-    let mut sources = world.query::<&GlobalTransform>();
-    let points: Vec<Vec3> = sources.iter(world).map(GlobalTransform::translation).collect();
+    let is_server = world.resource::<LevelSettings>().follow_remote;
+    let sees = |source: &StreamingSource| {
+        source.enabled && (is_server || !source.remote) && source.target == LevelTarget::Visible
+    };
+    let mut sources = world.query::<(&StreamingSource, &GlobalTransform)>();
+    let viewers = sources.iter(world).filter(|(source, _)| sees(source));
+    let points: Vec<Vec3> = viewers.map(|(_, place)| place.translation()).collect();
     let table = world.get::<LevelTable>(stage.world).unwrap();
     let is_late = |level: &&Level| {
         let wanted = level.target() == LevelTarget::Visible && level.root().is_none();
@@ -120,14 +154,34 @@ fn the_ledger_says_what_brute_force_says() {
     let mut random = Random(7);
     let (mut begun, mut ended) = (0, 0);
     let mut before: Vec<String> = Vec::new();
-    for _ in 0..600 {
-        match random.below(6) {
+    let others = [(); 2].map(|()| stage.app.world_mut().spawn(StreamingSource::default()).id());
+    let somewhere = |random: &mut Random| {
+        let x = [-50.0, -46.0, -44.0, 0.0, 44.0, 50.0][random.below(6)];
+        GlobalTransform::from_translation(Vec3::X * x)
+    };
+    for _ in 0..1200 {
+        match random.below(8) {
             0 => stage.hold(["west", "east"][random.below(2)]),
             1 => stage.release(),
+            2 => {
+                let is_server = random.below(3) == 0;
+                stage.app.world_mut().resource_mut::<LevelSettings>().follow_remote = is_server;
+            }
+            3 => {
+                let other = StreamingSource {
+                    remote: random.below(2) == 0,
+                    enabled: random.below(4) > 0,
+                    target: [LevelTarget::Loaded, LevelTarget::Visible][random.below(2)],
+                    ..StreamingSource::default()
+                };
+                let place = somewhere(&mut random);
+                let entity = others[random.below(2)];
+                stage.app.world_mut().entity_mut(entity).insert((other, place));
+            }
             _ => {}
         }
-        let x = [-50.0, -46.0, -44.0, 0.0, 44.0, 50.0][random.below(6)];
-        put(&mut stage, Vec3::X * x);
+        let place = somewhere(&mut random);
+        stage.app.world_mut().entity_mut(stage.source).insert(place);
         stage.frames(1);
         let expected = by_brute_force(&mut stage);
         assert_eq!(late(&stage), expected);

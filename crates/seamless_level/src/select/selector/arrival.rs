@@ -29,6 +29,12 @@ fn level_with(source: &SourceInput, region: &VolumeShape) -> SourceInput {
 }
 
 impl Selector {
+    /// The sources that see the world from where they are, as of the last update. Others get levels ready, and miss none.
+    pub(crate) fn viewers(&self) -> impl Iterator<Item = &SourceInput> {
+        let sources = self.sources.iter();
+        sources.filter(|source| source.is_present && source.target == LevelTarget::Visible)
+    }
+
     /// How many seconds there are until somebody comes to a level that is to be seen and is not there.
     pub(super) fn arrival(&self) -> Option<f32> {
         let rising = self.plan.rise.iter().map(|(level, _)| level);
@@ -38,13 +44,8 @@ impl Selector {
 
     fn arrival_at(&self, level: u32) -> Option<f32> {
         let slot = self.level(level).filter(|slot| slot.is_missing())?;
-        let viewers = self
-            .sources
-            .iter()
-            .filter(|source| source.is_present && source.target == LevelTarget::Visible);
-        viewers
-            .filter_map(|source| self.arrival_of(source, slot))
-            .reduce(f32::min)
+        let arrivals = self.viewers().filter_map(|source| self.arrival_of(source, slot));
+        arrivals.reduce(f32::min)
     }
 
     /// What a level looks like is where its bounds are; of one without, all is known that its volumes say. As long as heights do not count,
