@@ -13,6 +13,7 @@ use bevy_ecs::{
     resource::Resource,
     system::{Query, Res, ResMut},
 };
+use bevy_log::error;
 use bevy_math::Vec3;
 use bevy_transform::components::Transform;
 use seamless_asset::StreamingClock;
@@ -124,7 +125,8 @@ impl Levels<'_, '_> {
     /// other, which volumes and requests may name. Nothing of it is loaded beyond what is asked for, first of all by the ticket that is given back.
     ///
     /// It stays known until [`remove_instance`](Self::remove_instance), also when its ticket is gone, and when the world's manifest is
-    /// loaded again.
+    /// loaded again. If that manifest has a level of its name by then, the name means the manifest's level, and an error is logged: the
+    /// instance is left out, until it is removed or a manifest comes that does not have the name.
     ///
     /// ```
     /// # use bevy_ecs::prelude::*;
@@ -218,10 +220,31 @@ pub(crate) fn sync_instances(
         return;
     }
     for (world, mut table, mut selection) in &mut worlds {
+        // A name that is taken is refused to whoever adds an instance, so only a manifest can bring one that is in use.
+        if table.is_added() {
+            tell_left_out(world, &table, added);
+        }
         if sync_world(world, table.bypass_change_detection(), &mut selection, added, &requests) {
             table.set_changed();
         }
     }
+}
+
+/// Tells of the instances whose names a manifest has that came after them.
+fn tell_left_out(world: Entity, table: &LevelTable, added: &AddedInstances) {
+    for name in left_out(world, table, added) {
+        error!(
+            "seamless world `{}`: the instance `{name}` is left out, as the manifest has a level of that name now; call \
+             `Levels::remove_instance` and add it under another name, or rename the level in the world file and cook it again",
+            table.name()
+        );
+    }
+}
+
+fn left_out<'a>(world: Entity, table: &'a LevelTable, added: &'a AddedInstances) -> impl Iterator<Item = &'a str> {
+    let here = added.all.values().filter(move |instance| instance.world == world);
+    let names = here.map(|instance| instance.entry.name.as_str());
+    names.filter(|name| table.listed(name).is_some())
 }
 
 /// Whether the table changed.
@@ -249,7 +272,8 @@ fn sync_world(
     }
     let here = added.all.values().filter(|instance| instance.world == world);
     for instance in here {
-        if table.added().contains_key(&instance.entry.name) {
+        // It is there, or the manifest has a level of that name.
+        if table.index_of(&instance.entry.name).is_some() {
             continue;
         }
         let level = table.add(instance.entry.clone(), instance.id, |level| selection.is_free(level));

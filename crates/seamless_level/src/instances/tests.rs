@@ -200,11 +200,7 @@ fn instances_outlive_a_manifest_and_go_with_their_world() {
     let _ticket = add(&mut stage, house(1)).unwrap();
     stage.frames(2);
     stage.told();
-    let world = stage.app.world_mut();
-    let handle = world.get::<SeamlessWorld>(stage.world).unwrap().0.clone();
-    let mut manifests = world.resource_mut::<bevy_asset::Assets<WorldManifest>>();
-    manifests.insert(handle.id(), manifest()).unwrap();
-    stage.frames(6);
+    cook_again(&mut stage, &[]);
     let told = stage.told();
     assert!(
         told.contains(&"-house_1".to_owned()) && told.contains(&"+house_1".to_owned()),
@@ -215,6 +211,63 @@ fn instances_outlive_a_manifest_and_go_with_their_world() {
     stage.frames(3);
     assert!(stage.told().contains(&"-house_1".to_owned()));
     assert!(stage.app.world().resource::<AddedInstances>().all.is_empty());
+}
+
+/// The world was cooked again, with these levels more.
+fn cook_again(stage: &mut Stage, more: &[&str]) {
+    let mut manifest = manifest();
+    manifest.levels.extend(more.iter().map(|name| LevelEntry {
+        name: (*name).into(),
+        package: "east.pkg".into(),
+        ..LevelEntry::default()
+    }));
+    let world = stage.app.world_mut();
+    let handle = world.get::<SeamlessWorld>(stage.world).unwrap().0.clone();
+    let mut manifests = world.resource_mut::<bevy_asset::Assets<WorldManifest>>();
+    manifests.insert(handle.id(), manifest).unwrap();
+    stage.frames(6);
+}
+
+/// The names of the instances that are left out.
+fn are_left_out(stage: &Stage) -> Vec<String> {
+    let world = stage.app.world();
+    let (table, added) = (world.get::<LevelTable>(stage.world), world.resource::<AddedInstances>());
+    left_out(stage.world, table.unwrap(), added)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn a_level_of_a_new_manifest_keeps_its_name_from_an_instance() {
+    let mut stage = stage();
+    let _tickets = [1, 2].map(|number| add(&mut stage, house(number)).unwrap());
+    ask_for(&mut stage, "house_1");
+    stage.frames(2);
+    cook_again(&mut stage, &["house_1"]);
+    assert_eq!(are_left_out(&stage), ["house_1"]);
+    let package = |stage: &Stage| stage.level("house_1").entry().package.clone();
+    assert_eq!(package(&stage), "east.pkg", "the name means the manifest's level");
+    assert_eq!(slots(&stage), 3 + 1 + 1, "and the other house is there");
+    stage.go(WEST);
+    assert!(stage.level("house_1").is_visible(), "so it does for volumes");
+    let again = add(&mut stage, house(1));
+    assert!(matches!(again, Err(RequestError::NameTaken { .. })));
+    // Whoever takes the instance away takes nothing from the manifest.
+    remove(&mut stage, "house_1").unwrap();
+    stage.frames(3);
+    assert_eq!((package(&stage).as_str(), are_left_out(&stage).len()), ("east.pkg", 0));
+    assert!(stage.level("house_1").is_visible());
+}
+
+#[test]
+fn an_instance_that_was_left_out_comes_back_when_its_name_is_free() {
+    let mut stage = stage();
+    let _ticket = add(&mut stage, house(1)).unwrap();
+    cook_again(&mut stage, &["house_1"]);
+    cook_again(&mut stage, &[]);
+    assert_eq!(are_left_out(&stage), [""; 0]);
+    assert_eq!(stage.level("house_1").entry().package, "west.pkg");
+    assert!(stage.level("house_1").is_visible());
 }
 
 #[test]
