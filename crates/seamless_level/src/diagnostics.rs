@@ -6,8 +6,12 @@ use bevy_diagnostic::DiagnosticPath;
 pub const VISIBLE: DiagnosticPath = DiagnosticPath::const_new("seamless_level/visible");
 /// Levels that are loaded and not shown, or hidden.
 pub const HIDDEN: DiagnosticPath = DiagnosticPath::const_new("seamless_level/hidden");
-/// Levels on their way into the world.
+/// Levels that are being loaded.
 pub const LOADING: DiagnosticPath = DiagnosticPath::const_new("seamless_level/loading");
+/// Levels that come into the world in slices.
+pub const REVEALING: DiagnosticPath = DiagnosticPath::const_new("seamless_level/revealing");
+/// Levels on their way out, or whose load is being cancelled.
+pub const LEAVING: DiagnosticPath = DiagnosticPath::const_new("seamless_level/leaving");
 /// Levels that are wanted.
 pub const WANTED: DiagnosticPath = DiagnosticPath::const_new("seamless_level/wanted");
 /// Levels that are late: see [`LateLevels`](crate::LateLevels).
@@ -20,4 +24,6 @@ pub const DROPPED: DiagnosticPath = DiagnosticPath::const_new("seamless_level/dr
 pub const BEGUN_LATE: DiagnosticPath = DiagnosticPath::const_new("seamless_level/begun_late");
 
 /// All of them.
-pub(crate) const ALL: [DiagnosticPath; 8] = [VISIBLE, HIDDEN, LOADING, WANTED, LATE, FAILED, DROPPED, BEGUN_LATE];
+pub(crate) const ALL: [DiagnosticPath; 10] = [
+    VISIBLE, HIDDEN, LOADING, REVEALING, LEAVING, WANTED, LATE, FAILED, DROPPED, BEGUN_LATE,
+];

@@ -12,9 +12,11 @@ use bevy_ecs::{
 use bevy_log::debug_span;
 use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingClock, StreamingStats};
 
-use super::{LevelSelection, LevelState, LevelTable, caps::tell_held, index::Owner, select::Pipeline};
+use super::{
+    LevelSelection, LevelState, LevelTable, caps::tell_held, index::Owner, select::Pipeline, slots::StateCounts,
+};
 use crate::{
-    diagnostics::{DROPPED, FAILED, HIDDEN, LOADING, VISIBLE, WANTED},
+    diagnostics::{DROPPED, WANTED},
     events::{LevelEvents, LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown},
     retry::RetryPolicy,
     select::Presence,
@@ -259,15 +261,20 @@ pub(crate) fn write_diagnostics(
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
-    let mut sums = [0.0; 6];
+    let mut states = StateCounts::default().measurements();
+    let (mut wanted, mut dropped) = (0, 0);
     for (table, selection) in &worlds {
-        let counts = table.counts();
-        let here = [counts.visible, counts.hidden, counts.loading, counts.failed].map(f64::from);
-        let wished = [selection.selector.wanted(), table.dropped()].map(|count| count as f64);
-        let here = here.into_iter().chain(wished);
-        sums.iter_mut().zip(here).for_each(|(sum, count)| *sum += count);
+        let here = table.counts().measurements();
+        states
+            .iter_mut()
+            .zip(here)
+            .for_each(|((_, sum), (_, count))| *sum += count);
+        wanted += selection.selector.wanted();
+        dropped += table.dropped();
     }
-    for (path, sum) in [VISIBLE, HIDDEN, LOADING, FAILED, WANTED, DROPPED].iter().zip(sums) {
-        diagnostics.add_measurement(path, || sum);
+    for (path, count) in states {
+        diagnostics.add_measurement(&path, || count.into());
     }
+    diagnostics.add_measurement(&WANTED, || wanted as f64);
+    diagnostics.add_measurement(&DROPPED, || dropped as f64);
 }

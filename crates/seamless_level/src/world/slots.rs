@@ -3,7 +3,10 @@
 #[cfg(test)]
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use bevy_diagnostic::DiagnosticPath;
+
 use super::{Level, LevelState};
+use crate::diagnostics::{FAILED, HIDDEN, LEAVING, LOADING, REVEALING, VISIBLE};
 
 /// The levels of a table by their indices.
 #[derive(Debug, Default)]
@@ -68,11 +71,12 @@ impl FromIterator<Level> for Slots {
 
 /// How many levels are in each state; those that are unloaded are not counted. Kept by [`Level::set_state`].
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(test, derive(bevy_reflect::Reflect))]
 pub(crate) struct StateCounts {
     pub visible: u32,
     pub hidden: u32,
-    /// On their way, those included that are being revealed.
     pub loading: u32,
+    pub revealing: u32,
     pub leaving: u32,
     pub failed: u32,
 }
@@ -92,11 +96,32 @@ impl StateCounts {
         match state {
             LevelState::Visible => Some(&mut self.visible),
             LevelState::Hidden => Some(&mut self.hidden),
-            LevelState::Loading(_) | LevelState::Revealing => Some(&mut self.loading),
+            LevelState::Loading(_) => Some(&mut self.loading),
+            LevelState::Revealing => Some(&mut self.revealing),
             LevelState::Leaving => Some(&mut self.leaving),
             LevelState::Failed => Some(&mut self.failed),
             LevelState::Unloaded => None,
         }
+    }
+
+    /// Each count, with its diagnostic.
+    pub(super) fn measurements(self) -> [(DiagnosticPath, u32); 6] {
+        let Self {
+            visible,
+            hidden,
+            loading,
+            revealing,
+            leaving,
+            failed,
+        } = self;
+        [
+            (VISIBLE, visible),
+            (HIDDEN, hidden),
+            (LOADING, loading),
+            (REVEALING, revealing),
+            (LEAVING, leaving),
+            (FAILED, failed),
+        ]
     }
 
     /// The same, counted anew.

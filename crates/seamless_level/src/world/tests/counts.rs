@@ -1,6 +1,7 @@
 //! Counts of levels by their states, and what a frame at rest looks at.
 
 use bevy_diagnostic::{DiagnosticPath, DiagnosticsStore};
+use bevy_reflect::structs::Struct;
 
 use super::*;
 use crate::{diagnostics, random::Random, world::slots::StateCounts};
@@ -12,6 +13,20 @@ fn table(stage: &Stage) -> &LevelTable {
 fn measured(stage: &Stage, path: &DiagnosticPath) -> f64 {
     let store = stage.app.world().resource::<DiagnosticsStore>();
     store.get(path).unwrap().value().unwrap()
+}
+
+/// Each count, and what is measured under its name.
+fn counted(stage: &Stage) -> Vec<(String, f64)> {
+    let counts = table(stage).counts();
+    let count = |index: usize| {
+        let name = counts.name_at(index).unwrap();
+        let field = counts.field_at(index).unwrap();
+        let value = field.try_downcast_ref::<u32>().unwrap();
+        let path = DiagnosticPath::new(format!("seamless_level/{name}"));
+        assert_eq!(measured(stage, &path), f64::from(*value), "{path}");
+        (name.to_owned(), measured(stage, &path))
+    };
+    (0..counts.field_len()).map(count).collect()
 }
 
 /// Levels in a row, each in a ball of radius ten, twenty apart.
@@ -60,7 +75,7 @@ fn counts_are_what_a_recount_says() {
     stage.app.init_resource::<DiagnosticsStore>();
     stage.frames(3);
     let names: Vec<&'static str> = (0..COUNT).map(|index| &*format!("row {index}").leak()).collect();
-    let mut seen = StateCounts::default();
+    let mut seen = BTreeMap::<String, f64>::new();
     for _ in 0..2000 {
         let name = names[random.below(COUNT)];
         match random.below(10) {
@@ -90,27 +105,41 @@ fn counts_are_what_a_recount_says() {
             }
         }
         stage.frames(1);
-        let counts = table(&stage).counts();
-        assert_eq!(counts, StateCounts::recount(table(&stage)));
-        assert_eq!(measured(&stage, &diagnostics::VISIBLE), counts.visible.into());
-        assert_eq!(measured(&stage, &diagnostics::LOADING), counts.loading.into());
-        assert_eq!(measured(&stage, &diagnostics::FAILED), counts.failed.into());
-        seen.visible += counts.visible;
-        seen.loading += counts.loading;
-        seen.leaving += counts.leaving;
-        seen.failed += counts.failed;
+        assert_eq!(table(&stage).counts(), StateCounts::recount(table(&stage)));
+        for (state, count) in counted(&stage) {
+            *seen.entry(state).or_default() += count;
+        }
     }
-    let StateCounts {
-        visible,
-        loading,
-        leaving,
-        failed,
-        ..
-    } = seen;
-    assert!(
-        [visible, loading, leaving, failed].iter().all(|count| *count > 20),
-        "{seen:?}"
-    );
+    for state in ["visible", "loading", "leaving", "failed"] {
+        assert!(seen[state] > 20.0, "{seen:?}");
+    }
+}
+
+/// A state without a count, or a count without a diagnostic, has none of its name.
+#[test]
+fn each_state_but_the_usual_one_is_counted_and_measured() {
+    let stage = Stage::with({
+        let mut app = level_app(SeamlessLevelPlugin::default());
+        app.init_resource::<DiagnosticsStore>();
+        app
+    });
+    let bevy_reflect::TypeInfo::Enum(states) = <LevelState as bevy_reflect::Typed>::type_info() else {
+        unreachable!("it is an enum");
+    };
+    let mut states: Vec<String> = states.variant_names().iter().map(|name| name.to_lowercase()).collect();
+    states.retain(|name| name != "unloaded");
+    states.sort();
+    let counts = StateCounts::default();
+    let mut names: Vec<&str> = (0..counts.field_len())
+        .filter_map(|index| counts.name_at(index))
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, states);
+    let store = stage.app.world().resource::<DiagnosticsStore>();
+    for state in states {
+        let path = DiagnosticPath::new(format!("seamless_level/{state}"));
+        assert!(store.get(&path).is_some(), "{path} is registered");
+    }
 }
 
 /// What counters say is measured.
