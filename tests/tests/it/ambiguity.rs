@@ -85,6 +85,33 @@ fn add_all(app: &mut App) {
         SeamlessOverlayPlugin::default(),
         MipOverlayPlugin::default(),
     ));
+    add_phases(app);
+}
+
+#[derive(States, Clone, PartialEq, Eq, Hash, Debug, Default)]
+enum Phase {
+    #[default]
+    Lobby,
+    Match,
+}
+
+#[derive(States, Clone, PartialEq, Eq, Hash, Debug, Default)]
+enum Weather {
+    #[default]
+    Dry,
+    Wet,
+}
+
+/// Two states, and one of them goes on from two values.
+fn add_phases(app: &mut App) {
+    app.init_state::<Phase>()
+        .init_state::<Weather>()
+        .preload_in_state(Phase::Lobby, ["menu"])
+        .preload_in_state(Phase::Match, ["arena"])
+        .preload_in_state(Weather::Wet, ["rain"])
+        .advance_when_preloaded(Phase::Lobby, Phase::Match)
+        .advance_when_preloaded(Phase::Match, Phase::Lobby)
+        .advance_when_preloaded(Weather::Dry, Weather::Wet);
 }
 
 #[test]
@@ -94,6 +121,9 @@ fn the_main_world_has_one_order() {
     let mut found = Found::default();
     found.look(app.world_mut());
     found.assert_ordered(&[
+        "SpawnScene: seamless_asset::preload::zone::look",
+        "SpawnScene: seamless_asset::preload::phase::follow_phase",
+        "advance_when_preloaded",
         "SpawnScene: seamless_asset::load::pump::pump",
         "SpawnScene: seamless_level::world::select::select_levels",
         "SpawnScene: seamless_level::world::report::report_levels",

@@ -7,10 +7,12 @@ use bevy_app::{App, SpawnScene};
 use bevy_ecs::{
     change_detection::DetectChanges,
     prelude::{IntoScheduleConfigs, Local, Res, ResMut, Resource},
+    schedule::{ScheduleConfigs, SystemSet},
+    system::ScheduleSystem,
 };
 use bevy_state::state::{FreelyMutableState, NextState, State, States};
 
-use super::{PreloadProgress, PreloadSets, PreloadSystems};
+use super::{PreloadProgress, PreloadSets, PreloadSystems, zone};
 
 /// Preload sets and Bevy's states.
 pub trait PreloadAppExt {
@@ -43,8 +45,37 @@ pub trait PreloadAppExt {
     ) -> &mut Self;
 
     /// Goes on to another value of a state when all sets that are wanted are there, or have failed. What is wanted in `from` counts from the frame on
-    /// in which it is entered.
+    /// in which it is entered. Of several ways on from one value, the one that was added last is taken.
     fn advance_when_preloaded<S: FreelyMutableState>(&mut self, from: S, to: S) -> &mut Self;
+}
+
+/// What was added goes one after the other, so that each run is the same.
+#[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
+enum Turn {
+    Want(usize),
+    Advance(usize),
+}
+
+/// How many of each were added.
+#[derive(Resource, Default)]
+struct Turns {
+    want: usize,
+    advance: usize,
+}
+
+/// Puts a system in its turn: after the one that was added before it.
+fn in_turn<M>(
+    system: impl IntoScheduleConfigs<ScheduleSystem, M>,
+    turn: fn(usize) -> Turn,
+    count: &mut usize,
+) -> ScheduleConfigs<ScheduleSystem> {
+    let number = *count;
+    *count += 1;
+    let system = system.in_set(turn(number));
+    match number.checked_sub(1) {
+        Some(before) => system.after(turn(before)),
+        None => system,
+    }
 }
 
 /// The sets of each value of a state.
@@ -60,8 +91,11 @@ impl PreloadAppExt for App {
     ) -> &mut Self {
         let caller = Location::caller();
         if !self.world().contains_resource::<PhaseSets<S>>() {
+            let mut turns = self.world_mut().get_resource_or_init::<Turns>();
+            let follow = in_turn(follow_phase::<S>, Turn::Want, &mut turns.want);
+            let follow = follow.in_set(PreloadSystems::Want).before(zone::look);
             self.insert_resource(PhaseSets::<S>(Vec::new()))
-                .add_systems(SpawnScene, follow_phase::<S>.in_set(PreloadSystems::Want));
+                .add_systems(SpawnScene, follow);
         }
         let mut phases = self.world_mut().resource_mut::<PhaseSets<S>>();
         phases
@@ -78,6 +112,8 @@ impl PreloadAppExt for App {
                     next.set(to.clone());
                 }
             };
+        let mut turns = self.world_mut().get_resource_or_init::<Turns>();
+        let advance = in_turn(advance, Turn::Advance, &mut turns.advance);
         self.add_systems(SpawnScene, advance.in_set(PreloadSystems::Advance))
     }
 }
