@@ -260,6 +260,12 @@ fn at_rest_nothing_is_done() {
     let mut hall = Hall::new(dir.path(), settings(64 << 20));
     hall.look(1, 0.25);
     let settled = hall.settle();
+    let bytes = |hall: &Hall| {
+        let stats = hall.app.world().resource::<MipStats>();
+        (stats.read_bytes, stats.sent_bytes)
+    };
+    let (read, sent) = bytes(&hall);
+    assert!(read > 0 && sent > 0, "{read} and {sent}");
     for _ in 0..60 {
         hall.app.world_mut().clear_trackers();
         let frame = hall.frame();
@@ -269,6 +275,7 @@ fn at_rest_nothing_is_done() {
         assert!(!world.is_resource_changed::<Assets<StandardMaterial>>());
         assert!(!world.is_resource_changed::<Assets<Plain>>());
         assert!(!world.is_resource_changed::<Assets<Image>>());
+        assert_eq!(bytes(&hall), (read, sent));
     }
 }
 
