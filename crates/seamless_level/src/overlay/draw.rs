@@ -1,16 +1,19 @@
 //! What is drawn in the world: volumes, bounds, sources.
 
+use core::f32::consts::PI;
+
 use bevy_camera::Camera;
 use bevy_color::Color;
 use bevy_ecs::system::{Query, Res};
 use bevy_gizmos::{config::GizmoConfigStore, gizmos::Gizmos, primitives::dim3::GizmoPrimitive3d};
-use bevy_math::{Isometry3d, Quat, Vec3, primitives::Capsule3d};
+use bevy_math::{Isometry3d, Quat, Vec3, Vec3A, primitives::Capsule3d};
 use bevy_transform::components::{GlobalTransform, Transform};
 
 use super::{OverlaySettings, outline::outlines};
 use crate::{
+    arrival::Arrivals,
     select::VolumeState,
-    source::{SourceMotion, StreamingSource},
+    source::{SourceMotion, SourceShape, StreamingSource},
     volume::{StreamingVolume, VolumeShape},
     world::{LevelSelection, LevelState, LevelTable},
 };
@@ -124,21 +127,66 @@ pub(super) fn bounds(
 /// A way ahead that is shorter is not drawn.
 const LEAST_WAY: f32 = 0.5;
 
-pub(super) fn sources(sources: Query<(&StreamingSource, Option<&SourceMotion>, &GlobalTransform)>, mut gizmos: Draw) {
+/// What is not asked, or by nobody.
+const GREY: Color = Color::srgb(0.4, 0.4, 0.4);
+
+pub(super) fn sources(
+    sources: Query<(&StreamingSource, Option<&SourceMotion>, &GlobalTransform)>,
+    arrivals: Res<Arrivals>,
+    mut gizmos: Draw,
+) {
     for (source, motion, place) in &sources {
         let at = place.translation();
         if !at.is_finite() {
             continue;
         }
-        let color = if source.enabled {
-            Color::WHITE
-        } else {
-            Color::srgb(0.4, 0.4, 0.4)
-        };
-        gizmos.sphere(Isometry3d::from_translation(at), 0.5, color);
+        let color = if source.enabled { Color::WHITE } else { GREY };
+        let look = place.affine().matrix3 * -Vec3A::Z;
+        seen(&mut gizmos, at, source.shape, Some(look.into()), color);
         let way = motion.map_or(Vec3::ZERO, |motion| motion.velocity() * source.ahead);
         if way.is_finite() && way.length() > LEAST_WAY {
             gizmos.arrow(at, at + way, color);
         }
     }
+    for arrival in arrivals.all().filter(|arrival| arrival.position.is_finite()) {
+        let color = Color::srgb(1.0, 0.3, 0.8);
+        gizmos.cross(Isometry3d::from_translation(arrival.position), 1.0, color);
+        seen(&mut gizmos, arrival.position, arrival.shape, arrival.look, color);
+    }
+}
+
+/// A small ball where a source is, and what it sees from there.
+fn seen(gizmos: &mut Draw, at: Vec3, shape: SourceShape, look: Option<Vec3>, color: Color) {
+    let place = Isometry3d::from_translation(at);
+    gizmos.sphere(place, 0.5, color);
+    let radius = shape.radius();
+    if radius <= 0.0 || !radius.is_finite() {
+        return;
+    }
+    match (shape, look.and_then(Vec3::try_normalize)) {
+        (SourceShape::Sector { half_angle, .. }, Some(look)) if half_angle < PI => {
+            sector(at, look, radius, half_angle.max(0.0))
+                .into_iter()
+                .for_each(|line| gizmos.lineloop(line, color));
+        }
+        _ => drop(gizmos.sphere(place, radius, color)),
+    }
+}
+
+/// The outline of a part of a ball: two slices through its middle, and its rim.
+pub(super) fn sector(at: Vec3, look: Vec3, radius: f32, half_angle: f32) -> [Vec<Vec3>; 3] {
+    const STEPS: usize = 16;
+    let (right, up) = look.any_orthonormal_pair();
+    let part = |step: usize| step as f32 / STEPS as f32;
+    let slice = |side: Vec3| {
+        let angle = |step: usize| half_angle * (2.0 * part(step) - 1.0);
+        let corner = |step: usize| at + radius * (look * angle(step).cos() + side * angle(step).sin());
+        core::iter::once(at).chain((0..=STEPS).map(corner)).collect()
+    };
+    let rim = |step: usize| {
+        let (sin, cos) = (part(step) * 2.0 * PI).sin_cos();
+        let side = (right * cos + up * sin) * half_angle.sin();
+        at + radius * (look * half_angle.cos() + side)
+    };
+    [slice(right), slice(up), (0..STEPS).map(rim).collect()]
 }

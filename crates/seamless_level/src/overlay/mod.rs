@@ -27,7 +27,8 @@ use seamless_asset::{PanelLines, PanelSystems};
 /// |---|---|
 /// | volumes | grey: nobody is inside; cyan: a source is; orange: it lingers |
 /// | bounds of levels | grey: unloaded; yellow: on its way; orange: revealing; blue: loaded or hidden; green: visible; purple: leaving; red: failed |
-/// | sources | a white ball, and an arrow to where it is expected to be |
+/// | sources | a white ball, what it sees around itself, and an arrow to where it is expected to be; grey: it is turned off |
+/// | places that are [prepared](crate::Levels::prepare) | a pink cross and ball, and what is seen from there |
 /// | the panel | the last frame's time and its budget, the queue by stage, memory and its ceiling, what is wanted most urgently, what is late, and what others say in [`PanelLines`] |
 ///
 /// Add it after Bevy's `DefaultPlugins` and [`SeamlessLevelPlugin`](crate::SeamlessLevelPlugin), and, to see anything, where Bevy's gizmos are drawn: the feature
@@ -60,7 +61,7 @@ pub struct OverlaySettings {
     pub volumes: bool,
     /// Whether it draws the bounds of levels. Default: true.
     pub bounds: bool,
-    /// Whether it draws streaming sources. Default: true.
+    /// Whether it draws streaming sources and places that are prepared. Default: true.
     pub sources: bool,
     /// Whether it writes the panel. Default: true.
     pub panel: bool,

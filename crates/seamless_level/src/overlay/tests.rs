@@ -2,10 +2,10 @@ use core::{any::TypeId, time::Duration};
 use std::collections::BTreeSet;
 
 use bevy_app::{App, Last, PostUpdate};
-use bevy_asset::AssetApp;
+use bevy_asset::{AssetApp, Assets};
 use bevy_camera::{Camera, ComputedCameraValues, RenderTargetInfo};
 use bevy_ecs::prelude::*;
-use bevy_gizmos::{GizmoHandles, GizmoPlugin};
+use bevy_gizmos::{GizmoAsset, GizmoHandles, GizmoPlugin};
 use bevy_math::{Mat4, UVec2, Vec3};
 use bevy_mesh::{Mesh, skinning::SkinnedMeshInverseBindposes};
 use bevy_transform::components::{GlobalTransform, Transform};
@@ -13,7 +13,8 @@ use seamless_asset::{LoadState, MemoryPressure, PanelLine, PanelLines, Streaming
 
 use super::{panel::*, *};
 use crate::{
-    LateLevels, LevelState, LevelTable, SeamlessLevelPlugin, StreamingVolume, VolumeShape,
+    ArrivalPoint, LateLevels, LevelState, LevelTable, SeamlessLevelPlugin, SourceShape, StreamingSource,
+    StreamingVolume, VolumeShape,
     world::tests::{EAST, Stage, WEST, level_app, manifest},
 };
 
@@ -133,6 +134,81 @@ fn sixty_frames_with_levels_in_all_states_are_drawn() {
         let mut table = stage.app.world_mut().get_mut::<LevelTable>(stage.world).unwrap();
         table.pretend("west", was);
     }
+}
+
+/// How many corners lines have in the world.
+fn corners(app: &App) -> usize {
+    let handles = app.world().resource::<GizmoHandles>().handles();
+    let Some(handle) = &handles[&TypeId::of::<OverlaySettings>()] else {
+        return 0;
+    };
+    let gizmos = app.world().resource::<Assets<GizmoAsset>>();
+    let buffer = gizmos.get(handle).unwrap().buffer();
+    buffer.list_positions.len() + buffer.strip_positions.len()
+}
+
+#[test]
+fn where_sources_go_what_they_see_and_what_is_prepared_is_drawn() {
+    let mut stage = stage(true);
+    set(&mut stage.app, |settings| {
+        (settings.volumes, settings.bounds) = (false, false);
+    });
+    stage.frames(5);
+    let at_rest = corners(&stage.app);
+    assert!(at_rest > 0);
+    // It flies, and an arrow shows where to.
+    for frame in 0..30 {
+        let at = GlobalTransform::from_xyz(frame as f32 * 0.2, 0.0, 0.0);
+        stage.app.world_mut().entity_mut(stage.source).insert(at);
+        stage.frames(1);
+    }
+    assert!(corners(&stage.app) > at_rest, "the arrow");
+    stage.frames(30);
+    assert_eq!(corners(&stage.app), at_rest, "it has stopped");
+    let mut of = |shape| {
+        let mut source = stage.app.world_mut().get_mut::<StreamingSource>(stage.source).unwrap();
+        source.shape = shape;
+        stage.frames(1);
+        corners(&stage.app)
+    };
+    let (radius, half_angle) = (20.0, 0.6);
+    let ball = of(SourceShape::Sphere { radius });
+    let part = of(SourceShape::Sector { radius, half_angle });
+    assert!(
+        ball > at_rest && part > at_rest && ball != part,
+        "{at_rest} {ball} {part}"
+    );
+    assert_eq!(
+        of(SourceShape::Sector {
+            radius,
+            half_angle: 4.0
+        }),
+        ball,
+        "it sees all around"
+    );
+    assert_eq!(of(SourceShape::Sphere { radius: f32::INFINITY }), at_rest);
+    of(SourceShape::Point);
+    let arrival = stage.ask(|levels| levels.prepare(ArrivalPoint::at(WEST)));
+    stage.frames(1);
+    assert!(corners(&stage.app) > at_rest, "the place that is prepared");
+    drop(arrival);
+    stage.frames(3);
+    assert_eq!(corners(&stage.app), at_rest);
+}
+
+#[test]
+fn the_outline_of_a_sector_is_where_it_sees() {
+    let (at, look, half_angle) = (Vec3::new(1.0, 2.0, 3.0), Vec3::NEG_Z, 0.6);
+    let [right, up, rim] = draw::sector(at, look, 10.0, half_angle);
+    assert!(right[0] == at && up[0] == at);
+    for corner in right[1..].iter().chain(&up[1..]).chain(&rim) {
+        let way = *corner - at;
+        assert!((way.length() - 10.0).abs() < 1e-3 && way.angle_between(look) < half_angle + 1e-3);
+    }
+    assert!(
+        rim.iter()
+            .all(|corner| ((*corner - at).angle_between(look) - half_angle).abs() < 1e-3)
+    );
 }
 
 #[test]
