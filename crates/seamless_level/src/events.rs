@@ -117,8 +117,9 @@ pub struct LevelFailed {
 
 /// A seamless world's manifest could not be loaded or makes no sense: the world has no levels.
 ///
-/// It is tried again when the entity's [`SeamlessWorld`](crate::SeamlessWorld) names another manifest, or when the
-/// manifest is reloaded.
+/// A manifest that could not be read for a reason that [may pass](crate::WorldError::is_transient) is [read again](crate::LevelSettings::retry) a few
+/// times before that. From then on it is tried again when the entity's [`SeamlessWorld`](crate::SeamlessWorld) names another manifest, or when
+/// the manifest is reloaded.
 #[derive(Message, EntityEvent, Clone, Debug)]
 pub struct WorldFailed {
     /// The seamless world.

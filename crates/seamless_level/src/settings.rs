@@ -28,7 +28,7 @@ pub struct LevelSettings {
     /// Whether sources of [players of other machines](crate::StreamingSource::remote) count: true on a server, which sees the world from
     /// all its players. Default false.
     pub follow_remote: bool,
-    /// When levels that failed are tried again.
+    /// When levels that failed are tried again, and manifests of worlds that could not be read.
     pub retry: RetryPolicy,
     /// How many levels may be [added](crate::Levels::add_instance) to worlds at run time, at a time. Default 65 536.
     pub max_instances: usize,

@@ -1,5 +1,5 @@
 //! Every read of a world fails, is cut short, hangs or is cancelled: the levels that need it fail and could be tried again, the
-//! others come, and nothing is left behind.
+//! others come, and nothing is left behind. A world whose manifest is concerned comes later.
 
 use std::{
     collections::BTreeMap,
@@ -226,6 +226,49 @@ impl Stage {
         was_hit
     }
 
+    /// Loads the manifest anew with a fault in one of its reads. Whether it came to that read.
+    fn suffer_in_manifest(&mut self, index: usize, fault: Fault) -> bool {
+        let case = format!("{fault:?} in read {index} of the manifest");
+        let hit = self.reads().get(MANIFEST).copied().unwrap_or_default() + index;
+        self.gate.script(MANIFEST, hit, fault.fate());
+        self.world = spawn_world(&mut self.app, MANIFEST);
+        if fault == Fault::Stall {
+            self.until(&case, |stage| stage.has_failed_as_world() || stage.has_table());
+            // It is told, and comes when the read ends after all.
+            self.gate.script(MANIFEST, hit, Fate::Pass);
+        }
+        let is_cancelled = |stage: &Self| fault == Fault::Cancel && !stage.gate.stalled().is_empty();
+        self.until(&case, |stage| stage.has_table() || is_cancelled(stage));
+        assert!(!self.has_failed_as_world(), "{case}");
+        let reads = self.reads().get(MANIFEST).copied().unwrap_or_default();
+        if fault == Fault::Error && reads > hit {
+            assert!(reads > hit + 1, "{case}: it is read again");
+        }
+        self.app.world_mut().despawn(self.world);
+        self.app.update();
+        // Bevy opens a file to the end, also for those who have let go of it.
+        self.gate.script(MANIFEST, hit, Fate::Pass);
+        self.until_no_manifest(&case);
+        self.gate.clear_script();
+        reads > hit
+    }
+
+    fn has_table(&self) -> bool {
+        self.app.world().get::<LevelTable>(self.world).is_some()
+    }
+
+    fn has_failed_as_world(&self) -> bool {
+        self.app.world().get::<WorldFailure>(self.world).is_some()
+    }
+
+    /// Nothing is left of a world that was despawned.
+    fn until_no_manifest(&mut self, case: &str) {
+        self.until(case, |stage| {
+            let hangs = !(stage.gate.pending().is_empty() && stage.gate.stalled().is_empty());
+            stage.app.world().resource::<Assets<WorldManifest>>().is_empty() && !hangs
+        });
+    }
+
     /// Lets go of these levels as soon as the read is under way that is to be cancelled, if it comes to that.
     fn cancel(&mut self, levels: &[&str], case: &str) {
         self.until(case, |stage| {
@@ -280,4 +323,35 @@ fn any_fault_in_any_read() {
     // And all still works.
     stage.load_all();
     stage.until("all come in the end", |stage| stage.are_live(&LEVELS));
+}
+
+/// The world comes all the same, once its manifest can be read; one that is let go of meanwhile leaves nothing.
+#[test]
+fn any_fault_in_any_read_of_the_manifest() {
+    let cooked = cook();
+    let mut stage = Stage::new(&cooked);
+    // What waits to be read again waits for time to go by.
+    stage.app.insert_resource(StreamingTime::default());
+    stage.app.world_mut().resource_mut::<LevelSettings>().retry = RetryPolicy {
+        first: Duration::from_millis(5),
+        ..RetryPolicy::default()
+    };
+    let count = stage.reads()[MANIFEST];
+    assert!(count > 2, "it is opened and read: {count}");
+    stage.app.world_mut().despawn(stage.world);
+    stage.until_no_manifest("without a fault");
+    let before = entities(stage.app.world());
+    let mut hits = 0;
+    for index in 0..count {
+        for fault in [Fault::Error, Fault::Short, Fault::Stall, Fault::Cancel] {
+            hits += usize::from(stage.suffer_in_manifest(index, fault));
+            assert_eq!(entities(stage.app.world()), before, "{fault:?} in read {index}");
+        }
+    }
+    // A load that nobody waits for any more may still read on, and meet a fault in place of the next one.
+    assert!(hits > count * 3, "only {hits} faults in {count} reads");
+    stage.world = spawn_world(&mut stage.app, MANIFEST);
+    stage.until("the world comes in the end", Stage::has_table);
+    stage.load_all();
+    stage.until("all its levels come", |stage| stage.are_live(&LEVELS));
 }

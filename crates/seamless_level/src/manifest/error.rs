@@ -24,6 +24,11 @@ pub enum ManifestError {
     /// Not RON text, or not the text of a manifest.
     #[error("the world manifest is not understood: {0}; it is written by `seamless cook`, cook the world again")]
     Syntax(String),
+    /// The text of a manifest up to somewhere.
+    #[error(
+        "the world manifest is not understood: it ends in the middle; if it is not just being written, cook the world again"
+    )]
+    CutOff,
     /// Written by another version.
     #[error(
         "the world manifest has format {found}, this version reads formats {oldest} to {newest}; cook the world again"

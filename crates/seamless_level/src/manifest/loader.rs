@@ -2,6 +2,7 @@
 
 use bevy_asset::{AssetLoader, LoadContext, io::Reader};
 use bevy_reflect::TypePath;
+use ron::error::SpannedError;
 use serde::{Deserialize, Serialize};
 
 use super::{ManifestError, WorldManifest};
@@ -73,7 +74,7 @@ struct FormatOnly {
 pub(super) fn parse(bytes: &[u8], limits: &ManifestLimits) -> Result<WorldManifest, ManifestError> {
     within("bytes", bytes.len(), limits.bytes)?;
     let options = ron::Options::default().with_recursion_limit(RECURSION_LIMIT);
-    let syntax = |error: ron::error::SpannedError| ManifestError::Syntax(error.to_string());
+    let syntax = |error| not_understood(bytes, &error);
     let FormatOnly { format } = options.from_bytes(bytes).map_err(syntax)?;
     super::validate::format(format)?;
     let manifest: WorldManifest = options.from_bytes(bytes).map_err(syntax)?;
@@ -82,6 +83,30 @@ pub(super) fn parse(bytes: &[u8], limits: &ManifestLimits) -> Result<WorldManife
     within("packages", manifest.packages.len(), limits.packages)?;
     manifest.validate()?;
     Ok(manifest)
+}
+
+fn not_understood(bytes: &[u8], error: &SpannedError) -> ManifestError {
+    let is_bomb = error.code == ron::Error::ExceededRecursionLimit;
+    if !is_bomb && is_anything_open(bytes) {
+        return ManifestError::CutOff;
+    }
+    ManifestError::Syntax(error.to_string())
+}
+
+/// Whether the text ends before all is closed that it opens; a text of nothing, too.
+fn is_anything_open(bytes: &[u8]) -> bool {
+    let (mut depth, mut is_quoted) = (0_usize, false);
+    let mut rest = bytes.iter();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'\\' if is_quoted => drop(rest.next()),
+            b'"' => is_quoted = !is_quoted,
+            b'(' | b'[' | b'{' if !is_quoted => depth += 1,
+            b')' | b']' | b'}' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    bytes.is_empty() || is_quoted || depth > 0
 }
 
 fn within(what: &'static str, found: usize, limit: u64) -> Result<(), ManifestError> {

@@ -1,41 +1,36 @@
 //! From a loaded manifest to a world's levels and volumes: [`resolve_manifests`].
 
+use core::time::Duration;
 use std::{collections::HashSet, sync::Arc};
 
-use bevy_asset::{AssetEvent, AssetId, AssetServer, Assets, LoadState};
+use bevy_asset::{AssetEvent, AssetId, AssetServer, Assets, Handle, LoadState};
 use bevy_ecs::{
-    component::Component,
     entity::Entity,
     lifecycle::RemovedComponents,
     message::{MessageReader, MessageWriter},
     name::Name,
-    system::{Commands, Query, Res, ResMut},
+    system::{Commands, Query, Res, ResMut, SystemParam},
 };
-use bevy_log::{error, info};
-use seamless_asset::{ObjectRegistries, Streamer, StreamingClock};
+use bevy_log::{error, info, warn};
+use seamless_asset::{ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
 
 use super::{
-    LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure, table::beside,
+    LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure,
+    reading::{Found, ManifestRead, Step},
+    table::beside,
 };
 use crate::{
     events::WorldFailed,
     manifest::{VolumeEntry, WorldManifest},
     requests::LevelRequests,
+    settings::LevelSettings,
     volume::StreamingVolume,
 };
-
-/// What a [`WorldFailure`] is about, so that another manifest is tried.
-#[derive(Component)]
-pub(crate) struct FailedManifest {
-    id: AssetId<WorldManifest>,
-    /// Whether it was there, only not valid.
-    loaded: bool,
-}
 
 /// Builds the worlds whose manifests have been loaded, and takes down those that are over.
 pub(crate) fn resolve_manifests(
     mut commands: Commands,
-    worlds: Query<(Entity, &SeamlessWorld, Option<&LevelTable>, Option<&FailedManifest>)>,
+    mut worlds: Query<(Entity, &SeamlessWorld, Option<&LevelTable>, Option<&mut ManifestRead>)>,
     mut removed: RemovedComponents<SeamlessWorld>,
     mut changes: MessageReader<AssetEvent<WorldManifest>>,
     assets: ManifestAssets,
@@ -55,56 +50,114 @@ pub(crate) fn resolve_manifests(
             _ => None,
         })
         .collect();
-    for (entity, world, table, failure) in &worlds {
+    let now = assets.time.now();
+    for (entity, world, table, mut read) in &mut worlds {
         let id = world.0.id();
-        let known = table.map(|table| table.manifest).or(failure.map(|failure| failure.id));
-        let came_late = failure.is_some_and(|failure| !failure.loaded) && assets.manifests.contains(id);
-        match known {
+        let known = table.map(|table| table.manifest).or(read.as_ref().map(|read| read.id));
+        if known.is_some_and(|known| known != id || changed.contains(&id)) {
             // It is built again in the next frame, when this has been applied.
-            Some(known) if known != id || came_late || changed.contains(&id) => take_down(&mut commands, entity),
-            Some(_) => {}
-            None => match assets.get(world) {
-                Some(Ok(manifest)) => {
-                    // After a teleport the levels of both places are live, and those that leave wait for their turn.
-                    streamer.expect_entities((manifest.peak_entities as usize).saturating_mul(3));
-                    build(&mut commands, entity, world, manifest, &requests);
-                    if let Some((registry, registries)) = manifest.registry.as_ref().zip(registries.as_mut()) {
-                        registries.add(assets.server.load(beside(world.0.path(), registry)));
-                    }
+            take_down(&mut commands, entity);
+            continue;
+        }
+        if table.is_some() || read.as_ref().is_some_and(|read| read.is_refused()) {
+            continue;
+        }
+        match assets.get(world) {
+            Ok(manifest) => {
+                // After a teleport the levels of both places are live, and those that leave wait for their turn.
+                streamer.expect_entities((manifest.peak_entities as usize).saturating_mul(3));
+                build(&mut commands, entity, world, manifest, &requests);
+                if let Some((registry, registries)) = manifest.registry.as_ref().zip(registries.as_mut()) {
+                    registries.add(assets.server.load(beside(world.0.path(), registry)));
                 }
-                Some(Err(error)) => {
-                    let manifest = FailedManifest {
-                        id,
-                        loaded: assets.manifests.contains(id),
-                    };
-                    fail(&mut commands, &mut failed, entity, manifest, error);
+            }
+            Err((found, error)) => {
+                let mut new = ManifestRead::new(id, now);
+                let known = read.as_deref_mut().unwrap_or(&mut new);
+                let step = known.step(found, now, &assets.settings.retry, assets.timeout());
+                if read.is_none() {
+                    commands.entity(entity).try_insert(new);
                 }
-                None => {}
-            },
+                assets.take(step, (entity, world), error, &mut commands, &mut failed);
+            }
         }
     }
 }
 
-/// Manifests, loaded or failed.
-#[derive(bevy_ecs::system::SystemParam)]
+/// Manifests, loaded or failed, and how they are read again.
+#[derive(SystemParam)]
 pub(crate) struct ManifestAssets<'w> {
     manifests: Res<'w, Assets<WorldManifest>>,
     server: Res<'w, AssetServer>,
+    settings: Res<'w, LevelSettings>,
+    streaming: Option<Res<'w, StreamingSettings>>,
+    time: Res<'w, StreamingTime>,
 }
 
 impl ManifestAssets<'_> {
-    /// The manifest or what is wrong with it; `None` while it is being loaded.
-    fn get(&self, world: &SeamlessWorld) -> Option<Result<&WorldManifest, WorldError>> {
+    /// The manifest, or how it is with one that cannot be used and what is wrong with it.
+    fn get(&self, world: &SeamlessWorld) -> Result<&WorldManifest, (Found, Option<WorldError>)> {
         if let Some(manifest) = self.manifests.get(&world.0) {
             // A manifest from a file is valid; one that code put together is looked at here.
-            return Some(manifest.validate().map(|()| manifest).map_err(WorldError::from));
+            let invalid = |error| (Found::Invalid, Some(WorldError::from(error)));
+            return manifest.validate().map(|()| manifest).map_err(invalid);
         }
-        match self.server.load_state(&world.0) {
-            LoadState::Failed(error) => Some(Err(WorldError::Load {
-                path: world.0.path().cloned().unwrap_or_default(),
-                error,
-            })),
-            _ => None,
+        Err(match self.server.load_state(&world.0) {
+            LoadState::Failed(error) => {
+                let path = world.0.path().cloned();
+                let has_path = path.is_some();
+                let path = path.unwrap_or_default();
+                let error = WorldError::Load { path, error };
+                let may_pass = has_path && error.is_transient();
+                (Found::Failed { may_pass }, Some(error))
+            }
+            LoadState::Loading => (Found::Reading, None),
+            _ => (Found::Nothing, None),
+        })
+    }
+
+    /// How long a read may take before it is told that it hangs; zero for ever.
+    fn timeout(&self) -> Duration {
+        let settings = self.streaming.as_ref();
+        settings.map_or(Duration::ZERO, |settings| settings.read_timeout)
+    }
+
+    /// Does what is to be done about a manifest that cannot be used.
+    fn take(
+        &self,
+        step: Step,
+        (entity, world): (Entity, &SeamlessWorld),
+        error: Option<WorldError>,
+        commands: &mut Commands,
+        failed: &mut MessageWriter<WorldFailed>,
+    ) {
+        match (step, error) {
+            (Step::Nothing, _) => {}
+            (Step::ReadAgain, _) => self.read_again(world),
+            (Step::TellHanging, _) => fail(commands, failed, entity, self.hanging(world)),
+            (Step::Wait(wait), Some(error)) => {
+                let seconds = wait.as_secs_f32();
+                warn!("seamless world {entity} waits: {error}; it is read again in {seconds:.1} s");
+            }
+            (Step::GiveUp, Some(error)) => fail(commands, failed, entity, error),
+            (Step::Wait(_) | Step::GiveUp, None) => {}
+        }
+    }
+
+    fn hanging(&self, world: &SeamlessWorld) -> WorldError {
+        WorldError::Stalled {
+            path: world.0.path().cloned().unwrap_or_default(),
+            seconds: self.timeout().as_secs(),
+        }
+    }
+
+    /// Reads a manifest once more that could not be read: whoever asks the server for what failed has it loaded anew, into the same asset.
+    /// (`AssetServer::reload` would read it twice where it fails, and say meanwhile that it has failed.)
+    fn read_again(&self, world: &SeamlessWorld) {
+        if let Some(path) = world.0.path() {
+            // Whoever asked for it first may have approved its path.
+            let builder = self.server.load_builder().override_unapproved();
+            let _: Handle<WorldManifest> = builder.load(path);
         }
     }
 }
@@ -128,6 +181,7 @@ fn build(
     commands
         .entity(entity)
         .despawn_related::<LevelVolumes>()
+        .try_remove::<(ManifestRead, WorldFailure)>()
         .try_insert((table, selection));
     commands.spawn_batch(
         manifest
@@ -152,17 +206,10 @@ fn volume_bundle(world: Entity, entry: &VolumeEntry) -> (Name, VolumeOf, Streami
     (Name::new(entry.name.clone()), VolumeOf(world), volume)
 }
 
-fn fail(
-    commands: &mut Commands,
-    failed: &mut MessageWriter<WorldFailed>,
-    world: Entity,
-    manifest: FailedManifest,
-    error: WorldError,
-) {
+fn fail(commands: &mut Commands, failed: &mut MessageWriter<WorldFailed>, world: Entity, error: WorldError) {
     error!("seamless world {world} has no levels: {error}");
     let error = Arc::new(error);
-    let components = (manifest, WorldFailure(error.clone()));
-    commands.entity(world).try_insert(components);
+    commands.entity(world).try_insert(WorldFailure(error.clone()));
     failed.write(WorldFailed {
         world,
         error: error.clone(),
@@ -175,7 +222,7 @@ fn take_down(commands: &mut Commands, world: Entity) {
     if let Ok(mut entity) = commands.get_entity(world) {
         entity.queue_silenced(|mut entity: bevy_ecs::world::EntityWorldMut| {
             entity.despawn_related::<LevelVolumes>();
-            entity.remove::<(LevelTable, LevelSelection, FailedManifest, WorldFailure)>();
+            entity.remove::<(LevelTable, LevelSelection, ManifestRead, WorldFailure)>();
         });
     }
 }

@@ -6,6 +6,7 @@ mod distance;
 mod index;
 mod manifest;
 mod network;
+mod reading;
 mod report;
 mod select;
 mod share;
@@ -30,7 +31,7 @@ pub use table::{Level, LevelState, LevelTable};
 
 use std::sync::Arc;
 
-use bevy_asset::{AssetLoadError, AssetPath, Handle};
+use bevy_asset::{AssetLoadError, AssetPath, Handle, io::AssetReaderError};
 use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
@@ -79,9 +80,47 @@ pub enum WorldError {
         /// Bevy's error, with the loader's in it.
         error: Arc<AssetLoadError>,
     },
+    /// The manifest is still being read after a long time; see
+    /// [`StreamingSettings::read_timeout`](seamless_asset::StreamingSettings::read_timeout). The world comes when that ends after all.
+    #[error(
+        "the world manifest `{path}` has not come for {seconds} s; look at the disk or the network that it comes from, or raise `StreamingSettings::read_timeout`"
+    )]
+    Stalled {
+        /// The manifest.
+        path: AssetPath<'static>,
+        /// For how many seconds.
+        seconds: u64,
+    },
     /// The manifest was made by hand and makes no sense.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
+}
+
+impl WorldError {
+    /// Whether the same manifest may come later, although nobody has cooked anything meanwhile: it could not be read, a read of it
+    /// [stalled](Self::Stalled), or it is cut off, as one is that is still being written. One that is not there at all stays an error, as all
+    /// others do until content is mended.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Load { error, .. } => may_pass(error),
+            Self::Stalled { .. } => true,
+            Self::Manifest(_) => false,
+        }
+    }
+}
+
+fn may_pass(error: &AssetLoadError) -> bool {
+    match error {
+        AssetLoadError::AssetMetaReadError | AssetLoadError::AssetReaderError(AssetReaderError::Io(_)) => true,
+        // A server that is too busy, or broken for now.
+        AssetLoadError::AssetReaderError(AssetReaderError::HttpError(status)) => matches!(status, 408 | 429 | 500..),
+        AssetLoadError::AssetLoaderError(error) => matches!(
+            error.error().downcast_ref(),
+            Some(ManifestError::Io(_) | ManifestError::CutOff)
+        ),
+        _ => false,
+    }
 }
 
 /// What went wrong, and what mends it; our own loader's error as it is, without Bevy's notes on backtraces.
@@ -98,6 +137,6 @@ fn reason(error: &AssetLoadError) -> String {
     }
 }
 
-/// On a [`SeamlessWorld`] entity whose manifest cannot be used: why.
+/// On a [`SeamlessWorld`] entity whose manifest cannot be used: why. Not while it is [tried again](crate::LevelSettings::retry).
 #[derive(Component, Clone, Debug)]
 pub struct WorldFailure(pub Arc<WorldError>);

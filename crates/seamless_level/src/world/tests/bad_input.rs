@@ -7,12 +7,12 @@ use std::{
 
 use bevy_asset::{
     AssetApp, AssetPath, AssetServer,
-    io::{
-        AssetSourceBuilder, AssetSourceId,
-        memory::{Dir, MemoryAssetReader},
-    },
+    io::{AssetSourceBuilder, AssetSourceId, memory::Dir},
 };
-use seamless_asset::SeamlessAssetPlugin;
+use seamless_asset::{
+    SeamlessAssetPlugin,
+    doubles::{Fate, GatedReader, ReadGate},
+};
 
 use super::*;
 
@@ -44,12 +44,20 @@ fn a_manifest_that_makes_no_sense_fails_once() {
 
 /// An app with the real pipeline, whose files are in memory.
 fn real_app(files: &[(&str, &[u8])]) -> App {
+    let gate = ReadGate::default();
+    gate.otherwise(Some(Fate::Pass));
+    gated_app(files, &gate)
+}
+
+/// The same, where a gate decides about each read.
+pub(super) fn gated_app(files: &[(&str, &[u8])], gate: &ReadGate) -> App {
     let root = Dir::default();
     for (path, bytes) in files {
         root.insert_asset(Path::new(path), bytes.to_vec());
     }
     let mut app = App::new();
-    let reader = move || Box::new(MemoryAssetReader { root: root.clone() }) as Box<_>;
+    let gate = gate.clone();
+    let reader = move || Box::new(GatedReader::of(&root, &gate)) as Box<_>;
     app.register_asset_source(AssetSourceId::Default, AssetSourceBuilder::new(reader))
         .add_plugins((
             TaskPoolPlugin::default(),
@@ -118,6 +126,7 @@ fn manifests_that_are_missing_or_broken_fail_once_each() {
         ("cut.seamless", &text.as_bytes()[..99]),
     ];
     let mut app = real_app(&files);
+    app.world_mut().resource_mut::<LevelSettings>().retry = RetryPolicy::OFF;
     for path in ["broken.seamless", "cut.seamless", "missing.seamless"] {
         let handle = app.world().resource::<AssetServer>().load(path);
         app.world_mut().spawn(SeamlessWorld(handle));

@@ -7,6 +7,7 @@ mod distance;
 mod lifecycle;
 mod memory;
 mod network;
+mod reading;
 mod requests;
 mod retry;
 mod sources;
@@ -20,7 +21,8 @@ use bevy_ecs::{prelude::*, system::RunSystemOnce};
 use bevy_math::Vec3;
 use bevy_transform::components::GlobalTransform;
 use seamless_asset::{
-    InstanceEvent, InstanceId, LoadError, LoadErrorKind, Streamer, StreamingClock, StreamingSystems, StreamingUrgency,
+    InstanceEvent, InstanceId, LoadError, LoadErrorKind, Streamer, StreamingClock, StreamingSystems, StreamingTime,
+    StreamingUrgency,
 };
 
 use super::InstanceIndex;
@@ -131,6 +133,7 @@ pub(crate) fn level_app(plugin: SeamlessLevelPlugin) -> App {
     app.add_plugins((TaskPoolPlugin::default(), AssetPlugin::default()))
         .init_resource::<Streamer>()
         .init_resource::<StreamingClock>()
+        .init_resource::<StreamingTime>()
         .init_resource::<StreamingUrgency>()
         .add_message::<InstanceEvent>()
         .add_plugins(plugin)
