@@ -74,23 +74,48 @@
 //!
 //! # The states of a level
 //!
+//! The usual way is *Unloaded*, *Loading*, *Visible*, *Leaving*, *Unloaded*. All the ways there are:
+//!
 //! ```text
-//!            target above Unloaded          target Visible
-//!   Unloaded ───────────────────► Loading ────────────────► Revealing ──► Visible
-//!      ▲                          │  │  │                       ▲          │  ▲
-//!      │                          │  │  └─ target Loaded ─► Hidden         │  │
-//!      │                          │  │                      │ │ ▲          │  │
-//!      │                          │  │ error                │ │ └─ Loaded ─┤  │
-//!      │                          │  ▼                      │ └── Visible ─┼──┘
-//!      │                          │ Failed                  │              │
-//!      │          target Unloaded ▼                         ▼              ▼
-//!      └────────────────────── Leaving ◄───────────────────────────────────┘
-//!        gone
+//! Unloaded ──┬─► Loading      it is wanted, or tried again
+//!
+//! Loading ───┬─► Hidden       all of it is loaded, and its target is Loaded
+//!            ├─► Revealing    its target is Visible, and it comes in slices
+//!            ├─► Visible      it came in one frame
+//!            ├─► Failed       it could not be loaded
+//!            ├─► Leaving      it is not wanted any more
+//!            └─► Unloaded     it was cancelled before it was wanted again
+//!
+//! Hidden ────┬─► Loading      it is to be shown, and waits for its turn
+//!            ├─► Revealing    the same, and its turn has come
+//!            ├─► Visible      it was in the world, and is shown again
+//!            ├─► Failed       what it needs could not be loaded
+//!            ├─► Leaving      it is not wanted any more
+//!            └─► Unloaded     it was gone before it was wanted again
+//!
+//! Revealing ─┬─► Visible      all of it is there
+//!            ├─► Loading      it is decoded again, or is only to be loaded
+//!            ├─► Hidden       it is only to be loaded
+//!            ├─► Failed       what it needs could not be loaded
+//!            ├─► Leaving      it is not wanted any more
+//!            └─► Unloaded     it was cancelled before it was wanted again
+//!
+//! Visible ───┬─► Hidden       its target is Loaded
+//!            ├─► Leaving      it is not wanted any more
+//!            └─► Unloaded     others despawned it, or it was gone before it was wanted again
+//!
+//! Leaving ───┬─► Unloaded     it is gone
+//!            ├─► Loading      it is wanted again before it is gone, and is where it was: on its way,
+//!            ├─► Revealing    coming in slices,
+//!            ├─► Hidden       in the world and hidden,
+//!            └─► Visible      or in the world
+//!
+//! Failed ────┬─► Unloaded     it is not wanted any more, or is to be tried again
 //! ```
 //!
 //! *Revealing* is seen only of levels that come in slices, and a level in the world is *Hidden* only in apps that have
-//! [opted in](seamless_asset::SeamlessAssetPlugin::sliced_levels) to that. A failed level is *Unloaded* again when it is not wanted any more, or
-//! tried again, by itself ([`LevelSettings::retry`]) or [because the app says so](Levels::retry).
+//! [opted in](seamless_asset::SeamlessAssetPlugin::sliced_levels) to that. A level that failed is tried again by itself ([`LevelSettings::retry`])
+//! or [because the app says so](Levels::retry).
 //!
 //! *Loading* tells the pipeline's own stage. How far a level is to come is its [`LevelTarget`]: the highest of what volumes and the app
 //! ask for. A level that is wanted again before it has left stays, and one that has left comes again.

@@ -12,6 +12,7 @@ mod select;
 mod share;
 mod slots;
 mod squeeze;
+mod state;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -27,7 +28,8 @@ pub(crate) use select::{LevelSelection, Now, select_levels};
 pub(crate) use volumes::sync_volumes;
 
 pub use distance::DistanceStreaming;
-pub use table::{Level, LevelState, LevelTable};
+pub use state::LevelState;
+pub use table::{Level, LevelTable};
 
 use std::sync::Arc;
 

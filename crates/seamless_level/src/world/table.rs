@@ -8,11 +8,10 @@ use std::{
 
 use bevy_asset::{AssetId, AssetPath};
 use bevy_ecs::{component::Component, entity::Entity, lifecycle::HookContext, world::DeferredWorld};
-use bevy_reflect::Reflect;
 use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, LoadError, LoadState, Streamer};
 
 use super::{
-    InstanceIndex,
+    InstanceIndex, LevelState,
     slots::{Slots, StateCounts},
 };
 use crate::{
@@ -20,29 +19,6 @@ use crate::{
     target::LevelTarget,
     volume::VolumeMode,
 };
-
-/// Where a level is.
-///
-/// The [crate](crate#the-states-of-a-level) draws the way from one to the other.
-#[derive(Reflect, Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub enum LevelState {
-    /// Nothing of it is in the world, and nothing is under way.
-    #[default]
-    Unloaded,
-    /// On its way; nothing of it is in the world yet.
-    Loading(LoadState),
-    /// All of it is loaded, and nobody sees it: it waits to be shown, or it was hidden.
-    Hidden,
-    /// It comes into the world in slices; nobody sees it yet.
-    Revealing,
-    /// In the world, whole.
-    Visible,
-    /// On its way out, or its load is being cancelled. What was visible is so, whole, until it is gone.
-    Leaving,
-    /// It could not be loaded. It is tried again after [`Level::retry_in`], when it is wanted anew, or by
-    /// [`Levels::retry`](crate::Levels::retry).
-    Failed,
-}
 
 /// One level of a [`LevelTable`].
 #[derive(Clone, Debug)]
@@ -215,7 +191,9 @@ impl Level {
 
     /// It is somewhere else now; `counts` are those of its table.
     pub(super) fn set_state(&mut self, state: LevelState, counts: &mut StateCounts) {
-        counts.change(core::mem::replace(&mut self.state, state), state);
+        let before = core::mem::replace(&mut self.state, state);
+        debug_assert!(before.can_become(state), "{}: {before:?} to {state:?}", self.name());
+        counts.change(before, state);
     }
 
     /// The instance is gone from the pipeline.
@@ -396,8 +374,8 @@ impl LevelTable {
     #[cfg(all(test, feature = "overlay"))]
     pub(crate) fn pretend(&mut self, name: &str, state: LevelState) -> Option<LevelState> {
         let level = self.levels.get_mut(self.place_of(name)?)?;
-        let before = level.state;
-        level.set_state(state, &mut self.counts);
+        let before = core::mem::replace(&mut level.state, state);
+        self.counts.change(before, state);
         Some(before)
     }
 

@@ -73,12 +73,15 @@ fn counts_are_what_a_recount_says() {
     let mut random = Random(0xC0_0417);
     let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), row(COUNT));
     stage.app.init_resource::<DiagnosticsStore>();
+    stage.fake().can_hide = true;
     stage.frames(3);
     let names: Vec<&'static str> = (0..COUNT).map(|index| &*format!("row {index}").leak()).collect();
     let mut seen = BTreeMap::<String, f64>::new();
+    let mut states = [LevelState::Unloaded; COUNT];
+    let mut ways = BTreeSet::new();
     for _ in 0..2000 {
         let name = names[random.below(COUNT)];
-        match random.below(10) {
+        match random.below(11) {
             0 => drop(stage.fake().held.insert(name)),
             1 => drop(stage.fake().broken.insert(name)),
             2 => drop(stage.fake().unreadable.insert(name)),
@@ -92,7 +95,8 @@ fn counts_are_what_a_recount_says() {
             5 => stage.ask(|levels| levels.unload(name)).unwrap(),
             6 => stage.ask(|levels| levels.release(name)).unwrap(),
             7 => stage.ask(|levels| levels.retry(name)).unwrap(),
-            8 => {
+            8 => stage.ask(|levels| levels.preload(name)).unwrap(),
+            9 => {
                 let house = NewInstance::new("house", name, bevy_transform::components::Transform::IDENTITY);
                 if stage.ask(|levels| levels.remove_instance("house")).is_err() {
                     let ticket = stage.ask(move |levels| levels.add_instance(house.clone()));
@@ -109,10 +113,75 @@ fn counts_are_what_a_recount_says() {
         for (state, count) in counted(&stage) {
             *seen.entry(state).or_default() += count;
         }
+        // Each step on the way is looked at where it is made, see `LevelState::can_become`.
+        for (level, before) in names.iter().zip(&mut states) {
+            let state = stage.level(level).state();
+            ways.insert((word(*before), word(state)));
+            *before = state;
+        }
     }
-    for state in ["visible", "loading", "leaving", "failed"] {
+    for state in ["visible", "hidden", "loading", "leaving", "failed"] {
         assert!(seen[state] > 20.0, "{seen:?}");
     }
+    let expected = [
+        ("Hidden", "Visible"),
+        ("Visible", "Hidden"),
+        ("Visible", "Leaving"),
+        ("Leaving", "Visible"),
+        ("Leaving", "Loading"),
+        ("Leaving", "Unloaded"),
+        ("Loading", "Failed"),
+        ("Failed", "Unloaded"),
+    ];
+    for (from, to) in expected {
+        assert!(ways.contains(&(from.into(), to.into())), "{from} to {to}: {ways:?}");
+    }
+}
+
+/// A state without the pipeline's stage.
+fn word(state: LevelState) -> String {
+    let text = format!("{state:?}");
+    text.split('(').next().unwrap_or_default().to_owned()
+}
+
+/// The arrows of the diagram in the crate's documentation, from the lines that draw them.
+fn drawn_ways() -> BTreeSet<(String, String)> {
+    let text = include_str!("../../lib.rs");
+    let mut from = String::new();
+    let mut ways = BTreeSet::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("//! ")) {
+        let Some((left, right)) = line.split_once('►') else {
+            continue;
+        };
+        if let Some(name) = left
+            .split_whitespace()
+            .next()
+            .filter(|name| name.chars().all(char::is_alphabetic))
+        {
+            name.clone_into(&mut from);
+        }
+        let to = right.split_whitespace().next().unwrap_or_default();
+        ways.insert((from.clone(), to.to_owned()));
+    }
+    ways
+}
+
+#[test]
+fn the_diagram_shows_the_ways_that_there_are() {
+    let states = [
+        LevelState::Unloaded,
+        LevelState::Loading(seamless_asset::LoadState::Reading),
+        LevelState::Hidden,
+        LevelState::Revealing,
+        LevelState::Visible,
+        LevelState::Leaving,
+        LevelState::Failed,
+    ];
+    let pairs = states.iter().flat_map(|from| states.iter().map(move |to| (*from, *to)));
+    let ways = pairs.filter(|(from, to)| from != to && from.can_become(*to));
+    let ways: BTreeSet<(String, String)> = ways.map(|(from, to)| (word(from), word(to))).collect();
+    assert_eq!(drawn_ways(), ways);
+    assert!(LevelState::Loading(seamless_asset::LoadState::Requested).can_become(states[1]));
 }
 
 /// A state without a count, or a count without a diagnostic, has none of its name.
