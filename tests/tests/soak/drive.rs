@@ -1,9 +1,12 @@
-//! What players do: they walk, dive and teleport, and the game asks for levels by itself.
+//! What players do: they walk, dive and teleport, some to places that are got ready before, and the game asks for levels by itself.
 
 use std::collections::VecDeque;
 
 use bevy::prelude::*;
-use bevy_seamless::{level::RequestKind, prelude::*};
+use bevy_seamless::{
+    level::{Arrival, ArrivalPoint, ArrivalResult, RequestKind, SourceMotion},
+    prelude::*,
+};
 use seamless_tests::random::Random;
 
 use crate::{
@@ -18,6 +21,8 @@ const WALK: f32 = 30.0;
 const DIVE: f32 = 530.0;
 /// Tickets and wishes that are held at a time, at most.
 const MOST_HELD: usize = 24;
+/// Places that are got ready at a time, at most: the oldest is given up.
+const MOST_PREPARED: usize = 6;
 /// Far from every volume.
 const NOWHERE: Vec3 = Vec3::new(0.0, 1.0e6, 0.0);
 
@@ -25,6 +30,23 @@ struct Player {
     source: Entity,
     /// Metres in a second.
     velocity: Vec3,
+}
+
+/// A player who is going to be elsewhere.
+struct Journey {
+    player: usize,
+    to: Vec3,
+    arrival: Arrival,
+}
+
+/// What became of journeys.
+#[derive(Debug, Default)]
+pub struct Journeys {
+    /// All that the place asks for was there.
+    pub ready: u64,
+    /// All but what could not be loaded.
+    pub with_failures: u64,
+    pub given_up: u64,
 }
 
 /// Everything that asks for levels.
@@ -35,6 +57,8 @@ pub struct Drive {
     wishes: VecDeque<Entity>,
     /// Names with standing requests.
     standing: VecDeque<String>,
+    journeys: VecDeque<Journey>,
+    pub ended: Journeys,
 }
 
 impl Drive {
@@ -53,6 +77,8 @@ impl Drive {
             tickets: VecDeque::new(),
             wishes: VecDeque::new(),
             standing: VecDeque::new(),
+            journeys: VecDeque::new(),
+            ended: Journeys::default(),
         }
     }
 
@@ -61,11 +87,13 @@ impl Drive {
         for number in 0..self.players.len() {
             self.steer(bed, number);
         }
+        self.arrive(bed);
         match self.random.below(24) {
             0 | 1 => self.hold(bed),
             2 => self.wish(bed),
             3 | 5 => self.stand(bed),
             4 => self.tickets.truncate(self.tickets.len() / 2),
+            6 => self.prepare(bed),
             _ => {}
         }
     }
@@ -73,6 +101,7 @@ impl Drive {
     /// Nobody wants anything any more.
     pub fn rest(&mut self, bed: &mut Bed) {
         self.tickets.clear();
+        self.journeys.clear();
         for wish in self.wishes.drain(..) {
             bed.app.world_mut().despawn(wish);
         }
@@ -124,6 +153,45 @@ impl Drive {
     fn head(&mut self, bed: &Bed, number: usize, from: Vec3, speed: f32) {
         let way = self.point(bed) - from;
         self.players[number].velocity = way.normalize_or_zero() * speed;
+    }
+
+    /// One in a while, a place is got ready for a player.
+    fn prepare(&mut self, bed: &mut Bed) {
+        let (player, to) = (self.random.below(SOURCES as u64) as usize, self.point(bed));
+        let arrival = bed.levels(|mut levels| levels.prepare(ArrivalPoint::at(to)));
+        self.journeys.push_back(Journey { player, to, arrival });
+        if self.journeys.len() > MOST_PREPARED {
+            self.journeys.pop_front();
+            self.ended.given_up += 1;
+        }
+    }
+
+    /// Whose place is ready is there at once.
+    fn arrive(&mut self, bed: &mut Bed) {
+        let Self {
+            journeys,
+            players,
+            ended,
+            ..
+        } = self;
+        journeys.retain(|journey| {
+            let Some(result) = journey.arrival.result() else {
+                return true;
+            };
+            let progress = journey.arrival.progress();
+            match result {
+                ArrivalResult::Ready => ended.ready += 1,
+                ArrivalResult::WithFailures(_) => ended.with_failures += 1,
+                ArrivalResult::Gone => panic!("the world stays: {progress:?}"),
+            }
+            assert_eq!(progress.wanted, progress.there + progress.failed, "{result:?}");
+            let player = &mut players[journey.player];
+            player.velocity = Vec3::ZERO;
+            put(bed, player.source, journey.to);
+            let mut motion = bed.app.world_mut().get_mut::<SourceMotion>(player.source);
+            motion.as_mut().expect("a source has it").teleported();
+            false
+        });
     }
 
     /// A ticket, often for a level that is there: to hide it, ban it, or keep it.

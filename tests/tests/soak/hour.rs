@@ -9,7 +9,7 @@ use seamless_tests::atomicity::Atomicity;
 use crate::{
     bed::{Bed, Footprint},
     content::name_of,
-    drive::Drive,
+    drive::{Drive, Journeys},
     frames,
 };
 
@@ -18,8 +18,8 @@ const HOUR: u64 = 216_000;
 const LEVELS: usize = 10_000;
 /// Frames of play before memory is measured, at least.
 const WARM_UP: u64 = 2_000;
-/// Levels that the tour looks at together.
-const GROUP: usize = 50;
+/// Levels that the tour looks at together: more than players ever have, so that all has room for as many.
+const GROUP: usize = 250;
 /// What streaming may take of a frame of the tour.
 const TOUR_BUDGET: Duration = Duration::from_millis(50);
 /// How much more memory may be in use at the end than after the warm-up, in parts of it.
@@ -79,6 +79,9 @@ fn measure(bed: &mut Bed, drive: &mut Drive, before: &Footprint) -> Memory {
         })
     });
     let in_camp = bed.memory();
+    // Else nothing would be said by their being as many as before.
+    let twins = bed.footprint().twins;
+    assert!(twins > before.twins, "lights have twins: {twins}");
     rest(bed, drive, before);
     bed.faults.turn_off(false);
     Memory { at_rest, in_camp }
@@ -145,13 +148,14 @@ fn an_hour_of_play_leaves_nothing_behind() {
     let counts = bed.app.world().resource::<Atomicity>().counts();
     let stats = bed.stats();
     println!(
-        "{all} frames, {:.0} a second: {warm:?} became {end:?}; {} revealed, {} left, {} failed, {} cancelled, {} bytes read; files that were closed, broken, short and stalled: {:?}",
+        "{all} frames, {:.0} a second: {warm:?} became {end:?}; {} revealed, {} left, {} failed, {} cancelled, {} bytes read; places that were got ready: {:?}; files that were closed, broken, short and stalled: {:?}",
         all as f64 / took.as_secs_f64(),
         stats.revealed,
         stats.left,
         stats.failed,
         stats.cancelled,
         stats.bytes_read,
+        drive.ended,
         bed.faults.counts(),
     );
     assert_no_growth("without any level", warm.at_rest, end.at_rest);
@@ -163,6 +167,16 @@ fn an_hour_of_play_leaves_nothing_behind() {
         "{stats:?}"
     );
     assert!(counts.hidden > 0, "{counts:?}");
+    let Journeys {
+        ready,
+        with_failures,
+        given_up,
+    } = drive.ended;
+    assert!(
+        ready > often / 20 && with_failures > 0 && given_up > 0,
+        "{:?}",
+        drive.ended
+    );
     let faults = bed.faults.counts();
     assert!(faults.iter().all(|count| *count > 0), "{faults:?}");
     let taken = bed.taken_ids();
