@@ -2,13 +2,13 @@
 
 use std::{
     path::Path,
-    sync::mpsc,
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
 };
 
 use bevy::{
-    app::PluginsState,
+    app::{PluginGroupBuilder, PluginsState},
     asset::RenderAssetUsages,
     camera::RenderTarget,
     image::ImageSamplerDescriptor,
@@ -33,7 +33,7 @@ use bevy::{
     winit::WinitPlugin,
 };
 use image::{ImageBuffer, Rgba};
-use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool};
+use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8};
 use wgpu::Backends;
 
 use crate::{app::LOAD_LIMIT, skip::skipped_unless_required};
@@ -82,10 +82,16 @@ impl Picture {
         }
     }
 
-    /// How different it looks from a reference to who flips between them, from 0 to 1: the mean of FLIP (Andersson and others, 2020), at the usual 67 pixels a
-    /// degree.
+    /// How different it looks from a reference to who flips between them, from 0 to 1: the mean of [`flips`](Self::flips).
     #[must_use]
     pub fn flip(&self, reference: &Self) -> f64 {
+        let flips = self.flips(reference);
+        flips.iter().map(|apart| f64::from(*apart)).sum::<f64>() / flips.len() as f64
+    }
+
+    /// How different each pixel looks, row by row, from 0 to 1: FLIP (Andersson and others, 2020), at the usual 67 pixels a degree.
+    #[must_use]
+    pub fn flips(&self, reference: &Self) -> Vec<f32> {
         let [test, reference] = [self, reference].map(|picture| {
             let colours: Vec<u8> = picture
                 .0
@@ -94,8 +100,7 @@ impl Picture {
                 .collect();
             FlipImageRgb8::with_data(SIDE, SIDE, &colours)
         });
-        let apart = nv_flip::flip(reference, test, DEFAULT_PIXELS_PER_DEGREE);
-        f64::from(FlipPool::from_image(&apart).mean())
+        nv_flip::flip(reference, test, DEFAULT_PIXELS_PER_DEGREE).to_vec()
     }
 
     /// Whether the camera has drawn at all, its clear colour at least: before, everything is transparent.
@@ -160,7 +165,7 @@ impl Difference {
 }
 
 /// What one frame showed, and what the render world held when it was over.
-#[derive(Resource, Clone)]
+#[derive(Clone)]
 pub struct Frame {
     /// What the camera saw.
     pub picture: Picture,
@@ -187,6 +192,42 @@ pub struct Prepared {
 #[derive(Resource, Clone)]
 struct Target(Handle<Image>);
 
+/// What was rendered last and nobody has taken yet, in both worlds. They may be on two threads.
+#[derive(Resource, Clone, Default)]
+struct Shown(Arc<Mutex<Option<Frame>>>);
+
+impl Shown {
+    fn put(&self, frame: Frame) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame);
+    }
+
+    fn take(&self) -> Option<Frame> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// How an app renders.
+struct Renderer {
+    backends: Option<Backends>,
+    /// What its device does not have, though the driver may.
+    disabled: Option<WgpuFeatures>,
+    images: ImagePlugin,
+    compiles_at_once: bool,
+    is_pipelined: bool,
+}
+
+impl Default for Renderer {
+    fn default() -> Self {
+        Self {
+            backends: Some(Backends::VULKAN),
+            disabled: None,
+            images: ImagePlugin::default(),
+            compiles_at_once: true,
+            is_pipelined: false,
+        }
+    }
+}
+
 /// An app without a window that reads assets from `asset_dir` and renders what `camera` sees, lit by one directional light.
 /// Main world and render world take turns in `update`, and pipelines are compiled at once, so a frame is done when it returns.
 ///
@@ -195,7 +236,7 @@ struct Target(Handle<Image>);
 /// # Panics
 /// When there is no Vulkan driver; see [`has_driver`].
 pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
-    furnished(windowless(asset_dir, Some(Backends::VULKAN), configure), camera)
+    furnished(Renderer::default(), asset_dir, camera, configure)
 }
 
 /// As [`studio`], with another sampler for images that have none of their own.
@@ -208,12 +249,11 @@ pub fn studio_sampling(
     camera: Transform,
     configure: impl FnOnce(&mut App),
 ) -> App {
-    let settings = WgpuSettings {
-        backends: Some(Backends::VULKAN),
-        ..default()
+    let renderer = Renderer {
+        images: ImagePlugin { default_sampler },
+        ..Renderer::default()
     };
-    let images = ImagePlugin { default_sampler };
-    furnished(with_settings(asset_dir, settings, images, true, configure), camera)
+    furnished(renderer, asset_dir, camera, configure)
 }
 
 /// As [`studio`], on a device without these features, which the driver may have.
@@ -226,12 +266,11 @@ pub fn studio_without(
     camera: Transform,
     configure: impl FnOnce(&mut App),
 ) -> App {
-    let settings = WgpuSettings {
-        backends: Some(Backends::VULKAN),
-        disabled_features: Some(features),
-        ..default()
+    let renderer = Renderer {
+        disabled: Some(features),
+        ..Renderer::default()
     };
-    furnished(with_settings(asset_dir, settings, default(), true, configure), camera)
+    furnished(renderer, asset_dir, camera, configure)
 }
 
 /// As [`studio`], with pipelines that are compiled on other threads, as in games: what they draw is missing until they are there.
@@ -239,14 +278,32 @@ pub fn studio_without(
 /// # Panics
 /// When there is no Vulkan driver; see [`has_driver`].
 pub fn studio_compiling_later(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
-    furnished(
-        with_renderer(asset_dir, Some(Backends::VULKAN), false, configure),
-        camera,
-    )
+    let renderer = Renderer {
+        compiles_at_once: false,
+        ..Renderer::default()
+    };
+    furnished(renderer, asset_dir, camera, configure)
 }
 
-fn furnished(mut app: App, camera: Transform) -> App {
-    let target = add_target(&mut app);
+/// As [`studio`], with a renderer on a thread of its own, as in games: it draws a frame while the main world makes the next one, and nobody gets at its world.
+///
+/// # Panics
+/// When there is no Vulkan driver; see [`has_driver`].
+pub fn studio_pipelined(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
+    let renderer = Renderer {
+        is_pipelined: true,
+        ..Renderer::default()
+    };
+    furnished(renderer, asset_dir, camera, configure)
+}
+
+fn furnished(renderer: Renderer, asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
+    let mut app = start(renderer, asset_dir, |app| {
+        configure(app);
+        // Later, the render world may be on another thread.
+        add_target(app);
+    });
+    let target = app.world().resource::<Target>().0.clone();
     app.world_mut().spawn((
         Camera3d::default(),
         Msaa::Off,
@@ -260,50 +317,21 @@ fn furnished(mut app: App, camera: Transform) -> App {
 
 /// As [`studio`], without camera and light; and without a renderer, where `backends` is `None`.
 pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl FnOnce(&mut App)) -> App {
-    with_renderer(asset_dir, backends, true, configure)
+    let renderer = Renderer {
+        backends,
+        ..Renderer::default()
+    };
+    start(renderer, asset_dir, configure)
 }
 
-fn with_renderer(
-    asset_dir: &Path,
-    backends: Option<Backends>,
-    compiles_at_once: bool,
-    configure: impl FnOnce(&mut App),
-) -> App {
-    let settings = WgpuSettings { backends, ..default() };
-    with_settings(asset_dir, settings, default(), compiles_at_once, configure)
-}
-
-fn with_settings(
-    asset_dir: &Path,
-    settings: WgpuSettings,
-    images: ImagePlugin,
-    compiles_at_once: bool,
-    configure: impl FnOnce(&mut App),
-) -> App {
+fn start(renderer: Renderer, asset_dir: &Path, configure: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
-    app.add_plugins(
-        DefaultPlugins
-            .build()
-            .disable::<WinitPlugin>()
-            .disable::<PipelinedRenderingPlugin>()
-            // A logger is global to the process; several apps live in one test binary.
-            .disable::<LogPlugin>()
-            .set(RenderPlugin {
-                render_creation: RenderCreation::Automatic(Box::new(settings)),
-                synchronous_pipeline_compilation: compiles_at_once,
-                ..default()
-            })
-            .set(images)
-            .set(WindowPlugin {
-                primary_window: None,
-                exit_condition: ExitCondition::DontExit,
-                ..default()
-            })
-            .set(AssetPlugin {
-                file_path: asset_dir.to_string_lossy().into_owned(),
-                ..default()
-            }),
-    );
+    let plugins = default_plugins(&renderer, asset_dir).set(renderer.images);
+    app.add_plugins(if renderer.is_pipelined {
+        plugins
+    } else {
+        plugins.disable::<PipelinedRenderingPlugin>()
+    });
     configure(&mut app);
     while app.plugins_state() == PluginsState::Adding {
         bevy::tasks::tick_global_task_pools_on_main_thread();
@@ -313,26 +341,59 @@ fn with_settings(
     app
 }
 
-fn add_target(app: &mut App) -> Handle<Image> {
+fn default_plugins(renderer: &Renderer, asset_dir: &Path) -> PluginGroupBuilder {
+    let settings = WgpuSettings {
+        backends: renderer.backends,
+        disabled_features: renderer.disabled,
+        ..default()
+    };
+    DefaultPlugins
+        .build()
+        .disable::<WinitPlugin>()
+        // A logger is global to the process; several apps live in one test binary.
+        .disable::<LogPlugin>()
+        .set(RenderPlugin {
+            render_creation: RenderCreation::Automatic(Box::new(settings)),
+            synchronous_pipeline_compilation: renderer.compiles_at_once,
+            ..default()
+        })
+        .set(WindowPlugin {
+            primary_window: None,
+            exit_condition: ExitCondition::DontExit,
+            ..default()
+        })
+        .set(AssetPlugin {
+            file_path: asset_dir.to_string_lossy().into_owned(),
+            ..default()
+        })
+}
+
+fn add_target(app: &mut App) {
     let mut image = Image::new_target_texture(SIDE, SIDE, TextureFormat::Rgba8UnormSrgb, None);
     image.texture_descriptor.usage |= TextureUsages::COPY_SRC;
     image.asset_usage = RenderAssetUsages::all();
     let target = app.world_mut().resource_mut::<Assets<Image>>().add(image);
+    let (target, shown) = (Target(target), Shown::default());
+    app.insert_resource(target.clone()).insert_resource(shown.clone());
     app.sub_app_mut(RenderApp)
-        .insert_resource(Target(target.clone()))
+        .insert_resource(target)
+        .insert_resource(shown)
         .add_systems(Render, note_frame.in_set(RenderSystems::Cleanup));
-    target
 }
 
-/// Updates `app` once, and returns what it rendered.
+/// Updates `app` once, and returns what it rendered; where the renderer has a thread of its own, what that has shown since, after two updates at most.
 ///
 /// # Panics
 /// When nothing was rendered.
 #[must_use]
 pub fn next_frame(app: &mut App) -> Frame {
-    app.sub_app_mut(RenderApp).world_mut().remove_resource::<Frame>();
-    app.update();
-    let frame = app.sub_app_mut(RenderApp).world_mut().remove_resource::<Frame>();
+    let shown = app.world().resource::<Shown>().clone();
+    shown.take();
+    let mut next = || {
+        app.update();
+        shown.take()
+    };
+    let frame = next().or_else(next);
     frame.expect("the render target is there from the first frame on")
 }
 
@@ -365,10 +426,10 @@ fn note_frame(
     materials: Res<ErasedRenderAssets<PreparedMaterial>>,
     instances: Res<RenderMeshInstances>,
     pipelines: Res<PipelineCache>,
-    mut commands: Commands,
+    shown: Res<Shown>,
 ) {
     let Some(image) = images.get(&target.0) else { return };
-    commands.insert_resource(Frame {
+    shown.put(Frame {
         picture: read_back(&device, &queue, image),
         instances: match &*instances {
             RenderMeshInstances::CpuBuilding(instances) => instances.len(),

@@ -8,6 +8,7 @@ mod lifecycle;
 mod looks;
 mod overlay;
 mod pictures;
+mod pipelined;
 mod plan;
 mod scopes;
 mod sprites;

@@ -25,8 +25,8 @@ use wgpu::Backends;
 use super::stage::{Stage, image, unlit, write};
 
 /// Tiles in a row and in a column.
-const COLUMNS: usize = 4;
-const TEXTURES: usize = COLUMNS * COLUMNS;
+pub const COLUMNS: usize = 4;
+pub const TEXTURES: usize = COLUMNS * COLUMNS;
 /// Of each texture, in texels: mips 0 to 3 are payloads.
 pub const TEXTURE: u32 = 1024;
 const MIPS: u32 = 11;
@@ -38,7 +38,7 @@ pub fn colour(texture: usize, mip: u8) -> [u8; 4] {
 }
 
 /// A texture of which each mip has its own colour.
-fn coloured(texture: usize) -> Image {
+pub fn coloured(texture: usize) -> Image {
     let mip = |mip: u32| {
         let side = (TEXTURE >> mip).max(1) as usize;
         colour(texture, mip as u8).repeat(side * side)
@@ -48,7 +48,7 @@ fn coloured(texture: usize) -> Image {
 }
 
 /// What the middle of a tile shows.
-fn shown(picture: &Picture, tile: usize) -> [u8; 4] {
+pub fn shown(picture: &Picture, tile: usize) -> [u8; 4] {
     let side = SIDE / COLUMNS as u32;
     let x = (tile % COLUMNS) as u32 * side + side / 2;
     // Pictures begin at the top.
@@ -56,17 +56,19 @@ fn shown(picture: &Picture, tile: usize) -> [u8; 4] {
     picture.pixel(x, y)
 }
 
+/// Whether these are the same colour, but for rounding.
+pub fn is_near(found: [u8; 4], expected: [u8; 4]) -> bool {
+    let mut channels = found.iter().zip(expected);
+    channels.all(|(found, expected)| found.abs_diff(expected) <= 1)
+}
+
 #[track_caller]
-fn assert_shows(frame: &Frame, tops: &[u8], when: &str) {
-    assert_eq!(frame.instances, TEXTURES, "{when}: each tile is drawn");
+pub fn assert_shows(frame: &Frame, tops: &[u8], when: &str) {
+    assert_eq!(frame.instances, tops.len(), "{when}: each tile is drawn");
     for (tile, top) in tops.iter().enumerate() {
         let (found, expected) = (shown(&frame.picture, tile), colour(tile, *top));
-        let is_near = found
-            .iter()
-            .zip(expected)
-            .all(|(found, expected)| found.abs_diff(expected) <= 1);
         assert!(
-            is_near,
+            is_near(found, expected),
             "{when}: tile {tile} shows {found:?}, and mip {top} is {expected:?}"
         );
     }
@@ -74,9 +76,7 @@ fn assert_shows(frame: &Frame, tops: &[u8], when: &str) {
 
 /// Goes through tops, all up and down, then at random, some at once.
 pub fn walk<M: Material>(stage: &mut Stage, material: fn(Handle<Image>) -> M) {
-    let names: Vec<String> = (0..TEXTURES).map(|texture| format!("t{texture}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let images = stage.load(&names);
+    let images = load_all(stage);
     stage.hang_with(&images, COLUMNS, material);
     let booked = (bindings(stage), textures(stage));
     let numbers: Vec<u32> = images.iter().map(|image| stage.number(image)).collect();
@@ -121,12 +121,19 @@ pub fn walk<M: Material>(stage: &mut Stage, material: fn(Handle<Image>) -> M) {
         *top = FLOOR;
     }
     stage.until_idle(|frame| assert_shows(frame, &tops, "at the end"));
+    assert_nothing_is_left::<M>(stage, &booked);
+}
+
+/// Whether there are as many textures, and materials are bound, as they were.
+#[track_caller]
+fn assert_nothing_is_left<M: Material>(stage: &mut Stage, booked: &(Vec<(UntypedAssetId, u32)>, Option<usize>)) {
     // What wgpu was given back it lets go of when it is polled.
     (0..5).for_each(|_| drop(stage.frame()));
     let left = (bindings(stage), textures(stage));
-    assert_eq!(left.1, booked.1, "textures on the GPU, as wgpu counts them");
     let device = stage.app.world().resource::<RenderDevice>();
-    if !material_uses_bindless_resources::<M>(device) {
+    let is_bindless = material_uses_bindless_resources::<M>(device);
+    assert_eq!(left.1, booked.1, "textures on the GPU, as wgpu counts them");
+    if !is_bindless {
         assert_eq!(left.0, booked.0, "each material is bound as it was");
     }
 }
@@ -146,6 +153,13 @@ pub fn textures(stage: &Stage) -> Option<usize> {
     let report = device.generate_allocator_report()?;
     let ours = report.allocations.iter().filter(|of| of.name == "seamless_mip");
     Some(ours.count())
+}
+
+/// Loads what [`write_all`] wrote.
+pub fn load_all(stage: &mut Stage) -> Vec<Handle<Image>> {
+    let names: Vec<String> = (0..TEXTURES).map(|texture| format!("t{texture}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    stage.load(&names)
 }
 
 pub fn write_all(dir: &std::path::Path) {
@@ -236,9 +250,7 @@ fn on_another_device_all_tails_are_there_again() {
         ..MipPlugin::default()
     };
     let mut stage = Stage::of(mips, WgpuFeatures::empty(), dir.path(), recover);
-    let names: Vec<String> = (0..TEXTURES).map(|texture| format!("t{texture}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let images = stage.load(&names);
+    let images = load_all(&mut stage);
     stage.hang(&images, COLUMNS);
     let numbers: Vec<u32> = images.iter().map(|image| stage.number(image)).collect();
     // One has come too late to stream.

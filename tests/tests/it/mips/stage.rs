@@ -32,7 +32,7 @@ use bevy_seamless::{
 use seamless_tests::{
     app::{LOAD_LIMIT, headless_with, run_until},
     handmade::{add_asset, new_package},
-    picture::{Frame, next_frame, settled, studio_without},
+    picture::{Frame, next_frame, settled, studio_pipelined, studio_without},
 };
 
 pub const PACKAGE: &str = "textures.pkg";
@@ -101,6 +101,17 @@ pub fn unlit(image: Handle<Image>) -> StandardMaterial {
     }
 }
 
+/// The middle of a tile, of so many in a row.
+pub fn tile_at(place: usize, columns: usize) -> Vec3 {
+    let side = 2.0 / columns as f32;
+    let at = |index: usize| (index as f32 + 0.5) * side - 1.0;
+    Vec3::new(at(place % columns), at(place / columns), 0.0)
+}
+
+/// Mips are planned while it is there; else, the test decides.
+#[derive(Resource)]
+pub struct Planned;
+
 /// An app that draws a wall.
 pub struct Stage {
     pub app: App,
@@ -119,20 +130,43 @@ impl Stage {
 
     /// The same with this plugin.
     pub fn of(mips: MipPlugin, features: WgpuFeatures, dir: &Path, configure: impl FnOnce(&mut App)) -> Self {
-        let camera = Transform::from_xyz(0.0, 0.0, 5.0);
-        let mut app = studio_without(features, dir, camera, |app| {
+        Self::in_studio(
+            |camera, furnish| studio_without(features, dir, camera, furnish),
+            mips,
+            configure,
+        )
+    }
+
+    /// An empty wall that is drawn on another thread.
+    pub fn pipelined(dir: &Path) -> Self {
+        Self::in_studio(
+            |camera, furnish| studio_pipelined(dir, camera, furnish),
+            MipPlugin::default(),
+            |_| {},
+        )
+    }
+
+    fn in_studio<'a>(
+        studio: impl FnOnce(Transform, Box<dyn FnOnce(&mut App) + 'a>) -> App,
+        mips: MipPlugin,
+        configure: impl FnOnce(&mut App) + 'a,
+    ) -> Self {
+        let furnish = |app: &mut App| {
             let assets = SeamlessAssetPlugin {
                 // Tests keep all cores busy.
                 background: false,
+                // Levels can be hidden.
+                sliced_levels: true,
                 ..SeamlessAssetPlugin::default()
             };
             app.add_plugins((SeamlessPlugins.set(assets), mips))
                 // Tests decide here.
-                .configure_sets(PostUpdate, MipSystems::Plan.run_if(|| false));
+                .configure_sets(PostUpdate, MipSystems::Plan.run_if(resource_exists::<Planned>));
             // What wgpu refuses ends the test.
             app.insert_resource(RenderErrorHandler(|error, _, _| panic!("{error:?}")));
             configure(app);
-        });
+        };
+        let mut app = studio(Transform::from_xyz(0.0, 0.0, 5.0), Box::new(furnish));
         // On a busy machine, the threads that read files get next to nothing of it.
         app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
         let orthographic = OrthographicProjection {
@@ -173,8 +207,7 @@ impl Stage {
         let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(side, side));
         for (place, image) in images.iter().enumerate() {
             let material = world.resource_mut::<Assets<M>>().add(material(image.clone()));
-            let at = |index: usize| (index as f32 + 0.5) * side - 1.0;
-            let at = Transform::from_xyz(at(place % columns), at(place / columns), 0.0);
+            let at = Transform::from_translation(tile_at(place, columns));
             world.spawn((Mesh3d(mesh.clone()), MeshMaterial3d(material), at));
         }
         let settled = settled(&mut self.app);
@@ -265,7 +298,7 @@ impl Stage {
     }
 
     /// The texels of each mip that is on the GPU, tight, and the number of images that are there.
-    pub fn texels(&mut self, image: &Handle<Image>) -> Vec<Vec<u8>> {
+    pub fn texels(&mut self, image: impl Into<AssetId<Image>>) -> Vec<Vec<u8>> {
         let world = self.app.sub_app(RenderApp).world();
         let images = world.resource::<RenderAssets<GpuImage>>();
         let image = images.get(image).expect("it is on the GPU");
