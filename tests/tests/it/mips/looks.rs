@@ -14,7 +14,7 @@ use bevy::{
     render::render_resource::TextureFormat,
 };
 use bevy_seamless::{asset::StreamingTime, prelude::*, render::mip::Mips};
-use seamless_tests::picture::{Frame, Picture, has_driver, next_frame, studio};
+use seamless_tests::picture::{Frame, Picture, SIDE, has_driver, next_frame, studio};
 
 use super::stage::{image, load, write};
 
@@ -27,11 +27,41 @@ const POOL: u64 = 24 << 20;
 const FRAMES: u32 = 110;
 const FIRST: u32 = 90;
 /// How much more a frame may differ from the last one than it does with all mips: what is more pops.
-const POP: f64 = 0.005;
+const POP: Pop = Pop {
+    mean: 0.005,
+    most: 0.02,
+};
 /// How different a frame of the walk may look, and all of them in the mean.
 const WALKED: [f64; 2] = [0.02, 0.002];
 /// How different a settled picture may look from the one with all mips, in the mean.
 const SETTLED: f64 = 0.02;
+
+/// How much more pixels differ from those of the frame before than they do with all mips.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pop {
+    /// Of all pixels.
+    mean: f64,
+    /// Of one pixel in a hundred at most: so a texture that is small in the picture counts as well.
+    most: f32,
+}
+
+impl Pop {
+    /// What was seen of each pixel from one frame to the next, and what is with all mips.
+    fn new(seen: &[f32], whole: &[f32]) -> Self {
+        let mut more: Vec<f32> = seen.iter().zip(whole).map(|(seen, whole)| seen - whole).collect();
+        let mean = more.iter().map(|more| f64::from(*more)).sum::<f64>() / more.len() as f64;
+        let at = more.len() - more.len() / 100 - 1;
+        let (_, most, _) = more.select_nth_unstable_by(at, f32::total_cmp);
+        Self { mean, most: *most }
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self {
+            mean: self.mean.max(other.mean),
+            most: self.most.max(other.most),
+        }
+    }
+}
 
 fn name(number: usize) -> String {
     format!("t{number}")
@@ -257,7 +287,7 @@ fn no_frame_of_a_walk_changes_by_more_than_the_walk_does() {
     });
     let swaps = |room: &Room| room.app.world().resource::<MipStats>().swaps;
     let before = swaps(&rooms[0]);
-    let (mut pop, mut worst, mut sum) = (0.0_f64, 0.0_f64, 0.0_f64);
+    let (mut pop, mut worst, mut sum) = (Pop::default(), 0.0_f64, 0.0_f64);
     for frame in 1..=FRAMES {
         let pictures = rooms.each_mut().map(|room| {
             room.look(pose((FIRST + frame) as f32));
@@ -268,24 +298,25 @@ fn no_frame_of_a_walk_changes_by_more_than_the_walk_does() {
         if streamed != whole || last[0] != last[1] {
             let apart = streamed.flip(whole);
             (worst, sum) = (worst.max(apart), sum + apart);
-            pop = pop.max(streamed.flip(&last[0]) - whole.flip(&last[1]));
+            pop = pop.max(Pop::new(&streamed.flips(&last[0]), &whole.flips(&last[1])));
         }
         last = pictures;
     }
     let mean = sum / f64::from(FRAMES);
     let replaced = swaps(&rooms[0]) - before;
     assert!(replaced >= 8, "{replaced} textures were replaced on the way");
-    assert!(pop <= POP, "a texture pops: {pop}");
+    assert!(pop.mean <= POP.mean && pop.most <= POP.most, "a texture pops: {pop:?}");
     assert!(worst <= WALKED[0] && mean <= WALKED[1], "worst {worst}, mean {mean}");
 
     // What pops is seen to pop.
     let [mut room, _] = rooms;
     room.app.world_mut().resource_mut::<MipSettings>().bias = 2.0;
-    let (mut last, mut pop) = (last[0].clone(), 0.0_f64);
+    let (mut last, mut pop) = (last[0].clone(), Pop::default());
+    let still = vec![0.0; (SIDE * SIDE) as usize];
     for _ in 0..30 {
         let picture = room.frame().picture;
-        pop = pop.max(picture.flip(&last));
+        pop = pop.max(Pop::new(&picture.flips(&last), &still));
         last = picture;
     }
-    assert!(pop > POP, "{pop}");
+    assert!(pop.mean > POP.mean && pop.most > POP.most, "{pop:?}");
 }
