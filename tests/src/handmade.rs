@@ -25,6 +25,20 @@ pub fn new_package(app: &App, name: &str) -> PackageWriter {
 /// # Panics
 /// When the app has no codec for it, or the package cannot hold it.
 pub fn add_asset<A: Asset>(app: &App, writer: &mut PackageWriter, name: &str, asset: A) -> ObjectRef {
+    add_asset_with(app, writer, name, asset, &References::default())
+}
+
+/// The same of an asset that refers to these others.
+///
+/// # Panics
+/// When the app has no codec for it, it refers to another, or the package cannot hold it.
+pub fn add_asset_with<A: Asset>(
+    app: &App,
+    writer: &mut PackageWriter,
+    name: &str,
+    asset: A,
+    references: &References,
+) -> ObjectRef {
     let registry = app.world().resource::<AppTypeRegistry>().read();
     let codecs = app.world().resource::<Codecs>().read();
     let codec = codecs
@@ -38,9 +52,10 @@ pub fn add_asset<A: Asset>(app: &App, writer: &mut PackageWriter, name: &str, as
     let mut context = EncodeContext::new(&registry, &rows);
     let encoded = codec.encode(&world, handle.id().untyped(), &mut context);
     let encoded = encoded.expect("it can be encoded").expect("it is there");
-    assert!(context.into_references().is_empty(), "{name} refers to others");
+    let refs = context.into_references();
     let is_marked = codec.marks(&world, handle.id().untyped(), &encoded);
     let export = NewExport {
+        refs: refs.iter().map(|handle| references.object(handle)).collect(),
         bulk_use: PayloadUse::marked(is_marked),
         bulk: encoded.bulk.into_iter().map(Into::into).collect(),
         ..export(name, class, encoded.data)

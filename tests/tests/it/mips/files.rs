@@ -1,7 +1,7 @@
 //! Plain Bevy, without any level: textures that the asset server loads by their paths stream, and look as if they did not.
 
 mod kept;
-mod packages;
+pub mod packages;
 #[path = "../../../../crates/seamless_render/src/mip/ktx2/tests/write.rs"]
 mod write;
 

@@ -38,7 +38,7 @@ fn write_grey(dir: &Path) {
 
 /// Waits until nothing of the texture is left, in the books and on the GPU.
 #[track_caller]
-fn assert_leaves(stage: &mut Stage, gpu_images: usize, when: &str) {
+pub fn assert_leaves(stage: &mut Stage, gpu_images: usize, when: &str) {
     let is_gone = run_until(&mut stage.app, STREAM_LIMIT, |world| {
         world.resource::<MipTextures>().is_empty()
             && world.resource::<MipWork>().is_idle()
@@ -102,9 +102,9 @@ fn nothing_is_left_of_textures_that_go_while_they_change() {
 
 /// What was told to have failed.
 #[derive(Resource, Default)]
-struct Failures(Vec<String>);
+pub struct Failures(pub Vec<String>);
 
-fn listen(mut failed: MessageReader<MipFailed>, mut failures: ResMut<Failures>) {
+pub fn listen(mut failed: MessageReader<MipFailed>, mut failures: ResMut<Failures>) {
     failures.0.extend(failed.read().map(|failed| failed.error.to_string()));
 }
 

@@ -4,6 +4,7 @@ mod direct;
 mod fade;
 mod files;
 mod hall;
+mod levels;
 mod lifecycle;
 mod looks;
 mod overlay;

@@ -47,6 +47,24 @@ fn a_texture_of_a_cooked_level_streams_by_its_path() {
     if !has_driver() {
         return;
     }
+    let cooked = cook_hall();
+    let mut room = Room::new(&cooked.out());
+    let package: Handle<TexturePackage> = room.server().load("hall.pkg");
+    room.wait(&package);
+    let package = room.app.world().resource::<Assets<TexturePackage>>().get(&package);
+    let names: Vec<_> = package.expect("it is loaded").iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["brick.png"]);
+    let image: Handle<Image> = room.server().load("hall.pkg#brick.png");
+    room.hang(image.clone());
+    room.wait(&image);
+    room.look(NEAR);
+    let frame = room.settle();
+    assert_eq!(room.top(&image), Some(0));
+    assert!(frame.picture.colours() > 10);
+}
+
+/// A world of one level, `hall`, that is a triangle with a texture.
+pub fn cook_hall() -> Cooked {
     let sources = |dir: &Path| {
         let mut picture = RgbImage::new(512, 512);
         for (place, byte) in picture.iter_mut().enumerate() {
@@ -70,19 +88,7 @@ fn a_texture_of_a_cooked_level_streams_by_its_path() {
         ..CookOptions::default()
     };
     cooked.cook_again(&dev, |_| {});
-    let mut room = Room::new(&cooked.out());
-    let package: Handle<TexturePackage> = room.server().load("hall.pkg");
-    room.wait(&package);
-    let package = room.app.world().resource::<Assets<TexturePackage>>().get(&package);
-    let names: Vec<_> = package.expect("it is loaded").iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["brick.png"]);
-    let image: Handle<Image> = room.server().load("hall.pkg#brick.png");
-    room.hang(image.clone());
-    room.wait(&image);
-    room.look(NEAR);
-    let frame = room.settle();
-    assert_eq!(room.top(&image), Some(0));
-    assert!(frame.picture.colours() > 10);
+    cooked
 }
 
 /// A triangle with a texture.
