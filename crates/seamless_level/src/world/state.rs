@@ -21,13 +21,14 @@ pub enum LevelState {
     Visible,
     /// On its way out, or its load is being cancelled. What was visible is so, whole, until it is gone.
     Leaving,
-    /// It could not be loaded. It is tried again after [`Level::retry_in`], when it is wanted anew, or by
+    /// It could not be loaded. It is tried again after [`Level::retry_in`](crate::Level::retry_in), when it is wanted anew, or by
     /// [`Levels::retry`](crate::Levels::retry).
     Failed,
 }
 
 impl LevelState {
     /// Whether a level that is here may be there next, or is there already; the [crate](crate#the-states-of-a-level) says when.
+    #[cfg(test)]
     pub(crate) fn can_become(self, next: Self) -> bool {
         if core::mem::discriminant(&self) == core::mem::discriminant(&next) {
             return true;

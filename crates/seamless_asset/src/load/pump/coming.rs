@@ -133,7 +133,7 @@ impl Pipeline {
             return (false, None);
         }
         let is_held = self.level_gates.holds(id, &instance.phase);
-        let could_come = is_shown && !is_held && self.has_packages(id);
+        let could_come = is_shown && self.is_ready(id);
         (is_held, could_come.then(|| instance.rank(id, &self.arrivals)))
     }
 
