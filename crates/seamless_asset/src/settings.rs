@@ -24,8 +24,8 @@ pub struct StreamingSettings {
     /// This is the base: a frame may have more or less of it, see [`boost`](Self::boost) and [`least`](Self::least).
     pub budget: Duration,
     /// How many times the budget a frame may have, at most, while the player is about to arrive at something that is not there
-    /// ([`StreamingUrgency`](crate::StreamingUrgency)): as much as it takes to be in time. Default 2. With 1, or less, it does not grow.
-    /// In such frames, what is to leave waits for longer, too, unless memory is short. Frames that needed more than the budget are counted in [`StreamingStats::boosted`].
+    /// ([`StreamingUrgency`](crate::StreamingUrgency)): as much as it takes to be in time. Default 2. With 1, or less, it does not grow. Frames
+    /// that needed more than the budget are counted in [`StreamingStats::boosted`].
     pub boost: f32,
     /// How soon an arrival is for the budget to grow. Default 0.75 s.
     pub boost_horizon: Duration,

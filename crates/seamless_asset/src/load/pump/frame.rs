@@ -52,11 +52,6 @@ impl Frames {
         self.patience.idle()
     }
 
-    /// Whether this frame has more than the base, because something is needed soon that would not be there.
-    pub fn is_boosted(&self) -> bool {
-        self.plan.is_some_and(|plan| plan.is_boosted)
-    }
-
     /// A unit was done.
     pub fn note(&mut self, unit: Option<Booked>) {
         self.largest = Booked::longer(self.largest.take(), unit);

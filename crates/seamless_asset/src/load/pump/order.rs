@@ -25,36 +25,7 @@ const MAX_LEAVING: usize = 64;
 const MOST_SWEPT_LATER: u64 = 50_000;
 
 /// Frames in a row in which reveals may leave no time for any of them.
-const MAX_LEAVES_HELD: u32 = 30;
-
-/// So many times as much may wait, and so many times as long, while something is needed soon that would not be there.
-const PATIENCE: u32 = 4;
-
-/// What is on its way out, and what there is besides.
-#[derive(Debug, Clone, Copy, Default)]
-struct Piles {
-    /// Levels that wait for their leave, or are being despawned.
-    levels: usize,
-    /// Levels that stay.
-    staying: usize,
-    /// Entities that nobody sees.
-    swept_later: u64,
-    /// Entities of levels.
-    entities: u64,
-    /// Frames in a row in which nothing of it went.
-    held: u32,
-}
-
-impl Piles {
-    /// Whether it goes first in every other frame, because it is too much. What is needed soon and would be late goes before it for longer:
-    /// all that it takes is memory, and where that is short it goes first anyway.
-    fn are_too_high(&self, is_needed_soon: bool) -> bool {
-        let patience = if is_needed_soon { PATIENCE } else { 1 };
-        let most = self.staying.max(MAX_LEAVING).saturating_mul(patience as usize);
-        let most_entities = self.entities.max(MOST_SWEPT_LATER).saturating_mul(patience.into());
-        self.levels > most || self.swept_later > most_entities || self.held > MAX_LEAVES_HELD * patience
-    }
-}
+pub(super) const MAX_LEAVES_HELD: u32 = 30;
 
 /// Whether a frame is for assets, and not for levels. A frame in which any mesh or material is new is long already, since Bevy's
 /// `AssetChanged` filters look at every entity: so no level comes with an asset, and while a level waits, no assets come in two frames in a
@@ -151,14 +122,10 @@ impl Pipeline {
     fn leaves_pile_up(&self) -> bool {
         let index = self.instances.index();
         let leaving = index.waiting(Turn::Leave).len();
-        let piles = Piles {
-            levels: leaving + self.sweeps.len(),
-            staying: (index.live as usize).saturating_sub(leaving),
-            swept_later: self.swept_later(),
-            entities: index.entities,
-            held: self.leaves_held,
-        };
-        piles.are_too_high(self.frames.is_boosted())
+        let live = index.live as usize - leaving;
+        leaving + self.sweeps.len() > live.max(MAX_LEAVING)
+            || self.swept_later() > index.entities.max(MOST_SWEPT_LATER)
+            || self.leaves_held > MAX_LEAVES_HELD
     }
 
     /// The levels that are to leave or to be hidden, those first that have waited longest; where memory is short, the largest.
