@@ -7,6 +7,7 @@ use std::{
 };
 
 use bevy::{
+    app::PluginGroupBuilder,
     asset::{AssetPath, LoadState},
     image::{CompressedImageFormatSupport, CompressedImageFormats},
     log::LogPlugin,
@@ -20,6 +21,24 @@ use bevy::{
     winit::WinitPlugin,
     world_serialization::{WorldInstance, WorldInstanceSpawner},
 };
+
+/// All of Bevy's plugins but its windows and its logger, which is global to the process: several apps live in one test binary.
+pub(crate) fn default_plugins(asset_dir: &Path, render: RenderPlugin) -> PluginGroupBuilder {
+    DefaultPlugins
+        .build()
+        .disable::<WinitPlugin>()
+        .disable::<LogPlugin>()
+        .set(render)
+        .set(WindowPlugin {
+            primary_window: None,
+            exit_condition: ExitCondition::DontExit,
+            ..default()
+        })
+        .set(AssetPlugin {
+            file_path: asset_dir.to_string_lossy().into_owned(),
+            ..default()
+        })
+}
 
 /// How long [`bevy_spawn`] waits before it calls a load stuck.
 pub const LOAD_LIMIT: Duration = Duration::from_secs(60);
@@ -42,26 +61,11 @@ pub fn headless_after(prepare: impl FnOnce(&mut App), asset_dir: &Path, configur
         backends: None,
         ..default()
     };
-    app.add_plugins(
-        DefaultPlugins
-            .build()
-            .disable::<WinitPlugin>()
-            // A logger is global to the process; several apps live in one test binary.
-            .disable::<LogPlugin>()
-            .set(RenderPlugin {
-                render_creation: RenderCreation::Automatic(Box::new(settings)),
-                ..default()
-            })
-            .set(WindowPlugin {
-                primary_window: None,
-                exit_condition: ExitCondition::DontExit,
-                ..default()
-            })
-            .set(AssetPlugin {
-                file_path: asset_dir.to_string_lossy().into_owned(),
-                ..default()
-            }),
-    );
+    let render = RenderPlugin {
+        render_creation: RenderCreation::Automatic(Box::new(settings)),
+        ..default()
+    };
+    app.add_plugins(default_plugins(asset_dir, render));
     app.insert_resource(CompressedImageFormatSupport(CompressedImageFormats::all()));
     // Without a renderer nobody adds it, and Bevy's hooks on lights and cameras panic on their removal.
     if !app.is_plugin_added::<SyncWorldPlugin>() {

@@ -12,7 +12,6 @@ use bevy::{
     asset::RenderAssetUsages,
     camera::RenderTarget,
     image::ImageSamplerDescriptor,
-    log::LogPlugin,
     pbr::{PreparedMaterial, RenderMeshInstances},
     prelude::*,
     render::{
@@ -29,14 +28,15 @@ use bevy::{
         settings::{RenderCreation, WgpuSettings},
         texture::GpuImage,
     },
-    window::ExitCondition,
-    winit::WinitPlugin,
 };
 use image::{ImageBuffer, Rgba};
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8};
 use wgpu::Backends;
 
-use crate::{app::LOAD_LIMIT, skip::skipped_unless_required};
+use crate::{
+    app::{LOAD_LIMIT, default_plugins},
+    skip::skipped_unless_required,
+};
 
 /// Width and height of every picture, in pixels. A row of it is a multiple of 256 bytes, as a copy to a buffer needs.
 pub const SIDE: u32 = 256;
@@ -326,7 +326,7 @@ pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl 
 
 fn start(renderer: Renderer, asset_dir: &Path, configure: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
-    let plugins = default_plugins(&renderer, asset_dir).set(renderer.images);
+    let plugins = rendered_plugins(&renderer, asset_dir).set(renderer.images);
     app.add_plugins(if renderer.is_pipelined {
         plugins
     } else {
@@ -341,31 +341,18 @@ fn start(renderer: Renderer, asset_dir: &Path, configure: impl FnOnce(&mut App))
     app
 }
 
-fn default_plugins(renderer: &Renderer, asset_dir: &Path) -> PluginGroupBuilder {
+fn rendered_plugins(renderer: &Renderer, asset_dir: &Path) -> PluginGroupBuilder {
     let settings = WgpuSettings {
         backends: renderer.backends,
         disabled_features: renderer.disabled,
         ..default()
     };
-    DefaultPlugins
-        .build()
-        .disable::<WinitPlugin>()
-        // A logger is global to the process; several apps live in one test binary.
-        .disable::<LogPlugin>()
-        .set(RenderPlugin {
-            render_creation: RenderCreation::Automatic(Box::new(settings)),
-            synchronous_pipeline_compilation: renderer.compiles_at_once,
-            ..default()
-        })
-        .set(WindowPlugin {
-            primary_window: None,
-            exit_condition: ExitCondition::DontExit,
-            ..default()
-        })
-        .set(AssetPlugin {
-            file_path: asset_dir.to_string_lossy().into_owned(),
-            ..default()
-        })
+    let render = RenderPlugin {
+        render_creation: RenderCreation::Automatic(Box::new(settings)),
+        synchronous_pipeline_compilation: renderer.compiles_at_once,
+        ..default()
+    };
+    default_plugins(asset_dir, render)
 }
 
 fn add_target(app: &mut App) {

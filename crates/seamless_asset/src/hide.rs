@@ -37,8 +37,9 @@ use crate::{
 /// `Option<&InHiddenLevel>` does not. Access by id (`World::get`, `Query::get` of a query that mentions it) finds such entities.
 ///
 /// What game code hangs below a level's entities, or makes go with it by [`OfLevel`](crate::OfLevel), is hidden and shown with them, if it was there when the level was hidden; another level
-/// below, and what came with one, is not. What was changed in the frame of the hide, before it, counts as changed once more when it is shown, since systems that
-/// run earlier in a frame have not heard of it; what was added then does so, too, but not as added. A system that skips frames may miss what was changed before.
+/// below, and what came with one, is not. What was changed in the frame of the hide, before it, counts as changed once more when it is
+/// shown, since systems that run earlier in a frame have not heard of it; what was added then does so, too, but not as added. A system that
+/// skips frames may miss what was changed before.
 ///
 /// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.
 #[derive(Component, Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]

@@ -41,8 +41,9 @@ pub struct StreamingSettings {
     ///
     /// Leave Bevy's own `RenderAssetBytesPerFrame` unlimited: it holds back what its materials need already.
     pub upload_bytes_per_frame: u64,
-    /// Packages that are read and decoded at the same time, up to 64. Default 8. Those that a level shares with others count, too. What is read by itself, such as a mip of a texture, counts a quarter of a package; of
-    /// everything together, 64 are under way at most.
+    /// Packages that are read and decoded at the same time, up to 64. Default 8. Those that a level shares with others count, too.
+    /// What is read by itself, such as a mip of a texture, counts a quarter of a package; of everything together, 64 are under way
+    /// at most.
     pub max_loads_in_flight: usize,
     /// Bytes of packages that are read and not decoded yet, at most; a single larger package goes alone. The most urgent goes first.
     /// Default 256 MiB. Blocking loads are not counted.

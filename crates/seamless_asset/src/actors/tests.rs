@@ -12,19 +12,15 @@ use seamless_package::ObjectId;
 
 use super::*;
 use crate::{
-    InstanceId, InstanceRequest, InstanceTarget, LoadState, SeamlessAssetPlugin, StableId, Streamer, StreamingSettings,
-    load::tests::{app_after, build::chain, put, run_until},
+    InstanceId, InstanceRequest, InstanceTarget, LoadState, StableId, Streamer, StreamingSettings,
+    load::tests::{build::chain, put, run_until, sliced_app},
 };
 
 const ROWS: u32 = 300;
 
 /// An app whose levels come and go in slices, if it has no time.
 fn app(dir: &Dir, budget: Duration) -> App {
-    let plugin = SeamlessAssetPlugin {
-        sliced_levels: true,
-        ..SeamlessAssetPlugin::default()
-    };
-    let mut app = app_after(dir, plugin, |_| {});
+    let mut app = sliced_app(dir);
     app.world_mut().resource_mut::<StreamingSettings>().budget = budget;
     put(dir, "a.pkg", chain(&app, "a.pkg", ROWS, None));
     app

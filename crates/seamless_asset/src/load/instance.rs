@@ -207,6 +207,11 @@ impl Instance {
 pub(super) type Instances = Tracked<InstanceId, Instance, InstanceIndex>;
 
 impl Instances {
+    /// The name of an instance, for logs, overruns and traces.
+    pub fn name_of(&self, id: InstanceId) -> &str {
+        self.get(&id).map_or("", |instance| &instance.request.name)
+    }
+
     /// Puts an instance into a phase; gives the one before.
     pub fn replace_phase(&mut self, id: InstanceId, phase: Phase) -> Option<Phase> {
         let mut instance = self.get_mut(&id)?;

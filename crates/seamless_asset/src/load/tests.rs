@@ -86,6 +86,15 @@ pub(crate) fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnc
     app_reading(move || MemoryAssetReader { root: root.clone() }, plugin, game)
 }
 
+/// An app whose levels come and go in slices.
+pub(crate) fn sliced_app(dir: &Dir) -> App {
+    let plugin = SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    };
+    app_after(dir, plugin, |_| {})
+}
+
 /// With a source of its own.
 fn app_reading<R: AssetReader>(
     reader: impl Fn() -> R + Send + Sync + 'static,

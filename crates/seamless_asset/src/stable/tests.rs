@@ -7,8 +7,8 @@ use bevy_transform::components::Transform;
 
 use super::*;
 use crate::{
-    InstanceRequest, InstanceTarget, LevelInstance, LoadState, SeamlessAssetPlugin, Streamer,
-    load::tests::{app_after, app_with, build::chain, put, run_until},
+    InstanceRequest, InstanceTarget, LevelInstance, LoadState, Streamer,
+    load::tests::{app_with, build::chain, put, run_until, sliced_app},
 };
 
 const ROWS: u32 = 20;
@@ -117,11 +117,7 @@ fn without_a_path_the_name_counts() {
 #[test]
 fn ids_of_levels_that_are_gone_or_hidden_lead_nowhere() {
     let dir = Dir::default();
-    let plugin = SeamlessAssetPlugin {
-        sliced_levels: true,
-        ..SeamlessAssetPlugin::default()
-    };
-    let mut app = app_after(&dir, plugin, |_| {});
+    let mut app = sliced_app(&dir);
     put(&dir, "house.pkg", chain(&app, "house.pkg", ROWS, None));
     let id = load(&mut app, "", "town/house");
     live(&mut app, &[id]);

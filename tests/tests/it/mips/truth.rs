@@ -45,6 +45,19 @@ fn asked_only() -> MipFeedback {
     }
 }
 
+/// Between the last painting and who looks at it.
+const BEFORE_THE_LAST: Transform = Transform::from_xyz(30.0, 0.0, 0.5);
+
+/// A wall of a square metre, and what it is made of.
+fn put_wall(hall: &mut Hall, place: Transform) -> (Entity, Handle<StandardMaterial>) {
+    let world = hall.app.world_mut();
+    let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
+    let mut materials = world.resource_mut::<Assets<StandardMaterial>>();
+    let material = materials.add(StandardMaterial::default());
+    let wall = (Mesh3d(mesh), MeshMaterial3d(material.clone()), place);
+    (world.spawn(wall).id(), material)
+}
+
 fn picture(hall: &mut Hall, scale: u32) -> TruthPicture {
     let truth = hall.app.world().resource::<MipTruth>().clone();
     truth.request(hall.camera, scale);
@@ -159,17 +172,7 @@ fn what_is_behind_something_is_a_mip_coarser() {
     hall.look(3, 1.0);
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
-    let world = hall.app.world_mut();
-    let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
-    let material = world
-        .resource_mut::<Assets<StandardMaterial>>()
-        .add(StandardMaterial::default());
-    let wall = (
-        Mesh3d(mesh),
-        MeshMaterial3d(material.clone()),
-        Transform::from_xyz(30.0, 0.0, 0.5),
-    );
-    let wall = world.spawn(wall).id();
+    let (wall, material) = put_wall(&mut hall, BEFORE_THE_LAST);
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 2], "nobody sees it");
     // Where somebody is expected, nothing is hidden yet; the camera's picture counts all the same.
@@ -205,13 +208,7 @@ fn who_asks_in_each_frame_takes_nothing_from_feedback() {
         every: 2,
         ..MipFeedback::default()
     });
-    let world = hall.app.world_mut();
-    let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
-    let material = world
-        .resource_mut::<Assets<StandardMaterial>>()
-        .add(StandardMaterial::default());
-    let wall = Transform::from_xyz(30.0, 0.0, 0.5);
-    world.spawn((Mesh3d(mesh), MeshMaterial3d(material), wall));
+    put_wall(&mut hall, BEFORE_THE_LAST);
     hall.look(3, 1.0);
     let truth = hall.app.world().resource::<MipTruth>().clone();
     let mut taken = 0;
@@ -234,13 +231,8 @@ fn what_is_behind_faces_that_are_not_drawn_is_seen() {
         every: 2,
         ..MipFeedback::default()
     });
-    let world = hall.app.world_mut();
-    let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
-    let material = world
-        .resource_mut::<Assets<StandardMaterial>>()
-        .add(StandardMaterial::default());
-    let turned = Transform::from_xyz(30.0, 0.0, 0.5).with_rotation(Quat::from_rotation_y(core::f32::consts::PI));
-    world.spawn((Mesh3d(mesh), MeshMaterial3d(material.clone()), turned));
+    let turned = BEFORE_THE_LAST.with_rotation(Quat::from_rotation_y(core::f32::consts::PI));
+    let (_, material) = put_wall(&mut hall, turned);
     hall.look(3, 1.0);
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);

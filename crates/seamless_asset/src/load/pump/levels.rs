@@ -250,7 +250,7 @@ impl Pipeline {
             self.tasks.drop_later(hiding);
             self.has_left(world, id, sweep, members.memory);
         } else {
-            let _span = debug_span!("leave", level = self.name_of(id), entities = count).entered();
+            let _span = debug_span!("leave", level = self.instances.name_of(id), entities = count).entered();
             let start = Instant::now();
             release_kept(world, root, &mut members, Afterwards::Leaves);
             let_go(world, root, &members);
@@ -281,12 +281,6 @@ impl Pipeline {
         world.resource_mut::<StreamingStats>().left += 1;
     }
 
-    /// The name of an instance, for whoever looks at a trace.
-    pub(super) fn name_of(&self, id: InstanceId) -> &str {
-        let instance = self.instances.get(&id);
-        instance.map_or("", |instance| &instance.request.name)
-    }
-
     fn hide_booked(
         &mut self,
         world: &mut World,
@@ -296,7 +290,7 @@ impl Pipeline {
         budget: &mut FrameBudget,
     ) -> Hiding {
         let count = members.entities.len() as u64;
-        let _span = debug_span!("hide", level = self.name_of(id), entities = count).entered();
+        let _span = debug_span!("hide", level = self.instances.name_of(id), entities = count).entered();
         let start = Instant::now();
         let afterwards = match kind {
             UnitKind::Hide => Afterwards::Stays,
@@ -309,7 +303,9 @@ impl Pipeline {
         }
         let took = start.elapsed();
         self.costs.learn(kind, count, took);
-        budget.book(kind, took, || format!("{kind} {} ({count} entities)", self.name_of(id)));
+        budget.book(kind, took, || {
+            format!("{kind} {} ({count} entities)", self.instances.name_of(id))
+        });
         hiding
     }
 

@@ -193,7 +193,7 @@ impl Pipeline {
     pub(super) fn sweep(&mut self, world: &mut World, budget: &mut FrameBudget) {
         let due = self.swept_later() / SWEPT_WITHIN;
         let mut done = 0;
-        while let Some(of) = self.sweeps.front().map(|sweeping| sweeping.of) {
+        while let Some(sweeping) = self.sweeps.front_mut() {
             let cost = self.costs.of(UnitKind::Sweep, SLICE as u64);
             let is_due = done < due && budget.allows(cost);
             if !is_due && !budget.has_spare(cost) {
@@ -203,11 +203,8 @@ impl Pipeline {
             if done >= due {
                 self.leaves_held = 0;
             }
-            let name = of.map_or("", |id| self.name_of(id));
+            let name = sweeping.of.map_or("", |id| self.instances.name_of(id));
             let _span = debug_span!("sweep", level = name).entered();
-            let Some(sweeping) = self.sweeps.front_mut() else {
-                return;
-            };
             let start = Instant::now();
             let despawned = sweeping.sweep.step(world, SLICE);
             let took = start.elapsed();

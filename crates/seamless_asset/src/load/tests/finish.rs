@@ -238,11 +238,7 @@ fn run_until_pending_or_done(app: &mut App, gate: &ReadGate, id: InstanceId) {
 #[test]
 fn from_the_world_where_nobody_sees_it() {
     let dir = Dir::default();
-    let plugin = SeamlessAssetPlugin {
-        sliced_levels: true,
-        ..SeamlessAssetPlugin::default()
-    };
-    let mut app = app_after(&dir, plugin, |_| {});
+    let mut app = sliced_app(&dir);
     put(&dir, "a.pkg", chain(&app, "a.pkg", 500, None));
     // Each frame does one slice.
     app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;

@@ -17,11 +17,7 @@ const COUNT: usize = 1_000;
 
 /// An app that has opted in, with a budget that no unit of work fits, so that each frame does one.
 fn sliced(dir: &Dir) -> App {
-    let plugin = SeamlessAssetPlugin {
-        sliced_levels: true,
-        ..SeamlessAssetPlugin::default()
-    };
-    let mut app = app_after(dir, plugin, |_| {});
+    let mut app = sliced_app(dir);
     app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
     put(dir, "a.pkg", chain(&app, "a.pkg", COUNT as u32, None));
     app

@@ -113,11 +113,7 @@ fn a_trace_shows_each_unit_of_a_frame() {
 #[test]
 fn a_trace_tells_whose_slices_they_are() {
     let dir = Dir::default();
-    let plugin = SeamlessAssetPlugin {
-        sliced_levels: true,
-        ..SeamlessAssetPlugin::default()
-    };
-    let mut app = app_after(&dir, plugin, |_| {});
+    let mut app = sliced_app(&dir);
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
     let mut spans = Vec::new();
     let id = load(&mut app, "a.pkg", &[]);

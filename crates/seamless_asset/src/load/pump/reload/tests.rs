@@ -4,10 +4,10 @@ use bevy_ecs::change_detection::{CHECK_TICK_THRESHOLD, MAX_CHANGE_AGE, Tick};
 
 use super::*;
 use crate::{
-    LoadState, SeamlessAssetPlugin, Streamer,
+    LoadState, Streamer,
     load::{
         InstanceTarget,
-        tests::{app_after, build::chain, load, put, run_until},
+        tests::{build::chain, load, put, run_until, sliced_app},
     },
 };
 
@@ -28,11 +28,7 @@ fn hidden_since(app: &mut App, change: impl FnOnce(&mut Tick)) -> Tick {
 #[test]
 fn when_a_level_was_hidden_stays_comparable_for_days() {
     let dir = Dir::default();
-    let plugin = SeamlessAssetPlugin {
-        sliced_levels: true,
-        ..SeamlessAssetPlugin::default()
-    };
-    let mut app = app_after(&dir, plugin, |_| {});
+    let mut app = sliced_app(&dir);
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
     let id = load(&mut app, "a.pkg", &[]);
     let is = |world: &World, state| world.resource::<Streamer>().state(id) == Some(state);
