@@ -23,6 +23,12 @@ const MOST_IDLE: u32 = 1;
 /// What is left of the memory of a roomy frame with each frame that has less.
 const REMEMBERED: f64 = 0.75;
 
+/// What fits no frame waits for one that has this part of the room that there is at best.
+const ROOMY: f64 = 0.8;
+
+/// What takes more than so many times that room is not waited with: it would be over the budget by much in any frame.
+const FAR_TOO_LARGE: u32 = 2;
+
 /// A unit that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Booked {
@@ -68,6 +74,9 @@ impl Patience {
 /// What is left of one frame.
 #[derive(Debug)]
 pub(super) struct FrameBudget {
+    all: Duration,
+    /// What was gone before units began, and is no unit's.
+    gone: Duration,
     /// What units may take together.
     room: Duration,
     /// What they might take in one of the next frames.
@@ -83,12 +92,14 @@ pub(super) struct FrameBudget {
 }
 
 impl FrameBudget {
-    /// A frame with `budget`, of which `spent` is gone.
-    pub fn new(budget: Duration, spent: Duration) -> Self {
+    /// A frame with `budget`, none of which is gone.
+    pub fn new(budget: Duration) -> Self {
+        let room = budget.mul_f64(PLANNED);
         Self {
-            // What is gone is certain.
-            room: budget.saturating_sub(spent).mul_f64(PLANNED),
-            most: budget.mul_f64(PLANNED),
+            all: budget,
+            gone: Duration::ZERO,
+            room,
+            most: room,
             spent: Duration::ZERO,
             largest: None,
             units: 0,
@@ -100,21 +111,23 @@ impl FrameBudget {
 
     /// A frame without a limit.
     pub fn unlimited() -> Self {
-        Self::new(Duration::MAX, Duration::ZERO)
+        Self::new(Duration::MAX)
     }
 
-    /// The same after other frames.
-    pub fn after(self, others: &mut Patience) -> Self {
+    /// Units begin that have to fit: `elapsed` is gone, what some have taken anyway included, and `reserved` will go.
+    pub fn begin_units(&mut self, elapsed: Duration, reserved: Duration, others: &mut Patience) {
+        self.gone = elapsed.saturating_sub(self.spent);
+        // What is gone is certain.
+        let left = self.all.saturating_sub(self.gone + reserved);
+        self.room = left.mul_f64(PLANNED);
         // A budget that was lowered holds for what it was before, too.
-        others.most = self.room.max(others.most.mul_f64(REMEMBERED)).min(self.most);
-        Self {
-            most: others.most,
-            is_overdue: others.idle >= MOST_IDLE,
-            ..self
-        }
+        let most = self.all.mul_f64(PLANNED);
+        others.most = self.room.max(others.most.mul_f64(REMEMBERED)).min(most);
+        self.most = others.most;
+        self.is_overdue = others.idle >= MOST_IDLE;
     }
 
-    /// Whether a unit may start: it fits, or it fits no frame and this one is still without any.
+    /// Whether a unit may start: it fits, or it fits no frame and this one is still without any, and has about as much room as there is.
     pub fn allows(&mut self, estimate: Duration) -> bool {
         let room = self.room;
         self.fits(estimate, room)
@@ -127,10 +140,16 @@ impl FrameBudget {
     }
 
     fn fits(&mut self, estimate: Duration, room: Duration) -> bool {
-        let is_first = self.units == 0 && (self.is_overdue || estimate > self.most);
+        let is_first = self.units == 0 && (self.is_overdue || self.is_oversize(estimate));
         let may = self.is_lifted || is_first || self.spent.saturating_add(estimate) <= room;
         self.has_refused |= !may;
         may
+    }
+
+    /// Whether a unit fits no frame, and has nothing to wait for.
+    fn is_oversize(&self, estimate: Duration) -> bool {
+        let is_roomy = self.room >= self.most.mul_f64(ROOMY);
+        estimate > self.most && (is_roomy || estimate > self.most.saturating_mul(FAR_TOO_LARGE))
     }
 
     /// Whether a unit takes so much of a frame that it is better done in slices. What is much smaller fits a frame even when it takes
@@ -175,6 +194,11 @@ impl FrameBudget {
     /// What units have taken.
     pub fn spent(&self) -> Duration {
         self.spent
+    }
+
+    /// What is known of the frame by itself: what was gone before units began, and these.
+    pub fn known(&self) -> Duration {
+        self.gone + self.spent
     }
 
     /// The unit that took longest.

@@ -149,8 +149,8 @@ impl Rhythm {
     }
 }
 
-/// What streaming takes in a frame beside its units, once these may begin: results are taken in, tasks started, states and counters told, and
-/// systems run after the pipeline. None of it can wait, so it is left to them beforehand.
+/// What streaming takes in a frame beside its units, once these may begin: gates are asked, states and counters told, and systems run after
+/// the pipeline. None of it can wait, so it is left to them beforehand.
 #[derive(Debug, Default)]
 pub(super) struct Reserve {
     mean: f64,

@@ -155,6 +155,8 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.start_tasks(world, &settings);
         // Who is to be shown from now on counts when it is decided whose frame it is.
         pipeline.check_level_gates(world, &settings);
+        let before = world.resource::<StreamingClock>().spent();
+        pipeline.begin_units(before + start.elapsed(), &mut budget);
         let has_inserted = pipeline.insert_assets(world, &settings, &mut budget);
         pipeline.finish_objects(world);
         pipeline.bulk.drop_unwanted(world);

@@ -8,38 +8,97 @@ fn book(budget: &mut FrameBudget, took: Duration) {
     budget.book(UnitKind::Reveal, took, || format!("{took:?}"));
 }
 
+/// A frame of which so much is gone when units begin.
+fn frame(budget: Duration, gone: Duration, others: &mut Patience) -> FrameBudget {
+    let mut frame = FrameBudget::new(budget);
+    frame.begin_units(gone, Duration::ZERO, others);
+    frame
+}
+
+/// The same after one that had all of it.
+fn usual_frame(budget: Duration, gone: Duration) -> FrameBudget {
+    let others = &mut Patience::default();
+    learn(budget, Duration::ZERO, others);
+    frame(budget, gone, others)
+}
+
+/// Frames to come know of a frame without anything to do that had so much left.
+fn learn(budget: Duration, gone: Duration, others: &mut Patience) {
+    let roomy = frame(budget, gone, others);
+    others.learn(&roomy);
+}
+
 #[test]
 fn half_of_what_is_left_is_planned_with() {
-    let mut budget = FrameBudget::new(MS * 10, MS * 2);
-    assert!(budget.allows(MS * 4) && !budget.allows(MS * 5));
+    let mut budget = usual_frame(MS * 10, MS * 2);
+    assert!(budget.allows(MS * 4));
     book(&mut budget, MS * 3);
     assert!(budget.allows(MS) && !budget.allows(MS * 2));
     assert_eq!(budget.spent(), MS * 3);
     assert!(!budget.is_full());
     book(&mut budget, MS * 2);
     assert!(budget.is_full());
+    assert_eq!(budget.known(), MS * 7);
+}
+
+/// As room for entities that are announced, and the leave of levels that memory has no room for.
+#[test]
+fn what_units_took_before_others_may_begin_is_theirs() {
+    let mut budget = FrameBudget::new(MS * 10);
+    book(&mut budget, MS * 2);
+    budget.begin_units(MS * 3, MS, &mut Patience::default());
+    assert_eq!((budget.spent(), budget.known()), (MS * 2, MS * 3));
+    assert!(
+        budget.allows(MS * 2) && !budget.allows(MS * 3),
+        "half of eight, and two are spent"
+    );
 }
 
 /// What fits an untouched frame waits for one; what fits none does not.
 #[test]
 fn the_first_unit_starts_if_it_fits_or_fits_no_frame() {
-    let mut short = FrameBudget::new(MS * 4, MS * 3);
+    let mut others = Patience::default();
+    learn(MS * 4, MS, &mut others);
+    let mut short = frame(MS * 4, MS * 3, &mut others);
     assert!(!short.allows(MS), "the next frame may have room");
-    assert!(short.allows(MS * 3), "no frame has");
-    book(&mut short, MS * 3);
-    assert!(!short.allows(MS * 3));
+    let mut roomy = frame(MS * 4, MS, &mut others);
+    assert!(roomy.allows(MS * 3), "no frame has");
+    book(&mut roomy, MS * 3);
+    assert!(!roomy.allows(MS * 3));
+}
+
+/// What is over the budget anyway is over it by less in a frame that is as roomy as others.
+#[test]
+fn what_fits_no_frame_waits_for_one_with_about_as_much_room_as_there_is() {
+    let mut others = Patience::default();
+    learn(MS * 10, MS, &mut others);
+    let mut short = frame(MS * 10, MS * 5, &mut others);
+    assert!(!short.allows(MS * 5));
+    let mut about = frame(MS * 10, MS * 2, &mut others);
+    assert!(about.allows(MS * 5));
+    let mut short = frame(MS * 10, MS * 5, &mut others);
+    assert!(short.allows(MS * 50), "that is too much anyway");
+    // Others have a unit in each of these frames, so nothing is overdue.
+    learn(MS * 10, MS, &mut others);
+    let waited = (1..).find(|_| {
+        let mut short = frame(MS * 10, MS * 5, &mut others);
+        let may = short.allows(MS * 5);
+        book(&mut short, MS);
+        others.learn(&short);
+        may
+    });
+    assert!(waited.is_some_and(|frames| frames < 5), "{waited:?}");
 }
 
 /// A frame that had room, and frames after it that have none.
 #[test]
 fn nobody_waits_for_room_in_two_frames() {
     let mut others = Patience::default();
-    let roomy = FrameBudget::new(MS * 4, MS).after(&mut others);
-    others.learn(&roomy);
-    let mut short = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
+    learn(MS * 4, MS, &mut others);
+    let mut short = frame(MS * 4, MS * 4, &mut others);
     assert!(!short.allows(MS) && !short.has_spare(MS));
     others.learn(&short);
-    let mut overdue = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
+    let mut overdue = frame(MS * 4, MS * 4, &mut others);
     assert!(overdue.allows(MS));
     book(&mut overdue, MS);
     assert!(!overdue.allows(MS), "one, and no more");
@@ -51,38 +110,35 @@ fn nobody_waits_for_room_in_two_frames() {
 #[test]
 fn who_is_put_off_in_every_second_frame_has_its_turn() {
     let mut others = Patience::default();
-    let roomy = FrameBudget::new(MS * 4, MS).after(&mut others);
-    others.learn(&roomy);
-    let mut short = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
+    learn(MS * 4, MS, &mut others);
+    let mut short = frame(MS * 4, MS * 4, &mut others);
     assert!(!short.allows(MS));
     others.learn(&short);
-    let calm = FrameBudget::new(MS * 4, MS * 4).after(&mut others);
-    others.learn(&calm);
+    learn(MS * 4, MS * 4, &mut others);
     assert_eq!(others.idle(), 1, "nobody asked meanwhile");
-    assert!(FrameBudget::new(MS * 4, MS * 4).after(&mut others).allows(MS));
+    assert!(frame(MS * 4, MS * 4, &mut others).allows(MS));
 }
 
 /// A frame in which nothing is done is lost if the next has no more room than it had.
 #[test]
 fn nobody_waits_for_room_that_no_frame_has() {
     let mut others = Patience::default();
-    let mut frame = |gone: Duration| FrameBudget::new(MS * 4, gone).after(&mut others);
-    assert!(frame(MS * 4).allows(MS), "there never was any");
-    assert!(frame(MS * 2).allows(MS));
-    assert!(!frame(MS * 4).allows(MS / 2), "the last one had");
-    let waited = (1..).find(|_| frame(MS * 4).allows(MS / 2));
+    let mut of_four = |gone: Duration| frame(MS * 4, gone, &mut others);
+    assert!(of_four(MS * 4).allows(MS), "there never was any");
+    assert!(of_four(MS * 2).allows(MS));
+    assert!(!of_four(MS * 4).allows(MS / 2), "the last one had");
+    let waited = (1..).find(|_| of_four(MS * 4).allows(MS / 2));
     assert!(waited.is_some_and(|frames| frames < 8), "{waited:?}");
-    assert!(frame(MS * 4).allows(MS / 2), "and from then on");
+    assert!(of_four(MS * 4).allows(MS / 2), "and from then on");
 }
 
 /// What frames had room for under a larger budget is nothing to wait for.
 #[test]
 fn a_budget_that_is_lowered_holds_at_once() {
     let mut others = Patience::default();
-    let roomy = FrameBudget::new(MS * 4, Duration::ZERO).after(&mut others);
-    others.learn(&roomy);
+    learn(MS * 4, Duration::ZERO, &mut others);
     for budget in [MS / 2, Duration::ZERO] {
-        let mut frame = FrameBudget::new(budget, Duration::ZERO).after(&mut others);
+        let mut frame = frame(budget, Duration::ZERO, &mut others);
         assert!(frame.allows(MS), "it fits no frame of {budget:?}");
         book(&mut frame, MS);
         others.learn(&frame);
@@ -91,14 +147,14 @@ fn a_budget_that_is_lowered_holds_at_once() {
 
 #[test]
 fn what_can_wait_gets_less() {
-    let mut budget = FrameBudget::new(MS * 10, Duration::ZERO);
+    let mut budget = usual_frame(MS * 10, Duration::ZERO);
     assert!(budget.has_spare(MS * 2) && !budget.has_spare(MS * 3) && budget.allows(MS * 3));
     assert!(budget.is_large(MS * 2) && !budget.is_large(MS));
 }
 
 #[test]
 fn without_a_limit_all_may_start() {
-    let mut budget = FrameBudget::new(MS, MS);
+    let mut budget = usual_frame(MS, MS);
     budget.lift(true);
     assert!(budget.allows(MS * 9) && budget.has_spare(MS * 9) && !budget.is_large(MS * 9));
     assert!(!budget.why_without_limit().is_empty());
@@ -112,7 +168,7 @@ proptest! {
     #[test]
     fn who_keeps_to_estimates_keeps_to_the_budget(units in prop::collection::vec(0..3_000_u64, 1..40), gone in 0..2_000_u64) {
         let (all, gone) = (Duration::from_micros(2_000), Duration::from_micros(gone));
-        let mut budget = FrameBudget::new(all, gone);
+        let mut budget = usual_frame(all, gone);
         for unit in units.into_iter().map(Duration::from_micros) {
             let was_first = budget.spent().is_zero();
             if budget.allows(unit) {

@@ -26,7 +26,7 @@ pub(super) struct Frames {
     patience: Patience,
     /// That of the frame that is under way.
     plan: Option<FramePlan>,
-    /// What of this frame's streaming work is known by itself: what came before the pipeline, and its units.
+    /// What of this frame's streaming work is known by itself: what came before units began, and these.
     known: Duration,
     /// The unit of this frame's work that took longest.
     pub largest: Option<Booked>,
@@ -78,11 +78,14 @@ impl Pipeline {
         inputs.ready = self.ready_work(enough_work(&inputs));
         let plan = plan_frame(&inputs);
         self.frames.plan = Some(plan);
-        let spent = world.resource::<StreamingClock>().spent();
-        self.frames.known = spent;
-        let reserve = self.frames.reserve.of(plan.budget);
-        let budget = FrameBudget::new(plan.budget, spent + reserve);
-        budget.after(&mut self.frames.patience)
+        FrameBudget::new(plan.budget)
+    }
+
+    /// What has to be done anyway is done, and has taken `elapsed`, with what came before the pipeline: the rest is for units.
+    pub(super) fn begin_units(&mut self, elapsed: Duration, budget: &mut FrameBudget) {
+        let frames = &mut self.frames;
+        let planned = frames.plan.map_or(Duration::ZERO, |plan| plan.budget);
+        budget.begin_units(elapsed, frames.reserve.of(planned), &mut frames.patience);
     }
 
     /// What the work will take that could be done now, as soon as it is enough.
@@ -122,7 +125,7 @@ impl Pipeline {
 
     /// No unit of this frame is left to do.
     pub(super) fn end_frame(&mut self, budget: FrameBudget) {
-        self.frames.known += budget.spent();
+        self.frames.known = budget.known();
         self.frames.patience.learn(&budget);
         self.frames.note(budget.largest());
     }
