@@ -7,8 +7,29 @@ use core::time::Duration;
 
 use super::cost::UnitKind;
 
-/// Part of the budget that is planned with; the rest absorbs what estimates miss.
-pub(super) const PLANNED: f64 = 0.5;
+/// Part of a budget that is planned with, at most; the rest absorbs what estimates miss.
+const MOST_PLANNED: f64 = 0.75;
+
+/// The same of a small one. However small it is, the system takes the core away for a while, and caches are cold.
+const LEAST_PLANNED: f64 = 0.5;
+
+/// So much of a budget is never planned with, because of that, as long as it is no more than that part of it.
+const UNPLANNED: Duration = Duration::from_micros(400);
+
+/// What is planned with of a budget, or of what is left of one.
+pub(super) fn planned(budget: Duration) -> Duration {
+    let small = budget.mul_f64(LEAST_PLANNED);
+    let large = budget.mul_f64(MOST_PLANNED);
+    budget.saturating_sub(UNPLANNED).clamp(small, large)
+}
+
+/// The budget with which so much is planned.
+pub(super) fn budget_for(planned: Duration) -> Duration {
+    let by = |part: f64| Duration::try_from_secs_f64(planned.as_secs_f64() / part).unwrap_or(Duration::MAX);
+    // As much as all of the three limits call for.
+    let even = planned.saturating_add(UNPLANNED);
+    even.clamp(by(MOST_PLANNED), by(LEAST_PLANNED))
+}
 
 /// A unit that takes more than this part of what is planned with is a large one.
 const LARGE: f64 = 0.25;
@@ -94,7 +115,7 @@ pub(super) struct FrameBudget {
 impl FrameBudget {
     /// A frame with `budget`, none of which is gone.
     pub fn new(budget: Duration) -> Self {
-        let room = budget.mul_f64(PLANNED);
+        let room = planned(budget);
         Self {
             all: budget,
             gone: Duration::ZERO,
@@ -119,10 +140,9 @@ impl FrameBudget {
         self.gone = elapsed.saturating_sub(self.spent);
         // What is gone is certain.
         let left = self.all.saturating_sub(self.gone + reserved);
-        self.room = left.mul_f64(PLANNED);
+        self.room = planned(left);
         // A budget that was lowered holds for what it was before, too.
-        let most = self.all.mul_f64(PLANNED);
-        others.most = self.room.max(others.most.mul_f64(REMEMBERED)).min(most);
+        others.most = self.room.max(others.most.mul_f64(REMEMBERED)).min(planned(self.all));
         self.most = others.most;
         self.is_overdue = others.idle >= MOST_IDLE;
     }

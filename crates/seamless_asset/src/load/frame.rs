@@ -5,7 +5,7 @@ mod tests;
 
 use core::time::Duration;
 
-use super::budget::PLANNED;
+use super::budget::{budget_for, planned};
 
 /// A frame is slow when it takes so much longer than it should: a little more is noise, or the display's own rate.
 const SLOWER: f64 = 1.25;
@@ -91,8 +91,8 @@ fn needed(inputs: &FrameInputs) -> Duration {
     let Some(frames) = frames_until_needed(inputs) else {
         return Duration::ZERO;
     };
-    let seconds = inputs.ready.as_secs_f64() / PLANNED / frames;
-    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    let each = inputs.ready.as_secs_f64() / frames;
+    Duration::try_from_secs_f64(each).map_or(Duration::MAX, budget_for)
 }
 
 /// Frames until something is needed, one at least; none if that is far away, or not known.
@@ -108,9 +108,9 @@ pub(super) fn enough_work(inputs: &FrameInputs) -> Duration {
     let Some(frames) = frames_until_needed(inputs) else {
         return Duration::ZERO;
     };
-    let most = multiplied(inputs.base, inputs.boost).max(inputs.base).as_secs_f64();
+    let most = planned(multiplied(inputs.base, inputs.boost).max(inputs.base)).as_secs_f64();
     // And what rounding takes from it.
-    Duration::try_from_secs_f64(most * PLANNED * frames * 1.001).unwrap_or(Duration::MAX)
+    Duration::try_from_secs_f64(most * frames * 1.001).unwrap_or(Duration::MAX)
 }
 
 /// The part of the budget that is left where frames are slow.
