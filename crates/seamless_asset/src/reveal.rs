@@ -87,7 +87,7 @@ pub(crate) fn reveal(
 ) -> Revealed {
     insert_resources(world, loaded, request, services);
     let (mut spawner, _, reserved) = spawner(world, loaded, request, services, false);
-    spawner.step(world, usize::MAX);
+    spawner.step(world, usize::MAX, None);
     // Before anybody hears of it, who may hang something below.
     let came = world.increment_change_tick();
     let spent = spawner.insert_late(world);

@@ -211,11 +211,6 @@ impl FrameBudget {
         self.spent > self.room
     }
 
-    /// What units have taken.
-    pub fn spent(&self) -> Duration {
-        self.spent
-    }
-
     /// What is known of the frame by itself: what was gone before units began, and these.
     pub fn known(&self) -> Duration {
         self.gone + self.spent

@@ -9,6 +9,8 @@ use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, entity::Entity, w
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_platform::collections::HashMap;
 
+use crate::spawn::Boxes;
+
 /// Gives hidden entities the [`Aabb`]s that Bevy's `calculate_bounds` would give them, and counts who shows which mesh.
 ///
 /// That system does not see them while they are hidden. In the frame of the reveal it would see them all, and move each into another
@@ -28,6 +30,21 @@ struct Shown {
     of: Option<Option<Aabb>>,
     /// Entities whose boxes follow from it.
     entities: usize,
+}
+
+impl Shown {
+    /// The box of this mesh.
+    fn get(&mut self, mesh: AssetId<Mesh>, meshes: &Assets<Mesh>) -> Option<Aabb> {
+        let compute = || meshes.get(mesh).and_then(MeshAabb::compute_aabb);
+        *self.of.get_or_insert_with(compute)
+    }
+}
+
+impl Boxes for Bounds {
+    fn of(&mut self, world: &World, mesh: &Mesh3d) -> Option<Aabb> {
+        let shown = self.shown.entry(mesh.id()).or_default();
+        shown.get(mesh.id(), world.get_resource::<Assets<Mesh>>()?)
+    }
 }
 
 /// What entities of an archetype need.
@@ -57,7 +74,7 @@ impl Bounds {
         self.aabb
     }
 
-    /// To those of `entities` that need one, and whose mesh is there.
+    /// To those of `entities` that need one and did not come with it, and whose mesh is there.
     pub fn add(&mut self, world: &mut World, entities: &[Entity]) {
         let boxes: Vec<(Entity, Aabb)> = self.missing(world, entities);
         // All of them are alive.
@@ -94,9 +111,7 @@ impl Bounds {
             let shown = self.shown.entry(mesh.id()).or_default();
             shown.entities += 1;
             if need == Need::Box {
-                let compute = || meshes.get(mesh.id()).and_then(MeshAabb::compute_aabb);
-                let found = *shown.of.get_or_insert_with(compute);
-                missing.extend(found.map(|found| (entity, found)));
+                missing.extend(shown.get(mesh.id(), meshes).map(|found| (entity, found)));
             }
         }
         missing

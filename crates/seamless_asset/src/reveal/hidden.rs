@@ -10,7 +10,7 @@ use crate::{
     hide::show_first,
     leave::Sweep,
     load::{InstanceRequest, LevelScans, LoadServices, LoadedLevel},
-    spawn::{Passes, Spawner},
+    spawn::{Boxes, Passes, Spawner},
     trees::{CameAt, SettledTrees, Untouched},
 };
 
@@ -58,8 +58,9 @@ impl HiddenSpawn {
 
     /// Spawns the next entities, `most` at most; gives how many.
     pub fn step(&mut self, world: &mut World, most: usize) -> usize {
-        let spawner = &mut self.spawner;
-        let done = self.came_at.bring(world, |world| spawner.step(world, most));
+        let (spawner, bounds) = (&mut self.spawner, &mut self.bounds);
+        let boxes = bounds.as_mut().map(|bounds| bounds as &mut dyn Boxes);
+        let done = self.came_at.bring(world, |world| spawner.step(world, most, boxes));
         // The root comes first, and is not in the list.
         let [from, to] = [self.spawned, self.spawned + done].map(|count| count.saturating_sub(1));
         self.spawned += done;

@@ -12,7 +12,7 @@ use bevy_ecs::{
 };
 use bevy_platform::collections::HashSet;
 
-use super::{Column, Group, IdentifiedColumn, Passes, TypedRows, Values, insert_row, typed_column};
+use super::{Boxes, Column, Group, IdentifiedColumn, Passes, Sight, TypedRows, Values, insert_row, typed_column};
 use crate::hide::InHiddenLevel;
 
 /// What a [`spawn`] leaves behind: memory without values, which may be dropped where it costs nothing.
@@ -30,7 +30,7 @@ pub struct Spent {
 /// An entity id that is already taken is skipped; ids come from the world's own allocator, so that does not happen.
 pub fn spawn(world: &mut World, groups: Vec<Group>, passes: &dyn Passes) -> Spent {
     let mut spawner = Spawner::new(world, groups, passes, false);
-    spawner.step(world, usize::MAX);
+    spawner.step(world, usize::MAX, None);
     spawner.insert_late(world)
 }
 
@@ -78,14 +78,19 @@ impl Spawner {
         self.early.extend(component);
     }
 
-    /// Spawns the next entities, `most` at most; gives how many.
-    pub fn step(&mut self, world: &mut World, most: usize) -> usize {
+    /// Spawns the next entities, `most` at most; gives how many. Hidden rows have their boxes from `boxes`.
+    pub fn step(&mut self, world: &mut World, most: usize, boxes: Option<&mut dyn Boxes>) -> usize {
+        let mut sight = if self.is_hidden {
+            Sight::Hidden(boxes)
+        } else {
+            Sight::Seen
+        };
         let mut scratch = BundleScratch::default();
         let mut done = 0;
         while done < most
             && let Some(batch) = self.queue.front_mut()
         {
-            done += batch.step(world, most - done, self.is_hidden, &mut scratch);
+            done += batch.step(world, most - done, &mut sight, &mut scratch);
             if batch.next < batch.entities.len() {
                 break;
             }
@@ -188,13 +193,13 @@ impl Batch {
         Self { entities, next, values }
     }
 
-    fn step(&mut self, world: &mut World, most: usize, hidden: bool, scratch: &mut BundleScratch) -> usize {
+    fn step(&mut self, world: &mut World, most: usize, sight: &mut Sight, scratch: &mut BundleScratch) -> usize {
         let end = self.entities.len().min(self.next.saturating_add(most));
         let Some(entities) = self.entities.get_mut(self.next..end) else {
             return 0;
         };
         match &mut self.values {
-            BatchValues::Rows(rows) => rows.spawn(world, entities, hidden),
+            BatchValues::Rows(rows) => rows.spawn(world, entities, sight),
             BatchValues::Columns { now, .. } => {
                 for entity in entities {
                     if world.spawn_empty_at(*entity).is_err() {

@@ -18,9 +18,9 @@ mod tests;
 pub use group::{Group, Passes, Values};
 pub(crate) use insert::{Inserter, Spawner};
 pub use insert::{Spent, spawn};
-
 #[doc(hidden)]
 pub use rows::placed;
+pub(crate) use rows::{Boxes, Sight};
 pub use rows::{RowSets, SpawnRow, TypedRows};
 
 use core::{alloc::Layout, any::TypeId, cell::UnsafeCell, mem::ManuallyDrop, ptr::NonNull};

@@ -1,7 +1,14 @@
 //! Known sets of components, spawned with Bevy's typed insertion. See [`SpawnRow`].
 
-use core::{any::TypeId, marker::PhantomData};
+use core::{
+    any::{Any, TypeId},
+    marker::PhantomData,
+};
 
+use bevy_camera::{
+    primitives::Aabb,
+    visibility::{NoAutoAabb, NoFrustumCulling},
+};
 use bevy_ecs::{
     bundle::{Bundle, NoBundleEffect},
     component::Component,
@@ -9,6 +16,7 @@ use bevy_ecs::{
     relationship::RelationshipHookMode,
     world::World,
 };
+use bevy_mesh::Mesh3d;
 use bevy_platform::collections::HashMap;
 use variadics_please::all_tuples;
 
@@ -39,6 +47,11 @@ pub trait SpawnRow: Bundle<Effect: NoBundleEffect> + Sized {
 
     /// Registers the components.
     fn register(world: &mut World);
+
+    /// The component of that type, if the set has one; by default nobody tells.
+    fn component<T: Component>(&self) -> Option<&T> {
+        None
+    }
 
     /// Turns columns of exactly these types, all of the same length, into rows; `None` when they are not.
     fn zip(columns: Vec<Box<dyn Column>>) -> Option<Vec<Self>>;
@@ -94,6 +107,12 @@ macro_rules! impl_spawn_row {
                 $(world.register_component::<$component>();)*
             }
 
+            fn component<T: Component>(&self) -> Option<&T> {
+                let ($($component,)*) = self;
+                let components: [&dyn Any; _] = [$($component),*];
+                components.into_iter().find_map(|component| component.downcast_ref())
+            }
+
             fn zip(mut columns: Vec<Box<dyn Column>>) -> Option<Vec<Self>> {
                 let count = columns.first()?.len();
                 $(let mut $column = take::<$component>(&mut columns)?;)*
@@ -116,6 +135,21 @@ macro_rules! impl_spawn_row {
 }
 
 all_tuples!(impl_spawn_row, 1, 15, C, c);
+
+/// Knows the boxes of what is drawn.
+pub trait Boxes {
+    /// The box of a mesh, if that is there.
+    fn of(&mut self, world: &World, mesh: &Mesh3d) -> Option<Aabb>;
+}
+
+/// Whether what is spawned can be seen.
+pub enum Sight<'a> {
+    /// At once.
+    Seen,
+    /// Later: it is [`InHiddenLevel`]. Bevy gives a box to what is drawn when that is seen, and moves it into another table for it: what is hidden may
+    /// have its box from the beginning.
+    Hidden(Option<&'a mut dyn Boxes>),
+}
 
 /// Rows of one type, erased.
 pub trait TypedRows: Send + Sync {
@@ -142,8 +176,8 @@ pub trait TypedRows: Send + Sync {
     /// Makes room for `count` more entities of this kind, so that Bevy's tables need not grow while levels come and go.
     fn reserve(&self, world: &mut World, count: usize);
 
-    /// Spawns the next rows as `entities`, without relationship hooks; `hidden` ones are [`InHiddenLevel`].
-    fn spawn(&mut self, world: &mut World, entities: &[Entity], hidden: bool);
+    /// Spawns the next rows as `entities`, without relationship hooks.
+    fn spawn(&mut self, world: &mut World, entities: &[Entity], sight: &mut Sight);
 
     /// Columns again.
     fn into_columns(self: Box<Self>) -> Vec<Box<dyn Column>>;
@@ -173,32 +207,61 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
     }
 
     fn reserve(&self, world: &mut World, count: usize) {
-        // A batch also allocates as many ids. They come from an allocator that is thrown away, so that the world's own is not
-        // touched; nothing is spawned, and the batch is forgotten, or it would give each id back.
-        let mut throwaway = EntityAllocator::default();
-        core::mem::swap(world.entity_allocator_mut(), &mut throwaway);
-        core::mem::forget(world.spawn_batch(NoRows(count, PhantomData::<fn() -> R>)));
-        core::mem::swap(world.entity_allocator_mut(), &mut throwaway);
+        reserve::<R>(world, count);
+        // Sooner or later what is drawn is in another table.
+        if gets_box::<R>() {
+            reserve::<(R, Aabb)>(world, count);
+        }
     }
 
-    fn spawn(&mut self, world: &mut World, entities: &[Entity], hidden: bool) {
+    fn spawn(&mut self, world: &mut World, entities: &[Entity], sight: &mut Sight) {
+        let gets_box = gets_box::<R>();
         // Entities first: where they end, no row is taken.
         for (&entity, row) in entities.iter().zip(&mut self.0) {
+            let found = match sight {
+                Sight::Hidden(Some(boxes)) if gets_box => row.component().and_then(|mesh| boxes.of(world, mesh)),
+                _ => None,
+            };
             let Ok(mut entity) = world.spawn_empty_at(entity) else {
                 continue;
             };
-            // The marker is part of the one move into the table.
-            if hidden {
-                entity.insert_with_relationship_hook_mode((row, InHiddenLevel), RelationshipHookMode::Skip);
-            } else {
-                entity.insert_with_relationship_hook_mode(row, RelationshipHookMode::Skip);
-            }
+            // The marker and the box are part of the one move into the table.
+            let skip = RelationshipHookMode::Skip;
+            match (&sight, found) {
+                (Sight::Seen, _) => entity.insert_with_relationship_hook_mode(row, skip),
+                (Sight::Hidden(_), None) => entity.insert_with_relationship_hook_mode((row, InHiddenLevel), skip),
+                (Sight::Hidden(_), Some(found)) => {
+                    entity.insert_with_relationship_hook_mode((row, found, InHiddenLevel), skip)
+                }
+            };
         }
     }
 
     fn into_columns(self: Box<Self>) -> Vec<Box<dyn Column>> {
         R::unzip(self.0.collect())
     }
+}
+
+/// Whether Bevy gives a box to entities of this set: to what shows a mesh, has none, and does not say that it needs none.
+fn gets_box<R: SpawnRow>() -> bool {
+    let types = R::types();
+    let has = |type_id| types.contains(&type_id);
+    let is_without = [
+        TypeId::of::<Aabb>(),
+        TypeId::of::<NoAutoAabb>(),
+        TypeId::of::<NoFrustumCulling>(),
+    ];
+    has(TypeId::of::<Mesh3d>()) && !is_without.into_iter().any(has)
+}
+
+/// Makes room for `count` more entities of a set in its table.
+fn reserve<B: Bundle<Effect: NoBundleEffect>>(world: &mut World, count: usize) {
+    // A batch also allocates as many ids. They come from an allocator that is thrown away, so that the world's own is not
+    // touched; nothing is spawned, and the batch is forgotten, or it would give each id back.
+    let mut throwaway = EntityAllocator::default();
+    core::mem::swap(world.entity_allocator_mut(), &mut throwaway);
+    core::mem::forget(world.spawn_batch(NoRows(count, PhantomData::<fn() -> B>)));
+    core::mem::swap(world.entity_allocator_mut(), &mut throwaway);
 }
 
 /// An iterator that may yield that many rows, and yields none: the one way to make Bevy reserve room in a table.

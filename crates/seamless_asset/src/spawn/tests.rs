@@ -1,5 +1,7 @@
 //! Rows and columns spawn the same world.
 
+mod boxes;
+
 use bevy_ecs::{observer::On, prelude::*, world::EntityRef};
 use bevy_reflect::Reflect;
 

@@ -1,0 +1,97 @@
+//! What is drawn, and is hidden at first.
+
+use bevy_asset::{Handle, uuid::Uuid};
+use bevy_camera::{primitives::Aabb, visibility::NoFrustumCulling};
+use bevy_ecs::storage::Table;
+use bevy_math::Vec3;
+use bevy_mesh::Mesh3d;
+
+use super::*;
+use crate::InHiddenLevel;
+
+/// Knows the box of all meshes but one.
+struct AllBut(Mesh3d);
+
+impl Boxes for AllBut {
+    fn of(&mut self, _: &World, mesh: &Mesh3d) -> Option<Aabb> {
+        (*mesh != self.0).then(Aabb::default)
+    }
+}
+
+fn mesh_numbered(number: u128) -> Mesh3d {
+    Mesh3d(Handle::from(Uuid::from_u128(number)))
+}
+
+/// Of each mesh one entity.
+fn drawn(meshes: &[Mesh3d], with: Vec<Box<dyn Column>>, sets: &RowSets) -> Values {
+    let mut columns = vec![typed_column(meshes.to_vec())];
+    columns.extend(with);
+    let values = Values::new(columns, sets).unwrap();
+    assert!(matches!(values, Values::Rows(_)));
+    values
+}
+
+/// How many tables with entities, or with room for them, have the one column and not the other.
+fn tables_with(world: &World, with: ComponentId, without: ComponentId) -> usize {
+    let tables = world.storages().tables.iter();
+    let wanted = tables.filter(|table| table.has_column(with) && !table.has_column(without));
+    wanted.filter(|table| table.capacity() > 0).count()
+}
+
+/// Each is in the table in which it stays from its first moment on.
+#[test]
+fn hidden_rows_come_with_their_boxes() {
+    let meshes: Vec<Mesh3d> = (1..5).map(mesh_numbered).collect();
+    let mut sets = RowSets::default();
+    sets.add::<(Mesh3d, Label)>();
+    sets.add::<(Mesh3d, NoFrustumCulling)>();
+    sets.add::<(Mesh3d, Aabb)>();
+    let labels = || typed_column((0..4).map(|n| Label(n.to_string())).collect());
+    let own = Aabb::from_min_max(Vec3::ZERO, Vec3::ONE);
+    let all = || AllBut(mesh_numbered(0));
+    for (with, mut boxes, expected) in [
+        (labels(), all(), [Some(Aabb::default()); 4]),
+        (
+            labels(),
+            AllBut(meshes[1].clone()),
+            [0, 1, 2, 3].map(|n| (n != 1).then(Aabb::default)),
+        ),
+        (typed_column(vec![NoFrustumCulling; 4]), all(), [None; 4]),
+        (typed_column(vec![own; 4]), all(), [Some(own); 4]),
+    ] {
+        let mut world = World::new();
+        let [mesh, aabb] = [world.register_component::<Mesh3d>(), world.register_component::<Aabb>()];
+        let entities: Vec<_> = (0..4).map(|_| world.entity_allocator().alloc()).collect();
+        let values = drawn(&meshes, vec![with], &sets);
+        let group = Group {
+            entities: entities.clone(),
+            values,
+        };
+        let mut spawner = Spawner::new(&mut world, vec![group], &Late(Vec::new()), true);
+        assert_eq!(spawner.step(&mut world, 4, Some(&mut boxes)), 4);
+        for (entity, expected) in entities.iter().zip(expected) {
+            assert_eq!(world.get::<Aabb>(*entity), expected.as_ref());
+            assert!(world.get::<InHiddenLevel>(*entity).is_some());
+        }
+        let has_all = expected.iter().all(Option::is_some);
+        assert_eq!(tables_with(&world, mesh, aabb), usize::from(!has_all));
+    }
+}
+
+/// Bevy moves what is drawn into it at last.
+#[test]
+fn there_is_room_for_rows_with_boxes_too() {
+    let meshes = [mesh_numbered(0)];
+    let mut sets = RowSets::default();
+    sets.add::<(Mesh3d, Label)>();
+    let mut world = World::new();
+    let [mesh, aabb] = [world.register_component::<Mesh3d>(), world.register_component::<Aabb>()];
+    let Values::Rows(rows) = drawn(&meshes, vec![typed_column(vec![Label(String::new())])], &sets) else {
+        panic!("the set is known");
+    };
+    rows.reserve(&mut world, 5000);
+    let with_both = |table: &&Table| table.has_column(mesh) && table.has_column(aabb);
+    let room = world.storages().tables.iter().find(with_both).map(Table::capacity);
+    assert!(room.is_some_and(|room| room >= 5000), "{room:?}");
+    assert_eq!(tables_with(&world, mesh, aabb), 1);
+}
