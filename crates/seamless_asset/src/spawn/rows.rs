@@ -156,7 +156,7 @@ pub trait TypedRows: Send + Sync {
     /// The type of a row.
     fn row_type(&self) -> TypeId;
 
-    /// The size of a row, in bytes.
+    /// Bytes of the room that [`reserve`](Self::reserve) makes for an entity, in all tables.
     fn row_bytes(&self) -> usize;
 
     /// The components' types.
@@ -191,7 +191,8 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
     }
 
     fn row_bytes(&self) -> usize {
-        size_of::<R>()
+        let boxed = if gets_box::<R>() { size_of::<(R, Aabb)>() } else { 0 };
+        size_of::<R>() + boxed
     }
 
     fn types(&self) -> Vec<TypeId> {

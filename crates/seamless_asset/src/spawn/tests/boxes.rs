@@ -94,4 +94,6 @@ fn there_is_room_for_rows_with_boxes_too() {
     let room = world.storages().tables.iter().find(with_both).map(Table::capacity);
     assert!(room.is_some_and(|room| room >= 5000), "{room:?}");
     assert_eq!(tables_with(&world, mesh, aabb), 1);
+    let both = size_of::<(Mesh3d, Label)>() + size_of::<((Mesh3d, Label), Aabb)>();
+    assert_eq!(rows.row_bytes(), both, "room in both tables counts");
 }
