@@ -1,9 +1,11 @@
-//! Decides what still fits into a frame. Pure; see [`FrameBudget`].
+//! Decides what still fits into a frame. Pure, but for the clock of [`FrameBudget::watch`].
 
 #[cfg(test)]
 mod tests;
 
 use core::time::Duration;
+
+use bevy_platform::time::Instant;
 
 use super::cost::UnitKind;
 
@@ -103,6 +105,8 @@ pub(super) struct FrameBudget {
     /// What they might take in one of the next frames.
     most: Duration,
     spent: Duration,
+    /// Since when all time is spent, once the clock is watched.
+    since: Option<Instant>,
     largest: Option<Booked>,
     units: u32,
     is_lifted: bool,
@@ -122,6 +126,7 @@ impl FrameBudget {
             room,
             most: room,
             spent: Duration::ZERO,
+            since: None,
             largest: None,
             units: 0,
             is_lifted: false,
@@ -145,6 +150,18 @@ impl FrameBudget {
         others.most = self.room.max(others.most.mul_f64(REMEMBERED)).min(planned(self.all));
         self.most = others.most;
         self.is_overdue = others.idle >= MOST_IDLE;
+    }
+
+    /// From now on, what lies between two units is spent as well: with a thousand small ones, that is more than they take by themselves.
+    pub fn watch(&mut self) {
+        self.since = Instant::now().checked_sub(self.spent);
+    }
+
+    /// Other work was done since the last unit.
+    pub fn look_at_clock(&mut self) {
+        if let Some(since) = self.since {
+            self.spent = self.spent.max(since.elapsed());
+        }
     }
 
     /// Whether a unit may start: it fits, or it fits no frame and this one is still without any, and has about as much room as there is.
@@ -199,6 +216,7 @@ impl FrameBudget {
     /// Books a unit.
     pub fn book(&mut self, kind: UnitKind, took: Duration, name: impl FnOnce() -> String) {
         self.spent += took;
+        self.look_at_clock();
         self.units += 1;
         if self.largest.as_ref().is_none_or(|largest| took > largest.took) {
             let name = name();

@@ -233,10 +233,14 @@ impl PackageEntry {
         }
     }
 
-    /// One of those that wait has had its turn: whether it is in memory from now on.
-    pub fn inserted(&mut self, bytes: u64, is_in: bool) {
-        self.staged = self.staged.saturating_sub(bytes);
-        self.memory += if is_in { bytes } else { 0 };
+    pub fn has_queue(&self) -> bool {
+        matches!(&self.status, PackageStatus::Inserting(queue) if !queue.is_empty())
+    }
+
+    /// Some of those that wait have had their turn, of so many bytes, and so many of these are in memory from now on.
+    pub fn inserted(&mut self, gone: u64, stay: u64) {
+        self.staged = self.staged.saturating_sub(gone);
+        self.memory += stay;
     }
 
     fn insert(&mut self, assets: VecDeque<LoadedAsset>, has_more_to_watch: bool, is_first: bool) {

@@ -167,6 +167,7 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.check_reload_gates(world, &settings);
         pipeline.find_lost_roots(world);
         pipeline.announce_loaded();
+        budget.look_at_clock();
         if has_inserted {
             pipeline.inserted_in = Some(pipeline.frame);
         } else {

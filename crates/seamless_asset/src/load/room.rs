@@ -18,6 +18,10 @@ const TELLING: usize = 64;
 /// A set of components gets at least this part of the room.
 const LEAST_SHARE: usize = 4;
 
+/// Ids for each entity that is expected to be live: levels that are loaded and not yet there have some already, and those that have left and
+/// are not yet despawned have some still. An id takes a few tens of bytes; that list grows by as much as it has, in one step.
+const IDS: usize = 2;
+
 /// Entities that room is made for, at most, whatever a manifest says.
 const MOST: usize = 1 << 20;
 
@@ -47,7 +51,7 @@ impl Room {
         self.expected = entities;
         // Sets that were met before have too little now.
         self.made.clear();
-        make_room_for_ids(world, self.expected);
+        make_room_for_ids(world, self.expected * IDS);
         true
     }
 

@@ -193,6 +193,8 @@ fn announced_sets_come_and_go_alike() {
     let mut tables = app.world().storages().tables.iter();
     let table = tables.find(|table| table.has_column(likes)).unwrap();
     assert!(table.capacity() >= 5_000, "room for {}", table.capacity());
+    let ids = app.world().entities().len();
+    assert!(ids >= 10_000, "ids of those to come and of those that have left: {ids}");
 }
 
 fn comes_and_goes_whole(mut app: App, dir: &Dir, count: u32) -> App {

@@ -63,6 +63,22 @@ fn what_units_took_before_others_may_begin_is_theirs() {
     );
 }
 
+#[test]
+fn by_the_clock_what_lies_between_units_is_spent_too() {
+    let mut budget = FrameBudget::new(MS * 10);
+    book(&mut budget, MS * 2);
+    budget.begin_units(MS * 3, Duration::ZERO, &mut Patience::default());
+    budget.watch();
+    std::thread::sleep(MS * 4);
+    assert_eq!(budget.spent, MS * 2, "nobody has looked");
+    book(&mut budget, Duration::ZERO);
+    assert!(budget.spent >= MS * 6 && !budget.allows(MS * 2));
+    let before = budget.spent;
+    std::thread::sleep(MS);
+    budget.look_at_clock();
+    assert!(budget.spent >= before + MS && budget.known() == budget.spent + MS);
+}
+
 /// What fits an untouched frame waits for one; what fits none does not.
 #[test]
 fn the_first_unit_starts_if_it_fits_or_fits_no_frame() {

@@ -11,7 +11,6 @@ use std::{
     thread,
 };
 
-use bevy_asset::AssetPath;
 use bevy_ecs::world::World;
 use bevy_log::{debug_span, warn};
 use bevy_platform::time::Instant;
@@ -20,7 +19,6 @@ use futures_lite::future::{block_on, poll_once};
 use super::Pipeline;
 use crate::{
     error::{LoadError, LoadErrorKind},
-    gate::RevealGates,
     load::{
         BulkLoad, BulkRequest, InstanceEvent, InstanceId, InstanceRequest, InstanceTarget, ObjectLoad, ObjectRequest,
         Progress, Streamer,
@@ -202,7 +200,7 @@ impl Pipeline {
             }
             let packages = self.instances.get(&id).map(|instance| instance.packages.clone());
             for path in packages.unwrap_or_default() {
-                self.insert_now(world, path);
+                self.insert_all(world, &AssetsOf::Package(path));
             }
             self.show_level(world, id, &mut budget);
             // It may have turned out that the level is to be read again.
@@ -245,17 +243,6 @@ impl Pipeline {
             self.start_job(job, JobOwner::Package);
         }
         has_any
-    }
-
-    /// All values of a package into their `Assets`. Its gates are for others.
-    fn insert_now(&mut self, world: &mut World, path: AssetPath<'static>) {
-        self.insert_all(world, &AssetsOf::Package(path.clone()));
-        let Some(mut entry) = self.packages.get_mut(&path) else {
-            return;
-        };
-        if matches!(entry.status, PackageStatus::Inserting(_)) {
-            entry.gate(world.resource::<RevealGates>(), self.frame);
-        }
     }
 
     fn load_objects_now(&mut self, world: &mut World, id: u64) {

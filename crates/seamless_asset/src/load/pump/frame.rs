@@ -86,6 +86,7 @@ impl Pipeline {
         let frames = &mut self.frames;
         let planned = frames.plan.map_or(Duration::ZERO, |plan| plan.budget);
         budget.begin_units(elapsed, frames.reserve.of(planned), &mut frames.patience);
+        budget.watch();
     }
 
     /// What the work will take that could be done now, as soon as it is enough.

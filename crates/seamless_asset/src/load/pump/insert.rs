@@ -7,14 +7,15 @@ use bevy_ecs::world::World;
 use bevy_log::debug_span;
 use bevy_platform::time::Instant;
 
-use super::Pipeline;
+use super::{Pipeline, reload::Reload};
 use crate::{
     gate::RevealGates,
     load::{
         InstanceId,
         budget::FrameBudget,
-        cost::{CostKey, CostModel, UnitKind},
+        cost::{CostModel, UnitKind},
         link::LoadedAsset,
+        packages::PackageEntry,
         rank::by_rank,
     },
     settings::{StreamingSettings, StreamingStats},
@@ -30,39 +31,81 @@ pub(super) enum AssetsOf {
 /// Whoever waits for assets, its rank, and the number of its request.
 pub(super) type AssetSource = ((f64, u64), AssetsOf);
 
-/// An asset whose turn is next.
-struct Next {
-    key: CostKey,
-    size: u64,
-    /// What of it a renderer takes to the GPU.
-    upload: u64,
-}
-
-impl Next {
-    fn of(asset: &LoadedAsset) -> Self {
-        Self {
-            key: asset.cost_key(),
-            size: asset.bytes,
-            upload: if asset.value.is_rendered() { asset.bytes } else { 0 },
-        }
-    }
-}
-
 /// A frame's account of assets.
-#[derive(Default)]
-struct Inserting {
+struct Inserting<'a> {
+    costs: CostModel,
+    budget: &'a mut FrameBudget,
+    /// Bytes that a renderer takes to the GPU, and how many a frame may have of those.
     uploaded: u64,
     most: u64,
     has_inserted: bool,
     is_full: bool,
+    /// What is left of those that had their turn.
+    spent: Vec<LoadedAsset>,
 }
 
-impl Inserting {
-    fn fits(&mut self, next: &Next, costs: &CostModel, budget: &mut FrameBudget) -> bool {
+/// What came of assets that wait together.
+#[derive(Default)]
+struct Inserted {
+    /// Bytes that wait no more, and those of them that are in memory now.
+    gone: u64,
+    stay: u64,
+    is_all: bool,
+}
+
+impl<'a> Inserting<'a> {
+    fn new(costs: CostModel, budget: &'a mut FrameBudget, most: u64) -> Self {
+        Self {
+            costs,
+            budget,
+            uploaded: 0,
+            most,
+            has_inserted: false,
+            is_full: false,
+            spent: Vec::new(),
+        }
+    }
+
+    /// As many as there is time and room for.
+    fn insert(&mut self, world: &mut World, queue: &mut VecDeque<LoadedAsset>) -> Inserted {
+        let mut inserted = Inserted::default();
+        while let Some(mut asset) = queue.pop_front_if(|next| self.fits(next)) {
+            let is_new = self.insert_one(world, &mut asset);
+            inserted.gone += asset.bytes;
+            inserted.stay += if is_new { asset.bytes } else { 0 };
+            self.spent.push(asset);
+        }
+        inserted.is_all = queue.is_empty();
+        inserted
+    }
+
+    fn fits(&mut self, next: &LoadedAsset) -> bool {
         // What is larger than all that a frame may upload goes alone.
-        let has_room = next.upload == 0 || self.uploaded == 0 || self.uploaded + next.upload <= self.most;
+        let upload = upload_of(next);
+        let has_room = upload == 0 || self.uploaded == 0 || self.uploaded + upload <= self.most;
         self.is_full |= !has_room;
-        has_room && budget.allows(costs.of(next.key, next.size))
+        has_room && self.budget.allows(self.costs.of(next.cost_key(), next.bytes))
+    }
+
+    /// Whether it was not there yet.
+    fn insert_one(&mut self, world: &mut World, asset: &mut LoadedAsset) -> bool {
+        let size = asset.bytes;
+        let _span = debug_span!("insert", asset = asset.name, bytes = size).entered();
+        let start = Instant::now();
+        let is_new = asset.slot.provide(asset.fingerprint, asset.value.is_rendered());
+        if is_new {
+            self.has_inserted = true;
+            self.uploaded += upload_of(asset);
+            asset.value.insert(world, asset.asset);
+        }
+        let took = start.elapsed();
+        if is_new {
+            self.costs.learn(asset.cost_key(), size, took);
+        }
+        self.budget.book(UnitKind::Insert, took, || {
+            format!("insert {} ({size} bytes)", asset.name)
+        });
+        is_new
     }
 
     fn tell(&self, world: &mut World) {
@@ -71,6 +114,11 @@ impl Inserting {
         stats.uploaded_last = self.uploaded;
         stats.upload_waits += u64::from(self.is_full);
     }
+}
+
+/// What a renderer takes of it to the GPU.
+fn upload_of(asset: &LoadedAsset) -> u64 {
+    if asset.value.is_rendered() { asset.bytes } else { 0 }
 }
 
 impl Pipeline {
@@ -83,52 +131,63 @@ impl Pipeline {
         budget: &mut FrameBudget,
     ) -> bool {
         let sources = self.asset_sources();
-        let mut inserting = Inserting {
-            most: settings.upload_bytes_per_frame,
-            ..Inserting::default()
-        };
         let is_turn = self.is_turn_of_assets(&sources);
+        let mut inserting = Inserting::new(core::mem::take(&mut self.costs), budget, settings.upload_bytes_per_frame);
         for (_, source) in sources {
             // Where nothing waits, the package has come all the same.
             let has_turn = is_turn || !self.has_asset(&source);
-            if has_turn && !self.insert_from(world, &source, &mut inserting, budget) {
+            if has_turn && !self.insert_from(world, &source, &mut inserting) {
                 break;
             }
         }
         inserting.tell(world);
-        inserting.has_inserted
-    }
-
-    /// All that wait there, as far as there is time and room: whether it was all.
-    fn insert_from(
-        &mut self,
-        world: &mut World,
-        source: &AssetsOf,
-        inserting: &mut Inserting,
-        budget: &mut FrameBudget,
-    ) -> bool {
-        while let Some(next) = self.next_asset(source) {
-            if !inserting.fits(&next, &self.costs, budget) {
-                return false;
-            }
-            self.insert_next(world, source, inserting, budget);
-        }
-        if let AssetsOf::Package(path) = source
-            && let Some(mut entry) = self.packages.get_mut(path)
-        {
-            entry.gate(world.resource::<RevealGates>(), self.frame);
-        }
-        true
+        let has_inserted = inserting.has_inserted;
+        self.take_back(inserting);
+        has_inserted
     }
 
     /// All that wait there, whatever it takes.
     pub(super) fn insert_all(&mut self, world: &mut World, source: &AssetsOf) {
-        let mut inserting = Inserting::default();
         let mut budget = FrameBudget::unlimited();
-        while self.next_asset(source).is_some() {
-            self.insert_next(world, source, &mut inserting, &mut budget);
-        }
+        let mut inserting = Inserting::new(core::mem::take(&mut self.costs), &mut budget, u64::MAX);
+        self.insert_from(world, source, &mut inserting);
         world.resource_mut::<StreamingStats>().uploaded_bytes += inserting.uploaded;
+        self.take_back(inserting);
+    }
+
+    fn take_back(&mut self, inserting: Inserting) {
+        self.costs = inserting.costs;
+        if !inserting.spent.is_empty() {
+            self.tasks.drop_later(inserting.spent);
+        }
+    }
+
+    /// All that wait there, as far as there is time and room: whether it was all.
+    fn insert_from(&mut self, world: &mut World, source: &AssetsOf, inserting: &mut Inserting) -> bool {
+        match source {
+            AssetsOf::Package(path) => {
+                let Some(mut entry) = self.packages.get_mut(path) else {
+                    return true;
+                };
+                let Some(queue) = entry.queue() else {
+                    return true;
+                };
+                let inserted = inserting.insert(world, queue);
+                entry.inserted(inserted.gone, inserted.stay);
+                if inserted.is_all {
+                    entry.gate(world.resource::<RevealGates>(), self.frame);
+                }
+                inserted.is_all
+            }
+            AssetsOf::Objects(id) => {
+                let queue = self.objects.get_mut(id).map(|objects| &mut objects.queue);
+                queue.is_none_or(|queue| inserting.insert(world, queue).is_all)
+            }
+            AssetsOf::Reload(id) => {
+                let queue = self.reloads.get_mut(id).and_then(Reload::queue);
+                queue.is_none_or(|queue| inserting.insert(world, queue).is_all)
+            }
+        }
     }
 
     /// Whose decoded assets wait, the most urgent first.
@@ -153,61 +212,11 @@ impl Pipeline {
         sources
     }
 
-    fn next_asset(&mut self, source: &AssetsOf) -> Option<Next> {
-        self.with_queue(source, |queue| queue.front().map(Next::of))
-    }
-
-    pub(super) fn has_asset(&mut self, source: &AssetsOf) -> bool {
-        self.next_asset(source).is_some()
-    }
-
-    fn take_asset(&mut self, source: &AssetsOf) -> Option<LoadedAsset> {
-        self.with_queue(source, VecDeque::pop_front)
-    }
-
-    fn with_queue<T>(
-        &mut self,
-        source: &AssetsOf,
-        act: impl FnOnce(&mut VecDeque<LoadedAsset>) -> Option<T>,
-    ) -> Option<T> {
+    pub(super) fn has_asset(&self, source: &AssetsOf) -> bool {
         match source {
-            AssetsOf::Objects(id) => act(&mut self.objects.get_mut(id)?.queue),
-            AssetsOf::Reload(id) => act(self.reloads.get_mut(id)?.queue()?),
-            AssetsOf::Package(path) => act(self.packages.get_mut(path)?.queue()?),
+            AssetsOf::Objects(id) => self.objects.get(id).is_some_and(|objects| !objects.queue.is_empty()),
+            AssetsOf::Reload(id) => self.reloads.get(id).is_some_and(Reload::has_queue),
+            AssetsOf::Package(path) => self.packages.get(path).is_some_and(PackageEntry::has_queue),
         }
-    }
-
-    fn insert_next(
-        &mut self,
-        world: &mut World,
-        source: &AssetsOf,
-        inserting: &mut Inserting,
-        budget: &mut FrameBudget,
-    ) {
-        let Some(mut asset) = self.take_asset(source) else {
-            return;
-        };
-        let Next { key, size, upload } = Next::of(&asset);
-        let _span = debug_span!("insert", asset = asset.name, bytes = size).entered();
-        let start = Instant::now();
-        let is_new = asset.slot.provide(asset.fingerprint, asset.value.is_rendered());
-        if is_new {
-            inserting.has_inserted = true;
-            inserting.uploaded += upload;
-            asset.value.insert(world, asset.asset);
-        }
-        let took = start.elapsed();
-        if is_new {
-            self.costs.learn(key, size, took);
-        }
-        budget.book(UnitKind::Insert, took, || {
-            format!("insert {} ({size} bytes)", asset.name)
-        });
-        if let AssetsOf::Package(path) = source
-            && let Some(mut entry) = self.packages.get_mut(path)
-        {
-            entry.inserted(size, is_new);
-        }
-        self.tasks.drop_later(asset);
     }
 }
