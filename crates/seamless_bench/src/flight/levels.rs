@@ -90,13 +90,16 @@ fn manifest() -> WorldManifest {
         entities: ENTITIES as u32,
         ..LevelEntry::default()
     };
-    WorldManifest {
+    let mut manifest = WorldManifest {
         format: MANIFEST_FORMAT,
         name: "flight".into(),
         levels: cells().map(level).collect(),
         volumes: cells().map(volume).collect(),
         ..WorldManifest::default()
-    }
+    };
+    // As the cook writes it.
+    manifest.peak_entities = manifest.estimate_peak_entities();
+    manifest
 }
 
 /// The same rule as that of [`Wish::Around`], with what a game has besides: a way ahead, and a delay before levels leave.

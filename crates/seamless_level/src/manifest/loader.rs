@@ -56,7 +56,11 @@ impl AssetLoader for WorldManifestLoader {
             .read_to_end(&mut bytes)
             .await
             .map_err(|error| ManifestError::Io(error.to_string()))?;
-        parse(&bytes, settings)
+        let mut manifest = parse(&bytes, settings)?;
+        if manifest.peak_entities == 0 {
+            manifest.peak_entities = manifest.estimate_peak_entities();
+        }
+        Ok(manifest)
     }
 
     fn extensions(&self) -> &[&str] {

@@ -51,7 +51,8 @@ pub struct WorldManifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registry: Option<String>,
     /// How many entities are live at the same time at most, about, while one source moves through the volumes; room for them is
-    /// made when the world comes. See [`estimate_peak_entities`](Self::estimate_peak_entities); zero when it is not known.
+    /// made when the world comes. Zero when it is not known: a manifest's file that says nothing else is given an
+    /// [estimate](Self::estimate_peak_entities) when it is loaded; who makes a manifest in code has to ask for that.
     #[serde(default)]
     pub peak_entities: u32,
 }

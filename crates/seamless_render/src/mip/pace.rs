@@ -5,8 +5,6 @@ mod tests;
 
 use super::{ChangeId, MipChanges};
 
-/// No frame is given less, in bytes.
-const LEAST_BYTES: u64 = 64 << 10;
 /// How long it took before anything was measured, in seconds: as long as there may be.
 const UNKNOWN: f64 = f64::INFINITY;
 /// Part of the difference by which each change that was faster shortens what is expected.
@@ -18,22 +16,83 @@ const GIVEN_UP: f64 = 10.0;
 /// Views look ahead by multiples of this, in seconds: a lead that is another each frame would have all looked at again.
 const LEAD_STEP: f64 = 0.05;
 
-/// What frames have sent beyond their bytes, which later ones make up for.
+/// How much is replaced in the long run: in one frame of so many, but as much as if it were in each.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Rate {
+    /// In frames; 1 at least.
+    pub interval: u32,
+    /// A frame, of new mips.
+    pub bytes: u64,
+    /// Textures a frame.
+    pub swaps: u64,
+}
+
+/// What may be replaced in a frame.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// In bytes.
+    pub bytes: u64,
+    /// In textures. None if it is not the frame's turn.
+    pub swaps: u64,
+}
+
+/// When it is whose turn, and what earlier frames have left, or sent beyond what was theirs.
+///
+/// After a while in which nothing was replaced, two turns come one after the other: what a view needs that has jumped is read in more than one frame, and
+/// who came in the second would wait for whole intervals.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Pace {
+    /// Frames that count for the next turn.
+    waited: u32,
+    bytes: Balance,
+    swaps: Balance,
+}
+
+/// What is left, or owed.
+#[derive(Copy, Clone, Debug, Default)]
+struct Balance {
+    left: u64,
     owed: u64,
 }
 
+impl Balance {
+    fn of(self, rate: u64) -> u64 {
+        (self.left + rate).saturating_sub(self.owed)
+    }
+
+    /// A frame is over. What is left for more than `most` goes.
+    fn note(&mut self, rate: u64, sent: u64, most: u64) {
+        let spent = self.owed + sent;
+        let all = self.left + rate;
+        self.left = all.saturating_sub(spent).min(most);
+        self.owed = spent.saturating_sub(all);
+    }
+}
+
 impl Pace {
-    /// What this frame may send, of so many bytes a frame, for so many frames in which nothing could be sent and itself.
-    pub fn allowance(&self, per_frame: u64, frames: u32) -> u64 {
-        let bytes = per_frame.max(LEAST_BYTES).saturating_mul(frames.max(1).into());
-        bytes.saturating_sub(self.owed)
+    /// What this frame may send.
+    pub fn turn(&self, rate: &Rate) -> Turn {
+        if self.waited + 1 < rate.interval {
+            return Turn::default();
+        }
+        Turn {
+            bytes: self.bytes.of(rate.bytes),
+            swaps: self.swaps.of(rate.swaps),
+        }
     }
 
     /// A frame is over, in which so much was sent.
-    pub fn note(&mut self, per_frame: u64, sent: u64) {
-        self.owed = (self.owed + sent).saturating_sub(per_frame.max(LEAST_BYTES));
+    pub fn note(&mut self, rate: &Rate, sent: Turn) {
+        let interval = rate.interval;
+        self.waited = (self.waited + 1).min(interval.saturating_mul(2) - 1);
+        if sent.swaps > 0 {
+            self.waited = self.waited.saturating_sub(interval);
+        }
+        let others = u64::from(interval - 1);
+        self.bytes
+            .note(rate.bytes, sent.bytes, rate.bytes.saturating_mul(others));
+        self.swaps
+            .note(rate.swaps, sent.swaps, rate.swaps.saturating_mul(others));
     }
 }
 

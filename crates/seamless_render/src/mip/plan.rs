@@ -21,7 +21,7 @@ use super::{
     alerts::{tell_alerts, write_panel},
     force::{Forces, Forcing},
     need::MipView,
-    pace::{Lead, Pace},
+    pace::{Lead, Pace, Rate, Turn},
     roads::{MipRoads, OwnTouches},
     schedule,
     settings::sound,
@@ -68,8 +68,6 @@ pub(super) struct MipPlan {
     is_as_planned: bool,
     /// Nothing is to be done until something changes.
     is_at_rest: bool,
-    /// Frames since textures were replaced.
-    since_swaps: u32,
     pace: Pace,
     lead: Lead,
     tally: Tally,
@@ -345,9 +343,15 @@ impl MipPlan {
         }
     }
 
-    /// Decides anew, if anything has changed. `frames`: how many may be replaced for; see [`MipSettings::limits`].
-    fn decide(&mut self, settings: &MipSettings, pool: &mut MipPool, frames: u32, now: f64) {
+    /// Decides anew, if anything has changed. Textures are replaced in each so-many-th frame (`interval`).
+    fn decide(&mut self, settings: &MipSettings, pool: &mut MipPool, interval: u32, now: f64) {
         let usable = pool.usable(settings.pool);
+        let limits = settings.limits(usable);
+        let rate = Rate {
+            interval: interval.max(1),
+            bytes: limits.bytes,
+            swaps: limits.swaps as u64,
+        };
         pool.ledger.targets(&mut self.resident);
         let terms = Terms {
             room: pool.ledger.room(usable),
@@ -374,12 +378,14 @@ impl MipPlan {
             (self.is_as_planned, self.is_at_rest) = (false, false);
         }
         if self.is_at_rest && self.ready.is_empty() {
-            self.pace.note(settings.bytes_per_frame, 0);
+            self.pace.note(&rate, Turn::default());
             return;
         }
+        let turn = self.pace.turn(&rate);
         let limits = MipLimits {
-            bytes: self.pace.allowance(settings.bytes_per_frame, frames),
-            ..settings.limits(usable, frames)
+            bytes: turn.bytes,
+            swaps: turn.swaps as usize,
+            ..limits
         };
         let textures = self.demands.textures();
         schedule(
@@ -391,7 +397,11 @@ impl MipPlan {
             &mut self.changes,
         );
         self.ready.clear();
-        self.pace.note(settings.bytes_per_frame, self.changes.sent);
+        let sent = Turn {
+            bytes: self.changes.sent,
+            swaps: self.changes.swaps.len() as u64,
+        };
+        self.pace.note(&rate, sent);
         self.lead.note(&self.changes, now);
         self.tally.count(textures, &pool.ledger, &terms.wanting, now);
         let MipChanges {
@@ -402,7 +412,7 @@ impl MipPlan {
             && cancels.is_empty()
             && swaps.is_empty()
             && pool.ledger.changing().is_empty()
-            && frames > 0
+            && turn.swaps > 0
             && !(is_retiring && (self.changes.is_short_of_room || self.changes.is_held));
         self.is_at_rest = self.is_as_planned && !is_retiring;
     }
@@ -468,19 +478,6 @@ pub(super) fn plan(
     let interval = settings
         .swap_interval
         .unwrap_or(SWAP_INTERVALS[usize::from(roads.any_touched())]);
-    let frames = swap_frames(interval, plan.since_swaps);
-    plan.decide(&settings, &mut pool, frames, time.now().as_secs_f64());
-    let has_swaps = !plan.changes.swaps.is_empty();
-    plan.since_swaps = if has_swaps {
-        0
-    } else {
-        plan.since_swaps.saturating_add(1)
-    };
+    plan.decide(&settings, &mut pool, interval, time.now().as_secs_f64());
     plan.hand_over(&mut work);
-}
-
-/// How many frames' textures may be replaced in one that is `since` others behind the last in which some were: 0 before it is its turn.
-fn swap_frames(interval: u32, since: u32) -> u32 {
-    let (interval, frames) = (interval.max(1), since.saturating_add(1));
-    if frames >= interval { interval } else { 0 }
 }

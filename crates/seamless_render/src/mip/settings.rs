@@ -61,10 +61,11 @@ pub struct MipSettings {
     pub bytes_per_frame: u64,
     /// Textures that are replaced in a frame at most. 32: with half of that, many small mips settle later than their bytes would have them (row `mip_settle`).
     pub swaps_per_frame: u32,
-    /// Textures are replaced in each so-many-th frame, and as many more then, and as many bytes. By default in each one, or in each fourth if materials of some type
-    /// must be touched for it, which takes longer.
+    /// Textures are replaced in each so-many-th frame, and as many more then, and as many bytes; after a while in which none were, in two frames in a row. By
+    /// default in each one, or in each fourth if materials of some type must be touched for it, which takes longer.
     pub swap_interval: Option<u32>,
-    /// Changes that are read at once, and as many again that are [forced](super::MipForce). 16. Each of their mips is a load among those of
+    /// Changes that are read at once, and as many again that are [forced](super::MipForce). 24: with 16, many small mips come later than their bytes
+    /// would have them where textures are replaced in each fourth frame. Each of their mips is a load among those of
     /// [`StreamingSettings::max_loads_in_flight`](seamless_asset::StreamingSettings::max_loads_in_flight), where it counts a quarter of a package.
     pub reads: u32,
     /// A change that brings more bytes than this comes in two, unless it is forced. 4 MiB.
@@ -97,7 +98,7 @@ impl Default for MipSettings {
             bytes_per_frame: 8 * MIB,
             swaps_per_frame: 32,
             swap_interval: None,
-            reads: 16,
+            reads: 24,
             step: 4 * MIB,
             quality: MipQuality::High,
             bias: 0.0,
@@ -112,20 +113,16 @@ impl Default for MipSettings {
 }
 
 impl MipSettings {
-    /// What may go on at once, of a pool of `pool` bytes, and what may be replaced in this frame, if anything: as many textures as in so many `frames`, which are
-    /// those since the last in which something could be, this one included; 0 if nothing can in this one.
+    /// What may go on at once, of a pool of `pool` bytes, in a frame in which as much may be replaced as is meant for each.
     #[must_use]
-    pub fn limits(&self, pool: u64, frames: u32) -> MipLimits {
+    pub fn limits(&self, pool: u64) -> MipLimits {
         MipLimits {
             pool,
             staging: self.staging,
             reads: self.reads.max(1) as usize,
             step: self.step,
-            swaps: self.swaps_per_frame.max(1).saturating_mul(frames) as usize,
-            bytes: self
-                .bytes_per_frame
-                .max(LEAST_PER_FRAME)
-                .saturating_mul(frames.max(1).into()),
+            swaps: self.swaps_per_frame.max(1) as usize,
+            bytes: self.bytes_per_frame.max(LEAST_PER_FRAME),
         }
     }
 

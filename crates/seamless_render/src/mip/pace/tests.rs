@@ -5,25 +5,61 @@ use crate::mip::{MipLedger, MipRead, MipSwap, plan::tests::chain};
 
 const FRAME: f64 = 1.0 / 60.0;
 
+fn rate(bytes: u64, interval: u32) -> Rate {
+    Rate {
+        interval,
+        bytes,
+        swaps: 8,
+    }
+}
+
+fn sent(bytes: u64) -> Turn {
+    Turn { bytes, swaps: 1 }
+}
+
 proptest! {
     /// However large what is sent, all frames together send no more than they may but for the last change; and what waits is never kept waiting for nothing.
     #[test]
-    fn frames_make_up_for_what_was_too_much(sizes in vec(1_u64..4 << 20, 1..200), per_frame in 1_u64..2 << 20) {
-        let (mut pace, mut sent, mut frames) = (Pace::default(), 0, 0);
-        let count = sizes.len() as u64;
+    fn frames_make_up_for_what_was_too_much(sizes in vec(1_u64..4 << 20, 1..200), bytes in 1_u64..2 << 20) {
+        let (mut pace, mut all, mut frames) = (Pace::default(), 0, 0);
+        let (count, rate) = (sizes.len() as u64, rate(bytes, 1));
         let mut sizes = sizes.into_iter().peekable();
-        let rate = per_frame.max(LEAST_BYTES);
         while sizes.peek().is_some() {
-            let (mut left, mut now) = (pace.allowance(per_frame, 1), 0);
+            let (mut left, mut now) = (pace.turn(&rate).bytes, 0);
             while let Some(size) = sizes.next_if(|size| left > 0 && (now == 0 || *size <= left)) {
                 left = left.saturating_sub(size);
                 now += size;
             }
-            pace.note(per_frame, now);
-            (sent, frames) = (sent + now, frames + 1);
-            prop_assert!(sent < frames * rate + (4 << 20), "{sent} in {frames} frames");
+            pace.note(&rate, sent(now));
+            (all, frames) = (all + now, frames + 1);
+            prop_assert!(all < frames * bytes + (4 << 20), "{all} in {frames} frames");
         }
-        prop_assert!(frames <= count + sent / rate, "a frame sends nothing, and makes up for nothing");
+        prop_assert!(frames <= count + all / bytes, "a frame sends nothing, and makes up for nothing");
+    }
+
+    /// Whenever anything comes, and however much: no frames in a row have more than two turns beside those that their number has, nor send more than they may,
+    /// but for what the frames of an interval before them may.
+    #[test]
+    fn turns_are_as_many_as_is_said(waits in vec(any::<bool>(), 1..200), interval in 1_u32..7) {
+        let (mut pace, rate) = (Pace::default(), rate(1 << 20, interval));
+        let mut turns = Vec::new();
+        for waits in waits {
+            let turn = if waits { pace.turn(&rate) } else { Turn::default() };
+            pace.note(&rate, turn);
+            turns.push(turn);
+        }
+        let interval = interval as usize;
+        for from in 0..turns.len() {
+            let (mut count, mut bytes, mut swaps) = (0, 0, 0);
+            for (frames, turn) in (1..).zip(&turns[from..]) {
+                count += usize::from(turn.swaps > 0);
+                bytes += turn.bytes;
+                swaps += turn.swaps;
+                prop_assert!(count <= frames / interval + 2, "{count} turns in {frames} frames");
+                let most = (frames + interval - 1) as u64;
+                prop_assert!(bytes <= most << 20 && swaps <= most * 8);
+            }
+        }
     }
 }
 
@@ -32,18 +68,31 @@ proptest! {
 fn what_is_sent_now_and_then_is_as_much_as_what_is_sent_in_each_frame() {
     const RATE: u64 = 1 << 20;
     for interval in [1, 2, 4, 7] {
-        let (mut pace, mut sent) = (Pace::default(), 0);
-        for frame in 1..=28 {
-            let now = if frame % interval == 0 {
-                pace.allowance(RATE, interval)
-            } else {
-                0
-            };
-            pace.note(RATE, now);
-            sent += now;
+        let (mut pace, rate, mut all) = (Pace::default(), rate(RATE, interval), 0);
+        for _ in 1..=28 {
+            let now = pace.turn(&rate);
+            pace.note(&rate, now);
+            all += now.bytes;
         }
-        assert_eq!(sent, 28 * RATE, "each {interval}");
+        assert_eq!(all, 28 * RATE, "each {interval}");
     }
+}
+
+#[test]
+fn after_a_while_without_any_two_turns_come_in_a_row_and_share_what_is_left() {
+    let (mut pace, rate) = (Pace::default(), rate(100, 4));
+    (0..20).for_each(|_| pace.note(&rate, Turn::default()));
+    assert_eq!(pace.turn(&rate), Turn { bytes: 400, swaps: 32 });
+    pace.note(&rate, sent(150));
+    assert_eq!(pace.turn(&rate), Turn { bytes: 350, swaps: 32 });
+    pace.note(&rate, sent(350));
+    let mut then = (0..3).map(|_| {
+        let turn = pace.turn(&rate);
+        pace.note(&rate, Turn::default());
+        turn.bytes
+    });
+    assert!(then.all(|bytes| bytes == 0));
+    assert_eq!(pace.turn(&rate).bytes, 400);
 }
 
 /// A change that is read, and takes so many frames until it is sent.
