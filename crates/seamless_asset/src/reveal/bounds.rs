@@ -1,25 +1,19 @@
 //! The boxes of what is drawn, before it is seen. See [`Bounds`].
 
 use bevy_asset::{AssetId, Assets};
-use bevy_camera::{
-    primitives::{Aabb, MeshAabb},
-    visibility::{NoAutoAabb, NoFrustumCulling},
-};
+use bevy_camera::primitives::{Aabb, MeshAabb};
 use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, entity::Entity, world::World};
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_platform::collections::HashMap;
 
-use crate::spawn::Boxes;
+use crate::spawn::{Boxes, may_have_box};
 
 /// Gives hidden entities the [`Aabb`]s that Bevy's `calculate_bounds` would give them, and counts who shows which mesh.
 ///
 /// That system does not see them while they are hidden. In the frame of the reveal it would see them all, and move each into another
 /// archetype by a command.
 pub(super) struct Bounds {
-    mesh: ComponentId,
     aabb: ComponentId,
-    /// Who has one of these needs no box.
-    but: [ComponentId; 2],
     shown: HashMap<AssetId<Mesh>, Shown>,
 }
 
@@ -59,12 +53,7 @@ enum Need {
 impl Bounds {
     pub fn new(world: &mut World) -> Self {
         Self {
-            mesh: world.register_component::<Mesh3d>(),
             aabb: world.register_component::<Aabb>(),
-            but: [
-                world.register_component::<NoFrustumCulling>(),
-                world.register_component::<NoAutoAabb>(),
-            ],
             shown: HashMap::default(),
         }
     }
@@ -121,11 +110,12 @@ impl Bounds {
         let Some(archetype) = world.archetypes().get(archetype) else {
             return Need::Nothing;
         };
-        let is_without = !archetype.contains(self.mesh) || self.but.iter().any(|id| archetype.contains(*id));
-        match archetype.contains(self.aabb) {
-            _ if is_without => Need::Nothing,
-            true => Need::Count,
-            false => Need::Box,
+        let is_there = |id| archetype.contains(id);
+        let has = |type_id| world.components().get_id(type_id).is_some_and(is_there);
+        match (may_have_box(has), is_there(self.aabb)) {
+            (false, _) => Need::Nothing,
+            (true, true) => Need::Count,
+            (true, false) => Need::Box,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Groups into the world, and single columns into entities that are there. See [`spawn`].
 
-use core::any::TypeId;
+use core::{alloc::Layout, any::TypeId};
 use std::collections::VecDeque;
 
+use bevy_camera::primitives::Aabb;
 use bevy_ecs::{
     bundle::BundleScratch,
     component::ComponentId,
@@ -10,9 +11,13 @@ use bevy_ecs::{
     relationship::RelationshipHookMode,
     world::{World, WorldId},
 };
+use bevy_mesh::Mesh3d;
 use bevy_platform::collections::HashSet;
+use bevy_ptr::OwningPtr;
 
-use super::{Boxes, Column, Group, IdentifiedColumn, Passes, Sight, TypedRows, Values, insert_row, typed_column};
+use super::{
+    Boxes, Column, Group, IdentifiedColumn, Passes, Sight, TypedRows, Values, may_have_box, typed_column,
+};
 use crate::hide::InHiddenLevel;
 
 /// What a [`spawn`] leaves behind: memory without values, which may be dropped where it costs nothing.
@@ -56,7 +61,39 @@ enum BatchValues {
     Columns {
         now: Vec<IdentifiedColumn>,
         late: Vec<IdentifiedColumn>,
+        boxed: Option<Boxed>,
     },
+}
+
+/// What tells the boxes of columns that Bevy gives boxes to.
+struct Boxed {
+    /// The place of the meshes among the columns.
+    meshes: usize,
+    /// The boxes' own id.
+    id: ComponentId,
+}
+
+impl Boxed {
+    /// None where the columns have boxes, or need none.
+    fn of(world: &mut World, now: &[IdentifiedColumn], late: &[IdentifiedColumn]) -> Option<Self> {
+        let is = |column: &IdentifiedColumn, type_id| (*column.1).type_id() == type_id;
+        let has = |type_id| now.iter().chain(late).any(|column| is(column, type_id));
+        if !may_have_box(has) || has(TypeId::of::<Aabb>()) {
+            return None;
+        }
+        Some(Self {
+            meshes: now.iter().position(|column| is(column, TypeId::of::<Mesh3d>()))?,
+            id: world.register_component::<Aabb>(),
+        })
+    }
+
+    /// The next one's.
+    fn next(&self, world: &World, now: &[IdentifiedColumn], boxes: &mut dyn Boxes) -> Option<(ComponentId, Aabb)> {
+        let mesh = now.get(self.meshes)?.1.get(0)?;
+        // SAFETY: the column's type was compared, and that is the type of its values.
+        let mesh = unsafe { mesh.deref::<Mesh3d>() };
+        Some((self.id, boxes.of(world, mesh)?))
+    }
 }
 
 impl Spawner {
@@ -78,7 +115,7 @@ impl Spawner {
         self.early.extend(component);
     }
 
-    /// Spawns the next entities, `most` at most; gives how many. Hidden rows have their boxes from `boxes`.
+    /// Spawns the next entities, `most` at most; gives how many. What is hidden has its boxes from `boxes`.
     pub fn step(&mut self, world: &mut World, most: usize, boxes: Option<&mut dyn Boxes>) -> usize {
         let mut sight = if self.is_hidden {
             Sight::Hidden(boxes)
@@ -102,7 +139,7 @@ impl Spawner {
                     self.spent.rows.push(rows);
                     self.spent.entities.push(entities);
                 }
-                BatchValues::Columns { now, late } => {
+                BatchValues::Columns { now, late, .. } => {
                     self.spent.columns.push(now);
                     self.late.push((entities, late));
                 }
@@ -148,7 +185,7 @@ impl Spawner {
         for (entities, mut columns) in self.late {
             if !columns.is_empty() {
                 for &entity in &entities {
-                    insert_all(world, entity, &mut columns, &mut scratch);
+                    insert_all(world, entity, &mut columns, &mut scratch, None);
                 }
             }
             self.spent.columns.push(columns);
@@ -180,12 +217,14 @@ impl Batch {
         };
         let (mut now, late) = split(world, columns, passes);
         early.extend(now.iter().map(|(id, _)| *id));
+        let mut boxed = None;
         if hidden {
             let marker = typed_column(vec![InHiddenLevel; entities.len()]);
             now.push((world.register_component::<InHiddenLevel>(), marker));
             now.sort_by_key(|(id, _)| *id);
+            boxed = Boxed::of(world, &now, &late);
         }
-        Self::of(entities, BatchValues::Columns { now, late })
+        Self::of(entities, BatchValues::Columns { now, late, boxed })
     }
 
     fn of(entities: Vec<Entity>, values: BatchValues) -> Self {
@@ -200,14 +239,18 @@ impl Batch {
         };
         match &mut self.values {
             BatchValues::Rows(rows) => rows.spawn(world, entities, sight),
-            BatchValues::Columns { now, .. } => {
+            BatchValues::Columns { now, boxed, .. } => {
                 for entity in entities {
+                    let found = match (&mut *sight, &*boxed) {
+                        (Sight::Hidden(Some(boxes)), Some(boxed)) => boxed.next(world, now, *boxes),
+                        _ => None,
+                    };
                     if world.spawn_empty_at(*entity).is_err() {
                         // Somebody else's: its row is dropped in both passes.
                         *entity = Entity::PLACEHOLDER;
                     }
                     if !now.is_empty() {
-                        insert_all(world, *entity, now, scratch);
+                        insert_all(world, *entity, now, scratch, found);
                     }
                 }
             }
@@ -218,9 +261,50 @@ impl Batch {
     }
 }
 
-/// Moves the next value of each column into `entity`.
-fn insert_all(world: &mut World, entity: Entity, columns: &mut [IdentifiedColumn], scratch: &mut BundleScratch) {
-    insert_row(world, entity, columns, scratch, RelationshipHookMode::Skip, |_| true);
+/// Moves the next value of each column into `entity`, and its box.
+fn insert_all(
+    world: &mut World,
+    entity: Entity,
+    columns: &mut [IdentifiedColumn],
+    scratch: &mut BundleScratch,
+    found: Option<(ComponentId, Aabb)>,
+) {
+    insert_row(world, entity, columns, scratch, RelationshipHookMode::Skip, |_| true, found);
+}
+
+/// Moves the next value of each column into `entity`, or drops it where `is_wanted` says no of the column's index, and its box, all in one move.
+fn insert_row(
+    world: &mut World,
+    entity: Entity,
+    columns: &mut [IdentifiedColumn],
+    scratch: &mut BundleScratch,
+    hooks: RelationshipHookMode,
+    is_wanted: impl Fn(usize) -> bool,
+    found: Option<(ComponentId, Aabb)>,
+) {
+    let Ok(mut entity) = world.get_entity_mut(entity) else {
+        // An observer despawned it, or it never was this level's. Its values go, so that the next row meets its own.
+        columns.iter_mut().for_each(|(_, column)| column.drop_next());
+        return;
+    };
+    let mut writer = scratch.writer();
+    for (index, (id, column)) in columns.iter_mut().enumerate() {
+        if is_wanted(index) {
+            // SAFETY: the id was looked up by the column's type in this world (`identified`), and the writer is
+            // written to an entity of this world below.
+            unsafe { column.push_next(*id, &mut writer) };
+        } else {
+            column.drop_next();
+        }
+    }
+    if let Some((id, found)) = found {
+        OwningPtr::make(found, |value| {
+            // SAFETY: it is the id of `Aabb` in this world, as that of a column, and the writer copies the value.
+            unsafe { writer.push_component_by_id(id, value, Layout::new::<Aabb>()) };
+        });
+    }
+    // SAFETY: everything in the writer was pushed with ids of the world that `entity` is in.
+    unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, hooks) };
 }
 
 fn id_of(world: &World, type_id: TypeId) -> Option<ComponentId> {
@@ -282,6 +366,6 @@ impl Inserter {
         if world.id() != self.world {
             return;
         }
-        insert_row(world, entity, &mut self.columns, &mut self.scratch, hooks, is_wanted);
+        insert_row(world, entity, &mut self.columns, &mut self.scratch, hooks, is_wanted, None);
     }
 }

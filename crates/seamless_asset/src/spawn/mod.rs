@@ -20,17 +20,16 @@ pub(crate) use insert::{Inserter, Spawner};
 pub use insert::{Spent, spawn};
 #[doc(hidden)]
 pub use rows::placed;
-pub(crate) use rows::{Boxes, Sight};
+pub(crate) use rows::{Boxes, Sight, may_have_box};
 pub use rows::{RowSets, SpawnRow, TypedRows};
 
 use core::{alloc::Layout, any::TypeId, cell::UnsafeCell, mem::ManuallyDrop, ptr::NonNull};
 
 use bevy_ecs::{
-    bundle::{BundleScratch, BundleWriter},
+    bundle::BundleWriter,
     change_detection::{ComponentTicks, Tick},
     component::{Component, ComponentId},
     entity::{Entity, EntityLocation},
-    relationship::RelationshipHookMode,
     world::{EntityRef, World},
 };
 use bevy_ptr::{OwningPtr, Ptr};
@@ -414,34 +413,6 @@ pub fn reflected_column(values: Vec<Box<dyn Reflect>>, type_id: TypeId) -> Resul
 
 /// A column and the id of its own type in the world that it is spawned into: the pointer casts rest on that.
 pub(crate) type IdentifiedColumn = (ComponentId, Box<dyn Column>);
-
-/// Moves the next value of each column into `entity`, or drops it where `is_wanted` says no of the column's index.
-fn insert_row(
-    world: &mut World,
-    entity: Entity,
-    columns: &mut [IdentifiedColumn],
-    scratch: &mut BundleScratch,
-    hooks: RelationshipHookMode,
-    is_wanted: impl Fn(usize) -> bool,
-) {
-    let Ok(mut entity) = world.get_entity_mut(entity) else {
-        // An observer despawned it, or it never was this level's. Its values go, so that the next row meets its own.
-        columns.iter_mut().for_each(|(_, column)| column.drop_next());
-        return;
-    };
-    let mut writer = scratch.writer();
-    for (index, (id, column)) in columns.iter_mut().enumerate() {
-        if is_wanted(index) {
-            // SAFETY: the id was looked up by the column's type in this world (`identified`), and the writer is
-            // written to an entity of this world below.
-            unsafe { column.push_next(*id, &mut writer) };
-        } else {
-            column.drop_next();
-        }
-    }
-    // SAFETY: everything in the writer was pushed with ids of the world that `entity` is in.
-    unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, hooks) };
-}
 
 /// Changes when the components of `entities` were added and changed: to what `all` tells of those of a component, else to what `rewrite` makes of it. Bevy has no call
 /// for that which takes components that cannot be mutated, as `ChildOf`, nor for many entities.

@@ -243,16 +243,17 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
     }
 }
 
-/// Whether Bevy gives a box to entities of this set: to what shows a mesh, has none, and does not say that it needs none.
+/// Whether Bevy gives a box to what has such components, unless it has one: to what shows a mesh, and does not say that it needs none.
+pub(crate) fn may_have_box(has: impl Fn(TypeId) -> bool) -> bool {
+    let is_without = [TypeId::of::<NoAutoAabb>(), TypeId::of::<NoFrustumCulling>()];
+    has(TypeId::of::<Mesh3d>()) && !is_without.into_iter().any(has)
+}
+
+/// The same of a set that comes without one.
 fn gets_box<R: SpawnRow>() -> bool {
     let types = R::types();
     let has = |type_id| types.contains(&type_id);
-    let is_without = [
-        TypeId::of::<Aabb>(),
-        TypeId::of::<NoAutoAabb>(),
-        TypeId::of::<NoFrustumCulling>(),
-    ];
-    has(TypeId::of::<Mesh3d>()) && !is_without.into_iter().any(has)
+    may_have_box(has) && !has(TypeId::of::<Aabb>())
 }
 
 /// Makes room for `count` more entities of a set in its table.

@@ -2,7 +2,7 @@
 
 mod boxes;
 
-use bevy_ecs::{observer::On, prelude::*, world::EntityRef};
+use bevy_ecs::{observer::On, prelude::*, relationship::RelationshipHookMode, world::EntityRef};
 use bevy_reflect::Reflect;
 
 use super::*;

@@ -4,7 +4,7 @@
 //! flies in a ring at 30 m/s, and turns as it does; what it sees is known, as in an app, where Bevy finds that out. What is read has come in the
 //! frame after.
 //!
-//! * Ours: [`Watch`], [`MipDemands`], [`Fit`], [`schedule`] and [`MipLedger`].
+//! * Ours: the system that follows what is drawn, with all things as entities; [`Watch`], [`MipDemands`], [`Fit`], [`schedule`] and [`MipLedger`].
 //! * Peer: each thing is tested from both points, where the camera is and where it will be, in every frame, and the finest of each material tells what is
 //!   wanted of its textures. It is written as well as ours, with numbers side by side and without an allocation; it fits nothing into a pool.
 //!
@@ -20,6 +20,7 @@ use std::hint::black_box;
 use bevy_math::Vec3;
 use seamless_render::mip::{
     ChangeId, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipLedger, MipLimits, UserId, Wanting, Watch,
+    bench_support::Following,
     need::{COARSEST_LOD, FINEST_LOD, MipView},
     schedule,
 };
@@ -86,6 +87,7 @@ pub fn run(samples: Option<usize>) -> Row {
 
 /// Mip streaming's own side.
 struct Ours {
+    following: Following,
     watch: Watch,
     users: Vec<UserId>,
     demands: MipDemands,
@@ -102,6 +104,7 @@ struct Ours {
 impl Ours {
     fn new(world: &World) -> Self {
         let mut ours = Self {
+            following: Following::new(world.things.iter().map(|thing| (thing.center, thing.half))),
             watch: Watch::default(),
             users: Vec::new(),
             demands: MipDemands::default(),
@@ -110,7 +113,7 @@ impl Ours {
             limits: MipLimits {
                 pool: POOL,
                 staging: 32 << 20,
-                reads: 16,
+                reads: 24,
                 step: 4 << 20,
                 swaps: 16,
                 bytes: 8 << 20,
@@ -140,8 +143,10 @@ impl Ours {
         self.frame += 1;
         let now = f64::from(self.frame) * FRAME_SECONDS;
         for (thing, is_seen) in &moment.seen {
+            self.following.see(*thing as usize, *is_seen);
             self.watch.seen(self.users[*thing as usize], *is_seen);
         }
+        self.following.look();
         self.demands.set_limits(&mut self.watch, Wanting::default().margin);
         self.watch.update(black_box(&[moment.view]), LEAD);
         self.demands.update(&self.watch, now);

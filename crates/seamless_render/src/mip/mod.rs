@@ -21,6 +21,9 @@
 //! [`Mips`] and [`MipStats`] tell how it does. Materials with shaders of their own may have finer mips fade in, by a [`MipFadePlugin`].
 
 mod alerts;
+#[cfg(feature = "bench")]
+#[doc(hidden)]
+pub mod bench_support;
 mod chain;
 mod demand;
 mod error;
