@@ -37,6 +37,10 @@ pub struct Args {
     #[cfg(feature = "overlay")]
     #[arg(long)]
     pub boxes: bool,
+    /// Begin with all surfaces in the colours of their mips, as the GPU samples them. F3 shows them, too.
+    #[cfg(feature = "overlay")]
+    #[arg(long, conflicts_with = "mips")]
+    pub surfaces: bool,
     /// Write a picture of which mips the walk's end shows here: green is as fine as the GPU samples it, blue finer, yellow to red coarser. Only without a window.
     #[arg(long, value_name = "FILE")]
     pub mips: Option<PathBuf>,

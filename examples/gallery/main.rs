@@ -6,7 +6,7 @@
 //! cargo run --example gallery -- --headless --report report     a measured walk, with a report; needs a GPU, or a driver in software
 //! cargo run --example gallery -- --headless --picture hall.png  and a picture of where it ends
 //! cargo run --example gallery -- --pool 16                      with a pool of 16 MiB
-//! cargo run --example gallery --features overlay                F2 shows how fine each painting is
+//! cargo run --example gallery --features overlay                F2 shows how fine each painting is, F3 each pixel of it
 //! ```
 
 mod args;

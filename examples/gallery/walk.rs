@@ -137,6 +137,7 @@ pub fn walk(args: &Args, manifest: &str) -> Result<Walked, String> {
     app.add_plugins(MipOverlayPlugin {
         settings: MipOverlaySettings {
             is_on: args.boxes,
+            surfaces: args.surfaces,
             ..MipOverlaySettings::default()
         },
     });

@@ -77,7 +77,7 @@ pub(super) struct FinishedPackage {
 pub(super) const MAX_LOADS: usize = 64;
 
 /// What is to be dropped waits for a frame that is not full, no longer than for so many.
-const MOST_PUT_OFF: u32 = 8;
+const MOST_PUT_OFF: u32 = 4;
 
 type Waste = Vec<Box<dyn Any + Send + Sync>>;
 

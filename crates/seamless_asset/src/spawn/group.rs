@@ -2,9 +2,14 @@
 
 use core::any::TypeId;
 
-use bevy_ecs::{component::ComponentId, entity::Entity, world::World};
+use bevy_ecs::{
+    component::{Component, ComponentId},
+    entity::Entity,
+    world::World,
+};
+use bevy_reflect::Reflect;
 
-use super::{Column, RowSets, TypedRows};
+use super::{Column, PlainColumn, RowSets, TypedRows};
 use crate::codec::DecodeError;
 
 /// Entities that share one set of components, ready to be spawned.
@@ -69,4 +74,19 @@ pub trait Passes {
     /// Whether observers or hooks of the component `id` may look at other entities of the level, so that it must be
     /// inserted after all of them exist.
     fn is_late(&self, world: &World, id: ComponentId) -> bool;
+}
+
+/// The values of a column of `C`s; `None` when it is of another type.
+pub(crate) fn values<C: Component>(column: Box<dyn Column>) -> Option<Vec<C>> {
+    let other = match column.into_any().downcast::<Vec<C>>() {
+        Ok(values) => return Some(*values),
+        Err(other) => other,
+    };
+    let other = match other.downcast::<PlainColumn>() {
+        Ok(plain) => return plain.into_values(),
+        Err(other) => other,
+    };
+    let boxed = *other.downcast::<Vec<Box<dyn Reflect>>>().ok()?;
+    let values = boxed.into_iter().map(|value| value.into_any().downcast::<C>());
+    values.map(|value| Some(*value.ok()?)).collect()
 }

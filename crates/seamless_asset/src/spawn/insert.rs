@@ -1,6 +1,6 @@
 //! Groups into the world, and single columns into entities that are there. See [`spawn`].
 
-use core::{alloc::Layout, any::TypeId};
+use core::any::TypeId;
 use std::collections::VecDeque;
 
 use bevy_camera::primitives::Aabb;
@@ -13,10 +13,10 @@ use bevy_ecs::{
 };
 use bevy_mesh::Mesh3d;
 use bevy_platform::collections::HashSet;
-use bevy_ptr::OwningPtr;
 
 use super::{
-    Boxes, Column, Group, IdentifiedColumn, Passes, Sight, TypedRows, Values, may_have_box, typed_column,
+    Boxes, Column, Group, IdentifiedColumn, Passes, Sight, TypedRows, Values, insert_row, may_have_box, typed_column,
+    value_at,
 };
 use crate::hide::InHiddenLevel;
 
@@ -87,12 +87,19 @@ impl Boxed {
         })
     }
 
-    /// The next one's.
-    fn next(&self, world: &World, now: &[IdentifiedColumn], boxes: &mut dyn Boxes) -> Option<(ComponentId, Aabb)> {
-        let mesh = now.get(self.meshes)?.1.get(0)?;
-        // SAFETY: the column's type was compared, and that is the type of its values.
-        let mesh = unsafe { mesh.deref::<Mesh3d>() };
-        Some((self.id, boxes.of(world, mesh)?))
+    /// Those of the next entities, as a column, and who of them has one.
+    fn next(
+        &self,
+        world: &World,
+        now: &[IdentifiedColumn],
+        count: usize,
+        boxes: &mut dyn Boxes,
+    ) -> (Vec<bool>, IdentifiedColumn) {
+        let meshes = now.get(self.meshes).map(|(_, meshes)| &**meshes);
+        let mut find = |row| boxes.of(world, value_at(meshes?, row)?);
+        let found: Vec<Option<Aabb>> = (0..count).map(&mut find).collect();
+        let has = found.iter().map(Option::is_some).collect();
+        (has, (self.id, typed_column(found.into_iter().flatten().collect())))
     }
 }
 
@@ -240,16 +247,18 @@ impl Batch {
         match &mut self.values {
             BatchValues::Rows(rows) => rows.spawn(world, entities, sight),
             BatchValues::Columns { now, boxed, .. } => {
-                for entity in entities {
-                    let found = match (&mut *sight, &*boxed) {
-                        (Sight::Hidden(Some(boxes)), Some(boxed)) => boxed.next(world, now, *boxes),
-                        _ => None,
-                    };
+                let mut found = match (sight, boxed) {
+                    (Sight::Hidden(Some(boxes)), Some(boxed)) => Some(boxed.next(world, now, entities.len(), *boxes)),
+                    _ => None,
+                };
+                for (row, entity) in entities.iter_mut().enumerate() {
+                    let found = found.as_mut().filter(|(has, _)| has.get(row) == Some(&true));
                     if world.spawn_empty_at(*entity).is_err() {
                         // Somebody else's: its row is dropped in both passes.
                         *entity = Entity::PLACEHOLDER;
                     }
                     if !now.is_empty() {
+                        let found = found.map(|(_, column)| column);
                         insert_all(world, *entity, now, scratch, found);
                     }
                 }
@@ -261,50 +270,15 @@ impl Batch {
     }
 }
 
-/// Moves the next value of each column into `entity`, and its box.
+/// Moves the next value of each column into `entity`, and of those that it alone may have.
 fn insert_all(
     world: &mut World,
     entity: Entity,
     columns: &mut [IdentifiedColumn],
     scratch: &mut BundleScratch,
-    found: Option<(ComponentId, Aabb)>,
+    own: Option<&mut IdentifiedColumn>,
 ) {
-    insert_row(world, entity, columns, scratch, RelationshipHookMode::Skip, |_| true, found);
-}
-
-/// Moves the next value of each column into `entity`, or drops it where `is_wanted` says no of the column's index, and its box, all in one move.
-fn insert_row(
-    world: &mut World,
-    entity: Entity,
-    columns: &mut [IdentifiedColumn],
-    scratch: &mut BundleScratch,
-    hooks: RelationshipHookMode,
-    is_wanted: impl Fn(usize) -> bool,
-    found: Option<(ComponentId, Aabb)>,
-) {
-    let Ok(mut entity) = world.get_entity_mut(entity) else {
-        // An observer despawned it, or it never was this level's. Its values go, so that the next row meets its own.
-        columns.iter_mut().for_each(|(_, column)| column.drop_next());
-        return;
-    };
-    let mut writer = scratch.writer();
-    for (index, (id, column)) in columns.iter_mut().enumerate() {
-        if is_wanted(index) {
-            // SAFETY: the id was looked up by the column's type in this world (`identified`), and the writer is
-            // written to an entity of this world below.
-            unsafe { column.push_next(*id, &mut writer) };
-        } else {
-            column.drop_next();
-        }
-    }
-    if let Some((id, found)) = found {
-        OwningPtr::make(found, |value| {
-            // SAFETY: it is the id of `Aabb` in this world, as that of a column, and the writer copies the value.
-            unsafe { writer.push_component_by_id(id, value, Layout::new::<Aabb>()) };
-        });
-    }
-    // SAFETY: everything in the writer was pushed with ids of the world that `entity` is in.
-    unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, hooks) };
+    insert_row(world, entity, (columns, own), scratch, RelationshipHookMode::Skip, |_| true);
 }
 
 fn id_of(world: &World, type_id: TypeId) -> Option<ComponentId> {
@@ -366,6 +340,6 @@ impl Inserter {
         if world.id() != self.world {
             return;
         }
-        insert_row(world, entity, &mut self.columns, &mut self.scratch, hooks, is_wanted, None);
+        insert_row(world, entity, (&mut self.columns, None), &mut self.scratch, hooks, is_wanted);
     }
 }

@@ -15,6 +15,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use group::values;
 pub use group::{Group, Passes, Values};
 pub(crate) use insert::{Inserter, Spawner};
 pub use insert::{Spent, spawn};
@@ -26,10 +27,11 @@ pub use rows::{RowSets, SpawnRow, TypedRows};
 use core::{alloc::Layout, any::TypeId, cell::UnsafeCell, mem::ManuallyDrop, ptr::NonNull};
 
 use bevy_ecs::{
-    bundle::BundleWriter,
+    bundle::{BundleScratch, BundleWriter},
     change_detection::{ComponentTicks, Tick},
     component::{Component, ComponentId},
     entity::{Entity, EntityLocation},
+    relationship::RelationshipHookMode,
     world::{EntityRef, World},
 };
 use bevy_ptr::{OwningPtr, Ptr};
@@ -78,21 +80,6 @@ pub trait Column: sealed::Sealed + Send + Sync {
 
     /// What is left: a `Vec` of the component, a column of plain rows, or a `Vec` of boxed reflected values.
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any>;
-}
-
-/// The values of a column of `C`s; `None` when it is of another type.
-pub(crate) fn values<C: Component>(column: Box<dyn Column>) -> Option<Vec<C>> {
-    let other = match column.into_any().downcast::<Vec<C>>() {
-        Ok(values) => return Some(*values),
-        Err(other) => other,
-    };
-    let other = match other.downcast::<PlainColumn>() {
-        Ok(plain) => return plain.into_values(),
-        Err(other) => other,
-    };
-    let boxed = *other.downcast::<Vec<Box<dyn Reflect>>>().ok()?;
-    let values = boxed.into_iter().map(|value| value.into_any().downcast::<C>());
-    values.map(|value| Some(*value.ok()?)).collect()
 }
 
 struct TypedColumn<C>(std::vec::IntoIter<C>);
@@ -413,6 +400,35 @@ pub fn reflected_column(values: Vec<Box<dyn Reflect>>, type_id: TypeId) -> Resul
 
 /// A column and the id of its own type in the world that it is spawned into: the pointer casts rest on that.
 pub(crate) type IdentifiedColumn = (ComponentId, Box<dyn Column>);
+
+/// Moves the next value of each column into `entity`, or drops it where `is_wanted` says no of the column's index. The `last` column may be left out.
+fn insert_row(
+    world: &mut World,
+    entity: Entity,
+    (columns, last): (&mut [IdentifiedColumn], Option<&mut IdentifiedColumn>),
+    scratch: &mut BundleScratch,
+    hooks: RelationshipHookMode,
+    is_wanted: impl Fn(usize) -> bool,
+) {
+    let columns = columns.iter_mut().chain(last);
+    let Ok(mut entity) = world.get_entity_mut(entity) else {
+        // An observer despawned it, or it never was this level's. Its values go, so that the next row meets its own.
+        columns.for_each(|(_, column)| column.drop_next());
+        return;
+    };
+    let mut writer = scratch.writer();
+    for (index, (id, column)) in columns.enumerate() {
+        if is_wanted(index) {
+            // SAFETY: the id was looked up by the column's type in this world (`identified`), and the writer is
+            // written to an entity of this world below.
+            unsafe { column.push_next(*id, &mut writer) };
+        } else {
+            column.drop_next();
+        }
+    }
+    // SAFETY: everything in the writer was pushed with ids of the world that `entity` is in.
+    unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, hooks) };
+}
 
 /// Changes when the components of `entities` were added and changed: to what `all` tells of those of a component, else to what `rewrite` makes of it. Bevy has no call
 /// for that which takes components that cannot be mutated, as `ChildOf`, nor for many entities.

@@ -4,10 +4,13 @@ use std::{any::TypeId, collections::BTreeSet};
 
 use bevy::{ecs::system::RunSystemOnce, prelude::*};
 use bevy_gizmos::{GizmoAsset, GizmoHandles, config::GizmoConfigStore};
-use bevy_seamless::prelude::*;
-use seamless_tests::picture::has_driver;
+use bevy_seamless::{
+    prelude::*,
+    render::mip::{MipFeedback, MipFeedbackPlugin},
+};
+use seamless_tests::picture::{SIDE, has_driver};
 
-use super::hall::Hall;
+use super::hall::{self, Hall};
 
 /// The colours of all lines that were drawn in the last frame, and the corners of what they frame.
 fn drawn(hall: &Hall) -> (BTreeSet<[u8; 3]>, [Vec3; 2]) {
@@ -42,6 +45,7 @@ fn set(hall: &mut Hall, change: impl FnOnce(&mut MipOverlaySettings)) {
 }
 
 const GREEN: [u8; 3] = [60, 170, 80];
+const RED: [u8; 3] = [200, 30, 40];
 
 #[test]
 fn boxes_tell_how_fine_textures_are() {
@@ -78,8 +82,70 @@ fn boxes_tell_how_fine_textures_are() {
     };
     let lacks = hall.app.world_mut().run_system_once(lacks).expect("it runs");
     assert!(lacks >= Some(3), "{lacks:?}");
-    assert_eq!(drawn(&hall).0, BTreeSet::from([[200, 30, 40]]));
+    assert_eq!(drawn(&hall).0, BTreeSet::from([RED]));
 
     set(&mut hall, |settings| settings.is_on = false);
     assert!(drawn(&hall).0.is_empty());
+}
+
+/// Six tenths of a colour over another, as light adds up.
+fn over(colour: [u8; 3], below: [u8; 3]) -> [u8; 3] {
+    let light = |[red, green, blue]: [u8; 3]| Color::srgb_u8(red, green, blue).to_linear().to_vec3();
+    let mixed = light(below).lerp(light(colour), 0.6);
+    let [red, green, blue, _] = Srgba::from(LinearRgba::from_vec3(mixed)).to_u8_array();
+    [red, green, blue]
+}
+
+fn is_like(found: [u8; 3], expected: [u8; 3]) -> bool {
+    found.iter().zip(expected).all(|(found, expected)| found.abs_diff(expected) <= 2)
+}
+
+/// Frames until the middle of the picture is like that.
+fn until_middle(hall: &mut Hall, is: impl Fn([u8; 3]) -> bool, what: &str) -> [u8; 3] {
+    let mut last = [0; 3];
+    for _ in 0..2000 {
+        let [red, green, blue, _] = hall.frame().picture.pixel(SIDE / 2, SIDE / 2);
+        last = [red, green, blue];
+        if is(last) {
+            return last;
+        }
+    }
+    panic!("{what}, and the middle is {last:?}");
+}
+
+#[test]
+fn surfaces_have_the_colours_of_their_mips() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let settings = MipSettings {
+        cached: 0.0,
+        ..MipSettings::default()
+    };
+    let mut hall = Hall::with(dir.path(), settings, |app| {
+        let settings = MipFeedback {
+            every: 0,
+            ..MipFeedback::default()
+        };
+        app.add_plugins((MipOverlayPlugin::default(), MipFeedbackPlugin { settings }));
+    });
+    // It fills the picture, and mip 1 is sampled.
+    hall.look(0, 0.4);
+    let plain = hall.settle().picture.pixel(SIDE / 2, SIDE / 2);
+    let entities = hall.app.world().entities().count_spawned();
+    let below = [plain[0], plain[1], plain[2]];
+    set(&mut hall, |settings| settings.surfaces = true);
+    until_middle(&mut hall, |found| is_like(found, over(GREEN, below)), "all is there");
+
+    // As many texels a side as there are pixels, and more are sampled.
+    hall.is_too_much = true;
+    hall.app.world_mut().resource_mut::<MipSettings>().max_size = Some(64);
+    let [red, green, blue, _] = hall::colour(4);
+    let lacking = over(RED, [red, green, blue]);
+    until_middle(&mut hall, |found| is_like(found, lacking), "much is lacking");
+
+    set(&mut hall, |settings| settings.surfaces = false);
+    until_middle(&mut hall, |found| is_like(found, [red, green, blue]), "it is turned off");
+    assert_eq!(hall.app.world().entities().count_spawned(), entities);
 }

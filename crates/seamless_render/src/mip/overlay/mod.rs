@@ -1,5 +1,6 @@
 //! How fine textures are, drawn over the picture. See [`MipOverlayPlugin`].
 
+mod surfaces;
 #[cfg(test)]
 mod tests;
 
@@ -18,13 +19,19 @@ use bevy_gizmos::{
 };
 use bevy_input::{ButtonInput, keyboard::KeyCode};
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
-use bevy_transform::components::{GlobalTransform, Transform};
+use bevy_transform::{
+    TransformSystems,
+    components::{GlobalTransform, Transform},
+};
 use seamless_asset::PanelSystems;
 
 use super::{MipSystems, Mips, plan::order_plan, truth};
 
-/// Draws a box with gizmos around whatever is seen and has textures that stream, in a colour that tells how fine they are, by the one that lacks most. It starts turned off; a
-/// key turns it on and off.
+/// Shows how fine textures are, in colours, in two ways that start turned off; a key turns each on and off:
+///
+/// * boxes, drawn with gizmos around whatever is seen and has textures that stream, by the one that lacks most of what is *wanted*;
+/// * [surfaces](MipOverlaySettings::surfaces), each pixel by the texture that lacks most of what the GPU *samples* there, where a
+///   [`MipFeedbackPlugin`](super::MipFeedbackPlugin) is.
 ///
 /// | colour | the finest mip on the GPU is |
 /// |---|---|
@@ -33,7 +40,7 @@ use super::{MipSystems, Mips, plan::order_plan, truth};
 /// | yellow | a mip coarser |
 /// | orange to red | coarser still |
 ///
-/// Those are the colours of [`TruthPicture::colours`](super::TruthPicture::colours), which tells the same of pixels. Add it after a [`MipPlugin`](super::MipPlugin), and, to see anything, where Bevy's gizmos
+/// Those are the colours of [`TruthPicture::colours`](super::TruthPicture::colours). Add it after a [`MipPlugin`](super::MipPlugin), and, to see anything, where Bevy's gizmos
 /// are drawn: the feature `bevy_gizmos_render` of `bevy`.
 ///
 /// ```
@@ -42,7 +49,7 @@ use super::{MipSystems, Mips, plan::order_plan, truth};
 /// # use seamless_render::mip::{MipOverlayPlugin, MipOverlaySettings};
 /// # let mut app = App::new();
 /// # app.add_plugins((bevy_asset::AssetPlugin::default(), bevy_gizmos::GizmoPlugin));
-/// app.add_plugins(MipOverlayPlugin::default()); // F2
+/// app.add_plugins(MipOverlayPlugin::default()); // F2, and F3 for surfaces
 /// // Settings are a group of gizmos, as all of Bevy's.
 /// let mut store = app.world_mut().resource_mut::<GizmoConfigStore>();
 /// store.config_mut::<MipOverlaySettings>().1.only_coarse = true;
@@ -57,14 +64,22 @@ pub struct MipOverlayPlugin {
 #[derive(Reflect, Clone, Debug, PartialEq)]
 #[reflect(Default, Clone, Debug, PartialEq)]
 pub struct MipOverlaySettings {
-    /// Whether it draws anything. Default: false.
+    /// Whether it draws boxes. Default: false.
     pub is_on: bool,
     /// Whether it leaves out what is as fine as is wanted. Default: false.
     pub only_coarse: bool,
     /// Boxes at most; which are left out beyond that is not told. Default: 4096.
     pub most: usize,
-    /// The key that turns it on and off. Default: F2.
+    /// The key that turns boxes on and off. Default: F2.
     pub key: Option<KeyCode>,
+    /// Whether all that the first active camera sees is overlaid with the colours of its mips; grey is what does not stream. A
+    /// [picture](super::MipTruth) is taken every few frames, so it lags behind while the camera moves, and a game's own requests for pictures
+    /// would be answered to it. What is skinned, morphed or can be looked through has the colours of what is behind it. Default: false.
+    pub surfaces: bool,
+    /// So many pixels of the camera's have one colour, in each direction. Default: 2.
+    pub scale: u32,
+    /// The key that turns surfaces on and off. Default: F3.
+    pub surfaces_key: Option<KeyCode>,
 }
 
 impl Default for MipOverlaySettings {
@@ -74,6 +89,9 @@ impl Default for MipOverlaySettings {
             only_coarse: false,
             most: 4096,
             key: Some(KeyCode::F2),
+            surfaces: false,
+            scale: 2,
+            surfaces_key: Some(KeyCode::F3),
         }
     }
 }
@@ -88,6 +106,14 @@ impl Plugin for MipOverlayPlugin {
         order_plan(app);
         app.insert_gizmo_config(self.settings.clone(), GizmoConfig::default())
             .register_type::<MipOverlaySettings>()
+            .init_resource::<surfaces::Veil>()
+            .add_systems(
+                PostUpdate,
+                surfaces::hang
+                    .before(TransformSystems::Propagate)
+                    .run_if(resource_exists::<super::MipTruth>)
+                    .run_if(resource_exists::<super::MipPool>),
+            )
             .add_systems(
                 Update,
                 // Each overlay has a key and a group of its own.
@@ -109,10 +135,12 @@ fn is_on(store: Res<GizmoConfigStore>) -> bool {
 
 fn toggle(keys: Option<Res<ButtonInput<KeyCode>>>, mut store: ResMut<GizmoConfigStore>) {
     let Some(keys) = keys else { return };
-    let key = store.config::<MipOverlaySettings>().1.key;
-    if key.is_some_and(|key| keys.just_pressed(key)) {
+    let MipOverlaySettings { key, surfaces_key, .. } = *store.config::<MipOverlaySettings>().1;
+    let [boxes, surfaces] = [key, surfaces_key].map(|key| key.is_some_and(|key| keys.just_pressed(key)));
+    if boxes || surfaces {
         let settings = store.config_mut::<MipOverlaySettings>().1;
-        settings.is_on = !settings.is_on;
+        settings.is_on ^= boxes;
+        settings.surfaces ^= surfaces;
     }
 }
 
