@@ -278,7 +278,14 @@ fn insert_all(
     scratch: &mut BundleScratch,
     own: Option<&mut IdentifiedColumn>,
 ) {
-    insert_row(world, entity, (columns, own), scratch, RelationshipHookMode::Skip, |_| true);
+    insert_row(
+        world,
+        entity,
+        (columns, own),
+        scratch,
+        RelationshipHookMode::Skip,
+        |_| true,
+    );
 }
 
 fn id_of(world: &World, type_id: TypeId) -> Option<ComponentId> {
@@ -340,6 +347,13 @@ impl Inserter {
         if world.id() != self.world {
             return;
         }
-        insert_row(world, entity, (&mut self.columns, None), &mut self.scratch, hooks, is_wanted);
+        insert_row(
+            world,
+            entity,
+            (&mut self.columns, None),
+            &mut self.scratch,
+            hooks,
+            is_wanted,
+        );
     }
 }

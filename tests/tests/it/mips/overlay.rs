@@ -97,7 +97,10 @@ fn over(colour: [u8; 3], below: [u8; 3]) -> [u8; 3] {
 }
 
 fn is_like(found: [u8; 3], expected: [u8; 3]) -> bool {
-    found.iter().zip(expected).all(|(found, expected)| found.abs_diff(expected) <= 2)
+    found
+        .iter()
+        .zip(expected)
+        .all(|(found, expected)| found.abs_diff(expected) <= 2)
 }
 
 /// Frames until the middle of the picture is like that.
@@ -146,6 +149,10 @@ fn surfaces_have_the_colours_of_their_mips() {
     until_middle(&mut hall, |found| is_like(found, lacking), "much is lacking");
 
     set(&mut hall, |settings| settings.surfaces = false);
-    until_middle(&mut hall, |found| is_like(found, [red, green, blue]), "it is turned off");
+    until_middle(
+        &mut hall,
+        |found| is_like(found, [red, green, blue]),
+        "it is turned off",
+    );
     assert_eq!(hall.app.world().entities().count_spawned(), entities);
 }

@@ -132,7 +132,11 @@ impl Pipeline {
     ) -> bool {
         let sources = self.asset_sources();
         let is_turn = self.is_turn_of_assets(&sources);
-        let mut inserting = Inserting::new(core::mem::take(&mut self.costs), budget, settings.upload_bytes_per_frame);
+        let mut inserting = Inserting::new(
+            core::mem::take(&mut self.costs),
+            budget,
+            settings.upload_bytes_per_frame,
+        );
         for (_, source) in sources {
             // Where nothing waits, the package has come all the same.
             let has_turn = is_turn || !self.has_asset(&source);
