@@ -129,12 +129,18 @@ fn cards(report: &Report) -> String {
         count(report.late_after_teleport),
         count(report.teleports)
     );
-    let stream_text = format!("streaming in the slowest frame of 1000; the budget is {}", ms(budget));
+    let stream_text = format!(
+        "streaming in the slowest frame of 1000; the budget is {}, before it is raised",
+        ms(budget)
+    );
     let excess = format!(
         "slowest frame of 1000, above one with everything resident; limit {}",
         ms(1.5 * budget)
     );
-    let overruns = format!("frames over the budget; {} had a raised budget", count(report.boosted));
+    let overruns = format!(
+        "frames over the budget that they had; in {} it was raised",
+        count(report.boosted)
+    );
     let wasted = format!(
         "read from packages; {} of it for loads given up",
         bytes(report.bytes_wasted as f64)
@@ -158,13 +164,13 @@ fn cards(report: &Report) -> String {
         ),
         card(&judged(report.late_levels > 0), &count(report.late_levels), &late),
         card(&judged(report.failed > 0), &count(report.failed), failed),
-        card(&judged(stream.p999 > budget), &ms(stream.p999), &stream_text),
+        card(&Mood::Plain, &ms(stream.p999), &stream_text),
         card(
             &judged(report.frame_excess_ms.p999 > 1.5 * budget),
             &ms(report.frame_excess_ms.p999),
             &excess,
         ),
-        card(&Mood::Plain, &count(report.overruns), &overruns),
+        card(&judged(report.has_overrun()), &count(report.overruns), &overruns),
         card(&Mood::Plain, &count(report.levels_loaded), &loaded),
         card(&Mood::Plain, &count(report.entities_peak), &peak),
         card(&Mood::Plain, &bytes(report.bytes_read as f64), &wasted),

@@ -152,13 +152,13 @@ impl FrameBudget {
         self.is_overdue = others.idle >= MOST_IDLE;
     }
 
-    /// From now on, what lies between two units is spent as well: with a thousand small ones, that is more than they take by themselves.
+    /// From now on, what lies before a unit and behind the last one is spent as well: with a thousand small ones, that is more than they take by
+    /// themselves.
     pub fn watch(&mut self) {
         self.since = Instant::now().checked_sub(self.spent);
     }
 
-    /// Other work was done since the last unit.
-    pub fn look_at_clock(&mut self) {
+    fn look_at_clock(&mut self) {
         if let Some(since) = self.since {
             self.spent = self.spent.max(since.elapsed());
         }
@@ -229,7 +229,7 @@ impl FrameBudget {
         self.spent > self.room
     }
 
-    /// What is known of the frame by itself: what was gone before units began, and these.
+    /// What is known of the frame by itself: what was gone before units began, and these, with what lies between them.
     pub fn known(&self) -> Duration {
         self.gone + self.spent
     }

@@ -167,7 +167,8 @@ pub(crate) fn pump(world: &mut World) {
         pipeline.check_reload_gates(world, &settings);
         pipeline.find_lost_roots(world);
         pipeline.announce_loaded();
-        budget.look_at_clock();
+        // What was done since is learnt by what is reserved for it.
+        budget.watch();
         if has_inserted {
             pipeline.inserted_in = Some(pipeline.frame);
         } else {

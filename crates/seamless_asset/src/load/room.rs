@@ -18,11 +18,11 @@ const TELLING: usize = 64;
 /// A set of components gets at least this part of the room.
 const LEAST_SHARE: usize = 4;
 
-/// Ids for each entity that is expected to be live: levels that are loaded and not yet there have some already, and those that have left and
-/// are not yet despawned have some still. An id takes a few tens of bytes; that list grows by as much as it has, in one step.
+/// Ids for each entity that room is made for: levels that are loaded have some before they are in any table, and those of rows that are
+/// despawned bit by bit come back late. Bevy's list of ids takes a few tens of bytes for each, and grows by as much as it has, in one step.
 const IDS: usize = 2;
 
-/// Entities that room is made for, at most, whatever a manifest says.
+/// Entities that room is made for in tables, at most, whatever a manifest says.
 const MOST: usize = 1 << 20;
 
 /// Bytes of components that room is made for, at most, in all tables together.

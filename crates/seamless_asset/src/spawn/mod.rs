@@ -419,8 +419,8 @@ fn insert_row(
     let mut writer = scratch.writer();
     for (index, (id, column)) in columns.enumerate() {
         if is_wanted(index) {
-            // SAFETY: the id was looked up by the column's type in this world (`identified`), and the writer is
-            // written to an entity of this world below.
+            // SAFETY: the id was looked up by the column's type in this world (`identified`), or is that of a type that
+            // was registered there, and the writer is written to an entity of this world below.
             unsafe { column.push_next(*id, &mut writer) };
         } else {
             column.drop_next();

@@ -5,7 +5,7 @@ use bevy_camera::{
     primitives::Aabb,
     visibility::{SetViewVisibility, ViewVisibility},
 };
-use bevy_ecs::{message::Messages, prelude::*};
+use bevy_ecs::{message::Messages, prelude::*, schedule::SingleThreadedExecutor};
 use bevy_math::Vec3;
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_transform::components::Transform;
@@ -41,6 +41,8 @@ impl Following {
         });
         let entities = entities.collect();
         let mut schedule = Schedule::default();
+        // The time of the calling thread is measured.
+        schedule.set_executor(SingleThreadedExecutor::new());
         schedule.add_systems(follow_users);
         schedule.run(&mut world);
         Self {

@@ -57,13 +57,13 @@ struct Balance {
 
 impl Balance {
     fn of(self, rate: u64) -> u64 {
-        (self.left + rate).saturating_sub(self.owed)
+        self.left.saturating_add(rate).saturating_sub(self.owed)
     }
 
     /// A frame is over. What is left for more than `most` goes.
     fn note(&mut self, rate: u64, sent: u64, most: u64) {
-        let spent = self.owed + sent;
-        let all = self.left + rate;
+        let spent = self.owed.saturating_add(sent);
+        let all = self.left.saturating_add(rate);
         self.left = all.saturating_sub(spent).min(most);
         self.owed = spent.saturating_sub(all);
     }

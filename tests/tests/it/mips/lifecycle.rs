@@ -154,6 +154,8 @@ fn a_corrupt_mip_is_told_once_and_the_next_one_is_the_finest() {
     write_grey(dir.path());
     flip(dir.path());
     let mut stage = failing_stage(dir.path());
+    let _ = stage.frame();
+    let gpu_images = stage.gpu_images();
     let images = stage.load(&["t"]);
     let texture = stage.number(&images[0]);
     let told = fail(&mut stage, texture, 0);
@@ -163,11 +165,18 @@ fn a_corrupt_mip_is_told_once_and_the_next_one_is_the_finest() {
         "{told:?}"
     );
     assert_eq!(finest(&stage, texture), 1);
+    assert_eq!(
+        stage.texels(&images[0])[0][0],
+        100 + FLOOR,
+        "the tail is there all the same"
+    );
     let change = stage.begin(texture, 1);
     stage.until_staged(&[(texture, change)], |_| {});
     stage.send(texture, change);
     stage.until_idle(|_| {});
     assert_eq!((stage.top(texture), stage.texels(&images[0])[0][0]), (1, 101));
+    drop(images);
+    assert_leaves(&mut stage, gpu_images, "a mip was corrupt");
 }
 
 #[test]

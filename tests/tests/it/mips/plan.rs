@@ -1,6 +1,11 @@
 //! An app in which textures become finer as the camera comes, and coarser when it goes.
 
-use bevy::{prelude::*, render::render_resource::TextureFormat};
+use bevy::{
+    camera::{RenderTarget, Viewport},
+    core_pipeline::tonemapping::Tonemapping,
+    prelude::*,
+    render::render_resource::TextureFormat,
+};
 use bevy_seamless::{
     asset::{ObjectRequest, Streamer},
     render::mip::{
@@ -43,6 +48,52 @@ fn textures_are_fine_where_the_camera_is_and_coarse_where_it_was() {
     if has_driver() {
         walk(|_| {});
     }
+}
+
+/// Two players before one screen.
+#[test]
+fn each_half_of_a_split_screen_has_the_mips_that_it_shows() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut hall = Hall::new(dir.path(), settings(64 << 20));
+    let half = |from| {
+        Some(Viewport {
+            physical_position: UVec2::new(from, 0),
+            physical_size: UVec2::new(SIDE / 2, SIDE),
+            ..default()
+        })
+    };
+    hall.look(0, 0.25);
+    let first = hall.camera;
+    let world = hall.app.world_mut();
+    let target = world.get::<RenderTarget>(first).expect("it has one").clone();
+    world.get_mut::<Camera>(first).expect("it is one").viewport = half(0);
+    let camera = Camera {
+        order: 1,
+        viewport: half(SIDE / 2),
+        ..default()
+    };
+    let before_the_third = Transform::from_xyz(20.0, 0.0, 0.25);
+    let second = world.spawn((Camera3d::default(), Tonemapping::None, camera, target, before_the_third));
+    let second = second.id();
+    let frame = hall.settle();
+    assert_eq!(hall.tops(), [0, FLOOR, 0, FLOOR]);
+    for middle in [SIDE / 4, 3 * SIDE / 4] {
+        let found = frame.picture.pixel(middle, SIDE / 2);
+        assert!(
+            found.iter().zip(colour(0)).all(|(a, b)| a.abs_diff(b) <= 2),
+            "{found:?}"
+        );
+    }
+    hall.app.world_mut().despawn(second);
+    hall.settle();
+    assert_eq!(
+        hall.tops(),
+        [0, FLOOR, FLOOR, FLOOR],
+        "nobody looks at the third any more"
+    );
 }
 
 /// As with bindless materials, wherever this runs.

@@ -26,7 +26,7 @@ pub(super) struct Frames {
     patience: Patience,
     /// That of the frame that is under way.
     plan: Option<FramePlan>,
-    /// What of this frame's streaming work is known by itself: what came before units began, and these.
+    /// What of this frame's streaming work is known by itself: what came before units began, and these, with what lies between them.
     known: Duration,
     /// The unit of this frame's work that took longest.
     pub largest: Option<Booked>,

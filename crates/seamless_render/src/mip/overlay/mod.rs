@@ -5,7 +5,8 @@ mod surfaces;
 mod tests;
 
 use bevy_app::{App, Plugin, PostUpdate, Update};
-use bevy_camera::{primitives::Aabb, visibility::ViewVisibility};
+use bevy_asset::Assets;
+use bevy_camera::{CameraUpdateSystems, primitives::Aabb, visibility::ViewVisibility};
 use bevy_color::Color;
 use bevy_ecs::{
     entity::Entity,
@@ -18,6 +19,7 @@ use bevy_gizmos::{
     gizmos::Gizmos,
 };
 use bevy_input::{ButtonInput, keyboard::KeyCode};
+use bevy_pbr::StandardMaterial;
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
 use bevy_transform::{
     TransformSystems,
@@ -72,9 +74,10 @@ pub struct MipOverlaySettings {
     pub most: usize,
     /// The key that turns boxes on and off. Default: F2.
     pub key: Option<KeyCode>,
-    /// Whether all that the first active camera sees is overlaid with the colours of its mips; grey is what does not stream. A
-    /// [picture](super::MipTruth) is taken every few frames, so it lags behind while the camera moves, and a game's own requests for pictures
-    /// would be answered to it. What is skinned, morphed or can be looked through has the colours of what is behind it. Default: false.
+    /// Whether all that a camera sees is overlaid with the colours of its mips, of active 3D cameras the one that draws last; grey is what does
+    /// not stream. What is skinned, morphed or can be looked through has the colours of what is behind it. Tonemapping changes them as all
+    /// others, and another camera before which they hang sees them, too. A [picture](super::MipTruth) is taken every few frames, so they lag behind
+    /// while the camera moves; a game that asks for pictures meanwhile may get one of these, and this one of the game's. Default: false.
     pub surfaces: bool,
     /// So many pixels of the camera's have one colour, in each direction. Default: 2.
     pub scale: u32,
@@ -110,7 +113,9 @@ impl Plugin for MipOverlayPlugin {
             .add_systems(
                 PostUpdate,
                 surfaces::hang
+                    .after(CameraUpdateSystems)
                     .before(TransformSystems::Propagate)
+                    .run_if(resource_exists::<Assets<StandardMaterial>>)
                     .run_if(resource_exists::<super::MipTruth>)
                     .run_if(resource_exists::<super::MipPool>),
             )

@@ -10,7 +10,7 @@ use bevy_ecs::{
     change_detection::DetectChangesMut,
     entity::Entity,
     hierarchy::ChildOf,
-    query::With,
+    query::{With, Without},
     resource::Resource,
     system::{Commands, Query, Res, ResMut, SystemParam},
 };
@@ -29,8 +29,8 @@ use crate::mip::{MipTruth, TruthPicture};
 
 /// How much of a surface's own colour the overlay hides.
 const OPACITY: f32 = 0.6;
-/// The depth of what is drawn over all else: 1 is the near plane.
-const DEPTH: f32 = 0.95;
+/// The depth of what is drawn over all else: 1 is the near plane, and an orthographic camera may see a thousand metres.
+const DEPTH: f32 = 0.9999;
 
 /// What hangs before a camera.
 #[derive(Resource, Default)]
@@ -53,7 +53,7 @@ pub(super) struct Looms<'w> {
 
 type Cameras<'w, 's> = Query<'w, 's, (Entity, &'static Camera, Option<&'static RenderLayers>), With<Camera3d>>;
 
-/// Has picture after picture taken of the first active camera, and hangs the last one before it.
+/// Has picture after picture taken of the camera that draws last, and hangs the last one before it.
 pub(super) fn hang(
     mut commands: Commands,
     mut veil: ResMut<Veil>,
@@ -61,33 +61,30 @@ pub(super) fn hang(
     truth: Res<MipTruth>,
     store: Res<GizmoConfigStore>,
     cameras: Cameras,
-    mut places: Query<&mut Transform>,
+    mut places: Query<(&mut Transform, Option<&RenderLayers>), Without<Camera3d>>,
 ) {
     let settings = store.config::<MipOverlaySettings>().1;
     let active = cameras.iter().filter(|(_, camera, _)| camera.is_active);
-    let first = active.min_by_key(|(entity, camera, _)| (camera.order, *entity));
-    let Some((camera, of, layers)) = first.filter(|_| settings.surfaces) else {
+    let last = active.max_by_key(|(entity, camera, _)| (camera.order, *entity));
+    let Some((camera, of, layers)) = last.filter(|_| settings.surfaces) else {
         return take_down(&mut commands, &mut veil);
     };
     if veil.0.as_ref().is_some_and(|hung| hung.camera != camera) {
         take_down(&mut commands, &mut veil);
     }
     if let Some(picture) = truth.take().filter(|picture| picture.camera == camera) {
-        let hung = veil.0.get_or_insert_with(|| {
-            let hung = hung(&mut commands, &mut looms, camera);
-            if let Some(layers) = layers {
-                commands.entity(hung.rectangle).insert(layers.clone());
-            }
-            hung
-        });
+        let hung = veil.0.get_or_insert_with(|| hung(&mut commands, &mut looms, camera));
         looms.show(hung, &picture);
     }
     if !truth.is_asked() {
         truth.request(camera, settings.scale.max(1));
     }
     let rectangle = veil.0.as_ref().map(|hung| hung.rectangle);
-    if let Some(mut place) = rectangle.and_then(|rectangle| places.get_mut(rectangle).ok()) {
+    if let Some((mut place, is_on)) = rectangle.and_then(|rectangle| places.get_mut(rectangle).ok()) {
         place.set_if_neq(before(of.clip_from_view()));
+        if let (Some(rectangle), Some(layers)) = (rectangle, layers.filter(|layers| is_on != Some(layers))) {
+            commands.entity(rectangle).try_insert(layers.clone());
+        }
     }
 }
 

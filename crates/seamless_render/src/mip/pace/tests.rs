@@ -20,7 +20,7 @@ fn sent(bytes: u64) -> Turn {
 proptest! {
     /// However large what is sent, all frames together send no more than they may but for the last change; and what waits is never kept waiting for nothing.
     #[test]
-    fn frames_make_up_for_what_was_too_much(sizes in vec(1_u64..4 << 20, 1..200), bytes in 1_u64..2 << 20) {
+    fn frames_make_up_for_what_was_too_much(sizes in vec(1_u64..4 << 20, 1..200), bytes in 64_u64 << 10..2 << 20) {
         let (mut pace, mut all, mut frames) = (Pace::default(), 0, 0);
         let (count, rate) = (sizes.len() as u64, rate(bytes, 1));
         let mut sizes = sizes.into_iter().peekable();
@@ -76,6 +76,13 @@ fn what_is_sent_now_and_then_is_as_much_as_what_is_sent_in_each_frame() {
         }
         assert_eq!(all, 28 * RATE, "each {interval}");
     }
+}
+
+#[test]
+fn who_sets_no_limit_has_none() {
+    let (mut pace, rate) = (Pace::default(), rate(u64::MAX, 4));
+    (0..20).for_each(|_| pace.note(&rate, Turn::default()));
+    assert_eq!(pace.turn(&rate).bytes, u64::MAX);
 }
 
 #[test]
