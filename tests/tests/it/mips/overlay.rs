@@ -10,7 +10,7 @@ use bevy_seamless::{
 };
 use seamless_tests::picture::{SIDE, has_driver};
 
-use super::hall::{self, Hall};
+use super::hall::{Hall, colour};
 
 /// The colours of all lines that were drawn in the last frame, and the corners of what they frame.
 fn drawn(hall: &Hall) -> (BTreeSet<[u8; 3]>, [Vec3; 2]) {
@@ -44,6 +44,17 @@ fn set(hall: &mut Hall, change: impl FnOnce(&mut MipOverlaySettings)) {
     hall.frame();
 }
 
+/// A hall in which nothing is kept that is not wanted.
+fn hall(configure: fn(&mut App)) -> (tempfile::TempDir, Hall) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let settings = MipSettings {
+        cached: 0.0,
+        ..MipSettings::default()
+    };
+    let hall = Hall::with(dir.path(), settings, configure);
+    (dir, hall)
+}
+
 const GREEN: [u8; 3] = [60, 170, 80];
 const RED: [u8; 3] = [200, 30, 40];
 
@@ -52,12 +63,7 @@ fn boxes_tell_how_fine_textures_are() {
     if !has_driver() {
         return;
     }
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let settings = MipSettings {
-        cached: 0.0,
-        ..MipSettings::default()
-    };
-    let mut hall = Hall::with(dir.path(), settings, |app| {
+    let (_dir, mut hall) = hall(|app| {
         app.add_plugins(MipOverlayPlugin::default());
     });
     hall.look(1, 1.0);
@@ -89,9 +95,9 @@ fn boxes_tell_how_fine_textures_are() {
 }
 
 /// Six tenths of a colour over another, as light adds up.
-fn over(colour: [u8; 3], below: [u8; 3]) -> [u8; 3] {
+fn over(above: [u8; 3], below: [u8; 3]) -> [u8; 3] {
     let light = |[red, green, blue]: [u8; 3]| Color::srgb_u8(red, green, blue).to_linear().to_vec3();
-    let mixed = light(below).lerp(light(colour), 0.6);
+    let mixed = light(below).lerp(light(above), 0.6);
     let [red, green, blue, _] = Srgba::from(LinearRgba::from_vec3(mixed)).to_u8_array();
     [red, green, blue]
 }
@@ -121,12 +127,7 @@ fn surfaces_have_the_colours_of_their_mips() {
     if !has_driver() {
         return;
     }
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let settings = MipSettings {
-        cached: 0.0,
-        ..MipSettings::default()
-    };
-    let mut hall = Hall::with(dir.path(), settings, |app| {
+    let (_dir, mut hall) = hall(|app| {
         let settings = MipFeedback {
             every: 0,
             ..MipFeedback::default()
@@ -144,7 +145,7 @@ fn surfaces_have_the_colours_of_their_mips() {
     // As many texels a side as there are pixels, and more are sampled.
     hall.is_too_much = true;
     hall.app.world_mut().resource_mut::<MipSettings>().max_size = Some(64);
-    let [red, green, blue, _] = hall::colour(4);
+    let [red, green, blue, _] = colour(4);
     let lacking = over(RED, [red, green, blue]);
     until_middle(&mut hall, |found| is_like(found, lacking), "much is lacking");
 
