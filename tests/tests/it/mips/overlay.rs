@@ -110,13 +110,13 @@ fn is_like(found: [u8; 3], expected: [u8; 3]) -> bool {
 }
 
 /// Frames until the middle of the picture is like that.
-fn until_middle(hall: &mut Hall, is: impl Fn([u8; 3]) -> bool, what: &str) -> [u8; 3] {
+fn until_middle(hall: &mut Hall, is: impl Fn([u8; 3]) -> bool, what: &str) {
     let mut last = [0; 3];
     for _ in 0..2000 {
         let [red, green, blue, _] = hall.frame().picture.pixel(SIDE / 2, SIDE / 2);
         last = [red, green, blue];
         if is(last) {
-            return last;
+            return;
         }
     }
     panic!("{what}, and the middle is {last:?}");
@@ -134,7 +134,7 @@ fn surfaces_have_the_colours_of_their_mips() {
         };
         app.add_plugins((MipOverlayPlugin::default(), MipFeedbackPlugin { settings }));
     });
-    // It fills the picture, and mip 1 is sampled.
+    // It fills the picture, and all of it is there.
     hall.look(0, 0.4);
     let plain = hall.settle().picture.pixel(SIDE / 2, SIDE / 2);
     let entities = hall.app.world().entities().count_spawned();
@@ -142,7 +142,7 @@ fn surfaces_have_the_colours_of_their_mips() {
     set(&mut hall, |settings| settings.surfaces = true);
     until_middle(&mut hall, |found| is_like(found, over(GREEN, below)), "all is there");
 
-    // As many texels a side as there are pixels, and more are sampled.
+    // 64 texels a side, and twelve times as many are sampled.
     hall.is_too_much = true;
     hall.app.world_mut().resource_mut::<MipSettings>().max_size = Some(64);
     let [red, green, blue, _] = colour(4);
