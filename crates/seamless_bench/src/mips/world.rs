@@ -1,19 +1,15 @@
 //! What the camera flies among.
 
-use bevy_math::{Affine3A, Vec3, vec3};
-use seamless_render::mip::{
-    MipChain,
-    need::{MipUser, MipView, Surface},
-};
+use bevy_math::{Vec3, vec3};
+use seamless_render::mip::{MipChain, bench_support};
 use wgpu_types::{Extent3d, TextureDimension, TextureFormat};
 
 pub(super) const MATERIALS: u32 = 2000;
 pub(super) const TEXTURES: u32 = 4000;
 /// Metres along each side.
 const SIDE: f32 = 2000.0;
-/// The ring that the camera flies, in metres; and how far it goes in a frame, at 30 m/s.
+/// The ring that the camera flies, in metres: half a metre a frame, 30 m/s.
 const RADIUS: f32 = 95.49;
-const STEP: f32 = 0.5;
 /// Once around.
 const FRAMES: u32 = 1200;
 /// Half of the angle that it sees, as a cosine, and how far, in metres.
@@ -24,23 +20,25 @@ const SEEN_METRES: f32 = 600.0;
 pub(super) struct Thing {
     pub center: Vec3,
     pub half: Vec3,
-    pub user: MipUser,
+    /// By which its texture coordinates grow by one.
+    pub metres: f32,
+    pub material: u32,
 }
 
 impl Thing {
-    pub fn surface(&self) -> Surface {
-        Surface {
+    pub fn drawn(&self) -> bench_support::Thing {
+        bench_support::Thing {
             center: self.center,
             half: self.half,
-            world: Affine3A::from_translation(self.center),
-            spheres: None,
+            metres: self.metres,
+            material: self.material,
         }
     }
 }
 
 /// A frame of the flight.
 pub(super) struct Moment {
-    pub view: MipView,
+    pub position: Vec3,
     /// Who is seen now that was not, and the other way round.
     pub seen: Vec<(u32, bool)>,
 }
@@ -71,13 +69,8 @@ fn thing(random: &mut Random) -> Thing {
     Thing {
         center: place + Vec3::Y * half.y,
         half,
-        user: MipUser {
-            material: random.below(MATERIALS.into()) as u32,
-            channel: 0,
-            metres: 0.5 + random.part() * 4.0,
-            object_scale: 1.0,
-            uv_scale: 1.0,
-        },
+        material: random.below(MATERIALS.into()) as u32,
+        metres: 0.5 + random.part() * 4.0,
     }
 }
 
@@ -121,10 +114,7 @@ fn moment(frame: u32, things: &[Thing], seen: &mut [bool]) -> Moment {
         }
     }
     Moment {
-        view: MipView {
-            velocity: ahead * (STEP * 60.0),
-            ..MipView::perspective(0, position, 1.0, 1080.0, 0.1)
-        },
+        position,
         seen: changed,
     }
 }

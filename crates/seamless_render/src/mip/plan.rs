@@ -125,6 +125,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
     order_plan(app);
     let mut users = MipUsers::default();
     users.seats.most = most_users;
+    let follow = follow_users(app.world_mut());
     app.insert_resource(users)
         .init_resource::<MipPlan>()
         .init_resource::<MipRoads>()
@@ -133,7 +134,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
             PostUpdate,
             (
                 take_textures,
-                follow_users,
+                follow,
                 take_forces,
                 watch_views,
                 plan,
@@ -251,6 +252,11 @@ impl MipPlan {
     /// How much was done so far.
     pub fn done(&self) -> Done {
         self.done
+    }
+
+    /// How far ahead the next frame looks, in seconds.
+    pub fn lead(&self, settings: &MipSettings) -> f32 {
+        self.lead.seconds(sound(settings.lead, 0.0, 10.0))
     }
 
     /// From where is looked.
@@ -403,7 +409,8 @@ impl MipPlan {
         };
         self.pace.note(&rate, sent);
         self.lead.note(&self.changes, now);
-        self.tally.count(textures, &pool.ledger, &terms.wanting, now);
+        self.tally
+            .count(textures, self.demands.changed(), &pool.ledger, &terms.wanting, now);
         let MipChanges {
             reads, cancels, swaps, ..
         } = &self.changes;
@@ -454,7 +461,7 @@ pub(super) fn watch_views(
     let plan = &mut *plan;
     plan.views.note(&looking, now);
     plan.demands.set_limits(&mut plan.watch, settings.wanting(true).margin);
-    let lead = plan.lead.seconds(sound(settings.lead, 0.0, 10.0));
+    let lead = plan.lead(&settings);
     plan.watch.update(plan.views.views(), lead);
     plan.is_late = plan.watch.is_waiting();
     plan.demands.update(&plan.watch, now);

@@ -367,6 +367,19 @@ impl MipWork {
         }
     }
 
+    /// For a bench: all that was asked for has come, and all that was to be replaced is. How many were.
+    #[cfg(feature = "bench")]
+    pub(super) fn do_all(&mut self, ledger: &mut MipLedger) -> usize {
+        let came = self.reads.take_asked().map(|(read, _)| (read.texture, read.id));
+        self.ready.extend(came);
+        let count = self.swaps.len();
+        for swap in self.swaps.drain(..) {
+            ledger.swapped(swap.texture, swap.id);
+            ledger.retired(swap.id);
+        }
+        count
+    }
+
     /// Whether the render world has something to do.
     pub(super) fn has_orders(&self) -> bool {
         !self.orders.is_empty()

@@ -204,6 +204,8 @@ proptest! {
             of.demand.rule.weight = 64_f32.powi(bit as i32 - 10);
             (of.demand.area, of.demand.unseen_area) = (1.0, 0.0);
             (of.demand.seen, of.demand.unseen) = (0.5, f32::INFINITY);
+            // An area that is expected would bring two of them together again.
+            (of.demand.expected, of.demand.expected_area) = (f32::INFINITY, 0.0);
             of.chain = chain(1024, 5);
         }
         let whole: u64 = textures.iter().flatten().map(|of| of.chain.bytes(0)).sum();

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::mip::{DemandedTexture, MipLedger, Wanting};
+use crate::mip::{DemandedTexture, MipLedger, Resident, Wanting};
 
 /// After so long a texture that is coarser than wanted starves, in seconds.
 const STARVING: f64 = 1.0;
@@ -21,38 +21,112 @@ pub(in crate::mip) struct Tally {
     pub cached: u64,
     /// Textures that are coarser than is wanted.
     pub under_resolved: u64,
-    /// By texture, since when it is, in seconds; not a number: it is not.
-    since: Vec<f64>,
+    /// By texture.
+    counted: Vec<Counted>,
+    /// With what it was counted.
+    wanting: Option<Wanting>,
+}
+
+/// What was counted of a texture; it is looked at again when something of it is another.
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Counted {
+    /// The top that is there; none: it is not there.
+    top: Option<u8>,
+    kind: Kind,
+    is_coarse: bool,
+    is_stale: bool,
+    /// What somebody needs of it, in bytes.
+    needed: u64,
+    /// What nobody needs.
+    cached: u64,
+    /// Since when it is coarser than is wanted, in seconds; not a number: it is not.
+    since: f64,
+}
+
+/// Who needs a texture.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Forced,
+    Visible,
+    Hidden,
+}
+
+impl Counted {
+    const NEW: Self = Self {
+        top: None,
+        kind: Kind::Hidden,
+        is_coarse: false,
+        is_stale: true,
+        needed: 0,
+        cached: 0,
+        since: f64::NAN,
+    };
+
+    fn look(&mut self, of: &DemandedTexture, resident: &Resident, wanting: &Wanting, now: f64) {
+        let wanted = of.wanted(wanting);
+        let is_coarse = resident.top > wanted;
+        let since = if self.since.is_nan() { now } else { self.since };
+        let needed = resident.bytes.min(of.chain.bytes(wanted));
+        *self = Self {
+            top: Some(resident.top),
+            kind: match () {
+                () if of.demand.rule.forced.is_some() => Kind::Forced,
+                () if of.demand.seen < f32::INFINITY => Kind::Visible,
+                () => Kind::Hidden,
+            },
+            is_coarse,
+            is_stale: false,
+            needed,
+            cached: resident.bytes - needed,
+            since: if is_coarse { since } else { f64::NAN },
+        };
+    }
 }
 
 impl Tally {
-    /// Counts all textures. `now` is in seconds.
-    pub fn count(&mut self, textures: &[Option<DemandedTexture>], ledger: &MipLedger, wanting: &Wanting, now: f64) {
-        let mut since = core::mem::take(&mut self.since);
-        since.resize(textures.len(), f64::NAN);
-        *self = Self::default();
-        for ((number, of), since) in (0..).zip(textures).zip(&mut since) {
-            let (Some(of), Some(resident)) = (of, ledger.get(number)) else {
-                *since = f64::NAN;
-                continue;
-            };
-            let wanted = of.wanted(wanting);
-            let needed = resident.bytes.min(of.chain.bytes(wanted));
-            let kind = match () {
-                () if of.demand.rule.forced.is_some() => &mut self.forced,
-                () if of.demand.seen < f32::INFINITY => &mut self.visible,
-                () => &mut self.hidden,
-            };
-            *kind += needed;
-            self.cached += resident.bytes - needed;
-            if resident.top <= wanted {
-                *since = f64::NAN;
-            } else {
-                self.under_resolved += 1;
-                *since = if since.is_nan() { now } else { *since };
+    /// Counts all textures, of which something else is wanted of those that are `changed`. `now` is in seconds.
+    pub fn count(
+        &mut self,
+        textures: &[Option<DemandedTexture>],
+        changed: &[u32],
+        ledger: &MipLedger,
+        wanting: &Wanting,
+        now: f64,
+    ) {
+        let mut counted = core::mem::take(&mut self.counted);
+        counted.resize(textures.len(), Counted::NEW);
+        let is_all = self.wanting != Some(*wanting);
+        for texture in changed {
+            if let Some(counted) = counted.get_mut(*texture as usize) {
+                counted.is_stale = true;
             }
         }
-        self.since = since;
+        *self = Self {
+            wanting: Some(*wanting),
+            ..Self::default()
+        };
+        for (number, of) in (0..).zip(&mut counted) {
+            let resident = ledger.get(number);
+            if is_all || of.is_stale || of.top != resident.map(|resident| resident.top) {
+                match textures[number as usize].as_ref().zip(resident) {
+                    Some((texture, resident)) => of.look(texture, &resident, wanting, now),
+                    None => *of = Counted::NEW,
+                }
+            }
+            self.add(of);
+        }
+        self.counted = counted;
+    }
+
+    fn add(&mut self, of: &Counted) {
+        let kind = match of.kind {
+            Kind::Forced => &mut self.forced,
+            Kind::Visible => &mut self.visible,
+            Kind::Hidden => &mut self.hidden,
+        };
+        *kind += of.needed;
+        self.cached += of.cached;
+        self.under_resolved += u64::from(of.is_coarse);
     }
 
     /// How many textures have been coarser than is wanted for a second or longer.
@@ -60,6 +134,7 @@ impl Tally {
         if self.under_resolved == 0 {
             return 0;
         }
-        self.since.iter().filter(|since| now - **since >= STARVING).count() as u64
+        let starves = |of: &&Counted| now - of.since >= STARVING;
+        self.counted.iter().filter(starves).count() as u64
     }
 }

@@ -61,6 +61,12 @@ impl MipReads {
         self.asked.push((read, priority));
     }
 
+    /// What was asked for since the last call, with its priority.
+    #[cfg(feature = "bench")]
+    pub fn take_asked(&mut self) -> impl Iterator<Item = (MipRead, f32)> {
+        self.asked.drain(..)
+    }
+
     pub fn cancel(&mut self, change: ChangeId) {
         self.asked.retain(|(read, _)| read.id != change);
         self.reading.retain(|reading| reading.read.id != change);

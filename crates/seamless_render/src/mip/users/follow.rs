@@ -8,7 +8,14 @@ use bevy_camera::{
     primitives::Aabb,
     visibility::{NoFrustumCulling, ViewVisibility},
 };
-use bevy_ecs::{component::ComponentId, prelude::*, query::QueryData};
+use bevy_ecs::{
+    change_detection::Tick,
+    component::ComponentId,
+    entity_disabling::Disabled,
+    prelude::*,
+    query::{Allow, QueryData},
+    system::{ParamBuilder, SystemChangeTick, SystemParam, SystemParamBuilder},
+};
 use bevy_image::Image;
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_transform::components::GlobalTransform;
@@ -19,6 +26,7 @@ use super::{
     material::Materials,
     meshes::{Densities, Shape},
     notes::MipMaterialTypes,
+    scan::{Scan, changed, scan},
     seats::{Seats, Told},
     strangers::Strangers,
     surfaces::MeshSurfaces,
@@ -29,6 +37,8 @@ use crate::mip::{Watch, plan::MipPlan};
 const NEW: usize = 2048;
 /// How many meshes are measured in a frame before it ends early.
 const MEASURED: usize = 64;
+/// In one of so many frames it is looked who has another mesh, in another one who has another box, and in another who has other texture coordinates.
+const TURNS: usize = 3;
 
 /// All that draws, and with what.
 #[derive(Resource, Default)]
@@ -82,7 +92,7 @@ impl DrawnItem<'_, '_> {
     /// What the cooker has told of the mesh that the entity has now.
     fn density(&self, entity: Entity, seats: &mut Seats) -> Option<&MeshUvDensity> {
         let (mesh, density) = (self.mesh?.0.id(), self.density.as_ref()?);
-        let is_cooked = seats.is_cooked(entity, mesh, density.is_changed());
+        let is_cooked = seats.is_cooked(entity, mesh, density.last_changed());
         is_cooked.then_some(&**density)
     }
 
@@ -117,26 +127,61 @@ impl DrawnItem<'_, '_> {
     }
 }
 
-/// What moves or changes an entity's shape.
-pub(in crate::mip) type Moved = (
-    With<Mesh3d>,
-    Or<(
-        Changed<GlobalTransform>,
-        Changed<Aabb>,
-        Changed<Mesh3d>,
-        Changed<MeshUvDensity>,
-    )>,
-);
+/// All that draws, those of hidden levels and disabled ones as well.
+type AllDrawn<'w, 's> = Query<'w, 's, Drawn, Allow<Disabled>>;
 
-/// Looks up who is new or has another material, a few each frame, then who has moved, was seen or is not seen any more.
-pub(in crate::mip) fn follow_users(
+/// What moves or changes an entity's shape, and whether it is seen.
+#[derive(SystemParam)]
+#[system_param(builder)]
+struct Shapes<'w, 's> {
+    transforms: Scan<'w, 's, GlobalTransform, With<Mesh3d>>,
+    boxes: Scan<'w, 's, Aabb, With<Mesh3d>>,
+    meshes: Scan<'w, 's, Mesh3d>,
+    densities: Scan<'w, 's, MeshUvDensity, With<Mesh3d>>,
+    seen: Scan<'w, 's, ViewVisibility, With<Mesh3d>>,
+    hidden: Query<'w, 's, (), With<InHiddenLevel>>,
+}
+
+/// Whose turn it was, and when each had its own.
+#[derive(Default)]
+struct Turns {
+    turn: usize,
+    since: [Tick; TURNS],
+}
+
+impl Turns {
+    /// Whose it is in this frame, and when it was the last time.
+    fn next(&mut self, this: Tick) -> (usize, Tick) {
+        self.turn = (self.turn + 1) % TURNS;
+        (self.turn, core::mem::replace(&mut self.since[self.turn], this))
+    }
+}
+
+/// A system that looks up who is new or has another material, a few each frame, then who has moved, was seen or is not seen any more.
+pub(in crate::mip) fn follow_users(world: &mut World) -> impl System<In = (), Out = ()> + use<> {
+    let shapes = ShapesBuilder {
+        transforms: scan(world),
+        boxes: scan(world),
+        meshes: scan(world),
+        densities: scan(world),
+        seen: scan(world),
+        hidden: ParamBuilder,
+    };
+    let any = || ParamBuilder;
+    (any(), any(), any(), any(), any(), shapes, any(), any(), any())
+        .build_state(world)
+        .build_system(follow)
+}
+
+fn follow(
     mut users: ResMut<MipUsers>,
     mut plan: ResMut<MipPlan>,
     meshes: Res<Assets<Mesh>>,
     mut mesh_events: MessageReader<AssetEvent<Mesh>>,
-    drawn: Query<Drawn>,
-    moved: Query<(Entity, Drawn), Moved>,
-    seen: Query<(Entity, &ViewVisibility), (With<Mesh3d>, Changed<ViewVisibility>)>,
+    drawn: AllDrawn,
+    shapes: Shapes,
+    ticks: SystemChangeTick,
+    mut turns: Local<Turns>,
     mut without_mesh: RemovedComponents<Mesh3d>,
 ) {
     let (users, watch) = (&mut *users, &mut plan.watch);
@@ -164,21 +209,28 @@ pub(in crate::mip) fn follow_users(
         };
         take(users, watch, (entity, told), &drawn, &meshes);
     }
-    for (entity, of) in &moved {
-        if users.seats.has(entity) {
+    let mut place_again = |entity: Entity| {
+        if let Some(of) = drawn.get(entity).ok().filter(|_| users.seats.has(entity)) {
             place(users, watch, entity, &of, &meshes);
         }
+    };
+    changed(&shapes.transforms, ticks.last_run(), |entity, _| place_again(entity));
+    match turns.next(ticks.this_run()) {
+        (0, since) => changed(&shapes.meshes, since, |entity, _| place_again(entity)),
+        (1, since) => changed(&shapes.boxes, since, |entity, _| place_again(entity)),
+        (_, since) => changed(&shapes.densities, since, |entity, _| place_again(entity)),
     }
-    for (entity, visibility) in &seen {
-        users.seats.set_seen(entity, visibility.get(), watch);
-    }
+    changed(&shapes.seen, ticks.last_run(), |entity, visibility| {
+        let is_seen = visibility.get() && !shapes.hidden.contains(entity);
+        users.seats.set_seen(entity, is_seen, watch);
+    });
 }
 
 fn take(
     users: &mut MipUsers,
     watch: &mut Watch,
     (entity, told): (Entity, Told),
-    drawn: &Query<Drawn>,
+    drawn: &AllDrawn,
     meshes: &Assets<Mesh>,
 ) {
     let MipUsers { materials, seats, .. } = users;

@@ -6,6 +6,7 @@ mod material;
 mod meshes;
 mod notes;
 mod reflected;
+mod scan;
 mod seats;
 mod standard;
 mod strangers;

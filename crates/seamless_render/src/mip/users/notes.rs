@@ -10,7 +10,13 @@ use core::{
 
 use bevy_app::{App, PostUpdate};
 use bevy_asset::{Asset, AssetEvent, AssetId, Assets};
-use bevy_ecs::{component::ComponentId, prelude::*, query::Allow};
+use bevy_ecs::{
+    component::ComponentId,
+    entity_disabling::Disabled,
+    prelude::*,
+    query::Allow,
+    system::{ParamBuilder, SystemChangeTick, SystemParamBuilder},
+};
 use bevy_image::Image;
 use bevy_material::AlphaMode;
 use bevy_pbr::{EntitiesNeedingSpecialization, Material, MeshMaterial3d, StandardMaterial};
@@ -24,6 +30,7 @@ use super::{
     follow::MipUsers,
     material::{Images, Sides},
     reflected,
+    scan::{Scan, changed, scan},
 };
 use crate::mip::{MipSystems, roads};
 
@@ -207,7 +214,8 @@ where
         bevy_log::error!("textures of `{name}` do not stream: add `MaterialPlugin::<{name}>`");
         return false;
     }
-    let mut telling = (note_materials::<M>, note_users::<M>)
+    let users = note_users::<M>(app.world_mut());
+    let mut telling = (note_materials::<M>, users)
         .chain()
         .in_set(MipSystems::Follow)
         .in_set(Telling(number));
@@ -248,11 +256,18 @@ pub(in crate::mip) fn note_materials<M: Material>(
     }
 }
 
-/// Entities that got a material of the type, or another one, or have none any more; those of hidden levels as well.
-pub(in crate::mip) fn note_users<M: Material>(
-    changed: Query<(Entity, &MeshMaterial3d<M>), (Changed<MeshMaterial3d<M>>, Allow<InHiddenLevel>)>,
-    has: Query<(), (With<MeshMaterial3d<M>>, Allow<InHiddenLevel>)>,
+/// A system that tells of entities that got a material of the type, or another one, or have none any more; of those of hidden levels as well.
+pub(in crate::mip) fn note_users<M: Material>(world: &mut World) -> impl System<In = (), Out = ()> + use<M> {
+    (scan(world), ParamBuilder, ParamBuilder, ParamBuilder, ParamBuilder)
+        .build_state(world)
+        .build_system(note::<M>)
+}
+
+fn note<M: Material>(
+    have: Scan<MeshMaterial3d<M>>,
+    has: Query<(), (With<MeshMaterial3d<M>>, Allow<InHiddenLevel>, Allow<Disabled>)>,
     mut removed: RemovedComponents<MeshMaterial3d<M>>,
+    ticks: SystemChangeTick,
     mut users: ResMut<MipUsers>,
 ) {
     let MipUsers { seats, materials, .. } = &mut *users;
@@ -262,7 +277,7 @@ pub(in crate::mip) fn note_users<M: Material>(
             seats.tell_lost(entity, TypeId::of::<M>(), materials);
         }
     }
-    for (entity, material) in &changed {
+    changed(&have, ticks.last_run(), |entity, material| {
         seats.tell_has(entity, material.0.id().untyped(), materials);
-    }
+    });
 }

@@ -7,12 +7,18 @@ use core::any::TypeId;
 use std::collections::{BTreeSet, VecDeque};
 
 use bevy_asset::{AssetId, UntypedAssetId};
-use bevy_ecs::entity::{Entity, EntityHashMap};
+use bevy_ecs::{
+    change_detection::Tick,
+    entity::{Entity, EntityHashMap},
+};
 use bevy_mesh::Mesh;
 use smallvec::SmallVec;
 
 use super::{material::Materials, meshes::Shape};
 use crate::mip::{UserId, Watch, need::MipUser};
+
+/// No seat has this number.
+const NOBODY: u32 = u32::MAX;
 
 /// What is waited for of an entity.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -33,8 +39,8 @@ struct Seat {
     /// Among the users of the material.
     place: u32,
     is_seen: bool,
-    /// The mesh that the cooker has told of.
-    cooked: Option<AssetId<Mesh>>,
+    /// The mesh that the cooker has told of, and when.
+    cooked: Option<(AssetId<Mesh>, Tick)>,
     /// None: it is nowhere, or nobody looks at it.
     shape: Option<Shape>,
     /// One for each layer of the material, or none.
@@ -47,7 +53,8 @@ struct Seat {
 pub(in crate::mip) struct Seats {
     seats: Vec<Option<Seat>>,
     free: Vec<u32>,
-    of: EntityHashMap<u32>,
+    /// By the index of the entity, the number of its seat, or [`NOBODY`]. Who had the index before it may have it still; nobody has both.
+    of: Vec<u32>,
     /// Entities in the order in which they were told of, each once.
     queue: VecDeque<Entity>,
     told: EntityHashMap<Told>,
@@ -107,23 +114,28 @@ impl Seats {
 
     /// Whether the entity is known.
     pub fn has(&self, entity: Entity) -> bool {
-        self.of.contains_key(&entity)
+        self.number(entity).is_some()
     }
 
     /// The entity draws with this material, and with no other one.
     pub fn assign(&mut self, entity: Entity, id: UntypedAssetId, materials: &mut Materials, watch: &mut Watch) {
         let material = materials.number(id);
-        match self.of.get(&entity).copied() {
-            Some(seat) => self.reassign(seat, material, materials, watch),
-            None => self.take(entity, material, materials),
+        if let Some(seat) = self.number(entity) {
+            return self.reassign(seat, material, materials, watch);
         }
+        // Whoever had its index is gone, and that is told of later.
+        if let Some(before) = self.occupant(entity).map(|seat| seat.entity) {
+            self.leave(before, materials, watch);
+        }
+        self.take(entity, material, materials);
     }
 
     /// The entity draws with nothing any more.
     pub fn leave(&mut self, entity: Entity, materials: &mut Materials, watch: &mut Watch) {
-        let Some(number) = self.of.remove(&entity) else {
+        let Some(number) = self.number(entity) else {
             return;
         };
+        self.of[entity.index_u32() as usize] = NOBODY;
         self.version += 1;
         self.unseat(number, materials, watch);
         self.seats[number as usize] = None;
@@ -132,7 +144,7 @@ impl Seats {
 
     /// Where the entity is, and how fine its texture coordinates are; none if it is nowhere.
     pub fn place(&mut self, entity: Entity, shape: Option<Shape>, materials: &mut Materials, watch: &mut Watch) {
-        let Some(number) = self.of.get(&entity).copied() else {
+        let Some(number) = self.number(entity) else {
             return;
         };
         let Some(seat) = &mut self.seats[number as usize] else {
@@ -173,37 +185,34 @@ impl Seats {
         self.admit(number, material, materials);
     }
 
-    /// Whether what the cooker has told of the entity's mesh is of this one: it is if it was told just now, or if the mesh is the same as when it was.
-    pub fn is_cooked(&mut self, entity: Entity, mesh: AssetId<Mesh>, is_told: bool) -> bool {
-        let number = self.of.get(&entity);
-        let Some(seat) = number.and_then(|number| self.seats[*number as usize].as_mut()) else {
+    /// Whether what the cooker has told of the entity's mesh is of this one: it is if it was told since this was asked last, or if the mesh is the same as then.
+    pub fn is_cooked(&mut self, entity: Entity, mesh: AssetId<Mesh>, told: Tick) -> bool {
+        let number = self.number(entity);
+        let Some(seat) = number.and_then(|number| self.seats[number as usize].as_mut()) else {
             return true;
         };
-        if is_told || seat.cooked.is_none() {
-            seat.cooked = Some(mesh);
+        if seat.cooked.is_none_or(|(_, before)| before != told) {
+            seat.cooked = Some((mesh, told));
         }
-        seat.cooked == Some(mesh)
+        seat.cooked.is_some_and(|(cooked, _)| cooked == mesh)
     }
 
     /// The number of the entity's material.
     pub fn material(&self, entity: Entity) -> Option<u32> {
-        let seat = self.seats[*self.of.get(&entity)? as usize].as_ref()?;
+        let seat = self.occupant(entity).filter(|seat| seat.entity == entity)?;
         Some(seat.material)
     }
 
     /// What [`Watch`] calls the entity, once for each layer of its material.
     pub fn users(&self, entity: Entity) -> &[UserId] {
-        let seat = self
-            .of
-            .get(&entity)
-            .and_then(|number| self.seats[*number as usize].as_ref());
+        let seat = self.occupant(entity).filter(|seat| seat.entity == entity);
         seat.map_or(&[], |seat| &seat.users)
     }
 
     /// The entity is within a picture, or not any more.
     pub fn set_seen(&mut self, entity: Entity, is_seen: bool, watch: &mut Watch) {
-        let number = self.of.get(&entity);
-        let seat = number.and_then(|number| self.seats[*number as usize].as_mut());
+        let number = self.number(entity);
+        let seat = number.and_then(|number| self.seats[number as usize].as_mut());
         if let Some(seat) = seat.filter(|seat| seat.is_seen != is_seen) {
             seat.is_seen = is_seen;
             seat.users.iter().for_each(|user| watch.seen(*user, is_seen));
@@ -270,7 +279,22 @@ impl Seats {
             Some(free) => *free = Some(seat),
             None => self.seats.push(Some(seat)),
         }
-        self.of.insert(entity, number);
+        let index = entity.index_u32() as usize;
+        if self.of.len() <= index {
+            self.of.resize(index + 1, NOBODY);
+        }
+        self.of[index] = number;
+    }
+
+    /// Who has the seat of the entity's index, be it the entity or one before it.
+    fn occupant(&self, entity: Entity) -> Option<&Seat> {
+        let number = self.of.get(entity.index_u32() as usize)?;
+        self.seats.get(*number as usize)?.as_ref()
+    }
+
+    fn number(&self, entity: Entity) -> Option<u32> {
+        let is_its_own = self.occupant(entity).is_some_and(|seat| seat.entity == entity);
+        is_its_own.then(|| self.of[entity.index_u32() as usize])
     }
 
     fn reassign(&mut self, number: u32, material: u32, materials: &mut Materials, watch: &mut Watch) {

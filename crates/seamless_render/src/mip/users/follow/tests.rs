@@ -57,7 +57,11 @@ impl Bed {
         app.world_mut().register_disabling_component::<InHiddenLevel>();
         app.world_mut().resource_mut::<MipUsers>().seats.most = 1000;
         let mut schedule = Schedule::default();
-        schedule.add_systems((note_users::<StandardMaterial>, follow_users).chain());
+        let (note, follow) = (
+            note_users::<StandardMaterial>(app.world_mut()),
+            follow_users(app.world_mut()),
+        );
+        schedule.add_systems((note, follow).chain());
         let mesh = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD);
         let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(mesh);
         let mut bed = Self { app, schedule, mesh };
@@ -157,6 +161,14 @@ impl Bed {
         })
     }
 
+    /// So many frames that it was everybody's turn.
+    fn turns(&mut self) -> [[f32; 2]; 5] {
+        for _ in 1..TURNS {
+            self.frame();
+        }
+        self.frame()
+    }
+
     fn len(&self) -> usize {
         self.app.world().resource::<MipUsers>().seats.len()
     }
@@ -218,14 +230,14 @@ fn an_entity_follows_its_material_and_its_mesh() {
     assert_eq!(bed.frame()[1], [NOBODY; 2]);
     let mesh = Mesh3d(bed.mesh.clone());
     bed.app.world_mut().entity_mut(entity).insert(mesh);
-    assert_near(bed.frame()[1], [20.0, NOBODY]);
+    assert_near(bed.turns()[1], [20.0, NOBODY]);
     // Twice as many metres a unit need a texture that is as fine as at half of the distance.
     let density = MeshUvDensity {
         uv_0: Some(2.0),
         uv_1: None,
     };
     bed.app.world_mut().entity_mut(entity).insert(density);
-    assert_near(bed.frame()[1], [10.25, NOBODY]);
+    assert_near(bed.turns()[1], [10.25, NOBODY]);
     assert_eq!(bed.len(), 1);
 }
 
@@ -242,7 +254,7 @@ fn an_entity_comes_in_parts() {
         half_extents: Vec3A::splat(0.5),
     };
     bed.app.world_mut().entity_mut(entity).insert(mesh_box);
-    assert!(bed.frame()[2][1] < 5.1);
+    assert!(bed.turns()[2][1] < 5.1);
     bed.app
         .world_mut()
         .entity_mut(entity)
@@ -289,7 +301,7 @@ fn many_come_over_several_frames_and_at_rest_nobody_is_looked_up() {
     meshes
         .iter_mut(bed.app.world_mut())
         .for_each(|mut mesh| mesh.set_changed());
-    bed.frame();
+    bed.turns();
     assert_eq!(bed.plan().watch.looks(), 0);
     // When a level is shown, materials count as changed that are the same.
     let mut materials = bed.app.world_mut().query::<&mut MeshMaterial3d<StandardMaterial>>();
@@ -314,21 +326,62 @@ fn triangle(metres: f32) -> Mesh {
 fn another_mesh_is_measured_when_there_is_time() {
     let mut bed = Bed::new();
     let entities: Vec<Entity> = (0..100).map(|_| bed.spawn(20.0, 0)).collect();
-    assert_near(bed.frame()[0], [NOBODY, 20.0]);
+    assert_near(bed.turns()[0], [NOBODY, 20.0]);
     for entity in &entities {
         let mesh = bed.app.world_mut().resource_mut::<Assets<Mesh>>().add(triangle(4.0));
         bed.app.world_mut().entity_mut(*entity).insert(Mesh3d(mesh));
     }
-    for measured in [MEASURED, 100 - MEASURED, 0] {
-        // Four times as many metres a unit as the cooker has told of the mesh that they had.
-        assert_near(bed.frame()[0], [NOBODY, 5.375]);
+    // It is others' turn first. Then, four times as many metres a unit as the cooker has told of the mesh that they had.
+    for (measured, nearest) in [
+        (0, 20.0),
+        (0, 20.0),
+        (MEASURED, 5.375),
+        (100 - MEASURED, 5.375),
+        (0, 5.375),
+    ] {
+        assert_near(bed.frame()[0], [NOBODY, nearest]);
         assert_eq!(bed.app.world().resource::<MipUsers>().densities.computed(), measured);
     }
     for entity in &entities {
         let mesh = Mesh3d(bed.mesh.clone());
         bed.app.world_mut().entity_mut(*entity).insert(mesh);
     }
+    assert_near(bed.turns()[0], [NOBODY, 20.0]);
+}
+
+/// Whoever gives an entity another mesh soon after it has come, and leaves what the cooker has told of the first.
+#[test]
+fn what_was_told_of_a_mesh_is_of_no_other_one() {
+    let mut bed = Bed::new();
+    let entity = bed.spawn(20.0, 0);
     assert_near(bed.frame()[0], [NOBODY, 20.0]);
+    let mesh = bed.app.world_mut().resource_mut::<Assets<Mesh>>().add(triangle(4.0));
+    bed.app.world_mut().entity_mut(entity).insert(Mesh3d(mesh));
+    assert_near(bed.turns()[0], [NOBODY, 5.375]);
+    // Told again, it is of the mesh that is there.
+    let density = MeshUvDensity {
+        uv_0: Some(2.0),
+        uv_1: None,
+    };
+    bed.app.world_mut().entity_mut(entity).insert(density);
+    assert_near(bed.turns()[0], [NOBODY, 10.25]);
+}
+
+/// Who was changed while it was another's turn, and hidden before its own.
+#[test]
+fn who_is_hidden_is_followed() {
+    let mut bed = Bed::new();
+    let entity = bed.spawn(100.0, 0);
+    bed.see(entity, true);
+    assert_near(bed.turns()[0], [100.0, NOBODY]);
+    let mesh_box = Aabb {
+        center: Vec3A::X * -50.0,
+        half_extents: Vec3A::splat(0.5),
+    };
+    MipHider.hide(bed.app.world_mut(), &[entity]);
+    let mut entity = bed.app.world_mut().entity_mut(entity);
+    entity.insert((mesh_box, InHiddenLevel));
+    assert_near(bed.turns()[0], [NOBODY, 50.0]);
 }
 
 #[test]
@@ -378,7 +431,7 @@ fn within_a_large_box_the_surface_is_what_is_drawn() {
         half_extents: Vec3A::new(100.0, 100.0, 100.0),
     };
     bed.app.world_mut().entity_mut(entity).insert(mesh_box);
-    assert!(bed.frame()[0][1] < 2.1, "it may be where the camera is");
+    assert!(bed.turns()[0][1] < 2.1, "it may be where the camera is");
     let sphere = SurfaceSphere {
         center: Vec3::new(20.0, 0.0, 0.0),
         radius: 1.0,

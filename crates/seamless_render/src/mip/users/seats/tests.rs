@@ -48,3 +48,23 @@ fn a_material_that_is_known_is_nothing_new() {
     seats.tell_has(entity, one, &materials);
     assert!(seats.is_waiting());
 }
+
+/// Bevy gives the index of who is gone to the next that comes, before anybody was told.
+#[test]
+fn who_comes_in_the_place_of_another_has_its_own_seat() {
+    let (mut seats, mut materials, mut watch) = (Seats::default(), Materials::default(), Watch::default());
+    let first = Entity::from_raw_u32(1).expect("it is one");
+    let second = Entity::from_index_and_generation(first.index(), first.generation().after_versions(1));
+    let [one, two] = [1, 2].map(id::<StandardMaterial>);
+    seats.assign(first, one, &mut materials, &mut watch);
+    assert!(!seats.has(second));
+    seats.assign(second, two, &mut materials, &mut watch);
+    let number = materials.number(two);
+    assert_eq!((seats.has(first), seats.material(second)), (false, Some(number)));
+    // Now it is told that the first is gone.
+    seats.leave(first, &mut materials, &mut watch);
+    assert_eq!(seats.material(second), Some(number));
+    seats.leave(second, &mut materials, &mut watch);
+    assert!(!seats.has(second));
+    assert!(seats.seats.iter().all(Option::is_none), "nobody is left");
+}

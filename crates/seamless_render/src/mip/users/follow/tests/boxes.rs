@@ -12,27 +12,27 @@ fn what_is_never_culled_is_where_its_mesh_is() {
         .entity_mut(entity)
         .remove::<Aabb>()
         .insert(NoFrustumCulling);
-    assert!(bed.frame()[0][1] < 2.1, "a mesh without positions may be anywhere");
+    assert!(bed.turns()[0][1] < 2.1, "a mesh without positions may be anywhere");
     let mesh = bed.app.world_mut().resource_mut::<Assets<Mesh>>().add(triangle(1.0));
     bed.app.world_mut().entity_mut(entity).insert(Mesh3d(mesh));
-    assert_near(bed.frame()[0], [NOBODY, 800.0]);
+    assert_near(bed.turns()[0], [NOBODY, 800.0]);
     let there = GlobalTransform::from_xyz(80.0, 0.0, 0.0);
     bed.app.world_mut().entity_mut(entity).insert(there);
     // The tests' distance is that to a box of a metre around the entity; the triangle begins there.
-    assert_near(bed.frame()[0], [NOBODY, 80.5]);
+    assert_near(bed.turns()[0], [NOBODY, 80.5]);
     // A box of its own counts first.
     bed.app.world_mut().entity_mut(entity).insert(Aabb {
         center: Vec3A::X * -20.0,
         half_extents: Vec3A::splat(0.5),
     });
-    assert_near(bed.frame()[0], [NOBODY, 60.0]);
+    assert_near(bed.turns()[0], [NOBODY, 60.0]);
     // A mesh that is not there is nowhere.
     let entity = bed.app.world_mut().entity_mut(entity).remove::<Aabb>().id();
     bed.app
         .world_mut()
         .entity_mut(entity)
         .insert(Mesh3d(Handle::Uuid(Uuid::from_u128(404), core::marker::PhantomData)));
-    assert_eq!(bed.frame()[0], [NOBODY; 2]);
+    assert_eq!(bed.turns()[0], [NOBODY; 2]);
 }
 
 /// As Bevy has the boxes of skinned meshes follow their bones.
@@ -41,13 +41,13 @@ fn an_animated_box_is_followed() {
     let mut bed = Bed::new();
     let entity = bed.spawn(100.0, 0);
     bed.see(entity, true);
-    assert_near(bed.frame()[0], [100.0, NOBODY]);
+    assert_near(bed.turns()[0], [100.0, NOBODY]);
     for step in 1..10 {
         let reach = 10.0 * step as f32;
         bed.app.world_mut().entity_mut(entity).insert(Aabb {
             center: Vec3A::X * -reach,
             half_extents: Vec3A::splat(0.5),
         });
-        assert_near(bed.frame()[0], [100.0 - reach, NOBODY]);
+        assert_near(bed.turns()[0], [100.0 - reach, NOBODY]);
     }
 }
