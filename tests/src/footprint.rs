@@ -1,11 +1,46 @@
 //! What an app holds, to find what is left behind.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Reverse;
 
-use bevy::{mesh::skinning::SkinnedMeshInverseBindposes, prelude::*};
+use bevy::{mesh::skinning::SkinnedMeshInverseBindposes, prelude::*, render::renderer::RenderDevice};
 
 /// Free ids are handed out from the end of their list, so the next so many are not those above the last.
 const BATCH: usize = 4_096;
+
+/// What wgpu's allocator gives at least, in bytes.
+const PAGE: u64 = 4 << 10;
+
+/// Textures and buffers of a GPU, as wgpu counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allocated {
+    /// How many.
+    pub count: u64,
+    /// What they take together.
+    pub bytes: u64,
+}
+
+impl Allocated {
+    /// Those with this label; none where the driver's allocator is not wgpu's.
+    #[must_use]
+    pub fn labelled(device: &RenderDevice, label: &str) -> Option<Self> {
+        let report = device.wgpu_device().generate_allocator_report()?;
+        let labelled = report.allocations.iter().filter(|of| of.name == label);
+        Some(labelled.fold(Self::default(), |sum, of| Self {
+            count: sum.count + 1,
+            bytes: sum.bytes + of.size,
+        }))
+    }
+
+    /// Whether all of it is in books that have so many bytes; something is allocated if they have something.
+    #[must_use]
+    pub fn is_booked(self, booked: u64) -> bool {
+        let has_some = self.bytes > 0 || booked == 0;
+        has_some && self.bytes <= booked + booked / 20 + self.count * PAGE
+    }
+}
 
 /// All entities of a world.
 #[must_use]

@@ -3,7 +3,7 @@
 use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_reflect::Reflect;
 
-use super::{MipLimits, Wanting};
+use super::{MipLimits, Wanting, need::SLACK_MIPS};
 
 /// How fine textures are, for a machine that has less memory or less time.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +80,8 @@ pub struct MipSettings {
     pub hidden_bias: f32,
     /// How far ahead of moving views is looked at most, in seconds: as long as it has taken lately from the read of a mip to the picture, no longer. 0.5.
     pub lead: f32,
-    /// How long before a mip is sampled it is there, in mips, while views move, beside [`lead`](Self::lead). 0.
+    /// How long before a mip is sampled it is there, in mips, while views move, beside [`lead`](Self::lead). A 32nd: as much coarser as things may be taken
+    /// for until they are looked at again; with less, some mips come when they are seen already.
     pub margin: f32,
     /// How long mips stay that nobody wants any more while there is room, in seconds. 5.
     pub cached: f32,
@@ -105,7 +106,7 @@ impl Default for MipSettings {
             max_size: None,
             hidden_bias: 1.0,
             lead: 0.5,
-            margin: 0.0,
+            margin: SLACK_MIPS,
             cached: 5.0,
             enabled: true,
         }

@@ -6,7 +6,10 @@ use bevy::{
     ecs::system::RunSystemOnce,
     image::{ImageSampler, ImageSamplerDescriptor},
     prelude::*,
-    render::render_resource::{AsBindGroup, TextureFormat},
+    render::{
+        render_resource::{AsBindGroup, TextureFormat},
+        renderer::RenderDevice,
+    },
     shader::ShaderRef,
 };
 use bevy_seamless::{
@@ -16,7 +19,10 @@ use bevy_seamless::{
         mip::{MipPlugin, MipPool, MipSettings, MipTextures, MipWork, Mips},
     },
 };
-use seamless_tests::picture::{Frame, next_frame, studio_sampling};
+use seamless_tests::{
+    footprint::Allocated,
+    picture::{Frame, next_frame, studio_sampling},
+};
 
 use super::stage::{QUIET, image, load, write};
 
@@ -165,13 +171,19 @@ impl Hall {
         self.app.world_mut().entity_mut(self.camera).insert(at);
     }
 
-    /// A frame, in which the pool holds, and what is drawn is a painting's colour or the wall's.
+    /// A frame, in which the pool holds, by the books and by what wgpu has allocated.
     pub fn frame(&mut self) -> Frame {
         thread::sleep(Duration::from_millis(1));
         let frame = next_frame(&mut self.app);
         let pool = self.app.world().resource::<MipSettings>().pool;
         let sums = self.app.world().resource::<MipPool>().ledger.sums();
         assert!(sums.total() <= pool || self.is_too_much, "{sums:?}");
+        let device = self.app.world().resource::<RenderDevice>();
+        let allocated = Allocated::labelled(device, "seamless_mip").expect("it is a Vulkan device");
+        assert!(
+            allocated.is_booked(sums.total()),
+            "wgpu has {allocated:?}, and the books {sums:?}"
+        );
         frame
     }
 

@@ -7,6 +7,7 @@ mod hall;
 mod levels;
 mod lifecycle;
 mod looks;
+mod moving;
 mod overlay;
 mod pictures;
 mod pipelined;

@@ -18,6 +18,7 @@ use bevy_seamless::render::mip::{MipPlugin, MipPool};
 use seamless_tests::{
     app::run_until,
     cooked::STREAM_LIMIT,
+    footprint::Allocated,
     picture::{Frame, Picture, SIDE, has_driver, settled},
     random::Random,
     skip::skipped_unless_required,
@@ -128,7 +129,7 @@ pub fn walk<M: Material>(stage: &mut Stage, material: fn(Handle<Image>) -> M) {
 
 /// Whether there are as many textures, and materials are bound, as they were.
 #[track_caller]
-fn assert_nothing_is_left<M: Material>(stage: &mut Stage, booked: &(Vec<(UntypedAssetId, u32)>, Option<usize>)) {
+fn assert_nothing_is_left<M: Material>(stage: &mut Stage, booked: &(Vec<(UntypedAssetId, u32)>, Option<u64>)) {
     // What wgpu was given back it lets go of when it is polled.
     (0..5).for_each(|_| drop(stage.frame()));
     let left = (bindings(stage), textures(stage));
@@ -155,11 +156,9 @@ fn bindings(stage: &Stage) -> Vec<(UntypedAssetId, u32)> {
 }
 
 /// How many textures of ours wgpu has.
-pub fn textures(stage: &Stage) -> Option<usize> {
-    let device = stage.app.world().resource::<RenderDevice>().wgpu_device();
-    let report = device.generate_allocator_report()?;
-    let ours = report.allocations.iter().filter(|of| of.name == "seamless_mip");
-    Some(ours.count())
+pub fn textures(stage: &Stage) -> Option<u64> {
+    let device = stage.app.world().resource::<RenderDevice>();
+    Some(Allocated::labelled(device, "seamless_mip")?.count)
 }
 
 /// Loads what [`write_all`] wrote.

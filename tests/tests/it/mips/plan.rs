@@ -24,7 +24,7 @@ use super::{
 const WHOLE: u64 = 4 * 1024 * 1024 * 4 / 3;
 
 #[track_caller]
-fn assert_shows(frame: &Frame, mip: u8) {
+pub fn assert_shows(frame: &Frame, mip: u8) {
     let (found, expected) = (frame.picture.pixel(SIDE / 2, SIDE / 2), colour(mip));
     let is_near = found
         .iter()
@@ -34,7 +34,7 @@ fn assert_shows(frame: &Frame, mip: u8) {
 }
 
 /// No copy is left for a time, and little of the pool is free.
-fn settings(pool: u64) -> MipSettings {
+pub fn settings(pool: u64) -> MipSettings {
     MipSettings {
         pool,
         headroom: 1 << 20,

@@ -1,6 +1,7 @@
 //! What the GPU says it samples, against what follows from where things are.
 
 use bevy::{image::ImageSamplerDescriptor, prelude::*, render::render_resource::Face};
+use bevy_seamless::asset::assets::MeshUvDensity;
 use bevy_seamless::render::mip::{MipFeedback, MipFeedbackPlugin, MipSettings, MipTruth, MipViewpoint, TruthPicture};
 use seamless_tests::picture::{SIDE, has_driver};
 
@@ -196,6 +197,34 @@ fn what_is_behind_something_is_a_mip_coarser() {
     hall.app.world_mut().entity_mut(wall).despawn();
     hall.settle();
     assert_eq!(hall.tops(), [FLOOR, FLOOR, FLOOR, 1]);
+}
+
+/// As where a part of a mesh repeats its texture more often than the rest, or a package tells less than is true.
+#[test]
+fn what_is_sampled_finer_than_was_predicted_becomes_finer() {
+    if !has_driver() {
+        return;
+    }
+    for (every, expected) in [(0, FLOOR), (2, 1)] {
+        let (_dir, mut hall) = hall(MipFeedback {
+            every,
+            ..MipFeedback::default()
+        });
+        // An eighth of a metre has the whole texture, as this goes: three mips less are predicted than are sampled.
+        let density = MeshUvDensity {
+            uv_0: Some(0.125),
+            uv_1: None,
+        };
+        let last = hall.paintings[3];
+        hall.app.world_mut().entity_mut(last).insert(density);
+        hall.look(3, 1.0);
+        hall.settle();
+        assert_eq!(
+            hall.tops(),
+            [FLOOR, FLOOR, FLOOR, expected],
+            "feedback each {every} frames"
+        );
+    }
 }
 
 /// As the example of `MipTruth` does.

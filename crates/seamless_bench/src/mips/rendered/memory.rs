@@ -29,6 +29,7 @@ use seamless_examples::{
 };
 use seamless_tests::{
     app::headless_with,
+    footprint::Allocated,
     handmade::{add_asset, new_package},
     picture::{SIDE, has_driver},
 };
@@ -42,8 +43,6 @@ const RATE: f32 = 60.0;
 const LOOK: u32 = 60;
 /// What wgpu calls what mip streaming has made.
 const LABEL: &str = "seamless_mip";
-/// How much more than its bytes an allocation may take: the rest of its last page.
-const PAGE: u64 = 4 << 10;
 /// Sides of textures, in texels.
 const SIDES: [u32; 2] = [128, 4096];
 /// How much farther than they come from cells go, in cells.
@@ -305,24 +304,15 @@ impl<'a> Plane<'a> {
 
     fn look_at_wgpu(&self, peak: &mut Peak) {
         let world = self.app.world();
-        let device = world.resource::<RenderDevice>().wgpu_device();
-        let report = device.generate_allocator_report();
-        let report = report.expect("a Vulkan device tells what it has allocated");
-        let ours = report.allocations.iter().filter(|of| of.name.starts_with(LABEL));
-        let (count, allocated) = ours.fold((0, 0), |(count, bytes), of| (count + 1, bytes + of.size));
+        let allocated = Allocated::labelled(world.resource::<RenderDevice>(), LABEL);
+        let allocated = allocated.expect("a Vulkan device tells what it has allocated");
         let booked = world.resource::<MipPool>().ledger.sums().total();
         assert!(
-            is_booked(allocated, count, booked),
-            "wgpu has {allocated} bytes for {count} textures and buffers, and the books have {booked}"
+            allocated.is_booked(booked),
+            "wgpu has {allocated:?}, and the books have {booked}"
         );
-        if allocated > peak.allocated[0] {
-            peak.allocated = [allocated, booked];
+        if allocated.bytes > peak.allocated[0] {
+            peak.allocated = [allocated.bytes, booked];
         }
     }
-}
-
-/// Whether what wgpu has allocated, so many times, is in the books; something is allocated if they have something.
-pub(super) fn is_booked(allocated: u64, count: u64, booked: u64) -> bool {
-    let has_some = allocated > 0 || booked == 0;
-    has_some && allocated <= booked + booked / 20 + count * PAGE
 }

@@ -1,18 +1,7 @@
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 use bevy_seamless::render::mip::MipChain;
 
-use super::{accuracy::least, memory::is_booked};
-
-#[test]
-fn what_wgpu_has_allocated_is_in_the_books_at_each_look() {
-    const MB: u64 = 1_000_000;
-    assert!(is_booked(100 * MB, 1, 100 * MB) && is_booked(105 * MB, 1, 100 * MB));
-    assert!(!is_booked(106 * MB, 1, 100 * MB));
-    // Many small ones take whole pages.
-    assert!(is_booked(409_600, 100, 200_000) && !is_booked(409_600, 10, 200_000));
-    assert!(is_booked(0, 0, 0));
-    assert!(!is_booked(0, 0, 100 * MB), "an empty list is none");
-}
+use super::accuracy::least;
 
 #[test]
 fn the_least_of_a_texture_is_what_is_sampled_or_its_floor() {
