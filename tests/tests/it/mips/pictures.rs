@@ -1,6 +1,7 @@
 //! In each frame, each tile shows the finest mip that is there: never nothing, never another.
 
 mod extended;
+mod slabs;
 
 use bevy::{
     asset::UntypedAssetId,

@@ -1,28 +1,11 @@
 //! The example `net_refs`, as its user runs it: two processes that speak over UDP on the loopback.
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+use std::{path::Path, process::Output};
 
-/// The example is built beside the tests.
-fn example() -> PathBuf {
-    let own = std::env::current_exe().expect("this program has a path");
-    let built = own.ancestors().nth(2).expect("it lies in `deps`").join("examples");
-    built.join(format!("net_refs{}", std::env::consts::EXE_SUFFIX))
-}
+use crate::finish;
 
 fn run(dir: &Path, more: &[&str]) -> (Output, String) {
-    let example = example();
-    let output = Command::new(&example).arg("--dir").arg(dir).args(more).output();
-    let output = output.unwrap_or_else(|error| {
-        panic!(
-            "{}: {error}; build it with `cargo build -p seamless_examples --example net_refs`",
-            example.display()
-        )
-    });
-    let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-    (output, text.join("\n"))
+    finish("net_refs", |command| command.arg("--dir").arg(dir).args(more))
 }
 
 #[test]
