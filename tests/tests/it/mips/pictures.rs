@@ -15,7 +15,7 @@ use bevy::{
         settings::{RenderCreation, WgpuSettings},
     },
 };
-use bevy_seamless::render::mip::{MipPlugin, MipPool};
+use bevy_seamless::render::mip::{MipFailed, MipPlugin, MipPool};
 use seamless_tests::{
     app::run_until,
     cooked::STREAM_LIMIT,
@@ -212,9 +212,16 @@ fn each_frame_shows_the_mips_that_are_there_without_bindless() {
 #[derive(Resource, Default)]
 struct Recovered(bool);
 
+/// How many mips could not be read, as a game is told.
+#[derive(Resource, Default)]
+struct Failed(usize);
+
 /// Another device in place of one that was lost: a game may do that. What that one refuses ends the test.
 pub fn recover(app: &mut App) {
-    app.init_resource::<Recovered>();
+    let count = |mut failed: MessageReader<MipFailed>, mut count: ResMut<Failed>| count.0 += failed.read().count();
+    app.init_resource::<Recovered>()
+        .init_resource::<Failed>()
+        .add_systems(Last, count);
     app.insert_resource(RenderErrorHandler(|error, main_world, _| {
         let is_second = core::mem::replace(&mut main_world.resource_mut::<Recovered>().0, true);
         assert!(!is_second, "{error:?}");
@@ -294,4 +301,5 @@ fn on_another_device_all_tails_are_there_again() {
     tops[5] = 1;
     assert_shows(&stage.frame(), &tops, "finer on another device");
     stage.until_idle(|frame| assert_shows(frame, &tops, "finer on another device"));
+    assert_eq!(stage.app.world().resource::<Failed>().0, 0, "no mip is to blame");
 }

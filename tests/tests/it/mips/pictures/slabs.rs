@@ -24,6 +24,7 @@ struct Few {
     picture: Handle<Image>,
 }
 
+/// Shows the finest mip that is there.
 const SHADER: &str = "
 #import bevy_pbr::{forward_io::VertexOutput, mesh_bindings::mesh}
 #ifdef BINDLESS
@@ -38,13 +39,11 @@ struct Bindings { picture: u32, picture_sampler: u32 }
 fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
 #ifdef BINDLESS
     let slot = mesh[in.instance_index].material_and_lightmap_bind_group_slot & 0xffffu;
-    return textureSample(
-        bindless_textures_2d[indices[slot].picture],
-        bindless_samplers_filtering[indices[slot].picture_sampler],
-        in.uv,
-    );
+    let texture = indices[slot].picture;
+    let texture_sampler = indices[slot].picture_sampler;
+    return textureSampleLevel(bindless_textures_2d[texture], bindless_samplers_filtering[texture_sampler], in.uv, 0.0);
 #else
-    return textureSample(picture, picture_sampler, in.uv);
+    return textureSampleLevel(picture, picture_sampler, in.uv, 0.0);
 #endif
 }
 ";
