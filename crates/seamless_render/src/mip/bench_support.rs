@@ -183,8 +183,10 @@ fn add_textures(world: &mut World, chains: &[MipChain]) {
 
 /// As of a file, of which nobody reads anything.
 fn parts(number: u32, chain: &MipChain) -> MipParts {
-    let mut image = Image::default();
-    image.data = None;
+    let mut image = Image {
+        data: None,
+        ..Image::default()
+    };
     image.texture_descriptor.size = chain.extent(0);
     image.texture_descriptor.format = TextureFormat::Bc7RgbaUnorm;
     image.texture_descriptor.mip_level_count = chain.mips().into();
