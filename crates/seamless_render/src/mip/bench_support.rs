@@ -20,8 +20,8 @@ use seamless_asset::{SeamlessAssetPlugin, StreamingTime, assets::MeshUvDensity};
 use wgpu_types::TextureFormat;
 
 use super::{
-    MipApp, MipChain, MipDemands, MipGroups, MipPool, MipPoolTooSmall, MipSettings, MipStats, MipTextures, MipWork,
-    MipsOverBudget,
+    MipApp, MipChain, MipDemands, MipGroups, MipPool, MipPoolTooSmall, MipSettings, MipStats, MipSystems, MipTextures,
+    MipWork, MipsOverBudget,
     need::MipView,
     plan::{MipPlan, add_plan},
     textures::{MipFile, MipLevel, MipParts, MipRecord},
@@ -162,6 +162,7 @@ fn app() -> App {
         .add_message::<MipsOverBudget>()
         .add_message::<MipPoolTooSmall>()
         .add_mip_material::<StandardMaterial>();
+    app.configure_sets(PostUpdate, (MipSystems::Follow, MipSystems::Plan).chain());
     add_plan(&mut app, 1 << 20);
     // The time of the calling thread is measured.
     app.edit_schedule(PostUpdate, |schedule| {

@@ -11,9 +11,8 @@ use bevy_camera::{
 use bevy_ecs::{
     change_detection::Tick,
     component::ComponentId,
-    entity_disabling::Disabled,
     prelude::*,
-    query::{Allow, QueryData},
+    query::QueryData,
     system::{ParamBuilder, SystemChangeTick, SystemParam, SystemParamBuilder},
 };
 use bevy_image::Image;
@@ -127,9 +126,6 @@ impl DrawnItem<'_, '_> {
     }
 }
 
-/// All that draws, those of hidden levels and disabled ones as well.
-type AllDrawn<'w, 's> = Query<'w, 's, Drawn, Allow<Disabled>>;
-
 /// What moves or changes an entity's shape, and whether it is seen.
 #[derive(SystemParam)]
 #[system_param(builder)]
@@ -139,7 +135,6 @@ struct Shapes<'w, 's> {
     meshes: Scan<'w, 's, Mesh3d>,
     densities: Scan<'w, 's, MeshUvDensity, With<Mesh3d>>,
     seen: Scan<'w, 's, ViewVisibility, With<Mesh3d>>,
-    hidden: Query<'w, 's, (), With<InHiddenLevel>>,
 }
 
 /// Whose turn it was, and when each had its own.
@@ -165,7 +160,6 @@ pub(in crate::mip) fn follow_users(world: &mut World) -> impl System<In = (), Ou
         meshes: scan(world),
         densities: scan(world),
         seen: scan(world),
-        hidden: ParamBuilder,
     };
     let any = || ParamBuilder;
     (any(), any(), any(), any(), any(), shapes, any(), any(), any())
@@ -178,7 +172,7 @@ fn follow(
     mut plan: ResMut<MipPlan>,
     meshes: Res<Assets<Mesh>>,
     mut mesh_events: MessageReader<AssetEvent<Mesh>>,
-    drawn: AllDrawn,
+    drawn: Query<Drawn>,
     shapes: Shapes,
     ticks: SystemChangeTick,
     mut turns: Local<Turns>,
@@ -209,28 +203,34 @@ fn follow(
         };
         take(users, watch, (entity, told), &drawn, &meshes);
     }
-    let mut place_again = |entity: Entity| {
-        if let Some(of) = drawn.get(entity).ok().filter(|_| users.seats.has(entity)) {
-            place(users, watch, entity, &of, &meshes);
-        }
-    };
-    changed(&shapes.transforms, ticks.last_run(), |entity, _| place_again(entity));
+    let mut again = |entity: Entity| look_again(users, watch, entity, &drawn, &meshes);
+    changed(&shapes.transforms, ticks.last_run(), |entity, _| again(entity));
     match turns.next(ticks.this_run()) {
-        (0, since) => changed(&shapes.meshes, since, |entity, _| place_again(entity)),
-        (1, since) => changed(&shapes.boxes, since, |entity, _| place_again(entity)),
-        (_, since) => changed(&shapes.densities, since, |entity, _| place_again(entity)),
+        (0, since) => changed(&shapes.meshes, since, |entity, _| again(entity)),
+        (1, since) => changed(&shapes.boxes, since, |entity, _| again(entity)),
+        (_, since) => changed(&shapes.densities, since, |entity, _| again(entity)),
     }
     changed(&shapes.seen, ticks.last_run(), |entity, visibility| {
-        let is_seen = visibility.get() && !shapes.hidden.contains(entity);
+        // Who is hidden or disabled may have been seen last.
+        let is_seen = visibility.get() && drawn.get(entity).is_ok_and(|of| of.is_seen());
         users.seats.set_seen(entity, is_seen, watch);
     });
+}
+
+/// It may be somewhere else, or have another shape, or a mesh again.
+fn look_again(users: &mut MipUsers, watch: &mut Watch, entity: Entity, drawn: &Query<Drawn>, meshes: &Assets<Mesh>) {
+    if let Some(of) = drawn.get(entity).ok().filter(|_| users.seats.has(entity)) {
+        place(users, watch, entity, &of, meshes);
+        // Nobody told of that while it had no mesh.
+        users.seats.set_seen(entity, of.is_seen(), watch);
+    }
 }
 
 fn take(
     users: &mut MipUsers,
     watch: &mut Watch,
     (entity, told): (Entity, Told),
-    drawn: &AllDrawn,
+    drawn: &Query<Drawn>,
     meshes: &Assets<Mesh>,
 ) {
     let MipUsers { materials, seats, .. } = users;

@@ -12,7 +12,6 @@ use bevy_app::{App, PostUpdate};
 use bevy_asset::{Asset, AssetEvent, AssetId, Assets};
 use bevy_ecs::{
     component::ComponentId,
-    entity_disabling::Disabled,
     prelude::*,
     query::Allow,
     system::{ParamBuilder, SystemChangeTick, SystemParamBuilder},
@@ -265,7 +264,7 @@ pub(in crate::mip) fn note_users<M: Material>(world: &mut World) -> impl System<
 
 fn note<M: Material>(
     have: Scan<MeshMaterial3d<M>>,
-    has: Query<(), (With<MeshMaterial3d<M>>, Allow<InHiddenLevel>, Allow<Disabled>)>,
+    has: Query<(), (With<MeshMaterial3d<M>>, Allow<InHiddenLevel>)>,
     mut removed: RemovedComponents<MeshMaterial3d<M>>,
     ticks: SystemChangeTick,
     mut users: ResMut<MipUsers>,
@@ -278,6 +277,9 @@ fn note<M: Material>(
         }
     }
     changed(&have, ticks.last_run(), |entity, material| {
-        seats.tell_has(entity, material.0.id().untyped(), materials);
+        // Who is disabled is left out, as by queries.
+        if has.contains(entity) {
+            seats.tell_has(entity, material.0.id().untyped(), materials);
+        }
     });
 }

@@ -208,7 +208,7 @@ impl Watch {
         !self.urgent.is_empty() || !self.sweep.is_done() || self.queue.due().is_some()
     }
 
-    /// Whether a view looks ahead.
+    /// Whether a view moves.
     #[must_use]
     pub fn is_moving(&self) -> bool {
         self.views.is_moving()

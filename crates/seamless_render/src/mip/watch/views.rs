@@ -3,7 +3,9 @@
 use super::super::need::{MipView, SLACK_MIPS};
 
 /// Who will be nearer than this to where it is, in metres, does not look ahead.
-const LEAST_LEAD: f32 = 0.01;
+const LEAST_LEAD: f32 = 0.001;
+/// Who is slower than this rests, in metres a second.
+const LEAST_SPEED: f32 = 0.01;
 /// Views that go farther in a frame have jumped, in metres: what is seen comes first then.
 const JUMP: f32 = 32.0;
 
@@ -37,9 +39,10 @@ impl Views {
         &self.points
     }
 
-    /// Whether a view looks ahead.
+    /// Whether a view moves, whether or not it looks ahead.
     pub fn is_moving(&self) -> bool {
-        self.points.len() > self.known.len()
+        let is_fast = |known: &Known| known.view.velocity.length() > LEAST_SPEED;
+        self.known.iter().any(is_fast)
     }
 
     /// Takes the views of a frame, which look `lead` seconds ahead.

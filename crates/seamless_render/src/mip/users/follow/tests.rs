@@ -1,3 +1,4 @@
+mod absent;
 mod boxes;
 
 use bevy_app::App;
@@ -368,22 +369,6 @@ fn what_was_told_of_a_mesh_is_of_no_other_one() {
 }
 
 /// Who was changed while it was another's turn, and hidden before its own.
-#[test]
-fn who_is_hidden_is_followed() {
-    let mut bed = Bed::new();
-    let entity = bed.spawn(100.0, 0);
-    bed.see(entity, true);
-    assert_near(bed.turns()[0], [100.0, NOBODY]);
-    let mesh_box = Aabb {
-        center: Vec3A::X * -50.0,
-        half_extents: Vec3A::splat(0.5),
-    };
-    MipHider.hide(bed.app.world_mut(), &[entity]);
-    let mut entity = bed.app.world_mut().entity_mut(entity);
-    entity.insert((mesh_box, InHiddenLevel));
-    assert_near(bed.turns()[0], [NOBODY, 50.0]);
-}
-
 #[test]
 fn who_draws_with_nothing_that_streams_takes_no_place() {
     let mut bed = Bed::new();
