@@ -27,7 +27,7 @@ use seamless_render::mip::{MipSettings, bench_support::Deciding, need::MipView};
 
 use crate::{
     app::cpu_ns,
-    row::{Row, Samples, Targets},
+    row::{Row, Samples, Targets, quantile},
 };
 use world::{MATERIALS, Moment, TEXTURES, Thing, World};
 
@@ -88,10 +88,9 @@ pub fn run(samples: Option<usize>) -> Row {
         Some("allowed"),
         targets,
     );
-    by_things.sort_by(f64::total_cmp);
     row.note = format!(
         "who tests each thing once for all of its textures takes {:.0} µs; {} of {} things are looked at in a frame; {} MiB are wanted, {} resident with what is cached; {} swaps",
-        by_things[by_things.len() / 2],
+        quantile(&mut by_things, 0.5),
         looks / FRAMES as u64,
         world.things.len(),
         ours.0.stats().perfect >> 20,

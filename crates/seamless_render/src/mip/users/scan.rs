@@ -16,7 +16,7 @@ const CHUNK: usize = 64;
 
 /// All components of a type, and who has them: those of hidden levels and of disabled entities as well.
 ///
-/// Who has changed is looked up by the ticks as they lie in tables, many at once. That takes a tenth or two of a microsecond for a thousand, a third or less of what a query
+/// Who has changed is looked up by the ticks as they lie in tables, many at once. That takes a tenth to a quarter of a microsecond for a thousand, half or less of what a query
 /// takes with [`Changed`]. Bevy lets queries alone do that which look at whole tables; since levels are hidden by a component that does not lie in one, it is
 /// made by [`scan`] so that it does not leave these out.
 pub(in crate::mip) type Scan<'w, 's, C, F = ()> = Query<'w, 's, (Entity, Ref<'static, C>), F>;

@@ -31,14 +31,10 @@ pub(in crate::mip) enum Told {
     Again,
 }
 
-/// What is known of an entity that has a material. What is asked when somebody comes into a picture lies in one line of memory: there are very many seats, and
-/// each load of one is a wait.
+/// What is known of an entity that has a material.
 #[derive(Debug)]
-#[repr(C, align(64))]
 struct Seat {
     entity: Entity,
-    /// One for each layer of the material, or none.
-    users: SmallVec<[UserId; 2]>,
     material: u32,
     /// Among the users of the material.
     place: u32,
@@ -47,6 +43,8 @@ struct Seat {
     cooked: Option<(AssetId<Mesh>, Tick)>,
     /// None: it is nowhere, or nobody looks at it.
     shape: Option<Shape>,
+    /// One for each layer of the material, or none.
+    users: SmallVec<[UserId; 2]>,
 }
 
 /// All entities that have a material, one for each entity, as Bevy draws no more: the material that it was told of last. Watched are those whose

@@ -279,3 +279,22 @@ fn numbers_that_are_none_do_no_harm() {
     world.views.clear();
     world.check();
 }
+
+/// A margin is for who moves, also where nobody looks ahead, or hardly.
+#[test]
+fn who_is_slow_moves_and_who_trembles_rests() {
+    let mut watch = Watch::default();
+    for (speed, lead, is_moving) in [
+        (0.0, LEAD, false),
+        (0.002, LEAD, false),
+        (0.1, LEAD, true),
+        (0.1, 0.0, true),
+    ] {
+        let view = MipView {
+            velocity: Vec3::X * speed,
+            ..MipView::perspective(1, Vec3::ZERO, 1.0, 1000.0, 0.1)
+        };
+        watch.update(&[view], lead);
+        assert_eq!(watch.is_moving(), is_moving, "{speed} m/s, {lead} s ahead");
+    }
+}

@@ -368,7 +368,6 @@ fn what_was_told_of_a_mesh_is_of_no_other_one() {
     assert_near(bed.turns()[0], [NOBODY, 10.25]);
 }
 
-/// Who was changed while it was another's turn, and hidden before its own.
 #[test]
 fn who_draws_with_nothing_that_streams_takes_no_place() {
     let mut bed = Bed::new();

@@ -4,6 +4,7 @@ use bevy_ecs::entity_disabling::Disabled;
 
 use super::*;
 
+/// Who was changed while it was another's turn, and hidden before its own.
 #[test]
 fn who_is_hidden_is_followed() {
     let mut bed = Bed::new();
