@@ -99,7 +99,7 @@ impl World {
             watch: Watch::default(),
             demands: MipDemands::default(),
             fit: Fit::default(),
-            whole: Fit::default(),
+            whole: Fit::one_by_one(),
             ledger: MipLedger::default(),
             out: MipChanges::default(),
             limits: MipLimits {
@@ -281,8 +281,8 @@ impl World {
         self.fit.update(&input);
         self.whole.update(&FitInput { changed: None, ..input });
         assert_eq!(
-            (&self.fit.tops, self.fit.used, &self.fit.cut),
-            (&self.whole.tops, self.whole.used, &self.whole.cut)
+            (&self.fit.tops, self.fit.used, &self.fit.cut, self.fit.until),
+            (&self.whole.tops, self.whole.used, &self.whole.cut, self.whole.until)
         );
         let Self {
             fit,

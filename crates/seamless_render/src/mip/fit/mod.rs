@@ -1,12 +1,14 @@
 //! What of all that is wanted is to be resident, within a budget. See [`Fit`].
 
 mod cut;
+mod rows;
 #[cfg(test)]
 mod tests;
 
 use super::demand::{DemandedTexture, Wanting};
 
 use cut::Cutting;
+use rows::Rows;
 
 /// By how much a texture may be sampled coarser than lately, in mips, without being taken for coarser: a view that trembles changes nothing.
 const TREMBLE: f32 = 0.25;
@@ -70,6 +72,14 @@ pub struct Fit {
     /// The tops of the last fit; 255 for what was not there.
     last: Vec<u8>,
     found: Vec<Found>,
+    rows: Rows,
+    /// What all that was found takes together: what is wanted, and what is possible of it.
+    all: [u64; 2],
+    /// Who is looked at, while a fit is made.
+    open: Vec<u32>,
+    /// What is cached is looked at one by one, even where all of it has room.
+    #[cfg(test)]
+    one_by_one: bool,
     /// With what it was found.
     terms: Option<Terms>,
     cutting: Cutting,
@@ -96,16 +106,12 @@ struct Found {
     change: u64,
     /// What is there takes so much.
     resident_bytes: u64,
-    /// What was told to be resident.
-    told: u8,
-    /// The top that is, and may stay; 255 if nothing may.
+    /// The top that is resident, and may stay; 255 if nothing may.
     resident: u8,
     /// The top that is wanted.
     wanted: u8,
     /// The finest of it that can be changed to.
     possible: u8,
-    /// It may be another though nothing changes.
-    is_open: bool,
 }
 
 /// What is remembered of a texture.
@@ -113,7 +119,7 @@ struct Found {
 struct Lately {
     /// The mips it was [sampled](super::Demand::sampled) at.
     sampled: [f32; 3],
-    /// Until when it was about that; infinite if it is so.
+    /// Until when it was about that; infinite if it is.
     until: [f64; 3],
     /// Until when what is resident of it was wanted; infinite if it is.
     wanted: f64,
@@ -133,12 +139,22 @@ impl Lately {
             let until = self.until[part].min(now);
             let is_recent = now - until <= f64::from(cached) && cached > 0.0;
             if is_recent && mip > was && mip <= was + TREMBLE {
-                self.until[part] = if mip <= was + TREMBLE / 2.0 { now } else { until };
+                let is_about_that = mip <= was + TREMBLE / 2.0;
+                self.until[part] = if is_about_that { f64::INFINITY } else { until };
             } else {
                 self.sampled[part] = mip;
                 self.until[part] = f64::INFINITY;
             }
         }
+    }
+}
+
+impl Lately {
+    /// Until when that is so, if it is sampled as before. A little earlier, lest it be too late for what is rounded.
+    fn due(&self, cached: f32) -> f64 {
+        let ends = self.until.into_iter().filter(|until| until.is_finite());
+        let until = ends.fold(f64::INFINITY, f64::min);
+        until + f64::from(cached) - 1e-6
     }
 }
 
@@ -166,9 +182,8 @@ impl Fit {
         self.is_short = self.used > self.budget;
         self.report();
         self.keep_cached(input);
-        for ((last, top), of) in self.last.iter_mut().zip(&self.tops).zip(&self.found) {
-            // What is not there takes nothing.
-            *last = if of.perfect > 0 { *top } else { u8::MAX };
+        for ((last, top), absent) in self.last.iter_mut().zip(&self.tops).zip(&self.rows.absent) {
+            *last = *top | absent;
         }
     }
 
@@ -179,63 +194,89 @@ impl Fit {
         } = *input;
         let terms = Some(Terms { room, cached, wanting });
         let is_all = input.changed.is_none() || self.terms != terms;
-        self.terms = terms;
-        let new = Found {
-            is_open: true,
-            ..Found::default()
+        let before = core::mem::replace(&mut self.terms, terms);
+        if input.textures.len() < self.found.len() {
+            (self.rows, self.all) = (Rows::default(), [0; 2]);
+            self.found.clear();
+        }
+        let known = self.found.len();
+        self.found.resize(input.textures.len(), Found::default());
+        self.rows.resize(input.textures.len());
+        let mut open = core::mem::take(&mut self.open);
+        if is_all {
+            open.extend(0..input.textures.len() as u32);
+        } else {
+            open.extend(input.changed.into_iter().flatten());
+            open.extend(known as u32..input.textures.len() as u32);
+            self.rows.told_other(input.resident, &mut open);
+            self.rows.due(input.now, &mut open);
+            open.sort_unstable();
+            open.dedup();
+        }
+        for texture in open.drain(..) {
+            self.look_at(input, texture);
+        }
+        if before.is_some_and(|before| before.cached != cached) {
+            self.find_cached(input);
+        }
+        self.open = open;
+        self.tops.copy_from_slice(&self.rows.possible);
+        [self.perfect, self.used] = self.all;
+        self.rows.change.iter().copied().max().unwrap_or_default()
+    }
+
+    fn look_at(&mut self, input: &FitInput, texture: u32) {
+        let index = texture as usize;
+        let Some(found) = self.found.get_mut(index) else {
+            return;
         };
-        self.found.resize(input.textures.len(), new);
-        for texture in input.changed.into_iter().flatten() {
-            if let Some(found) = self.found.get_mut(*texture as usize) {
-                found.is_open = true;
-            }
+        let resident = input.resident.get(index).copied().unwrap_or(u8::MAX);
+        let lately = &mut self.lately[index];
+        let was_wanted = lately.wanted == f64::INFINITY;
+        let now = look(input, index, resident, lately);
+        if was_wanted && lately.wanted == input.now {
+            let wanted = input.now;
+            self.cached.push(Cached { texture, wanted });
         }
-        (self.perfect, self.used) = (0, 0);
-        let mut largest = 0;
-        let both = self.found.iter_mut().zip(&mut self.tops);
-        for (index, (found, top)) in both.enumerate() {
-            let resident = input.resident.get(index).copied().unwrap_or(u8::MAX);
-            if is_all || found.is_open || found.told != resident {
-                let lately = &mut self.lately[index];
-                let was_wanted = lately.wanted == f64::INFINITY;
-                *found = look(input, index, resident, lately);
-                if was_wanted && lately.wanted == input.now {
-                    self.cached.push(Cached {
-                        texture: index as u32,
-                        wanted: input.now,
-                    });
-                }
-            }
-            *top = found.possible;
-            self.perfect += found.perfect;
-            self.used += found.used;
-            largest = largest.max(found.change);
+        let is_cached = lately.wanted.is_finite() && lately.wanted >= oldest(input) && input.cached > 0.0;
+        let before = core::mem::replace(found, now);
+        let [perfect, used] = &mut self.all;
+        *perfect = *perfect - before.perfect + now.perfect;
+        *used = *used - before.used + now.used;
+        self.rows.set(index, resident, &now);
+        self.rows.due[index] = lately.due(input.cached);
+        if is_cached && now.resident < now.possible {
+            self.rows.stay(index, now.resident, now.resident_bytes - now.used);
+        } else {
+            self.rows.stay(index, u8::MAX, 0);
         }
-        largest
+    }
+
+    /// Finds all that is cached: what was not for long enough may be so again.
+    fn find_cached(&mut self, input: &FitInput) {
+        let oldest = oldest(input);
+        let all = (0..).zip(&self.lately).map(|(texture, lately)| Cached {
+            texture,
+            wanted: lately.wanted,
+        });
+        self.cached.clear();
+        self.cached
+            .extend(all.filter(|cached| cached.wanted.is_finite() && cached.wanted >= oldest));
+        self.cached
+            .sort_unstable_by(|a, b| a.wanted.total_cmp(&b.wanted).then(a.texture.cmp(&b.texture)));
     }
 
     fn report(&mut self) {
         self.cut.clear();
-        for ((texture, found), top) in (0..).zip(&self.found).zip(&self.tops) {
-            if *top > found.wanted {
-                self.cut.push(Cut {
-                    texture,
-                    wanted: found.wanted,
-                    top: *top,
-                });
-            }
-        }
+        let Self { cut, tops, rows, .. } = self;
+        rows.coarser(tops, |texture, wanted, top| cut.push(Cut { texture, wanted, top }));
     }
 
     /// Leaves what is resident where it is while there is room: first what is wanted and was left out, then what was wanted last.
     fn keep_cached(&mut self, input: &FitInput) {
-        let oldest = input.now - f64::from(input.cached);
-        let fresh = self.cached.partition_point(|cached| cached.wanted < oldest);
-        self.cached
-            .drain(..if input.cached > 0.0 { fresh } else { self.cached.len() });
-        if self.cached.len() > 2 * self.lately.len() {
-            let lately = &self.lately;
-            self.cached.retain(|cached| is_current(lately, cached));
+        self.forget_old(input);
+        if self.cut.is_empty() && self.used + self.rows.more <= self.budget && !self.is_one_by_one() {
+            return self.keep_all(input);
         }
         if input.cached > 0.0 {
             for place in 0..self.cut.len() {
@@ -247,6 +288,42 @@ impl Fit {
             if is_current(&self.lately, &cached) && self.keep(input, cached.texture) {
                 self.until = self.until.min(cached.wanted + f64::from(input.cached));
             }
+        }
+    }
+
+    #[cfg(not(test))]
+    fn is_one_by_one(&self) -> bool {
+        false
+    }
+
+    /// What was wanted too long ago is not cached any more.
+    fn forget_old(&mut self, input: &FitInput) {
+        let oldest = oldest(input);
+        let fresh = self.cached.partition_point(|cached| cached.wanted < oldest);
+        let gone = if input.cached > 0.0 { fresh } else { self.cached.len() };
+        for cached in self.cached.drain(..gone) {
+            if is_current(&self.lately, &cached) {
+                self.rows.stay(cached.texture as usize, u8::MAX, 0);
+            }
+        }
+        if self.cached.len() > 2 * self.lately.len() {
+            let lately = &self.lately;
+            self.cached.retain(|cached| is_current(lately, cached));
+        }
+    }
+
+    /// Nothing is left out, and all that is cached has room.
+    fn keep_all(&mut self, input: &FitInput) {
+        for (top, stay) in self.tops.iter_mut().zip(&self.rows.stay) {
+            *top = (*top).min(*stay);
+        }
+        self.used += self.rows.more;
+        let stays = |cached: &&Cached| {
+            let index = cached.texture as usize;
+            is_current(&self.lately, cached) && self.rows.stay[index] < self.rows.possible[index]
+        };
+        if let Some(first) = self.cached.iter().find(stays) {
+            self.until = self.until.min(first.wanted + f64::from(input.cached));
         }
     }
 
@@ -273,6 +350,11 @@ impl Fit {
     }
 }
 
+/// What was wanted last at this time, or later, is cached.
+fn oldest(input: &FitInput) -> f64 {
+    input.now - f64::from(input.cached)
+}
+
 fn is_current(lately: &[Lately], cached: &Cached) -> bool {
     lately
         .get(cached.texture as usize)
@@ -284,13 +366,11 @@ fn look(input: &FitInput, index: usize, resident: u8, lately: &mut Lately) -> Fo
     let Some(of) = &input.textures[index] else {
         *lately = Lately::NOTHING;
         return Found {
-            told: resident,
             resident: u8::MAX,
             ..Found::default()
         };
     };
-    let sampled = of.demand.sampled();
-    lately.note(sampled, input.cached, input.now);
+    lately.note(of.demand.sampled(), input.cached, input.now);
     let wanted = of.wanted_at(lately.sampled, &input.wanting);
     let chain = &of.chain;
     let has = chain.top_for(resident);
@@ -314,12 +394,10 @@ fn look(input: &FitInput, index: usize, resident: u8, lately: &mut Lately) -> Fo
         used: chain.bytes(possible),
         change,
         resident_bytes: chain.bytes(has),
-        told: resident,
         // What is finer than it may be does not stay.
         resident: if has < of.limit() { u8::MAX } else { has },
         wanted,
         possible,
-        is_open: lately.sampled != sampled,
     }
 }
 

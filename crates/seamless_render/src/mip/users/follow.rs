@@ -113,8 +113,11 @@ impl DrawnItem<'_, '_> {
         };
         let Some(mesh_box) = mesh_box else {
             // Its mesh is not there yet, or its vertices are of its shader's making.
-            let is_anywhere = self.is_never_culled && meshes.contains(mesh);
-            return is_anywhere.then(|| Shape::everywhere(&world, metres));
+            let is_there = meshes.contains(mesh);
+            if self.is_never_culled && !is_there {
+                users.densities.wait_for(mesh, entity);
+            }
+            return (self.is_never_culled && is_there).then(|| Shape::everywhere(&world, metres));
         };
         users.surfaces.seek(mesh, entity, 2.0 * mesh_box.half_extents.length());
         let shape = Shape::new(&mesh_box, &world, metres);
@@ -175,13 +178,14 @@ fn follow(
     drawn: Query<Drawn>,
     shapes: Shapes,
     ticks: SystemChangeTick,
-    mut turns: Local<Turns>,
+    mut scratch: Local<(Turns, Vec<(Entity, bool)>)>,
     mut without_mesh: RemovedComponents<Mesh3d>,
 ) {
     let (users, watch) = (&mut *users, &mut plan.watch);
+    let (turns, seen) = &mut *scratch;
     users.densities.begin();
     for event in mesh_events.read() {
-        users.densities.note(event);
+        users.densities.note(event, |entity| users.seats.tell_again(entity));
         users.surfaces.note(event);
     }
     let MipUsers { surfaces, seats, .. } = users;
@@ -210,11 +214,14 @@ fn follow(
         (1, since) => changed(&shapes.boxes, since, |entity, _| again(entity)),
         (_, since) => changed(&shapes.densities, since, |entity, _| again(entity)),
     }
+    seen.clear();
     changed(&shapes.seen, ticks.last_run(), |entity, visibility| {
-        // Who is hidden or disabled may have been seen last.
-        let is_seen = visibility.get() && drawn.get(entity).is_ok_and(|of| of.is_seen());
-        users.seats.set_seen(entity, is_seen, watch);
+        seen.push((entity, visibility.get()));
     });
+    // Who is hidden or disabled may have been seen last.
+    let is_seen = |entity: Entity| drawn.get(entity).is_ok_and(|of| of.is_seen());
+    let all = seen.iter().map(|(entity, seen)| (*entity, *seen && is_seen(*entity)));
+    users.seats.set_all_seen(all, watch);
 }
 
 /// It may be somewhere else, or have another shape, or a mesh again.

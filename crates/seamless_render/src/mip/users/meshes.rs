@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bevy_asset::{AssetEvent, AssetId, Assets};
 use bevy_camera::primitives::{Aabb, MeshAabb};
+use bevy_ecs::entity::{Entity, EntityHashSet};
 use bevy_math::{Affine3A, Vec2, Vec3};
 use bevy_mesh::{Indices, Mesh, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues};
 use bevy_platform::collections::HashMap;
@@ -102,6 +103,8 @@ fn largest_scale(world: &Affine3A) -> f32 {
 pub(in crate::mip) struct Densities {
     of: HashMap<AssetId<Mesh>, [Option<f32>; 2]>,
     boxes: HashMap<AssetId<Mesh>, Aabb>,
+    /// Meshes that are to come, and who waits for them.
+    awaited: HashMap<AssetId<Mesh>, EntityHashSet>,
     /// How many were computed since the last [`Self::begin`].
     computed: usize,
 }
@@ -122,15 +125,24 @@ impl Densities {
         self.of.contains_key(&mesh) || !meshes.contains(mesh)
     }
 
-    /// What is known of the mesh may be wrong.
-    pub fn note(&mut self, event: &AssetEvent<Mesh>) {
+    /// What is known of the mesh may be wrong, or it has come: `come` is told who waited for that.
+    pub fn note(&mut self, event: &AssetEvent<Mesh>, come: impl FnMut(Entity)) {
         match event {
             AssetEvent::Modified { id } | AssetEvent::Removed { id } | AssetEvent::Unused { id } => {
                 self.of.remove(id);
                 self.boxes.remove(id);
+                if !matches!(event, AssetEvent::Modified { .. }) {
+                    self.awaited.remove(id);
+                }
             }
-            AssetEvent::Added { .. } | AssetEvent::LoadedWithDependencies { .. } => {}
+            AssetEvent::Added { id } => self.awaited.remove(id).into_iter().flatten().for_each(come),
+            AssetEvent::LoadedWithDependencies { .. } => {}
         }
+    }
+
+    /// An entity draws with a mesh that is not there. Bevy gives those a box that it culls, which tells that the mesh has come; this one is none of them.
+    pub fn wait_for(&mut self, mesh: AssetId<Mesh>, entity: Entity) {
+        self.awaited.entry(mesh).or_default().insert(entity);
     }
 
     /// The box of a mesh in its own space, without bones and the like; none of one that is not there, or has no positions.

@@ -111,13 +111,13 @@ fn meshes_are_measured_once_until_they_change() {
         (densities.of(id, None, &meshes), densities.computed()),
         ([Some(4.0), None], 0)
     );
-    densities.note(&AssetEvent::Modified { id });
+    densities.note(&AssetEvent::Modified { id }, |_| panic!("nobody waits"));
     assert_eq!(
         (densities.of(id, None, &meshes), densities.computed()),
         ([Some(2.0), None], 1)
     );
     meshes.remove(id);
-    densities.note(&AssetEvent::Removed { id });
+    densities.note(&AssetEvent::Removed { id }, |_| panic!("nobody waits"));
     assert_eq!(
         densities.of(id, None, &meshes),
         [None; 2],

@@ -35,6 +35,24 @@ fn what_is_never_culled_is_where_its_mesh_is() {
     assert_eq!(bed.turns()[0], [NOBODY; 2]);
 }
 
+/// Nothing else tells that it has come.
+#[test]
+fn what_is_never_culled_is_found_when_its_mesh_comes() {
+    let mut bed = Bed::new();
+    let entity = bed.spawn(800.0, 0);
+    let mesh = bed.app.world().resource::<Assets<Mesh>>().reserve_handle();
+    bed.app
+        .world_mut()
+        .entity_mut(entity)
+        .remove::<Aabb>()
+        .insert((NoFrustumCulling, Mesh3d(mesh.clone())));
+    assert_eq!(bed.turns()[0], [NOBODY; 2]);
+    let mut meshes = bed.app.world_mut().resource_mut::<Assets<Mesh>>();
+    meshes.insert(mesh.id(), triangle(1.0)).expect("it is reserved");
+    bed.app.world_mut().write_message(AssetEvent::Added { id: mesh.id() });
+    assert_near(bed.frame()[0], [NOBODY, 800.0]);
+}
+
 /// As Bevy has the boxes of skinned meshes follow their bones.
 #[test]
 fn an_animated_box_is_followed() {
