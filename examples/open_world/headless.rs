@@ -11,6 +11,7 @@ use crate::{
     flight::{Flyer, Path, RATE, bounds_of, headless_app, spawn_world},
     monitor::{Monitor, is_settled},
     prepare::PreparedWorld,
+    textures,
 };
 
 /// How long loading may take before the flight, and how long everything may take to become resident.
@@ -34,19 +35,27 @@ pub struct Flown {
     pub resident: Vec<f64>,
 }
 
-/// Flies twice: streaming, then with everything resident for comparison.
+/// Flies three times: streaming, then with everything resident for comparison, then for what textures need.
 #[expect(clippy::print_stdout, reason = "the example shows what it does")]
 pub fn fly(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
     let mut flown = fly_streaming(args, world)?;
     println!("Flying again with everything resident, for comparison ...");
     flown.resident = fly_resident(args, world)?;
+    println!("Flying once more for what textures need ...");
+    flown.log.mips = textures::fly(args, world)?;
     flown.log.resident_frame_ms = percentile(&flown.resident, 0.5) as f32;
     Ok(flown)
 }
 
 /// Builds the app and waits for the manifest.
-fn start(args: &Args, world: &PreparedWorld, is_first: bool) -> Result<App, String> {
+pub fn start(
+    args: &Args,
+    world: &PreparedWorld,
+    is_first: bool,
+    configure: impl FnOnce(&mut App),
+) -> Result<App, String> {
     let mut app = headless_app(is_first);
+    configure(&mut app);
     spawn_world(app.world_mut(), &world.manifest);
     app.finish();
     app.cleanup();
@@ -73,7 +82,7 @@ fn start(args: &Args, world: &PreparedWorld, is_first: bool) -> Result<App, Stri
 }
 
 fn fly_streaming(args: &Args, world: &PreparedWorld) -> Result<Flown, String> {
-    let mut app = start(args, world, true)?;
+    let mut app = start(args, world, true, |_| {})?;
     let mut tables = app.world_mut().query::<&LevelTable>();
     let table = tables.single(app.world()).map_err(|error| error.to_string())?;
     let (levels, entities_total) = (
@@ -165,7 +174,7 @@ fn stats_of_flight(before: &StreamingStats, after: &StreamingStats) -> Streaming
 
 /// The frames of the same flight with all levels in the world, at the same pace.
 fn fly_resident(args: &Args, world: &PreparedWorld) -> Result<Vec<f64>, String> {
-    let mut app = start(args, world, false)?;
+    let mut app = start(args, world, false, |_| {})?;
     app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_millis(200);
     let pose = app.world().resource::<Path>().pose(0);
     app.world_mut().spawn((
@@ -199,17 +208,26 @@ fn wait_for_next_frame(began: Instant) {
     std::thread::sleep(Duration::from_secs_f32(1.0 / RATE).saturating_sub(began.elapsed()));
 }
 
-fn frames_to_fly(args: &Args, app: &App) -> u64 {
+pub fn frames_to_fly(args: &Args, app: &App) -> u64 {
     let all = app.world().resource::<Path>().frames();
     args.frames.unwrap_or(all).min(all).max(1)
 }
 
-fn wait_until_settled(app: &mut App) -> Result<(), String> {
+/// Updates the app at least three times, and until all levels are there that are wanted.
+pub fn wait_until_settled(app: &mut App) -> Result<(), String> {
+    for _ in 0..3 {
+        app.update();
+    }
+    update_until_settled(app)
+}
+
+/// Updates the app at least once, and until all levels are there that are wanted.
+pub fn update_until_settled(app: &mut App) -> Result<(), String> {
     let since = Instant::now();
     let mut tables = app.world_mut().query::<&LevelTable>();
-    for update in 0.. {
+    loop {
         app.update();
-        if update > 2 && tables.iter(app.world()).all(is_settled) {
+        if tables.iter(app.world()).all(is_settled) {
             return Ok(());
         }
         if since.elapsed() > PATIENCE {
@@ -220,7 +238,6 @@ fn wait_until_settled(app: &mut App) -> Result<(), String> {
             return Err(format!("{} levels do not load within {PATIENCE:?}", waiting.count()));
         }
     }
-    Ok(())
 }
 
 /// One update of the app. Returns the time of the main schedule and of extraction; rendering itself would run beside it.

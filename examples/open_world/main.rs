@@ -15,6 +15,7 @@ mod headless;
 mod monitor;
 mod prepare;
 mod summary;
+mod textures;
 mod window;
 
 use std::process::ExitCode;

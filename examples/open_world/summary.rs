@@ -45,6 +45,14 @@ pub fn report(args: &Args, flown: &Flown) -> Result<bool, String> {
         report.bytes_read as f64 / 1e6,
         report.bytes_wasted as f64 / 1e6
     );
+    let mips = report.mips;
+    println!(
+        "  textures, by the plan      {:.1} MB of the pool's {:.0} MB at most, {:.1} MB with all mips; {} coarser than wanted at most",
+        mips.pool_peak_bytes as f64 / 1e6,
+        mips.pool_budget_bytes as f64 / 1e6,
+        mips.full_bytes as f64 / 1e6,
+        mips.under_resolved
+    );
     for overrun in report.named_overruns.iter().take(5) {
         println!(
             "  overrun in frame {}: {:.2} ms, {}",
@@ -98,6 +106,7 @@ fn make(args: &Args, flown: &Flown) -> Report {
         cancelled: flown.stats.cancelled,
         bytes_read: flown.stats.bytes_read,
         bytes_wasted: flown.stats.bytes_wasted,
+        mips: log.mips.summary(),
         resident_excess_ms: Percentiles::of(flown.resident.iter().map(|frame| frame - resident)),
         teleports: flown.monitor.teleports,
         late_after_teleport: flown.monitor.late_after_teleport,
@@ -110,7 +119,7 @@ fn make(args: &Args, flown: &Flown) -> Report {
             .map(|overrun| NamedOverrun {
                 frame: overrun.frame,
                 ms: milliseconds(overrun.took),
-                what: overrun.what.clone(),
+                what: overrun.what.to_string(),
             })
             .collect(),
     }

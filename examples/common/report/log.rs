@@ -1,5 +1,7 @@
 //! The course of a flight: what was measured in each frame, and when each level was asked for and there.
 
+use super::MipLog;
+
 /// One frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameSample {
@@ -107,6 +109,8 @@ pub struct FlightLog {
     pub frames: Vec<FrameSample>,
     /// Every level.
     pub levels: Vec<LevelTrack>,
+    /// What the flight asks of textures.
+    pub mips: MipLog,
 }
 
 impl FlightLog {

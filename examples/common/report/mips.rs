@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bevy_seamless::render::mip::MipStats;
+use serde::Serialize;
 
 use super::{
     charts::{Chart, WIDTH, sampled},
@@ -24,7 +25,7 @@ const KINDS: [(&str, &str); 6] = [
 ];
 
 /// What a walk was like, frame by frame.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MipLog {
     /// Frames in a second.
     rate: f64,
@@ -39,13 +40,26 @@ pub struct MipLog {
     coarse: BTreeMap<String, Coarse>,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// A walk or a flight in four numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MipSummary {
+    /// What textures that stream may take on the GPU, in bytes.
+    pub pool_budget_bytes: u64,
+    /// What textures took at most, copies and those that do not stream included.
+    pub pool_peak_bytes: u64,
+    /// What they would have taken at most with all their mips.
+    pub full_bytes: u64,
+    /// The most textures that were coarser than wanted in a frame.
+    pub under_resolved: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Frame {
     bytes: [u64; KINDS.len()],
     coarse: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Coarse {
     frames: u32,
     most: u8,
@@ -100,29 +114,52 @@ impl MipLog {
         let cards = facts.iter().map(|(value, meaning)| card(&Mood::Plain, value, meaning));
         let cards: String = core::iter::once(within).chain(cards).collect();
         let praise = "All textures that stream stayed within the pool, and none failed.";
+        let body = format!(
+            "<h1>{}</h1>{}<div class=\"cards\">{cards}</div>{}",
+            escape(title),
+            verdict(missed, "As it should be.", praise),
+            self.sections(""),
+        );
+        document(title, &body)
+    }
+
+    /// The pool, and who was coarser than wanted. `about` says what else there is to know of it.
+    pub(super) fn sections(&self, about: &str) -> String {
         let pool_note = format!(
-            "What streamed textures take, by what it is for. The pool has {}; all of them whole would be {}.",
+            "What streamed textures take, by what it is for. The pool has {}; all of them whole would be {}. {about}",
             bytes(self.pool as f64),
             bytes(self.full as f64)
         );
-        let body = format!(
-            "<h1>{}</h1>{}<div class=\"cards\">{cards}</div>{}{}{}",
-            escape(title),
-            verdict(missed, "As it should be.", praise),
+        [
             section("The pool", &pool_note, &self.pool()),
             section(
                 "Coarser than wanted",
                 "Textures whose finer mips were on their way, or for which the pool had no room.",
-                &self.waiting()
+                &self.waiting(),
             ),
             self.offenders(),
-        );
-        document(title, &body)
+        ]
+        .concat()
+    }
+
+    /// The numbers of it.
+    #[must_use]
+    pub fn summary(&self) -> MipSummary {
+        MipSummary {
+            pool_budget_bytes: self.pool,
+            pool_peak_bytes: self.peak(),
+            full_bytes: self.full,
+            under_resolved: self.most_coarse(),
+        }
     }
 
     fn peak(&self) -> u64 {
         let sums = self.frames.iter().map(|frame| frame.bytes.iter().sum());
         sums.max().unwrap_or_default()
+    }
+
+    fn most_coarse(&self) -> u64 {
+        self.frames.iter().map(|frame| frame.coarse).max().unwrap_or_default()
     }
 
     fn seconds(&self, frame: usize) -> f64 {
@@ -157,8 +194,8 @@ impl MipLog {
     }
 
     fn waiting(&self) -> String {
-        let most = self.frames.iter().map(|frame| frame.coarse).max().unwrap_or_default();
-        let mut chart = Chart::new(WIDTH, 210.0, self.seconds(self.frames.len()), most as f64 * 1.08);
+        let most = self.most_coarse() as f64;
+        let mut chart = Chart::new(WIDTH, 210.0, self.seconds(self.frames.len()), most * 1.08);
         chart.y_axis("textures", 5);
         let points = sampled(&self.frames).map(|(number, frame)| (self.seconds(number), frame.coarse as f64));
         chart.area(&points.collect::<Vec<_>>());

@@ -18,7 +18,7 @@ use std::{fs, io, path::Path};
 use serde::Serialize;
 
 pub use log::{FlightLog, Footprint, FrameSample, LevelTrack};
-pub use mips::MipLog;
+pub use mips::{MipLog, MipSummary};
 pub use stats::{Percentiles, percentile};
 
 /// The counters of a flight. The first keys are the ones that scripts rely on, in their order.
@@ -56,6 +56,8 @@ pub struct Report {
     pub bytes_read: u64,
     /// Bytes of those read for loads that were then given up.
     pub bytes_wasted: u64,
+    /// What the flight asks of textures, and what they would take with all their mips.
+    pub mips: MipSummary,
     /// The same of the frames with everything resident: what the machine adds to frames without any streaming.
     pub resident_excess_ms: Percentiles,
     /// Teleports of the camera.

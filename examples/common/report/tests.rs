@@ -31,7 +31,7 @@ fn the_json_has_the_promised_keys() {
     let text = fs::read_to_string(dir.path().join("report.json")).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let promised = "profile frames levels levels_loaded levels_unloaded entities_peak atomicity_violations late_levels \
-                    stream_ms boosted frame_excess_ms overruns failed cancelled bytes_read bytes_wasted";
+                    stream_ms boosted frame_excess_ms overruns failed cancelled bytes_read bytes_wasted mips";
     for key in promised.split_whitespace() {
         assert!(value.get(key).is_some(), "`{key}` is missing");
     }
@@ -39,6 +39,10 @@ fn the_json_has_the_promised_keys() {
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(keys(&value["stream_ms"]), "budget max p50 p99 p999");
     assert_eq!(keys(&value["frame_excess_ms"]), "max p50 p99 p999");
+    assert_eq!(
+        keys(&value["mips"]),
+        "full_bytes pool_budget_bytes pool_peak_bytes under_resolved"
+    );
     assert_eq!(value["named_overruns"][0]["frame"], 912);
     let order: Vec<_> = promised
         .split_whitespace()
@@ -61,7 +65,7 @@ fn assert_whole(page: &str, pictures: usize) {
 fn the_page_is_whole_and_needs_nothing_else() {
     let (report, log) = synthetic::flight();
     let page = html::page(&report, &log);
-    assert_whole(&page, 8);
+    assert_whole(&page, 10);
     assert!(page.contains("reveal of &lt;cell_12_5&gt; &amp; 3 more"));
     assert!(page.contains("No hitch."));
 }
@@ -190,6 +194,12 @@ fn the_page_of_textures_tells_the_pool_and_who_was_too_coarse() {
         let coarse = (frame % 3 == 2).then(|| ("walls/<brick>.png".to_owned(), 2));
         log.note(&stats, coarse.into_iter().chain([("floor.png".to_owned(), 1)]));
     }
+    let summary = log.summary();
+    assert_eq!(
+        (summary.pool_budget_bytes, summary.pool_peak_bytes),
+        (10_000_000, 7_199_000)
+    );
+    assert_eq!((summary.full_bytes, summary.under_resolved), (90_000_000, 2));
     let page = log.page("A hall", &[], &[("7".to_owned(), "swaps & more".to_owned())]);
     assert_whole(&page, 2);
     for part in [

@@ -97,7 +97,11 @@ impl Deciding {
         world.run_schedule(PostUpdate);
         world.clear_trackers();
         let swaps = &mut self.swaps;
-        MipWork::scope(world, |work, _, ledger| *swaps += work.do_all(ledger));
+        MipWork::scope(world, |work, textures, ledger| {
+            work.send(textures);
+            *swaps += work.commands().len();
+            work.rehearse(ledger);
+        });
     }
 
     /// All that is drawn, in the order in which it was told of, and where it is.

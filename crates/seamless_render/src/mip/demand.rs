@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
+
 use bevy_platform::collections::HashMap;
 
 use super::{
@@ -13,6 +15,8 @@ use super::{
 
 /// What is so much coarser than a floor is told to be so: a watch says what is finer by 1/16 at most, and rounds. In mips.
 const ROUNDING: f32 = 5.0 / 64.0;
+/// A texture is nobody's if nobody draws it for so long after it has come, in seconds.
+const STRANGE: f64 = 1.0;
 
 /// What is wanted of a texture.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -36,7 +40,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// As [`unseen`](Self::unseen): whoever draws with it is not known, so it is wanted whole.
+    /// As [`unseen`](Self::unseen): whoever draws with it was never known, so it is wanted whole.
     pub const WHOLE: f32 = f32::NEG_INFINITY;
 
     /// The mips that it is sampled at: by what is seen, by what is not, and where somebody is expected.
@@ -161,7 +165,8 @@ pub(super) enum Shown {
 
 /// All textures that stream, and the materials that draw with each; both have numbers from 0 on.
 ///
-/// A texture that nobody is known to draw is wanted whole, as what nobody sees.
+/// A texture that nobody was ever known to draw is wanted whole, as what nobody sees, once it has been there for a second: who draws it may only be on the way. If
+/// somebody was known, nothing is wanted of it until somebody is again.
 #[derive(Debug, Default)]
 pub struct MipDemands {
     textures: Vec<Option<DemandedTexture>>,
@@ -171,6 +176,8 @@ pub struct MipDemands {
     shown: Vec<Shown>,
     /// By texture, whether somebody has drawn with it since it is there.
     was_known: Vec<bool>,
+    /// Textures that came lately, and when, in seconds; the oldest first.
+    new: VecDeque<(u32, f64)>,
     /// By material, its textures, once for each channel.
     of_material: Vec<Vec<u32>>,
     /// Textures that are looked at in any case.
@@ -219,6 +226,9 @@ impl MipDemands {
             rule,
         };
         self.textures[index] = Some(DemandedTexture { chain, demand });
+        if !self.was_known[index] {
+            self.new.push_back((texture, now));
+        }
         self.touch(texture);
     }
 
@@ -284,6 +294,20 @@ impl MipDemands {
         }
     }
 
+    /// Whether a texture has come so lately that more may be wanted of it though nobody comes who draws it.
+    pub(super) fn has_new(&self) -> bool {
+        let is_strange = |(texture, _): &(u32, f64)| {
+            let is_there = self.textures.get(*texture as usize).is_some_and(Option::is_some);
+            is_there && !self.was_known(*texture)
+        };
+        self.new.iter().any(is_strange)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_linked(&self, texture: u32) -> bool {
+        self.links.get(texture as usize).is_some_and(|links| !links.is_empty())
+    }
+
     /// Whether somebody draws with the texture, or did since it is there.
     pub(super) fn was_known(&self, texture: u32) -> bool {
         self.was_known.get(texture as usize).is_some_and(|known| *known)
@@ -334,6 +358,11 @@ impl MipDemands {
     pub fn update(&mut self, watch: &Watch, now: f64) {
         let mut changed = core::mem::take(&mut self.changed);
         changed.clear();
+        while let Some((texture, _)) = self.new.pop_front_if(|(_, came)| now >= *came + STRANGE) {
+            if !self.was_known(texture) {
+                self.dirty.push(texture);
+            }
+        }
         changed.append(&mut self.dirty);
         for material in watch.changed() {
             changed.extend(self.of_material.get(*material as usize).into_iter().flatten());
@@ -380,7 +409,10 @@ impl MipDemands {
         match self.shown[texture as usize] {
             Shown::Seen => (least[0], area[0]) = (least[0].min(0.0), area[0] + whole),
             Shown::Hidden => (least[1], area[1]) = (least[1].min(0.0), area[1] + whole),
-            Shown::Never if links.is_empty() => (least[1], area[1]) = (Demand::WHOLE, whole),
+            // Nobody has seen it: that was when it came.
+            Shown::Never if !self.was_known[texture as usize] && now >= demand.last_seen + STRANGE => {
+                (least[1], area[1]) = (Demand::WHOLE, whole);
+            }
             Shown::Never => {}
         }
         [demand.seen, demand.unseen, demand.expected] = least;

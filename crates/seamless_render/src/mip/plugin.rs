@@ -7,7 +7,7 @@ use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
 use bevy_asset::{AssetApp, AssetEvent, AssetEventSystems, AssetServer, AssetTrackingSystems, Assets};
 use bevy_camera::{CameraUpdateSystems, visibility::VisibilitySystems};
 use bevy_ecs::{message::MessageReader, prelude::*};
-use bevy_image::{CompressedImageFormatSupport, Image, ImagePlugin};
+use bevy_image::{CompressedImageFormatSupport, CompressedImageFormats, Image, ImagePlugin};
 use bevy_light::atmosphere::extract_chromatic_phase_textures;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use bevy_render::RenderApp;
@@ -29,7 +29,7 @@ use super::{
 /// Streams the mips of images that the cooker has marked, and of KTX2 files ([`StreamedImage`]): they come with their mip tail, and the rest as far as it is seen, within a pool.
 ///
 /// It is not one of `SeamlessPlugins`: add it by hand, after [`SeamlessRenderPlugin`](crate::SeamlessRenderPlugin). Without a renderer it adds its
-/// [settings](MipSettings) and nothing else: images are decoded as without it.
+/// [settings](MipSettings) and nothing else, and images are decoded as without it, unless it is to [rehearse](Self::rehearses).
 ///
 /// The [`Image`] of a texture that streams has no pixels. Its sampler may be changed as any image's; what the game changes of its view is not taken over. An image that
 /// the game puts in its place is drawn as it is, and does not stream.
@@ -41,6 +41,10 @@ pub struct MipPlugin {
     pub max_textures: usize,
     /// The most entities whose distance decides about mips; the textures of others are whole, as far as the pool goes. 1 048 576.
     pub max_users: usize,
+    /// Whether it plans without a renderer, too, as if there were one that does in the next frame what it is told: of textures that stream, nothing finer than tails is read, and
+    /// [`MipPool`] and [`MipStats`](super::MipStats) tell what textures would take. For tests and reports on machines without a GPU. A camera needs a size to
+    /// look at: [`RenderTarget::None`](bevy_camera::RenderTarget::None) has one. Where there is a renderer, it makes no difference. False.
+    pub rehearses: bool,
 }
 
 impl Default for MipPlugin {
@@ -49,6 +53,7 @@ impl Default for MipPlugin {
             settings: MipSettings::default(),
             max_textures: 1 << 16,
             max_users: 1 << 20,
+            rehearses: false,
         }
     }
 }
@@ -86,78 +91,108 @@ impl Plugin for MipPlugin {
 
     /// The render app is there only after `RenderPlugin` has built.
     fn finish(&self, app: &mut App) {
-        let reports = MipReports::default();
-        let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
+        let has_renderer = add_renderer(app);
+        if !has_renderer && !self.rehearses {
             return;
-        };
-        render::add_systems(render_app, reports.clone());
+        }
         let mut textures = MipTextures::new(self.max_textures);
         if let Some(images) = app.get_added_plugins::<ImagePlugin>().first() {
             textures.set_default_anisotropy(images.default_sampler.anisotropy_clamp);
         }
-        app.insert_resource(reports)
-            .insert_resource(textures)
+        app.insert_resource(textures)
             .init_resource::<MipPool>()
             .insert_resource(MipWork::of_pool(self.settings.pool))
             .add_message::<MipFailed>()
             .add_message::<MipsOverBudget>()
             .add_message::<MipPoolTooSmall>()
-            .add_asset_codec::<StreamedImageCodec>()
-            .configure_sets(
-                PostUpdate,
-                (
-                    MipSystems::Send,
-                    MipSystems::Touch,
-                    AssetEventSystems,
-                    MipSystems::Follow,
-                    MipSystems::Plan,
-                    MipSystems::Read,
-                )
-                    .chain(),
-            )
-            .configure_sets(PreUpdate, MipSystems::Hear.after(AssetTrackingSystems))
-            .configure_sets(
-                PostUpdate,
-                MipSystems::Plan
-                    .after(VisibilitySystems::CheckVisibility)
-                    .after(TransformSystems::Propagate)
-                    .after(mark_3d_meshes_as_changed_if_their_assets_changed),
-            )
-            .add_systems(
-                PreUpdate,
-                (hear_renderer, admit_waiting, hear_wholes)
-                    .chain()
-                    .in_set(MipSystems::Hear),
-            )
-            .add_systems(
-                PostUpdate,
-                (
-                    (send_swaps, tell_of_swaps.after(CameraUpdateSystems))
-                        .chain()
-                        .in_set(MipSystems::Send),
-                    (
-                        follow_images,
-                        admit_files
-                            .run_if(resource_exists::<Arrivals>)
-                            .after(extract_chromatic_phase_textures),
-                        hear_reads,
-                    )
-                        .chain()
-                        .in_set(MipSystems::Follow),
-                    (start_reads, start_wholes).chain().in_set(MipSystems::Read),
-                ),
-            );
-        add_files(app);
+            .add_asset_codec::<StreamedImageCodec>();
+        order(app);
+        add_systems(app);
+        if !has_renderer {
+            app.add_systems(PreUpdate, rehearse.in_set(MipSystems::Hear).before(admit_waiting));
+        }
+        add_files(app, has_renderer);
         add_plan(app, self.max_users);
     }
 }
 
+/// What reads, and does what was planned; whether there is somebody to draw it.
+fn add_renderer(app: &mut App) -> bool {
+    let reports = MipReports::default();
+    let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
+        return false;
+    };
+    render::add_systems(render_app, reports.clone());
+    app.insert_resource(reports)
+        .add_systems(PreUpdate, hear_renderer.in_set(MipSystems::Hear).before(admit_waiting))
+        .add_systems(
+            PostUpdate,
+            (
+                hear_reads.in_set(MipSystems::Follow).after(admit_files),
+                start_reads.in_set(MipSystems::Read).before(start_wholes),
+            ),
+        );
+    true
+}
+
+fn order(app: &mut App) {
+    app.configure_sets(PreUpdate, MipSystems::Hear.after(AssetTrackingSystems))
+        .configure_sets(
+            PostUpdate,
+            (
+                MipSystems::Send,
+                MipSystems::Touch,
+                AssetEventSystems,
+                MipSystems::Follow,
+                MipSystems::Plan,
+                MipSystems::Read,
+            )
+                .chain(),
+        )
+        .configure_sets(
+            PostUpdate,
+            MipSystems::Plan
+                .after(VisibilitySystems::CheckVisibility)
+                .after(TransformSystems::Propagate)
+                .after(mark_3d_meshes_as_changed_if_their_assets_changed),
+        );
+}
+
+fn add_systems(app: &mut App) {
+    app.add_systems(PreUpdate, (admit_waiting, hear_wholes).chain().in_set(MipSystems::Hear))
+        .add_systems(
+            PostUpdate,
+            (
+                (send_swaps, tell_of_swaps.after(CameraUpdateSystems))
+                    .chain()
+                    .in_set(MipSystems::Send),
+                (
+                    follow_images,
+                    admit_files
+                        .run_if(resource_exists::<Arrivals>)
+                        .after(extract_chromatic_phase_textures),
+                )
+                    .chain()
+                    .in_set(MipSystems::Follow),
+                start_wholes.in_set(MipSystems::Read),
+            ),
+        );
+}
+
 /// Textures stream by Bevy's server.
-fn add_files(app: &mut App) {
-    let Some(supported) = app.world().get_resource::<CompressedImageFormatSupport>() else {
+fn add_files(app: &mut App, has_renderer: bool) {
+    let supported = app
+        .world()
+        .get_resource::<CompressedImageFormatSupport>()
+        .map(|of| of.0);
+    // Where nobody draws, nobody minds.
+    let Some(supported) = supported
+        .filter(|_| has_renderer)
+        .or((!has_renderer).then(CompressedImageFormats::all))
+    else {
         return;
     };
-    let (supported, arrivals) = (supported.0, Arrivals::default());
+    let arrivals = Arrivals::default();
     app.insert_resource(arrivals.clone());
     let packages = TexturePackageLoader {
         limits: Limits::default(),
@@ -167,6 +202,11 @@ fn add_files(app: &mut App) {
     app.register_asset_loader(StreamedKtx2Loader(files.clone()))
         .register_asset_loader(StreamedImageLoader(files))
         .register_asset_loader(packages);
+}
+
+/// Nobody reads, or draws: what was asked for has come, and what the renderer was told is done.
+fn rehearse(mut work: ResMut<MipWork>, mut pool: ResMut<MipPool>) {
+    work.rehearse(&mut pool.ledger);
 }
 
 /// What was planned to be swapped is done in this frame.

@@ -80,9 +80,11 @@ impl Mips<'_> {
     }
 
     /// Whether all textures are as they are to be, as the pool goes, and nothing is on its way. What was there before may be on the GPU for some frames more.
+    /// A texture that nobody draws is to be whole once it has been there for a second, and is waited for so long.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        let is_known = !self.users.seats.is_waiting() && !self.users.surfaces.is_seeking();
+        let is_known =
+            !self.users.seats.is_waiting() && !self.users.surfaces.is_seeking() && !self.plan.demands.has_new();
         self.plan.is_settled() && self.work.is_idle() && is_known
     }
 

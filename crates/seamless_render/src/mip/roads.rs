@@ -102,7 +102,8 @@ where
         PostUpdate,
         (
             choose_road::<M>.run_if(resource_exists_and_changed::<RenderDevice>),
-            renew::<M>,
+            // Where nobody draws, nobody would take them.
+            renew::<M>.run_if(resource_exists::<RenderDevice>),
         )
             .chain()
             .in_set(MipSystems::Touch)

@@ -367,17 +367,20 @@ impl MipWork {
         }
     }
 
-    /// For a bench: all that was asked for has come, and all that was to be replaced is. How many were.
-    #[cfg(feature = "bench")]
-    pub(super) fn do_all(&mut self, ledger: &mut MipLedger) -> usize {
+    /// Nobody reads, or draws: what was asked for has come, and what the render world was told is done.
+    pub(super) fn rehearse(&mut self, ledger: &mut MipLedger) {
         let came = self.reads.take_asked().map(|(read, _)| (read.texture, read.id));
         self.ready.extend(came);
-        let count = self.swaps.len();
-        for swap in self.swaps.drain(..) {
-            ledger.swapped(swap.texture, swap.id);
-            ledger.retired(swap.id);
+        for order in self.orders.drain(..) {
+            match order {
+                MipOrder::Swap(command, _) => {
+                    ledger.swapped(command.texture, command.change);
+                    ledger.retired(command.change);
+                }
+                MipOrder::Gone(_, left) => ledger.retired(left),
+                MipOrder::Come(..) | MipOrder::Resample(..) => {}
+            }
         }
-        count
     }
 
     /// Whether the render world has something to do.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     flight::Flight,
     generate::{WorldOptions, noise::Rng},
-    report::{FlightLog, Footprint, FrameSample, LevelTrack, NamedOverrun, Percentiles, Report, StreamTime},
+    report::{FlightLog, Footprint, FrameSample, LevelTrack, MipLog, NamedOverrun, Percentiles, Report, StreamTime},
 };
 
 /// Frames between a level's request and its reveal.
@@ -91,6 +91,7 @@ pub fn flight() -> (Report, FlightLog) {
         resident_frame_ms: 3.2,
         frames,
         levels,
+        mips: MipLog::default(),
     };
     (report(&log), log)
 }

@@ -102,7 +102,7 @@ impl Hall {
         configure: fn(&mut App),
     ) -> Self {
         fs::write(dir.join("plain.wgsl"), SHADER).expect("it is written");
-        write(dir, (0..PAINTINGS).map(|number| (format!("t{number}"), painting())));
+        paint(dir);
         let camera = Transform::from_xyz(0.0, 0.0, 1000.0);
         let mut app = studio_sampling(default_sampler, dir, camera, |app| {
             let assets = SeamlessAssetPlugin {
@@ -125,50 +125,22 @@ impl Hall {
         app.world_mut()
             .entity_mut(camera)
             .insert(bevy::core_pipeline::tonemapping::Tonemapping::None);
-        let mut hall = Self {
+        let (textures, paintings) = hang(&mut app);
+        Self {
             app,
-            textures: vec![],
+            textures,
             camera,
-            paintings: vec![],
+            paintings,
             is_too_much: false,
-        };
-        hall.hang();
-        hall
-    }
-
-    /// Half of the paintings have Bevy's material, half one of the game's.
-    fn hang(&mut self) {
-        let names: Vec<String> = (0..PAINTINGS).map(|number| format!("t{number}")).collect();
-        let images = load(&mut self.app, &names);
-        let world = self.app.world_mut();
-        let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
-        for (number, image) in images.into_iter().enumerate() {
-            let texture = world.resource::<MipTextures>().number(image.id());
-            self.textures.push(texture.expect("it streams"));
-            let at = Transform::from_xyz(10.0 * number as f32, 0.0, 0.0);
-            let mut painting = world.spawn((Mesh3d(mesh.clone()), at));
-            self.paintings.push(painting.id());
-            if number % 2 == 0 {
-                let material = StandardMaterial {
-                    base_color_texture: Some(image),
-                    unlit: true,
-                    ..default()
-                };
-                let material =
-                    painting.world_scope(|world| world.resource_mut::<Assets<StandardMaterial>>().add(material));
-                painting.insert(MeshMaterial3d(material));
-            } else {
-                let material = Plain { picture: image };
-                let material = painting.world_scope(|world| world.resource_mut::<Assets<Plain>>().add(material));
-                painting.insert(MeshMaterial3d(material));
-            }
         }
     }
 
     /// The camera looks at a painting from so many metres away.
     pub fn look(&mut self, painting: usize, away: f32) {
-        let at = Transform::from_xyz(10.0 * painting as f32, 0.0, away);
-        self.app.world_mut().entity_mut(self.camera).insert(at);
+        self.app
+            .world_mut()
+            .entity_mut(self.camera)
+            .insert(before(painting, away));
     }
 
     /// A frame, in which the pool holds, by the books and by what wgpu has allocated.
@@ -214,8 +186,50 @@ impl Hall {
     }
 
     pub fn tops(&self) -> Vec<u8> {
-        let ledger = &self.app.world().resource::<MipPool>().ledger;
-        let tops = self.textures.iter().map(|texture| ledger.get(*texture));
-        tops.map(|of| of.expect("it is there").top).collect()
+        tops(self.app.world(), &self.textures)
     }
+}
+
+/// Writes the package of the paintings.
+pub fn paint(dir: &Path) {
+    write(dir, (0..PAINTINGS).map(|number| (format!("t{number}"), painting())));
+}
+
+/// So many metres in front of a painting.
+pub fn before(painting: usize, away: f32) -> Transform {
+    Transform::from_xyz(10.0 * painting as f32, 0.0, away)
+}
+
+/// The finest mips of textures.
+pub fn tops(world: &World, textures: &[u32]) -> Vec<u8> {
+    let ledger = &world.resource::<MipPool>().ledger;
+    let tops = textures.iter().map(|texture| ledger.get(*texture));
+    tops.map(|of| of.expect("it is there").top).collect()
+}
+
+/// Loads the paintings, and hangs them up, half of them with Bevy's material, half with one of the game's: their textures' numbers, and who they are.
+pub fn hang(app: &mut App) -> (Vec<u32>, Vec<Entity>) {
+    let names: Vec<String> = (0..PAINTINGS).map(|number| format!("t{number}")).collect();
+    let images = load(app, &names);
+    let world = app.world_mut();
+    let mesh = world.resource_mut::<Assets<Mesh>>().add(Rectangle::new(1.0, 1.0));
+    let hung = images.into_iter().enumerate().map(|(number, image)| {
+        let texture = world.resource::<MipTextures>().number(image.id());
+        let mut painting = world.spawn((Mesh3d(mesh.clone()), before(number, 0.0)));
+        if number % 2 == 0 {
+            let material = StandardMaterial {
+                base_color_texture: Some(image),
+                unlit: true,
+                ..default()
+            };
+            let material = painting.world_scope(|world| world.resource_mut::<Assets<StandardMaterial>>().add(material));
+            painting.insert(MeshMaterial3d(material));
+        } else {
+            let material = Plain { picture: image };
+            let material = painting.world_scope(|world| world.resource_mut::<Assets<Plain>>().add(material));
+            painting.insert(MeshMaterial3d(material));
+        }
+        (texture.expect("it streams"), painting.id())
+    });
+    hung.unzip()
 }

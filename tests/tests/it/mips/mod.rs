@@ -12,6 +12,7 @@ mod overlay;
 mod pictures;
 mod pipelined;
 mod plan;
+mod rehearsal;
 mod scopes;
 mod sprites;
 mod stage;

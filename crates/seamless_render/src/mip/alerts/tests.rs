@@ -2,7 +2,7 @@ use bevy_ecs::system::RunSystemOnce;
 
 use super::*;
 use crate::mip::{
-    plan::tests::{come, plan_frame, world},
+    plan::tests::{come, plan_for_nobody, world},
     stats::write_stats,
     textures::tests::id,
 };
@@ -51,7 +51,7 @@ fn the_panel_names_what_is_too_coarse() {
     for number in 0..12 {
         come(&mut world, number);
     }
-    plan_frame(&mut world);
+    plan_for_nobody(&mut world);
     world.init_resource::<MipStats>();
     world.init_resource::<PanelLines>();
     world.init_resource::<bevy_diagnostic::DiagnosticsStore>();

@@ -178,7 +178,7 @@ fn the_finest_user_of_all_materials_decides() {
     let near = world.watch.add(&user(7, 1), &wall(Vec3::X * 10.5));
     let far = world.watch.add(&user(0, 0), &wall(Vec3::X * 40.5));
     assert!(world.frame());
-    // No material uses texture 4: it is wanted whole, by nobody who is seen.
+    // No material has ever used texture 4: after a second it is wanted whole, by nobody who is seen.
     assert_eq!((world.demand(4).seen, world.demand(4).unseen), (NOTHING, Demand::WHOLE));
     let at = |metres: f32| (1024.0 * metres / 1000.0_f32).log2();
     let is_near = |found: f32, right: f32| found <= right + 1e-3 && found > right - 1.0 / 16.0;
@@ -211,9 +211,20 @@ fn the_finest_user_of_all_materials_decides() {
     world.demands.remove(77);
     world.frame();
     assert!(world.demands.textures()[3].is_none());
-    world.demands.insert(3, chain(64, 2), DemandRule::default(), 0.0);
-    assert!(world.frame());
+    world
+        .demands
+        .insert(3, chain(64, 2), DemandRule::default(), world.now + 0.5);
+    assert!(world.frame() && world.demands.has_new());
+    assert_eq!(world.demand(3).unseen, NOTHING, "who draws it may be on the way");
+    assert!(world.frame() && !world.demands.has_new());
     assert_eq!(world.demand(3).unseen, Demand::WHOLE, "it has none of its old links");
+    world.demands.insert(5, chain(64, 2), DemandRule::default(), world.now);
+    world.demands.link(5, 8, 0);
+    assert!(!world.demands.has_new(), "it is known");
+    world.demands.unlink(5, 8, 0);
+    assert!(world.frame());
+    assert_eq!(world.demand(5).unseen, NOTHING, "who was known has gone");
+    assert!(!world.frame(), "and that is that");
 }
 
 /// Whatever its size is rounded to, and with no margin at all.
@@ -304,8 +315,8 @@ fn what_is_drawn_as_it_is_is_wanted_whole() {
     assert_eq!(wanted(Shown::Never, 4.0).0, far);
     demands.unlink(0, 7, 0);
     demands.update(&watch, 5.0);
-    let whole = demands.textures()[0].as_ref().unwrap().demand;
-    assert_eq!(whole.unseen, Demand::WHOLE, "nobody is known");
+    let nobody = demands.textures()[0].as_ref().unwrap().demand;
+    assert_eq!(nobody.unseen, NOTHING, "who was known has gone");
 }
 
 #[test]

@@ -386,11 +386,18 @@ pub(in crate::mip) fn come(world: &mut World, number: u32) -> u32 {
 /// A frame without views.
 pub(in crate::mip) fn plan_frame(world: &mut World) {
     world.run_system_once(take_textures).expect("it runs");
-    world.resource_scope(|_, mut plan: Mut<MipPlan>| {
-        let plan = &mut *plan;
-        plan.demands.update(&plan.watch, 1.0);
+    world.resource_scope(|world, mut plan: Mut<MipPlan>| {
+        let (now, plan) = (world.resource::<StreamingTime>().now(), &mut *plan);
+        plan.demands.update(&plan.watch, now.as_secs_f64());
     });
     world.run_system_once(plan).expect("it runs");
+}
+
+/// Frames a second apart: nobody has come who draws with textures that came before the first.
+pub(in crate::mip) fn plan_for_nobody(world: &mut World) {
+    plan_frame(world);
+    world.resource_mut::<StreamingTime>().advance(Duration::from_secs(1));
+    plan_frame(world);
 }
 
 fn demanded(world: &World) -> Vec<Option<DemandRule>> {
@@ -449,6 +456,8 @@ fn where_materials_are_touched_textures_are_replaced_in_every_fourth_frame() {
         world.resource_mut::<MipSettings>().swaps_per_frame = 1;
         world.insert_resource(MipRoads::of(vec![false, touched]));
         world.run_system_once(take_textures).expect("it runs");
+        // Nobody comes who draws with them.
+        world.resource_mut::<StreamingTime>().advance(Duration::from_secs(1));
         world.resource_scope(|_, mut pool: Mut<MipPool>| {
             for texture in 0..6 {
                 // Whole, and a mip coarser is enough for what nobody draws with.

@@ -2,7 +2,7 @@ use bevy_ecs::system::RunSystemOnce;
 
 use super::*;
 use crate::mip::{
-    plan::tests::{come, plan_frame, world},
+    plan::tests::{come, plan_for_nobody, world},
     textures::tests::id,
 };
 
@@ -12,7 +12,7 @@ fn it_tells_of_each_texture_and_of_the_worst() {
     for number in [7, 8] {
         come(&mut world, number);
     }
-    plan_frame(&mut world);
+    plan_for_nobody(&mut world);
     let told = |mips: Mips| {
         assert_eq!(mips.residency(id(9)), None);
         (
@@ -24,7 +24,7 @@ fn it_tells_of_each_texture_and_of_the_worst() {
         )
     };
     let (residency, worst, one, under_resolved, is_settled) = world.run_system_once(told).expect("it runs");
-    // Nobody is known to draw with them, so they are wanted whole; mip 2 is there of 256 texels.
+    // For a second, nobody was known to draw with them, so they are wanted whole; mip 2 is there of 256 texels.
     let expected = Residency {
         top: 2,
         wanted: 0,

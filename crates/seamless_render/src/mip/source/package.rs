@@ -62,7 +62,6 @@ impl MipReads {
     }
 
     /// What was asked for since the last call, with its priority.
-    #[cfg(feature = "bench")]
     pub fn take_asked(&mut self) -> impl Iterator<Item = (MipRead, f32)> {
         self.asked.drain(..)
     }

@@ -5,7 +5,7 @@ use bevy_ecs::system::RunSystemOnce;
 use bevy_reflect::structs::Struct;
 
 use super::*;
-use crate::mip::plan::tests::{come, plan_frame, world};
+use crate::mip::plan::tests::{come, plan_for_nobody, world};
 
 #[test]
 fn each_number_is_a_diagnostic() {
@@ -41,7 +41,7 @@ fn they_tell_what_there_is() {
     world.init_resource::<MipStats>();
     come(&mut world, 3);
     come(&mut world, 4);
-    plan_frame(&mut world);
+    plan_for_nobody(&mut world);
     world.run_system_once(write_stats).expect("it runs");
     let stats = world.resource::<MipStats>();
     let pool = world.resource::<MipPool>().ledger.sums();

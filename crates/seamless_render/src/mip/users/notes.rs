@@ -74,8 +74,8 @@ pub trait MipApp {
 
     /// Components of type `C` draw images as they are, as sprites and UI do: while an entity that has one is visible, its images are wanted whole, and count as
     /// seen, by as many pixels as they have texels; a [`MipForce`](crate::mip::MipForce) is for them as well. None are known unless they are added, while
-    /// plugins are built: an image that a material has as well would be as fine as that needs it, and one that no material has would be whole, but go first
-    /// where the pool is full.
+    /// plugins are built: an image that a material has as well, or had, is as fine as that needs it, without the material as coarse as can be; one that no
+    /// material ever had is whole a second after it came, but goes first where the pool is full.
     ///
     /// Visible is who is within a view, and of entities that are not culled, those of UI for instance, who is not hidden.
     ///

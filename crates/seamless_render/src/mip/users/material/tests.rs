@@ -76,11 +76,10 @@ impl Bed {
         layers.map(|layer| (layer.number, layer.channel, layer.scale)).collect()
     }
 
-    /// Textures that nobody is known to use are wanted whole.
+    /// Textures that nobody is known to use.
     fn unlinked(&self) -> Vec<u32> {
         let textures = (0..).zip(self.demands.textures());
-        let is_unlinked = |of: &crate::mip::DemandedTexture| of.demand.unseen < 0.0;
-        let unlinked = textures.filter(|(_, of)| of.as_ref().is_some_and(is_unlinked));
+        let unlinked = textures.filter(|(texture, of)| of.is_some() && !self.demands.is_linked(*texture));
         unlinked.map(|(texture, _)| texture).collect()
     }
 }
