@@ -323,6 +323,9 @@ impl Plugin for SeamlessAssetPlugin {
             is_sliced: settings.sliced_levels,
         };
         let keep_linkers = settings.keep_linkers;
+        // A frame at rest that the machine has halted is noted without an allocation.
+        let mut stats = world.resource_mut::<StreamingStats>();
+        stats.overruns.reserve(OVERRUNS_KEPT);
         world.insert_resource(Pipeline::new(services, threads, keep_linkers));
     }
 }

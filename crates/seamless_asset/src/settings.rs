@@ -4,6 +4,7 @@ use core::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
+use std::borrow::Cow;
 
 use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_platform::time::Instant;
@@ -153,8 +154,8 @@ pub struct Overrun {
     pub budget: Duration,
     /// What kind of work its largest unit was; none if it was in none.
     pub kind: Option<UnitKind>,
-    /// The largest unit of work in it.
-    pub what: String,
+    /// The largest unit of work in it, or that there was none.
+    pub what: Cow<'static, str>,
 }
 
 /// How many [`Overrun`]s are kept; earlier ones are counted only.

@@ -102,7 +102,7 @@ impl Overruns {
         self.count += told(plane)[0] - count;
         self.frames += told(plane)[1] - frames;
         let named = plane.app.world().resource::<StreamingStats>().overruns.iter();
-        let named = named.map(|over| (over.took.as_secs_f64() * 1e3, over.what.clone()));
+        let named = named.map(|over| (over.took.as_secs_f64() * 1e3, over.what.to_string()));
         self.worst.extend(named);
         self.worst.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         self.worst.truncate(TOLD);

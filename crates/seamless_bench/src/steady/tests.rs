@@ -1,3 +1,7 @@
+use core::time::Duration;
+
+use seamless_asset::{OVERRUNS_KEPT, StreamingSettings};
+
 use super::*;
 
 /// The row itself, with fewer frames.
@@ -6,6 +10,20 @@ fn frames_with_nothing_to_do_allocate_nothing() {
     let row = run(Some(300));
     assert_eq!((row.ours, row.peer), (0.0, Some(0.0)), "{}", row.note);
     assert!(row.note.starts_with("mean 0.000 a frame"), "{}", row.note);
+}
+
+/// Neither does one that the machine has halted, which is over its budget; there are more of them than are kept by name.
+#[test]
+fn frames_over_their_budget_with_nothing_to_do_allocate_nothing() {
+    let mut app = app(true);
+    let mut settings = app.world_mut().resource_mut::<StreamingSettings>();
+    (settings.budget, settings.least) = (Duration::ZERO, 0.0);
+    let frames = 2 * OVERRUNS_KEPT;
+    let allocated: f64 = (0..frames).map(|_| frame(&mut app)).sum();
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!((allocated, stats.overruns.len()), (0.0, OVERRUNS_KEPT));
+    let last = stats.overruns.last().expect("all of them are over it");
+    assert!(last.what.starts_with("no unit of work"), "{last:?}");
 }
 
 /// The measure itself: it sees a system that allocates.

@@ -1,6 +1,7 @@
 //! A frame's budget, and its account. See [`Pipeline::begin_frame`].
 
 use core::time::Duration;
+use std::borrow::Cow;
 
 use bevy_ecs::prelude::*;
 use bevy_platform::time::Instant;
@@ -156,6 +157,9 @@ pub(crate) fn roll_frame(
     stats.frame += 1;
 }
 
+/// What an overrun was without a unit of work. Nothing is allocated to say so: a frame at rest has it when the machine halts its thread.
+const NO_UNIT: &str = "no unit of work: only bookkeeping, or a thread that was halted";
+
 fn note_overrun(stats: &mut StreamingStats, took: Duration, budget: Duration, largest: Option<Booked>) {
     stats.overrun_count += 1;
     // A long session forgets its first ones.
@@ -168,7 +172,7 @@ fn note_overrun(stats: &mut StreamingStats, took: Duration, budget: Duration, la
         took,
         budget,
         kind: largest.as_ref().map(|unit| unit.kind),
-        what: largest.map_or_else(|| "many small units".to_owned(), named),
+        what: largest.map_or(Cow::Borrowed(NO_UNIT), |unit| Cow::Owned(named(unit))),
     });
 }
 

@@ -50,7 +50,7 @@ fn what_is_needed_soon_may_take_more_and_is_counted() {
     let raised = stats.overruns.iter().filter(|over| over.budget == LITTLE * 2);
     assert_eq!(raised.count() as u64, stats.boosted, "all took longer than that");
     let reveal = stats.overruns.iter().find(|over| over.kind == Some(UnitKind::Reveal));
-    let what = reveal.map_or("", |over| over.what.as_str());
+    let what = reveal.map_or("", |over| over.what.as_ref());
     assert!(what.contains("reveal a.pkg (500 entities"), "{what}");
     assert!(what.contains("`SeamlessAssetPlugin::sliced_levels`"), "{what}");
 }
@@ -74,7 +74,11 @@ fn an_overrun_tells_how_to_opt_in_where_that_would_help() {
         app.world_mut().resource_mut::<Streamer>().unload(id);
         run_until(&mut app, |world| state(world, id).is_none());
         let stats = app.world().resource::<StreamingStats>();
-        stats.overruns.iter().map(|over| over.what.clone()).collect::<Vec<_>>()
+        stats
+            .overruns
+            .iter()
+            .map(|over| over.what.to_string())
+            .collect::<Vec<_>>()
     };
     let told = overruns(false, LITTLE);
     assert!(
