@@ -50,7 +50,7 @@ pub fn page(report: &Report, log: &FlightLog) -> String {
     body.push_str(&section("Map", note, &maps));
     let note = "Bytes of the images and meshes in memory, and the entities in the world.";
     body.push_str(&section("Memory", note, &(memory::draw(log) + &memory::entities(log))));
-    let note = "It is flown once more for them, with a picture of 1920 × 1080 that nobody draws, and nothing read: what is planned is there two frames later.";
+    let note = "It is flown once more for them, with a picture that nobody draws. Of what streams, nothing but the small mips is read: what is planned is there some frames later.";
     body.push_str(&log.mips.sections(note));
     body.push_str(&overruns(report));
     document("Flight report", &body)

@@ -181,15 +181,17 @@ fn add_systems(app: &mut App) {
 
 /// Textures stream by Bevy's server.
 fn add_files(app: &mut App, has_renderer: bool) {
-    let supported = app
+    let told = app
         .world()
         .get_resource::<CompressedImageFormatSupport>()
         .map(|of| of.0);
     // Where nobody draws, nobody minds.
-    let Some(supported) = supported
-        .filter(|_| has_renderer)
-        .or((!has_renderer).then(CompressedImageFormats::all))
-    else {
+    let supported = if has_renderer {
+        told
+    } else {
+        Some(CompressedImageFormats::all())
+    };
+    let Some(supported) = supported else {
         return;
     };
     let arrivals = Arrivals::default();

@@ -105,21 +105,13 @@ impl Hall {
         paint(dir);
         let camera = Transform::from_xyz(0.0, 0.0, 1000.0);
         let mut app = studio_sampling(default_sampler, dir, camera, |app| {
-            let assets = SeamlessAssetPlugin {
-                // Tests keep all cores busy.
-                background: false,
-                ..SeamlessAssetPlugin::default()
-            };
             let mips = MipPlugin {
                 settings,
                 ..MipPlugin::default()
             };
-            app.add_plugins((SeamlessPlugins.set(assets), MaterialPlugin::<Plain>::default(), mips))
-                .add_streamed_material::<Plain>();
+            add_plugins(app, mips);
             configure(app);
         });
-        // On a busy machine, the threads that read files get next to nothing of it.
-        app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
         let mut cameras = app.world_mut().query_filtered::<Entity, With<Camera3d>>();
         let camera = cameras.single(app.world()).expect("there is one camera");
         app.world_mut()
@@ -188,6 +180,19 @@ impl Hall {
     pub fn tops(&self) -> Vec<u8> {
         tops(self.app.world(), &self.textures)
     }
+}
+
+/// What the hall needs, with or without somebody who draws it.
+pub fn add_plugins(app: &mut App, mips: MipPlugin) {
+    let assets = SeamlessAssetPlugin {
+        // Tests keep all cores busy.
+        background: false,
+        ..SeamlessAssetPlugin::default()
+    };
+    app.add_plugins((SeamlessPlugins.set(assets), MaterialPlugin::<Plain>::default(), mips))
+        .add_streamed_material::<Plain>();
+    // On a busy machine, the threads that read files get next to nothing of it.
+    app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
 }
 
 /// Writes the package of the paintings.

@@ -3,17 +3,14 @@
 use std::{path::Path, thread, time::Duration};
 
 use bevy::{camera::RenderTarget, ecs::system::RunSystemOnce, prelude::*};
-use bevy_seamless::{
-    prelude::*,
-    render::mip::{MipPlugin, MipPool, MipSettings, Mips},
-};
+use bevy_seamless::render::mip::{MipPlugin, MipPool, MipSettings, Mips};
 use seamless_tests::{
     app::headless_with,
     picture::{SIDE, has_driver},
 };
 
 use super::{
-    hall::{FLOOR, Hall, Plain, before, hang, paint, tops},
+    hall::{FLOOR, Hall, add_plugins, before, hang, paint, tops},
     stage::QUIET,
 };
 
@@ -32,8 +29,7 @@ impl Rehearsal {
                 rehearses: true,
                 ..MipPlugin::default()
             };
-            app.add_plugins((SeamlessPlugins, MaterialPlugin::<Plain>::default(), mips))
-                .add_streamed_material::<Plain>();
+            add_plugins(app, mips);
         });
         let size = UVec2::splat(SIDE);
         let camera = (Camera3d::default(), RenderTarget::None { size }, projection);

@@ -147,9 +147,7 @@ impl Lately {
             }
         }
     }
-}
 
-impl Lately {
     /// Until when that is so, if it is sampled as before. A little earlier, lest it be too late for what is rounded.
     fn due(&self, cached: f32) -> f64 {
         let ends = self.until.into_iter().filter(|until| until.is_finite());
