@@ -67,7 +67,7 @@ pub fn tell(args: &Args, walked: &Walked) -> Result<bool, String> {
 
 fn shortcomings(args: &Args, walked: &Walked) -> Vec<String> {
     let list = [
-        (walked.peak > args.pool << 20, "the pool was exceeded"),
+        (walked.booked > args.pool << 20, "the pool was exceeded"),
         (walked.failed > 0, "mips could not be read"),
         (
             walked.stats.textures == 0,

@@ -53,6 +53,8 @@ pub struct Walked {
     pub full: u64,
     /// What they took at most, copies and buffers included, in bytes.
     pub peak: u64,
+    /// The same, with the room that was kept for what was on its way.
+    pub booked: u64,
     /// Frames of the walk in which some texture was coarser than was wanted.
     pub coarse_frames: u32,
     /// Of so many that were walked.
@@ -271,7 +273,8 @@ impl Walk {
     fn note(&mut self, mips: &Mips, textures: &MipTextures, stats: &MipStats) {
         let walked = &mut self.walked;
         walked.frames += 1;
-        walked.peak = walked.peak.max(mips.sums().total());
+        walked.peak = walked.peak.max(mips.sums().held());
+        walked.booked = walked.booked.max(mips.sums().total());
         walked.full = textures.iter().map(|(.., record)| record.chain().bytes(0)).sum();
         walked.stats = stats.clone();
         walked.log.full = walked.full;
@@ -348,7 +351,7 @@ fn tell(
     for mut window in &mut windows {
         window.title = format!(
             "gallery: {:.1} MiB of {:.1} MiB on the GPU, {} textures coarser than wanted",
-            mib(mips.sums().total()),
+            mib(mips.sums().held()),
             mib(walk.walked.full),
             mips.under_resolved()
         );

@@ -159,25 +159,27 @@ fn lines(stats: &MipStats, pool: u64) -> Vec<PanelLine> {
         return Vec::new();
     }
     let mib = |bytes: u64| bytes as f64 / MIB;
-    let total = stats.resident + stats.copies + stats.retiring + stats.staging + stats.not_streamed;
-    let held = format!(
+    let in_flight = stats.copies + stats.retiring + stats.staging;
+    let held = stats.resident + in_flight + stats.not_streamed;
+    let first = format!(
         "textures: {:.1} of {:.1} MiB, {:.1} wanted",
-        mib(total),
+        mib(held),
         mib(pool),
         mib(stats.perfect)
     );
     let kinds = format!(
-        "  seen {:.1}, hidden {:.1}, forced {:.1}, kept {:.1}, in flight {:.1}",
+        "  seen {:.1}, hidden {:.1}, forced {:.1}, kept {:.1}, in flight {:.1}, reserved {:.1}",
         mib(stats.visible),
         mib(stats.hidden),
         mib(stats.forced),
         mib(stats.cached),
-        mib(stats.copies + stats.retiring + stats.staging)
+        mib(in_flight),
+        mib(stats.reserved)
     );
     let mut lines = vec![
         PanelLine {
-            text: held,
-            is_alarm: total > pool,
+            text: first,
+            is_alarm: held + stats.reserved > pool,
         },
         PanelLine::new(kinds),
     ];

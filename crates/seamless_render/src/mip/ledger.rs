@@ -10,10 +10,16 @@ use super::chain::MipChain;
 pub struct ChangeId(u64);
 
 /// How far a change is.
+///
+/// ```text
+/// Reading ─▶ Filling ─▶ Staged ─▶ Sent
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Its new mips are read.
     Reading,
+    /// They are put into buffers.
+    Filling,
     /// All of it is in buffers; for one that only leaves mips out, from the beginning.
     Staged,
     /// The renderer has been told, and cannot be stopped.
@@ -32,6 +38,23 @@ pub struct Change {
     bytes: u64,
     /// Its buffers, in bytes.
     pub(super) staging: u64,
+}
+
+impl Change {
+    /// What is read is not in buffers yet.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self.phase, Phase::Reading | Phase::Filling)
+    }
+
+    /// Its copy, its buffers, and what of both is not there yet, in bytes.
+    fn parts(&self) -> [u64; 3] {
+        let Self { bytes, staging, .. } = *self;
+        match self.phase {
+            Phase::Reading => [0, 0, bytes + staging],
+            Phase::Filling | Phase::Staged => [0, staging, bytes],
+            Phase::Sent => [bytes, staging, 0],
+        }
+    }
 }
 
 /// What of a texture is on the GPU.
@@ -58,12 +81,14 @@ impl Resident {
 pub struct LedgerSums {
     /// Textures that are drawn with.
     pub resident: u64,
-    /// New textures that changes have made, or will make.
+    /// New textures that the renderer makes.
     pub copies: u64,
     /// Old textures, and buffers that were copied from, that the GPU may still read.
     pub retiring: u64,
     /// Buffers of changes that go on.
     pub staging: u64,
+    /// Copies and buffers of changes that go on, which are not there yet: room is kept for them.
+    pub reserved: u64,
     /// What does not stream.
     pub not_streamed: u64,
 }
@@ -72,14 +97,26 @@ impl LedgerSums {
     /// What the pool bounds.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.resident + self.copies + self.retiring + self.staging + self.not_streamed
+        self.held() + self.reserved
+    }
+
+    /// What there is on the GPU, at most.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.resident + self.in_flight() + self.not_streamed
+    }
+
+    /// What there is on the GPU, at most, for changes that go on or have ended lately.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.copies + self.retiring + self.staging
     }
 }
 
 /// The books of mip streaming: what each texture has on the GPU, what its change takes, what the GPU has not let go of.
 ///
-/// A change takes all its bytes when it begins, the new texture and the buffers, so nothing has to be found later. Both textures count
-/// until the renderer reports that the old one is free. Reports that fit no change are counted, and nothing else: the texture has gone, or the
+/// A change takes all its bytes when it begins, the new texture and the buffers, so nothing has to be found later; what of it is not there yet is
+/// [reserved](LedgerSums::reserved). Both textures count until the renderer reports that the old one is free. Reports that fit no change are counted, and nothing else: the texture has gone, or the
 /// device was lost meanwhile.
 #[derive(Debug, Default)]
 pub struct MipLedger {
@@ -195,12 +232,8 @@ impl MipLedger {
         let mut left = bytes;
         if let Some(change) = change {
             self.end(texture, &change);
-            // What nobody has told the renderer of is not there.
-            left += match change.phase {
-                Phase::Sent => change.bytes + change.staging,
-                Phase::Staged => change.staging,
-                Phase::Reading => 0,
-            };
+            let [copy, staging, _] = change.parts();
+            left += copy + staging;
         }
         let id = self.new_id();
         self.retire(id, left);
@@ -224,8 +257,7 @@ impl MipLedger {
             bytes: chain.bytes(to),
             staging: chain.staging_bytes(resident.top, to),
         };
-        self.sums.copies += change.bytes;
-        self.sums.staging += change.staging;
+        self.count(&change);
         self.destined = self.destined - resident.bytes + change.bytes;
         self.changing.push(texture);
         self.textures[texture as usize] = Some(Resident {
@@ -235,29 +267,34 @@ impl MipLedger {
         Some(change)
     }
 
+    /// All that was to be read has come, and is put into buffers.
+    pub fn filling(&mut self, texture: u32, id: ChangeId) {
+        self.advance(texture, id, |change| change.phase == Phase::Reading, Phase::Filling);
+    }
+
     /// All that was to be read is in buffers.
     pub fn staged(&mut self, texture: u32, id: ChangeId) {
-        self.advance(texture, id, Phase::Reading, Phase::Staged);
+        self.advance(texture, id, Change::is_read, Phase::Staged);
     }
 
     /// The renderer is told.
     pub fn sent(&mut self, texture: u32, id: ChangeId) {
-        self.advance(texture, id, Phase::Staged, Phase::Sent);
+        self.advance(texture, id, |change| change.phase == Phase::Staged, Phase::Sent);
     }
 
     /// A change that was not sent is given up: it is not wanted any more, or could not be read.
     pub fn cancelled(&mut self, texture: u32, id: ChangeId) {
-        self.give_up(texture, id, |phase| phase != Phase::Sent);
+        self.give_up(texture, id, |change| change.phase != Phase::Sent);
     }
 
     /// The renderer could not do it: the texture is as it was.
     pub fn failed(&mut self, texture: u32, id: ChangeId) {
-        self.give_up(texture, id, |phase| phase == Phase::Sent);
+        self.give_up(texture, id, |change| change.phase == Phase::Sent);
     }
 
     /// The renderer has done it: the new texture is drawn with, the old one and the buffers are to be let go of.
     pub fn swapped(&mut self, texture: u32, id: ChangeId) {
-        let Some((resident, change)) = self.find(texture, id, |phase| phase == Phase::Sent) else {
+        let Some((resident, change)) = self.find(texture, id, |change| change.phase == Phase::Sent) else {
             return;
         };
         self.end(texture, &change);
@@ -305,26 +342,29 @@ impl MipLedger {
         ChangeId(self.last)
     }
 
-    fn find(&mut self, texture: u32, id: ChangeId, is_right: impl Fn(Phase) -> bool) -> Option<(Resident, Change)> {
+    fn find(&mut self, texture: u32, id: ChangeId, is_right: impl Fn(&Change) -> bool) -> Option<(Resident, Change)> {
         let resident = self.get(texture);
         let change = resident.and_then(|resident| resident.change);
-        let change = change.filter(|change| change.id == id && is_right(change.phase));
+        let change = change.filter(|change| change.id == id && is_right(change));
         if change.is_none() {
             self.stray += 1;
         }
         resident.zip(change)
     }
 
-    fn advance(&mut self, texture: u32, id: ChangeId, from: Phase, to: Phase) {
-        if let Some((resident, change)) = self.find(texture, id, |phase| phase == from) {
+    fn advance(&mut self, texture: u32, id: ChangeId, is_right: impl Fn(&Change) -> bool, to: Phase) {
+        if let Some((resident, before)) = self.find(texture, id, is_right) {
+            let change = Change { phase: to, ..before };
+            self.discount(&before);
+            self.count(&change);
             self.textures[texture as usize] = Some(Resident {
-                change: Some(Change { phase: to, ..change }),
+                change: Some(change),
                 ..resident
             });
         }
     }
 
-    fn give_up(&mut self, texture: u32, id: ChangeId, is_right: impl Fn(Phase) -> bool) {
+    fn give_up(&mut self, texture: u32, id: ChangeId, is_right: impl Fn(&Change) -> bool) {
         if let Some((resident, change)) = self.find(texture, id, is_right) {
             self.end(texture, &change);
             self.destined = self.destined - change.bytes + resident.bytes;
@@ -337,9 +377,22 @@ impl MipLedger {
 
     /// Neither the copy nor the buffers are a change's any more.
     fn end(&mut self, texture: u32, change: &Change) {
-        self.sums.copies -= change.bytes;
-        self.sums.staging -= change.staging;
+        self.discount(change);
         self.changing.retain(|of| *of != texture);
+    }
+
+    fn count(&mut self, change: &Change) {
+        let [copy, staging, reserved] = change.parts();
+        self.sums.copies += copy;
+        self.sums.staging += staging;
+        self.sums.reserved += reserved;
+    }
+
+    fn discount(&mut self, change: &Change) {
+        let [copy, staging, reserved] = change.parts();
+        self.sums.copies -= copy;
+        self.sums.staging -= staging;
+        self.sums.reserved -= reserved;
     }
 
     fn retire(&mut self, id: ChangeId, bytes: u64) {

@@ -264,7 +264,7 @@ impl<'a> Scheduler<'a> {
                 .texture(*texture)
                 .is_some_and(|(of, _)| lacks_forced(of, resident.top));
             let lane = &mut lanes[usize::from(is_forced)];
-            lane.reads += usize::from(change.phase == Phase::Reading);
+            lane.reads += usize::from(change.is_read());
             lane.staging += change.staging;
         }
         lanes

@@ -22,12 +22,14 @@ use rate::Rate;
 pub struct MipStats {
     /// What is drawn with, in bytes.
     pub resident: u64,
-    /// Copies that changes make, in bytes.
+    /// Copies that the renderer makes, in bytes.
     pub copies: u64,
     /// What the GPU has not let go of yet, in bytes.
     pub retiring: u64,
     /// Buffers of mips on their way, in bytes.
     pub staging: u64,
+    /// What is kept free for changes that go on, in bytes: their copies and buffers which are not there yet.
+    pub reserved: u64,
     /// Images of packages and files that are whole, in bytes: the pool is less by them.
     pub not_streamed: u64,
     /// Of what is drawn with, what is seen needs, in bytes.
@@ -109,6 +111,7 @@ static COUNTERS: &[Counter] = &[
     bytes("seamless/mips/copies", |stats| stats.copies),
     bytes("seamless/mips/retiring", |stats| stats.retiring),
     bytes("seamless/mips/staging", |stats| stats.staging),
+    bytes("seamless/mips/reserved", |stats| stats.reserved),
     bytes("seamless/mips/not_streamed", |stats| stats.not_streamed),
     bytes("seamless/mips/visible", |stats| stats.visible),
     bytes("seamless/mips/hidden", |stats| stats.hidden),
@@ -162,6 +165,7 @@ pub(super) fn write_stats(
         copies: sums.copies,
         retiring: sums.retiring,
         staging: sums.staging,
+        reserved: sums.reserved,
         not_streamed: sums.not_streamed,
         visible: tally.visible,
         hidden: tally.hidden,

@@ -146,7 +146,7 @@ impl Hall {
         let device = self.app.world().resource::<RenderDevice>();
         let allocated = || Allocated::labelled(device, "seamless_mip").expect("it is a Vulkan device");
         let is_booked = (0..5_000).any(|_| {
-            let is_booked = allocated().is_booked(sums.total());
+            let is_booked = allocated().is_booked(sums.held());
             if !is_booked {
                 thread::sleep(Duration::from_millis(1));
             }

@@ -290,7 +290,7 @@ impl Stage {
         loop {
             look(&self.frame());
             let sums = self.pool().ledger.sums();
-            if sums.copies + sums.staging + sums.retiring == 0 && self.app.world().resource::<MipWork>().is_idle() {
+            if sums.in_flight() + sums.reserved == 0 && self.app.world().resource::<MipWork>().is_idle() {
                 return;
             }
             assert!(start.elapsed() < LOAD_LIMIT, "something goes on: {sums:?}");

@@ -238,7 +238,7 @@ fn what_is_forced_waits_for_no_reads_but_its_own() {
     }
     world.frame(&[]);
     assert_eq!(world.reads(), [5, 6], "as many again");
-    assert_eq!(world.ledger.sums().staging, 4 * change);
+    assert_eq!(world.ledger.sums().reserved, 4 * (change + chain().bytes(0)));
     world.frame(&[]);
     assert!(world.reads().is_empty());
     // Within the pool, as all.

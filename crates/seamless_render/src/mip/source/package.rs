@@ -225,7 +225,10 @@ pub(in crate::mip) fn hear_reads(
     for reading in work.reads.take_read(most) {
         match (reading.error(), device) {
             (Some(error), _) => failed.push((reading.read, error)),
-            (None, Some(device)) => work.reads.staging.push(stage(reading, device.clone(), reports.epoch())),
+            (None, Some(device)) => {
+                pool.ledger.filling(reading.read.texture, reading.read.id);
+                work.reads.staging.push(stage(reading, device.clone(), reports.epoch()));
+            }
             // Nothing is drawn, so nothing is swapped.
             (None, None) => work.reads.reading.push(reading),
         }

@@ -46,9 +46,10 @@ fn they_tell_what_there_is() {
     let stats = world.resource::<MipStats>();
     let pool = world.resource::<MipPool>().ledger.sums();
     assert_eq!(
-        (stats.resident, stats.copies, stats.staging),
-        (pool.resident, pool.copies, pool.staging)
+        (stats.resident, stats.reserved, stats.staging),
+        (pool.resident, pool.reserved, 0)
     );
+    assert!(stats.reserved > 0, "nothing has come of what is read");
     assert!(stats.perfect == stats.planned && stats.planned > stats.resident);
     let counts = (
         stats.textures,
