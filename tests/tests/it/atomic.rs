@@ -12,7 +12,10 @@ use bevy_seamless::{asset::Streamer, prelude::*};
 use seamless_tests::{
     app::run_until,
     atomicity::{Atomicity, AtomicityChecker, Counts},
-    cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, reveal, reveal_fails, state},
+    cooked::{
+        Ask, Cooked, MANIFEST, STREAM_LIMIT, ask, level_of, reveal, reveal_fails, spawn_world, state,
+        streaming_app_with,
+    },
     fixtures::{Mood, register_types, write_animated_gltf, write_everything_scn},
     random::Random,
 };
@@ -277,6 +280,40 @@ fn the_checker_sees_a_torn_level() {
         .entity_mut(other)
         .insert(Mood::Following { whom: child });
     assert!(app.world().resource::<Atomicity>().counts().violations > torn);
+}
+
+/// And a level that is marked as hidden in part, or hidden and not marked in part.
+#[test]
+fn the_checker_sees_a_level_that_is_marked_in_part() {
+    let cooked = cook_levels();
+    let plugins = SeamlessPlugins.set(SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    });
+    let mut app = streaming_app_with(&cooked.out(), plugins, watch_all);
+    let world = spawn_world(&mut app, MANIFEST);
+    assert!(run_until(&mut app, STREAM_LIMIT, |ecs| ecs
+        .get::<LevelTable>(world)
+        .is_some()));
+    let root = reveal(&mut app, world, &name(2));
+    assert_eq!(counts(&app).violations, 0);
+    let child = app.world().get::<Children>(root).expect("the level has roots")[0];
+    app.world_mut().entity_mut(child).insert(InHiddenLevel);
+    app.update();
+    let violations = |app: &App| app.world().resource::<Atomicity>().counts().violations;
+    let torn = violations(&app);
+    assert!(torn > 0, "one of it is marked");
+    app.world_mut().entity_mut(child).remove::<InHiddenLevel>();
+    app.update();
+    assert_eq!(violations(&app), torn, "it is whole again");
+
+    app.add_observer(move |_: On<LevelHidden>, mut commands: Commands| {
+        commands.entity(child).remove::<InHiddenLevel>();
+    });
+    ask(&mut app, &name(2), Ask::Preload);
+    let is_hidden = |ecs: &World| state(ecs, world, &name(2)) == LevelState::Hidden;
+    assert!(run_until(&mut app, STREAM_LIMIT, is_hidden));
+    assert!(violations(&app) > torn, "one of it is not marked");
 }
 
 /// Takes a component from an entity and gives it back a frame later: neither happens to an entity of a level that stays.
