@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, thread, time::Duration};
 
 use bevy::{mesh::skinning::SkinnedMeshInverseBindposes, prelude::*, render::renderer::RenderDevice};
 
@@ -32,6 +32,28 @@ impl Allocated {
             count: sum.count + 1,
             bytes: sum.bytes + of.size,
         }))
+    }
+
+    /// Waits until all with this label is in books that have so many bytes: what was given up goes on a task.
+    ///
+    /// # Errors
+    /// What there is, when there is still more after some seconds.
+    ///
+    /// # Panics
+    /// Where the driver's allocator is not wgpu's.
+    pub fn must_be_booked(device: &RenderDevice, label: &str, booked: u64) -> Result<(), Self> {
+        let mut looks = 0;
+        loop {
+            let allocated = Self::labelled(device, label).expect("a Vulkan device tells what it has allocated");
+            if allocated.is_booked(booked) {
+                return Ok(());
+            }
+            looks += 1;
+            if looks == 5_000 {
+                return Err(allocated);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Whether all of it is in books that have so many bytes; something is allocated if they have something.

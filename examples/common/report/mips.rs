@@ -78,14 +78,13 @@ impl MipLog {
 
     /// Takes a frame, and the textures that are coarser than wanted in it: with each, by how many mips.
     pub fn note(&mut self, stats: &MipStats, coarse: impl IntoIterator<Item = (String, u8)>) {
-        let moving = stats.copies + stats.retiring + stats.staging;
         self.frames.push(Frame {
             bytes: [
                 stats.visible,
                 stats.hidden,
                 stats.forced,
                 stats.cached,
-                moving,
+                stats.in_flight(),
                 stats.not_streamed,
             ],
             coarse: stats.under_resolved,

@@ -159,8 +159,7 @@ fn lines(stats: &MipStats, pool: u64) -> Vec<PanelLine> {
         return Vec::new();
     }
     let mib = |bytes: u64| bytes as f64 / MIB;
-    let in_flight = stats.copies + stats.retiring + stats.staging;
-    let held = stats.resident + in_flight + stats.not_streamed;
+    let held = stats.resident + stats.in_flight() + stats.not_streamed;
     let first = format!(
         "textures: {:.1} of {:.1} MiB, {:.1} wanted",
         mib(held),
@@ -173,7 +172,7 @@ fn lines(stats: &MipStats, pool: u64) -> Vec<PanelLine> {
         mib(stats.hidden),
         mib(stats.forced),
         mib(stats.cached),
-        mib(in_flight),
+        mib(stats.in_flight()),
         mib(stats.reserved)
     );
     let mut lines = vec![

@@ -100,7 +100,7 @@ impl LedgerSums {
         self.held() + self.reserved
     }
 
-    /// What there is on the GPU, at most.
+    /// What there is on the GPU, at most, but for buffers that were given up: a task lets go of them.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.resident + self.in_flight() + self.not_streamed

@@ -78,6 +78,14 @@ pub struct MipStats {
     pub swaps: u64,
 }
 
+impl MipStats {
+    /// What there is on the GPU for changes that go on or have ended lately, in bytes.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.copies + self.retiring + self.staging
+    }
+}
+
 /// A number of [`MipStats`].
 struct Counter {
     path: DiagnosticPath,

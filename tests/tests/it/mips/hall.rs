@@ -142,17 +142,9 @@ impl Hall {
         let pool = self.app.world().resource::<MipSettings>().pool;
         let sums = self.app.world().resource::<MipPool>().ledger.sums();
         assert!(sums.total() <= pool || self.is_too_much, "{sums:?}");
-        // What was given up goes on a task.
         let device = self.app.world().resource::<RenderDevice>();
-        let allocated = || Allocated::labelled(device, "seamless_mip").expect("it is a Vulkan device");
-        let is_booked = (0..5_000).any(|_| {
-            let is_booked = allocated().is_booked(sums.held());
-            if !is_booked {
-                thread::sleep(Duration::from_millis(1));
-            }
-            is_booked
-        });
-        assert!(is_booked, "wgpu has {:?}, and the books {sums:?}", allocated());
+        let booked = Allocated::must_be_booked(device, "seamless_mip", sums.held());
+        assert_eq!(booked, Ok(()), "wgpu has more than the books: {sums:?}");
         frame
     }
 

@@ -310,13 +310,11 @@ impl<'a> Plane<'a> {
 
     fn look_at_wgpu(&self, peak: &mut Peak) {
         let world = self.app.world();
-        let allocated = Allocated::labelled(world.resource::<RenderDevice>(), LABEL);
-        let allocated = allocated.expect("a Vulkan device tells what it has allocated");
+        let device = world.resource::<RenderDevice>();
+        let allocated = Allocated::labelled(device, LABEL).expect("a Vulkan device tells what it has allocated");
         let booked = world.resource::<MipPool>().ledger.sums().held();
-        assert!(
-            allocated.is_booked(booked),
-            "wgpu has {allocated:?}, and the books have {booked}"
-        );
+        let all = Allocated::must_be_booked(device, LABEL, booked);
+        assert_eq!(all, Ok(()), "the books have {booked}");
         if allocated.bytes > peak.allocated[0] {
             peak.allocated = [allocated.bytes, booked];
         }
