@@ -43,7 +43,8 @@ impl PluginGroup for SeamlessPlugins {
 }
 
 /// What a server or a test needs: no renderer is linked (turn the feature `render` off), and what only a client needs is
-/// read with its package, but not decoded. Needs Bevy's `AssetPlugin` and `TaskPoolPlugin`.
+/// read with its package, but not decoded. Needs Bevy's `AssetPlugin`, and `TransformPlugin`, which Bevy's `MinimalPlugins` do not have; of
+/// these, `TaskPoolPlugin`.
 ///
 /// | plugin | job |
 /// |---|---|
@@ -80,8 +81,8 @@ pub mod prelude {
         PackageMapSystems, PackagesAgreed, PackagesRefused,
     };
     pub use seamless_asset::{
-        BlockingLoads, DialogueVariant, DialogueVariants, InHiddenLevel, InstanceData, InstanceTarget, KeepInWorld,
-        LevelAsset, LoadPolicy, LoadSoftBlocking, ObjectLoad, ObjectRegistries, ObjectRequest, ObjectScan, OfLevel,
+        BlockingLoads, DialogueVariant, DialogueVariants, InHiddenLevel, InstanceData, InstanceEvent, InstanceInfo,
+        InstanceRequest, InstanceTarget, KeepInWorld, LevelAsset, LevelHider, LoadError, LoadPolicy, LoadSoftBlocking, ObjectLoad, ObjectRegistries, ObjectRequest, ObjectScan, OfLevel,
         PostLoad, PreloadAppExt, PreloadEvent, PreloadProgress, PreloadSet, PreloadSets, PreloadSource, PreloadZone,
         ReloadLoad, ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessAssetPlugin,
         SeamlessStartupPlugin, SoftHandle, SoftObjects, StableId, StableIds, StagedLevel, StartupContent,
@@ -90,7 +91,8 @@ pub mod prelude {
     };
     pub use seamless_cue::{
         CueConfig, CueContext, CueExecuted, CueLibraries, CueListener, CueNotify, CueOnActive, CuePlugin, CueRemoved,
-        CueStats, CueWhileActive, Cues, FireCues, GameplayTag, SuppressCues, TagSet, TranslateCues,
+        CueReport, CueStats, CueWhileActive, Cues, FireCues, GameplayTag, SuppressCues, TagSet, TranslateCues,
+        log_cue_report,
     };
     #[cfg(feature = "overlay")]
     pub use seamless_level::overlay::{OverlaySettings, SeamlessOverlayPlugin};

@@ -6,14 +6,15 @@ mod owners;
 mod tests;
 
 pub(crate) use owners::Owners;
+use owners::all_with;
 
 use std::sync::Arc;
 
-use bevy_ecs::{entity::EntityHashSet, prelude::*, query::Allow};
+use bevy_ecs::{component::ComponentId, entity::EntityHashSet, prelude::*};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform};
 
-use crate::{LevelInstance, StableIds, hide::InHiddenLevel, reveal::Members};
+use crate::{LevelInstance, StableIds, reveal::Members};
 
 /// On an entity that game code has spawned: it goes with this level, by the level's root. When the level is hidden and shown it is hidden
 /// and shown with it, if it said so before, and when the level leaves it is despawned, in both cases with what hangs below it.
@@ -85,8 +86,9 @@ pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Member
         stand_alone(world, entity, root, members);
         released.extend(world.get_entity(entity).into_iter().flat_map(|_| below(world, entity)));
     }
-    // They are nobody's to be looked at when other levels go.
-    for entity in &released {
+    // They are nobody's to be looked at when other levels go, but for those that came with one.
+    let owners = Owners::but(world, root);
+    for entity in released.iter().filter(|entity| !owners.has(**entity)) {
         if let Ok(mut entity) = world.get_entity_mut(*entity) {
             entity.remove::<KeepInWorld>();
         }
@@ -107,13 +109,12 @@ pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Member
 fn kept_of(world: &mut World, root: Entity, members: &Members) -> EntityHashSet {
     let sets = &world.storages().sparse_sets;
     let id = world.component_id::<KeepInWorld>();
-    if id.and_then(|id| sets.get(id)).is_none_or(|set| set.is_empty()) {
+    let has_any = |id: &ComponentId| sets.get(*id).is_some_and(|set| !set.is_empty());
+    let Some(id) = id.filter(has_any) else {
         return EntityHashSet::default();
-    }
-    let mut all = world.query_filtered::<Entity, (With<KeepInWorld>, Allow<InHiddenLevel>)>();
-    let all: Vec<Entity> = all.iter(world).collect();
+    };
     let goes = |entity: &Entity| *entity != root && goes(world, *entity, root, members);
-    let going: EntityHashSet = all.into_iter().filter(goes).collect();
+    let going: EntityHashSet = all_with(world, id).filter(goes).collect();
     let is_topmost = |entity: &Entity| above(world, *entity).all(|above| !going.contains(&above));
     going.iter().copied().filter(is_topmost).collect()
 }
@@ -157,8 +158,7 @@ fn stand_alone(world: &mut World, entity: Entity, root: Entity, members: &Member
 
 /// Takes an entity out of what it hangs below, or goes with. It stands where it stood.
 pub(crate) fn detach(world: &mut World, entity: Entity) {
-    let place = world.get::<Transform>(entity);
-    let place = place.map(|_| global(world, entity).compute_transform());
+    let place = world.get::<Transform>(entity).map(|_| place(world, entity));
     // Whoever observes one step may despawn it.
     if let Ok(mut entity) = world.get_entity_mut(entity) {
         entity.remove::<OfLevel>();
@@ -170,6 +170,22 @@ pub(crate) fn detach(world: &mut World, entity: Entity) {
         && let Ok(mut entity) = world.get_entity_mut(entity)
     {
         entity.insert(place);
+    }
+}
+
+/// Where an entity is just now. What is sheared, or flat, has no such place: it is taken as Bevy combines transforms.
+fn place(world: &World, entity: Entity) -> Transform {
+    let global = global(world, entity);
+    let exact = global.compute_transform();
+    if exact.is_finite() && exact.rotation.is_normalized() {
+        return exact;
+    }
+    let local = |entity| world.get::<Transform>(entity).copied().unwrap_or_default();
+    let combined = above(world, entity).fold(local(entity), |place, above| local(above) * place);
+    Transform {
+        translation: global.translation(),
+        rotation: combined.rotation.normalize(),
+        ..combined
     }
 }
 

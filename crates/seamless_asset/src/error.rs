@@ -153,14 +153,14 @@ pub enum LoadErrorKind {
     #[error("depends on itself; cook the world again")]
     SelfDependency,
     /// A post-load of the game refused the object.
-    #[error("a post-load failed: {0}")]
+    #[error("a post-load failed: {0}; mend what `add_post_load` added, or the content")]
     PostLoad(String),
     /// A level instance was to be finished that is not known any more.
     #[error("there is no such level instance any more; request the level again")]
     NoSuchInstance,
     /// A hook of the game refused an instance of the level; see
     /// [`add_instance_hook`](crate::SeamlessAssetApp::add_instance_hook).
-    #[error("the hook for the instance `{instance}` failed: {message}")]
+    #[error("the hook for the instance `{instance}` failed: {message}; mend what `add_instance_hook` added, which runs for all levels, or the `data` of the instance")]
     InstanceHook {
         /// What the request calls the instance.
         instance: String,

@@ -1,7 +1,11 @@
 //! Entities of levels that are in the world and not to be seen: not yet, not now, or not any more. See [`InHiddenLevel`].
 
+mod files;
+mod meshes;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use self::meshes::{ChangedMeshes, note_changed_meshes};
 
 use core::cell::LazyCell;
 use std::sync::Arc;
@@ -17,10 +21,12 @@ use bevy_ecs::{
     prelude::*,
     world::World,
 };
+use bevy_mesh::Mesh3d;
 use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 
+use self::files::FileComponents;
 use crate::{
     actors::{LevelActors, Owners, detach},
     reveal::Members,
@@ -43,7 +49,7 @@ use crate::{
 ///
 /// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.
 #[derive(Component, Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
-#[component(storage = "SparseSet")]
+#[component(storage = "SparseSet", clone_behavior = Ignore)]
 #[reflect(Component, Default, Clone, Debug, PartialEq)]
 pub struct InHiddenLevel;
 
@@ -84,6 +90,8 @@ pub(crate) struct Hiding {
     pub since: Tick,
     /// Who looks in each frame has heard of all that is older.
     heard: Tick,
+    /// Tells it from other hides, for [`ChangedMeshes`].
+    hide: u64,
 }
 
 /// What goes where a level goes: it is alive.
@@ -131,26 +139,44 @@ pub(crate) fn hide(world: &mut World, root: Entity, members: &Members, heard: Ti
     }
     all.lists().into_iter().for_each(|entities| mark(world, entities));
     let since = world.increment_change_tick();
-    Hiding { all, since, heard }
+    let hide = world.get_resource_or_init::<ChangedMeshes>().begin_hide();
+    Hiding {
+        all,
+        since,
+        heard,
+        hide,
+    }
 }
 
 /// Gives a hidden level back to all queries, as it was: nothing counts as added that was there before. What game code has changed of it so
 /// far is noted in `members`, since ticks tell no more.
 pub(crate) fn show(world: &mut World, members: &mut Members, hiding: Hiding) {
-    let Hiding { all, since, heard } = hiding;
+    let Hiding {
+        all,
+        since,
+        heard,
+        hide,
+    } = hiding;
     all.lists().into_iter().for_each(|entities| unmark(world, entities));
     let mut always: HashSet<ComponentId> = derived_from(world);
     world.resource_scope(|world, hiders: Mut<LevelHiders>| {
         always.extend(hiders.0.iter().flat_map(|hider| hider.always_changed(world)));
     });
     let derived = derived(world);
+    let files = FileComponents::new(world, members);
+    let mesh = world.register_component::<Mesh3d>();
+    let redrawn = all.lists().map(|entities| ChangedMeshes::shown_by(world, entities, hide));
+    let is_redrawn = |entity: &Entity| redrawn.iter().any(|redrawn| redrawn.contains(entity));
     let (before, now) = (members.since, world.change_tick());
     let mut edits = Vec::new();
     let mut rewrite = |entity, id, ticks: ComponentTicks| {
-        if ticks.changed.is_newer_than(before, now) && !derived.contains(&id) {
+        // What the file has not given is nobody's edit of it.
+        let is_edit = ticks.changed.is_newer_than(before, now) && !derived.contains(&id);
+        if is_edit && files.has(entity, id) {
             edits.push((entity, id));
         }
-        shown_again(ticks, [since, heard], now, always.contains(&id))
+        let is_changed = always.contains(&id) || id == mesh && is_redrawn(&entity);
+        shown_again(ticks, [since, heard], now, is_changed)
     };
     for entities in all.lists() {
         rewrite_ticks(world, entities, |_| None, &mut rewrite);

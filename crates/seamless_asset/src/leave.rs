@@ -5,10 +5,15 @@ mod tests;
 
 use std::sync::Arc;
 
-use bevy_ecs::{entity::Entity, hierarchy::Children, relationship::RelationshipTarget, world::World};
+use bevy_ecs::{
+    entity::Entity,
+    hierarchy::{ChildOf, Children},
+    relationship::RelationshipTarget,
+    world::World,
+};
 
 use crate::{
-    actors::{LevelActors, Owners, detach},
+    actors::{LevelActors, OfLevel, Owners, detach},
     hide::{Hiding, InHiddenLevel},
     reveal::Members,
 };
@@ -35,7 +40,7 @@ enum Next {
     /// One of the level's own that was cooked with children, or its root.
     Parent,
     Own,
-    /// The level's own as well, if it is still alive.
+    /// The level's own as well, if it is still alive. It goes if it still hangs below what has gone.
     Child,
     /// It goes if it is hidden still: nobody else could ever show it.
     Hidden,
@@ -136,9 +141,22 @@ impl Sweep {
     }
 }
 
+/// Whether what an entity hangs below, or goes with, is gone; else somebody has taken it meanwhile.
+fn hangs_below_nobody(world: &World, entity: Entity) -> bool {
+    let is_gone = |above: Entity| !world.entities().contains_spawned(above);
+    let parent = world.get::<ChildOf>(entity).map(ChildOf::parent);
+    let level = world.get::<OfLevel>(entity).map(|of| of.0);
+    parent.into_iter().chain(level).any(is_gone)
+}
+
 /// Whether an entity stays that is none of the level's own; what came with another level and hangs below it stays anyway.
 fn is_spared(world: &mut World, entity: Entity, next: Next, owners: &mut Option<Owners>) -> bool {
-    if next == Next::Hidden && world.get::<InHiddenLevel>(entity).is_none() {
+    let is_rescued = match next {
+        Next::Hidden => world.get::<InHiddenLevel>(entity).is_none(),
+        Next::Child => !hangs_below_nobody(world, entity),
+        Next::Parent | Next::Own => false,
+    };
+    if is_rescued {
         return true;
     }
     // The level's own root is gone.

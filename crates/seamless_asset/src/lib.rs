@@ -123,7 +123,7 @@ use bevy_animation::{
     graph::{AnimationGraph, AnimationGraphHandle},
 };
 use bevy_app::{App, Last, Plugin, SceneSpawnerSystems, SpawnScene, ValidateParentHasComponentPlugin};
-use bevy_asset::{AssetApp, AssetServer, Assets};
+use bevy_asset::{AssetApp, AssetEvent, AssetServer, Assets};
 use bevy_camera::{
     primitives::Aabb,
     visibility::{InheritedVisibility, ViewVisibility, Visibility},
@@ -136,6 +136,7 @@ use seamless_package::{Limits, Role};
 use assets::MeshUvDensity;
 use codec::Codecs;
 use edits::AssetEdits;
+use hide::{ChangedMeshes, note_changed_meshes};
 use load::{LoadServices, LostRoots, Pipeline, RegisteredPostLoads};
 use reveal::{LentBoxes, take_back_boxes};
 use soft::SoftTable;
@@ -280,6 +281,8 @@ impl Plugin for SeamlessAssetPlugin {
         diagnostics::register(app);
         if self.sliced_levels {
             app.world_mut().register_disabling_component::<InHiddenLevel>();
+            let note = note_changed_meshes.run_if(resource_exists::<Messages<AssetEvent<Mesh>>>);
+            app.init_resource::<ChangedMeshes>().add_systems(Last, note);
             trees::add_systems(app);
         }
     }

@@ -126,7 +126,7 @@ fn spawner(
     let types: Vec<_> = groups.iter().flat_map(|group| group.values.types()).collect();
     groups.iter().for_each(|group| group.values.register(world));
     register(world, types.iter().copied(), &services.codecs, &registry);
-    let passes = LatePasses::new(world, types, &registry);
+    let passes = LatePasses::new(world, types, &registry, hidden);
     drop(registry);
     (Spawner::new(world, groups, &passes, hidden), passes, reserved)
 }

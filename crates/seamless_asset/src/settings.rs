@@ -42,7 +42,8 @@ pub struct StreamingSettings {
     ///
     /// Leave Bevy's own `RenderAssetBytesPerFrame` unlimited: it holds back what its materials need already.
     pub upload_bytes_per_frame: u64,
-    /// Packages that are read and decoded at the same time, up to 64. Default 8. Those that a level shares with others count, too.
+    /// Packages that are read and decoded at the same time, up to 64. Default 8. Those that a level shares with others count, too. And
+    /// so many requests are under way: whoever ranks highest of them has the next turn.
     /// What is read by itself, such as a mip of a texture, counts a quarter of a package; of everything together, 64 are under way
     /// at most.
     pub max_loads_in_flight: usize,
@@ -54,7 +55,7 @@ pub struct StreamingSettings {
     pub gate_deadline_frames: u32,
     /// How long a read of a package may go without a byte, before it is given up and its load fails with
     /// [`LoadErrorKind::Stalled`](crate::LoadErrorKind::Stalled). Default 10 s. Zero: for ever. To wait in the queue, or for a
-    /// thread that decodes, is no read. Blocking loads wait for ever.
+    /// thread that decodes, is no read. Blocking loads are given up likewise.
     ///
     /// A reader that fetches the whole file before it is open, as Bevy's over HTTP does, does all of it in one read: give it the
     /// time of the largest file.

@@ -40,6 +40,7 @@ fn placed_again(level: &PlannedLevel, bounds: Option<Bounds>, instance: &Planned
 pub(crate) fn entry_of(level: &LevelEntry, instance: &PlannedInstance) -> LevelEntry {
     let mut entry = level.placed_again(&instance.name, instance.translation, instance.rotation, instance.scale);
     entry.always_loaded = instance.always_loaded;
+    entry.on_request = instance.on_request;
     entry.data.clone_from(&instance.data);
     entry
 }

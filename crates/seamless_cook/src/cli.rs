@@ -157,6 +157,9 @@ enum Command {
         /// Everything that is kept, whether it is needed or not.
         #[arg(long)]
         all: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Prints completions for a shell.
     #[command(after_help = "Examples:\n  \
@@ -268,7 +271,9 @@ impl CookApp {
                 ExitCode::SUCCESS
             }),
             Command::Report { directory, out } => write_report(&directory, &out, text),
-            Command::Clean { directory, all } => print_clean(clean(&directory, all), text),
+            Command::Clean { directory, all, json } => {
+                tell(clean(&directory, all), json, text, print_clean, |_| ExitCode::SUCCESS)
+            }
             Command::Completions { shell } => completions(shell, text),
         }
     }
@@ -284,18 +289,9 @@ fn tell_diff(result: Result<DiffReport, DiffError>, json: bool, text: &mut Strin
     })
 }
 
-fn print_clean(result: Result<CleanReport, CookError>, text: &mut String) -> ExitCode {
-    match result {
-        Ok(report) => {
-            let (removed, kept) = (counted(report.removed, "file"), counted(report.kept, "file"));
-            *text += &format!("removed {removed}, {}; kept {kept}\n", paint::size(report.bytes));
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            complain_error(error);
-            ExitCode::from(FAILED)
-        }
-    }
+fn print_clean(report: &CleanReport, text: &mut String) {
+    let (removed, kept) = (counted(report.removed, "file"), counted(report.kept, "file"));
+    *text += &format!("removed {removed}, {}; kept {kept}\n", paint::size(report.bytes));
 }
 
 fn failed_if(failed: bool) -> ExitCode {

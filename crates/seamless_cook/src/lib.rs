@@ -11,12 +11,18 @@
 //!             translation: (192.0, 0.0, 448.0),
 //!             rotation: (0.0, 0.0, 0.0, 1.0),
 //!             scale: (1.0, 1.0, 1.0),
-//!             always_loaded: false,
+//!             always_loaded: false,         // true: there from the start, wherever the sources are
+//!             seek_free: false,             // true: its package has copies of all that it needs, and is read from one file
 //!             max_variants: 3,              // of each set of dialogue variants; default: all
 //!             dialogue: [(sets: "guard/*", max_variants: 1)],
 //!         ),
+//!         (name: "house", source: "house.glb", on_request: true), // comes only when it is asked for, or is placed:
 //!     ],
-//!     volumes: [                            // default: one around each level
+//!     instances: [                          // further placements of levels, each with a name of its own; default: none
+//!         (of: "house", name: "house_1", translation: (90.0, 0.0, 10.0), data: "(owner: \"mayor\")"), // data: for hooks of the game
+//!         (of: "house", name: "house_2", translation: (99.0, 0.0, 10.0), rotation: (0.0, 1.0, 0.0, 0.0)), // and scale,
+//!     ],                                    // always_loaded, on_request as levels have it
+//!     volumes: [                            // default: one around each level and instance; []: none, levels come by distance
 //!         (shape: Box(min: (0.0, -100.0, 0.0), max: (64.0, 200.0, 64.0)), levels: ["harbour"]),
 //!         (shape: Sphere(center: (0.0, 0.0, 0.0), radius: 300.0), levels: ["harbour"], unload_margin: 30.0),
 //!         (shape: Convex(planes: [((0.0, 1.0, 0.0), 5.0)]), levels: ["harbour"]), // dot(normal, p) <= distance
@@ -104,4 +110,4 @@ pub use report::{
     PackageReport, Progress, SLOWEST_OBJECTS, Stage,
 };
 pub use settings::{CookSettings, CookSettingsError, LayoutRule, LayoutSettings, Placement};
-pub use world_file::{LevelSource, ResourcePolicy, VolumeSource, WorldFile, WorldFileError};
+pub use world_file::{InstanceSource, LevelSource, ResourcePolicy, VolumeSource, WorldFile, WorldFileError};

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use bevy::asset::AssetPath;
-use seamless_level::StreamingVolume;
+use seamless_level::{StreamingVolume, VolumeMode};
 
 pub(crate) use self::assets::{Asked, in_words, line_of, listing, path_of, planned};
 pub(crate) use self::instances::PlannedInstance;
@@ -47,6 +47,7 @@ pub(crate) struct PlannedLevel {
     pub rotation: [f32; 4],
     pub scale: [f32; 3],
     pub always_loaded: bool,
+    pub on_request: bool,
     pub seek_free: bool,
     pub dialogue: DialogueLimits,
     /// Why it is cooked, if it is no level of the world: it is not placed, and not in the manifest.
@@ -113,6 +114,22 @@ impl WorldPlan {
         }
         self.volumes.retain(|volume| !volume.levels.is_empty());
         Ok(())
+    }
+
+    /// Levels and instances that no volume loads, by name: they may come by their distance, or when somebody asks for them.
+    pub(crate) fn without_volume(&self) -> Vec<String> {
+        if !self.has_volumes {
+            return Vec::new();
+        }
+        let loading = |volume: &&VolumeSource| volume.mode != VolumeMode::ShowIfLoaded;
+        let volumes = self.volumes.iter().filter(loading);
+        let inside: BTreeSet<&String> = volumes.flat_map(|volume| &volume.levels).collect();
+        let levels = self.levels.iter().filter(|level| level.asked.is_none());
+        let levels = levels.map(|level| (&level.name, level.always_loaded || level.on_request));
+        let instances = self.instances.iter();
+        let instances = instances.map(|instance| (&instance.name, instance.always_loaded || instance.on_request));
+        let outside = levels.chain(instances).filter(|(name, is_meant)| !is_meant && !inside.contains(name));
+        outside.map(|(name, _)| name.clone()).collect()
     }
 }
 
@@ -200,8 +217,8 @@ impl Checker<'_> {
             .collect();
         let mut seen = BTreeSet::new();
         let assets = self.planned_assets(&root, listed, &levels);
-        let has_volumes = !source.volumes.is_empty();
-        let volumes = source.volumes.into_iter().enumerate();
+        let has_volumes = source.volumes.is_some();
+        let volumes = source.volumes.into_iter().flatten().enumerate();
         let volumes = volumes
             .map(|(index, volume)| self.volume(index, volume, &names, &mut seen))
             .collect();
@@ -252,6 +269,7 @@ impl Checker<'_> {
             self.error(&object, message);
         }
         self.placement(&object, level.translation, level.rotation, level.scale);
+        self.when(&object, level.always_loaded, level.on_request);
         let dialogue = DialogueLimits {
             of_all: level.max_variants,
             of_some: level.dialogue.clone(),
@@ -286,6 +304,7 @@ impl Checker<'_> {
             rotation: unit(level.rotation),
             scale: level.scale,
             always_loaded: level.always_loaded,
+            on_request: level.on_request,
             seek_free: level.seek_free,
             dialogue,
             asked: None,
@@ -345,6 +364,12 @@ impl Checker<'_> {
         }
         if scale.contains(&0.0) {
             self.error(object, "its `scale` is zero on an axis; nothing would be seen of it");
+        }
+    }
+
+    fn when(&mut self, object: &str, always_loaded: bool, on_request: bool) {
+        if always_loaded && on_request {
+            self.error(object, "is `always_loaded` and `on_request`; leave one of them away");
         }
     }
 

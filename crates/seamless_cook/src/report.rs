@@ -94,6 +94,9 @@ pub struct CookReport {
     pub entities: u64,
     /// Which variants of dialogue came with which level, where the world file limits them.
     pub dialogue: Vec<DialogueReport>,
+    /// Levels and instances that no volume loads, in a world whose author wrote its volumes, and that are neither always loaded nor on request: they come by
+    /// their distance, or when the game asks for them.
+    pub without_volume: Vec<String>,
     /// What was left out, or looks wrong but is not.
     pub warnings: Vec<ContentError>,
     /// What is wrong with the content, all of it.

@@ -20,9 +20,11 @@ pub struct WorldFile {
     /// Further placements of levels: each loads and leaves for itself, from the package of its level.
     #[serde(default)]
     pub instances: Vec<InstanceSource>,
-    /// The streaming volumes. Default: one around each level and each instance.
+    /// The streaming volumes. Default: one around each level and each instance that is neither always loaded nor on request. It is a box, larger than the
+    /// bounds of what is drawn by half their greatest extent on each side, or by ten metres if that is more; a ball of 50 m where nothing is drawn.
+    /// An empty list is none: then levels come by [`DistanceStreaming`](seamless_level::DistanceStreaming), or when the game asks for them.
     #[serde(default)]
-    pub volumes: Vec<VolumeSource>,
+    pub volumes: Option<Vec<VolumeSource>>,
     /// Startup content beside that of the game's plugins: assets that are live before the first frame and stay for ever. Paths relative
     /// to the world file's directory, with a label for a part of a file (`kit.glb#Mesh0/Primitive0`). At run time they are asked
     /// for by their path relative to the asset root.
@@ -59,6 +61,10 @@ pub struct LevelSource {
     /// Whether it is loaded wherever the streaming sources are.
     #[serde(default)]
     pub always_loaded: bool,
+    /// Whether it comes only when the game asks for it by name, as a level for the night, or has to be placed, by [`instances`](WorldFile::instances) or
+    /// `Levels::add_instance`, as a house that stands nowhere by itself. It gets no volume, and does not come by its distance.
+    #[serde(default)]
+    pub on_request: bool,
     /// How many variants of each set of dialogue ([`DialogueVariants`](seamless_asset::DialogueVariants)) come with the level at most, at least
     /// one. Which they are follows from the names of the levels that are cooked, of the set and of its sounds: each level has others, and of
     /// all levels about as many have each variant. So the whole world has all of them, and each level holds few. Weights have no part in who
@@ -96,6 +102,9 @@ pub struct InstanceSource {
     /// Whether it is loaded wherever the streaming sources are.
     #[serde(default)]
     pub always_loaded: bool,
+    /// Whether it comes only when the game asks for it by name.
+    #[serde(default)]
+    pub on_request: bool,
     /// What makes it differ from others, for the game's own code; stored in the manifest as it is.
     #[serde(default)]
     pub data: Option<String>,

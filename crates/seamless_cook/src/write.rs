@@ -299,6 +299,7 @@ fn complete_report(world: &World, done: &[Done], output: &Output, report: &mut C
     }
     report.entities = world.levels.iter().map(|level| u64::from(level.entities)).sum();
     report.bytes = report.packages.iter().map(|package| package.bytes).sum();
+    report.without_volume = world.plan.without_volume();
     report.work.packages_written = done.iter().filter(|done| done.is_new).count() as u64;
     Ok(())
 }
@@ -349,6 +350,7 @@ fn entries(world: &World, done: &[Done]) -> Vec<Entry> {
                 rotation: level.rotation,
                 scale: level.scale,
                 always_loaded: level.always_loaded,
+                on_request: level.on_request,
                 entities: unit.entities,
                 bytes: done.written.stamp.bytes,
                 bounds: world.bounds.get(place).copied().flatten(),

@@ -4,6 +4,8 @@ use bevy_app::{App, Plugin, SpawnScene};
 use bevy_asset::AssetApp;
 use bevy_diagnostic::{Diagnostic, RegisterDiagnostic};
 use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet, common_conditions::resource_exists};
+use bevy_log::warn;
+use bevy_transform::TransformPlugin;
 use seamless_asset::{Reloaded, StreamingSystems, Viewpoints, net::NetPackages};
 
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
     source::{SourceMotion, StreamingSource},
     volume::StreamingVolume,
     world::{
-        DistanceStreaming, InstanceIndex, SeamlessWorld, block_on_levels, is_anybody_blocked, list_packages,
+        BevysTransforms, DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels, is_anybody_blocked, list_packages,
         report_levels, resolve_manifests, select_levels, sync_distances, sync_volumes, write_diagnostics,
     },
 };
@@ -31,17 +33,17 @@ use crate::{
 /// something that propagates transforms, Bevy's `TransformPlugin` for instance.
 #[derive(Clone, Debug)]
 pub struct SeamlessLevelPlugin {
-    /// See [`LevelSettings::max_levels`].
+    /// See [`LevelSettings::max_levels`]. Default 4096.
     pub max_levels: usize,
-    /// See [`LevelSettings::max_bytes`].
+    /// See [`LevelSettings::max_bytes`]. Default: no cap.
     pub max_bytes: u64,
-    /// See [`LevelSettings::max_requests`].
+    /// See [`LevelSettings::max_requests`]. Default 65 536.
     pub max_requests: usize,
-    /// See [`LevelSettings::follow_remote`].
+    /// See [`LevelSettings::follow_remote`]: true on a server. Default false.
     pub follow_remote: bool,
-    /// See [`LevelSettings::retry`].
+    /// See [`LevelSettings::retry`]. Default: a few times, later and later.
     pub retry: RetryPolicy,
-    /// See [`LevelSettings::max_instances`].
+    /// See [`LevelSettings::max_instances`]. Default 65 536.
     pub max_instances: usize,
 }
 
@@ -99,6 +101,8 @@ impl Plugin for SeamlessLevelPlugin {
         .register_type::<WorldManifest>()
         .register_type::<SeamlessWorld>()
         .register_type::<StreamingVolume>()
+        .register_type::<VolumeOf>()
+        .register_type::<LevelVolumes>()
         .register_type::<DistanceStreaming>()
         .register_type::<StreamingSource>()
         .register_type::<SourceMotion>()
@@ -122,6 +126,17 @@ impl Plugin for SeamlessLevelPlugin {
             app.register_diagnostic(Diagnostic::new(path).with_suffix(" levels"));
         }
         add_systems(app);
+    }
+
+    fn finish(&self, app: &mut App) {
+        if !app.is_plugin_added::<TransformPlugin>() {
+            warn!(
+                "`SeamlessLevelPlugin` without `TransformPlugin`: streaming sources stay where they were spawned unless somebody else writes their \
+                 `GlobalTransform`s; add Bevy's plugin, which `MinimalPlugins` do not have"
+            );
+            return;
+        }
+        app.insert_resource(BevysTransforms);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use bevy_app::{App, SubApp};
 use bevy_camera::visibility::NoCpuCulling;
-use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, prelude::*, world::World};
+use bevy_ecs::{
+    archetype::ArchetypeId, component::ComponentId, entity_disabling::Disabled, prelude::*, world::World,
+};
 use bevy_mesh::Mesh3d;
 use bevy_pbr::{
     Material, MeshMaterial3d, RenderMeshInstanceGpuQueue, RenderMeshInstanceGpuQueues, extract_meshes_for_gpu_building,
@@ -97,6 +99,8 @@ impl Kinds {
         if !is_any {
             return kinds;
         }
+        // Bevy passes over these when their twins are to go, and would make a second one.
+        let disabled = world.register_component::<Disabled>();
         let mut last: Option<(ArchetypeId, bool, bool)> = None;
         for entity in entities {
             let Ok(at) = world.entities().get_spawned(*entity) else {
@@ -108,7 +112,8 @@ impl Kinds {
                     let archetype = world.archetypes().get(at.archetype_id);
                     let has_all =
                         |ids: [ComponentId; 2]| archetype.is_some_and(|of| ids.iter().all(|id| of.contains(*id)));
-                    (at.archetype_id, has_all(twin), has_all(culled))
+                    let is_disabled = archetype.is_some_and(|of| of.contains(disabled));
+                    (at.archetype_id, has_all(twin) && !is_disabled, has_all(culled))
                 }
             };
             last = Some((at.archetype_id, is_twinned, is_gpu_culled));

@@ -284,7 +284,7 @@ fn a_volume_with_nan_asks_for_nothing() {
             radius,
         },
         levels: vec![level.to_owned()],
-        unload_margin: 1.0,
+        unload_margin: Some(1.0),
         ..StreamingVolume::default()
     };
     let broken = app.world_mut().spawn(volume(f32::NAN, "bad")).id();

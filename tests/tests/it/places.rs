@@ -36,8 +36,9 @@ fn start() -> (Cooked, App, Entity, Entity) {
 
 /// A frame with the source somewhere else.
 fn jump(app: &mut App, source: Entity, to: Vec3) {
-    let place = (Transform::from_translation(to), GlobalTransform::from_translation(to));
-    app.world_mut().entity_mut(source).insert(place);
+    app.world_mut()
+        .entity_mut(source)
+        .insert(Transform::from_translation(to));
     app.update();
 }
 
@@ -75,6 +76,49 @@ fn what_nobody_may_be_without_is_there_in_the_same_frame() {
     assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
     assert!(blocking_loads(&app) <= 2);
     assert_eq!(level_of(app.world(), world, "hall").entities() as usize, entities);
+}
+
+/// A player who is spawned above it does not fall.
+#[test]
+fn the_ground_is_there_in_the_frame_in_which_somebody_is_spawned() {
+    let (_cooked, mut app, world, _) = start();
+    let platform = app.world_mut().spawn(Transform::from_xyz(90.0, 0.0, 0.0)).id();
+    let player = (StreamingSource::default(), Transform::from_xyz(10.0, 0.0, 0.0), ChildOf(platform));
+    app.world_mut().spawn(player);
+    app.update();
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+    assert_eq!(blocking_loads(&app), 1);
+}
+
+/// A cap that leaves room for little leaves it for the ground.
+#[test]
+fn no_cap_cuts_what_nobody_may_be_without() {
+    let (_cooked, mut app, world, source) = start();
+    app.world_mut().resource_mut::<LevelSettings>().max_levels = 1;
+    let mut sheds = Vec::new();
+    for index in 0..4 {
+        let place = Transform::from_translation(HALL + Vec3::X * 300.0 * index as f32);
+        let name = format!("shed {index}");
+        let shed = NewInstance {
+            target: LevelTarget::Loaded,
+            ..NewInstance::new(name.clone(), "hall", place)
+        };
+        let add = move |mut levels: Levels| levels.add_instance(shed.clone());
+        sheds.push(app.world_mut().run_system_once(add).unwrap().unwrap());
+        // It is small, and whoever is in the hall stands in its middle.
+        app.world_mut().spawn(StreamingVolume {
+            shape: VolumeShape::Sphere { center: HALL + Vec3::X * 9.0, radius: 0.5 },
+            levels: vec![name],
+            ..default()
+        });
+    }
+    app.update();
+    jump(&mut app, source, HALL + Vec3::X * 9.0);
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+    for _ in 0..20 {
+        app.update();
+        assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+    }
 }
 
 /// The server goes on while one of its players waits.

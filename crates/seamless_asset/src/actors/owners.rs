@@ -2,9 +2,15 @@
 
 use std::sync::Arc;
 
-use bevy_ecs::{entity::Entity, hierarchy::Children, world::World};
+use bevy_ecs::{component::ComponentId, entity::Entity, hierarchy::Children, world::World};
 
 use crate::{LevelInstance, level_data::LevelObjects};
+
+/// All that have a component, hidden or disabled in whatever way: queries pass over those.
+pub(super) fn all_with(world: &World, component: ComponentId) -> impl Iterator<Item = Entity> {
+    let archetypes = world.archetypes().iter().filter(move |of| of.contains(component));
+    archetypes.flat_map(|of| of.entities()).map(|at| at.id())
+}
 
 /// The levels in the world, hidden ones as well, and their own entities. It is made where something hangs in a level that is none of its
 /// own, and nowhere else.
@@ -23,10 +29,7 @@ impl Owners {
         let Some(level) = world.component_id::<LevelInstance>() else {
             return Self(Vec::new());
         };
-        // No query: they pass over what is hidden.
-        let roots = world.archetypes().iter().filter(|of| of.contains(level));
-        let roots = roots.flat_map(|of| of.entities()).map(|at| at.id());
-        let owners = roots.filter(|other| *other != root).filter_map(|root| {
+        let owners = all_with(world, level).filter(|other| *other != root).filter_map(|root| {
             let objects = world.get::<LevelInstance>(root)?.objects.clone();
             let range = objects.indices();
             Some(Owner { root, range, objects })

@@ -1,6 +1,7 @@
 //! Who goes with a level, and who stays.
 
 mod across;
+mod kept;
 mod lost;
 
 use core::time::Duration;
@@ -12,7 +13,7 @@ use seamless_package::ObjectId;
 
 use super::*;
 use crate::{
-    InstanceId, InstanceRequest, InstanceTarget, LoadState, StableId, Streamer, StreamingSettings,
+    InHiddenLevel, InstanceId, InstanceRequest, InstanceTarget, LoadState, StableId, Streamer, StreamingSettings,
     load::tests::{build::chain, put, run_until, sliced_app},
 };
 

@@ -40,7 +40,7 @@ pub struct BulkRequest {
     /// The bytes of it, counted when decompressed; all by default. Of a payload that is stored as it is, no others are read, and
     /// for that they are not checked either; any other payload is read and checked as a whole, and then cut.
     pub range: Option<Range<u64>>,
-    /// Larger goes first, among levels, objects and payloads alike.
+    /// Larger goes first, among levels, objects and payloads alike, on the scale of [`InstanceRequest::priority`](crate::InstanceRequest::priority).
     pub priority: f32,
 }
 
@@ -59,6 +59,7 @@ impl BulkRequest {
 ///
 /// It holds the bytes, and nothing else: neither object nor package stays alive for it. Dropping it before the end cancels the load.
 #[derive(Clone)]
+#[must_use = "dropping it before the end cancels the load"]
 pub struct BulkLoad(pub(super) Arc<Outcome<Vec<u8>>>);
 
 impl BulkLoad {

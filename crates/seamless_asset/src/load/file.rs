@@ -39,7 +39,7 @@ pub struct FilePartRequest {
     pub head: Arc<[u8]>,
     /// Which bytes of it, all behind the head; else, or if the file is shorter, it is [`LoadErrorKind::FilePart`].
     pub range: Range<u64>,
-    /// Larger goes first, among levels, objects and payloads alike.
+    /// Larger goes first, among levels, objects and payloads alike, on the scale of [`InstanceRequest::priority`](crate::InstanceRequest::priority).
     pub priority: f32,
 }
 

@@ -99,7 +99,9 @@ fn needed(inputs: &FrameInputs) -> Duration {
 fn frames_until_needed(inputs: &FrameInputs) -> Option<f64> {
     let is_soon = |arrival: &f32| *arrival < inputs.horizon.as_secs_f32();
     let arrival = inputs.arrival.filter(is_soon)?;
-    let frame = inputs.slow_frame.as_secs_f64().max(1e-3);
+    // Slow frames are fewer.
+    let frame = inputs.slow_frame.max(inputs.recent_frame.unwrap_or_default());
+    let frame = frame.as_secs_f64().max(1e-3);
     Some((f64::from(arrival) / frame).max(1.0))
 }
 

@@ -97,7 +97,11 @@ impl Instance {
         arrivals.rank_since(self.since(id, arrivals), self.request.priority)
     }
 
+    /// Since when it waits. While it is seen, that is for nothing.
     fn since(&self, id: InstanceId, arrivals: &Arrivals) -> Duration {
+        if matches!(self.phase, Phase::Live { .. } | Phase::Leaving { .. }) {
+            return arrivals.now();
+        }
         self.waits_since.unwrap_or_else(|| arrivals.came(id.0))
     }
 

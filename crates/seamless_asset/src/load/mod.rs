@@ -119,7 +119,9 @@ pub struct InstanceRequest {
     pub placement: Transform,
     /// When imports are compared with the packages they are from.
     pub verify: Verify,
-    /// Larger goes first.
+    /// Larger goes first, among all that is loaded: twice as large counts as much as [`aging`](crate::StreamingSettings::aging) of waiting. Default 0, which
+    /// comes last. What is asked for by `seamless_level` has a million at most (volumes, distances), ten millions (requests by name), and a
+    /// hundred millions (always loaded).
     pub priority: f32,
     /// How far it is to come at first. Default: into the world.
     pub target: InstanceTarget,

@@ -34,7 +34,7 @@ pub struct ObjectRequest {
     pub policy: LoadPolicy,
     /// When imports are compared with the packages they are from.
     pub verify: Verify,
-    /// Larger goes first, among objects and levels alike.
+    /// Larger goes first, among objects and levels alike, on the scale of [`InstanceRequest::priority`](crate::InstanceRequest::priority).
     pub priority: f32,
 }
 
@@ -52,6 +52,7 @@ impl ObjectRequest {
 ///
 /// It keeps the objects alive; so does any handle taken from it. Dropping it before the end cancels the load.
 #[derive(Clone)]
+#[must_use = "dropping it before the end cancels the load"]
 pub struct ObjectLoad {
     pub(super) id: u64,
     pub(super) outcome: Arc<Outcome<Vec<UntypedHandle>>>,

@@ -24,7 +24,7 @@ use crate::{
 pub struct OpenRequest {
     /// The package.
     pub package: AssetPath<'static>,
-    /// Larger goes first, among levels, objects and payloads alike.
+    /// Larger goes first, among levels, objects and payloads alike, on the scale of [`InstanceRequest::priority`](crate::InstanceRequest::priority).
     pub priority: f32,
 }
 
@@ -32,6 +32,7 @@ pub struct OpenRequest {
 ///
 /// It keeps the linker open. Dropping it before the end cancels the request.
 #[derive(Clone)]
+#[must_use = "dropping it before the end cancels the request"]
 pub struct PackageOpen(pub(super) Arc<Outcome<Arc<Linker>>>);
 
 impl PackageOpen {

@@ -425,7 +425,7 @@ impl Pipeline {
     ) {
         let error = Arc::new(error);
         for user in self.fail_package(path, progress) {
-            if instance == Some(user) {
+            if instance == Some(user) || self.does_without(world, user, path) {
                 continue;
             }
             let package = self.instances.get(&user).map(|user| user.request.package.to_string());
@@ -436,6 +436,19 @@ impl Pipeline {
         if let Some(id) = instance {
             self.fail_loading(world, id, error);
         }
+    }
+
+    /// Whoever is in the world has what it needs, and waits for nothing that has failed: so the package has no users, and is loaded anew for
+    /// the next one.
+    fn does_without(&mut self, world: &mut World, id: InstanceId, path: &AssetPath<'static>) -> bool {
+        let instance = self.instances.get_mut(&id);
+        let Some(mut instance) = instance.filter(|instance| !instance.is_coming()) else {
+            return false;
+        };
+        instance.packages.retain(|package| package != path);
+        drop(instance);
+        self.release_package(world, id, path);
+        true
     }
 
     /// Notes that the load of a package's assets failed, if it is this one. Gives the package's users.

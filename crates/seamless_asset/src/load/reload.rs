@@ -56,7 +56,7 @@ pub struct ReloadRequest {
     pub policy: ReloadPolicy,
     /// When the imports of the new file are compared with the packages they are from.
     pub verify: Verify,
-    /// Larger goes first, among reloads, objects and levels alike.
+    /// Larger goes first, among reloads, objects and levels alike, on the scale of [`InstanceRequest::priority`](crate::InstanceRequest::priority).
     pub priority: f32,
 }
 
@@ -72,6 +72,7 @@ impl ReloadRequest {
 
 /// What became of a [`ReloadRequest`]. Dropping it before the end cancels the reload.
 #[derive(Clone)]
+#[must_use = "dropping it before the end cancels the reload"]
 pub struct ReloadLoad(pub(super) Arc<Outcome<ReloadReport>>);
 
 impl ReloadLoad {

@@ -49,6 +49,28 @@ pub(super) enum Task {
     Open(u64, OpenJob),
 }
 
+impl Task {
+    /// Whom it is done for.
+    pub fn owner(&self) -> JobOwner {
+        match self {
+            Self::Package(_, owner) => *owner,
+            Self::Bulk(id, _) => JobOwner::Bulk(*id),
+            Self::Open(id, _) => JobOwner::Open(*id),
+        }
+    }
+}
+
+impl Finished {
+    /// Whom it was done for.
+    pub fn owner(&self) -> JobOwner {
+        match self {
+            Self::Package(finished) => finished.owner,
+            Self::Bulk(finished) => JobOwner::Bulk(finished.id),
+            Self::Open(finished) => JobOwner::Open(finished.id),
+        }
+    }
+}
+
 /// The end of a task.
 pub(super) enum Finished {
     Package(Box<FinishedPackage>),

@@ -39,7 +39,7 @@ pub struct PreloadSet {
     pub objects: Vec<SoftPath>,
     /// Folders, or files: what registries have at paths in or below them is loaded. Cue notifies there are in the runtime library meanwhile.
     pub folders: Vec<String>,
-    /// Larger goes first, among objects and levels alike. Default: 0.
+    /// Larger goes first, among objects and levels alike, on the scale of [`InstanceRequest::priority`](crate::InstanceRequest::priority). Default: 0.
     pub priority: f32,
 }
 

@@ -150,7 +150,7 @@ impl Prepared {
         let types = new_types.iter().copied().chain(kept_types);
         register(world, types, &services.codecs, registry);
         Self {
-            passes: LatePasses::new(world, new_types, registry),
+            passes: LatePasses::new(world, new_types, registry, false),
             kept: kept.into_iter().map(|group| KeptRows::new(world, group)).collect(),
             staged,
         }

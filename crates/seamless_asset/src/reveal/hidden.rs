@@ -107,7 +107,7 @@ impl HiddenSpawn {
     /// Whether it cannot go on: somebody has begun to observe a component that has come already, or the root is gone.
     pub fn is_spoilt(&self, world: &World) -> bool {
         let is_rootless = self.spawner.has_begun() && !world.entities().contains_spawned(self.root());
-        is_rootless || self.spawner.is_overheard(world, &self.passes)
+        is_rootless || self.spawner.is_overheard(world, &self.passes.insertions())
     }
 
     /// The one frame in which the level can be seen, all components of it added just now. And what those took of it that somebody observes.

@@ -4,7 +4,8 @@ use core::any::TypeId;
 
 use bevy_ecs::{
     component::ComponentId,
-    lifecycle::{ADD, INSERT},
+    event::EventKey,
+    lifecycle::{ADD, DESPAWN, DISCARD, INSERT, REMOVE},
     resource::Resource,
     world::World,
 };
@@ -16,29 +17,64 @@ use crate::spawn::Passes;
 /// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
 /// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
 ///
+/// Of a level that comes hidden, so are those whose removal somebody observes: it may be given up before anybody has seen it, and nothing is removed then that
+/// was never there.
+///
 /// Such code may register types, so nobody holds the type registry while it runs: what is to be known of types is known before.
 pub(crate) struct LatePasses {
     /// The components whose hooks are not Bevy's own.
     hooked: HashSet<ComponentId>,
+    is_hidden: bool,
 }
 
+/// The same, but who only observes removals hears nothing of what comes.
+pub(crate) struct Insertions<'a>(&'a LatePasses);
+
+/// What tells that a component has come.
+const COMES: [EventKey; 2] = [ADD, INSERT];
+/// And that it goes.
+const GOES: [EventKey; 3] = [DISCARD, REMOVE, DESPAWN];
+
 impl LatePasses {
-    /// For columns of these types, which `world` knows.
-    pub fn new(world: &World, types: impl IntoIterator<Item = TypeId>, registry: &TypeRegistry) -> Self {
+    /// For columns of these types, which `world` knows, of a level that comes hidden or at once.
+    pub fn new(
+        world: &World,
+        types: impl IntoIterator<Item = TypeId>,
+        registry: &TypeRegistry,
+        is_hidden: bool,
+    ) -> Self {
         let ids: HashSet<_> = types
             .into_iter()
             .filter_map(|type_id| world.components().get_id(type_id))
             .collect();
         let ids = ids.into_iter().flat_map(|id| with_required(world, id));
         Self {
-            hooked: ids.filter(|id| has_foreign_hooks(world, *id, registry)).collect(),
+            hooked: ids
+                .filter(|id| has_foreign_hooks(world, *id, registry, is_hidden))
+                .collect(),
+            is_hidden,
         }
+    }
+
+    /// What is late because somebody hears of it when it comes.
+    pub fn insertions(&self) -> Insertions<'_> {
+        Insertions(self)
+    }
+
+    fn is_heard(&self, world: &World, id: ComponentId, events: &[EventKey]) -> bool {
+        with_required(world, id).any(|id| is_observed(world, id, events) || self.hooked.contains(&id))
+    }
+}
+
+impl Passes for Insertions<'_> {
+    fn is_late(&self, world: &World, id: ComponentId) -> bool {
+        self.0.is_heard(world, id, &COMES)
     }
 }
 
 impl Passes for LatePasses {
     fn is_late(&self, world: &World, id: ComponentId) -> bool {
-        with_required(world, id).any(|id| is_observed(world, id) || self.hooked.contains(&id))
+        self.is_heard(world, id, &COMES) || self.is_hidden && self.is_heard(world, id, &GOES)
     }
 }
 
@@ -49,14 +85,20 @@ fn with_required(world: &World, id: ComponentId) -> impl Iterator<Item = Compone
     core::iter::once(id).chain(required.into_iter().flatten())
 }
 
-/// Bevy's hooks on insertion touch the entity itself only, those of relationships apart, which are skipped.
-fn has_foreign_hooks(world: &World, id: ComponentId, registry: &TypeRegistry) -> bool {
+/// Bevy's hooks touch the entity itself only, those of relationships apart, which are skipped.
+fn has_foreign_hooks(world: &World, id: ComponentId, registry: &TypeRegistry, is_hidden: bool) -> bool {
     let Some(info) = world.components().get_info(id) else {
         return false;
     };
     // Bevy does not say whether a hook is set; setting one more time on a copy does.
     let mut hooks = info.hooks().clone();
-    let any = hooks.try_on_add(|_, _| {}).is_none() || hooks.try_on_insert(|_, _| {}).is_none();
+    let comes = hooks.try_on_add(|_, _| {}).is_none() || hooks.try_on_insert(|_, _| {}).is_none();
+    let mut goes = || {
+        hooks.try_on_discard(|_, _| {}).is_none()
+            || hooks.try_on_remove(|_, _| {}).is_none()
+            || hooks.try_on_despawn(|_, _| {}).is_none()
+    };
+    let any = comes || is_hidden && goes();
     if !any || info.relationship_accessor().is_some() {
         return false;
     }
@@ -100,14 +142,14 @@ fn is_bevys_own(type_path: &str) -> bool {
         .is_some_and(|name| BEVYS_CRATES.contains(&name))
 }
 
-fn is_observed(world: &World, id: ComponentId) -> bool {
-    [ADD, INSERT].into_iter().any(|event| {
-        world.observers().try_get_observers(event).is_some_and(|observers| {
+fn is_observed(world: &World, id: ComponentId, events: &[EventKey]) -> bool {
+    events.iter().any(|event| {
+        world.observers().try_get_observers(*event).is_some_and(|observers| {
             let own = observers.component_observers().get(&id);
             let count = own.map_or(0, |own| {
                 own.global_observers().len() + own.entity_component_observers().len()
             });
-            let expected = usize::from(event == INSERT && is_parent_check(world, id));
+            let expected = usize::from(*event == INSERT && is_parent_check(world, id));
             !observers.global_observers().is_empty() || count > expected
         })
     })

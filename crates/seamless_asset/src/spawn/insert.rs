@@ -292,10 +292,12 @@ fn id_of(world: &World, type_id: TypeId) -> Option<ComponentId> {
     world.components().get_id(type_id)
 }
 
-/// Resolves component ids, and sorts by them: Bevy caches bundles by the sorted ids.
+/// Resolves component ids, and sorts by them: Bevy caches bundles by the sorted ids. Who is hidden is never content's to say, though a scene that was saved
+/// meanwhile may have the marker.
 fn identified(world: &World, columns: Vec<Box<dyn Column>>) -> Vec<IdentifiedColumn> {
     let mut identified: Vec<IdentifiedColumn> = columns
         .into_iter()
+        .filter(|column| (**column).type_id() != TypeId::of::<InHiddenLevel>())
         .filter_map(|column| Some((id_of(world, (*column).type_id())?, column)))
         .collect();
     identified.sort_by_key(|(id, _)| *id);

@@ -51,7 +51,7 @@ pub struct StreamableRequest {
     pub name: Arc<str>,
     /// What to load. The same path twice counts once.
     pub paths: Vec<SoftPath>,
-    /// Larger goes first, among objects and levels alike.
+    /// Larger goes first, among objects and levels alike, on the scale of [`InstanceRequest::priority`](crate::InstanceRequest::priority).
     pub priority: f32,
     /// Whether it waits for [`Streamable::resume`] before it begins.
     pub is_paused: bool,

@@ -58,6 +58,7 @@ pub(super) fn report_cook(
                 out.display(),
             );
             *text += &work(&report.work);
+            print_without_volume(&report.without_volume, text);
             print_layout(&report.layout, text);
             print_dialogue(&report.dialogue, text);
             if let Some(startup) = &report.startup {
@@ -79,6 +80,21 @@ pub(super) fn report_cook(
         }
     }
     code
+}
+
+/// So many of the levels without a volume are named.
+const NAMED: usize = 3;
+
+fn print_without_volume(levels: &[String], text: &mut String) {
+    if levels.is_empty() {
+        return;
+    }
+    let named = levels[..levels.len().min(NAMED)].join("`, `");
+    let more = if levels.len() > NAMED { " …" } else { "" };
+    *text += &format!(
+        "no volume loads {} (`{named}`{more}): `DistanceStreaming`, or a request of the game has to; `on_request: true` says that this is meant\n",
+        counted(levels.len(), "level"),
+    );
 }
 
 /// Where objects lie that several levels use, and what that saves.

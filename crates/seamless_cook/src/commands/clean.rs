@@ -11,7 +11,7 @@ use crate::graph::storage::{Disk, Storage};
 use crate::report::CookError;
 
 /// What was removed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CleanReport {
     /// Files that are gone.
     pub removed: usize,

@@ -137,6 +137,7 @@ fn unplannable(path: &str, asked: Asked) -> PlannedLevel {
         rotation: [0.0, 0.0, 0.0, 1.0],
         scale: [1.0; 3],
         always_loaded: false,
+        on_request: false,
         seek_free: false,
         dialogue: Default::default(),
         asked: Some(asked),

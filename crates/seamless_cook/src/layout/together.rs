@@ -67,12 +67,13 @@ fn instances_of<'p>(plan: &'p WorldPlan, level: &PlannedLevel) -> impl Iterator<
 
 /// Boxes around the volumes that a level and its instances get where the world file has none.
 fn own_regions(plan: &WorldPlan, level: &PlannedLevel, bounds: Option<Bounds>) -> Vec<(Vec3, Vec3)> {
-    let own = bounds::own_volume(level.translation, bounds).bounds();
-    let instances = instances_of(plan, level).map(|instance| {
+    let own = (!level.on_request).then(|| bounds::own_volume(level.translation, bounds).bounds());
+    let placed = instances_of(plan, level).filter(|instance| !instance.on_request);
+    let instances = placed.map(|instance| {
         let bounds = bounds::of_instance(level, instance, bounds);
         bounds::own_volume(instance.translation, bounds).bounds()
     });
-    core::iter::once(own).chain(instances).collect()
+    own.into_iter().chain(instances).collect()
 }
 
 impl Together {

@@ -95,6 +95,7 @@ pub(crate) fn planned(path: &str, asked: Asked) -> Result<PlannedLevel, String> 
         rotation: [0.0, 0.0, 0.0, 1.0],
         scale: [1.0; 3],
         always_loaded: false,
+        on_request: false,
         seek_free: false,
         dialogue: DialogueLimits::default(),
         asked: Some(asked),

@@ -15,6 +15,7 @@ pub(crate) struct PlannedInstance {
     pub rotation: [f32; 4],
     pub scale: [f32; 3],
     pub always_loaded: bool,
+    pub on_request: bool,
     pub data: Option<String>,
 }
 
@@ -51,6 +52,7 @@ impl Checker<'_> {
                 );
             }
             self.placement(&object, instance.translation, instance.rotation, instance.scale);
+            self.when(&object, instance.always_loaded, instance.on_request);
             planned.push(PlannedInstance {
                 name: instance.name,
                 of: instance.of,
@@ -58,6 +60,7 @@ impl Checker<'_> {
                 rotation: unit(instance.rotation),
                 scale: instance.scale,
                 always_loaded: instance.always_loaded,
+                on_request: instance.on_request,
                 data: instance.data,
             });
         }

@@ -201,6 +201,41 @@ fn instances_of_the_world_file_are_levels_of_one_package() {
     );
 }
 
+/// The volumes of a world whose house comes only when it is asked for, or is placed; and which levels no volume loads.
+fn on_request(volumes: &str) -> [Vec<String>; 2] {
+    let fixture = two_scenes();
+    let world = format!(
+        r#"(levels: [(source: "scenes/a.gltf"), (name: "house", source: "scenes/b.gltf", on_request: true)], instances: [
+            (of: "house", name: "house_1"), (of: "house", name: "house_2", on_request: true),
+        ]{volumes})"#
+    );
+    let report = fixture.cook(&world).unwrap();
+    let manifest = manifest(&fixture);
+    let asked: Vec<_> = manifest.levels.iter().filter(|level| level.on_request).collect();
+    assert_eq!(
+        asked.iter().map(|level| level.name.as_str()).collect::<Vec<_>>(),
+        ["house", "house_2"]
+    );
+    assert!(crate::verify(&fixture.out(), None).unwrap().faults.is_empty());
+    // A cook with nothing to do tells the same.
+    assert_eq!(fixture.cook(&world).unwrap().without_volume, report.without_volume);
+    let volumes = manifest.volumes.iter().map(|volume| volume.levels.join(" "));
+    [volumes.collect(), report.without_volume]
+}
+
+#[test]
+fn what_is_on_request_gets_no_volume() {
+    assert_eq!(on_request(""), [vec!["a", "house_1"], vec![]]);
+}
+
+#[test]
+fn an_empty_list_of_volumes_is_none() {
+    assert_eq!(on_request(", volumes: []"), [vec![], vec!["a", "house_1"]]);
+    let ball = "shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0)";
+    let volumes = format!(r#", volumes: [({ball}, levels: ["a"]), ({ball}, levels: ["house_1"], mode: ShowIfLoaded)]"#);
+    assert_eq!(on_request(&volumes), [vec!["a", "house_1"], vec!["house_1"]]);
+}
+
 #[test]
 fn a_cook_with_more_instances_leaves_what_a_full_one_makes() {
     let fixture = two_scenes();
@@ -235,12 +270,13 @@ fn instances_that_make_no_sense_are_errors() {
     let errors = fixture.errors(
         r#"(levels: [(name: "house", source: "scenes/b.gltf")], instances: [
             (of: "hovel", name: "a"), (of: "house", name: "House"), (of: "house", name: "b", scale: (1.0, 0.0, 1.0)),
-            (of: "house", name: "../c"),
+            (of: "house", name: "../c"), (of: "house", name: "d", always_loaded: true, on_request: true),
         ])"#,
     );
-    assert_eq!(errors.len(), 4, "{errors:#?}");
+    assert_eq!(errors.len(), 5, "{errors:#?}");
     assert_error(&errors, "test.world.ron", "instance `a`", "`hovel`, which is no level");
     assert_error(&errors, "test.world.ron", "instance `House`", "of this name");
     assert_error(&errors, "test.world.ron", "instance `b`", "zero on an axis");
     assert_error(&errors, "test.world.ron", "instance `../c`", "");
+    assert_error(&errors, "test.world.ron", "instance `d`", "leave one of them away");
 }

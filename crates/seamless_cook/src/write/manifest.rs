@@ -46,7 +46,7 @@ pub(super) fn manifest(
         })
         .collect();
     if !plan.has_volumes {
-        let streamed = levels.iter().filter(|level| !level.always_loaded);
+        let streamed = levels.iter().filter(|level| !(level.always_loaded || level.on_request));
         volumes.extend(streamed.map(|level| {
             let shape = bounds::own_volume(level.translation, level.bounds);
             VolumeEntry {

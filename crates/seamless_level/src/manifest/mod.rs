@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::volume::{DEFAULT_PRIORITY, DEFAULT_UNLOAD_DELAY, VolumeMode, VolumeShape};
 
 /// The version of the manifest's format that this crate writes.
-pub const MANIFEST_FORMAT: u32 = 4;
+pub const MANIFEST_FORMAT: u32 = 5;
 /// The oldest version that it reads. What came since has defaults, so no world has to be cooked again.
 pub const OLDEST_MANIFEST_FORMAT: u32 = 2;
 
@@ -75,6 +75,9 @@ pub struct LevelEntry {
     pub scale: [f32; 3],
     /// Whether it is wanted always, wherever the sources are.
     pub always_loaded: bool,
+    /// Whether it comes only when it is asked for by name: [`DistanceStreaming`](crate::DistanceStreaming) leaves it alone.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub on_request: bool,
     /// How many entities it has.
     pub entities: u32,
     /// The size of its package, in bytes; shared packages do not count.
@@ -111,6 +114,7 @@ impl Default for LevelEntry {
             rotation: [0.0, 0.0, 0.0, 1.0],
             scale: [1.0; 3],
             always_loaded: false,
+            on_request: false,
             entities: 0,
             bytes: 0,
             bounds: None,
@@ -191,6 +195,7 @@ impl LevelEntry {
             rotation,
             scale,
             always_loaded: false,
+            on_request: false,
             data: None,
             ..self.clone()
         };

@@ -21,7 +21,7 @@ use crate::{
     arrival::{Arrival, ArrivalPoint, Arrivals},
     instances::AddedInstances,
     manifest::ManifestError,
-    select::EXPLICIT_PRIORITY,
+    select::{EXPLICIT_PRIORITY, PRELOAD_PRIORITY},
     settings::LevelSettings,
     target::LevelTarget,
     world::{Level, LevelState, LevelTable, SeamlessWorld},
@@ -107,7 +107,7 @@ pub struct Levels<'w, 's> {
 }
 
 impl Levels<'_, '_> {
-    /// Asks for a level until the ticket and all its clones are dropped. [`LevelTarget::Unloaded`] keeps it away for as long,
+    /// Asks for a level until the ticket and all its clones are dropped: as urgently as [`load`](Self::load) or [`preload`](Self::preload). [`LevelTarget::Unloaded`] keeps it away for as long,
     /// whoever else wants it.
     ///
     /// # Errors
@@ -140,7 +140,8 @@ impl Levels<'_, '_> {
         self.stand(level, RequestKind::Show)
     }
 
-    /// Keeps a level ready to be shown, whatever volumes say.
+    /// Keeps a level ready to be shown, whatever volumes say. What is near goes before it, and where memory is short it waits; a
+    /// [`LevelWanted`](crate::LevelWanted) has a priority of its own.
     ///
     /// # Errors
     /// When no world has such a level, or too many are requested.
@@ -242,12 +243,16 @@ impl Levels<'_, '_> {
     }
 }
 
-/// A request of game code, for all worlds.
+/// A request of game code, for all worlds. What is only to be loaded is for later.
 fn named(level: &str, kind: RequestKind) -> NamedRequest {
     NamedRequest {
         level: level.to_owned(),
         kind,
-        priority: EXPLICIT_PRIORITY,
+        priority: if kind == RequestKind::Load {
+            PRELOAD_PRIORITY
+        } else {
+            EXPLICIT_PRIORITY
+        },
         world: None,
     }
 }

@@ -26,6 +26,7 @@ use crate::target::LevelTarget;
 /// }
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "when it is dropped, the level is not asked for any more"]
 pub struct LevelTicket(Arc<TicketInner>);
 
 #[derive(Debug)]

@@ -38,18 +38,22 @@ pub(super) struct Asks {
 impl SourceInput {
     /// Whether it asks for anything, and all its numbers are such.
     pub(super) fn is_usable(&self) -> bool {
-        // As they were given: what is no number is not taken for zero.
+        self.target != LevelTarget::Unloaded
+            && self.position.is_finite()
+            && self.velocity.is_finite()
+            && self.look.is_none_or(Vec3::is_finite)
+            && self.has_finite_settings()
+    }
+
+    /// Whether all that somebody has set of it are numbers. As they were given: what is no number is not taken for zero.
+    pub(crate) fn has_finite_settings(&self) -> bool {
         let (radius, angle) = match self.shape {
             SourceShape::Point => (0.0, 0.0),
             SourceShape::Sphere { radius } => (radius, 0.0),
             SourceShape::Sector { radius, half_angle } => (radius, half_angle),
         };
         let numbers = [self.priority, self.ahead, self.look_weight, self.reach, radius, angle];
-        self.target != LevelTarget::Unloaded
-            && self.position.is_finite()
-            && self.velocity.is_finite()
-            && self.look.is_none_or(Vec3::is_finite)
-            && numbers.iter().all(|number| number.is_finite())
+        numbers.iter().all(|number| number.is_finite())
     }
 
     /// Where it asks now.

@@ -20,9 +20,9 @@ pub const DEFAULT_LOOK_WEIGHT: f32 = 0.4;
 
 /// A moving point of view, a camera or a player for instance: the levels of the volumes it is inside of are loaded.
 ///
-/// Its position is its entity's `GlobalTransform` as last propagated, that is at the end of the frame before. A source
-/// whose position is infinite or not a number is left out until it is a position again, and one that was just spawned until
-/// it has one.
+/// Its position is its entity's `GlobalTransform` as the frame's end will find it, where Bevy's `TransformPlugin` propagates transforms: who moves it in `Update`
+/// has its levels asked for in that frame. Where others propagate them, it is that of the frame before, and a source that was just spawned
+/// is left out until it has one. A source whose position is infinite or not a number is left out until it is a position again.
 ///
 /// It loads ahead: where it will be in a moment, if it goes on as it went in the last quarter of a second
 /// ([`SourceMotion`]), it is as if there were more sources, of less weight. They never make a frame wait.

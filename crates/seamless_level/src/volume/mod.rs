@@ -31,7 +31,7 @@ pub const DEFAULT_PRIORITY: f32 = 1.0;
 /// let volume = StreamingVolume {
 ///     shape: VolumeShape::Sphere { center: Vec3::ZERO, radius: 300.0 },
 ///     levels: vec!["harbour".into(), "lighthouse".into()],
-///     unload_margin: 30.0,
+///     unload_margin: Some(30.0),
 ///     ..StreamingVolume::default()
 /// };
 /// assert!(volume.validate("harbour").is_ok());
@@ -48,8 +48,9 @@ pub struct StreamingVolume {
     /// Whether it asks for anything. A volume that is disabled lets go of its levels at once, without a delay.
     pub enabled: bool,
     /// Its levels stay wanted until every source is further than this outside, in world units. It keeps a source
-    /// that wanders along the border from loading and unloading in turns.
-    pub unload_margin: f32,
+    /// that wanders along the border from loading and unloading in turns. `None`, the default, is a tenth of the shape's size, and ten for a
+    /// convex one ([`VolumeShape::default_unload_margin`]).
+    pub unload_margin: Option<f32>,
     /// For how many seconds its levels stay wanted from then on: who comes back soon finds them there. There is no
     /// delay on the way in.
     ///
@@ -66,14 +67,12 @@ pub struct StreamingVolume {
 
 impl Default for StreamingVolume {
     fn default() -> Self {
-        let shape = VolumeShape::default();
-        let unload_margin = shape.default_unload_margin();
         Self {
-            shape,
+            shape: VolumeShape::default(),
             levels: Vec::new(),
             mode: VolumeMode::default(),
             enabled: true,
-            unload_margin,
+            unload_margin: None,
             unload_delay: DEFAULT_UNLOAD_DELAY,
             priority: DEFAULT_PRIORITY,
             world: None,
@@ -97,8 +96,13 @@ impl StreamingVolume {
 
     /// The first thing that is wrong with it, levels and world not looked at.
     pub(crate) fn fault(&self) -> Option<VolumeFault> {
-        let shape = self.shape.validate(self.unload_margin).err();
+        let shape = self.shape.validate(self.margin()).err();
         shape.or_else(|| numbers_fault(self.unload_delay, self.priority))
+    }
+
+    /// How far outside a source may be before the levels leave.
+    pub(crate) fn margin(&self) -> f32 {
+        self.unload_margin.unwrap_or_else(|| self.shape.default_unload_margin())
     }
 }
 

@@ -20,7 +20,8 @@ use crate::{
 
 /// On a [`SeamlessWorld`](crate::SeamlessWorld) entity: levels come when a source is near, without anybody placing volumes.
 ///
-/// It is for the levels that no volume of the manifest loads and that are not always loaded. Distances are those to a level's
+/// It is for the levels that no volume of the manifest loads, and that are neither always loaded nor [on request](crate::LevelEntry::on_request). A world
+/// file that names no volumes gets one around each level: for a world that comes by distance, write `volumes: []` there. Distances are those to a level's
 /// [bounds](crate::LevelEntry::bounds), in world units; a level whose bounds are not known is left to volumes and requests. For
 /// a source, all distances are multiplied by its [`reach`](crate::StreamingSource::reach).
 ///
@@ -96,7 +97,8 @@ fn place_by_distance(level: &Level) -> Option<VolumeShape> {
 }
 
 fn is_by_distance(level: &Level) -> bool {
-    !(level.has_volume || level.entry().always_loaded || level.is_removed())
+    let entry = level.entry();
+    !(level.has_volume || entry.always_loaded || entry.on_request || level.is_removed())
 }
 
 /// Makes the volumes of worlds whose levels come by distance, when that changes; those of levels that were added or removed, when they are.
@@ -130,17 +132,27 @@ pub(crate) fn sync_distances(
                 **distances
             );
         }
-        warn_of_levels_without_bounds(&table, usable.is_some());
+        if usable.is_some() {
+            warn_of_what_does_not_come(&table);
+        }
         for level in 0..table.len() as u32 {
             selection.set_distance(&table, level, usable);
         }
     }
 }
 
-fn warn_of_levels_without_bounds(table: &LevelTable, is_on: bool) {
+/// What an author may have meant to come by distance, and does not.
+fn warn_of_what_does_not_come(table: &LevelTable) {
+    if table.iter().any(|level| level.has_volume) && !table.iter().any(is_by_distance) {
+        warn!(
+            "seamless world `{}`: no level comes by distance, since volumes load them all; write `volumes: []` in the world file, where it names \
+             none, and cook it again",
+            table.name()
+        );
+    }
     let nowhere = |level: &&Level| is_by_distance(level) && level.entry().bounds.is_none();
     let count = table.iter().filter(nowhere).count();
-    if let Some(first) = table.iter().find(nowhere).filter(|_| is_on) {
+    if let Some(first) = table.iter().find(nowhere) {
         warn!(
             "seamless world `{}`: {count} levels have neither bounds nor a volume, `{}` for instance; they come only when they are asked for",
             table.name(),

@@ -198,7 +198,7 @@ fn volume_bundle(world: Entity, entry: &VolumeEntry) -> (Name, VolumeOf, Streami
         levels: entry.levels.clone(),
         mode: entry.mode,
         enabled: entry.enabled,
-        unload_margin: entry.unload_margin,
+        unload_margin: Some(entry.unload_margin),
         unload_delay: entry.unload_delay,
         priority: entry.priority,
         world: Some(world),

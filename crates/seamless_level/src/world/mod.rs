@@ -24,7 +24,7 @@ pub(crate) use index::InstanceIndex;
 pub(crate) use manifest::resolve_manifests;
 pub(crate) use network::list_packages;
 pub(crate) use report::{report_levels, write_diagnostics};
-pub(crate) use select::{LevelSelection, Now, select_levels};
+pub(crate) use select::{BevysTransforms, LevelSelection, Now, select_levels};
 pub(crate) use volumes::sync_volumes;
 
 pub use distance::DistanceStreaming;
@@ -61,13 +61,15 @@ use crate::manifest::{ManifestError, WorldManifest};
 pub struct SeamlessWorld(pub Handle<WorldManifest>);
 
 /// On the entity of a volume that a world's manifest brought: the world.
-#[derive(Component, Clone, Debug, PartialEq, Eq)]
+#[derive(Component, Reflect, Clone, Debug, PartialEq, Eq)]
 #[relationship(relationship_target = LevelVolumes)]
-pub struct VolumeOf(pub Entity);
+#[reflect(Component, Clone, PartialEq)]
+pub struct VolumeOf(#[entities] pub Entity);
 
 /// On a [`SeamlessWorld`] entity: the volumes that its manifest brought. They are despawned with it.
-#[derive(Component, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq, Eq)]
 #[relationship_target(relationship = VolumeOf, linked_spawn)]
+#[reflect(Component, Default, Clone, PartialEq)]
 pub struct LevelVolumes(Vec<Entity>);
 
 /// Why a seamless world has no levels.

@@ -7,11 +7,12 @@ use bevy_ecs::{
     change_detection::{DetectChanges, DetectChangesMut, Ref},
     component::Component,
     entity::{Entity, EntityHashMap},
+    resource::Resource,
     system::{Local, Query, Res, ResMut, SystemParam},
 };
-use bevy_log::{debug_span, warn};
+use bevy_log::{debug_span, warn, warn_once};
 use bevy_time::{Real, Time};
-use bevy_transform::components::GlobalTransform;
+use bevy_transform::{components::GlobalTransform, helper::TransformHelper};
 use seamless_asset::{InstanceId, LoadState, Streamer, StreamingClock, StreamingUrgency, Viewpoint, Viewpoints};
 
 use super::{
@@ -304,25 +305,42 @@ pub(crate) struct Sources<'w, 's> {
         ),
     >,
     settings: Res<'w, LevelSettings>,
+    is_bevys: Option<Res<'w, BevysTransforms>>,
+    places: TransformHelper<'w, 's>,
 }
 
+/// Bevy propagates transforms, so it is known in a frame where its end will find everything.
+#[derive(Resource)]
+pub(crate) struct BevysTransforms;
+
 impl Sources<'_, '_> {
-    /// Lists those that ask for levels. `then` is when they were where they are said to be.
-    fn gather(&mut self, then: f64, inputs: &mut Vec<SourceInput>) {
+    /// Lists those that ask for levels. What is not known before it is propagated was there `ago`.
+    fn gather(&mut self, now: f64, ago: f64, inputs: &mut Vec<SourceInput>) {
         inputs.clear();
-        for (entity, source, transform, mut motion) in &mut self.sources {
+        for (entity, source, propagated, mut motion) in &mut self.sources {
             let is_followed = self.settings.follow_remote || !source.remote;
-            if !(source.enabled && is_followed && has_place(&transform)) {
+            if !(source.enabled && is_followed) {
                 continue;
             }
+            let is_known = self.is_bevys.is_some();
+            let place = is_known.then(|| self.places.compute_global_transform(entity).ok()).flatten();
+            let (place, at) = match place {
+                Some(place) => (place, now),
+                None if has_place(&propagated) => (*propagated, now - ago),
+                None => continue,
+            };
             let motion = motion.bypass_change_detection();
-            motion.note(transform.translation(), then);
-            inputs.push(source.input(entity.to_bits(), &transform, motion.velocity()));
+            motion.note(place.translation(), at);
+            let input = source.input(entity.to_bits(), &place, motion.velocity());
+            if !input.has_finite_settings() {
+                warn_once!("the streaming source {entity} asks for nothing: {source:?} has a number that is infinite or none");
+            }
+            inputs.push(input);
         }
     }
 }
 
-/// Whether a source is where it says: one that was spawned since the last frame is not, as nothing was propagated to it. For one
+/// Whether a source is where was last propagated: one that was spawned since the last frame is not, as nothing was propagated to it. For one
 /// frame it would ask for the levels at the origin, and they would linger.
 fn has_place(transform: &Ref<GlobalTransform>) -> bool {
     !transform.is_added() || **transform != GlobalTransform::IDENTITY
@@ -345,7 +363,7 @@ pub(crate) fn select_levels(
     let _time = clock.measure();
     let _span = debug_span!("select").entered();
     let (now, ago) = (now.seconds(), now.since_last());
-    sources.gather(now - ago, &mut inputs);
+    sources.gather(now, ago, &mut inputs);
     let arrivals = arrivals.bypass_change_detection();
     arrivals.begin();
     tell_viewpoints(arrivals, &mut viewpoints);

@@ -145,7 +145,7 @@ fn resolve(volume: &StreamingVolume, table: &LevelTable, refuse: &dyn Fn(VolumeF
     VolumeInput {
         shape: volume.shape.clone(),
         range: 0.0,
-        unload_margin: volume.unload_margin,
+        unload_margin: volume.margin(),
         unload_delay: volume.unload_delay,
         mode: volume.mode,
         priority: volume.priority,

@@ -68,6 +68,20 @@ fn it_grows_as_much_as_is_needed_in_time_up_to_the_boost() {
 }
 
 #[test]
+fn slow_frames_are_fewer_until_somebody_arrives() {
+    // 10.5 ms in five frames.
+    let slow = FrameInputs {
+        arrival: Some(0.16),
+        ready: MS * 21 / 2,
+        recent_frame: Some(MS * 32),
+        ..INPUTS
+    };
+    let plan = plan_frame(&slow);
+    assert!(plan.is_boosted && !plan.is_reduced);
+    assert!((plan.budget.as_secs_f64() - 2.8e-3).abs() < 1e-6, "{plan:?}");
+}
+
+#[test]
 fn a_boost_counts_when_it_was_used() {
     let plan = boosted(0.0, MS * 100);
     assert!(plan.has_used_boost(MS * 3, INPUTS.base));

@@ -2,8 +2,9 @@
 
 use crate::load::tasks::{Finished, JobOwner, MAX_LOADS, Task};
 
-/// What the load of a package counts, beside one that is read by itself, such as a mip of a texture: that is a single read, and few of them
-/// would never fill what a disk can give at once.
+/// What a request for a package counts, beside one that is read by itself, such as a mip of a texture: that is a single read, and few of them
+/// would never fill what a disk can give at once. What it needs of other packages counts nothing: those take turns by their ranks, and a level with many of them must not keep
+/// a more urgent one from its turn.
 const PACKAGE: usize = 4;
 const PART: usize = 1;
 
@@ -17,7 +18,7 @@ pub(super) struct InFlight {
 impl InFlight {
     /// Whether what is asked for by `owner` may start, while `most` packages may be under way.
     pub fn has_room(&self, owner: JobOwner, most: usize) -> bool {
-        let share = share(matches!(owner, JobOwner::Bulk(_)));
+        let share = share(owner);
         self.tasks < MAX_LOADS && self.shares + share <= most.saturating_mul(PACKAGE)
     }
 
@@ -28,11 +29,11 @@ impl InFlight {
 
     pub fn begin(&mut self, task: &Task) {
         self.tasks += 1;
-        self.shares += share(matches!(task, Task::Bulk(..)));
+        self.shares += share(task.owner());
     }
 
     pub fn end(&mut self, finished: &Finished) {
-        let share = share(matches!(finished, Finished::Bulk(_)));
+        let share = share(finished.owner());
         self.tasks = self.tasks.saturating_sub(1);
         self.shares = self.shares.saturating_sub(share);
     }
@@ -43,8 +44,12 @@ impl InFlight {
     }
 }
 
-fn share(is_part: bool) -> usize {
-    if is_part { PART } else { PACKAGE }
+fn share(owner: JobOwner) -> usize {
+    match owner {
+        JobOwner::Bulk(_) => PART,
+        JobOwner::Package => 0,
+        JobOwner::Instance(_) | JobOwner::Objects(_) | JobOwner::Open(_) | JobOwner::Reload(_) => PACKAGE,
+    }
 }
 
 #[cfg(test)]

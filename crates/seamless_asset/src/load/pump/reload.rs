@@ -259,7 +259,10 @@ impl Pipeline {
             .iter()
             .filter(|(_, instance)| instance.request.package == *path);
         let live = instances.filter_map(|(id, instance)| match &instance.phase {
-            Phase::Live { root, members } | Phase::Hidden { root, members, .. } => Some((*id, *root, members)),
+            // Who is about to leave may be wanted again.
+            Phase::Live { root, members } | Phase::Leaving { root, members } | Phase::Hidden { root, members, .. } => {
+                Some((*id, *root, members))
+            }
             _ => None,
         });
         let mut live: Vec<_> = live.collect();

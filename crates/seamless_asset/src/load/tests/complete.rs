@@ -7,6 +7,7 @@ use super::{
     build::seek_free_chain,
     counting::counting_app,
     objects::{ask, error, finish, kitchen, recipes, titles},
+    targets::set_target,
     *,
 };
 use crate::{BlockingLoads, LoadPolicy, ObjectRequest};
@@ -161,6 +162,45 @@ fn a_level_of_a_package_in_use_is_revealed_with_what_its_post_loads_need() {
     assert_eq!(titles(&app), ["read", "salt"]);
     app.update();
     assert_eq!(titles(&app), ["read", "salt"], "it lives as long as the package");
+}
+
+/// What could not be read is read anew for the next one, although a level in the world was to have it, too.
+#[test]
+fn what_failed_beside_a_level_in_use_is_loaded_again() {
+    let dir = Dir::default();
+    let sliced = SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    };
+    let mut app = app_after(&dir, sliced, |app| {
+        app.add_component_post_load::<Likes>(|_, context| {
+            if context.package() == "s.pkg" {
+                context.request::<Recipe>("basics.pkg#salt")?;
+            }
+            Ok(())
+        });
+    });
+    put(&dir, "s.pkg", chain(&app, "s.pkg", 2, None));
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    let user = load(&mut app, "a.pkg", &["s.pkg"]);
+    run_until(&mut app, |world| state(world, user) == Some(LoadState::Live));
+    for target in [InstanceTarget::Shown, InstanceTarget::Loaded] {
+        set_target(&mut app, user, target);
+        let own = load(&mut app, "s.pkg", &[]);
+        run_until(&mut app, |world| state(world, own) == Some(LoadState::Failed));
+    }
+    run_until(&mut app, |world| state(world, user) == Some(LoadState::Hidden));
+    set_target(&mut app, user, InstanceTarget::Shown);
+    run_until(&mut app, |world| state(world, user) == Some(LoadState::Live));
+    put(&dir, "basics.pkg", recipes(&app, "basics.pkg", &[("salt", &[])]));
+    let own = load(&mut app, "s.pkg", &[]);
+    run_until(&mut app, |world| state(world, own) == Some(LoadState::Live));
+    assert_eq!(titles(&app), ["salt"]);
+    for id in [user, own] {
+        set_target(&mut app, id, InstanceTarget::Gone);
+    }
+    run_until(&mut app, |world| world.resource::<Streamer>().is_empty());
+    assert_eq!(app.world().resource::<StreamingStats>().live_packages, 0);
 }
 
 /// Whoever wants only the assets of a package does not care for its level.

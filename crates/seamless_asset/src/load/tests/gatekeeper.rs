@@ -56,6 +56,40 @@ fn the_most_urgent_reads_next_also_if_it_became_so_while_it_waited() {
     });
 }
 
+/// A level that needs many packages has begun before it.
+#[test]
+fn the_most_urgent_has_the_next_turn_however_many_packages_others_need() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 2;
+    let shared: Vec<_> = (0..20).map(|index| format!("s{index}.pkg")).collect();
+    for name in &shared {
+        put(&dir, name, shared_package(&app, name));
+    }
+    for name in ["far.pkg", "near.pkg"] {
+        put(&dir, name, chain(&app, name, 3, Some("s0.pkg")));
+    }
+    let names: Vec<_> = shared.iter().map(String::as_str).collect();
+    let far = load(&mut app, "far.pkg", &names);
+    run_until(&mut app, |_| gate.pending().len() == 2);
+    let near = app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        priority: 1e9,
+        ..request("near.pkg", &[])
+    });
+    let first = reading(&gate).swap_remove(0);
+    run_until(&mut app, |_| {
+        let now = reading(&gate);
+        if now.contains(&first) {
+            gate.release(&first, Fate::Pass);
+        }
+        now.iter().any(|path| path == "near.pkg")
+    });
+    gate.otherwise(Some(Fate::Pass));
+    for id in [near, far] {
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    }
+}
+
 #[test]
 fn who_is_cancelled_while_it_waits_or_reads_makes_room() {
     let dir = Dir::default();

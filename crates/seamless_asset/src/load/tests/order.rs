@@ -146,6 +146,42 @@ fn time_in_which_nothing_was_waited_for_does_not_count() {
     run_until(&mut app, |world| state(world, early) == Some(LoadState::Live));
 }
 
+/// Nor does the time in which it was seen, when it is shown again.
+#[test]
+fn time_in_which_it_was_seen_does_not_count() {
+    let dir = Dir::default();
+    let mut app = sliced_app(&dir);
+    app.insert_resource(StreamingTime::stopped());
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    for name in ["old.pkg", "urgent.pkg"] {
+        put(&dir, name, chain(&app, name, 5, None));
+    }
+    let shown = |app: &mut App, name, priority| {
+        let id = with_priority(app, name, priority, InstanceTarget::Shown);
+        run_until(app, |world| state(world, id) == Some(LoadState::Live));
+        id
+    };
+    let (old, urgent) = (shown(&mut app, "old.pkg", 1.0), shown(&mut app, "urgent.pkg", 4.0));
+    let pass = |app: &mut App| {
+        let mut time = app.world_mut().resource_mut::<StreamingTime>();
+        time.advance(Duration::from_secs(600));
+    };
+    pass(&mut app);
+    for _ in 0..2 {
+        for id in [old, urgent] {
+            set_target(&mut app, id, InstanceTarget::Loaded);
+            run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+        }
+        for id in [old, urgent] {
+            set_target(&mut app, id, InstanceTarget::Shown);
+        }
+        app.update();
+        let states = [old, urgent].map(|id| state(app.world(), id));
+        assert_eq!(states, [Some(LoadState::Hidden), Some(LoadState::Live)], "one fits a frame");
+        run_until(&mut app, |world| state(world, old) == Some(LoadState::Live));
+    }
+}
+
 /// Opens when it is told to.
 struct Latch(Arc<AtomicBool>);
 

@@ -3,6 +3,7 @@
 mod assets;
 mod build;
 mod edits;
+mod hidden;
 mod packages;
 mod random;
 mod refused;

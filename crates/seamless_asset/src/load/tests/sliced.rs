@@ -221,6 +221,29 @@ fn cancelled_slices_give_their_entity_ids_back() {
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
 }
 
+/// Game code that drops what somebody carried drops nothing of what was never there.
+#[test]
+fn nobody_hears_of_the_removal_of_what_nobody_has_seen() {
+    #[derive(Resource, Default)]
+    struct Removed(u32);
+
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    app.init_resource::<Removed>();
+    app.add_observer(|_: On<Remove, Likes>, mut removed: ResMut<Removed>| removed.0 += 1);
+    for _ in 0..20 {
+        let id = load_until(&mut app, LoadState::Revealing);
+        (0..4).for_each(|_| app.update());
+        set_target(&mut app, id, InstanceTarget::Gone);
+        run_until(&mut app, |world| hidden(world) == 0 && state(world, id).is_none());
+    }
+    assert_eq!(app.world().resource::<Removed>().0, 0);
+    let id = load_until(&mut app, LoadState::Live);
+    set_target(&mut app, id, InstanceTarget::Gone);
+    run_until(&mut app, |world| hidden(world) == 0 && state(world, id).is_none());
+    assert_eq!(app.world().resource::<Removed>().0, COUNT as u32);
+}
+
 #[test]
 fn a_level_that_is_not_to_be_shown_yet_waits_where_it_is() {
     let dir = Dir::default();

@@ -5,7 +5,7 @@ use bevy_math::Vec3;
 use super::{Asker, Places, Selector};
 use crate::{
     select::{
-        ALWAYS_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput, VolumeInput,
+        ALWAYS_PRIORITY, BLOCKING_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput, VolumeInput,
         VolumeMode, probe::Probe,
     },
     volume::VolumeShape,
@@ -143,6 +143,14 @@ impl Selector {
     }
 }
 
+impl SourceInput {
+    /// Whether it is where no frame goes on without what a volume asks for.
+    fn is_blocked_in(&self, volume: &VolumeInput) -> bool {
+        let here = self.probe();
+        here.asks.blocks && here.test(&volume.shape, volume.range, volume.unload_margin).0
+    }
+}
+
 /// What a source counts at the cap: nobody loses what is there for a place to which somebody may come.
 fn weight_at_cap(source: &SourceInput) -> f32 {
     if source.is_present {
@@ -154,6 +162,10 @@ fn weight_at_cap(source: &SourceInput) -> f32 {
 
 /// How much a volume wants its levels for a source: for where it is, for where it will be, then, and for where its way enters it.
 fn score(source: &SourceInput, priority: f32, volume: &VolumeInput) -> f32 {
+    // Whatever the cap, nobody loses the ground below.
+    if volume.mode == VolumeMode::BlockUntilLoaded && source.is_blocked_in(volume) {
+        return BLOCKING_PRIORITY;
+    }
     let importance = (priority * volume.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
     let only_loads = volume.mode == VolumeMode::Load || source.target == LevelTarget::Loaded;
     let weight = if only_loads { LOAD_WEIGHT } else { 1.0 };

@@ -143,6 +143,10 @@ impl Tested {
     }
 
     fn score(&self, source: &SourceInput) -> f32 {
+        let waits = source.is_present && source.may_block && source.target == LevelTarget::Visible;
+        if self.input.mode == VolumeMode::BlockUntilLoaded && waits && test(source, source.position, &self.input).0 {
+            return 2e7;
+        }
         let importance = (source.priority * self.input.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
         let is_half = self.input.mode == VolumeMode::Load || source.target == LevelTarget::Loaded;
         let weight = if is_half { 0.5 } else { 1.0 };

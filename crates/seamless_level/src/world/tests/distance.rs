@@ -3,7 +3,7 @@
 use super::*;
 
 /// Eight levels in a ring around the origin, a hundred away from it, each a box of ten; and those of [`manifest`], which has volumes. One
-/// level is nowhere.
+/// level is nowhere, another one comes only when it is asked for.
 fn ring() -> WorldManifest {
     let mut world = manifest();
     let level = |index: usize| {
@@ -20,6 +20,13 @@ fn ring() -> WorldManifest {
     world.levels.push(LevelEntry {
         name: "nowhere".into(),
         package: "nowhere.pkg".into(),
+        ..LevelEntry::default()
+    });
+    world.levels.push(LevelEntry {
+        name: "on request".into(),
+        package: "on request.pkg".into(),
+        bounds: Some(([-50.0; 3], [50.0; 3])),
+        on_request: true,
         ..LevelEntry::default()
     });
     world.levels[1].bounds = Some(([-100.0; 3], [100.0; 3]));
@@ -74,7 +81,7 @@ fn levels_come_in_rings() {
     }
     stage.go(Vec3::new(1.0, 0.0, 1.0).normalize() * 90.0);
     assert_eq!(targets(&stage), ".V......", "its neighbours are 60 away");
-    assert!(!stage.level("nowhere").is_wanted());
+    assert!(!stage.level("nowhere").is_wanted() && !stage.level("on request").is_wanted());
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn volume(levels: &[&str], center: Vec3) -> StreamingVolume {
     StreamingVolume {
         shape: ball(center, 5.0),
         levels: levels.iter().map(ToString::to_string).collect(),
-        unload_margin: 1.0,
+        unload_margin: Some(1.0),
         unload_delay: 0.0,
         ..StreamingVolume::default()
     }
@@ -103,7 +103,7 @@ fn bad_volumes_want_nothing_and_harm_nobody() {
             ..volume(&["east"], TOWER)
         },
         StreamingVolume {
-            unload_margin: f32::NAN,
+            unload_margin: Some(f32::NAN),
             ..volume(&["east"], TOWER)
         },
         StreamingVolume {

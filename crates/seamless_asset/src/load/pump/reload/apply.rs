@@ -141,7 +141,9 @@ impl Pipeline {
         let mut levels: Vec<(Prepared, LevelDiff)> = Vec::new();
         for level in core::mem::take(&mut staged.loaded.renewed.levels) {
             let live = self.instances.get(&level.instance).map(|live| &live.phase);
-            let Some(Phase::Live { members, .. } | Phase::Hidden { members, .. }) = live else {
+            let Some(Phase::Live { members, .. } | Phase::Leaving { members, .. } | Phase::Hidden { members, .. }) =
+                live
+            else {
                 // It left meanwhile.
                 self.tasks.drop_later(level);
                 continue;
@@ -168,7 +170,9 @@ impl Pipeline {
                 continue;
             };
             let spent = match &mut live.phase {
-                Phase::Live { members, .. } => level.apply(world, diff, members, &mut report),
+                Phase::Live { members, .. } | Phase::Leaving { members, .. } => {
+                    level.apply(world, diff, members, &mut report)
+                }
                 Phase::Hidden { root, members, hiding } => {
                     let spent = level.apply(world, diff, members, &mut report);
                     hide_new(world, *root, members, hiding);
@@ -252,7 +256,7 @@ impl Pipeline {
         let Some(instance) = self.instances.get(&id) else {
             return;
         };
-        let is_live = matches!(instance.phase, Phase::Live { .. });
+        let is_live = matches!(instance.phase, Phase::Live { .. } | Phase::Leaving { .. });
         let needed = self.closure_of(&instance.request.package);
         let held = instance.packages.iter();
         let unneeded: Vec<_> = held

@@ -1,0 +1,81 @@
+//! Levels that are hidden, or about to leave.
+
+use super::*;
+use crate::load::tests::targets::set_target;
+
+/// What the game has given an entity.
+#[derive(Component)]
+struct Health(u32);
+
+fn live_and_sliced(dir: &Dir, content: &Content) -> (App, InstanceId, Entity) {
+    let mut app = sliced_app(dir);
+    game(&mut app);
+    put(dir, "a.pkg", content.package(&app, "a.pkg"));
+    let id = load(&mut app, "a.pkg", &[]);
+    let root = revealed(&mut app, id);
+    (app, id, root)
+}
+
+fn hide_and_show(app: &mut App, id: InstanceId) {
+    for (target, wanted) in [
+        (InstanceTarget::Loaded, LoadState::Hidden),
+        (InstanceTarget::Shown, LoadState::Live),
+    ] {
+        set_target(app, id, target);
+        run_until(app, |world| state(world, id) == Some(wanted));
+        app.update();
+    }
+}
+
+/// Whether it was hidden meanwhile or not.
+#[test]
+fn what_the_game_has_added_is_none_of_the_files() {
+    for cycles in 0..3 {
+        let dir = Dir::default();
+        let mut content = Content::labelled(2);
+        let (mut app, id, root) = live_and_sliced(&dir, &content);
+        let [zero, one] = [0, 1].map(|number| thing(&app, root, number));
+        app.update();
+        app.world_mut().entity_mut(zero).insert(Health(3));
+        let guest = app.world_mut().spawn((Health(1), ChildOf(zero))).id();
+        (0..cycles).for_each(|_| hide_and_show(&mut app, id));
+        content.thing(0).label = Some("new".into());
+        let report = reload(&mut app, &dir, &content, ReloadPolicy::Refuse);
+        assert_eq!((report.components_written, report.components_removed), (1, 0), "nobody has edited anything");
+        app.world_mut().get_mut::<Label>(one).unwrap().0 = "of the game".into();
+        app.update();
+        (0..cycles).for_each(|_| hide_and_show(&mut app, id));
+        let report = reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+        assert_eq!((report.edits_kept, label(&app, one).as_deref()), (1, Some("of the game")));
+        let report = reload(&mut app, &dir, &content, ReloadPolicy::Overwrite);
+        assert_eq!((report.edits_overwritten, report.components_removed), (1, 0));
+        let world = app.world();
+        assert_eq!(world.get::<Health>(zero).map(|health| health.0), Some(3));
+        assert_eq!(world.get::<Health>(guest).map(|health| health.0), Some(1));
+    }
+}
+
+/// It is wanted again, after the file has changed.
+#[test]
+fn a_level_that_does_not_leave_after_all_is_as_its_file_says() {
+    let dir = Dir::default();
+    let mut content = Content::labelled(2);
+    let (mut app, id, root) = live_and_sliced(&dir, &content);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    let zero = thing(&app, root, 0);
+    for delay in 0..16 {
+        content.thing(0).label = Some(format!("after {delay}"));
+        put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+        let reload = start(&mut app, ReloadPolicy::Overwrite);
+        (0..delay).for_each(|_| app.update());
+        set_target(&mut app, id, InstanceTarget::Gone);
+        app.update();
+        if state(app.world(), id) != Some(LoadState::Leaving) {
+            return;
+        }
+        set_target(&mut app, id, InstanceTarget::Shown);
+        end(&mut app, &reload);
+        reload.result().expect("it is finished").expect("it is good");
+        assert_eq!(label(&app, zero), Some(format!("after {delay}")));
+    }
+}
