@@ -160,7 +160,9 @@ pub enum LoadErrorKind {
     NoSuchInstance,
     /// A hook of the game refused an instance of the level; see
     /// [`add_instance_hook`](crate::SeamlessAssetApp::add_instance_hook).
-    #[error("the hook for the instance `{instance}` failed: {message}; mend what `add_instance_hook` added, which runs for all levels, or the `data` of the instance")]
+    #[error(
+        "the hook for the instance `{instance}` failed: {message}; mend what `add_instance_hook` added, which runs for all levels, or the `data` of the instance"
+    )]
     InstanceHook {
         /// What the request calls the instance.
         instance: String,

@@ -165,7 +165,9 @@ pub(crate) fn show(world: &mut World, members: &mut Members, hiding: Hiding) {
     let derived = derived(world);
     let files = FileComponents::new(world, members);
     let mesh = world.register_component::<Mesh3d>();
-    let redrawn = all.lists().map(|entities| ChangedMeshes::shown_by(world, entities, hide));
+    let redrawn = all
+        .lists()
+        .map(|entities| ChangedMeshes::shown_by(world, entities, hide));
     let is_redrawn = |entity: &Entity| redrawn.iter().any(|redrawn| redrawn.contains(entity));
     let (before, now) = (members.since, world.change_tick());
     let mut edits = Vec::new();

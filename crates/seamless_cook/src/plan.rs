@@ -128,7 +128,9 @@ impl WorldPlan {
         let levels = levels.map(|level| (&level.name, level.always_loaded || level.on_request));
         let instances = self.instances.iter();
         let instances = instances.map(|instance| (&instance.name, instance.always_loaded || instance.on_request));
-        let outside = levels.chain(instances).filter(|(name, is_meant)| !is_meant && !inside.contains(name));
+        let outside = levels
+            .chain(instances)
+            .filter(|(name, is_meant)| !is_meant && !inside.contains(name));
         outside.map(|(name, _)| name.clone()).collect()
     }
 }

@@ -22,8 +22,9 @@ use crate::{
     source::{SourceMotion, StreamingSource},
     volume::StreamingVolume,
     world::{
-        BevysTransforms, DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels, is_anybody_blocked, list_packages,
-        report_levels, resolve_manifests, select_levels, sync_distances, sync_volumes, write_diagnostics,
+        BevysTransforms, DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels,
+        is_anybody_blocked, list_packages, report_levels, resolve_manifests, select_levels, sync_distances,
+        sync_volumes, write_diagnostics,
     },
 };
 

@@ -2,9 +2,7 @@
 
 use bevy_app::{App, SubApp};
 use bevy_camera::visibility::NoCpuCulling;
-use bevy_ecs::{
-    archetype::ArchetypeId, component::ComponentId, entity_disabling::Disabled, prelude::*, world::World,
-};
+use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, entity_disabling::Disabled, prelude::*, world::World};
 use bevy_mesh::Mesh3d;
 use bevy_pbr::{
     Material, MeshMaterial3d, RenderMeshInstanceGpuQueue, RenderMeshInstanceGpuQueues, extract_meshes_for_gpu_building,

@@ -83,7 +83,11 @@ fn what_nobody_may_be_without_is_there_in_the_same_frame() {
 fn the_ground_is_there_in_the_frame_in_which_somebody_is_spawned() {
     let (_cooked, mut app, world, _) = start();
     let platform = app.world_mut().spawn(Transform::from_xyz(90.0, 0.0, 0.0)).id();
-    let player = (StreamingSource::default(), Transform::from_xyz(10.0, 0.0, 0.0), ChildOf(platform));
+    let player = (
+        StreamingSource::default(),
+        Transform::from_xyz(10.0, 0.0, 0.0),
+        ChildOf(platform),
+    );
     app.world_mut().spawn(player);
     app.update();
     assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
@@ -107,7 +111,10 @@ fn no_cap_cuts_what_nobody_may_be_without() {
         sheds.push(app.world_mut().run_system_once(add).unwrap().unwrap());
         // It is small, and whoever is in the hall stands in its middle.
         app.world_mut().spawn(StreamingVolume {
-            shape: VolumeShape::Sphere { center: HALL + Vec3::X * 9.0, radius: 0.5 },
+            shape: VolumeShape::Sphere {
+                center: HALL + Vec3::X * 9.0,
+                radius: 0.5,
+            },
             levels: vec![name],
             ..default()
         });

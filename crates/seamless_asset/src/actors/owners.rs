@@ -29,11 +29,13 @@ impl Owners {
         let Some(level) = world.component_id::<LevelInstance>() else {
             return Self(Vec::new());
         };
-        let owners = all_with(world, level).filter(|other| *other != root).filter_map(|root| {
-            let objects = world.get::<LevelInstance>(root)?.objects.clone();
-            let range = objects.indices();
-            Some(Owner { root, range, objects })
-        });
+        let owners = all_with(world, level)
+            .filter(|other| *other != root)
+            .filter_map(|root| {
+                let objects = world.get::<LevelInstance>(root)?.objects.clone();
+                let range = objects.indices();
+                Some(Owner { root, range, objects })
+            });
         Self(owners.collect())
     }
 

@@ -36,7 +36,8 @@ impl ChangedMeshes {
         }
         let has_changed = |entity: &Entity| {
             let mesh = world.get::<Mesh3d>(*entity).map(|mesh| mesh.id());
-            mesh.and_then(|mesh| changed.at.get(&mesh)).is_some_and(|at| *at >= since)
+            mesh.and_then(|mesh| changed.at.get(&mesh))
+                .is_some_and(|at| *at >= since)
         };
         entities.iter().copied().filter(has_changed).collect()
     }

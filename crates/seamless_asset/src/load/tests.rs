@@ -139,6 +139,7 @@ pub(crate) fn load(app: &mut App, package: &str, dependencies: &[&str]) -> Insta
         .load(request(package, dependencies))
 }
 
+#[track_caller]
 pub(crate) fn run_until(app: &mut App, mut done: impl FnMut(&mut World) -> bool) {
     let start = Instant::now();
     // By the clock, and long: the threads that load are of the lowest priority, and on a busy machine get next to nothing of it.

@@ -323,7 +323,9 @@ impl Sources<'_, '_> {
                 continue;
             }
             let is_known = self.is_bevys.is_some();
-            let place = is_known.then(|| self.places.compute_global_transform(entity).ok()).flatten();
+            let place = is_known
+                .then(|| self.places.compute_global_transform(entity).ok())
+                .flatten();
             let (place, at) = match place {
                 Some(place) => (place, now),
                 None if has_place(&propagated) => (*propagated, now - ago),
@@ -333,7 +335,9 @@ impl Sources<'_, '_> {
             motion.note(place.translation(), at);
             let input = source.input(entity.to_bits(), &place, motion.velocity());
             if !input.has_finite_settings() {
-                warn_once!("the streaming source {entity} asks for nothing: {source:?} has a number that is infinite or none");
+                warn_once!(
+                    "the streaming source {entity} asks for nothing: {source:?} has a number that is infinite or none"
+                );
             }
             inputs.push(input);
         }

@@ -22,7 +22,11 @@ fn who_is_kept_may_be_disabled() {
         world.entity_mut(rope).insert((KeepInWorld, InBag));
         hide(&mut app, id);
         let world = app.world();
-        assert!([lamp, rope].iter().all(|kept| world.get::<InHiddenLevel>(*kept).is_none()));
+        assert!(
+            [lamp, rope]
+                .iter()
+                .all(|kept| world.get::<InHiddenLevel>(*kept).is_none())
+        );
         leave(&mut app, id);
         let world = app.world();
         assert!([lamp, rope].iter().all(|kept| world.get_entity(*kept).is_ok()));
@@ -62,7 +66,10 @@ fn who_is_taken_in_time_is_not_swept() {
     set(&mut app, id, InstanceTarget::Gone);
     run_until(&mut app, |world| state(world, id).is_none());
     assert!(!is_seen(&mut app, left), "what it hangs below is not seen either");
-    app.world_mut().entity_mut(taken).insert(ChildOf(hand)).remove::<InHiddenLevel>();
+    app.world_mut()
+        .entity_mut(taken)
+        .insert(ChildOf(hand))
+        .remove::<InHiddenLevel>();
     run_until(&mut app, |world| world.get_entity(left).is_err());
     run_until(&mut app, |world| world.resource::<Streamer>().is_empty());
     (0..400).for_each(|_| app.update());
@@ -91,6 +98,10 @@ fn who_is_kept_of_what_is_flat_or_sheared_has_a_place() {
         assert!(place.is_finite() && place.rotation.is_normalized(), "{place:?}");
         assert_eq!(place.translation, expected);
         // Row 7 stands at (7, 2, 3) in row 0, which is at (0, 2, 3).
-        assert!(place.translation.abs_diff_eq(Vec3::X * 10.0 + scale * Vec3::new(7.0, 4.0, 6.0), 1e-3));
+        assert!(
+            place
+                .translation
+                .abs_diff_eq(Vec3::X * 10.0 + scale * Vec3::new(7.0, 4.0, 6.0), 1e-3)
+        );
     }
 }

@@ -188,6 +188,7 @@ fn what_failed_beside_a_level_in_use_is_loaded_again() {
         set_target(&mut app, user, target);
         let own = load(&mut app, "s.pkg", &[]);
         run_until(&mut app, |world| state(world, own) == Some(LoadState::Failed));
+        set_target(&mut app, own, InstanceTarget::Gone);
     }
     run_until(&mut app, |world| state(world, user) == Some(LoadState::Hidden));
     set_target(&mut app, user, InstanceTarget::Shown);

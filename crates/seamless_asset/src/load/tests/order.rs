@@ -177,7 +177,11 @@ fn time_in_which_it_was_seen_does_not_count() {
         }
         app.update();
         let states = [old, urgent].map(|id| state(app.world(), id));
-        assert_eq!(states, [Some(LoadState::Hidden), Some(LoadState::Live)], "one fits a frame");
+        assert_eq!(
+            states,
+            [Some(LoadState::Hidden), Some(LoadState::Live)],
+            "one fits a frame"
+        );
         run_until(&mut app, |world| state(world, old) == Some(LoadState::Live));
     }
 }

@@ -5,8 +5,8 @@ use bevy_math::Vec3;
 use super::{Asker, Places, Selector};
 use crate::{
     select::{
-        ALWAYS_PRIORITY, BLOCKING_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput, VolumeInput,
-        VolumeMode, probe::Probe,
+        ALWAYS_PRIORITY, BLOCKING_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput,
+        VolumeInput, VolumeMode, probe::Probe,
     },
     volume::VolumeShape,
 };

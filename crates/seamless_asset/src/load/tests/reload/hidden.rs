@@ -41,12 +41,19 @@ fn what_the_game_has_added_is_none_of_the_files() {
         (0..cycles).for_each(|_| hide_and_show(&mut app, id));
         content.thing(0).label = Some("new".into());
         let report = reload(&mut app, &dir, &content, ReloadPolicy::Refuse);
-        assert_eq!((report.components_written, report.components_removed), (1, 0), "nobody has edited anything");
+        assert_eq!(
+            (report.components_written, report.components_removed),
+            (1, 0),
+            "nobody has edited anything"
+        );
         app.world_mut().get_mut::<Label>(one).unwrap().0 = "of the game".into();
         app.update();
         (0..cycles).for_each(|_| hide_and_show(&mut app, id));
         let report = reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
-        assert_eq!((report.edits_kept, label(&app, one).as_deref()), (1, Some("of the game")));
+        assert_eq!(
+            (report.edits_kept, label(&app, one).as_deref()),
+            (1, Some("of the game"))
+        );
         let report = reload(&mut app, &dir, &content, ReloadPolicy::Overwrite);
         assert_eq!((report.edits_overwritten, report.components_removed), (1, 0));
         let world = app.world();
