@@ -56,7 +56,7 @@
 //!
 //! # When a level is wanted
 //!
-//! While a source is inside any volume that asks for it, or it is always loaded, or the app asks for it, by
+//! While a source is inside any volume that asks for it, or near enough by [`DistanceStreaming`], or it is always loaded, or the app asks for it, by
 //! [`Levels::load`], a [`LevelTicket`] or [`LevelWanted`]. Requests are counted ([`RequestSet`]), and the highest wins: a level is to be
 //! [loaded or visible](LevelTarget). [`Levels::unload`] and other bans win over all of these for as long as they hold.
 //! A volume asks on until every source is further outside than its margin, and for its unload delay after that, so

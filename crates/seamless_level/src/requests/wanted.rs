@@ -18,7 +18,9 @@ use crate::{select::MAX_SOURCE_PRIORITY, settings::LevelSettings};
 
 /// An entity that wants levels, for as long as it has this component: a quest, a time of day, a team.
 ///
-/// The component may be changed at any time. A name that no world has asks for nothing until one has it. What is beyond
+/// A level that nothing else is to bring is `on_request` in the world file; otherwise it comes by its volume, too.
+///
+/// The component may be changed at any time; to take it back, remove it: Bevy's `Disabled` on the entity does not. A name that no world has asks for nothing until one has it. What is beyond
 /// [`LevelSettings::max_requests`](crate::LevelSettings::max_requests) is logged, and asked for as soon as there is room.
 ///
 /// ```

@@ -45,7 +45,8 @@ pub struct StreamingVolume {
     pub levels: Vec<String>,
     /// What it asks of them.
     pub mode: VolumeMode,
-    /// Whether it asks for anything. A volume that is disabled lets go of its levels at once, without a delay.
+    /// Whether it asks for anything. A volume that is disabled lets go of its levels at once, without a delay. Bevy's `Disabled` on its entity
+    /// has no effect.
     pub enabled: bool,
     /// Its levels stay wanted until every source is further than this outside, in world units. It keeps a source
     /// that wanders along the border from loading and unloading in turns. `None`, the default, is a tenth of the shape's size, and ten for a

@@ -2,6 +2,7 @@
 
 use bevy_camera::visibility::{InheritedVisibility, Visibility, VisibilityPlugin};
 use bevy_ecs::lifecycle::{Discard, Insert, Remove};
+use bevy_math::Vec3;
 use bevy_transform::{TransformPlugin, components::GlobalTransform};
 
 use super::*;
@@ -212,4 +213,39 @@ fn check_parent<C: Component>(
         heard.found += 1;
         heard.orphans += usize::from(!all.contains(child_of.parent()));
     }
+}
+
+/// Bevy makes the boxes of those anew that queries find in the frame of the change.
+#[test]
+fn a_mesh_that_was_changed_while_its_level_was_hidden_has_its_new_box() {
+    let dir = Dir::default();
+    let mut app = deriving(&dir);
+    let id = load_until(&mut app, LoadState::Live);
+    app.update();
+    let grow = |app: &mut App| {
+        let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
+        let id = meshes.ids().next().unwrap();
+        let mut mesh = meshes.get_mut(id).unwrap();
+        mesh.scale_by(Vec3::splat(3.0));
+        mesh.compute_aabb().unwrap()
+    };
+    let has_all = |app: &mut App, expected: Aabb| {
+        let world = app.world_mut();
+        let mut boxes = world.query::<&Aabb>();
+        boxes.iter(world).count() == COUNT && boxes.iter(world).all(|found| *found == expected)
+    };
+    let mut told = Vec::new();
+    for hidden_for in [0, 1, 5] {
+        set_target(&mut app, id, InstanceTarget::Loaded);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+        (0..hidden_for).for_each(|_| app.update());
+        let expected = grow(&mut app);
+        app.update();
+        set_target(&mut app, id, InstanceTarget::Shown);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+        assert!(has_all(&mut app, expected), "after {hidden_for} frames: in the frame in which it is shown");
+        told.push(expected);
+    }
+    told.dedup();
+    assert_eq!(told.len(), 3);
 }
