@@ -284,9 +284,22 @@ fn is_hidden(world: &World, entity: Entity) -> bool {
 
 /// What is new in a hidden level is hidden, too.
 pub(crate) fn hide_new(world: &mut World, root: Entity, members: &Members, hiding: &mut Hiding) {
-    let is_new = |entity: &Entity| !is_hidden(world, *entity);
     let all = everything_of(world, root, members, |_| false);
-    let new: Vec<_> = all.lists().concat().into_iter().filter(is_new).collect();
+    hide_those(world, &all.lists(), hiding);
+}
+
+/// The same where none of its own entities is new: what game code has hung there meanwhile.
+pub(crate) fn hide_hung(world: &mut World, root: Entity, members: &Members, hiding: &mut Hiding) {
+    let all = everything_of(world, root, members, |_| false);
+    hide_those(world, &[&all.others], hiding);
+}
+
+fn hide_those(world: &mut World, lists: &[&[Entity]], hiding: &mut Hiding) {
+    let is_new = |entity: &Entity| !is_hidden(world, *entity);
+    let new: Vec<_> = lists.concat().into_iter().filter(is_new).collect();
+    if new.is_empty() {
+        return;
+    }
     LevelHiders::each(world, |world, hider| hider.hide(world, &new));
     mark(world, &new);
     hiding.all.others.extend(new);

@@ -72,7 +72,7 @@ pub struct StreamingSettings {
     /// the next load. A level that is larger than the ceiling comes when no other is there.
     pub memory_ceiling: Option<u64>,
     /// Loads of levels of at least this priority start whatever memory there is. Default 10⁷, which `seamless_level` gives to levels that code
-    /// has asked for, and exceeds for those that are always loaded.
+    /// wants to be shown (`Levels::load`), and exceeds for those that somebody stands in who may not be without, and for those that are always loaded.
     pub essential_priority: f32,
     /// For tests: requests start in an order that only this number decides, whatever their priorities. Default: none.
     pub load_order_seed: Option<u64>,

@@ -20,7 +20,7 @@ use self::paint::{ERROR, Painted};
 use crate::app::{CookApp, CookOptions, Profile, Target};
 use crate::commands::{CleanReport, DiffError, DiffReport, clean, diff, html_report, inspect, list, verify, why};
 use crate::progress::Bars;
-use crate::report::{CookError, counted};
+use crate::report::counted;
 
 /// Content errors, a file that is not sound, or a difference.
 const FAILED: u8 = 1;

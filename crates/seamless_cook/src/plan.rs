@@ -116,9 +116,10 @@ impl WorldPlan {
         Ok(())
     }
 
-    /// Levels and instances that no volume loads, by name: they may come by their distance, or when somebody asks for them.
+    /// Levels and instances that no volume loads, by name, in a world that has volumes of its own: they may come by their distance, or when somebody asks for
+    /// them.
     pub(crate) fn without_volume(&self) -> Vec<String> {
-        if !self.has_volumes {
+        if self.volumes.is_empty() {
             return Vec::new();
         }
         let loading = |volume: &&VolumeSource| volume.mode != VolumeMode::ShowIfLoaded;
@@ -455,12 +456,9 @@ impl Checker<'_> {
             self.error(&object, "there are two volumes of this name; give one another `name`");
         }
         volume.name = Some(name);
-        let margin = volume
-            .unload_margin
-            .unwrap_or_else(|| volume.shape.default_unload_margin());
         let checked = StreamingVolume {
             shape: volume.shape.clone(),
-            unload_margin: margin,
+            unload_margin: volume.unload_margin,
             unload_delay: volume.unload_delay,
             priority: volume.priority,
             ..StreamingVolume::default()

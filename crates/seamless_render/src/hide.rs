@@ -2,7 +2,9 @@
 
 use bevy_app::{App, SubApp};
 use bevy_camera::visibility::NoCpuCulling;
-use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, entity_disabling::Disabled, prelude::*, world::World};
+use bevy_ecs::{
+    archetype::ArchetypeId, component::ComponentId, entity_disabling::DefaultQueryFilters, prelude::*, world::World,
+};
 use bevy_mesh::Mesh3d;
 use bevy_pbr::{
     Material, MeshMaterial3d, RenderMeshInstanceGpuQueue, RenderMeshInstanceGpuQueues, extract_meshes_for_gpu_building,
@@ -91,14 +93,18 @@ impl Kinds {
             world.register_component::<NoCpuCulling>(),
             world.register_component::<Mesh3d>(),
         ];
+        // Bevy passes over these when their twins are to go, and would make a second one.
+        let filters = world.get_resource::<DefaultQueryFilters>();
+        let disabling: Vec<ComponentId> = filters
+            .into_iter()
+            .flat_map(DefaultQueryFilters::disabling_ids)
+            .collect();
         let mut kinds = Self::default();
         let mut archetypes = world.archetypes().iter().filter(|of| !of.is_empty());
         let is_any = archetypes.any(|of| [twin, culled].iter().any(|ids| ids.iter().all(|id| of.contains(*id))));
         if !is_any {
             return kinds;
         }
-        // Bevy passes over these when their twins are to go, and would make a second one.
-        let disabled = world.register_component::<Disabled>();
         let mut last: Option<(ArchetypeId, bool, bool)> = None;
         for entity in entities {
             let Ok(at) = world.entities().get_spawned(*entity) else {
@@ -110,7 +116,7 @@ impl Kinds {
                     let archetype = world.archetypes().get(at.archetype_id);
                     let has_all =
                         |ids: [ComponentId; 2]| archetype.is_some_and(|of| ids.iter().all(|id| of.contains(*id)));
-                    let is_disabled = archetype.is_some_and(|of| of.contains(disabled));
+                    let is_disabled = archetype.is_some_and(|of| disabling.iter().any(|id| of.contains(*id)));
                     (at.archetype_id, has_all(twin) && !is_disabled, has_all(culled))
                 }
             };

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use bevy::{ecs::system::RunSystemOnce, prelude::*};
-use bevy_seamless::prelude::*;
+use bevy_seamless::{level::MANIFEST_FORMAT, prelude::*};
 use seamless_tests::{
     app::run_until,
     cooked::{STREAM_LIMIT, level_of, state, streaming_app},

@@ -47,12 +47,12 @@ impl ChangedMeshes {
 pub(crate) fn note_changed_meshes(mut events: MessageReader<AssetEvent<Mesh>>, mut changed: ResMut<ChangedMeshes>) {
     for event in events.read() {
         match *event {
-            AssetEvent::Modified { id } => {
+            AssetEvent::Added { id } | AssetEvent::Modified { id } => {
                 let hides = changed.hides;
                 changed.at.insert(id, hides);
             }
             AssetEvent::Removed { id } => drop(changed.at.remove(&id)),
-            AssetEvent::Added { .. } | AssetEvent::Unused { .. } | AssetEvent::LoadedWithDependencies { .. } => {}
+            AssetEvent::Unused { .. } | AssetEvent::LoadedWithDependencies { .. } => {}
         }
     }
 }

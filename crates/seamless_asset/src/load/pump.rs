@@ -188,6 +188,7 @@ pub(crate) fn pump(world: &mut World) {
 impl Pipeline {
     fn take_commands(&mut self, world: &mut World, budget: &mut FrameBudget) {
         let commands = core::mem::take(&mut world.resource_mut::<Streamer>().commands);
+        let mut ranked = Vec::new();
         for command in commands {
             match command {
                 Command::Load(id, request) => self.take_request(world, id, *request),
@@ -200,7 +201,7 @@ impl Pipeline {
                     if let Some(mut instance) = self.instances.get_mut(&id) {
                         instance.request.priority = priority;
                     }
-                    self.rank_again(id);
+                    ranked.push(id);
                 }
                 Command::ObjectPriority(id, priority) => self.set_object_priority(id, priority),
                 Command::Target(id, target) => self.set_target(world, id, target),
@@ -214,6 +215,7 @@ impl Pipeline {
                 }
             }
         }
+        self.rank_again(&ranked);
     }
 
     fn take_request(&mut self, world: &mut World, id: InstanceId, request: InstanceRequest) {

@@ -12,7 +12,7 @@ use bevy_ecs::{
 use bevy_platform::collections::HashSet;
 use bevy_reflect::TypeRegistry;
 
-use crate::spawn::Passes;
+use crate::{LevelInstance, spawn::Passes};
 
 /// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
 /// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
@@ -149,8 +149,11 @@ fn is_observed(world: &World, id: ComponentId, events: &[EventKey]) -> bool {
             let count = own.map_or(0, |own| {
                 own.global_observers().len() + own.entity_component_observers().len()
             });
-            let expected = usize::from(*event == INSERT && is_parent_check(world, id));
-            !observers.global_observers().is_empty() || count > expected
+            let is_own = *event == INSERT && is_parent_check(world, id)
+                || *event == REMOVE && world.component_id::<LevelInstance>() == Some(id);
+            // Who hears of all removals, of whatever, asks for none in particular.
+            let of_all = COMES.contains(event) && !observers.global_observers().is_empty();
+            of_all || count > usize::from(is_own)
         })
     })
 }

@@ -92,7 +92,7 @@ fn print_without_volume(levels: &[String], text: &mut String) {
     let named = levels[..levels.len().min(NAMED)].join("`, `");
     let more = if levels.len() > NAMED { " …" } else { "" };
     *text += &format!(
-        "no volume loads {} (`{named}`{more}): `DistanceStreaming`, or a request of the game has to; `on_request: true` says that this is meant\n",
+        "no volume loads {} (`{named}`{more}): by `DistanceStreaming`, or when the game asks for it; `on_request: true` where only the game does\n",
         counted(levels.len(), "level"),
     );
 }

@@ -26,7 +26,7 @@ use crate::report::ContentError;
 pub(crate) use self::memory::{Kept, Memory};
 
 /// Raised with every change of what is remembered: what an older cooker remembers is forgotten.
-const FORMAT: u32 = 15;
+const FORMAT: u32 = 16;
 
 /// With the files, enough to see that there is nothing to do.
 #[derive(Default, Serialize, Deserialize)]

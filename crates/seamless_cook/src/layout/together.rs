@@ -65,7 +65,7 @@ fn instances_of<'p>(plan: &'p WorldPlan, level: &PlannedLevel) -> impl Iterator<
     plan.instances.iter().filter(move |instance| instance.of == name)
 }
 
-/// Boxes around the volumes that a level and its instances get where the world file has none.
+/// Boxes around the volumes that a level and its instances get where the world file names none.
 fn own_regions(plan: &WorldPlan, level: &PlannedLevel, bounds: Option<Bounds>) -> Vec<(Vec3, Vec3)> {
     let own = (!level.on_request).then(|| bounds::own_volume(level.translation, bounds).bounds());
     let placed = instances_of(plan, level).filter(|instance| !instance.on_request);
@@ -102,7 +102,8 @@ impl Together {
         let levels = plan.levels.iter().enumerate().map(|(index, level)| LevelPlace {
             regions: match regions.remove(level.name.as_str()) {
                 Some(regions) => regions,
-                None if !plan.has_volumes && level.asked.is_none() => {
+                // Also of those that come by their distance, this is about where they are there.
+                None if plan.volumes.is_empty() && level.asked.is_none() => {
                     own_regions(plan, level, bounds.get(index).copied().flatten())
                 }
                 // It comes when somebody asks for it, nobody knows when.

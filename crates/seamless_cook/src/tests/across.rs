@@ -225,12 +225,12 @@ fn on_request(volumes: &str) -> [Vec<String>; 2] {
 
 #[test]
 fn what_is_on_request_gets_no_volume() {
-    assert_eq!(on_request(""), [vec!["a", "house_1"], vec![]]);
+    assert_eq!(on_request(""), [vec!["a", "house_1"], Vec::new()]);
 }
 
 #[test]
 fn an_empty_list_of_volumes_is_none() {
-    assert_eq!(on_request(", volumes: []"), [vec![], vec!["a", "house_1"]]);
+    assert_eq!(on_request(", volumes: []"), [vec![], Vec::<&str>::new()]);
     let ball = "shape: Sphere(center: (0.0, 0.0, 0.0), radius: 1.0)";
     let volumes = format!(r#", volumes: [({ball}, levels: ["a"]), ({ball}, levels: ["house_1"], mode: ShowIfLoaded)]"#);
     assert_eq!(on_request(&volumes), [vec!["a", "house_1"], vec!["house_1"]]);

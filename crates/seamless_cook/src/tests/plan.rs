@@ -36,10 +36,11 @@ fn a_full_world_file_parses() {
     assert_eq!(world.levels[0].translation, [1.0, 2.0, 3.0]);
     assert_eq!(world.levels[1].rotation, [0.0, 0.0, 0.0, 1.0]);
     assert_eq!(world.levels[1].name, None);
-    assert_eq!(world.volumes[0].unload_margin, Some(3.0));
-    assert_eq!(world.volumes[1].name.as_deref(), Some("ball"));
+    let volumes = world.volumes.unwrap();
+    assert_eq!(volumes[0].unload_margin, Some(3.0));
+    assert_eq!(volumes[1].name.as_deref(), Some("ball"));
     let what = |index: usize| {
-        let volume = &world.volumes[index];
+        let volume = &volumes[index];
         (volume.mode, volume.enabled, volume.unload_delay, volume.priority)
     };
     assert_eq!(what(0), (VolumeMode::LoadAndShow, true, 2.0, 1.0));

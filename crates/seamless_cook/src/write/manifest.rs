@@ -45,7 +45,7 @@ pub(super) fn manifest(
             priority: volume.priority,
         })
         .collect();
-    if !plan.has_volumes {
+    if plan.volumes.is_empty() {
         let streamed = levels.iter().filter(|level| !(level.always_loaded || level.on_request));
         volumes.extend(streamed.map(|level| {
             let shape = bounds::own_volume(level.translation, level.bounds);
@@ -69,5 +69,9 @@ pub(super) fn manifest(
         peak_entities: 0,
     };
     manifest.peak_entities = manifest.estimate_peak_entities();
+    if plan.has_volumes && plan.volumes.is_empty() {
+        // They come by their distance, which may be about that.
+        manifest.volumes.clear();
+    }
     manifest
 }

@@ -15,7 +15,8 @@
 //! it is and however far apart frames and points are; and for no more than its target. The way is a line: how far the source sees around
 //! itself, and the ranges of volumes, count at the points. Whom it asks to wait is only where it is.
 //!
-//! Urgency, most first: always loaded, requested by the app, then the largest over sources, points at which they ask, and volumes of
+//! Urgency, most first: always loaded, what somebody is in that may not be without ([`VolumeMode::BlockUntilLoaded`](crate::VolumeMode), which no cap
+//! leaves out), requested by the app to be shown, then the largest over sources, points at which they ask, and volumes of
 //! `priority of the source × priority of the volume / ((1 + distance to the volume's middle) × (1 + seconds until the source is
 //! there))`; the point at which its way enters the volume is one of these. The distance counts as longer where the source does not look. A volume or a source that only loads has half of it, and a
 //! volume that lingers nothing; among equals, the lower index is first. At a cap, a source that is not

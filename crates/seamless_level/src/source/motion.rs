@@ -20,7 +20,7 @@ const JUMP: f32 = 8.0;
 const JUMP_FACTOR: f32 = 8.0;
 /// The step after a jump is a way all the same if it differs from it by no more than this part of it.
 const ALIKE: f32 = 0.5;
-/// So many selections after a teleport have seen where the source is: positions are those of the frame before.
+/// So many selections after a teleport have seen where the source is: positions may be those of the frame before.
 const SETTLING: u8 = 2;
 /// What was so many seconds ago tells nothing about now.
 const FORGOTTEN: f64 = 1.0;

@@ -8,7 +8,7 @@ use bevy_ecs::{
     reflect::ReflectComponent,
     system::{Query, Res},
 };
-use bevy_log::{error, warn};
+use bevy_log::{error, info, warn};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::StreamingClock;
 
@@ -143,10 +143,13 @@ pub(crate) fn sync_distances(
 
 /// What an author may have meant to come by distance, and does not.
 fn warn_of_what_does_not_come(table: &LevelTable) {
-    if table.iter().any(|level| level.has_volume) && !table.iter().any(is_by_distance) {
-        warn!(
-            "seamless world `{}`: no level comes by distance, since volumes load them all; write `volumes: []` in the world file, where it names \
-             none, and cook it again",
+    let mut others = table
+        .iter()
+        .filter(|level| !(level.entry().always_loaded || level.entry().on_request));
+    if table.iter().any(|level| level.has_volume) && others.all(|level| level.has_volume) {
+        info!(
+            "seamless world `{}`: volumes load all levels, and none comes by its distance; if they are to, write `volumes: []` in the world file, and \
+             cook it again",
             table.name()
         );
     }

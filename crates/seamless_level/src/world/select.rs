@@ -344,7 +344,7 @@ impl Sources<'_, '_> {
     }
 }
 
-/// Whether a source is where was last propagated: one that was spawned since the last frame is not, as nothing was propagated to it. For one
+/// Whether a source is where its transform was last propagated to: one that was spawned since the last frame is not, as nothing was propagated to it. For one
 /// frame it would ask for the levels at the origin, and they would linger.
 fn has_place(transform: &Ref<GlobalTransform>) -> bool {
     !transform.is_added() || **transform != GlobalTransform::IDENTITY

@@ -1,6 +1,6 @@
 //! The levels of one world, as game code sees them. See [`LevelTable`].
 
-use core::time::Duration;
+use core::{cell::RefCell, time::Duration};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
@@ -269,7 +269,18 @@ pub struct LevelTable {
 impl LevelTable {
     /// All levels, unloaded. `path` is the manifest's own.
     pub(super) fn new(id: AssetId<WorldManifest>, manifest: &WorldManifest, path: Option<&AssetPath<'static>>) -> Self {
-        let resolve = |name: &str| beside(path, name);
+        // Many levels need the same packages.
+        let known = RefCell::new(HashMap::<String, AssetPath<'static>>::new());
+        let resolve = |name: &str| {
+            let mut known = known.borrow_mut();
+            match known.get(name) {
+                Some(path) => path.clone(),
+                None => known
+                    .entry(name.to_owned())
+                    .or_insert_with(|| beside(path, name))
+                    .clone(),
+            }
+        };
         let entries = manifest.levels.iter().cloned();
         let levels = entries.map(|entry| Level::new(&manifest.name, entry, &resolve));
         let loading = manifest

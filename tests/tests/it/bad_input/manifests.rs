@@ -3,7 +3,7 @@
 use std::fs;
 
 use bevy::prelude::*;
-use bevy_seamless::prelude::*;
+use bevy_seamless::{level::MANIFEST_FORMAT, prelude::*};
 use seamless_tests::{
     app::run_until,
     cooked::{Ask, Cooked, MANIFEST, STREAM_LIMIT, ask, cook, describe, reveal, spawn_world, streaming_app},

@@ -3,8 +3,8 @@
 use crate::load::tasks::{Finished, JobOwner, MAX_LOADS, Task};
 
 /// What a request for a package counts, beside one that is read by itself, such as a mip of a texture: that is a single read, and few of them
-/// would never fill what a disk can give at once. What it needs of other packages counts nothing: those take turns by their ranks, and a level with many of them must not keep
-/// a more urgent one from its turn.
+/// would never fill what a disk can give at once. What it needs of other packages counts nothing: those take turns by their ranks, and a level with some dozens of them must not
+/// keep a more urgent one from its turn.
 const PACKAGE: usize = 4;
 const PART: usize = 1;
 

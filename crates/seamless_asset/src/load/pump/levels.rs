@@ -194,6 +194,9 @@ impl Pipeline {
         let is_any = !going.is_empty() || !self.sweeps.is_empty();
         self.leaves_held = if is_any { self.leaves_held + 1 } else { 0 };
         for id in going {
+            if budget.is_lifted() && !self.is_over_ceiling(world) {
+                return;
+            }
             if !self.hide_level(world, id, budget) || !self.leave_level(world, id, budget) {
                 return;
             }

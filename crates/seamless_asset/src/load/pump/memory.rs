@@ -39,7 +39,13 @@ impl Pipeline {
         }
     }
 
-    /// Looks how much memory there is left. Above the ceiling, levels leave and are despawned at once, whatever time it takes.
+    /// Whether there is less memory than there must be.
+    pub(super) fn is_over_ceiling(&self, world: &World) -> bool {
+        let ceiling = world.resource::<StreamingSettings>().memory_ceiling;
+        MemoryPressure::of(self.memory().total(), ceiling) == MemoryPressure::Over
+    }
+
+    /// Looks how much memory there is left. Above the ceiling, levels leave and are despawned at once, whatever time it takes, until there is enough.
     pub(super) fn relieve(&mut self, world: &mut World, budget: &mut FrameBudget) {
         let ceiling = world.resource::<StreamingSettings>().memory_ceiling;
         self.pressure = MemoryPressure::of(self.memory().total(), ceiling);
@@ -75,12 +81,14 @@ impl Pipeline {
         })
     }
 
-    /// Whether the load of an instance may start, the most urgent one that waits; what it will bring is expected from then on.
+    /// Whether the load of an instance may start, the most urgent one that waits; what it will bring is expected from then on. Behind one that `is_short` of
+    /// memory, that is not asked: only what needs no room may start.
     pub(super) fn may_start(
         &self,
         settings: &StreamingSettings,
         known: Option<&UnderCeiling>,
         id: InstanceId,
+        is_short: bool,
     ) -> MayStart {
         let Some((known, instance)) = known.zip(self.instances.get(&id)) else {
             return MayStart::Yes;
@@ -93,7 +101,7 @@ impl Pipeline {
             is_any_coming: instances.loading > 0 || packages.loading > 0,
             going: known.going,
             is_any_there: known.is_any_to_go,
-            brings: self.brings(id),
+            brings: if is_short { Expected::Known(0) } else { self.brings(id) },
             is_essential: instance.request.priority >= settings.essential_priority,
             is_only_loaded: instance.request.target == InstanceTarget::Loaded,
         })

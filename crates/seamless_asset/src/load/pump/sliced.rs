@@ -193,7 +193,13 @@ impl Pipeline {
     pub(super) fn sweep(&mut self, world: &mut World, budget: &mut FrameBudget) {
         let due = self.swept_later() / SWEPT_WITHIN;
         let mut done = 0;
-        while let Some(sweeping) = self.sweeps.front_mut() {
+        loop {
+            if budget.is_lifted() && !self.is_over_ceiling(world) {
+                return;
+            }
+            let Some(sweeping) = self.sweeps.front_mut() else {
+                return;
+            };
             let cost = self.costs.of(UnitKind::Sweep, SLICE as u64);
             let is_due = done < due && budget.allows(cost);
             if !is_due && !budget.has_spare(cost) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_ecs::world::World;
+use bevy_platform::collections::HashSet;
 
 use super::Pipeline;
 use crate::{
@@ -52,7 +53,7 @@ impl Pipeline {
         let (mut short, mut held) = (None, 0);
         for (_, (_, owner)) in queued {
             if let JobOwner::Instance(id) = owner {
-                match self.may_start(settings, known.as_ref(), id) {
+                match self.may_start(settings, known.as_ref(), id, short.is_some()) {
                     MayStart::Always => {}
                     // Who ranks lower waits for who has no memory.
                     MayStart::Yes if short.is_none() => {}
@@ -84,17 +85,21 @@ impl Pipeline {
         self.held = held;
     }
 
-    /// The priority of an instance has changed: its packages are as urgent as the most urgent of those who wait for them.
-    pub(super) fn rank_again(&mut self, id: InstanceId) {
-        let Some(instance) = self.instances.get(&id) else {
-            return;
-        };
-        if let Phase::Loading(progress) = &instance.phase {
-            progress.set_rank(instance.rank(id, &self.arrivals));
+    /// The priorities of instances have changed: their packages are as urgent as the most urgent of those who wait for them. Each package is looked at
+    /// once, as it may have many users.
+    pub(super) fn rank_again(&mut self, changed: &[InstanceId]) {
+        let mut waited_for: HashSet<&AssetPath<'static>> = HashSet::default();
+        for id in changed {
+            let Some(instance) = self.instances.get(id) else {
+                continue;
+            };
+            if let Phase::Loading(progress) = &instance.phase {
+                progress.set_rank(instance.rank(*id, &self.arrivals));
+            }
+            waited_for.extend(&instance.packages);
         }
-        let entries = instance.packages.iter().filter_map(|path| self.packages.get(path));
-        for entry in entries {
-            // Others are not waited for, and may have many users.
+        for entry in waited_for.into_iter().filter_map(|path| self.packages.get(path)) {
+            // Others are not waited for.
             let PackageStatus::Loading(progress) = &entry.status else {
                 continue;
             };

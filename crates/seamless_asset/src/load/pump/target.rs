@@ -9,7 +9,7 @@ use bevy_log::warn_once;
 use super::Pipeline;
 use crate::{
     gate::RevealGates,
-    hide::hide_new,
+    hide::hide_hung,
     leave::Sweep,
     load::{InstanceId, InstanceTarget, instance::Phase},
     reveal::Members,
@@ -147,7 +147,7 @@ impl Pipeline {
         }) = self.instances.replace_phase(id, Phase::Sweeping)
         {
             // What was hung there meanwhile is not seen any longer than what it hangs below would be.
-            hide_new(world, root, &members, &mut hiding);
+            hide_hung(world, root, &members, &mut hiding);
             let sweep = Sweep::of(root, &mut members).and_hidden(&mut hiding);
             self.has_left(world, id, sweep, members.memory);
             self.tasks.drop_later((members, hiding));

@@ -184,6 +184,27 @@ fn over_the_ceiling_all_that_leaves_is_gone_in_one_frame() {
     assert!(is_live(&app, ids[0]), "nobody has let go of it");
 }
 
+/// What is below the ceiling again takes no more of the frame.
+#[test]
+fn no_more_goes_at_once_than_has_to() {
+    const COUNT: u64 = 200;
+    let dir = Dir::default();
+    let mut app = levels(&dir);
+    let ids: Vec<_> = (0..COUNT).map(|_| load(&mut app, &name(0), &[])).collect();
+    run_until(&mut app, |world| {
+        world.resource::<StreamingStats>().live_instances == COUNT
+    });
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_nanos(1);
+    ids.iter().for_each(|id| unload(&mut app, *id));
+    let ceiling = memory(&app).total() - memory(&app).levels / 10;
+    set_ceiling(&mut app, Some(ceiling));
+    app.update();
+    // A tenth, and one that would have gone anyway.
+    let left = stats(&app).left;
+    assert!((COUNT / 10..=COUNT / 10 + 2).contains(&left), "{left}");
+    assert!(memory(&app).total() < ceiling);
+}
+
 #[test]
 fn over_the_ceiling_only_what_is_essential_comes() {
     let dir = Dir::default();

@@ -161,12 +161,10 @@ fn time_in_which_it_was_seen_does_not_count() {
         run_until(app, |world| state(world, id) == Some(LoadState::Live));
         id
     };
-    let (old, urgent) = (shown(&mut app, "old.pkg", 1.0), shown(&mut app, "urgent.pkg", 4.0));
-    let pass = |app: &mut App| {
-        let mut time = app.world_mut().resource_mut::<StreamingTime>();
-        time.advance(Duration::from_secs(600));
-    };
-    pass(&mut app);
+    let old = shown(&mut app, "old.pkg", 1.0);
+    let mut time = app.world_mut().resource_mut::<StreamingTime>();
+    time.advance(Duration::from_secs(600));
+    let urgent = shown(&mut app, "urgent.pkg", 4.0);
     for _ in 0..2 {
         for id in [old, urgent] {
             set_target(&mut app, id, InstanceTarget::Loaded);

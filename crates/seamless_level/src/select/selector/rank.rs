@@ -58,7 +58,9 @@ impl Selector {
             has_first |= is_first;
             let has_room = bytes <= limits.room.into() || is_first;
             let is_capped = taken.levels >= limits.max_levels || bytes > limits.max_bytes.into();
-            slot.is_cut = slot.is_out || is_capped || !has_room;
+            // Somebody stands on it.
+            let is_ground = (BLOCKING_PRIORITY..ALWAYS_PRIORITY).contains(&candidate.rank);
+            slot.is_cut = !is_ground && (slot.is_out || is_capped || !has_room);
             if slot.is_cut {
                 self.plan.dropped += 1;
             } else {

@@ -241,10 +241,12 @@ impl Oracle {
         let ordinary = |(rank, level): &&(f32, usize)| *rank < ALWAYS_PRIORITY && !is_out(*level);
         let first = ranked.iter().find(ordinary);
         let first = first.map(|(_, level)| *level);
-        for (_, level) in ranked {
+        for (rank, level) in ranked {
+            let is_ground = (2e7..ALWAYS_PRIORITY).contains(&rank);
             let more = bytes.saturating_add(self.levels[level].bytes);
             let has_room = more <= limits.room || Some(level) == first;
-            if levels < limits.max_levels && more <= limits.max_bytes && has_room && !is_out(level) {
+            let fits = levels < limits.max_levels && more <= limits.max_bytes && has_room && !is_out(level);
+            if fits || is_ground {
                 (levels, bytes) = (levels + 1, more);
             } else {
                 cut.push(level);

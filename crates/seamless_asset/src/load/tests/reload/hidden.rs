@@ -68,21 +68,43 @@ fn a_level_that_does_not_leave_after_all_is_as_its_file_says() {
     let dir = Dir::default();
     let mut content = Content::labelled(2);
     let (mut app, id, root) = live_and_sliced(&dir, &content);
+    put(&dir, "b.pkg", content.package(&app, "b.pkg"));
+    // As long as others come, one a frame, it only waits for its leave.
+    let others: Vec<_> = (0..25).map(|_| load(&mut app, "b.pkg", &[])).collect();
+    let are_all = |world: &World, wanted| others.iter().all(|other| state(world, *other) == Some(wanted));
+    run_until(&mut app, |world| are_all(world, LoadState::Live));
     app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
     let zero = thing(&app, root, 0);
-    for delay in 0..16 {
-        content.thing(0).label = Some(format!("after {delay}"));
+    let mut seen = 0;
+    for round in 0..200 {
+        let ask = |app: &mut App, target| others.iter().for_each(|other| set_target(app, *other, target));
+        ask(&mut app, InstanceTarget::Loaded);
+        run_until(&mut app, |world| are_all(world, LoadState::Hidden));
+        ask(&mut app, InstanceTarget::Shown);
+        content.thing(0).label = Some(format!("after {round}"));
         put(&dir, "a.pkg", content.package(&app, "a.pkg"));
-        let reload = start(&mut app, ReloadPolicy::Overwrite);
-        (0..delay).for_each(|_| app.update());
+        let reload = app.world_mut().resource_mut::<Streamer>().reload(ReloadRequest {
+            policy: ReloadPolicy::Overwrite,
+            priority: 1e9,
+            ..ReloadRequest::new("a.pkg")
+        });
         set_target(&mut app, id, InstanceTarget::Gone);
-        app.update();
-        if state(app.world(), id) != Some(LoadState::Leaving) {
-            return;
+        for _ in 0..20 {
+            app.update();
+            std::thread::sleep(Duration::from_millis(1));
+            let is_leaving = state(app.world(), id) == Some(LoadState::Leaving);
+            assert!(is_leaving, "others come before it");
+            seen += u32::from(reload.is_finished());
         }
         set_target(&mut app, id, InstanceTarget::Shown);
         end(&mut app, &reload);
         reload.result().expect("it is finished").expect("it is good");
-        assert_eq!(label(&app, zero), Some(format!("after {delay}")));
+        assert_eq!(state(app.world(), id), Some(LoadState::Live));
+        assert_eq!(label(&app, zero), Some(format!("after {round}")));
+        if seen > 0 {
+            return;
+        }
+        run_until(&mut app, |world| are_all(world, LoadState::Live));
     }
+    panic!("no reload came while it waited for its leave");
 }

@@ -243,7 +243,10 @@ fn a_mesh_that_was_changed_while_its_level_was_hidden_has_its_new_box() {
         app.update();
         set_target(&mut app, id, InstanceTarget::Shown);
         run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
-        assert!(has_all(&mut app, expected), "after {hidden_for} frames: in the frame in which it is shown");
+        assert!(
+            has_all(&mut app, expected),
+            "after {hidden_for} frames: in the frame in which it is shown"
+        );
         told.push(expected);
     }
     told.dedup();
