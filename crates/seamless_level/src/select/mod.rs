@@ -49,7 +49,7 @@ use crate::{
 
 /// The priority of a level that is always loaded.
 pub const ALWAYS_PRIORITY: f32 = 1e8;
-/// The priority of a level that somebody may not be without where it is: see [`VolumeMode::BlockUntilLoaded`](crate::VolumeMode::BlockUntilLoaded).
+/// The priority of a level that somebody may not be without where it is: see [`VolumeMode::BlockUntilLoaded`].
 pub const BLOCKING_PRIORITY: f32 = 2e7;
 /// The priority of a level that the app has asked to be loaded and not shown: as of one in whose volume somebody is, a hundred units from its middle.
 pub const PRELOAD_PRIORITY: f32 = 1e-2;
