@@ -24,15 +24,14 @@ use crate::{LevelInstance, spawn::Passes};
 pub(crate) struct LatePasses {
     /// The components whose hooks are not Bevy's own.
     hooked: HashSet<ComponentId>,
-    is_hidden: bool,
+    /// Those whose removal is observed; none where the level does not come hidden.
+    missed: HashSet<ComponentId>,
 }
 
 /// The same, but who only observes removals hears nothing of what comes.
 pub(crate) struct Insertions<'a>(&'a LatePasses);
 
-/// What tells that a component has come.
-const COMES: [EventKey; 2] = [ADD, INSERT];
-/// And that it goes.
+/// What tells that a component goes.
 const GOES: [EventKey; 3] = [DISCARD, REMOVE, DESPAWN];
 
 impl LatePasses {
@@ -52,7 +51,7 @@ impl LatePasses {
             hooked: ids
                 .filter(|id| has_foreign_hooks(world, *id, registry, is_hidden))
                 .collect(),
-            is_hidden,
+            missed: if is_hidden { missed(world) } else { HashSet::default() },
         }
     }
 
@@ -61,21 +60,37 @@ impl LatePasses {
         Insertions(self)
     }
 
-    fn is_heard(&self, world: &World, id: ComponentId, events: &[EventKey]) -> bool {
-        with_required(world, id).any(|id| is_observed(world, id, events) || self.hooked.contains(&id))
+    fn is_heard(&self, world: &World, id: ComponentId) -> bool {
+        with_required(world, id).any(|id| is_observed(world, id) || self.hooked.contains(&id))
     }
 }
 
 impl Passes for Insertions<'_> {
     fn is_late(&self, world: &World, id: ComponentId) -> bool {
-        self.0.is_heard(world, id, &COMES)
+        self.0.is_heard(world, id)
     }
 }
 
 impl Passes for LatePasses {
     fn is_late(&self, world: &World, id: ComponentId) -> bool {
-        self.is_heard(world, id, &COMES) || self.is_hidden && self.is_heard(world, id, &GOES)
+        let is_missed = |id| self.missed.contains(&id);
+        self.is_heard(world, id) || !self.missed.is_empty() && with_required(world, id).any(is_missed)
     }
+}
+
+/// The components whose removal somebody observes, the pipeline itself apart. Who hears of all removals, of whatever, asks for none in particular.
+fn missed(world: &World) -> HashSet<ComponentId> {
+    let observers = GOES
+        .iter()
+        .filter_map(|event| world.observers().try_get_observers(*event));
+    let observed = observers.flat_map(|observers| observers.component_observers());
+    let level = world.component_id::<LevelInstance>();
+    let is_own = |id: ComponentId, count: usize| Some(id) == level && count == 1;
+    let observed = observed.filter_map(|(id, found)| {
+        let count = found.global_observers().len() + found.entity_component_observers().len();
+        (count > 0 && !is_own(*id, count)).then_some(*id)
+    });
+    observed.collect()
 }
 
 /// The component, and those that it brings.
@@ -142,18 +157,15 @@ fn is_bevys_own(type_path: &str) -> bool {
         .is_some_and(|name| BEVYS_CRATES.contains(&name))
 }
 
-fn is_observed(world: &World, id: ComponentId, events: &[EventKey]) -> bool {
-    events.iter().any(|event| {
-        world.observers().try_get_observers(*event).is_some_and(|observers| {
+fn is_observed(world: &World, id: ComponentId) -> bool {
+    [ADD, INSERT].into_iter().any(|event| {
+        world.observers().try_get_observers(event).is_some_and(|observers| {
             let own = observers.component_observers().get(&id);
             let count = own.map_or(0, |own| {
                 own.global_observers().len() + own.entity_component_observers().len()
             });
-            let is_own = *event == INSERT && is_parent_check(world, id)
-                || *event == REMOVE && world.component_id::<LevelInstance>() == Some(id);
-            // Who hears of all removals, of whatever, asks for none in particular.
-            let of_all = COMES.contains(event) && !observers.global_observers().is_empty();
-            of_all || count > usize::from(is_own)
+            let expected = usize::from(event == INSERT && is_parent_check(world, id));
+            !observers.global_observers().is_empty() || count > expected
         })
     })
 }
