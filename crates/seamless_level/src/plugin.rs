@@ -22,9 +22,9 @@ use crate::{
     source::{SourceMotion, StreamingSource},
     volume::StreamingVolume,
     world::{
-        BevysTransforms, DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels,
-        is_anybody_blocked, list_packages, report_levels, resolve_manifests, select_levels, sync_distances,
-        sync_volumes, write_diagnostics,
+        DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels, is_anybody_blocked,
+        list_packages, report_levels, resolve_manifests, select_levels, sync_distances, sync_volumes,
+        write_diagnostics,
     },
 };
 
@@ -137,7 +137,7 @@ impl Plugin for SeamlessLevelPlugin {
             );
             return;
         }
-        app.insert_resource(BevysTransforms);
+        app.world_mut().resource_mut::<Arrivals>().are_places_known = true;
     }
 }
 

@@ -21,6 +21,8 @@ use crate::select::SourceInput;
 pub(crate) struct Arrivals {
     all: Vec<Entry>,
     next: u64,
+    /// Whether Bevy propagates transforms, so that it is known in a frame where its end will find everything. Here, and in no resource of its own.
+    pub are_places_known: bool,
 }
 
 struct Entry {

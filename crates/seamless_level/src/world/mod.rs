@@ -24,7 +24,7 @@ pub(crate) use index::InstanceIndex;
 pub(crate) use manifest::resolve_manifests;
 pub(crate) use network::list_packages;
 pub(crate) use report::{report_levels, write_diagnostics};
-pub(crate) use select::{BevysTransforms, LevelSelection, Now, select_levels};
+pub(crate) use select::{LevelSelection, Now, select_levels};
 pub(crate) use volumes::sync_volumes;
 
 pub use distance::DistanceStreaming;

@@ -7,7 +7,6 @@ use bevy_ecs::{
     change_detection::{DetectChanges, DetectChangesMut, Ref},
     component::Component,
     entity::{Entity, EntityHashMap},
-    resource::Resource,
     system::{Local, Query, Res, ResMut, SystemParam},
 };
 use bevy_log::{debug_span, warn, warn_once};
@@ -305,25 +304,19 @@ pub(crate) struct Sources<'w, 's> {
         ),
     >,
     settings: Res<'w, LevelSettings>,
-    is_bevys: Option<Res<'w, BevysTransforms>>,
     places: TransformHelper<'w, 's>,
 }
 
-/// Bevy propagates transforms, so it is known in a frame where its end will find everything.
-#[derive(Resource)]
-pub(crate) struct BevysTransforms;
-
 impl Sources<'_, '_> {
-    /// Lists those that ask for levels. What is not known before it is propagated was there `ago`.
-    fn gather(&mut self, now: f64, ago: f64, inputs: &mut Vec<SourceInput>) {
+    /// Lists those that ask for levels. Where their places are not known before they are propagated, they were there `ago`.
+    fn gather(&mut self, (now, ago): (f64, f64), are_places_known: bool, inputs: &mut Vec<SourceInput>) {
         inputs.clear();
         for (entity, source, propagated, mut motion) in &mut self.sources {
             let is_followed = self.settings.follow_remote || !source.remote;
             if !(source.enabled && is_followed) {
                 continue;
             }
-            let is_known = self.is_bevys.is_some();
-            let place = is_known
+            let place = are_places_known
                 .then(|| self.places.compute_global_transform(entity).ok())
                 .flatten();
             let (place, at) = match place {
@@ -367,8 +360,8 @@ pub(crate) fn select_levels(
     let _time = clock.measure();
     let _span = debug_span!("select").entered();
     let (now, ago) = (now.seconds(), now.since_last());
-    sources.gather(now, ago, &mut inputs);
     let arrivals = arrivals.bypass_change_detection();
+    sources.gather((now, ago), arrivals.are_places_known, &mut inputs);
     arrivals.begin();
     tell_viewpoints(arrivals, &mut viewpoints);
     let gathered = inputs.len();

@@ -6,7 +6,7 @@ use bevy_transform::{TransformPlugin, components::Transform};
 use futures_lite::future::block_on;
 
 use super::*;
-use crate::world::BevysTransforms;
+use crate::arrival::Arrivals;
 
 fn prepare(stage: &mut Stage, point: ArrivalPoint) -> Arrival {
     stage.ask(move |levels| levels.prepare(point))
@@ -187,9 +187,7 @@ fn one_that_is_dropped_early_leaves_nothing() {
 fn stage_of_transforms(is_known: bool) -> Stage {
     let mut app = level_app(SeamlessLevelPlugin::default());
     app.add_plugins(TransformPlugin);
-    if is_known {
-        app.insert_resource(BevysTransforms);
-    }
+    app.world_mut().resource_mut::<Arrivals>().are_places_known = is_known;
     let mut stage = Stage::with(app);
     stage.frames(3);
     stage
