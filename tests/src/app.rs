@@ -41,7 +41,7 @@ pub(crate) fn default_plugins(asset_dir: &Path, render: RenderPlugin) -> PluginG
 }
 
 /// How long [`bevy_spawn`] waits before it calls a load stuck.
-pub const LOAD_LIMIT: Duration = Duration::from_secs(60);
+pub const LOAD_LIMIT: Duration = Duration::from_secs(240);
 
 /// An app that reads assets from `asset_dir`, finished and ready for `update()`.
 pub fn headless(asset_dir: &Path) -> App {

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::app::{headless_with, run_until};
 
 /// How long a level may take to come or to go.
-pub const STREAM_LIMIT: Duration = Duration::from_secs(60);
+pub const STREAM_LIMIT: Duration = Duration::from_secs(240);
 
 /// The manifest of every world that [`Cooked`] makes, in its `out` directory.
 pub const MANIFEST: &str = "test.seamless";

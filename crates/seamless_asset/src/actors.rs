@@ -89,8 +89,13 @@ pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Member
     // They are nobody's to be looked at when other levels go, but for those that came with one.
     let owners = Owners::but(world, root);
     for entity in released.iter().filter(|entity| !owners.has(**entity)) {
-        if let Ok(mut entity) = world.get_entity_mut(*entity) {
-            entity.remove::<KeepInWorld>();
+        let Ok(mut entity) = world.get_entity_mut(*entity) else {
+            continue;
+        };
+        entity.remove::<KeepInWorld>();
+        // Who rides on what stays, stays with it, though it said that it goes with the level.
+        if entity.get::<OfLevel>().is_some_and(|of| of.0 == root) {
+            entity.remove::<OfLevel>();
         }
     }
     members.forget(&released);

@@ -115,10 +115,10 @@ impl Sweep {
         self.entity().is_none()
     }
 
-    /// How many steps of one entity are left, about.
+    /// How many of the level's own entities are left, about: one that was cooked with children counts twice. What hangs below them is no part of that,
+    /// as most of it is the level's own.
     pub fn left(&self) -> usize {
-        let all = self.parents.len() + self.entities.len() + self.children.len() + self.hidden.len();
-        all.saturating_sub(self.next)
+        (self.parents.len() + self.entities.len()).saturating_sub(self.next)
     }
 
     /// The next one. Of the children only what is not the level's own is still alive by then, and

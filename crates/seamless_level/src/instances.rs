@@ -31,7 +31,7 @@ use crate::{
 pub struct NewInstance {
     /// The [`SeamlessWorld`] entity that gets it; `None` is the first world that has the level.
     pub world: Option<Entity>,
-    /// Its name, unique among the levels of the world. It is a part of its entities' [`StableId`](seamless_asset::StableId)s: for saves and
+    /// Its name, unique among the levels of all worlds. It is a part of its entities' [`StableId`](seamless_asset::StableId)s: for saves and
     /// peers, give an instance the same name in each run.
     pub name: String,
     /// The level whose package it is another placement of.

@@ -26,7 +26,7 @@ use bevy_seamless::{
     prelude::*,
 };
 use seamless_tests::{
-    app::headless_with,
+    app::{LOAD_LIMIT, headless_with, run_until},
     handmade::{References, add_asset, add_level, new_ids, new_package},
     picture::{has_driver, next_frame, settled, studio, studio_compiling_later},
 };
@@ -226,6 +226,8 @@ fn no_pipeline_is_asked_for_after_the_reveal() {
     write_level(dir.path(), many_materials(), true);
     for studio in [studio, studio_compiling_later] {
         let mut app = studio(dir.path(), camera(), add_game);
+        // However long it takes to compile them.
+        app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
         enrich(&mut app, Msaa::Sample4);
         let _ = settled(&mut app);
         let empty = pipelines(&app).0.len();
@@ -289,6 +291,10 @@ fn views_that_change_while_a_level_waits() {
     enrich(&mut app, Msaa::Off);
     let _ = settled(&mut app);
     let id = load(&mut app);
+    let is_staged = run_until(&mut app, LOAD_LIMIT, |world| {
+        world.resource::<Streamer>().state(id) == Some(LoadState::Staged)
+    });
+    assert!(is_staged);
     for _ in 0..40 {
         let _ = next_frame(&mut app);
         std::thread::sleep(std::time::Duration::from_millis(1));

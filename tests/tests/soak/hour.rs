@@ -7,6 +7,7 @@ use bevy_seamless::prelude::*;
 use seamless_tests::atomicity::Atomicity;
 
 use crate::{
+    alone,
     bed::{Bed, Footprint},
     content::name_of,
     drive::{Drive, Journeys},
@@ -131,6 +132,7 @@ fn assert_no_growth(what: &str, before: usize, after: usize) {
     reason = "figures for whoever runs all of it, with `--nocapture`"
 )]
 fn an_hour_of_play_leaves_nothing_behind() {
+    let _alone = alone();
     let all = frames(HOUR);
     let mut bed = Bed::new(LEVELS, true);
     let mut drive = Drive::new(&mut bed);
@@ -191,6 +193,7 @@ fn an_hour_of_play_leaves_nothing_behind() {
 #[test]
 #[should_panic(expected = "bytes became")]
 fn the_measure_sees_a_leak() {
+    let _alone = alone();
     let mut bed = Bed::new(50, false);
     let before = bed.memory();
     let leak = vec![1_u8; before / 50];

@@ -12,12 +12,24 @@ mod faults;
 mod hour;
 mod storm;
 
-use std::alloc::System;
+use std::{
+    alloc::System,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use cap::Cap;
 
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+
+/// All tests count what the process has allocated.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Until it is dropped, no other test runs.
+fn alone() -> MutexGuard<'static, ()> {
+    // One of them is to panic.
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The share of a run that is run where nothing was asked for.
 const SHARE: f64 = 0.02;

@@ -138,12 +138,13 @@ fn a_lamp_that_is_kept_stays_when_its_level_leaves() {
         world.get_mut::<Transform>(lamp).unwrap().translation.y = 50.0;
         let note = world.spawn(ChildOf(lamp)).id();
         let rider = world.spawn((KeepInWorld, OfLevel(root))).id();
+        let moth = world.spawn((ChildOf(lamp), OfLevel(root))).id();
         leave(&mut app, id);
         let world = app.world();
         let is_alive = |entity| world.get_entity(entity).is_ok();
         assert_eq!(
-            [lamp, bulb, note, rider, other, root].map(is_alive),
-            [true, true, true, true, false, false]
+            [lamp, bulb, note, rider, moth, other, root].map(is_alive),
+            [true, true, true, true, true, false, false]
         );
         assert_eq!(world.get::<ChildOf>(lamp), None);
         assert_eq!(world.get::<OfLevel>(rider), None);
@@ -164,8 +165,9 @@ fn a_hidden_level_forgets_who_stayed() {
     let [lamp, other] = [7, 9].map(|row| entity(&app, root, row));
     let [lamp_id, other_id] = [lamp, other].map(|entity| stable(&app, root, entity).unwrap());
     app.world_mut().entity_mut(lamp).insert(KeepInWorld);
+    let moth = app.world_mut().spawn((ChildOf(lamp), OfLevel(root))).id();
     hide(&mut app, id);
-    assert!(is_seen(&mut app, lamp) && !is_seen(&mut app, other));
+    assert!(is_seen(&mut app, lamp) && is_seen(&mut app, moth) && !is_seen(&mut app, other));
     set(&mut app, id, InstanceTarget::Shown);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
     let find = |app: &App, id| app.world().resource::<StableIds>().get(id);

@@ -266,6 +266,22 @@ impl CostModel {
         self.of(key, each).saturating_mul(units)
     }
 
+    /// Whether any unit of the kind was measured.
+    pub fn is_known(&self, kind: UnitKind) -> bool {
+        self.rates.contains_key(&CostKey::from(kind))
+    }
+
+    /// What so many items will take in one unit that may also be done in slices, then a unit of `shown` for all of them: what always goes in slices is
+    /// never measured whole, and what never does is known by nothing else.
+    pub fn whole_or_sliced(&self, whole: UnitKind, slices: (UnitKind, u64), shown: UnitKind, items: u64) -> Duration {
+        let in_one = self.of(whole, items);
+        let are_slices_known = self.is_known(slices.0) && self.is_known(shown);
+        if self.is_known(whole) && !are_slices_known {
+            return in_one;
+        }
+        in_one.min(self.of_units(slices.0, items, slices.1) + self.of(shown, items))
+    }
+
     /// Learns from one unit.
     pub fn learn(&mut self, key: impl Into<CostKey>, items: u64, took: Duration) {
         let key = key.into();

@@ -1,5 +1,6 @@
 //! The packages that are loading or live, each with its users. See [`PackageEntry`].
 
+use core::hash::Hash;
 use std::{collections::VecDeque, sync::Arc};
 
 use bevy_asset::{UntypedAssetId, UntypedHandle};
@@ -174,6 +175,25 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
     }
 }
 
+/// What came of a load that was taken in.
+pub(super) struct Added {
+    /// The packages that its users need and did not know of.
+    pub needs: Vec<AssetPath<'static>>,
+    /// To be dropped where it costs no frame time.
+    pub spare: Vec<Arc<Linker>>,
+}
+
+/// Adds what is not there yet, by its key. How many that were.
+fn add_new<T, K: Hash + Eq>(list: &mut Vec<T>, more: Vec<T>, key: impl Fn(&T) -> K) -> usize {
+    if more.is_empty() {
+        return 0;
+    }
+    let mut known: HashSet<K> = list.iter().map(&key).collect();
+    let before = list.len();
+    list.extend(more.into_iter().filter(|new| known.insert(key(new))));
+    list.len() - before
+}
+
 impl PackageEntry {
     pub fn loading(progress: Arc<Progress>, expected: u64) -> Self {
         Self {
@@ -203,26 +223,29 @@ impl PackageEntry {
         matches!(&self.status, PackageStatus::Loading(own) if Arc::ptr_eq(own, progress))
     }
 
-    /// Takes in what a load has found, the first one (`is_first`) or one that was for another instance of its level. Gives the packages
-    /// that its users need and did not know of.
-    pub fn add(&mut self, loaded: LoadedPackage, is_first: bool) -> Vec<AssetPath<'static>> {
+    /// Takes in what a load has found, the first one (`is_first`) or one that was for another instance of its level: as there may be any number
+    /// of those, only what is not known yet.
+    pub fn add(&mut self, loaded: LoadedPackage, is_first: bool) -> Added {
         if loaded.has_assets {
             self.hashes.push(loaded.linker.package().summary().content_hash);
         }
-        let known: HashSet<_> = self.assets.iter().copied().collect();
-        let count = self.assets.len();
-        let rendered = loaded.rendered.into_iter();
-        self.assets.extend(rendered.filter(|asset| !known.contains(asset)));
-        self.insert(loaded.assets, self.assets.len() > count, is_first);
-        let mut known: HashSet<_> = self.needs.iter().cloned().collect();
+        let has_more = add_new(&mut self.assets, loaded.rendered, |asset| *asset) > 0;
+        self.insert(loaded.assets, has_more, is_first);
         let needs = loaded.needs.into_iter().map(|need| need.path);
-        let new: Vec<_> = needs.filter(|need| known.insert(need.clone())).collect();
-        self.needs.extend(new.iter().cloned());
-        self.sources.extend(loaded.sources);
-        self.unverified.extend(loaded.unverified);
-        self.handles.extend(loaded.handles);
+        let new = add_new(&mut self.needs, needs.collect(), AssetPath::clone);
+        add_new(&mut self.unverified, loaded.unverified, Unverified::object);
+        add_new(&mut self.handles, loaded.handles, UntypedHandle::id);
         self.slots.extend(loaded.slots);
-        new
+        self.sources.extend(loaded.sources);
+        let is_in = matches!(self.status, PackageStatus::Ready | PackageStatus::Failed);
+        Added {
+            needs: self.needs.get(self.needs.len() - new..).unwrap_or_default().to_vec(),
+            spare: if is_in {
+                core::mem::take(&mut self.sources)
+            } else {
+                Vec::new()
+            },
+        }
     }
 
     /// The values that wait, as long as it is the turn of any.

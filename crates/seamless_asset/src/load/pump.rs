@@ -46,7 +46,7 @@ use super::{
     link::{LoadedLevel, LoadedPackage},
     memory::{MemoryPressure, Sizes},
     open::OpenJob,
-    packages::{PackageStatus, Packages},
+    packages::{Added, PackageStatus, Packages},
     rank::Arrivals,
     room::Room,
     stage::Stage,
@@ -396,9 +396,10 @@ impl Pipeline {
             self.sizes.note_assets(path, memory);
             entry.linker = self.keep_linkers.then(|| loaded.linker.clone());
         }
-        let needs = entry.add(loaded, is_first);
+        let Added { needs, spare } = entry.add(loaded, is_first);
         let users: Vec<_> = entry.users.iter().copied().collect();
         drop(entry);
+        self.tasks.drop_later(spare);
         for (user, need) in users.iter().flat_map(|user| needs.iter().map(move |need| (user, need))) {
             self.join(*user, need.clone());
         }

@@ -86,6 +86,13 @@ pub(crate) fn app_after(dir: &Dir, plugin: SeamlessAssetPlugin, game: impl FnOnc
     app_reading(move || MemoryAssetReader { root: root.clone() }, plugin, game)
 }
 
+/// An app that has time for all that comes in a frame, though its thread is halted.
+fn app_with_time(dir: &Dir) -> App {
+    let mut app = app(dir);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_secs(10);
+    app
+}
+
 /// An app whose levels come and go in slices.
 pub(crate) fn sliced_app(dir: &Dir) -> App {
     let plugin = SeamlessAssetPlugin {
@@ -101,6 +108,11 @@ fn app_reading<R: AssetReader>(
     plugin: SeamlessAssetPlugin,
     game: impl FnOnce(&mut App),
 ) -> App {
+    // Frames follow each other without a pause here: threads of the lowest priority would get next to nothing.
+    let plugin = SeamlessAssetPlugin {
+        background: false,
+        ..plugin
+    };
     let mut app = App::new();
     app.register_asset_source(
         AssetSourceId::Default,
@@ -142,7 +154,7 @@ pub(crate) fn load(app: &mut App, package: &str, dependencies: &[&str]) -> Insta
 #[track_caller]
 pub(crate) fn run_until(app: &mut App, mut done: impl FnMut(&mut World) -> bool) {
     let start = Instant::now();
-    // By the clock, and long: the threads that load are of the lowest priority, and on a busy machine get next to nothing of it.
+    // By the clock, and long: on a busy machine the threads that load get little of it.
     while start.elapsed() < Duration::from_secs(240) {
         app.update();
         if done(app.world_mut()) {

@@ -45,6 +45,11 @@ impl Unverified {
         }
     }
 
+    /// Which object it is.
+    pub fn object(&self) -> ObjectId {
+        ObjectId::new(&self.package, &self.object)
+    }
+
     /// What is wrong with the import, now that its package is loaded: it has no value.
     ///
     /// An object of that identity and of another type is what the import means, cooked differently.
@@ -52,7 +57,7 @@ impl Unverified {
         if self.slot.is_live() {
             return None;
         }
-        let live = services.objects.provided(ObjectId::new(&self.package, &self.object));
+        let live = services.objects.provided(self.object());
         let codec = live.and_then(|live| services.codecs.read().asset(live.type_id()));
         let Some(codec) = codec else {
             return self.missing(&self.package, &self.object);

@@ -99,7 +99,7 @@ impl Entry {
         }
         let progress = status.progress_of(self.key, meant);
         shared.set_progress(&progress);
-        if progress.is_complete() && !status.is_pending(meant) {
+        if progress.is_complete() {
             self.end(&shared, COMPLETE);
         }
     }

@@ -14,7 +14,7 @@ use core::{
     fmt,
     future::{Future, IntoFuture},
     pin::Pin,
-    sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 use std::sync::Arc;
 
@@ -22,7 +22,11 @@ use async_channel::Receiver;
 use bevy_ecs::entity::Entity;
 use bevy_math::Vec3;
 
-use crate::{select::SourceInput, source::SourceShape, target::LevelTarget};
+use crate::{
+    select::SourceInput,
+    source::{SourceShape, StreamingSource},
+    target::LevelTarget,
+};
 
 /// A place that somebody is to come to: a streaming source without an entity, for [`Levels::prepare`](crate::Levels::prepare).
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -31,6 +35,8 @@ pub struct ArrivalPoint {
     pub position: Vec3,
     /// How far around it is to be ready; a point by default. A sector is a ball here, as it looks nowhere.
     pub shape: SourceShape,
+    /// A factor on the ranges of [`DistanceStreaming`](crate::DistanceStreaming), as [`StreamingSource::reach`] of who is to come; one by default.
+    pub reach: f32,
     /// How far levels are to come: into the world by default. With [`LevelTarget::Loaded`] nothing is seen of them before somebody comes.
     pub target: LevelTarget,
     /// How much it counts beside sources, which have one by default; ten by default. At a cap it counts less than any source, so that nobody
@@ -45,6 +51,7 @@ impl Default for ArrivalPoint {
         Self {
             position: Vec3::ZERO,
             shape: SourceShape::Point,
+            reach: 1.0,
             target: LevelTarget::Visible,
             priority: 10.0,
             world: None,
@@ -62,11 +69,23 @@ impl ArrivalPoint {
         }
     }
 
+    /// The place at `position` for whoever sees as `source` does: with its shape, its reach and its target.
+    #[must_use]
+    pub fn of(source: &StreamingSource, position: Vec3) -> Self {
+        Self {
+            shape: source.shape,
+            reach: source.reach,
+            target: source.target,
+            ..Self::at(position)
+        }
+    }
+
     fn input(&self, key: u64) -> SourceInput {
         SourceInput {
             key,
             position: self.position,
             shape: self.shape,
+            reach: self.reach,
             target: self.target,
             priority: self.priority,
             is_present: false,
@@ -151,6 +170,8 @@ pub struct Arrival(Arc<Shared>);
 /// What the main thread writes and everybody reads; nobody locks.
 struct Shared {
     state: AtomicU8,
+    /// Whether it is known what the place asks for.
+    is_known: AtomicBool,
     /// Levels: wanted, there, failed.
     levels: [AtomicU32; 3],
     /// Bytes: wanted, there.
@@ -200,6 +221,7 @@ impl Arrival {
         let [wanted, there, failed] = self.0.levels.each_ref().map(|count| count.load(Ordering::Relaxed));
         let [wanted_bytes, there_bytes] = self.0.bytes.each_ref().map(|count| count.load(Ordering::Relaxed));
         StreamingProgress {
+            is_pending: !self.0.is_known.load(Ordering::Relaxed),
             wanted,
             there,
             failed,
@@ -230,6 +252,7 @@ impl Shared {
     fn new(done: Receiver<Infallible>) -> Self {
         Self {
             state: AtomicU8::new(WAITING),
+            is_known: AtomicBool::new(false),
             levels: Default::default(),
             bytes: Default::default(),
             done,
@@ -238,12 +261,14 @@ impl Shared {
 
     fn set_progress(&self, progress: &StreamingProgress) {
         let StreamingProgress {
+            is_pending,
             wanted,
             there,
             failed,
             wanted_bytes,
             there_bytes,
         } = *progress;
+        self.is_known.store(!is_pending, Ordering::Relaxed);
         let levels = self.levels.iter().zip([wanted, there, failed]);
         levels.for_each(|(place, count)| place.store(count, Ordering::Relaxed));
         let bytes = self.bytes.iter().zip([wanted_bytes, there_bytes]);

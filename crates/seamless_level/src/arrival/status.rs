@@ -16,7 +16,9 @@ use crate::{
 /// tell better how much time is left.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamingProgress {
-    /// Levels that are asked for.
+    /// Whether it is not known yet what is asked for: a world's manifest is on its way, or who asks has not been looked at where it is now.
+    pub is_pending: bool,
+    /// Levels that are asked for, always loaded ones among them.
     pub wanted: u32,
     /// Those that have come.
     pub there: u32,
@@ -29,15 +31,18 @@ pub struct StreamingProgress {
 }
 
 impl StreamingProgress {
-    /// Whether nothing is to come any more.
+    /// Whether it is known what is asked for, and nothing of it is to come any more.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.there + self.failed >= self.wanted
+        !self.is_pending && self.there + self.failed >= self.wanted
     }
 
-    /// From zero to one, by bytes where they are known.
+    /// From zero to one, by bytes where they are known; zero as long as it is not known what is asked for.
     #[must_use]
     pub fn fraction(&self) -> f32 {
+        if self.is_pending {
+            return 0.0;
+        }
         if self.is_complete() {
             return 1.0;
         }
@@ -108,41 +113,48 @@ pub struct StreamingStatus<'w, 's> {
 }
 
 impl StreamingStatus<'_, '_> {
-    /// Whether all that a source asks for where it is, now, is there or has failed. False while a world's manifest is on its way, and for what is
-    /// no source, or none that asks for anything; in the frame in which one is spawned; and from
+    /// Whether all that a source asks for where it is, now, is there or has failed, and all that is always loaded. False while a world's manifest
+    /// is on its way, and for what is no source, or none that asks for anything; in the frame in which one is spawned; and from
     /// [`SourceMotion::teleported`] on until a selection has seen the source in its new place.
     #[must_use]
     pub fn is_streaming_complete(&self, source: Entity) -> bool {
-        if self.motions.get(source).is_ok_and(SourceMotion::is_settling) {
-            return false;
-        }
-        let key = source.to_bits();
-        let is_known = |selection: &LevelSelection| selection.selector.asked_by(key).is_some();
-        let mut selections = self.worlds.iter().filter_map(|(_, parts, _)| Some(parts?.1));
-        selections.any(is_known) && !self.is_pending(None) && self.progress_of(key, None).is_complete()
+        self.progress(source).is_complete()
     }
 
-    /// How far what a source asks for where it is has come; nothing is wanted by what is no source.
+    /// How far what a source asks for where it is has come, and what is always loaded. It is [pending](StreamingProgress::is_pending) as long
+    /// as there is no world, and for what is no source.
     #[must_use]
     pub fn progress(&self, source: Entity) -> StreamingProgress {
-        self.progress_of(source.to_bits(), None)
+        let key = source.to_bits();
+        let is_known = |selection: &LevelSelection| selection.selector.is_source(key);
+        let mut selections = self.worlds.iter().filter_map(|(_, parts, _)| Some(parts?.1));
+        let is_settling = self.motions.get(source).is_ok_and(SourceMotion::is_settling);
+        let mut progress = self.progress_of(key, None);
+        progress.is_pending |= is_settling || !selections.any(is_known);
+        progress
     }
 
-    /// Whether all that anybody asks for is there or has failed, in all worlds.
+    /// Whether all that anybody asks for is there or has failed, in all worlds. False while there is no world.
     #[must_use]
     pub fn is_everything_there(&self) -> bool {
-        let mut progress = StreamingProgress::default();
+        let mut progress = StreamingProgress {
+            is_pending: !self.has_any(None) || self.is_pending(None),
+            ..StreamingProgress::default()
+        };
         for (_, parts, _) in &self.worlds {
             let Some((table, selection)) = parts else { continue };
             let asked = selection.selector.asked();
             asked.for_each(|level| count(&mut progress, table, selection, level));
         }
-        !self.is_pending(None) && progress.is_complete()
+        progress.is_complete()
     }
 
     /// How far what a source asks for has come, in the world that is meant or in all.
     pub(super) fn progress_of(&self, key: u64, meant: Option<Entity>) -> StreamingProgress {
-        let mut progress = StreamingProgress::default();
+        let mut progress = StreamingProgress {
+            is_pending: self.is_pending(meant),
+            ..StreamingProgress::default()
+        };
         for (world, parts, _) in &self.worlds {
             let Some((table, selection)) = parts.filter(|_| is_meant(meant, world)) else {
                 continue;
@@ -155,7 +167,7 @@ impl StreamingStatus<'_, '_> {
     }
 
     /// Whether a manifest is on its way.
-    pub(super) fn is_pending(&self, meant: Option<Entity>) -> bool {
+    fn is_pending(&self, meant: Option<Entity>) -> bool {
         let mut worlds = self.worlds.iter().filter(|(world, ..)| is_meant(meant, *world));
         worlds.any(|(_, parts, has_failed)| parts.is_none() && !has_failed)
     }

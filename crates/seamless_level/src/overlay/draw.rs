@@ -2,9 +2,12 @@
 
 use core::f32::consts::PI;
 
-use bevy_camera::Camera;
+use bevy_camera::{Camera, Camera3d, RenderTarget};
 use bevy_color::Color;
-use bevy_ecs::system::{Query, Res};
+use bevy_ecs::{
+    query::Has,
+    system::{Query, Res},
+};
 use bevy_gizmos::{config::GizmoConfigStore, gizmos::Gizmos, primitives::dim3::GizmoPrimitive3d};
 use bevy_math::{Isometry3d, Quat, Vec3, Vec3A, primitives::Capsule3d};
 use bevy_transform::components::{GlobalTransform, Transform};
@@ -13,17 +16,34 @@ use super::{OverlaySettings, outline::outlines};
 use crate::{
     arrival::Arrivals,
     select::VolumeState,
+    settings::LevelSettings,
     source::{SourceMotion, SourceShape, StreamingSource},
+    target::LevelTarget,
     volume::{StreamingVolume, VolumeShape},
     world::{LevelSelection, LevelState, LevelTable},
 };
 
 type Draw<'w, 's> = Gizmos<'w, 's, OverlaySettings>;
 
-/// The eye of whoever looks, if there is one.
-pub(super) fn active<'a>(cameras: &'a Query<(&Camera, &GlobalTransform)>) -> Option<(&'a Camera, &'a GlobalTransform)> {
-    let active = cameras.iter().filter(|(camera, _)| camera.is_active);
-    active.max_by_key(|(camera, _)| camera.order)
+pub(super) type Cameras<'w, 's> = Query<
+    'w,
+    's,
+    (
+        &'static Camera,
+        &'static GlobalTransform,
+        Option<&'static RenderTarget>,
+        Has<Camera3d>,
+    ),
+>;
+
+/// The eye of whoever looks, if there is one: of the cameras that see the world in three dimensions, and in a window, if any does, the last one.
+pub(super) fn active<'a>(cameras: &'a Cameras) -> Option<(&'a Camera, &'a GlobalTransform)> {
+    let active = cameras.iter().filter(|(camera, ..)| camera.is_active);
+    let last = active.max_by_key(|(camera, _, target, is_3d)| {
+        let is_seen = matches!(target, None | Some(RenderTarget::Window(_)));
+        (*is_3d, is_seen, camera.order)
+    });
+    last.map(|(camera, place, ..)| (camera, place))
 }
 
 /// Whether something is near enough to be drawn.
@@ -54,7 +74,7 @@ pub(super) fn level_color(state: LevelState) -> Color {
 pub(super) fn volumes(
     volumes: Query<(bevy_ecs::entity::Entity, &StreamingVolume)>,
     worlds: Query<&LevelSelection>,
-    cameras: Query<(&Camera, &GlobalTransform)>,
+    cameras: Cameras,
     store: Res<GizmoConfigStore>,
     mut gizmos: Draw,
 ) {
@@ -105,15 +125,10 @@ fn cuboid(gizmos: &mut Draw, min: Vec3, max: Vec3, color: Color) {
     gizmos.cube(place, color);
 }
 
-pub(super) fn bounds(
-    worlds: Query<&LevelTable>,
-    cameras: Query<(&Camera, &GlobalTransform)>,
-    store: Res<GizmoConfigStore>,
-    mut gizmos: Draw,
-) {
+pub(super) fn bounds(worlds: Query<&LevelTable>, cameras: Cameras, store: Res<GizmoConfigStore>, mut gizmos: Draw) {
     let reach = store.config::<OverlaySettings>().1.reach;
     let eye = active(&cameras).map(|(_, place)| place.translation());
-    for level in worlds.iter().flatten() {
+    for level in worlds.iter().flatten().filter(|level| !level.is_gone()) {
         let Some((min, max)) = level.entry().bounds else {
             continue;
         };
@@ -130,9 +145,19 @@ const LEAST_WAY: f32 = 0.5;
 /// What is not asked, or by nobody.
 const GREY: Color = Color::srgb(0.4, 0.4, 0.4);
 
+/// What a source is drawn in: white if it asks for levels.
+pub(super) fn source_color(source: &StreamingSource, settings: &LevelSettings) -> Color {
+    if source.is_followed(settings) && source.target != LevelTarget::Unloaded {
+        Color::WHITE
+    } else {
+        GREY
+    }
+}
+
 pub(super) fn sources(
     sources: Query<(&StreamingSource, Option<&SourceMotion>, &GlobalTransform)>,
     arrivals: Res<Arrivals>,
+    settings: Res<LevelSettings>,
     mut gizmos: Draw,
 ) {
     for (source, motion, place) in &sources {
@@ -140,7 +165,7 @@ pub(super) fn sources(
         if !at.is_finite() {
             continue;
         }
-        let color = if source.enabled { Color::WHITE } else { GREY };
+        let color = source_color(source, &settings);
         let look = place.affine().matrix3 * -Vec3A::Z;
         seen(&mut gizmos, at, source.shape, Some(look.into()), color);
         let way = motion.map_or(Vec3::ZERO, |motion| motion.velocity() * source.ahead);

@@ -12,7 +12,7 @@ use seamless_asset::{LoadState, MemoryPressure, PanelLines, StreamingSettings, S
 
 use super::{
     OverlayPanel, OverlaySettings,
-    draw::{active, level_color},
+    draw::{Cameras, active, level_color},
 };
 use crate::{
     late::LateLevels,
@@ -243,25 +243,26 @@ struct Place {
 impl Place {
     /// In the picture of a camera; none while it has none.
     fn of(camera: &Camera, eye: &GlobalTransform) -> Option<Self> {
-        let size = camera.logical_viewport_size()?;
+        let picture = camera.logical_viewport_rect()?;
+        let size = picture.size();
         let forward = eye.forward();
         let at = |x: f32, y: f32| {
             let ray = camera.viewport_to_world(eye, Vec2::new(x, y)).ok()?;
             let along = BEHIND / ray.direction.dot(*forward);
             Some(ray.get_point(along)).filter(|point| point.is_finite())
         };
-        let corner = at(0.0, 0.0)?;
+        let corner = at(picture.min.x, picture.min.y)?;
         Some(Self {
             corner,
-            right: (at(size.x, 0.0)? - corner) / size.x,
-            down: (at(0.0, size.y)? - corner) / size.y,
+            right: (at(picture.max.x, picture.min.y)? - corner) / size.x,
+            down: (at(picture.min.x, picture.max.y)? - corner) / size.y,
         })
     }
 }
 
 pub(super) fn write(
     worlds: Query<(&LevelTable, &LevelSelection)>,
-    cameras: Query<(&Camera, &GlobalTransform)>,
+    cameras: Cameras,
     stats: Res<StreamingStats>,
     settings: Res<StreamingSettings>,
     (late, others): (Res<LateLevels>, Res<PanelLines>),

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use bevy_app::{App, Last, PostUpdate};
 use bevy_asset::{AssetApp, Assets};
-use bevy_camera::{Camera, ComputedCameraValues, RenderTargetInfo};
+use bevy_camera::{Camera, Camera3d, ComputedCameraValues, RenderTargetInfo, Viewport};
 use bevy_ecs::prelude::*;
 use bevy_gizmos::{GizmoAsset, GizmoHandles, GizmoPlugin};
 use bevy_math::{Mat4, UVec2, Vec3};
@@ -13,8 +13,8 @@ use seamless_asset::{LoadState, MemoryPressure, PanelLine, PanelLines, Streaming
 
 use super::{panel::*, *};
 use crate::{
-    ArrivalPoint, LateLevels, LevelState, LevelTable, SeamlessLevelPlugin, SourceShape, StreamingSource,
-    StreamingVolume, VolumeShape,
+    ArrivalPoint, LateLevels, LevelSettings, LevelState, LevelTable, LevelTarget, NewInstance, SeamlessLevelPlugin,
+    SourceShape, StreamingSource, StreamingVolume, VolumeShape,
     world::tests::{EAST, Stage, WEST, level_app, manifest},
 };
 
@@ -194,6 +194,83 @@ fn where_sources_go_what_they_see_and_what_is_prepared_is_drawn() {
     drop(arrival);
     stage.frames(3);
     assert_eq!(corners(&stage.app), at_rest);
+}
+
+/// Only who asks is drawn in white.
+#[test]
+fn sources_that_ask_for_nothing_are_grey() {
+    let (mut settings, source) = (LevelSettings::default(), StreamingSource::default());
+    let remote = StreamingSource { remote: true, ..source };
+    let [idle, disabled] = [
+        StreamingSource {
+            target: LevelTarget::Unloaded,
+            ..source
+        },
+        StreamingSource {
+            enabled: false,
+            ..source
+        },
+    ];
+    let grey = draw::source_color(&disabled, &settings);
+    assert_ne!(draw::source_color(&source, &settings), grey);
+    for other in [remote, idle] {
+        assert_eq!(draw::source_color(&other, &settings), grey, "{other:?}");
+    }
+    settings.follow_remote = true;
+    assert_ne!(draw::source_color(&remote, &settings), grey);
+}
+
+/// What was removed leaves no box behind.
+#[test]
+fn an_instance_that_is_removed_is_not_drawn() {
+    let mut stage = stage(true);
+    stage.frames(3);
+    set(&mut stage.app, |settings| {
+        (settings.volumes, settings.sources) = (false, false)
+    });
+    let before = corners(&stage.app);
+    let ticket = stage.ask(|levels| levels.add_instance(NewInstance::new("house", "west", Transform::IDENTITY)));
+    stage.frames(3);
+    assert!(corners(&stage.app) > before);
+    stage.ask(|levels| levels.remove_instance("house")).unwrap();
+    drop(ticket);
+    stage.frames(5);
+    assert_eq!(corners(&stage.app), before);
+}
+
+/// The picture may be a part of the window, and others may be drawn over it.
+#[test]
+fn the_panel_is_in_the_picture_of_who_looks() {
+    let mut stage = stage(true);
+    let world = stage.app.world_mut();
+    let (eye, place) = world
+        .query::<(Entity, &GlobalTransform)>()
+        .iter(world)
+        .find_map(|(entity, place)| world.get::<Camera>(entity).map(|_| (entity, *place)))
+        .unwrap();
+    let half = Viewport {
+        physical_position: UVec2::new(400, 0),
+        physical_size: UVec2::new(400, 600),
+        ..Viewport::default()
+    };
+    world.get_mut::<Camera>(eye).unwrap().viewport = Some(half);
+    world.entity_mut(eye).insert(Camera3d::default());
+    let over = Camera { order: 1, ..camera() };
+    world.spawn((over, GlobalTransform::from_xyz(0.0, -5000.0, 0.0)));
+    stage.frames(3);
+    let world = stage.app.world();
+    let camera = world.get::<Camera>(eye).unwrap();
+    let handles = world.resource::<GizmoHandles>().handles();
+    let handle = handles[&TypeId::of::<OverlayPanel>()].as_ref().unwrap();
+    let buffer = world.resource::<Assets<GizmoAsset>>().get(handle).unwrap().buffer();
+    let points = buffer.strip_positions.iter().chain(&buffer.list_positions);
+    let points: Vec<_> = points.filter(|point| point.is_finite()).collect();
+    assert!(points.len() > 100);
+    let is_seen = |point: &&&Vec3| {
+        let at = camera.world_to_ndc(&place, ***point).unwrap();
+        at.x.abs() <= 1.0 && at.y.abs() <= 1.0
+    };
+    assert_eq!(points.iter().filter(is_seen).count(), points.len());
 }
 
 #[test]

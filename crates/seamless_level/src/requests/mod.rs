@@ -157,12 +157,14 @@ impl Levels<'_, '_> {
         self.stand(level, RequestKind::Ban)
     }
 
-    /// Takes the standing request for a level back, whichever it was: others decide again.
+    /// Takes the standing request for a level back, whichever it was: others decide again. The world that it was for may be gone.
     ///
     /// # Errors
-    /// When no world has such a level.
+    /// When there is no such request, and no world has such a level.
     pub fn release(&mut self, level: &str) -> Result<(), RequestError> {
-        self.check(level)?;
+        if self.requests.standing(level).is_none() {
+            return self.check(level);
+        }
         self.requests.release(level);
         Ok(())
     }
@@ -221,7 +223,8 @@ impl Levels<'_, '_> {
         self.get(level)?.root()
     }
 
-    /// All levels of all worlds, each with its [`SeamlessWorld`] entity.
+    /// All levels of all worlds, each with its [`SeamlessWorld`] entity; those that were [removed](Level::is_removed) among them, until others
+    /// take their places.
     pub fn iter(&self) -> impl Iterator<Item = (Entity, &Level)> {
         let levels = |(world, table)| <&LevelTable>::into_iter(table).map(move |level| (world, level));
         self.tables.iter().flat_map(levels)

@@ -14,7 +14,10 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::StreamingClock;
 
 use super::{LevelRequests, NamedRequest, RequestKind};
-use crate::{select::MAX_SOURCE_PRIORITY, settings::LevelSettings};
+use crate::{
+    select::{EXPLICIT_PRIORITY, MAX_SOURCE_PRIORITY},
+    settings::LevelSettings,
+};
 
 /// An entity that wants levels, for as long as it has this component: a quest, a time of day, a team.
 ///
@@ -53,7 +56,8 @@ pub struct LevelWanted {
     pub levels: Vec<String>,
     /// What is wanted of them.
     pub kind: RequestKind,
-    /// How urgent it is, among all that ask: volumes give a million at most, which is the default.
+    /// How urgent it is, among all that ask: volumes give a million at most, which is the default. Ten million, which is what
+    /// [`Levels::load`](crate::Levels::load) gives, is the most that counts; what is no number counts as zero.
     pub priority: f32,
     /// The [`SeamlessWorld`](crate::SeamlessWorld) entity whose levels are meant; `None` is each that has such levels.
     #[entities]
@@ -102,10 +106,13 @@ pub(crate) fn sync_wanted(
 
 impl LevelWanted {
     fn named(&self) -> impl Iterator<Item = NamedRequest> {
-        self.levels.iter().map(|level| NamedRequest {
+        // What is always loaded, and the ground, are told by their priorities.
+        let most_urgent = self.priority.clamp(0.0, EXPLICIT_PRIORITY);
+        let priority = if most_urgent.is_nan() { 0.0 } else { most_urgent };
+        self.levels.iter().map(move |level| NamedRequest {
             level: level.clone(),
             kind: self.kind,
-            priority: self.priority,
+            priority,
             world: self.world,
         })
     }

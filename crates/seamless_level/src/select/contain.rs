@@ -29,6 +29,8 @@ pub(super) struct Containment {
     points: Vec<Point>,
     /// The largest distance from which any volume was to be reached, margins included.
     farthest: f32,
+    /// How much more than a reach any volume's box grew with it, at most.
+    growth: f32,
     /// Whether volumes changed since the points looked.
     is_stale: bool,
     touched: Vec<u32>,
@@ -86,14 +88,15 @@ struct Point {
 }
 
 impl Region {
-    fn new(place: Place) -> Self {
-        let (low, high) = place.shape.bounds();
+    /// And how far its box grows when the reach does.
+    fn new(place: Place) -> (Self, f32) {
         let magnitude = place.shape.magnitude() + place.range;
         let reach = place.reach();
-        let reach = Vec3::splat(reach + (magnitude + reach) * 2.0 * ROUNDING);
-        Self {
-            low: low - reach,
-            high: high + reach,
+        let reach = reach + (magnitude + reach) * 2.0 * ROUNDING;
+        let (low, high, growth) = place.shape.bounds_around(reach);
+        let region = Self {
+            low,
+            high,
             place,
             magnitude,
             all: Count::default(),
@@ -101,7 +104,8 @@ impl Region {
             blocks: 0,
             is_touched: false,
             found_by: 0,
-        }
+        };
+        (region, growth)
     }
 }
 
@@ -123,7 +127,8 @@ impl Containment {
         if place.range > 0.0 && place.reach().is_finite() {
             self.farthest = self.farthest.max(place.reach());
         }
-        let region = Region::new(place);
+        let (region, growth) = Region::new(place);
+        self.growth = self.growth.max(growth);
         self.grid.insert(volume, region.low, region.high);
         if let Some(slot) = self.regions.get_mut(slot) {
             *slot = Some(region);
@@ -279,7 +284,7 @@ impl Containment {
         let more = (probe.reach - 1.0).max(0.0) * self.farthest;
         let around = match probe.radius + more {
             0.0 => 0.0,
-            around => around * (1.0 + ROUNDING) + size * ROUNDING,
+            around => (around * (1.0 + ROUNDING) + size * ROUNDING) * self.growth.max(1.0),
         };
         let free = self.grid.look(probe.at, around, &mut self.found);
         // Without an end it stays so, whatever is taken off.

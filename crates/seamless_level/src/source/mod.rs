@@ -11,7 +11,7 @@ use bevy_math::Vec3;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform};
 
-use crate::{select::SourceInput, target::LevelTarget};
+use crate::{select::SourceInput, settings::LevelSettings, target::LevelTarget};
 
 /// For how many seconds a source looks ahead, when nothing else is said.
 pub const DEFAULT_AHEAD: f32 = 1.0;
@@ -93,6 +93,11 @@ impl Default for StreamingSource {
 }
 
 impl StreamingSource {
+    /// Whether this machine looks where it is.
+    pub(crate) fn is_followed(&self, settings: &LevelSettings) -> bool {
+        self.enabled && (settings.follow_remote || !self.remote)
+    }
+
     /// The source as the selection sees it.
     pub(crate) fn input(&self, key: u64, transform: &GlobalTransform, velocity: Vec3) -> SourceInput {
         SourceInput {

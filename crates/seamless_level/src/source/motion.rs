@@ -11,6 +11,10 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 const SAMPLES: usize = 16;
 /// They are this far apart at least, in seconds, so that many frames a second do not shorten the memory.
 const SPACING: f64 = 1.0 / 64.0;
+/// How far back is looked, in seconds. Places that come over a network are no further apart.
+const WINDOW: f64 = 0.25;
+/// However few frames there are in that time, so many positions are remembered.
+const LEAST_SAMPLES: usize = 3;
 /// A source is no faster than it was once in so many steps; so one that stops is soon at rest. A position that comes over a network
 /// ten times a second moves once in these.
 const RECENT: usize = 8;
@@ -89,8 +93,34 @@ struct Track {
     len: usize,
     /// How fast the last step was that was no jump.
     speed: f32,
-    /// The last step, in world units a second, if it was a jump.
-    jump: Option<Vec3>,
+    /// The last step, if it was a jump.
+    jump: Option<Step>,
+}
+
+/// How a step was made, in world units a second.
+#[derive(Copy, Clone, Debug)]
+struct Step {
+    /// In the time since the last look.
+    by_look: Vec3,
+    /// In the time since the place before was new: over a network, places come seldom.
+    by_place: Vec3,
+}
+
+impl Step {
+    /// None if it took no time.
+    fn new(last: Sample, next: Sample) -> Option<Self> {
+        let begun = last.since.max(next.now - WINDOW).min(last.now);
+        Some(Self {
+            by_look: velocity(last, next)?,
+            by_place: velocity(Sample { now: begun, ..last }, next)?,
+        })
+    }
+
+    /// Whether this is the way on from a jump. Two jumps in a row do not go the same way.
+    fn goes_on(&self, jump: &Self) -> bool {
+        let is_alike = |step: Vec3, jump: Vec3| step.distance(jump) <= jump.length() * ALIKE;
+        is_alike(self.by_look, jump.by_look) || is_alike(self.by_place, jump.by_place)
+    }
 }
 
 impl Track {
@@ -110,30 +140,44 @@ impl Track {
             *place = sample;
             self.len += 1;
         }
+        self.forget_before(now - WINDOW);
+    }
+
+    /// Forgets what was before the position that was the last one at that time.
+    fn forget_before(&mut self, then: f64) {
+        let spare = self.len.saturating_sub(LEAST_SAMPLES);
+        let later = self.samples().iter().skip(1).take(spare);
+        let old = later.take_while(|sample| sample.now <= then).count();
+        self.samples.copy_within(old.., 0);
+        self.len -= old;
     }
 
     /// Notes how a step was made; what was before a jump is forgotten, but how fast it went.
     fn step(&mut self, last: Sample, next: Sample) {
-        let step = velocity(last, next);
+        if next.now - last.now > FORGOTTEN {
+            self.len = 0;
+        }
+        // Who stands may have come to rest, or the next place is on its way.
+        if next.at == last.at {
+            if next.now - next.since > FORGOTTEN {
+                (self.speed, self.jump) = (0.0, None);
+            }
+            return;
+        }
+        let step = Step::new(last, next);
         let is_far = last.at.distance(next.at) > JUMP;
         let usual = self.mean().length().max(self.speed);
-        // Who sets off that fast goes on like that; two jumps in a row do not go the same way.
-        let goes_on = |step: Vec3| {
-            self.jump
-                .is_some_and(|jump| step.distance(jump) <= jump.length() * ALIKE)
-        };
+        let speed = step.map_or(0.0, |step| step.by_place.length());
+        // Who sets off that fast goes on like that.
+        let goes_on = |step: Step| self.jump.is_some_and(|jump| step.goes_on(&jump));
         // Time that does not move makes every step a jump.
-        let is_way = step.is_some_and(|step| step.length() <= usual * JUMP_FACTOR || goes_on(step));
+        let is_way = step.is_some_and(|step| speed <= usual * JUMP_FACTOR || goes_on(step));
         let is_jump = is_far && !is_way;
-        if is_jump || next.now - last.now > FORGOTTEN {
+        if is_jump {
             self.len = 0;
         }
         self.jump = step.filter(|_| is_jump);
-        self.speed = if is_jump {
-            usual
-        } else {
-            step.unwrap_or_default().length()
-        };
+        self.speed = if is_jump { usual } else { speed };
     }
 
     /// The newest position goes if it is right beside the one before, or else the oldest if there is no place.

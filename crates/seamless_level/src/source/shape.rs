@@ -14,7 +14,8 @@ pub enum SourceShape {
         /// The ball's radius, in world units; less than zero is zero.
         radius: f32,
     },
-    /// Of the volumes that a ball around it touches, it is in those that lie where it looks, in part at least: a spyglass.
+    /// Of the volumes that a ball around it touches, it is in those that lie where it looks, in part at least: a spyglass. A convex volume
+    /// counts as lying everywhere.
     Sector {
         /// The ball's radius, in world units; less than zero is zero.
         radius: f32,

@@ -1,5 +1,6 @@
 //! Streaming volumes: regions that ask for levels, and their geometry. See [`StreamingVolume`].
 
+mod ends;
 mod entry;
 mod mode;
 mod shape;

@@ -4,6 +4,8 @@ use bevy_math::{Mat3, Vec3};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use serde::{Deserialize, Serialize};
 
+use super::ends::Ends;
+
 /// The part of a volume's size that is its margin, when nothing else is said.
 const DEFAULT_MARGIN: f32 = 0.1;
 /// The margin of a shape whose size is not known, in world units.
@@ -172,7 +174,7 @@ impl VolumeShape {
         }
     }
 
-    /// The radius of a ball around its middle that it is in; infinite for planes.
+    /// The radius of a ball around its middle that it is in; infinite for planes, of which that is not known without some work.
     pub(crate) fn bounding_radius(&self) -> f32 {
         match self {
             Self::Box { min, max } => (*max * 0.5 - *min * 0.5).length(),
@@ -182,16 +184,28 @@ impl VolumeShape {
         }
     }
 
-    /// The smallest box around it, as far as that is easily told: of planes, only those across an axis count. It is
-    /// infinite where there is no end, and holds nothing for a shape that [`validate`](Self::validate) refuses.
+    /// The smallest box around it. It is infinite where there is no end, and holds nothing for a shape that
+    /// [`validate`](Self::validate) refuses. Of a convex shape of more than sixteen planes only those across an axis count.
     #[must_use]
     pub fn bounds(&self) -> (Vec3, Vec3) {
-        match self {
+        let (min, max, _) = self.bounds_around(0.0);
+        (min, max)
+    }
+
+    /// The smallest box around all points whose [distance](Self::signed_distance) is no more than `reach`, and how far it grows at most when that
+    /// grows by one.
+    pub(crate) fn bounds_around(&self, reach: f32) -> (Vec3, Vec3, f32) {
+        let (min, max) = match self {
             Self::Box { min, max } => (*min, *max),
             Self::Sphere { center, radius } => (*center - *radius, *center + *radius),
             Self::Capsule { a, b, radius } => (a.min(*b) - *radius, a.max(*b) + *radius),
-            Self::Convex { planes } => planes_bounds(planes),
-        }
+            Self::Convex { planes } => {
+                let ends = Ends::of(planes);
+                let (min, max) = ends.bounds(reach);
+                return (min, max, ends.growth());
+            }
+        };
+        (min - reach, max + reach, 1.0)
     }
 
     /// The largest of its coordinates and sizes, without their signs: the rounding of distances is a part of it.
@@ -259,22 +273,6 @@ fn line_distance(a: Vec3, b: Vec3, point: Vec3) -> f32 {
         0.0
     };
     (to_point - line * along).length()
-}
-
-fn planes_bounds(planes: &[(Vec3, f32)]) -> (Vec3, Vec3) {
-    let (mut min, mut max) = (Vec3::NEG_INFINITY, Vec3::INFINITY);
-    for (normal, d) in planes {
-        for axis in 0..3 {
-            if normal[axis] != 0.0 && normal.length_squared() == normal[axis] * normal[axis] {
-                let end = d / normal[axis];
-                match normal[axis] > 0.0 {
-                    true => max[axis] = max[axis].min(end),
-                    false => min[axis] = min[axis].max(end),
-                }
-            }
-        }
-    }
-    (min, max)
 }
 
 fn planes_distance(planes: &[(Vec3, f32)], point: Vec3) -> f32 {

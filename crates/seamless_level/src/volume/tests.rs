@@ -3,7 +3,10 @@
 use bevy_math::{Vec3, vec3};
 
 use super::{StreamingVolume, VolumeFault, VolumeShape};
-use crate::{random::Random, select::tests::random_shape};
+use crate::{
+    random::Random,
+    select::tests::{random_shape, turned_box},
+};
 
 const CUBE: VolumeShape = VolumeShape::Box {
     min: Vec3::splat(-1.0),
@@ -207,6 +210,50 @@ fn bounds_hold_what_is_inside() {
     .bounds();
     assert_eq!((min.y, max.y), (-2.0, 5.0));
     assert!(min.x == f32::NEG_INFINITY && max.z == f32::INFINITY);
+}
+
+/// Of a box that is turned, the corners say where it ends; and of what is within a distance, by planes.
+#[test]
+fn a_convex_shape_ends_where_its_corners_are() {
+    let mut random = crate::random::Random(9);
+    for _ in 0..200 {
+        let (center, half) = (random.point(1e3), Vec3::splat(3.0) + random.point(2.9));
+        let shape = turned_box(center, half, random.point(3.0));
+        let VolumeShape::Convex { planes } = &shape else {
+            unreachable!()
+        };
+        for reach in [0.0, 5.0] {
+            let corners = [-1.0, 1.0].into_iter().flat_map(|x| {
+                let sides = [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)];
+                sides.map(|(y, z)| {
+                    let [i, j, k] = [0, 2, 4].map(|axis: usize| planes[axis].0);
+                    center + i * x * (half.x + reach) + j * y * (half.y + reach) + k * z * (half.z + reach)
+                })
+            });
+            let corners: Vec<_> = corners.collect();
+            let low = corners.iter().copied().reduce(Vec3::min).unwrap();
+            let high = corners.iter().copied().reduce(Vec3::max).unwrap();
+            let (min, max, growth) = shape.bounds_around(reach);
+            assert!((1.0..=3.0_f32.sqrt() + 1e-3).contains(&growth));
+            assert!(min.distance(low) < 0.02 && max.distance(high) < 0.02, "{shape:?}");
+        }
+    }
+    // A prism without ends, a spike, and more planes than are combined.
+    let prism = [vec3(1.0, 1.0, 0.0), vec3(-1.0, 1.0, 0.0), vec3(0.0, -1.0, 0.0)];
+    let shape = |normals: &[Vec3]| VolumeShape::Convex {
+        planes: normals.iter().map(|normal| (*normal, 1.0)).collect(),
+    };
+    let (min, max) = shape(&prism).bounds();
+    assert!(near(min.x, -2.0) && near(max.x, 2.0) && near(min.y, -1.0) && near(max.y, 1.0));
+    assert!(min.z == f32::NEG_INFINITY && max.z == f32::INFINITY);
+    let spike = [vec3(1.0, 0.01, 0.0), vec3(-1.0, 0.01, 0.0), vec3(0.0, -1.0, 0.0)];
+    assert_eq!(shape(&spike).bounds().1.y, f32::INFINITY);
+    let many: Vec<Vec3> = (0..17)
+        .map(|_| random.point(1.0))
+        .chain([Vec3::X, Vec3::NEG_X])
+        .collect();
+    let (min, max) = shape(&many).bounds();
+    assert_eq!((min.x, max.x, max.y), (-1.0, 1.0, f32::INFINITY));
 }
 
 #[test]

@@ -312,8 +312,7 @@ impl Sources<'_, '_> {
     fn gather(&mut self, (now, ago): (f64, f64), are_places_known: bool, inputs: &mut Vec<SourceInput>) {
         inputs.clear();
         for (entity, source, propagated, mut motion) in &mut self.sources {
-            let is_followed = self.settings.follow_remote || !source.remote;
-            if !(source.enabled && is_followed) {
+            if !source.is_followed(&self.settings) {
                 continue;
             }
             let place = are_places_known

@@ -61,6 +61,11 @@ impl Level {
         self.is_removed
     }
 
+    /// Whether its place is empty.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_removed && self.instance.is_none()
+    }
+
     /// Where its package is.
     #[must_use]
     pub fn package(&self) -> &AssetPath<'static> {
@@ -408,7 +413,8 @@ impl LevelTable {
         self.get(name)?.root()
     }
 
-    /// All levels: those of the manifest in its order, then those that game code has added.
+    /// All levels: those of the manifest in its order, then those that game code has added. One that was
+    /// [removed](Level::is_removed) is among them until another takes its place.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Level> {
         self.levels.iter()
     }
@@ -433,7 +439,7 @@ impl LevelTable {
 
     /// How many levels are wanted just now but left out, because the cap
     /// [`LevelSettings::max_levels`](crate::LevelSettings::max_levels) or
-    /// [`max_bytes`](crate::LevelSettings::max_bytes) is reached.
+    /// [`max_bytes`](crate::LevelSettings::max_bytes) is reached, or there is no memory for them.
     #[must_use]
     pub fn dropped(&self) -> usize {
         self.dropped

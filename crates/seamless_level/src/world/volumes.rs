@@ -9,7 +9,7 @@ use bevy_ecs::{
     lifecycle::RemovedComponents,
     name::Name,
     query::{Added, Changed},
-    system::{Query, Res},
+    system::{Local, Query, Res},
 };
 use bevy_log::error;
 use seamless_asset::StreamingClock;
@@ -30,16 +30,20 @@ pub(crate) fn sync_volumes(
     volumes: Query<(Entity, &StreamingVolume, Option<&Name>)>,
     changed: Query<(Entity, &StreamingVolume, Option<&Name>), Changed<StreamingVolume>>,
     mut removed: RemovedComponents<StreamingVolume>,
+    mut told: Local<ToldFaults>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
     for entity in removed.read() {
+        told.set(entity, Vec::new());
         worlds
             .iter_mut()
             .for_each(|(_, _, mut selection)| forget(&mut selection, entity));
     }
     if gone_worlds.read().count() > 0 || !new_worlds.is_empty() {
-        volumes.iter().for_each(|volume| place(&mut worlds, volume, true));
+        volumes
+            .iter()
+            .for_each(|volume| told.tell(volume, place(&mut worlds, volume)));
         return;
     }
     let mut renamed = EntityHashSet::default();
@@ -48,11 +52,34 @@ pub(crate) fn sync_volumes(
     }
     for volume in &changed {
         renamed.remove(&volume.0);
-        place(&mut worlds, volume, true);
+        told.tell(volume, place(&mut worlds, volume));
     }
-    // What is wrong with these was told before.
     let renamed = renamed.into_iter().filter_map(|entity| volumes.get(entity).ok());
-    renamed.for_each(|volume| place(&mut worlds, volume, false));
+    // Whoever adds and removes levels need not hear of it.
+    renamed.for_each(|volume| drop(told.set(volume.0, place(&mut worlds, volume))));
+}
+
+/// What is wrong with volumes, so that it is told once, however often they change.
+#[derive(Debug, Default)]
+pub(crate) struct ToldFaults(EntityHashMap<Vec<VolumeFault>>);
+
+impl ToldFaults {
+    /// This is wrong with a volume now. Gives what was not before.
+    fn set(&mut self, volume: Entity, faults: Vec<VolumeFault>) -> Vec<VolumeFault> {
+        let before = self.0.remove(&volume).unwrap_or_default();
+        let new = faults.iter().filter(|fault| !before.contains(fault)).cloned().collect();
+        if !faults.is_empty() {
+            self.0.insert(volume, faults);
+        }
+        new
+    }
+
+    fn tell(&mut self, (entity, _, name): Volume, faults: Vec<VolumeFault>) {
+        for fault in self.set(entity, faults) {
+            let volume = name.map_or_else(|| entity.to_string(), ToString::to_string);
+            error!("{}", VolumeError { volume, fault });
+        }
+    }
 }
 
 /// The volumes of a world that name levels which its manifest has not: they are looked at again when such a level is added or removed.
@@ -94,27 +121,19 @@ fn forget(selection: &mut LevelSelection, entity: Entity) {
     }
 }
 
-/// Tells the volume's world of it as it is now, and takes it out of all others.
+/// Tells the volume's world of it as it is now, and takes it out of all others. Gives what is wrong with it.
 fn place(
     worlds: &mut Query<(Entity, &LevelTable, &mut LevelSelection)>,
-    (entity, volume, name): Volume,
-    is_told: bool,
-) {
+    (entity, volume, _): Volume,
+) -> Vec<VolumeFault> {
     let count = worlds.iter().len();
-    let refuse = |fault| {
-        if is_told {
-            refuse(name.map_or_else(|| entity.to_string(), ToString::to_string), fault);
-        }
-    };
     let is_ambiguous = volume.world.is_none() && count > 1;
     let fault = volume
         .fault()
         .or_else(|| is_ambiguous.then_some(VolumeFault::AmbiguousWorld));
     let asks = fault.is_none() && volume.enabled;
-    // Without a world nobody is told: the world's manifest may be on its way.
-    if let Some(fault) = fault.filter(|_| count > 0) {
-        refuse(fault);
-    }
+    // Without a world nothing is: the world's manifest may be on its way.
+    let mut faults: Vec<_> = fault.filter(|_| count > 0).into_iter().collect();
     for (world, table, mut selection) in worlds {
         let selection = &mut *selection;
         if !asks || volume.world.is_some_and(|meant| meant != world) {
@@ -123,7 +142,7 @@ fn place(
         }
         let foreign = volume.levels.iter().filter(|name| table.listed(name).is_none());
         selection.naming.set(entity, foreign.cloned().collect());
-        let input = resolve(volume, table, &refuse);
+        let input = resolve(volume, table, &mut faults);
         match selection.volumes.get(&entity) {
             Some(key) => selection.selector.set_volume(*key, input),
             None => {
@@ -132,13 +151,14 @@ fn place(
             }
         }
     }
+    faults
 }
 
-fn resolve(volume: &StreamingVolume, table: &LevelTable, refuse: &dyn Fn(VolumeFault)) -> VolumeInput {
+fn resolve(volume: &StreamingVolume, table: &LevelTable, faults: &mut Vec<VolumeFault>) -> VolumeInput {
     let index = |name: &String| {
         let index = table.place_of(name);
         if index.is_none() {
-            refuse(VolumeFault::UnknownLevel(name.clone()));
+            faults.push(VolumeFault::UnknownLevel(name.clone()));
         }
         index
     };
@@ -153,6 +173,27 @@ fn resolve(volume: &StreamingVolume, table: &LevelTable, refuse: &dyn Fn(VolumeF
     }
 }
 
-fn refuse(volume: String, fault: VolumeFault) {
-    error!("{}", VolumeError { volume, fault });
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_told_once() {
+        let mut told = ToldFaults::default();
+        let unknown = |name: &str| VolumeFault::UnknownLevel(name.into());
+        let (one, other) = (Entity::from_raw_u32(1).unwrap(), Entity::from_raw_u32(2).unwrap());
+        assert_eq!(told.set(one, vec![unknown("a")]), [unknown("a")]);
+        for _ in 0..10 {
+            assert_eq!(told.set(one, vec![unknown("a")]), []);
+        }
+        assert_eq!(
+            told.set(one, vec![unknown("a"), VolumeFault::Delay]),
+            [VolumeFault::Delay]
+        );
+        assert_eq!(told.set(other, vec![unknown("a")]), [unknown("a")]);
+        // Mended, and broken again.
+        assert_eq!(told.set(one, vec![]), []);
+        assert_eq!(told.set(one, vec![VolumeFault::Delay]), [VolumeFault::Delay]);
+        assert_eq!(told.0.len(), 2);
+    }
 }

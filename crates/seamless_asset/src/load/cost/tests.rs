@@ -35,6 +35,30 @@ fn kinds_have_names_of_their_own() {
     assert_eq!(UnitKind::RevealSliced.to_string(), "reveal of slices");
 }
 
+/// Guesses about what an app never does say nothing about what it does.
+#[test]
+fn what_is_known_of_the_whole_is_not_lowered_by_guesses() {
+    let slices = (UnitKind::HiddenSpawn, 32);
+    let cost =
+        |costs: &CostModel, items| costs.whole_or_sliced(UnitKind::Reveal, slices, UnitKind::RevealSliced, items);
+    let mut costs = CostModel::default();
+    let guessed = cost(&costs, 1000);
+    assert_eq!(guessed, costs.of(UnitKind::Reveal, 1000), "by guesses it is less");
+    for _ in 0..100 {
+        costs.learn(UnitKind::Reveal, 30, MICROSECOND * 600);
+    }
+    assert!(cost(&costs, 30) > MICROSECOND * 500);
+    // What was done in slices is known better by these.
+    for _ in 0..100 {
+        costs.learn(UnitKind::HiddenSpawn, 32, MICROSECOND * 10);
+    }
+    assert!(cost(&costs, 3200) > MICROSECOND * 10_000);
+    for _ in 0..100 {
+        costs.learn(UnitKind::RevealSliced, 3200, MICROSECOND * 200);
+    }
+    assert!(cost(&costs, 3200) < MICROSECOND * 2000);
+}
+
 #[test]
 fn what_is_not_known_is_guessed_from_what_is_alike() {
     let (mesh, image) = (TypeId::of::<u8>(), TypeId::of::<u16>());

@@ -74,10 +74,10 @@ impl Pipeline {
         match self.instances.get(&id).map(|instance| &instance.phase) {
             Some(Phase::Staged(level)) => {
                 let count = level.level.entities.len() as u64;
-                // By another measure as well: what always comes in slices is never measured whole.
-                let spawned = self.costs.of_units(UnitKind::HiddenSpawn, count, SLICE as u64);
-                let in_slices = spawned + self.costs.of(UnitKind::RevealSliced, count);
-                let cost = self.costs.of(UnitKind::Reveal, count).min(in_slices);
+                let slices = (UnitKind::HiddenSpawn, SLICE as u64);
+                let cost = self
+                    .costs
+                    .whole_or_sliced(UnitKind::Reveal, slices, UnitKind::RevealSliced, count);
                 if self.services.is_sliced && budget.is_large(cost) {
                     return self.begin_slices(world, id, budget) && self.continue_slices(world, id, budget);
                 }
@@ -130,6 +130,9 @@ impl Pipeline {
             return true;
         }
         if self.is_of_another_file(id) {
+            if let Some(Phase::Staged(level)) = self.instances.replace_phase(id, Phase::Failed) {
+                self.drop_level(world, level);
+            }
             self.start_level(id, true);
             return true;
         }
@@ -232,9 +235,10 @@ impl Pipeline {
             return true;
         };
         let count = members.entities.len() as u64;
-        let swept = self.costs.of_units(UnitKind::Sweep, count, SLICE as u64);
-        let in_slices = self.costs.of(UnitKind::Mark, count) + swept;
-        let whole = self.costs.of(UnitKind::Leave, count).min(in_slices);
+        let slices = (UnitKind::Sweep, SLICE as u64);
+        let whole = self
+            .costs
+            .whole_or_sliced(UnitKind::Leave, slices, UnitKind::Mark, count);
         let is_sliced = self.services.is_sliced && budget.is_large(whole);
         let cost = if is_sliced {
             self.costs.of(UnitKind::Mark, count)

@@ -165,7 +165,8 @@ impl Pipeline {
 
     /// Takes back what was spawned of a level that nobody has seen.
     pub(super) fn abandon(&mut self, world: &mut World, spawn: Box<HiddenSpawn>) {
-        let memory = spawn.memory();
+        let spawned = spawn.len().saturating_sub(spawn.left()) as f64 / spawn.len().max(1) as f64;
+        let memory = (spawn.memory() as f64 * spawned) as u64;
         let (sweep, unspawned, rest) = spawn.abandon(world);
         world
             .resource_mut::<StreamingStats>()
@@ -191,7 +192,8 @@ impl Pipeline {
 
     /// Despawns what nobody sees any more, while there is time to spare; the more of it there is, the more of the frame it gets.
     pub(super) fn sweep(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        let due = self.swept_later() / SWEPT_WITHIN;
+        // What is left in the end are lists of those that have gone.
+        let due = (self.swept_later() / SWEPT_WITHIN).max(1);
         let mut done = 0;
         loop {
             if budget.is_lifted() && !self.is_over_ceiling(world) {

@@ -6,15 +6,24 @@ use std::sync::{Arc, Mutex};
 use super::{
     build::seek_free_chain,
     counting::counting_app,
+    gated::gated_app_with,
     objects::{ask, error, finish, kitchen, recipes, titles},
     targets::set_target,
     *,
 };
-use crate::{BlockingLoads, LoadPolicy, ObjectRequest};
+use crate::{BlockingLoads, LoadPolicy, ObjectRequest, doubles::Fate};
+
+/// A kitchen in which whoever asks for the basics first never gets them.
+fn kitchen_without_water(game: impl FnOnce(&mut App)) -> (Dir, App) {
+    let dir = Dir::default();
+    let (app, gate) = gated_app_with(&dir, game);
+    gate.otherwise(Some(Fate::Pass));
+    gate.script("basics.pkg", 0, Fate::Stall);
+    kitchen(dir, app)
+}
 
 /// Loads the soup without its water, up to the moment at which the soup is in its `Assets`.
-fn soup_without_water(app: &mut App, dir: &Dir) -> crate::ObjectLoad {
-    let water = dir.remove_asset(Path::new("basics.pkg"));
+fn soup_without_water(app: &mut App) -> crate::ObjectLoad {
     let load = ask(
         app,
         ObjectRequest {
@@ -23,16 +32,13 @@ fn soup_without_water(app: &mut App, dir: &Dir) -> crate::ObjectLoad {
         },
     );
     run_until(app, |world| world.resource::<Assets<Recipe>>().len() == 2);
-    put(dir, "basics.pkg", water.expect("it was there").value().to_vec());
     load
 }
 
 #[test]
 fn an_object_that_is_there_without_its_closure_is_not_given_away() {
-    let dir = Dir::default();
-    let app = app(&dir);
-    let (dir, mut app) = kitchen(dir, app);
-    let early = soup_without_water(&mut app, &dir);
+    let (_dir, mut app) = kitchen_without_water(|_| {});
+    let early = soup_without_water(&mut app);
     let live_only = ask(
         &mut app,
         ObjectRequest {
@@ -51,10 +57,8 @@ fn an_object_that_is_there_without_its_closure_is_not_given_away() {
 
 #[test]
 fn a_blocking_load_completes_what_others_have_begun() {
-    let dir = Dir::default();
-    let app = app(&dir);
-    let (dir, mut app) = kitchen(dir, app);
-    let early = soup_without_water(&mut app, &dir);
+    let (_dir, mut app) = kitchen_without_water(|_| {});
+    let early = soup_without_water(&mut app);
     let now = app
         .world_mut()
         .load_objects_blocking(ObjectRequest::new(["dinner.pkg#soup"]));
@@ -66,8 +70,7 @@ fn a_blocking_load_completes_what_others_have_begun() {
 /// What a post-load asked for stands in no table, and is found all the same.
 #[test]
 fn what_the_post_loads_of_others_asked_for_is_found_too() {
-    let dir = Dir::default();
-    let app = app_with(&dir, |app| {
+    let (dir, mut app) = kitchen_without_water(|app| {
         app.add_post_load::<Recipe>(|recipe, context| {
             if recipe.title == "how to soup" {
                 recipe.before.push(context.request("salt.pkg#salt")?);
@@ -75,9 +78,8 @@ fn what_the_post_loads_of_others_asked_for_is_found_too() {
             Ok(())
         });
     });
-    let (dir, mut app) = kitchen(dir, app);
     put(&dir, "salt.pkg", recipes(&app, "salt.pkg", &[("salt", &[])]));
-    let early = soup_without_water(&mut app, &dir);
+    let early = soup_without_water(&mut app);
     let other = ask(&mut app, ObjectRequest::new(["dinner.pkg#soup"]));
     drop(early);
     finish(&mut app, &other);
@@ -127,6 +129,8 @@ fn a_file_that_was_written_over_brings_all_that_its_level_needs() {
         }
         assert_eq!(level_entities(app.world_mut()), 3 + 4);
         all_meshes_are_there(&mut app);
+        // What was read before it turned out to be of another file is of no use.
+        assert!(app.world().resource::<StreamingStats>().bytes_wasted > 0);
     }
 }
 

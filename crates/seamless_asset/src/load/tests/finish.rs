@@ -266,3 +266,26 @@ fn from_the_world_where_nobody_sees_it() {
     ));
     assert_eq!(app.world().resource::<StreamingStats>().blocking_loads, 2);
 }
+
+/// Game code has despawned its root; the level has left, which is told with the next frame.
+#[test]
+fn what_has_lost_its_root_is_gone() {
+    for is_leaving in [false, true] {
+        let (_dir, mut app, _gate) = app_with_levels();
+        let id = load(&mut app, "a.pkg", &["s.pkg"]);
+        finish(&mut app, id);
+        if is_leaving {
+            app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+            app.world_mut().resource_mut::<Streamer>().unload(id);
+        }
+        let world = app.world_mut();
+        let root = world
+            .query_filtered::<Entity, With<crate::LevelInstance>>()
+            .single(world)
+            .unwrap();
+        world.entity_mut(root).despawn();
+        let error = world.finish_level_blocking(id).unwrap_err();
+        assert!(matches!(error.kind, LoadErrorKind::NoSuchInstance), "{error}");
+        run_until(&mut app, mesh_is_gone);
+    }
+}

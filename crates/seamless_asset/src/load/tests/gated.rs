@@ -10,17 +10,18 @@ use crate::{
 
 /// An app that reads `dir` through a gate.
 pub(crate) fn gated_app(dir: &Dir) -> (App, ReadGate) {
+    gated_app_with(dir, |_| {})
+}
+
+pub(super) fn gated_app_with(dir: &Dir, game: impl FnOnce(&mut App)) -> (App, ReadGate) {
     let gate = ReadGate::default();
     let (root, reads) = (dir.clone(), gate.clone());
-    // Nothing else wants the cores.
+    // One after the other reads, so that there is one order.
     let plugin = SeamlessAssetPlugin {
-        background: false,
+        threads: 1,
         ..SeamlessAssetPlugin::default()
     };
-    (
-        app_reading(move || GatedReader::of(&root, &reads), plugin, |_| {}),
-        gate,
-    )
+    (app_reading(move || GatedReader::of(&root, &reads), plugin, game), gate)
 }
 
 /// Updates until a read of this file waits.

@@ -12,7 +12,7 @@ use crate::LevelScans;
 fn a_gate_that_stays_closed_is_passed_at_its_deadline_and_counted() {
     const DEADLINE: u64 = 25;
     let dir = Dir::default();
-    let mut app = app(&dir);
+    let mut app = app_with_time(&dir);
     app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
     app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE as u32;
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
@@ -128,6 +128,7 @@ fn a_level_has_one_deadline_which_is_counted() {
     const DEADLINE: u64 = 25;
     let dir = Dir::default();
     let (mut app, gate) = gated_by_level(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_secs(10);
     // Packages wait as long, at the same time.
     app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
     app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE as u32;

@@ -1,7 +1,7 @@
 //! Open packages: one linker each, found by name, dropped when nobody needs it.
 
 use super::*;
-use crate::{Linkers, LinkersResource, NameError};
+use crate::{Linkers, LinkersResource, NameError, Verify, load::Pipeline};
 
 fn linkers(app: &App) -> Linkers {
     app.world().resource::<LinkersResource>().0.clone()
@@ -114,6 +114,7 @@ fn linkers_can_be_dropped_after_the_load() {
     run_until(&mut app, |_| linkers.is_empty());
     let second = load(&mut app, "a.pkg", &["s.pkg"]);
     run_until(&mut app, |world| state(world, second) == Some(LoadState::Live));
+    run_until(&mut app, |_| linkers.is_empty());
     assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 1);
     assert_eq!(level_entities(app.world_mut()), 6);
     for id in [id, second] {
@@ -166,4 +167,35 @@ fn a_reset_linker_is_opened_anew() {
     let second = load(&mut app, "a.pkg", &[]);
     run_until(&mut app, |world| state(world, second) == Some(LoadState::Live));
     assert_eq!(level_entities(app.world_mut()), 3 + 5);
+}
+
+/// A house that stands in a hundred places over the hours, beside one that is always there.
+#[test]
+fn a_package_holds_no_more_for_each_of_its_instances() {
+    for verify in [Verify::Now, Verify::Deferred] {
+        let dir = Dir::default();
+        let mut app = app(&dir);
+        put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+        put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+        let place = |app: &mut App| {
+            let request = InstanceRequest {
+                verify,
+                ..request("a.pkg", &["s.pkg"])
+            };
+            let id = app.world_mut().resource_mut::<Streamer>().load(request);
+            run_until(app, |world| state(world, id) == Some(LoadState::Live));
+            id
+        };
+        let held = |app: &App| app.world().resource::<Pipeline>().held_by(&path("a.pkg"));
+        place(&mut app);
+        let first = place(&mut app);
+        let before = held(&app);
+        app.world_mut().resource_mut::<Streamer>().unload(first);
+        for _ in 0..20 {
+            let id = place(&mut app);
+            app.world_mut().resource_mut::<Streamer>().unload(id);
+            run_until(&mut app, |world| state(world, id).is_none());
+        }
+        assert_eq!(held(&app), before);
+    }
 }

@@ -75,6 +75,7 @@ fn all_that_comes_is_counted_until_it_is_gone() {
 fn what_is_staged_is_counted_and_moves_into_the_world() {
     let dir = Dir::default();
     let mut app = levels(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_secs(10);
     let id = load_to(&mut app, &name(3), InstanceTarget::Loaded);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Staged));
     run_until(&mut app, |world| world.resource::<StreamingStats>().memory.packages > 0);

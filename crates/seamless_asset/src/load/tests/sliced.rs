@@ -168,6 +168,38 @@ fn a_level_leaves_in_one_frame_and_is_despawned_in_many() {
     assert_eq!(app.world().resource::<StreamingStats>().hidden_entities, 0);
 }
 
+/// What goes takes less and less, also what was given up when only a part of it was there.
+#[test]
+fn what_is_despawned_is_never_counted_as_more_than_it_was() {
+    let dir = Dir::default();
+    let mut app = sliced(&dir);
+    let levels = |world: &World| world.resource::<StreamingStats>().memory.levels;
+    let id = load_until(&mut app, LoadState::Live);
+    app.update();
+    let all = levels(app.world());
+    assert!(all > 0);
+    let falls = |app: &mut App, most: u64| {
+        let mut last = most;
+        run_until(app, |world| {
+            let now = levels(world);
+            assert!(now <= last, "{now} after {last}");
+            last = now;
+            hidden(world) == 0 && now == 0
+        });
+    };
+    set_target(&mut app, id, InstanceTarget::Gone);
+    falls(&mut app, all);
+    for part in [2, 10] {
+        let id = load_until(&mut app, LoadState::Revealing);
+        (0..part).for_each(|_| app.update());
+        let spawned = hidden(app.world_mut()) as u64;
+        assert!((1..COUNT as u64 / 2).contains(&spawned), "{spawned}");
+        set_target(&mut app, id, InstanceTarget::Gone);
+        app.update();
+        falls(&mut app, all * (spawned + 1) / COUNT as u64);
+    }
+}
+
 #[test]
 fn what_game_code_has_hung_below_leaves_too() {
     let dir = Dir::default();

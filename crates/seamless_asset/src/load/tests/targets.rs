@@ -30,7 +30,7 @@ fn root_of(app: &mut App) -> Entity {
 #[test]
 fn a_level_can_be_loaded_without_being_shown() {
     let dir = Dir::default();
-    let mut app = app(&dir);
+    let mut app = app_with_time(&dir);
     put(&dir, "a.pkg", chain(&app, "a.pkg", 50, None));
     let id = load_to(&mut app, "a.pkg", InstanceTarget::Loaded);
     let mut told = Vec::new();

@@ -150,7 +150,7 @@ fn fault(plugin: PackageMapPlugin, change: impl FnOnce(&mut NetPackage)) -> NetP
 fn fault_of(side: &mut Side) -> NetPackageError {
     let start = std::time::Instant::now();
     loop {
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing was told");
+        assert!(start.elapsed() < Duration::from_secs(240), "nothing was told");
         side.update();
         if let Some(fault) = side.messages::<PackageFault>().pop() {
             let text = fault.error.to_string();

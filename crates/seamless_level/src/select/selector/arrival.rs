@@ -67,8 +67,8 @@ impl Selector {
         }
     }
 
-    /// The levels that a source asks for where it is, in the order of their indices; none if there was no such source, or it asks for
-    /// nothing, as of the last update.
+    /// The levels that a source asks for where it is, and those that are always loaded, in the order of their indices; none if there was no
+    /// such source, or it asks for nothing, as of the last update.
     #[must_use]
     pub fn asked_by(&self, source: u64) -> Option<Vec<u32>> {
         let place = self.sources.iter().position(|other| other.key == source)?;
@@ -79,10 +79,17 @@ impl Selector {
                 .as_ref()
                 .filter(|slot| slot.asked.is_some())
         });
-        let mut levels: Vec<u32> = on.flat_map(|slot| slot.input.levels.iter().copied()).collect();
+        let around = on.flat_map(|slot| slot.input.levels.iter());
+        let mut levels: Vec<u32> = around.chain(&self.always).copied().collect();
         levels.sort_unstable();
         levels.dedup();
         Some(levels)
+    }
+
+    /// Whether a source asks for anything, as of the last update.
+    #[must_use]
+    pub fn is_source(&self, source: u64) -> bool {
+        self.sources.iter().any(|other| other.key == source)
     }
 
     /// How it stands with a level, as of the last update.

@@ -54,6 +54,8 @@ pub struct Selector {
     requests: RequestSet,
     contain: Containment,
     linger: LingerQueue,
+    /// The levels that everybody wants, wherever they are.
+    always: Vec<u32>,
     /// The levels that somebody wants, the cap not looked at.
     asked: DenseSet,
     /// What they take of the caps.
@@ -169,8 +171,8 @@ impl Selector {
             ..Self::default()
         };
         selector.levels.extend(levels.iter().map(LevelSlot::new));
-        for (index, _) in (0u32..).zip(levels).filter(|(_, level)| level.always_loaded) {
-            selector.request(index, RequestKind::Show, ALWAYS_PRIORITY);
+        for (index, level) in (0u32..).zip(levels) {
+            selector.want_always(index, level);
         }
         selector
     }
@@ -182,10 +184,15 @@ impl Selector {
         self.requests.grow();
         self.asked.grow();
         self.coming.grow();
+        self.want_always(index, level);
+        index
+    }
+
+    fn want_always(&mut self, index: u32, level: &LevelInput) {
         if level.always_loaded {
             self.request(index, RequestKind::Show, ALWAYS_PRIORITY);
+            self.always.push(index);
         }
-        index
     }
 
     /// Another level takes the place of one that is gone. Who asks for what is there asks for it from now on.
@@ -202,9 +209,7 @@ impl Selector {
         self.places.change(slot.bytes, false, takes_place);
         self.requests.mark(level);
         self.has_changed = true;
-        if input.always_loaded {
-            self.request(level, RequestKind::Show, ALWAYS_PRIORITY);
-        }
+        self.want_always(level, input);
     }
 
     /// How many volumes and requests ask for a level, bans included.

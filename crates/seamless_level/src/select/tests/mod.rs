@@ -5,7 +5,7 @@ mod oracle;
 pub(super) mod pair;
 mod sources;
 
-use bevy_math::{Vec3, vec3};
+use bevy_math::{EulerRot, Quat, Vec3, vec3};
 
 use self::pair::random_source;
 use super::*;
@@ -37,10 +37,23 @@ fn at(position: Vec3) -> SourceInput {
     }
 }
 
+/// A box by its planes, turned by these angles.
+pub(crate) fn turned_box(center: Vec3, half: Vec3, angles: Vec3) -> VolumeShape {
+    let turn = Quat::from_euler(EulerRot::XYZ, angles.x, angles.y, angles.z);
+    let sides = [Vec3::X, Vec3::Y, Vec3::Z].into_iter().flat_map(|axis| [axis, -axis]);
+    let plane = |side: Vec3| {
+        let normal = turn * side;
+        (normal, normal.dot(center) + side.abs().dot(half))
+    };
+    VolumeShape::Convex {
+        planes: sides.map(plane).collect(),
+    }
+}
+
 pub(crate) fn random_shape(random: &mut Random, scale: f32) -> VolumeShape {
     let center = random.point(100.0) * scale;
     let size = (1.0 + random.unit() * 40.0) * scale;
-    match random.below(4) {
+    match random.below(5) {
         0 => VolumeShape::Sphere { center, radius: size },
         1 => VolumeShape::Box {
             min: center - size,
@@ -51,6 +64,7 @@ pub(crate) fn random_shape(random: &mut Random, scale: f32) -> VolumeShape {
             b: center + random.point(60.0) * scale,
             radius: size * 0.5,
         },
+        3 => turned_box(center, Vec3::splat(size) * (random.point(0.8) + 1.0), random.point(3.0)),
         _ => VolumeShape::Convex {
             planes: (0..1 + random.below(5))
                 .map(|_| random.point(2.0) + Vec3::splat(0.01))
@@ -389,14 +403,16 @@ fn failed_levels_take_no_place() {
 
 /// A world of 10 000 levels on a grid, each with its volume.
 fn large_world() -> Selector {
+    large_world_of(|min, max| VolumeShape::Box { min, max })
+}
+
+/// The same with another shape about each box.
+fn large_world_of(shape: impl Fn(Vec3, Vec3) -> VolumeShape) -> Selector {
     let volumes: Vec<VolumeInput> = (0..10_000u32)
         .map(|level| {
             let min = vec3((level % 100) as f32 * 100.0, -500.0, (level / 100) as f32 * 100.0);
             VolumeInput {
-                shape: VolumeShape::Box {
-                    min: min - vec3(80.0, 0.0, 80.0),
-                    max: min + vec3(180.0, 2000.0, 180.0),
-                },
+                shape: shape(min - vec3(80.0, 0.0, 80.0), min + vec3(180.0, 2000.0, 180.0)),
                 unload_margin: 20.0,
                 unload_delay: 0.5,
                 levels: [level].into(),
@@ -428,7 +444,13 @@ fn at_rest_nothing_is_looked_at_and_nothing_allocated() {
 
 #[test]
 fn a_moving_source_is_tested_against_few_volumes() {
-    let mut selector = large_world();
+    test_few_volumes(large_world(), 25);
+    let turned = |min: Vec3, max: Vec3| turned_box((min + max) * 0.5, (max - min) * 0.4, Vec3::Y * 0.5);
+    // What is turned lies in a larger box.
+    test_few_volumes(large_world_of(turned), 40);
+}
+
+fn test_few_volumes(mut selector: Selector, most: u64) {
     let mut changes = 0;
     for frame in 0..1000u32 {
         let along = frame as f32 * 0.5;
@@ -439,7 +461,7 @@ fn a_moving_source_is_tested_against_few_volumes() {
     assert!(changes > 50);
     let tests = selector.tests();
     assert!(
-        tests < 4 * 1000 * 25,
+        tests < 4 * 1000 * most,
         "{tests} tests, a brute force makes forty million"
     );
 }

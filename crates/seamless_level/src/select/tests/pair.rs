@@ -188,10 +188,15 @@ impl Pair {
             let levels = asks.map(|source| {
                 let is_near = |volume: &&Tested| test(&source, source.position, &volume.input).1;
                 let on = self.oracle.volumes.values().filter(|volume| volume.asks().is_some());
-                let levels = on
+                let near = on
                     .filter(is_near)
                     .flat_map(|volume| volume.input.levels.iter().copied());
-                levels.collect::<BTreeSet<u32>>().into_iter().collect::<Vec<u32>>()
+                let all = (0..).zip(&self.oracle.levels);
+                let always = all.filter(|(_, level)| level.always_loaded).map(|(level, _)| level);
+                near.chain(always)
+                    .collect::<BTreeSet<u32>>()
+                    .into_iter()
+                    .collect::<Vec<u32>>()
             });
             assert_eq!(self.selector.asked_by(source.key), levels);
         }

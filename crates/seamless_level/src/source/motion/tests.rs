@@ -124,7 +124,7 @@ fn who_stops_is_at_rest_soon() {
         Vec3::ZERO,
         "and stays so, to the last bit"
     );
-    let turned = walk.go_frames(-velocity, SAMPLES);
+    let turned = walk.go_frames(-velocity, SAMPLES + 1);
     assert!(is_near(turned, -velocity, 0.01));
 }
 
@@ -191,19 +191,45 @@ fn a_short_jump_is_no_way_though_it_is_seen_a_frame_later() {
     }
 }
 
+/// Ten times a second, some of them lost, in frames of any rate.
 #[test]
 fn positions_that_come_over_a_network_are_a_way() {
-    let velocity = vec3(0.0, 0.0, 12.0);
-    let mut walk = Walk::new();
-    for frame in 0..600 {
-        walk.now += FRAME;
-        if frame % 6 == 5 {
-            walk.at += velocity * 6.0 * FRAME as f32;
+    for (speed, rate) in [(12.0, 60), (120.0, 60), (120.0, 30), (120.0, 130), (600.0, 60)] {
+        let velocity = vec3(0.0, 0.0, speed);
+        for lost in [usize::MAX, 100] {
+            let mut walk = Walk::new();
+            let home = walk.at;
+            for tick in 0..100 {
+                for _ in 0..rate / 10 {
+                    walk.now += 1.0 / f64::from(rate);
+                    walk.note();
+                    let is_even = tick > 6 && tick % 25 > 6;
+                    if is_even || lost > 100 && tick > 6 {
+                        let way = walk.motion.velocity();
+                        assert!(is_near(way, velocity, 0.2), "{way} at {speed}, {rate} Hz, tick {tick}");
+                    }
+                }
+                if tick * 4 % lost != 0 {
+                    walk.at = home + velocity * tick as f32 * 0.1;
+                }
+            }
         }
-        walk.note();
-        if frame > 40 {
-            assert!(is_near(walk.motion.velocity(), velocity, 0.1), "in frame {frame}");
+    }
+}
+
+/// However seldom is looked.
+#[test]
+fn a_turn_is_followed_soon() {
+    for rate in [20.0, 60.0, 200.0] {
+        let mut walk = Walk::new();
+        for _ in 0..100 {
+            walk.go(Vec3::X * 40.0, 1.0 / rate);
         }
+        let begun = walk.now;
+        while walk.now - begun < 0.3 {
+            walk.go(Vec3::Z * 40.0, 1.0 / rate);
+        }
+        assert!(is_near(walk.motion.velocity(), Vec3::Z * 40.0, 0.05), "at {rate} Hz");
     }
 }
 

@@ -17,10 +17,11 @@ fn status<R: 'static>(stage: &mut Stage, ask: impl Fn(StreamingStatus) -> R + Se
     stage.app.world_mut().run_system_once(system).unwrap()
 }
 
+/// Beside the level that is always loaded.
 fn progress(wanted: u32, there: u32, failed: u32) -> StreamingProgress {
     StreamingProgress {
-        wanted,
-        there,
+        wanted: wanted + 1,
+        there: there + 1,
         failed,
         ..StreamingProgress::default()
     }
@@ -37,7 +38,7 @@ fn a_place_is_got_ready_and_let_go_of() {
     assert!(!arrival.is_streaming_complete());
     assert_eq!(
         (arrival.progress(), arrival.progress().fraction()),
-        (progress(1, 0, 0), 0.0)
+        (progress(1, 0, 0), 0.5)
     );
     assert_eq!(
         stage.app.world().resource::<StreamingUrgency>().arrival,
@@ -68,6 +69,48 @@ fn a_place_is_got_ready_and_let_go_of() {
     assert!(!stage.level("west").is_wanted());
 }
 
+/// A loading screen goes when the ground is there, too, which no volume has.
+#[test]
+fn what_is_always_loaded_is_waited_for() {
+    let mut stage = Stage::new();
+    stage.hold("base");
+    let (source, tower) = (stage.source, Vec3::Y * 500.0);
+    let arrival = prepare(&mut stage, ArrivalPoint::at(tower));
+    let shown = move |status: StreamingStatus| (status.progress(source), status.is_streaming_complete(source));
+    for _ in 0..3 {
+        stage.frames(1);
+        assert!(!status(&mut stage, shown).1 && arrival.result().is_none());
+    }
+    assert_eq!(arrival.progress().wanted, 1);
+    stage.release();
+    stage.frames(1);
+    assert_eq!(status(&mut stage, shown), (progress(0, 0, 0), true));
+    assert_eq!(arrival.result(), Some(ArrivalResult::Ready));
+}
+
+/// A bar that shows it begins empty.
+#[test]
+fn nothing_is_known_before_it_was_looked_at() {
+    let mut stage = Stage::new();
+    let arrival = prepare(&mut stage, ArrivalPoint::at(WEST));
+    let source = stage.source;
+    let shown = move |status: StreamingStatus| (status.progress(source), status.is_everything_there());
+    for progress in [arrival.progress(), status(&mut stage, shown).0] {
+        assert!(progress.is_pending && !progress.is_complete());
+        assert_eq!(progress.fraction(), 0.0);
+    }
+    assert!(!status(&mut stage, shown).1);
+    stage.frames(5);
+    assert_eq!(arrival.progress(), progress(1, 1, 0));
+    assert_eq!(status(&mut stage, shown), (progress(0, 0, 0), true));
+    // Who is no source asks for nothing, and a world that is gone has nothing.
+    let nobody = status(&mut stage, |status| status.progress(Entity::PLACEHOLDER));
+    assert!(nobody.is_pending && nobody.wanted == 0);
+    stage.app.world_mut().despawn(stage.world);
+    stage.frames(1);
+    assert!(!status(&mut stage, shown).1);
+}
+
 #[test]
 fn a_place_may_be_loaded_only() {
     let mut stage = Stage::new();
@@ -90,10 +133,10 @@ fn nothing_is_complete_before_it_was_looked_at() {
     let unusable = prepare(&mut stage, ArrivalPoint::at(Vec3::NAN));
     assert!(!nowhere.is_streaming_complete() && !unusable.is_streaming_complete());
     stage.frames(1);
-    for arrival in [nowhere, unusable] {
+    for (arrival, expected) in [(nowhere, progress(0, 0, 0)), (unusable, StreamingProgress::default())] {
         assert_eq!(
             (arrival.result(), arrival.progress()),
-            (Some(ArrivalResult::Ready), progress(0, 0, 0))
+            (Some(ArrivalResult::Ready), expected)
         );
     }
 }
@@ -365,9 +408,15 @@ fn bytes_tell_how_far_it_is() {
         failed: 1,
         wanted_bytes: 1000,
         there_bytes: 250,
+        ..StreamingProgress::default()
     };
+    let unknown = StreamingProgress {
+        is_pending: true,
+        ..part
+    };
+    assert!(!unknown.is_complete() && unknown.fraction() == 0.0);
     assert!(!part.is_complete());
     assert_eq!(part.fraction(), 0.25);
-    assert_eq!(progress(4, 1, 0).fraction(), 0.25);
-    assert_eq!(progress(0, 0, 0).fraction(), 1.0);
+    assert_eq!(progress(3, 0, 0).fraction(), 0.25);
+    assert_eq!(StreamingProgress::default().fraction(), 1.0);
 }

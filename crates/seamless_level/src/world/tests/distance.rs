@@ -174,3 +174,22 @@ fn a_delay_holds_what_was_left() {
     stage.frames(40);
     assert_eq!(targets(&stage), "........");
 }
+
+/// Who sees further finds all of it there.
+#[test]
+fn a_place_is_got_ready_as_far_as_who_comes_sees() {
+    let mut stage = stage(DISTANCES);
+    let from = Vec3::new(30.0, 0.0, 0.0);
+    let source = StreamingSource {
+        reach: 2.0,
+        ..StreamingSource::default()
+    };
+    let mut wanted = |point: ArrivalPoint| {
+        let arrival = stage.ask(move |levels| levels.prepare(point));
+        stage.frames(2);
+        arrival.progress().wanted
+    };
+    let usual = wanted(ArrivalPoint::at(from));
+    let far = wanted(ArrivalPoint::of(&source, from));
+    assert!(far > usual, "{far} and {usual}");
+}

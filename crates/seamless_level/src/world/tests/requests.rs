@@ -59,6 +59,54 @@ fn a_ticket_outlives_its_world_and_meets_the_next() {
     drop(ticket);
 }
 
+/// A standing request outlives its world, and must not for ever.
+#[test]
+fn what_was_asked_of_a_world_that_is_gone_is_taken_back() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.ask(|levels| levels.unload("west")).unwrap();
+    let first = stage.app.world().get::<SeamlessWorld>(stage.world).unwrap().clone();
+    let mut other = manifest();
+    other.levels.retain(|level| level.name != "west");
+    other.volumes.clear();
+    let other = SeamlessWorld(add_manifest(&mut stage.app, other));
+    stage.app.world_mut().entity_mut(stage.world).insert(other);
+    stage.frames(3);
+    assert!(stage.ask(|levels| levels.load("west")).is_err());
+    assert_eq!(stage.ask(|levels| levels.release("west")), Ok(()));
+    assert_eq!(stage.ask(|levels| levels.requested("west")), None);
+    assert!(stage.ask(|levels| levels.release("west")).is_err(), "there is none");
+    stage.app.world_mut().entity_mut(stage.world).insert(first);
+    stage.go(WEST);
+    assert!(stage.level("west").is_visible());
+}
+
+/// What is always loaded, and the ground, are told by their priorities.
+#[test]
+fn nobody_passes_a_cap_by_its_priority() {
+    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+        max_levels: 2,
+        ..Default::default()
+    }));
+    for priority in [5e7, f32::INFINITY, f32::NAN] {
+        let wanted = LevelWanted {
+            levels: vec!["west".into(), "east".into()],
+            priority,
+            ..LevelWanted::default()
+        };
+        let quest = stage.app.world_mut().spawn(wanted).id();
+        stage.frames(4);
+        let here = ["west", "east"].map(|level| stage.level(level).is_visible());
+        assert_eq!(
+            here,
+            [true, false],
+            "beside the level that is always loaded, at {priority}"
+        );
+        stage.app.world_mut().despawn(quest);
+        stage.frames(4);
+    }
+}
+
 #[test]
 fn a_level_that_is_to_be_loaded_is_raised_and_lowered() {
     let mut stage = Stage::new();

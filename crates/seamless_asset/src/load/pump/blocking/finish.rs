@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(test)]
+use bevy_asset::AssetPath;
 use bevy_ecs::world::World;
 
 use super::Pipeline;
@@ -19,7 +21,14 @@ impl Pipeline {
     /// What an instance is called and which package it is from, after all that was asked for is taken in.
     pub(super) fn find(&mut self, world: &mut World, id: InstanceId) -> Result<(String, String), Arc<LoadError>> {
         self.take_commands(world, &mut FrameBudget::unlimited());
-        let is_known = |instance: &&Instance| instance.known().is_some() && !matches!(instance.phase, Phase::Failed);
+        // Whose root was despawned is about to be found, and gone.
+        let has_root = |instance: &&Instance| match &instance.phase {
+            Phase::Live { root, .. } | Phase::Leaving { root, .. } | Phase::Hidden { root, .. } => {
+                world.entities().contains_spawned(*root)
+            }
+            phase => !matches!(phase, Phase::Failed),
+        };
+        let is_known = |instance: &&Instance| instance.known().is_some() && has_root(instance);
         let known = self.instances.get(&id).filter(is_known);
         let gone = || Arc::new(LoadError::package(format!("{id:?}"), LoadErrorKind::NoSuchInstance));
         let request = &known.ok_or_else(gone)?.request;
@@ -68,5 +77,11 @@ impl Pipeline {
     /// How many tasks have not come back.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight.tasks()
+    }
+
+    /// How much a package holds: handles, tables of others, and imports that are not verified.
+    pub(crate) fn held_by(&self, path: &AssetPath<'static>) -> Option<[usize; 3]> {
+        let entry = self.packages.get(path)?;
+        Some([entry.handles.len(), entry.sources.len(), entry.unverified.len()])
     }
 }

@@ -256,7 +256,10 @@ impl Pipeline {
         let Some(instance) = self.instances.get(&id) else {
             return;
         };
-        let is_live = matches!(instance.phase, Phase::Live { .. } | Phase::Leaving { .. });
+        let is_live = matches!(
+            instance.phase,
+            Phase::Live { .. } | Phase::Leaving { .. } | Phase::Hidden { .. }
+        );
         let needed = self.closure_of(&instance.request.package);
         let held = instance.packages.iter();
         let unneeded: Vec<_> = held
@@ -271,6 +274,9 @@ impl Pipeline {
         }
         for path in unneeded {
             self.release_package(world, id, &path);
+        }
+        if is_live {
+            self.use_packages(id);
         }
     }
 

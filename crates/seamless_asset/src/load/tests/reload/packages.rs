@@ -1,7 +1,9 @@
 //! Several instances, other packages, and what comes or goes while a reload is under way.
 
+use bevy_ecs::query::Allow;
+
 use super::*;
-use crate::LinkersResource;
+use crate::{InHiddenLevel, LinkersResource, LoadPolicy, ObjectRequest, load::tests::targets::set_target};
 
 #[test]
 fn all_instances_change_in_one_frame() {
@@ -92,11 +94,18 @@ fn an_entity_that_dies_meanwhile() {
 #[test]
 fn imported_packages_are_held_as_the_new_file_needs_them() {
     let dir = Dir::default();
-    let mut app = app_with(&dir, game);
+    held_as_needed(&dir, app_with(&dir, game), false);
+    let dir = Dir::default();
+    let mut app = sliced_app(&dir);
+    game(&mut app);
+    held_as_needed(&dir, app, true);
+}
+
+fn held_as_needed(dir: &Dir, mut app: App, is_hidden: bool) {
     for name in ["s.pkg", "t.pkg"] {
-        put(&dir, name, shared_package(&app, name));
+        put(dir, name, shared_package(&app, name));
     }
-    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    put(dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
     let id = load(&mut app, "a.pkg", &["s.pkg"]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
     let open = |world: &World, name: &str| {
@@ -105,14 +114,18 @@ fn imported_packages_are_held_as_the_new_file_needs_them() {
     };
     let mesh = |app: &mut App| {
         app.world_mut()
-            .query::<&Mesh3d>()
+            .query_filtered::<&Mesh3d, Allow<InHiddenLevel>>()
             .iter(app.world())
             .next()
             .unwrap()
             .id()
     };
     let old = mesh(&mut app);
-    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("t.pkg")));
+    if is_hidden {
+        set_target(&mut app, id, InstanceTarget::Loaded);
+        run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+    }
+    put(dir, "a.pkg", chain(&app, "a.pkg", 3, Some("t.pkg")));
     let reload = start(&mut app, ReloadPolicy::KeepEdits);
     end(&mut app, &reload);
     let report = reload.result().unwrap().unwrap();
@@ -124,7 +137,19 @@ fn imported_packages_are_held_as_the_new_file_needs_them() {
     run_until(&mut app, |world| world.resource::<StreamingStats>().live_packages == 2);
     assert!(open(app.world(), "t.pkg"));
     run_until(&mut app, |world| !open(world, "s.pkg"));
+    // What the level has since then is as complete as what it came with, and counts as used.
+    let request = ObjectRequest {
+        policy: LoadPolicy::LiveOnly,
+        ..ObjectRequest::new(["t.pkg#Mesh"])
+    };
+    let live = app.world_mut().resource_mut::<Streamer>().load_objects(request);
+    run_until(&mut app, |_| live.is_finished());
+    assert!(live.result().unwrap().is_ok());
+    drop(live);
+    let wasted = app.world().resource::<StreamingStats>().bytes_wasted;
     app.world_mut().resource_mut::<Streamer>().unload(id);
+    run_until(&mut app, |world| world.resource::<StreamingStats>().live_packages == 0);
+    assert_eq!(app.world().resource::<StreamingStats>().bytes_wasted, wasted);
     run_until(&mut app, |world| world.resource::<Assets<Mesh>>().is_empty());
     run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
 }
