@@ -2,7 +2,7 @@
 
 use core::{
     any::TypeId,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
 };
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -63,6 +63,10 @@ struct SlotState {
     is_complete: AtomicBool,
     is_rendered: AtomicBool,
     fingerprint: AtomicU64,
+    /// What the value takes in memory, about; nothing as long as it is not there. This and the next are the main thread's.
+    bytes: AtomicU64,
+    /// How many packages keep it.
+    holders: AtomicU32,
 }
 
 impl Slot {
@@ -88,6 +92,36 @@ impl Slot {
 
     pub fn is_rendered(&self) -> bool {
         self.0.is_rendered.load(Ordering::Acquire)
+    }
+
+    /// What the value takes in memory, about.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Says what the value takes; gives what it took before.
+    pub fn set_bytes(&self, bytes: u64) -> u64 {
+        self.0.bytes.swap(bytes, Ordering::Relaxed)
+    }
+
+    /// A package keeps it; whether that is the first one.
+    pub fn hold(&self) -> bool {
+        self.0.holders.fetch_add(1, Ordering::Relaxed) == 0
+    }
+
+    /// A package keeps it no more; whether that was the last one.
+    pub fn let_go(&self) -> bool {
+        self.0.holders.fetch_sub(1, Ordering::Relaxed) == 1
+    }
+
+    /// Whether any package keeps it.
+    pub fn is_held(&self) -> bool {
+        self.0.holders.load(Ordering::Relaxed) > 0
+    }
+
+    /// Tells it from others, as long as it is there.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// Everything that the value refers to is live.

@@ -10,7 +10,7 @@ use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 use bevy_asset::{UntypedAssetId, UntypedHandle};
 use bevy_ecs::entity::Entity;
 use bevy_log::debug_span;
-use bevy_platform::collections::HashMap;
+use bevy_platform::collections::{HashMap, HashSet};
 use bevy_reflect::TypeRegistry;
 use seamless_package::{Export, NameIndex, ObjectId, ObjectRef, Package, RefTarget};
 
@@ -52,8 +52,10 @@ pub(super) struct LoadedPackage {
     pub wanted: Vec<UntypedHandle>,
     /// Values to move into `Assets`. References come first, but for copies of other packages' objects.
     pub assets: VecDeque<LoadedAsset>,
-    /// All objects that came up, to be called complete when all that they refer to is there.
+    /// All objects that came up, each once, to be called complete when all that they refer to is there.
     pub slots: Vec<Slot>,
+    /// What all of them take in memory, about, whoever brings them.
+    pub memory: u64,
     /// The values that a renderer will prepare, whoever provided them.
     pub rendered: Vec<UntypedAssetId>,
     /// Whether it has provided all assets of the file that it read.
@@ -216,6 +218,10 @@ impl<'a> Decoder<'a> {
         let (mut unverified, mut slots, mut rendered) = (self.unverified, self.slots, self.rendered);
         let requested = post_load.assets(&mut assets)?;
         unverified.extend(requested.unverified);
+        let brought: HashSet<usize> = assets.iter().map(|asset| asset.slot.address()).collect();
+        slots.retain(|slot| !brought.contains(&slot.address()));
+        let there: u64 = slots.iter().map(Slot::bytes).sum();
+        let memory = there + assets.iter().map(|asset| asset.bytes).sum::<u64>();
         slots.extend(assets.iter().map(|asset| asset.slot.clone()));
         let new = assets.iter().filter(|asset| asset.value.is_rendered());
         rendered.extend(new.map(|asset| asset.asset));
@@ -229,6 +235,7 @@ impl<'a> Decoder<'a> {
             handles: handles.chain(requested.handles).collect(),
             wanted,
             slots,
+            memory,
             rendered,
             has_assets: !matches!(self.job.wanted, Wanted::Level { assets: false, .. }),
             assets: assets.into(),

@@ -27,6 +27,7 @@ mod cost;
 mod file;
 mod frame;
 mod gatekeeper;
+mod held;
 mod instance;
 mod intake;
 mod link;

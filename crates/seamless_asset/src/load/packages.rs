@@ -57,9 +57,9 @@ pub(super) struct PackageEntry {
     pub hashes: Vec<u64>,
     /// Bytes read from its file.
     pub bytes: u64,
-    /// What its assets take in memory, about, as far as they are in.
-    pub memory: u64,
-    /// The same of those that wait.
+    /// The objects that it keeps in memory, whoever brought them.
+    pub held: Vec<Slot>,
+    /// What those of its assets take in memory that wait.
     staged: u64,
     /// What it is thought to bring, while it is loading.
     expected: u64,
@@ -87,7 +87,6 @@ enum Listed {
 pub(super) struct PackageMark {
     listed: Listed,
     is_loading: bool,
-    memory: u64,
     staged: u64,
     expected: u64,
 }
@@ -105,7 +104,6 @@ impl Marked for PackageEntry {
                 PackageStatus::Loading(_) | PackageStatus::Failed => Listed::Other,
             },
             is_loading,
-            memory: self.memory,
             staged: self.staged,
             expected: if is_loading { self.expected } else { 0 },
         }
@@ -120,8 +118,7 @@ pub(super) struct PackageIndex {
     /// How many are ready, and their bytes.
     pub ready: u64,
     pub ready_bytes: u64,
-    /// What the assets of all packages take in memory, those that wait, and those that are expected.
-    pub memory: u64,
+    /// What the assets of all packages take in memory that wait, and those that are expected.
     pub staged: u64,
     pub expected: u64,
     /// How many are loading.
@@ -132,7 +129,6 @@ pub(super) struct PackageIndex {
 
 impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
     fn add(&mut self, path: &AssetPath<'static>, mark: PackageMark) {
-        self.memory += mark.memory;
         self.staged += mark.staged;
         self.expected += mark.expected;
         self.loading += u64::from(mark.is_loading);
@@ -149,7 +145,6 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
     }
 
     fn remove(&mut self, path: &AssetPath<'static>, mark: PackageMark) {
-        self.memory -= mark.memory;
         self.staged -= mark.staged;
         self.expected -= mark.expected;
         self.loading -= u64::from(mark.is_loading);
@@ -168,7 +163,7 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
     #[cfg(test)]
     fn is_same(&self, other: &Self) -> bool {
         let sums = |index: &Self| {
-            let memory = [index.memory, index.staged, index.expected, index.loading];
+            let memory = [index.staged, index.expected, index.loading];
             (index.ready, index.ready_bytes, memory)
         };
         self.inserting == other.inserting && self.gated == other.gated && sums(self) == sums(other)
@@ -177,6 +172,8 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
 
 /// What came of a load that was taken in.
 pub(super) struct Added {
+    /// What it keeps in memory beside what it has kept before.
+    pub held: Vec<Slot>,
     /// The packages that its users need and did not know of.
     pub needs: Vec<AssetPath<'static>>,
     /// To be dropped where it costs no frame time.
@@ -210,7 +207,7 @@ impl PackageEntry {
             early: VecDeque::new(),
             hashes: Vec::new(),
             bytes: 0,
-            memory: 0,
+            held: Vec::new(),
             staged: 0,
             expected,
             is_shown: false,
@@ -235,10 +232,12 @@ impl PackageEntry {
         let new = add_new(&mut self.needs, needs.collect(), AssetPath::clone);
         add_new(&mut self.unverified, loaded.unverified, Unverified::object);
         add_new(&mut self.handles, loaded.handles, UntypedHandle::id);
-        self.slots.extend(loaded.slots);
+        self.slots.extend_from_slice(&loaded.slots);
+        let kept = add_new(&mut self.held, loaded.slots, Slot::address);
         self.sources.extend(loaded.sources);
         let is_in = matches!(self.status, PackageStatus::Ready | PackageStatus::Failed);
         Added {
+            held: self.held.get(self.held.len() - kept..).unwrap_or_default().to_vec(),
             needs: self.needs.get(self.needs.len() - new..).unwrap_or_default().to_vec(),
             spare: if is_in {
                 core::mem::take(&mut self.sources)
@@ -260,10 +259,9 @@ impl PackageEntry {
         matches!(&self.status, PackageStatus::Inserting(queue) if !queue.is_empty())
     }
 
-    /// Some of those that wait have had their turn, of so many bytes, and so many of these are in memory from now on.
-    pub fn inserted(&mut self, gone: u64, stay: u64) {
-        self.staged = self.staged.saturating_sub(gone);
-        self.memory += stay;
+    /// Some of those that wait have had their turn, of so many bytes.
+    pub fn inserted(&mut self, bytes: u64) {
+        self.staged = self.staged.saturating_sub(bytes);
     }
 
     fn insert(&mut self, assets: VecDeque<LoadedAsset>, has_more_to_watch: bool, is_first: bool) {

@@ -42,6 +42,7 @@ use super::{
     budget::FrameBudget,
     cost::{CostModel, UnitKind},
     file::PartJob,
+    held::HeldMemory,
     instance::{Instance, Instances, Phase},
     link::{LoadedLevel, LoadedPackage},
     memory::{MemoryPressure, Sizes},
@@ -84,6 +85,7 @@ pub(crate) struct Pipeline {
     events: Vec<InstanceEvent>,
     frames: Frames,
     sizes: Sizes,
+    kept: HeldMemory,
     pressure: MemoryPressure,
     /// Bytes that have to go so that the next load may start.
     short: u64,
@@ -125,6 +127,7 @@ impl Pipeline {
             events: Vec::new(),
             frames: Frames::default(),
             sizes: Sizes::default(),
+            kept: HeldMemory::default(),
             pressure: MemoryPressure::default(),
             short: 0,
             held: 0,
@@ -305,6 +308,7 @@ impl Pipeline {
             progress.cancel();
         }
         entry.unwatch(world.resource::<RevealGates>());
+        self.kept.let_go(&entry.held);
         if !entry.is_shown {
             world.resource_mut::<StreamingStats>().waste(Stage::Staged, entry.bytes);
         }
@@ -392,13 +396,13 @@ impl Pipeline {
         let is_first = entry.is_loaded_by(progress);
         if is_first {
             entry.bytes = read.bytes;
-            let memory = loaded.assets.iter().map(|asset| asset.bytes).sum();
-            self.sizes.note_assets(path, memory);
+            self.sizes.note_assets(path, loaded.memory);
             entry.linker = self.keep_linkers.then(|| loaded.linker.clone());
         }
-        let Added { needs, spare } = entry.add(loaded, is_first);
+        let Added { held, needs, spare } = entry.add(loaded, is_first);
         let users: Vec<_> = entry.users.iter().copied().collect();
         drop(entry);
+        self.kept.hold(&held);
         self.tasks.drop_later(spare);
         for (user, need) in users.iter().flat_map(|user| needs.iter().map(move |need| (user, need))) {
             self.join(*user, need.clone());

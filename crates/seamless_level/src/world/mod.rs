@@ -46,7 +46,8 @@ use crate::manifest::{ManifestError, WorldManifest};
 /// by [`VolumeOf`]. When the component is removed or the entity is despawned, all its levels leave and the manifest's
 /// volumes go with it. Another handle in its place ends the one world and starts the other.
 ///
-/// The entity's own transform plays no part: levels stand where the manifest places them.
+/// The entity's own transform plays no part: levels stand where the manifest places them, and volumes, bounds and arrivals are in that space,
+/// too. So the origin of a world does not move: a game that shifts all its transforms when somebody is far out has its sources leave their levels.
 ///
 /// ```
 /// # use bevy_asset::AssetServer;

@@ -14,6 +14,7 @@ use crate::{
         InstanceId,
         budget::FrameBudget,
         cost::{CostModel, UnitKind},
+        held::HeldMemory,
         link::LoadedAsset,
         packages::PackageEntry,
         rank::by_rank,
@@ -34,6 +35,7 @@ pub(super) type AssetSource = ((f64, u64), AssetsOf);
 /// A frame's account of assets.
 struct Inserting<'a> {
     costs: CostModel,
+    held: &'a mut HeldMemory,
     budget: &'a mut FrameBudget,
     /// Bytes that a renderer takes to the GPU, and how many a frame may have of those.
     uploaded: u64,
@@ -47,16 +49,16 @@ struct Inserting<'a> {
 /// What came of assets that wait together.
 #[derive(Default)]
 struct Inserted {
-    /// Bytes that wait no more, and those of them that are in memory now.
-    gone: u64,
-    stay: u64,
+    /// Bytes that wait no more.
+    bytes: u64,
     is_all: bool,
 }
 
 impl<'a> Inserting<'a> {
-    fn new(costs: CostModel, budget: &'a mut FrameBudget, most: u64) -> Self {
+    fn new(costs: CostModel, held: &'a mut HeldMemory, budget: &'a mut FrameBudget, most: u64) -> Self {
         Self {
             costs,
+            held,
             budget,
             uploaded: 0,
             most,
@@ -70,9 +72,8 @@ impl<'a> Inserting<'a> {
     fn insert(&mut self, world: &mut World, queue: &mut VecDeque<LoadedAsset>) -> Inserted {
         let mut inserted = Inserted::default();
         while let Some(mut asset) = queue.pop_front_if(|next| self.fits(next)) {
-            let is_new = self.insert_one(world, &mut asset);
-            inserted.gone += asset.bytes;
-            inserted.stay += if is_new { asset.bytes } else { 0 };
+            self.insert_one(world, &mut asset);
+            inserted.bytes += asset.bytes;
             self.spent.push(asset);
         }
         inserted.is_all = queue.is_empty();
@@ -87,8 +88,8 @@ impl<'a> Inserting<'a> {
         has_room && self.budget.allows(self.costs.of(next.cost_key(), next.bytes))
     }
 
-    /// Whether it was not there yet.
-    fn insert_one(&mut self, world: &mut World, asset: &mut LoadedAsset) -> bool {
+    /// If it is not there yet.
+    fn insert_one(&mut self, world: &mut World, asset: &mut LoadedAsset) {
         let size = asset.bytes;
         let _span = debug_span!("insert", asset = asset.name, bytes = size).entered();
         let start = Instant::now();
@@ -96,6 +97,7 @@ impl<'a> Inserting<'a> {
         if is_new {
             self.has_inserted = true;
             self.uploaded += upload_of(asset);
+            self.held.note(&asset.slot, size);
             asset.value.insert(world, asset.asset);
         }
         let took = start.elapsed();
@@ -105,7 +107,6 @@ impl<'a> Inserting<'a> {
         self.budget.book(UnitKind::Insert, took, || {
             format!("insert {} ({size} bytes)", asset.name)
         });
-        is_new
     }
 
     fn tell(&self, world: &mut World) {
@@ -132,8 +133,10 @@ impl Pipeline {
     ) -> bool {
         let sources = self.asset_sources();
         let is_turn = self.is_turn_of_assets(&sources);
+        let mut held = core::mem::take(&mut self.kept);
         let mut inserting = Inserting::new(
             core::mem::take(&mut self.costs),
+            &mut held,
             budget,
             settings.upload_bytes_per_frame,
         );
@@ -147,16 +150,19 @@ impl Pipeline {
         inserting.tell(world);
         let has_inserted = inserting.has_inserted;
         self.take_back(inserting);
+        self.kept = held;
         has_inserted
     }
 
     /// All that wait there, whatever it takes.
     pub(super) fn insert_all(&mut self, world: &mut World, source: &AssetsOf) {
         let mut budget = FrameBudget::unlimited();
-        let mut inserting = Inserting::new(core::mem::take(&mut self.costs), &mut budget, u64::MAX);
+        let mut held = core::mem::take(&mut self.kept);
+        let mut inserting = Inserting::new(core::mem::take(&mut self.costs), &mut held, &mut budget, u64::MAX);
         self.insert_from(world, source, &mut inserting);
         world.resource_mut::<StreamingStats>().uploaded_bytes += inserting.uploaded;
         self.take_back(inserting);
+        self.kept = held;
     }
 
     fn take_back(&mut self, inserting: Inserting) {
@@ -177,7 +183,7 @@ impl Pipeline {
                     return true;
                 };
                 let inserted = inserting.insert(world, queue);
-                entry.inserted(inserted.gone, inserted.stay);
+                entry.inserted(inserted.bytes);
                 if inserted.is_all {
                     entry.gate(world.resource::<RevealGates>(), self.frame);
                 }

@@ -27,10 +27,9 @@ impl Pipeline {
         mut loaded: LoadedPackage,
         bytes: u64,
     ) {
-        let mut memory = 0;
         for mut asset in core::mem::take(&mut loaded.assets) {
-            memory += asset.bytes;
             if asset.slot.provide(asset.fingerprint, asset.value.is_rendered()) {
+                self.kept.note(&asset.slot, asset.bytes);
                 asset.value.insert(world, asset.asset);
             }
         }
@@ -38,10 +37,10 @@ impl Pipeline {
         let mut entry = PackageEntry::loading(Arc::default(), 0);
         entry.is_pinned = true;
         entry.bytes = bytes;
-        entry.memory = memory;
         entry.linker = Some(loaded.linker.clone());
         // All that it needs is its own.
-        entry.add(loaded, true);
+        let added = entry.add(loaded, true);
+        self.kept.hold(&added.held);
         entry.needs.clear();
         entry.gate(world.resource::<RevealGates>(), self.frame);
         entry.show();

@@ -11,19 +11,23 @@ use super::{
     targets::set_target,
     *,
 };
-use crate::{BlockingLoads, LoadPolicy, ObjectRequest, doubles::Fate};
+use crate::{
+    BlockingLoads, LoadPolicy, ObjectRequest,
+    doubles::{Fate, ReadGate},
+};
 
 /// A kitchen in which whoever asks for the basics first never gets them.
-fn kitchen_without_water(game: impl FnOnce(&mut App)) -> (Dir, App) {
+fn kitchen_without_water(game: impl FnOnce(&mut App)) -> (Dir, App, ReadGate) {
     let dir = Dir::default();
     let (app, gate) = gated_app_with(&dir, game);
     gate.otherwise(Some(Fate::Pass));
     gate.script("basics.pkg", 0, Fate::Stall);
-    kitchen(dir, app)
+    let (dir, app) = kitchen(dir, app);
+    (dir, app, gate)
 }
 
 /// Loads the soup without its water, up to the moment at which the soup is in its `Assets`.
-fn soup_without_water(app: &mut App) -> crate::ObjectLoad {
+fn soup_without_water(app: &mut App, gate: &ReadGate) -> crate::ObjectLoad {
     let load = ask(
         app,
         ObjectRequest {
@@ -31,14 +35,16 @@ fn soup_without_water(app: &mut App) -> crate::ObjectLoad {
             ..ObjectRequest::new(["dinner.pkg#soup"])
         },
     );
-    run_until(app, |world| world.resource::<Assets<Recipe>>().len() == 2);
+    run_until(app, |world| {
+        world.resource::<Assets<Recipe>>().len() == 2 && !gate.stalled().is_empty()
+    });
     load
 }
 
 #[test]
 fn an_object_that_is_there_without_its_closure_is_not_given_away() {
-    let (_dir, mut app) = kitchen_without_water(|_| {});
-    let early = soup_without_water(&mut app);
+    let (_dir, mut app, gate) = kitchen_without_water(|_| {});
+    let early = soup_without_water(&mut app, &gate);
     let live_only = ask(
         &mut app,
         ObjectRequest {
@@ -57,8 +63,8 @@ fn an_object_that_is_there_without_its_closure_is_not_given_away() {
 
 #[test]
 fn a_blocking_load_completes_what_others_have_begun() {
-    let (_dir, mut app) = kitchen_without_water(|_| {});
-    let early = soup_without_water(&mut app);
+    let (_dir, mut app, gate) = kitchen_without_water(|_| {});
+    let early = soup_without_water(&mut app, &gate);
     let now = app
         .world_mut()
         .load_objects_blocking(ObjectRequest::new(["dinner.pkg#soup"]));
@@ -70,7 +76,7 @@ fn a_blocking_load_completes_what_others_have_begun() {
 /// What a post-load asked for stands in no table, and is found all the same.
 #[test]
 fn what_the_post_loads_of_others_asked_for_is_found_too() {
-    let (dir, mut app) = kitchen_without_water(|app| {
+    let (dir, mut app, gate) = kitchen_without_water(|app| {
         app.add_post_load::<Recipe>(|recipe, context| {
             if recipe.title == "how to soup" {
                 recipe.before.push(context.request("salt.pkg#salt")?);
@@ -79,7 +85,7 @@ fn what_the_post_loads_of_others_asked_for_is_found_too() {
         });
     });
     put(&dir, "salt.pkg", recipes(&app, "salt.pkg", &[("salt", &[])]));
-    let early = soup_without_water(&mut app);
+    let early = soup_without_water(&mut app, &gate);
     let other = ask(&mut app, ObjectRequest::new(["dinner.pkg#soup"]));
     drop(early);
     finish(&mut app, &other);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
+    build::seek_free_chain,
     targets::{load_to, set_target},
     *,
 };
@@ -274,4 +275,56 @@ fn what_is_larger_than_the_ceiling_comes_beside_what_is_essential() {
     let small = load(&mut app, &name(1), &[]);
     unload(&mut app, large);
     run_until(&mut app, |world| state(world, small) == Some(LoadState::Live));
+}
+
+/// Whoever brought an object, it is on the account as long as a package keeps it.
+#[test]
+fn what_others_have_brought_is_counted_while_a_package_keeps_it() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    let shared = shared_package(&app, "s.pkg");
+    put(&dir, "s.pkg", shared.clone());
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    for name in ["b.pkg", "c.pkg"] {
+        put(&dir, name, seek_free_chain(&app, name, 3, &shared));
+    }
+    let packages = |app: &App| memory(app).packages;
+    let alone = |app: &mut App, name: &str, before: Option<InstanceId>| {
+        let id = load(app, name, &[]);
+        run_until(app, |world| state(world, id) == Some(LoadState::Live));
+        if let Some(before) = before {
+            unload(app, before);
+            run_until(app, |world| state(world, before).is_none());
+        }
+        app.update();
+        (id, packages(app))
+    };
+    let clear = |app: &mut App, id: InstanceId| {
+        unload(app, id);
+        run_until(app, |world| {
+            world.resource::<Assets<Mesh>>().is_empty()
+                && world.resource::<StreamingStats>().memory == MemoryAccount::default()
+        });
+    };
+    let (id, by_itself) = alone(&mut app, "a.pkg", None);
+    assert!(by_itself > 0);
+    clear(&mut app, id);
+    // Game code has asked for it before.
+    let preload = app
+        .world_mut()
+        .resource_mut::<Streamer>()
+        .load_objects(crate::ObjectRequest::new(["s.pkg"]));
+    run_until(&mut app, |_| preload.is_finished());
+    assert_eq!(packages(&app), 0, "no level uses it");
+    let (id, found) = alone(&mut app, "a.pkg", None);
+    drop(preload);
+    assert_eq!(found, by_itself);
+    clear(&mut app, id);
+    // Copies that the one has from the other.
+    let (first, found) = alone(&mut app, "b.pkg", None);
+    let (second, after) = alone(&mut app, "c.pkg", Some(first));
+    assert!(found > 0 && found == after, "{found} and {after}");
+    let (third, after) = alone(&mut app, "b.pkg", Some(second));
+    assert_eq!(found, after);
+    clear(&mut app, third);
 }

@@ -195,6 +195,7 @@ impl Pipeline {
                 edits.replaced(asset.asset);
                 if asset.value.insert(world, asset.asset) {
                     asset.slot.replace(asset.fingerprint);
+                    self.kept.note(&asset.slot, asset.bytes);
                     replaced.insert(asset.object);
                 } else {
                     world.resource_mut::<AssetEdits>().forget(asset.asset);
@@ -230,7 +231,7 @@ impl Pipeline {
 
     /// The package is what the new file says; its users hold what that imports, and no more.
     fn take_over_package(&mut self, world: &mut World, reload: &Reload, staged: Staged) {
-        let Staged { loaded, .. } = staged;
+        let Staged { mut loaded, .. } = staged;
         loaded.slots.iter().for_each(Slot::complete);
         let Some(mut entry) = self.packages.get_mut(&reload.path) else {
             self.tasks.drop_later(loaded);
@@ -240,6 +241,10 @@ impl Pipeline {
         entry.unverified = loaded.unverified;
         entry.bytes = reload.bytes;
         entry.hashes = vec![loaded.linker.package().summary().content_hash];
+        self.sizes.note_assets(&reload.path, loaded.memory);
+        self.kept.hold(&loaded.slots);
+        self.kept.let_go(&entry.held);
+        entry.held = core::mem::take(&mut loaded.slots);
         let old = core::mem::replace(&mut entry.handles, loaded.handles);
         let linker = self.keep_linkers.then_some(loaded.linker);
         let linker = core::mem::replace(&mut entry.linker, linker);

@@ -54,11 +54,25 @@ fn what_differs_is_replaced_and_what_is_new_is_added() {
         ("soup".into(), "salad with cheese".into())
     );
     assert_eq!(title(&app, dish(&app, root, 5)), "cake");
+    assert_eq!(memory(&app), fresh_memory(&content));
     // One that nobody serves any more goes.
     content.titles.pop();
     content.things.remove(&5);
     reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
     run_until(&mut app, |world| world.resource::<Assets<Recipe>>().len() == 2);
+    assert_eq!(memory(&app), fresh_memory(&content));
+}
+
+/// What assets take of the account.
+fn memory(app: &App) -> u64 {
+    app.world().resource::<StreamingStats>().memory.packages
+}
+
+/// The same where it was never reloaded.
+fn fresh_memory(content: &Content) -> u64 {
+    let (mut app, ..) = live(&Dir::default(), content);
+    app.update();
+    memory(&app)
 }
 
 fn edit(app: &mut App, id: AssetId<Recipe>) {
