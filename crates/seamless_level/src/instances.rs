@@ -43,7 +43,8 @@ pub struct NewInstance {
     /// What makes it differ from others of its package, for the game's own [hooks](seamless_asset::SeamlessAssetApp::add_instance_hook), which get
     /// it as the text of their [`InstanceData`](seamless_asset::InstanceData).
     pub data: Option<String>,
-    /// How far it is to come at first, for as long as somebody has the ticket.
+    /// How far it is to come for as long as somebody has the ticket, wherever sources are: as urgently as [`Levels::load`] asks. Where volumes or distances
+    /// are to decide, let go of the ticket; [`LevelTarget::Unloaded`] keeps it away.
     pub target: LevelTarget,
 }
 

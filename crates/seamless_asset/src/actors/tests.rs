@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use bevy_app::App;
 use bevy_asset::io::memory::Dir;
+use bevy_ecs::world::DeferredWorld;
 use seamless_package::ObjectId;
 
 use super::*;
@@ -154,6 +155,29 @@ fn a_lamp_that_is_kept_stays_when_its_level_leaves() {
         assert_eq!(at.to_array(), [107.0, 52.0, 6.0]);
         let (_, root) = level(&mut app, "town", 100.0);
         assert_ne!(entity(&app, root, 7), lamp, "another comes in its place");
+    }
+}
+
+/// Whoever saves what a game has changed finds all of the level there.
+#[test]
+fn the_last_look_at_a_level_finds_all_of_it_alive() {
+    #[derive(Resource, Default)]
+    struct Alive(usize);
+
+    let look = |removed: On<Remove, LevelInstance>, mut world: DeferredWorld| {
+        let level = world.get::<LevelInstance>(removed.entity).unwrap();
+        let ids = (0..ROWS).map(|row| ObjectId::new("a.pkg", &row.to_string()));
+        let alive = ids.filter(|id| level.entity(*id).is_some_and(|entity| world.get_entity(entity).is_ok()));
+        let count = alive.count();
+        world.resource_mut::<Alive>().0 += count;
+    };
+    for budget in BUDGETS {
+        let dir = Dir::default();
+        let mut app = app(&dir, budget);
+        app.init_resource::<Alive>().add_observer(look);
+        let (id, _) = level(&mut app, "town", 0.0);
+        leave(&mut app, id);
+        assert_eq!(app.world().resource::<Alive>().0, ROWS as usize);
     }
 }
 

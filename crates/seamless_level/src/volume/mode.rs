@@ -9,7 +9,8 @@ use crate::requests::RequestKind;
 #[derive(Reflect, Serialize, Deserialize, Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[reflect(Default, Clone, PartialEq, Hash)]
 pub enum VolumeMode {
-    /// Have them ready, without showing them: for what is soon to be seen.
+    /// Have them ready, without showing them: for what is soon to be seen. What is seen already is hidden again only in an app with
+    /// [`sliced_levels`](seamless_asset::SeamlessAssetPlugin::sliced_levels); in others it stays until nobody wants it.
     Load,
     /// Have them in the world.
     #[default]
