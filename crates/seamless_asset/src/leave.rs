@@ -121,6 +121,12 @@ impl Sweep {
         (self.parents.len() + self.entities.len()).saturating_sub(self.next)
     }
 
+    /// How many steps of one entity are left at most, lists of those that have gone included.
+    pub fn steps_left(&self) -> usize {
+        let all = self.parents.len() + self.entities.len() + self.children.len() + self.hidden.len();
+        all.saturating_sub(self.next)
+    }
+
     /// The next one. Of the children only what is not the level's own is still alive by then, and
     /// goes with all that is below it, as does who said to go with the level.
     fn entity(&self) -> Option<(Entity, Next)> {

@@ -63,7 +63,7 @@ struct SlotState {
     is_complete: AtomicBool,
     is_rendered: AtomicBool,
     fingerprint: AtomicU64,
-    /// What the value takes in memory, about; nothing as long as it is not there. This and the next are the main thread's.
+    /// What the value takes in memory, about; nothing as long as it is not there. The main thread writes this and the next.
     bytes: AtomicU64,
     /// How many packages keep it.
     holders: AtomicU32,

@@ -14,7 +14,7 @@ const TIGHT: f64 = 0.85;
 const KNOWN: usize = 4096;
 
 /// What streamed content takes in memory, in bytes, about: decoded values, without what Bevy and the GPU make of them. Objects that game
-/// code asked for by itself are not counted once they are live.
+/// code asked for by itself are not counted once they are live, unless a package that levels use has them, too.
 #[derive(Reflect, Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryAccount {
     /// Assets of the packages that levels use.

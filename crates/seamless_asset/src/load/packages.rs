@@ -230,7 +230,7 @@ impl PackageEntry {
         self.insert(loaded.assets, has_more, is_first);
         let needs = loaded.needs.into_iter().map(|need| need.path);
         let new = add_new(&mut self.needs, needs.collect(), AssetPath::clone);
-        add_new(&mut self.unverified, loaded.unverified, Unverified::object);
+        add_new(&mut self.unverified, loaded.unverified, Unverified::slot);
         add_new(&mut self.handles, loaded.handles, UntypedHandle::id);
         self.slots.extend_from_slice(&loaded.slots);
         let kept = add_new(&mut self.held, loaded.slots, Slot::address);

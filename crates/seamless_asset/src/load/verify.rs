@@ -45,9 +45,9 @@ impl Unverified {
         }
     }
 
-    /// Which object it is.
-    pub fn object(&self) -> ObjectId {
-        ObjectId::new(&self.package, &self.object)
+    /// Tells it from imports of other objects, and of other types.
+    pub fn slot(&self) -> usize {
+        self.slot.address()
     }
 
     /// What is wrong with the import, now that its package is loaded: it has no value.
@@ -57,7 +57,7 @@ impl Unverified {
         if self.slot.is_live() {
             return None;
         }
-        let live = services.objects.provided(self.object());
+        let live = services.objects.provided(ObjectId::new(&self.package, &self.object));
         let codec = live.and_then(|live| services.codecs.read().asset(live.type_id()));
         let Some(codec) = codec else {
             return self.missing(&self.package, &self.object);

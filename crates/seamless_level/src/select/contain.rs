@@ -94,9 +94,10 @@ impl Region {
         let reach = place.reach();
         let reach = reach + (magnitude + reach) * 2.0 * ROUNDING;
         let (low, high, growth) = place.shape.bounds_around(reach);
+        // What has no inside as yet may have one for who sees further.
         let region = Self {
-            low,
-            high,
+            low: low.min(high),
+            high: low.max(high),
             place,
             magnitude,
             all: Count::default(),

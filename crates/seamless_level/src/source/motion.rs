@@ -32,8 +32,8 @@ const FORGOTTEN: f64 = 1.0;
 /// How a [`StreamingSource`](crate::StreamingSource) moves: the mean of its last quarter of a second. It comes with the source, and the
 /// selection of levels keeps it up to date.
 ///
-/// A jump, that is a step that is longer than eight units and eight times as fast as what went before, starts it anew: nobody flies on
-/// after a teleport, nor after several in a row. Who goes on as it jumped has set off.
+/// A jump, that is a step that is longer than eight units and eight times as fast as what went before in the last second, starts it anew: nobody flies on
+/// after a teleport, nor after several that differ. Who goes on as it jumped has set off. What is seldom seen, as over a network, is on its way between.
 #[derive(Component, Reflect, Clone, Debug, Default)]
 #[reflect(Component, Default, Clone)]
 pub struct SourceMotion {

@@ -5,7 +5,7 @@ use bevy_math::{DMat3, DVec3, Vec3};
 /// Shapes of more planes are looked at axis by axis only: the work grows with the third power of their number.
 const MOST_PLANES: usize = 16;
 /// An end that moves faster than this when the planes move outward is none: a spike, as two planes that are nearly parallel make.
-const MOST_GROWTH: f64 = 4.0;
+const MOST_GROWTH: f64 = 2.5;
 /// What rounding may cost an end that several planes make, as a part of the numbers at hand.
 const ROUNDING: f64 = 1e-6;
 
@@ -84,6 +84,7 @@ impl Ends {
         let mut planes: Vec<(DVec3, f64)> = planes.iter().map(double).collect();
         if planes.len() > MOST_PLANES {
             planes.retain(|(normal, _)| normal.to_array().iter().filter(|part| **part != 0.0).count() == 1);
+            planes.truncate(MOST_PLANES);
         }
         // So that any number of planes is three or more; these say nothing.
         planes.extend(DVec3::AXES.map(|axis| (axis, f64::INFINITY)));
@@ -100,7 +101,9 @@ impl Ends {
     fn look_at(&mut self, planes: [(DVec3, f64); 3]) {
         let [x, y, z] = planes.map(|(normal, _)| normal);
         // Columns are how often each normal is taken to make up an axis.
-        let times = DMat3::from_cols(x, y, z).inverse();
+        let Some(times) = DMat3::from_cols(x, y, z).try_inverse() else {
+            return;
+        };
         let axes = [times.x_axis, times.y_axis, times.z_axis];
         let ends = self.low.iter_mut().zip(&mut self.high);
         for ((low, high), axis) in ends.zip(axes) {

@@ -192,7 +192,7 @@ impl VolumeShape {
         (min, max)
     }
 
-    /// The smallest box around all points whose [distance](Self::signed_distance) is no more than `reach`, and how far it grows at most when that
+    /// A box around all points whose [distance](Self::signed_distance) is no more than `reach`, and how far it grows at most when that
     /// grows by one.
     pub(crate) fn bounds_around(&self, reach: f32) -> (Vec3, Vec3, f32) {
         let (min, max) = match self {

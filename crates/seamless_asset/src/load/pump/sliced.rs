@@ -192,8 +192,8 @@ impl Pipeline {
 
     /// Despawns what nobody sees any more, while there is time to spare; the more of it there is, the more of the frame it gets.
     pub(super) fn sweep(&mut self, world: &mut World, budget: &mut FrameBudget) {
-        // What is left in the end are lists of those that have gone.
-        let due = (self.swept_later() / SWEPT_WITHIN).max(1);
+        let steps = self.sweeps.iter().map(|sweeping| sweeping.sweep.steps_left() as u64);
+        let due = (steps.sum::<u64>() / SWEPT_WITHIN).max(1);
         let mut done = 0;
         loop {
             if budget.is_lifted() && !self.is_over_ceiling(world) {

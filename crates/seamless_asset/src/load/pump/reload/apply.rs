@@ -280,7 +280,7 @@ impl Pipeline {
         for path in unneeded {
             self.release_package(world, id, &path);
         }
-        if is_live {
+        if is_live && self.has_packages(id) {
             self.use_packages(id);
         }
     }
