@@ -10,6 +10,7 @@ use bevy_asset::AssetPath;
 
 use super::{
     InstanceId, Progress,
+    held::HeldMemory,
     link::{LoadedAsset, LoadedPackage},
     tracked::{Index, Marked, Tracked},
     verify::Unverified,
@@ -172,8 +173,6 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
 
 /// What came of a load that was taken in.
 pub(super) struct Added {
-    /// What it keeps in memory beside what it has kept before.
-    pub held: Vec<Slot>,
     /// The packages that its users need and did not know of.
     pub needs: Vec<AssetPath<'static>>,
     /// To be dropped where it costs no frame time.
@@ -221,8 +220,8 @@ impl PackageEntry {
     }
 
     /// Takes in what a load has found, the first one (`is_first`) or one that was for another instance of its level: as there may be any number
-    /// of those, only what is not known yet.
-    pub fn add(&mut self, loaded: LoadedPackage, is_first: bool) -> Added {
+    /// of those, only what is not known yet. What it keeps is `held_memory` from now on.
+    pub fn add(&mut self, loaded: LoadedPackage, is_first: bool, held_memory: &mut HeldMemory) -> Added {
         if loaded.has_assets {
             self.hashes.push(loaded.linker.package().summary().content_hash);
         }
@@ -234,10 +233,10 @@ impl PackageEntry {
         add_new(&mut self.handles, loaded.handles, UntypedHandle::id);
         self.slots.extend_from_slice(&loaded.slots);
         let kept = add_new(&mut self.held, loaded.slots, Slot::address);
+        held_memory.hold(self.held.iter().rev().take(kept));
         self.sources.extend(loaded.sources);
         let is_in = matches!(self.status, PackageStatus::Ready | PackageStatus::Failed);
         Added {
-            held: self.held.get(self.held.len() - kept..).unwrap_or_default().to_vec(),
             needs: self.needs.get(self.needs.len() - new..).unwrap_or_default().to_vec(),
             spare: if is_in {
                 core::mem::take(&mut self.sources)

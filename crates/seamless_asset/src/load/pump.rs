@@ -85,7 +85,7 @@ pub(crate) struct Pipeline {
     events: Vec<InstanceEvent>,
     frames: Frames,
     sizes: Sizes,
-    kept: HeldMemory,
+    held_memory: HeldMemory,
     pressure: MemoryPressure,
     /// Bytes that have to go so that the next load may start.
     short: u64,
@@ -127,7 +127,7 @@ impl Pipeline {
             events: Vec::new(),
             frames: Frames::default(),
             sizes: Sizes::default(),
-            kept: HeldMemory::default(),
+            held_memory: HeldMemory::default(),
             pressure: MemoryPressure::default(),
             short: 0,
             held: 0,
@@ -308,7 +308,7 @@ impl Pipeline {
             progress.cancel();
         }
         entry.unwatch(world.resource::<RevealGates>());
-        self.kept.let_go(&entry.held);
+        self.held_memory.let_go(&entry.held);
         if !entry.is_shown {
             world.resource_mut::<StreamingStats>().waste(Stage::Staged, entry.bytes);
         }
@@ -399,10 +399,9 @@ impl Pipeline {
             self.sizes.note_assets(path, loaded.memory);
             entry.linker = self.keep_linkers.then(|| loaded.linker.clone());
         }
-        let Added { held, needs, spare } = entry.add(loaded, is_first);
+        let Added { needs, spare } = entry.add(loaded, is_first, &mut self.held_memory);
         let users: Vec<_> = entry.users.iter().copied().collect();
         drop(entry);
-        self.kept.hold(&held);
         self.tasks.drop_later(spare);
         for (user, need) in users.iter().flat_map(|user| needs.iter().map(move |need| (user, need))) {
             self.join(*user, need.clone());

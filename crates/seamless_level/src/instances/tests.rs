@@ -52,6 +52,23 @@ fn the_games_hooks_get_what_it_has_for_an_instance() {
     assert!(stage.level("west").request(1.0).data.is_none());
 }
 
+/// A saved game builds its houses again as soon as the world's levels are known.
+#[test]
+fn houses_are_built_when_the_table_comes() {
+    #[derive(Resource, Default)]
+    struct Built(Vec<LevelTicket>);
+
+    let mut stage = Stage::new();
+    stage.app.init_resource::<Built>();
+    let build = |_: On<Add, LevelTable>, mut levels: Levels, mut built: ResMut<Built>| {
+        built.0.push(levels.add_instance(house(1)).unwrap());
+    };
+    stage.app.add_observer(build);
+    stage.frames(4);
+    assert_eq!(find(&stage, "house_1"), Some(LevelState::Visible));
+    assert_eq!(stage.app.world().resource::<Built>().0.len(), 1);
+}
+
 #[test]
 fn an_instance_is_a_level_like_any_other() {
     let mut stage = stage();

@@ -133,7 +133,7 @@ impl Pipeline {
     ) -> bool {
         let sources = self.asset_sources();
         let is_turn = self.is_turn_of_assets(&sources);
-        let mut held = core::mem::take(&mut self.kept);
+        let mut held = core::mem::take(&mut self.held_memory);
         let mut inserting = Inserting::new(
             core::mem::take(&mut self.costs),
             &mut held,
@@ -150,19 +150,19 @@ impl Pipeline {
         inserting.tell(world);
         let has_inserted = inserting.has_inserted;
         self.take_back(inserting);
-        self.kept = held;
+        self.held_memory = held;
         has_inserted
     }
 
     /// All that wait there, whatever it takes.
     pub(super) fn insert_all(&mut self, world: &mut World, source: &AssetsOf) {
         let mut budget = FrameBudget::unlimited();
-        let mut held = core::mem::take(&mut self.kept);
+        let mut held = core::mem::take(&mut self.held_memory);
         let mut inserting = Inserting::new(core::mem::take(&mut self.costs), &mut held, &mut budget, u64::MAX);
         self.insert_from(world, source, &mut inserting);
         world.resource_mut::<StreamingStats>().uploaded_bytes += inserting.uploaded;
         self.take_back(inserting);
-        self.kept = held;
+        self.held_memory = held;
     }
 
     fn take_back(&mut self, inserting: Inserting) {

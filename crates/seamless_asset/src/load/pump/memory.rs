@@ -32,7 +32,7 @@ impl Pipeline {
         let waiting = objects.chain(reloads).map(|asset| asset.bytes).sum::<u64>();
         let swept = self.sweeps.iter().map(|sweeping| sweeping.memory()).sum::<u64>();
         MemoryAccount {
-            packages: self.kept.bytes(),
+            packages: self.held_memory.bytes(),
             levels: instances.live_memory() + swept,
             staged: instances.staged_memory() + packages.staged + waiting,
             in_flight: self.stalls.gates.bytes.in_flight(),

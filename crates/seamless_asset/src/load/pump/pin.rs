@@ -29,7 +29,7 @@ impl Pipeline {
     ) {
         for mut asset in core::mem::take(&mut loaded.assets) {
             if asset.slot.provide(asset.fingerprint, asset.value.is_rendered()) {
-                self.kept.note(&asset.slot, asset.bytes);
+                self.held_memory.note(&asset.slot, asset.bytes);
                 asset.value.insert(world, asset.asset);
             }
         }
@@ -39,8 +39,7 @@ impl Pipeline {
         entry.bytes = bytes;
         entry.linker = Some(loaded.linker.clone());
         // All that it needs is its own.
-        let added = entry.add(loaded, true);
-        self.kept.hold(&added.held);
+        entry.add(loaded, true, &mut self.held_memory);
         entry.needs.clear();
         entry.gate(world.resource::<RevealGates>(), self.frame);
         entry.show();

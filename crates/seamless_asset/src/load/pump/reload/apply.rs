@@ -195,7 +195,7 @@ impl Pipeline {
                 edits.replaced(asset.asset);
                 if asset.value.insert(world, asset.asset) {
                     asset.slot.replace(asset.fingerprint);
-                    self.kept.note(&asset.slot, asset.bytes);
+                    self.held_memory.note(&asset.slot, asset.bytes);
                     replaced.insert(asset.object);
                 } else {
                     world.resource_mut::<AssetEdits>().forget(asset.asset);
@@ -242,8 +242,8 @@ impl Pipeline {
         entry.bytes = reload.bytes;
         entry.hashes = vec![loaded.linker.package().summary().content_hash];
         self.sizes.note_assets(&reload.path, loaded.memory);
-        self.kept.hold(&loaded.slots);
-        self.kept.let_go(&entry.held);
+        self.held_memory.hold(&loaded.slots);
+        self.held_memory.let_go(&entry.held);
         entry.held = core::mem::take(&mut loaded.slots);
         let old = core::mem::replace(&mut entry.handles, loaded.handles);
         let linker = self.keep_linkers.then_some(loaded.linker);
