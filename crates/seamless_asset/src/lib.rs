@@ -82,7 +82,7 @@ pub use load::{
     ObjectLoad, ObjectRequest, OpenRequest, PackageOpen, PostLoad, ReloadLoad, ReloadPolicy, ReloadReport,
     ReloadRequest, Reloaded, StagedGroup, StagedLevel, Streamer, UnitKind, Verify, WastedBytes,
 };
-pub use objects::LiveObjects;
+pub use objects::{CookFolder, LiveId, LiveObjects};
 pub use panel::{PanelLine, PanelLines, PanelSystems};
 pub use preload::{
     PreloadAppExt, PreloadError, PreloadEvent, PreloadProgress, PreloadSet, PreloadSets, PreloadSettings,

@@ -14,6 +14,7 @@ use crate::{
     codec::Codecs,
     error::LoadErrorKind,
     load::{PendingEntries, pending_entries},
+    objects::{CookFolder, LiveId},
 };
 
 /// The ending of package files, which names may leave away.
@@ -27,6 +28,9 @@ pub const PACKAGE_EXTENSION: &str = "pkg";
 pub struct Linker {
     path: AssetPath<'static>,
     package: Package,
+    /// What its path has in front of its name, without the asset source.
+    folder: String,
+    cook: CookFolder,
     #[cfg_attr(not(feature = "migrations"), expect(dead_code, reason = "there is nothing to run"))]
     pending: PendingEntries,
 }
@@ -35,7 +39,15 @@ impl Linker {
     /// Opens a package whose header was read, if this build may read the rest.
     pub(crate) fn open(path: AssetPath<'static>, package: Package, codecs: &Codecs) -> Result<Self, LoadErrorKind> {
         let pending = pending_entries(&package, codecs)?;
-        Ok(Self { path, package, pending })
+        let folder = folder_of(&path, package.name());
+        let cook = CookFolder::of(&path, package.name());
+        Ok(Self {
+            path,
+            package,
+            folder,
+            cook,
+            pending,
+        })
     }
 
     /// The migrations that its objects have not seen.
@@ -62,12 +74,23 @@ impl Linker {
     /// package was opened somewhere below an asset source; what its path has in front of its own name, others have too.
     #[must_use]
     pub fn sibling(&self, name: &str) -> AssetPath<'static> {
-        let own = self.path.path().to_string_lossy().replace('\\', "/");
-        let folder = own.strip_suffix(self.package.name()).map(str::to_owned);
-        // Renamed on the way: its neighbours are in the same folder.
-        let folder = folder.unwrap_or_else(|| own.rfind('/').map_or_else(String::new, |end| own[..=end].to_owned()));
         // A path as it stands: names come from files, and are not taken apart.
-        AssetPath::from(PathBuf::from(format!("{folder}{name}"))).with_source(self.path.source().clone_owned())
+        let path = PathBuf::from(format!("{}{name}", self.folder));
+        AssetPath::from(path).with_source(self.path.source().clone_owned())
+    }
+
+    /// A package of the same cook.
+    fn name(&self, name: &str) -> PackageName {
+        PackageName {
+            name: name.into(),
+            cook: self.cook,
+        }
+    }
+
+    /// The folder that it was cooked into with others.
+    #[must_use]
+    pub fn cook(&self) -> CookFolder {
+        self.cook
     }
 
     /// The type path, as it was cooked, of the export with this id; `None` when there is none, or it is a class.
@@ -76,6 +99,18 @@ impl Linker {
         let class = self.package.class_of(self.package.find(id)?)?;
         Some(&class.type_path)
     }
+}
+
+/// What a package's path has in front of the name that it was cooked under, without its source.
+pub(crate) fn folder_of(path: &AssetPath, name: &str) -> String {
+    let own = path.path().to_string_lossy().replace('\\', "/");
+    let is_folder = |folder: &&str| folder.is_empty() || folder.ends_with('/');
+    let end = match own.strip_suffix(name).filter(is_folder) {
+        Some(folder) => folder.len(),
+        // Renamed on the way: its neighbours are in the same folder.
+        None => own.rfind('/').map_or(0, |slash| slash + 1),
+    };
+    own.get(..end).unwrap_or_default().to_owned()
 }
 
 /// The linkers that are open: at most one for each package.
@@ -89,10 +124,17 @@ pub struct Linkers(Arc<Mutex<Tables>>);
 #[derive(Default)]
 struct Tables {
     open: HashMap<AssetPath<'static>, Weak<Linker>>,
-    /// The names of all packages that were ever opened, and of those that these have copies from, for identities of live objects
-    /// whose linker is closed.
-    names: HashMap<AssetPath<'static>, Arc<str>>,
+    /// All packages that were ever opened, and those that these have copies from, for identities of live objects whose linker is
+    /// closed.
+    names: HashMap<AssetPath<'static>, PackageName>,
     watchers: Vec<Sender<Arc<Linker>>>,
+}
+
+/// What a package was cooked as.
+#[derive(Clone)]
+struct PackageName {
+    name: Arc<str>,
+    cook: CookFolder,
 }
 
 /// Why a name does not lead to one package.
@@ -189,14 +231,22 @@ impl Linkers {
     /// Finds a linker again that was reset, in the place of whichever was opened since.
     pub(crate) fn restore(&self, linker: &Arc<Linker>) {
         let mut tables = self.lock();
-        let name = linker.package.name().into();
-        tables.names.insert(linker.path.clone(), name);
+        tables
+            .names
+            .insert(linker.path.clone(), linker.name(linker.package.name()));
         tables.open.insert(linker.path.clone(), Arc::downgrade(linker));
     }
 
-    /// The name that the package at `path` was cooked under, if it or a package with copies from it was ever opened.
-    pub(crate) fn name_of(&self, path: &AssetPath<'static>) -> Option<Arc<str>> {
-        self.lock().names.get(path).cloned()
+    /// Whether the package at `path`, or one with copies from it, was ever opened.
+    pub(crate) fn knows(&self, path: &AssetPath<'static>) -> bool {
+        self.lock().names.contains_key(path)
+    }
+
+    /// Which live object the one is that is called `object` in the package at `path`, if that or a package with copies from it was ever
+    /// opened.
+    pub(crate) fn live_id(&self, path: &AssetPath<'static>, object: &str) -> Option<LiveId> {
+        let package = self.lock().names.get(path).cloned()?;
+        Some(package.cook.object(ObjectId::new(&package.name, object)))
     }
 
     /// Every linker that is opened from now on, once. Whoever watches takes them out in each frame: they stay open until then.
@@ -225,10 +275,10 @@ impl Linkers {
             open.retain(|_, linker| linker.strong_count() > 0);
         }
         let path = linker.path.clone();
-        names.insert(path.clone(), linker.package.name().into());
+        names.insert(path.clone(), linker.name(linker.package.name()));
         let origins = linker.package.origins().iter();
         for name in origins.filter_map(|origin| linker.package.name_of(origin.package)) {
-            names.entry(linker.sibling(name)).or_insert_with(|| name.into());
+            names.entry(linker.sibling(name)).or_insert_with(|| linker.name(name));
         }
         let linker = Arc::new(linker);
         open.insert(path, Arc::downgrade(&linker));

@@ -6,18 +6,74 @@ use core::{
 };
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use bevy_asset::{AssetHandleProvider, StrongHandle, UntypedHandle};
+use bevy_asset::{AssetHandleProvider, AssetPath, StrongHandle, UntypedHandle, io::AssetSourceId};
 use bevy_platform::collections::HashMap;
 use seamless_package::ObjectId;
 use smallvec::SmallVec;
+use xxhash_rust::xxh3::xxh3_64;
 
-/// The map from object id to live handle.
+use crate::linker::folder_of;
+
+/// The folder that packages were cooked into together, as this app finds it: what their asset paths have in front of their names, asset
+/// source included. Empty for a cook at the root of the default source, else with a slash at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CookFolder(u64);
+
+impl Default for CookFolder {
+    /// The root of the default asset source.
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
+impl CookFolder {
+    /// That of this path.
+    #[must_use]
+    pub fn new(folder: &str) -> Self {
+        Self(xxh3_64(folder.as_bytes()))
+    }
+
+    /// That of the package at this path, which was cooked under this name.
+    pub(crate) fn of(path: &AssetPath, name: &str) -> Self {
+        let folder = folder_of(path, name);
+        match path.source() {
+            AssetSourceId::Default => Self::new(&folder),
+            AssetSourceId::Name(source) => Self::new(&format!("{source}://{folder}")),
+        }
+    }
+
+    /// An object of this cook.
+    #[must_use]
+    pub fn object(self, object: ObjectId) -> LiveId {
+        LiveId { cook: self, object }
+    }
+}
+
+/// Which object is live: its id, and whose cook it is of.
+///
+/// An [`ObjectId`] is made of names that are relative to the folder of the cook. Two worlds that were cooked into two folders may well
+/// have a `levels/start.pkg` each, and these have nothing in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LiveId {
+    cook: CookFolder,
+    object: ObjectId,
+}
+
+impl LiveId {
+    /// The object that is called so in a package that was cooked under this name, in a [`CookFolder`].
+    #[must_use]
+    pub fn new(folder: &str, package: &str, object: &str) -> Self {
+        CookFolder::new(folder).object(ObjectId::new(package, object))
+    }
+}
+
+/// The map from objects to live handles.
 ///
 /// Handles are the reference count: the map holds none itself. An object whose last handle is gone is reserved anew
 /// by the next load that needs it. Usable from any thread; the lock is held for a look-up only.
 #[derive(Clone, Default)]
 pub struct LiveObjects {
-    objects: Arc<Mutex<HashMap<ObjectId, Entries>>>,
+    objects: Arc<Mutex<HashMap<LiveId, Entries>>>,
     /// How many handles were ever reserved.
     reserved: Arc<AtomicU64>,
     providers: Arc<Mutex<HashMap<TypeId, AssetHandleProvider>>>,
@@ -147,30 +203,30 @@ impl LiveObjects {
 
     /// The handle of an object that another package provides. `None` when the app lacks the asset type.
     #[must_use]
-    pub fn acquire(&self, id: ObjectId, type_id: TypeId) -> Option<UntypedHandle> {
+    pub fn acquire(&self, id: LiveId, type_id: TypeId) -> Option<UntypedHandle> {
         self.with_entry(id, type_id, |handle, _| handle)
     }
 
     /// As [`acquire`](Self::acquire), with what tells whether the value is there. Two loads that race may both find that it is not
     /// and decode it; the first to insert it wins.
-    pub(crate) fn acquire_slot(&self, id: ObjectId, type_id: TypeId) -> Option<(UntypedHandle, Slot)> {
+    pub(crate) fn acquire_slot(&self, id: LiveId, type_id: TypeId) -> Option<(UntypedHandle, Slot)> {
         self.with_entry(id, type_id, |handle, slot| (handle, slot.clone()))
     }
 
     /// The handle of an object that is live with all that it refers to, if it is.
     #[must_use]
-    pub fn get(&self, id: ObjectId) -> Option<UntypedHandle> {
+    pub fn get(&self, id: LiveId) -> Option<UntypedHandle> {
         self.find(id, Slot::is_complete)
     }
 
     /// The handle of an object whose value is there, if it is.
-    pub(crate) fn provided(&self, id: ObjectId) -> Option<UntypedHandle> {
+    pub(crate) fn provided(&self, id: LiveId) -> Option<UntypedHandle> {
         self.find(id, Slot::is_live)
     }
 
     /// The handle of an object, whether its value is there or not, with what tells that, for who looks often; and how many were
     /// [`reserved`](Self::reserved) by then.
-    pub(crate) fn watch(&self, id: ObjectId, is_it: impl Fn(TypeId) -> bool) -> (Option<Watched>, u64) {
+    pub(crate) fn watch(&self, id: LiveId, is_it: impl Fn(TypeId) -> bool) -> (Option<Watched>, u64) {
         let objects = lock(&self.objects);
         let entries = objects.get(&id).into_iter().flatten();
         let mut fitting = entries.filter(|entry| entry.handle.strong_count() > 0 && is_it(entry.type_id));
@@ -187,14 +243,14 @@ impl LiveObjects {
         self.reserved.load(Ordering::Acquire)
     }
 
-    fn find(&self, id: ObjectId, is_it: fn(&Slot) -> bool) -> Option<UntypedHandle> {
+    fn find(&self, id: LiveId, is_it: fn(&Slot) -> bool) -> Option<UntypedHandle> {
         let objects = lock(&self.objects);
         let mut found = objects.get(&id)?.iter().filter(|entry| is_it(&entry.slot));
         found.find_map(Entry::handle)
     }
 
     /// Whether the value of an object is known to be of this fingerprint.
-    pub(crate) fn has(&self, id: ObjectId, fingerprint: u64) -> bool {
+    pub(crate) fn has(&self, id: LiveId, fingerprint: u64) -> bool {
         let objects = lock(&self.objects);
         let mut entries = objects.get(&id).into_iter().flatten();
         entries.any(|entry| entry.slot.is_live() && entry.slot.has(fingerprint))
@@ -216,7 +272,7 @@ impl LiveObjects {
 
     fn with_entry<T>(
         &self,
-        id: ObjectId,
+        id: LiveId,
         type_id: TypeId,
         use_entry: impl FnOnce(UntypedHandle, &Slot) -> T,
     ) -> Option<T> {

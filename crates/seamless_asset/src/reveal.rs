@@ -32,6 +32,7 @@ use crate::{
     codec::Codecs,
     level_data::{LevelObjects, Run},
     load::{InstanceRequest, LevelInstance, LevelScans, LoadServices, LoadedLevel},
+    objects::CookFolder,
     spawn::{Group, Spawner, Spent, Values, typed_column},
 };
 
@@ -119,6 +120,7 @@ fn spawner(
             name: request.name.clone(),
             path: request.path(),
             package: level.package.clone(),
+            cook: CookFolder::of(&request.package, &level.package),
             objects: level.objects.clone(),
         },
     ));

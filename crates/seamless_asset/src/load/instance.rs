@@ -18,6 +18,7 @@ use super::{
 use crate::{
     hide::Hiding,
     level_data::LevelObjects,
+    objects::CookFolder,
     reveal::{HiddenSpawn, Members},
     stable::{InstancePath, StableId},
 };
@@ -33,6 +34,9 @@ pub struct LevelInstance {
     /// Name that its package was cooked under.
     #[reflect(ignore)]
     pub package: Arc<str>,
+    /// The folder that its package was cooked into, with others.
+    #[reflect(ignore)]
+    pub cook: CookFolder,
     /// Entities of the level and their object ids, as they were revealed.
     #[reflect(ignore)]
     pub objects: Arc<LevelObjects>,

@@ -288,14 +288,15 @@ impl Decoder<'_> {
             let Some((type_path, type_id)) = known else {
                 continue;
             };
-            let acquired = type_id.and_then(|type_id| self.services.objects.acquire_slot(import.object_id, type_id));
+            let id = self.linker.cook().object(import.object_id);
+            let acquired = type_id.and_then(|type_id| self.services.objects.acquire_slot(id, type_id));
             let Some((handle, slot)) = acquired else {
                 let object = package.name_of(import.object).unwrap_or_default();
                 return Err(self.error(object, DecodeError::UnknownType(type_path.to_string())));
             };
             if self.job.verify == Verify::Deferred && package.forced_for_import(index).is_none() {
-                self.unverified
-                    .push(Unverified::new(slot, &self.file, package, index, type_path));
+                let unverified = Unverified::new(slot, self.linker, index, type_path);
+                self.unverified.push(unverified);
             }
             if let Some(place) = self.imports.get_mut(index) {
                 *place = Some(handle);
@@ -335,7 +336,8 @@ impl Decoder<'_> {
             _ => return Ok(None),
         };
         let unknown = || self.error(name, DecodeError::UnknownType(type_path.to_owned()));
-        let acquired = self.services.objects.acquire_slot(export.object_id, type_id);
+        let id = self.linker.cook().object(export.object_id);
+        let acquired = self.services.objects.acquire_slot(id, type_id);
         let (handle, slot) = acquired.ok_or_else(unknown)?;
         // Copies of others' objects may have gone meanwhile: nothing of this package keeps them alive.
         let is_provided = matches!(self.job.wanted, Wanted::Level { assets: false, .. }) && !export.is_forced();

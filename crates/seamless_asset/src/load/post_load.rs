@@ -104,7 +104,8 @@ impl<'a> PostLoad<'a> {
         if self.outcome.handles.len() >= MAX_CREATED {
             return Err(format!("more than {MAX_CREATED} objects were created; create fewer"));
         }
-        let acquired = self.services.objects.acquire_slot(id, TypeId::of::<A>());
+        let live = self.linker.cook().object(id);
+        let acquired = self.services.objects.acquire_slot(live, TypeId::of::<A>());
         let (handle, slot) = acquired.ok_or_else(no_codec::<A>)?;
         if !self.services.is_settled(&slot) || self.is_reload {
             self.created.push(LoadedAsset {
@@ -133,10 +134,10 @@ impl<'a> PostLoad<'a> {
             .filter(|(package, object)| !package.is_empty() && !object.is_empty())
             .ok_or_else(|| format!("`{path}` is no object path; write `file.pkg#Object`"))?;
         let id = ObjectId::new(package, object);
-        let acquired = self.services.objects.acquire_slot(id, TypeId::of::<A>());
+        let live = self.linker.cook().object(id);
+        let acquired = self.services.objects.acquire_slot(live, TypeId::of::<A>());
         let (handle, slot) = acquired.ok_or_else(no_codec::<A>)?;
-        let file = self.linker.path().to_string();
-        let unverified = Unverified::requested(slot, &file, package, object, A::type_path());
+        let unverified = Unverified::requested(slot, self.linker, package, object, A::type_path());
         self.outcome.unverified.push(unverified);
         self.outcome.needs.push(Need {
             path: self.linker.sibling(package),

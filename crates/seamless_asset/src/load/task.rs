@@ -111,7 +111,7 @@ pub(super) struct Read {
 /// What the job needs of the package.
 pub(super) fn reach(services: &LoadServices, job: &Job, linker: &Linker) -> Result<Reach, Box<LoadError>> {
     let on_demand = on_demand(linker, &services.codecs);
-    let is_live = |id| services.objects.get(id).is_some();
+    let is_live = |id| services.objects.get(linker.cook().object(id)).is_some();
     let reach = match &job.wanted {
         Wanted::Reload(reloading) if !reloading.is_used => {
             Ok(Reach::of_live(linker.package(), is_live, services.role, &on_demand))

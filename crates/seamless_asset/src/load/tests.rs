@@ -4,6 +4,7 @@ mod blocking;
 pub(crate) mod build;
 mod bulk;
 mod complete;
+mod cooks;
 mod counting;
 mod errors;
 mod finish;

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use bevy_platform::collections::{HashMap, hash_map::Entry};
-use seamless_package::{NameIndex, ObjectId, Package};
+use seamless_package::{NameIndex, ObjectId};
 
 use super::{
     closure::Reach,
@@ -15,12 +15,13 @@ use super::{
 use crate::{
     error::{LoadError, LoadErrorKind},
     linker::Linker,
-    objects::Slot,
+    objects::{LiveId, Slot},
 };
 
 /// An import that was not compared with its package when it was linked.
 pub(super) struct Unverified {
     slot: Slot,
+    id: LiveId,
     /// The package that imports.
     file: String,
     package: String,
@@ -29,16 +30,18 @@ pub(super) struct Unverified {
 }
 
 impl Unverified {
-    pub fn new(slot: Slot, file: &str, package: &Package, index: usize, type_path: &str) -> Self {
+    pub fn new(slot: Slot, linker: &Linker, index: usize, type_path: &str) -> Self {
+        let package = linker.package();
         let [from, object] = [package.import_package(index), package.import_name(index)].map(Option::unwrap_or_default);
-        Self::requested(slot, file, from, object, type_path)
+        Self::requested(slot, linker, from, object, type_path)
     }
 
-    /// An object that a post-load of `file` asked for.
-    pub fn requested(slot: Slot, file: &str, package: &str, object: &str, type_path: &str) -> Self {
+    /// An object that a post-load of the linker's package asked for.
+    pub fn requested(slot: Slot, linker: &Linker, package: &str, object: &str, type_path: &str) -> Self {
         Self {
             slot,
-            file: file.to_owned(),
+            id: linker.cook().object(ObjectId::new(package, object)),
+            file: linker.path().to_string(),
             package: package.to_owned(),
             object: object.to_owned(),
             type_path: type_path.to_owned(),
@@ -57,10 +60,10 @@ impl Unverified {
         if self.slot.is_live() {
             return None;
         }
-        let live = services.objects.provided(ObjectId::new(&self.package, &self.object));
+        let live = services.objects.provided(self.id);
         let codec = live.and_then(|live| services.codecs.read().asset(live.type_id()));
         let Some(codec) = codec else {
-            return self.missing(&self.package, &self.object);
+            return self.missing(self.id);
         };
         if codec.type_path == self.type_path {
             // Nobody here refers to it; it came with others.
@@ -75,9 +78,9 @@ impl Unverified {
         Some(LoadError::object(self.file.clone(), self.object.clone(), kind))
     }
 
-    /// The error of a package that does not have `object`, if that is what this imports.
-    pub fn missing(&self, package: &str, object: &str) -> Option<LoadError> {
-        (self.package == package && self.object == object).then(|| {
+    /// The error of an object that is not there, if that is what this imports.
+    pub fn missing(&self, id: LiveId) -> Option<LoadError> {
+        (self.id == id).then(|| {
             let kind = LoadErrorKind::MissingImport {
                 package: self.package.clone(),
                 object: self.object.clone(),

@@ -67,7 +67,7 @@ impl NetObjects<'_, '_> {
     pub fn get(&self, id: ObjectId) -> Option<NetObject> {
         let index = self.packages.map().index_of(id)?;
         if !self.packages.is_entity(index) {
-            let handle = self.asset(id)?;
+            let handle = self.asset(index.package, id)?;
             return Some(NetObject::Asset { id, handle });
         }
         match self.level_entity(index) {
@@ -76,8 +76,8 @@ impl NetObjects<'_, '_> {
         }
     }
 
-    pub(super) fn asset(&self, id: ObjectId) -> Option<UntypedHandle> {
-        self.live.0.get(id)
+    pub(super) fn asset(&self, package: u32, id: ObjectId) -> Option<UntypedHandle> {
+        self.live.0.get(self.packages.live_id(package, id)?)
     }
 
     pub(super) fn level_entity(&self, object: ObjectIndex) -> LevelEntity {

@@ -14,7 +14,14 @@ use seamless_package::{
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::events::PackageFault;
-use crate::{LinkersResource, linker::Linker, load::LevelInstance, settings::StreamingClock, stable::InstancePath};
+use crate::{
+    LinkersResource,
+    linker::Linker,
+    load::LevelInstance,
+    objects::{CookFolder, LiveId},
+    settings::StreamingClock,
+    stable::InstancePath,
+};
 
 /// A package that references may lead into, as its cook described it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +89,7 @@ pub enum NetPackageError {
 #[derive(Debug)]
 struct Listed {
     path: AssetPath<'static>,
+    cook: CookFolder,
     exports: u32,
     entities: u32,
     /// Whether its file was opened, and is what was listed.
@@ -135,11 +143,11 @@ impl NetPackages {
         }
     }
 
-    /// Adds a package to the end of the list, and gives its position. The list only grows; a package that is in it already, with the
+    /// Adds a package to the end of the list, and gives its position. The list only grows until it is [arranged](Self::arrange); a package that is in it already, with the
     /// same content, stays where it is.
     ///
     /// # Errors
-    /// [`MapError::PackageTwice`] for a package of the same name and other content, [`MapError::BadPath`], [`MapError::Limit`].
+    /// [`MapError::PackageTwice`] for a package of the same name and other content, or in another folder, [`MapError::BadPath`], [`MapError::Limit`].
     pub fn list(&mut self, package: NetPackage) -> Result<u32, MapError> {
         self.add(package, Instances::Any)
     }
@@ -181,7 +189,13 @@ impl NetPackages {
     fn add(&mut self, package: NetPackage, instances: Instances) -> Result<u32, MapError> {
         let count = package.exports.saturating_add(package.entities);
         let info = PackageInfo::new(package.name, package.content_hash, count);
-        if let Some(at) = self.map.position(&info.path)
+        let home = match instances {
+            Instances::Further(home) => self.listed.get(home as usize),
+            _ => None,
+        };
+        let cook = home.map_or_else(|| CookFolder::of(&package.path, &info.path), |home| home.cook);
+        let is_of_cook = |at: u32| self.listed.get(at as usize).is_some_and(|listed| listed.cook == cook);
+        if let Some(at) = self.map.position(&info.path).filter(|at| is_of_cook(*at))
             && self.map.package(at) == Some(&info)
         {
             return Ok(at);
@@ -189,6 +203,7 @@ impl NetPackages {
         let at = self.map.add_package(info)?;
         self.listed.push(Listed {
             path: package.path,
+            cook,
             exports: package.exports,
             entities: package.entities,
             is_verified: false,
@@ -199,10 +214,59 @@ impl NetPackages {
         Ok(at)
     }
 
+    /// Puts the list in order, and takes packages out: each by the rank of its name, those without one are dropped. Equal ranks stay in their
+    /// order, and placements with their package. What is known of objects stays known.
+    ///
+    /// A connection compares the list from its first packet on, and counts on what it has compared: arrange it while there is no
+    /// [`PackageConnection`](super::PackageConnection). A `SeamlessWorld` that comes or goes meanwhile has this done: what the game has listed itself comes first, then worlds by
+    /// their names.
+    pub fn arrange(&mut self, rank: impl Fn(&str) -> Option<u32>) {
+        let empty = PackageMap::new(self.map.limits().clone());
+        let old_map = core::mem::replace(&mut self.map, empty);
+        let old = core::mem::take(&mut self.listed);
+        let mut kept: Vec<_> = (0_u32..).zip(old).collect();
+        let name = |at: u32| old_map.package(at).map_or("", |info| &*info.path);
+        let home = |at: u32, listed: &Listed| match listed.instances {
+            Instances::Further(home) => home,
+            _ => at,
+        };
+        kept.retain(|(at, listed)| rank(name(home(*at, listed))).is_some());
+        kept.sort_by_key(|(at, listed)| rank(name(home(*at, listed))));
+        let places: HashMap<u32, u32> = kept.iter().map(|(at, _)| *at).zip(0..).collect();
+        for (at, mut listed) in kept {
+            if let Instances::Further(home) = &mut listed.instances {
+                *home = places.get(home).copied().unwrap_or_default();
+            }
+            let Some(info) = old_map.package(at).cloned() else {
+                continue;
+            };
+            let known = (0..info.export_count).filter_map(|export| {
+                let id = old_map.object_at(ObjectIndex { package: at, export })?;
+                Some((export, id))
+            });
+            // They were in the map together before.
+            if let Ok(now) = self.map.add_package(info) {
+                let _ = self.map.add_objects(now, known);
+                self.listed.push(listed);
+            }
+        }
+        let instances = core::mem::take(&mut self.instances).into_iter();
+        let place = |at: u32| places.get(&at).copied();
+        self.instances = instances
+            .filter_map(|((package, path), at)| Some(((place(package)?, path), place(at)?)))
+            .collect();
+        self.is_new = true;
+    }
+
     /// The list as the protocol sees it, and the objects that are known.
     #[must_use]
     pub fn map(&self) -> &PackageMap {
         &self.map
+    }
+
+    /// Which live object the asset at a place of the list is, by its id.
+    pub(super) fn live_id(&self, package: u32, object: ObjectId) -> Option<LiveId> {
+        Some(self.listed.get(package as usize)?.cook.object(object))
     }
 
     /// Where a listed package is.
@@ -254,6 +318,9 @@ impl NetPackages {
     fn place_of(&self, level: &LevelInstance) -> Option<u32> {
         let package = self.map.position(&level.package)?;
         let listed = self.listed.get(package as usize)?;
+        if listed.cook != level.cook {
+            return None;
+        }
         match listed.instances {
             Instances::Any => Some(package),
             _ => self.instances.get(&(package, level.path.id())).copied(),
@@ -270,6 +337,10 @@ impl NetPackages {
         let Some((info, listed)) = self.map.package(at).zip(self.listed.get_mut(at as usize)) else {
             return Ok(());
         };
+        if listed.cook != linker.cook() {
+            // Of another world, in another folder, that has a package of this name.
+            return Ok(());
+        }
         listed.is_verified = false;
         let found = package.summary().content_hash;
         if found != info.content_hash {
@@ -298,6 +369,10 @@ impl NetPackages {
             let Some(at) = self.map.position(origin.package) else {
                 continue;
             };
+            let is_it = |listed: &Listed| listed.cook == linker.cook();
+            if !self.listed.get(at as usize).is_some_and(is_it) {
+                continue;
+            }
             let listed = self.map.package(at).map(|info| info.content_hash);
             if let Some(listed) = listed.filter(|listed| *listed != origin.content_hash) {
                 return Err(NetPackageError::Copy {

@@ -85,7 +85,7 @@ impl Wants {
 /// The way to an asset: none if it is live, else by its name if its package is open, else through its tables.
 fn asset(object: ObjectIndex, objects: &NetObjects, linkers: &LinkersResource, streamer: &mut Streamer) -> Want {
     let id = objects.packages().map().object_at(object);
-    if let Some(handle) = id.and_then(|id| objects.asset(id)) {
+    if let Some(handle) = id.and_then(|id| objects.asset(object.package, id)) {
         return Want::Kept { _handle: handle };
     }
     // Always there: the reference was compared with the list.

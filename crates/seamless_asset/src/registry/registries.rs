@@ -6,6 +6,7 @@ use bevy_log::error;
 
 use super::{ObjectRegistry, ObjectScan, RegistryObject};
 use crate::{
+    objects::{CookFolder, LiveId},
     settings::StreamingClock,
     soft::{SoftPath, SoftTable, hash_of},
 };
@@ -56,6 +57,12 @@ impl FoundObject<'_> {
     #[must_use]
     pub fn object_path(&self) -> String {
         self.registry.object_path(self.object)
+    }
+
+    /// Which live object it is.
+    #[must_use]
+    pub fn live_id(&self) -> LiveId {
+        CookFolder::new(self.registry.folder()).object(self.object.id())
     }
 
     /// It as something to load.

@@ -9,7 +9,6 @@ use std::sync::{
 use bevy_asset::{Asset, StrongHandle, UntypedAssetId, UntypedHandle};
 use bevy_ecs::resource::Resource;
 use bevy_platform::{collections::HashMap, hash::PassHash};
-use seamless_package::ObjectId;
 
 use super::{
     SoftHandle, SoftPath,
@@ -17,7 +16,7 @@ use super::{
 };
 use crate::{
     linker::Linkers,
-    objects::{LiveObjects, Slot},
+    objects::{LiveId, LiveObjects, Slot},
     registry::ObjectRegistries,
 };
 
@@ -191,7 +190,7 @@ impl SoftTable {
 
     /// What a path leads to now; none if nothing is known of it.
     fn row(&self, path: &SoftPath, registries: &ObjectRegistries) -> Option<Row> {
-        let id = self.object_id(path, registries)?;
+        let id = self.live_id(path, registries)?;
         let (watched, reserved) = self.live.watch(id, |type_id| path.fits(type_id));
         let (type_id, handle, slot) = match watched {
             Some(watched) => (Some(watched.type_id), watched.handle, Some(watched.slot)),
@@ -210,23 +209,23 @@ impl SoftTable {
     }
 
     /// The handle of an object that is live with all that it refers to.
-    pub fn live(&self, id: ObjectId) -> Option<UntypedHandle> {
+    pub fn live(&self, id: LiveId) -> Option<UntypedHandle> {
         self.live.get(id)
     }
 
     /// The identity of what a path names.
-    pub fn object_id(&self, path: &SoftPath, registries: &ObjectRegistries) -> Option<ObjectId> {
+    pub fn live_id(&self, path: &SoftPath, registries: &ObjectRegistries) -> Option<LiveId> {
         if let Some(found) = registries.resolve(path) {
-            return Some(found.object.id());
+            return Some(found.live_id());
         }
         self.id_at(path.path())
     }
 
     /// The identity of the object at an object path, if its package was ever open.
-    pub fn id_at(&self, object_path: &str) -> Option<ObjectId> {
+    pub fn id_at(&self, object_path: &str) -> Option<LiveId> {
         let (package, object) = object_path.split_once('#')?;
         let package = self.linkers.resolve(package).ok()?;
-        Some(ObjectId::new(&self.linkers.name_of(&package)?, object))
+        self.linkers.live_id(&package, object)
     }
 
     /// Whether a path is that of an object in a package, and no source's.

@@ -7,7 +7,6 @@ use std::{
 };
 
 use bevy_asset::{AssetServer, LoadState, UntypedHandle};
-use seamless_package::ObjectId;
 
 use super::{
     Streamable, StreamableEnd, StreamableProgress, StreamableSettings, StreamableState, StreamableStats,
@@ -16,6 +15,7 @@ use super::{
 };
 use crate::{
     load::Streamer,
+    objects::LiveId,
     registry::{FoundObject, ObjectRegistries},
     soft::{SoftError, SoftPath, SoftTable},
 };
@@ -43,7 +43,7 @@ struct Item {
     /// Of a level that is one of the paths.
     is_of_level: bool,
     object: Arc<str>,
-    id: Option<ObjectId>,
+    id: Option<LiveId>,
     bytes: u64,
     state: ItemState,
 }
@@ -162,7 +162,7 @@ impl Active {
 
     fn add_found(&mut self, place: u32, found: &FoundObject) {
         let Some(level) = &found.object.level else {
-            let id = Some(found.object.id());
+            let id = Some(found.live_id());
             let object = found.object_path().into();
             return self.items.push(Item::new(place, object, id, found.object.bytes));
         };
@@ -171,7 +171,7 @@ impl Active {
         for asset in &level.assets {
             let id = asset
                 .split_once('#')
-                .map(|(package, name)| ObjectId::new(package, name));
+                .map(|(package, name)| LiveId::new(found.registry.folder(), package, name));
             let object = format!("{}{asset}", found.registry.folder()).into();
             let mut item = Item::new(place, object, id, each);
             item.is_of_level = true;
@@ -373,7 +373,7 @@ impl Active {
 }
 
 impl Item {
-    fn new(path: u32, object: Arc<str>, id: Option<ObjectId>, bytes: u64) -> Self {
+    fn new(path: u32, object: Arc<str>, id: Option<LiveId>, bytes: u64) -> Self {
         Self {
             path,
             is_of_level: false,

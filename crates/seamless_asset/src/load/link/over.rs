@@ -76,10 +76,10 @@ impl Decoder<'_> {
         let exports = self.package.exports().iter().enumerate();
         let is_changed = |(index, export): (usize, Export)| {
             !export.is_class()
-                && !self
-                    .services
-                    .objects
-                    .has(export.object_id, self.fingerprint(index, &export))
+                && !self.services.objects.has(
+                    self.linker.cook().object(export.object_id),
+                    self.fingerprint(index, &export),
+                )
         };
         let mut changed: Vec<bool> = exports.map(is_changed).collect();
         // Copies lie behind those that refer to them, so one round is not always enough.

@@ -8,7 +8,6 @@ use std::{
 use bevy_asset::{AssetPath, UntypedHandle};
 use bevy_ecs::world::World;
 use bevy_platform::collections::{HashMap, hash_map::Entry};
-use seamless_package::ObjectId;
 use smallvec::{SmallVec, smallvec};
 
 use super::Pipeline;
@@ -85,8 +84,7 @@ impl Objects {
     ) -> Vec<(AssetPath<'static>, Wanted)> {
         let mut jobs = Vec::new();
         for Need { path, objects } in needs {
-            let package = services.linkers.name_of(&path);
-            let live = |name: &str| services.objects.get(ObjectId::new(package.as_deref()?, name));
+            let live = |name: &str| services.objects.get(services.linkers.live_id(&path, name)?);
             let answers = self.answers.entry(path.clone()).or_default();
             let mut names = Vec::new();
             for name in objects {
@@ -168,8 +166,8 @@ impl Objects {
 
 /// The handle of an object that is live with all that it refers to.
 fn live(services: &LoadServices, path: &ObjectPath) -> Option<UntypedHandle> {
-    let name = services.linkers.name_of(&path.package)?;
-    services.objects.get(ObjectId::new(&name, path.object.as_deref()?))
+    let id = services.linkers.live_id(&path.package, path.object.as_deref()?)?;
+    services.objects.get(id)
 }
 
 /// Takes the path of a request apart.
@@ -349,8 +347,7 @@ impl Objects {
     fn missing(&self, services: &LoadServices, error: &LoadError) -> Option<LoadError> {
         let object = error.object.as_deref()?;
         let package = AssetPath::try_parse(&error.package).ok()?.into_owned();
-        let package = services.linkers.name_of(&package)?;
-        let mut imports = self.unverified.iter();
-        imports.find_map(|import| import.missing(&package, object))
+        let id = services.linkers.live_id(&package, object)?;
+        self.unverified.iter().find_map(|import| import.missing(id))
     }
 }

@@ -143,7 +143,7 @@ impl Pipeline {
         if self.is_loading(&path) {
             return refuse(LoadErrorKind::Loading);
         }
-        if !self.packages.contains_key(&path) && self.services.linkers.name_of(&path).is_none() {
+        if !self.packages.contains_key(&path) && !self.services.linkers.knows(&path) {
             return refuse(LoadErrorKind::NotLoaded);
         }
         let holder = InstanceRequest {

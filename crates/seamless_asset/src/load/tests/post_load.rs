@@ -4,7 +4,7 @@ use super::{
     objects::{ask, error, finish, kitchen, recipes, titles},
     *,
 };
-use crate::{BlockingLoads, ObjectRequest};
+use crate::{BlockingLoads, LiveId, ObjectRequest};
 
 fn kitchen_with(hooks: impl FnOnce(&mut App)) -> (Dir, App) {
     let dir = Dir::default();
@@ -99,7 +99,7 @@ fn a_level_is_revealed_with_what_its_post_loads_made() {
         .world()
         .resource::<LiveObjectsResource>()
         .0
-        .get(ObjectId::new("a.pkg", "menu"));
+        .get(LiveId::new("", "a.pkg", "menu"));
     app.world_mut().spawn(Menu(menu.unwrap().typed()));
     for id in ids {
         app.world_mut().resource_mut::<Streamer>().unload(id);

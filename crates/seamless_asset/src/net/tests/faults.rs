@@ -247,3 +247,31 @@ fn a_list_holds_each_package_once() {
     package.content_hash ^= 1;
     assert!(matches!(packages.list(package), Err(MapError::PackageTwice { .. })));
 }
+
+/// It has the name of a listed package, lies in another folder, and is neither at fault nor meant.
+#[test]
+fn a_package_of_another_cook_is_no_fault() {
+    let mut side = Side::new();
+    let bytes = chain(&side.app, "a.pkg", 5, None);
+    side.add("a.pkg", &bytes);
+    put(&side.dir, "old/a.pkg", chain(&side.app, "a.pkg", 7, None));
+    let ids = ["old/a.pkg", "a.pkg"].map(|package| side.reveal(package));
+    let start = std::time::Instant::now();
+    while !ids.iter().all(|id| side.is_live(*id)) {
+        assert!(start.elapsed() < Duration::from_secs(240), "it took too long");
+        side.update();
+    }
+    side.update();
+    assert!(side.messages::<PackageFault>().is_empty());
+    let world = side.app.world_mut();
+    let mut levels = world.query::<&LevelInstance>();
+    let all: Vec<_> = levels
+        .iter(world)
+        .map(|level| (level.objects.len(), level.entity(row("a.pkg", 1))))
+        .collect();
+    let id_of = |In(entity): In<Entity>, objects: NetObjects| objects.id_of(entity);
+    for (len, entity) in all {
+        let id = world.run_system_cached_with(id_of, entity.unwrap()).unwrap();
+        assert_eq!(id, (len == 5).then(|| row("a.pkg", 1)), "of {len}");
+    }
+}

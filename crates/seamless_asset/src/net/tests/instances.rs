@@ -186,3 +186,47 @@ fn placements_may_be_listed_while_their_levels_are_there() {
         assert_eq!(pair.understood(id), pair.client.door(house), "{house}");
     }
 }
+
+impl Pair {
+    /// Both sides put their lists in this order, between two connections.
+    fn arrange(&mut self, order: &[&str]) {
+        for side in [&mut self.server, &mut self.client] {
+            let world = side.app.world_mut();
+            world.despawn(side.connection);
+            let rank = |name: &str| order.iter().position(|wanted| *wanted == name).map(|rank| rank as u32);
+            world.resource_mut::<NetPackages>().arrange(rank);
+            side.connection = world.spawn(PackageConnection::default()).id();
+        }
+    }
+}
+
+/// What was known of objects and placements stays known, at the new places; what has gone can be listed anew.
+#[test]
+fn a_list_is_arranged_between_connections() {
+    let mut pair = Pair::new();
+    for name in ["c.pkg", "a.pkg", "b.pkg"] {
+        pair.chain(name, 3);
+    }
+    pair.server.place(&HOUSES);
+    pair.client.place(&HOUSES);
+    pair.build("house_1", "house_2");
+    pair.build("house_2", "house_1");
+    pair.agree();
+    let doors: Vec<Entity> = ["house_1", "house_2"].map(|house| pair.server.door(house)).into();
+    let before: Vec<_> = doors.iter().map(|door| pair.server.id_of(*door)).collect();
+    pair.arrange(&["a.pkg", "c.pkg"]);
+    let map = pair.server.app.world().resource::<NetPackages>().map().clone();
+    let names: Vec<_> = (0..map.len()).map(|at| &*map.package(at).unwrap().path).collect();
+    assert_eq!(names, ["a.pkg", "a.pkg@town/house_2", "a.pkg@town/house_3", "c.pkg"]);
+    let known: Vec<_> = doors.iter().map(|door| pair.server.id_of(*door)).collect();
+    assert_eq!(known, before);
+    pair.agree();
+    for (house, id) in ["house_1", "house_2"].into_iter().zip(known) {
+        let id = id.unwrap();
+        assert_eq!(pair.understood(id), pair.client.door(house), "{house}");
+    }
+    // A file of another content is one that may be listed again.
+    let bytes = chain(&pair.server.app, "b.pkg", 5, None);
+    pair.add("b.pkg", &bytes);
+    pair.agree();
+}

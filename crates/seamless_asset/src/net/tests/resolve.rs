@@ -4,6 +4,7 @@ use bevy_asset::Assets;
 use seamless_package::package_map::RefError;
 
 use super::*;
+use crate::LiveId;
 
 #[test]
 fn a_level_s_entities_and_assets_are_the_same_objects_on_both_sides() {
@@ -113,16 +114,16 @@ fn an_asset_is_kept_as_long_as_messages_wait_for_it() {
         .send(0, &[Some(mesh("a.pkg")), Some(row("a.pkg", 1))], b"")
         .unwrap();
     let live = pair.client.app.world().resource::<LiveObjectsResource>().0.clone();
-    pair.run_until(|_| live.get(mesh("a.pkg")).is_some());
+    pair.run_until(|_| live.get(LiveId::new("", "a.pkg", "Mesh")).is_some());
     for _ in 0..20 {
         pair.update();
     }
-    assert!(live.get(mesh("a.pkg")).is_some());
+    assert!(live.get(LiveId::new("", "a.pkg", "Mesh")).is_some());
     // The peer goes, and with it what waits.
     let connection = pair.client.connection;
     pair.client.app.world_mut().entity_mut(connection).despawn();
     let start = std::time::Instant::now();
-    while live.get(mesh("a.pkg")).is_some() {
+    while live.get(LiveId::new("", "a.pkg", "Mesh")).is_some() {
         assert!(start.elapsed() < Duration::from_secs(240), "it stays");
         pair.client.app.update();
     }

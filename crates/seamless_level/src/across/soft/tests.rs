@@ -1,7 +1,7 @@
 use bevy_app::{App, SpawnScene};
 use bevy_ecs::{message::Messages, prelude::*, schedule::IntoScheduleConfigs, system::RunSystemOnce};
 use bevy_math::Vec3;
-use seamless_asset::{InHiddenLevel, InstanceEvent, StreamingSystems, level_data::LevelObjects};
+use seamless_asset::{CookFolder, InHiddenLevel, InstanceEvent, StreamingSystems, level_data::LevelObjects};
 
 use super::*;
 use crate::{
@@ -25,6 +25,7 @@ fn furnish(mut revealed: MessageReader<InstanceEvent>, tables: Query<&LevelTable
             name: level.name().to_owned(),
             path: level.path().clone(),
             package: package.into(),
+            cook: CookFolder::default(),
             objects: LevelObjects::new(&ids, &entities).into(),
         });
     }

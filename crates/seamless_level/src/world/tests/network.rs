@@ -1,6 +1,6 @@
 //! A world's packages are listed for references over the network.
 
-use seamless_asset::net::{NetPackages, PackageMapPlugin};
+use seamless_asset::net::{NetPackage, NetPackages, PackageConnection, PackageMapPlugin};
 
 use super::*;
 
@@ -25,38 +25,107 @@ fn with_packages(names: &[&str], content_hash: u64) -> WorldManifest {
     }
 }
 
-#[test]
-fn packages_are_listed_by_name_once() {
+fn named(name: &str, manifest: WorldManifest) -> WorldManifest {
+    WorldManifest {
+        name: name.into(),
+        ..manifest
+    }
+}
+
+fn networked() -> App {
     let mut app = level_app(SeamlessLevelPlugin::default());
     app.add_plugins(PackageMapPlugin::default());
-    let spawn = |app: &mut App, manifest: WorldManifest| {
-        let handle = add_manifest(app, manifest);
-        let world = app.world_mut().spawn(SeamlessWorld(handle)).id();
-        app.update();
-        app.update();
-        assert!(app.world().get::<LevelTable>(world).is_some());
-        world
-    };
-    let first = spawn(&mut app, with_packages(&["west.pkg", "base.pkg"], 1));
-    let expected = ["base.pkg", "west.pkg"].map(|name| (name.to_owned(), 1, 12));
-    assert_eq!(listed(&app), expected);
-    // It comes again, with one package more.
-    app.world_mut().entity_mut(first).despawn();
-    let second = spawn(&mut app, with_packages(&["base.pkg", "east.pkg", "west.pkg"], 1));
-    let [base, west] = expected;
-    let expected = [base, west, ("east.pkg".to_owned(), 1, 12)];
-    assert_eq!(listed(&app), expected);
+    app
+}
+
+fn come(app: &mut App, manifest: WorldManifest) -> Entity {
+    let handle = add_manifest(app, manifest);
+    let world = app.world_mut().spawn(SeamlessWorld(handle)).id();
+    app.update();
+    app.update();
+    assert!(app.world().get::<LevelTable>(world).is_some());
+    world
+}
+
+fn leave(app: &mut App, world: Entity) {
+    app.world_mut().despawn(world);
+    app.update();
+}
+
+fn of(content: u64, names: &[&str]) -> Vec<(String, u64, u32)> {
+    let entry = |name: &&str| ((*name).to_owned(), content, 12);
+    names.iter().map(entry).collect()
+}
+
+/// Whoever leaves a server and joins another one has the list of the world that is there now.
+#[test]
+fn without_a_connection_the_list_is_what_the_worlds_are() {
+    let mut app = networked();
+    let first = come(&mut app, with_packages(&["west.pkg", "base.pkg"], 1));
+    assert_eq!(listed(&app), of(1, &["base.pkg", "west.pkg"]));
+    leave(&mut app, first);
+    assert_eq!(listed(&app), []);
+    // It comes again, with one package more and other content.
+    let second = come(&mut app, with_packages(&["base.pkg", "east.pkg", "west.pkg"], 2));
+    assert_eq!(listed(&app), of(2, &["base.pkg", "east.pkg", "west.pkg"]));
+    // In the same frame another one takes its place.
+    app.world_mut().despawn(second);
+    come(&mut app, with_packages(&["base.pkg", "north.pkg"], 3));
+    assert_eq!(listed(&app), of(3, &["base.pkg", "north.pkg"]));
+}
+
+/// In whatever order they come; what the game has listed itself is before them, and stays.
+#[test]
+fn worlds_are_listed_in_the_order_of_their_names() {
+    for reversed in [false, true] {
+        let mut app = networked();
+        let mut worlds = [("cave", "cave.pkg"), ("town", "town.pkg")];
+        if reversed {
+            worlds.reverse();
+        }
+        let mut entities = Vec::new();
+        for (at, (name, package)) in worlds.into_iter().enumerate() {
+            entities.push(come(&mut app, named(name, with_packages(&[package], 1))));
+            if at == 0 {
+                let mut list = app.world_mut().resource_mut::<NetPackages>();
+                let own = NetPackage {
+                    name: "own.pkg".into(),
+                    path: "own.pkg".into(),
+                    content_hash: 1,
+                    exports: 5,
+                    entities: 7,
+                };
+                list.list(own).unwrap();
+            }
+        }
+        assert_eq!(listed(&app), of(1, &["own.pkg", "cave.pkg", "town.pkg"]));
+        leave(&mut app, entities[0]);
+        let left = worlds[1].1;
+        assert_eq!(listed(&app), of(1, &["own.pkg", left]));
+    }
+}
+
+/// What was compared with a peer stays where it is, until nobody is there any more.
+#[test]
+fn while_there_is_a_connection_the_list_grows() {
+    let mut app = networked();
+    let first = come(&mut app, with_packages(&["west.pkg", "base.pkg"], 1));
+    let connection = app.world_mut().spawn(PackageConnection::default()).id();
+    leave(&mut app, first);
+    let second = come(&mut app, with_packages(&["base.pkg", "east.pkg"], 1));
+    assert_eq!(listed(&app), of(1, &["base.pkg", "west.pkg", "east.pkg"]));
     // Other content under a name that is listed: nothing of it is taken.
-    app.world_mut().entity_mut(second).despawn();
-    spawn(&mut app, with_packages(&["base.pkg", "north.pkg"], 2));
-    assert_eq!(listed(&app), expected);
+    leave(&mut app, second);
+    come(&mut app, with_packages(&["base.pkg", "north.pkg"], 2));
+    assert_eq!(listed(&app), of(1, &["base.pkg", "west.pkg", "east.pkg"]));
+    leave(&mut app, connection);
+    assert_eq!(listed(&app), of(2, &["base.pkg", "north.pkg"]));
 }
 
 /// Each behind its package, in the order of their paths; the first of the manifest is the package's own entry.
 #[test]
 fn further_placements_of_a_package_are_listed_behind_it() {
-    let mut app = level_app(SeamlessLevelPlugin::default());
-    app.add_plugins(PackageMapPlugin::default());
+    let mut app = networked();
     let mut manifest = with_packages(&["west.pkg", "base.pkg"], 1);
     let west = manifest.levels.iter().find(|level| level.name == "west").cloned();
     for name in ["hut_2", "hut_1"] {

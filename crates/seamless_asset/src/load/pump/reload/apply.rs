@@ -216,7 +216,7 @@ impl Pipeline {
         for (_, entry) in users {
             let Some(linker) = &entry.linker else { continue };
             for id in referring(linker.package(), replaced) {
-                let Some(handle) = self.services.objects.get(id) else {
+                let Some(handle) = self.services.objects.get(linker.cook().object(id)) else {
                     continue;
                 };
                 let codec = self.services.codecs.read().asset(handle.type_id());
