@@ -82,13 +82,13 @@ pub mod prelude {
     };
     pub use seamless_asset::{
         BlockingLoads, DialogueVariant, DialogueVariants, InHiddenLevel, InstanceData, InstanceEvent, InstanceInfo,
-        InstanceRequest, InstanceTarget, KeepInWorld, LevelAsset, LevelHider, LevelInstance, LoadError, LoadPolicy,
-        LoadSoftBlocking, ObjectLoad, ObjectRegistries, ObjectRequest, ObjectScan, OfLevel, PostLoad, PreloadAppExt,
-        PreloadEvent, PreloadProgress, PreloadSet, PreloadSets, PreloadSource, PreloadZone, ReloadLoad, ReloadPolicy,
-        ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessAssetPlugin, SeamlessStartupPlugin,
-        SoftHandle, SoftObjects, StableId, StableIds, StagedLevel, StartupContent, StartupReport, Streamable,
-        StreamableEnd, StreamableFinished, StreamableRequest, StreamableSettings, Streamables, Streamer,
-        StreamingSettings, StreamingStats, placed_row,
+        InstanceRequest, InstanceTarget, KeepInWorld, LevelAsset, LevelEntities, LevelHider, LevelInstance, LoadError,
+        LoadPolicy, LoadSoftBlocking, ObjectLoad, ObjectRegistries, ObjectRequest, ObjectScan, OfLevel, PostLoad,
+        PreloadAppExt, PreloadEvent, PreloadProgress, PreloadSet, PreloadSets, PreloadSource, PreloadZone, ReloadLoad,
+        ReloadPolicy, ReloadReport, ReloadRequest, Reloaded, SeamlessAssetApp, SeamlessAssetPlugin,
+        SeamlessStartupPlugin, SoftHandle, SoftObjects, StableId, StableIds, StagedLevel, StartupContent,
+        StartupReport, Streamable, StreamableEnd, StreamableFinished, StreamableRequest, StreamableSettings,
+        Streamables, Streamer, StreamingSettings, StreamingStats, placed_row,
     };
     pub use seamless_cue::{
         CueConfig, CueContext, CueExecuted, CueLibraries, CueListener, CueNotify, CueOnActive, CuePlugin, CueRemoved,

@@ -101,7 +101,7 @@ pub use soft::{
     LevelAsset, LoadSoftBlocking, ReflectSoftHandle, SoftError, SoftHandle, SoftObjects, SoftPath, SoftReference,
     SoftType, get_soft_if_loaded,
 };
-pub use stable::{InstancePath, StableId, StableIds};
+pub use stable::{InstancePath, LevelEntities, StableId, StableIds};
 pub use startup::{
     STARTUP_EXPORT, SeamlessStartupPlugin, StartupContent, StartupContentError, StartupEntry, StartupIndex,
     StartupIndexCodec, StartupMissing, StartupOwner, StartupPinned, StartupRead, StartupRegistration, StartupReport,
@@ -111,6 +111,7 @@ pub use streamable::{
     Finished, HeldStreamable, Streamable, StreamableEnd, StreamableFinished, StreamableId, StreamableProgress,
     StreamableReport, StreamableRequest, StreamableSettings, StreamableState, StreamableStats, Streamables,
 };
+pub use threads::LoadingThreads;
 pub use time::StreamingTime;
 pub use urgency::StreamingUrgency;
 pub use viewpoints::{Viewpoint, Viewpoints};
@@ -310,7 +311,7 @@ impl Plugin for SeamlessAssetPlugin {
         let registry = world.get_resource_or_init::<AppTypeRegistry>().clone();
         let post_loads = world.get_resource_or_init::<RegisteredPostLoads>().take();
         let settings = world.resource::<PluginSettings>();
-        let threads = loading_threads(settings.threads, settings.background);
+        let threads = Arc::new(loading_threads(settings.threads, settings.background));
         let services = LoadServices {
             server,
             codecs,
@@ -329,6 +330,7 @@ impl Plugin for SeamlessAssetPlugin {
         // A frame at rest that the machine has halted is noted without an allocation.
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.overruns.reserve(OVERRUNS_KEPT);
+        world.insert_resource(LoadingThreads::new(threads.clone()));
         world.insert_resource(Pipeline::new(services, threads, keep_linkers));
     }
 }

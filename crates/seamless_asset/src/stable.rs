@@ -6,7 +6,13 @@ mod tests;
 use core::fmt;
 use std::sync::Arc;
 
-use bevy_ecs::{entity::Entity, reflect::ReflectResource, resource::Resource};
+use bevy_ecs::{
+    entity::Entity,
+    hierarchy::ChildOf,
+    reflect::ReflectResource,
+    resource::Resource,
+    system::{Query, SystemParam},
+};
 use bevy_log::warn_once;
 use bevy_platform::collections::HashMap;
 use bevy_reflect::{Reflect, ReflectDeserialize, ReflectSerialize, std_traits::ReflectDefault};
@@ -15,7 +21,10 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{level_data::LevelObjects, load::InstanceId};
+use crate::{
+    level_data::LevelObjects,
+    load::{InstanceId, LevelInstance},
+};
 
 /// What names a placement of a level on every machine: `open_world/harbour`, the world's name and the level's. One that was asked for without
 /// a path is called by the [name](crate::InstanceRequest::name) of its request. Empty: it has no stable ids.
@@ -96,7 +105,7 @@ impl From<StableId> for (u64, u64) {
 /// [`StreamingSystems::Reveal`](crate::StreamingSystems).
 ///
 /// Where two levels have one path, the one that came first has the ids; the other is counted, and has them when the
-/// first has gone.
+/// first has gone. One that is to leave already gives them up: a world may be spawned anew while the levels of the one before still go.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
@@ -123,6 +132,51 @@ pub struct StableIds {
     #[reflect(ignore)]
     paths: HashMap<InstanceId, u64>,
     refused: u64,
+}
+
+/// From an entity to its level, and to what it is called on all machines.
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use seamless_asset::{LevelEntities, StableId};
+/// # #[derive(Component)]
+/// # struct Open;
+/// #[derive(Resource)]
+/// struct Opened(Vec<StableId>);
+///
+/// fn note(add: On<Add, Open>, levels: LevelEntities, mut opened: ResMut<Opened>) {
+///     // None for what no level has brought.
+///     opened.0.extend(levels.stable_id(add.entity));
+/// }
+/// ```
+#[derive(SystemParam)]
+pub struct LevelEntities<'w, 's> {
+    levels: Query<'w, 's, (Entity, &'static LevelInstance)>,
+    parents: Query<'w, 's, &'static ChildOf>,
+}
+
+impl LevelEntities<'_, '_> {
+    /// The level that has brought an entity, and its root; none for what the game has spawned, wherever that hangs, and for what a level
+    /// has forgotten. What hangs below its level, as it came, is found at once; what hangs elsewhere by now, by a look at all levels.
+    #[must_use]
+    pub fn level_of(&self, entity: Entity) -> Option<(Entity, &LevelInstance)> {
+        let has_brought = |(_, level): &(Entity, &LevelInstance)| level.objects.object(entity).is_some();
+        let mut above = self.parents.iter_ancestors(entity);
+        above
+            .find_map(|root| self.levels.get(root).ok().filter(has_brought))
+            .or_else(|| self.levels.iter().find(has_brought))
+    }
+
+    /// What an entity is called on all machines, if a level has brought it that is in the world and not hidden.
+    #[must_use]
+    pub fn stable_id(&self, entity: Entity) -> Option<StableId> {
+        self.level_of(entity)?.1.stable_id(entity)
+    }
+
+    /// The level with this root.
+    pub(crate) fn get(&self, root: Entity) -> Option<&LevelInstance> {
+        Some(self.levels.get(root).ok()?.1)
+    }
 }
 
 /// A level that is in the world.
@@ -161,25 +215,33 @@ impl StableIds {
     }
 
     /// A level is in the world, and seen.
-    pub(crate) fn show(&mut self, id: InstanceId, path: &InstancePath, root: Entity, objects: &Arc<LevelObjects>) {
+    pub(crate) fn show(
+        &mut self,
+        id: InstanceId,
+        path: &InstancePath,
+        (root, objects): (Entity, &Arc<LevelObjects>),
+        is_leaving: impl Fn(InstanceId) -> bool,
+    ) {
         if path.is_empty() || self.paths.contains_key(&id) {
             return;
         }
         let number = path.id();
         let levels = self.levels.entry(number).or_default();
-        if let Some(first) = levels.first() {
+        let stay = levels.iter().take_while(|level| !is_leaving(level.id)).count();
+        if let Some(first) = levels.first().filter(|_| stay > 0) {
             self.refused += 1;
             warn_once!(
                 "level `{path}` has no stable ids while `{}` is there: give the requests paths of their own (told once, counted in `StableIds`)",
                 first.path
             );
         }
-        levels.push(Placed {
+        let placed = Placed {
             id,
             path: path.clone(),
             root,
             objects: objects.clone(),
-        });
+        };
+        levels.insert(stay, placed);
         self.paths.insert(id, number);
     }
 

@@ -1,9 +1,27 @@
 //! Threads that do not get in the frame's way. See [`loading_threads`].
 
-use std::thread::available_parallelism;
+use std::{sync::Arc, thread::available_parallelism};
 
-use bevy_tasks::{TaskPool, TaskPoolBuilder};
+use bevy_ecs::resource::Resource;
+use bevy_tasks::{Task, TaskPool, TaskPoolBuilder};
 use thread_priority::ThreadPriority;
+
+/// The threads on which the pipeline reads and decodes, for other work that is to get in no frame's way: by default they have the lowest priority.
+///
+/// It shares them with the loads, so it should take milliseconds, and wait for nothing.
+#[derive(Resource, Clone, Debug)]
+pub struct LoadingThreads(Arc<TaskPool>);
+
+impl LoadingThreads {
+    pub(crate) fn new(pool: Arc<TaskPool>) -> Self {
+        Self(pool)
+    }
+
+    /// Does `work` there. Whoever drops the task cancels it, if it has not begun.
+    pub fn spawn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Task<T> {
+        self.0.spawn(async move { work() })
+    }
+}
 
 /// A pool for reading and decoding. In the `background`, its threads have the lowest priority.
 ///

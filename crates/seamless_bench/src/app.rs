@@ -20,9 +20,9 @@ use bevy_transform::TransformPlugin;
 use bevy_world_serialization::WorldSerializationPlugin;
 use cpu_time::ThreadTime;
 use seamless_asset::{
-    LiveObjectsResource, SeamlessAssetPlugin,
+    LiveId, LiveObjectsResource, SeamlessAssetPlugin,
     codec::Codecs,
-    package::{ObjectId, ObjectRef, PackageWriter, Role, WriteError},
+    package::{ObjectRef, PackageWriter, Role, WriteError},
 };
 use seamless_level::SeamlessLevelPlugin;
 use seamless_render::SeamlessRenderPlugin;
@@ -129,7 +129,7 @@ impl Kit {
         let objects = app.world().resource::<LiveObjectsResource>().0.clone();
         let handle = |name: &str, type_id| {
             objects
-                .acquire(ObjectId::new(KIT, name), type_id)
+                .acquire(LiveId::new("", KIT, name), type_id)
                 .expect("the type is known")
         };
         let kit = Self {

@@ -45,6 +45,7 @@ mod steady;
 mod stones;
 mod unload;
 mod visible;
+mod worlds;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -78,7 +79,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 34] = [
+const BENCHES: [Bench; 36] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -140,6 +141,8 @@ const BENCHES: [Bench; 34] = [
     ("cue_storm", cues::storm),
     ("soft_resolve", cues::resolve),
     ("time_to_visible", visible::run),
+    ("world_comes", |samples| worlds::run(worlds::Way::Comes, samples)),
+    ("world_goes", |samples| worlds::run(worlds::Way::Goes, samples)),
     ("steady_allocs", steady::run),
     ("marker_tax", |samples| marker::run(marker::Variant::Loop, samples)),
     ("marker_tax/for_each", |samples| {

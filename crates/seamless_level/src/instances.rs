@@ -5,6 +5,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use bevy_asset::AssetId;
 use bevy_ecs::{
     change_detection::{DetectChanges, DetectChangesMut},
     entity::Entity,
@@ -19,7 +20,7 @@ use bevy_transform::components::Transform;
 use seamless_asset::StreamingClock;
 
 use crate::{
-    manifest::{LevelEntry, ManifestError},
+    manifest::{LevelEntry, ManifestError, WorldManifest},
     requests::{LevelRequests, LevelTicket, Levels, RequestError},
     target::LevelTarget,
     world::{LevelSelection, LevelTable, SeamlessWorld},
@@ -98,14 +99,23 @@ struct AddedInstance {
     /// Tells it from another of that name.
     id: u64,
     world: Entity,
+    /// What the world was made of then.
+    manifest: AssetId<WorldManifest>,
     entry: LevelEntry,
 }
 
 impl AddedInstances {
-    fn add(&mut self, world: Entity, entry: LevelEntry) {
+    fn add(&mut self, (world, manifest): (Entity, AssetId<WorldManifest>), entry: LevelEntry) {
         let id = self.next;
         self.next += 1;
-        self.all.insert(entry.name.clone(), AddedInstance { id, world, entry });
+        let name = entry.name.clone();
+        let instance = AddedInstance {
+            id,
+            world,
+            manifest,
+            entry,
+        };
+        self.all.insert(name, instance);
         self.has_changed = true;
     }
 
@@ -126,7 +136,7 @@ impl Levels<'_, '_> {
     /// other, which volumes and requests may name. Nothing of it is loaded beyond what is asked for, first of all by the ticket that is given back.
     ///
     /// It stays known until [`remove_instance`](Self::remove_instance), also when its ticket is gone, and when the world's manifest is
-    /// loaded again. If that manifest has a level of its name by then, the name means the manifest's level, and an error is logged: the
+    /// loaded again; it goes with its world, and when that gets the handle of another manifest. If that manifest has a level of its name by then, the name means the manifest's level, and an error is logged: the
     /// instance is left out, until it is removed or a manifest comes that does not have the name.
     ///
     /// ```
@@ -153,18 +163,22 @@ impl Levels<'_, '_> {
             return Err(RequestError::TooManyInstances { limit });
         }
         let (world, entry) = self.entry_of(&instance)?;
-        let ticket = self.ticket(&instance.name, instance.target, Some(world))?;
+        let ticket = self.ticket(&instance.name, instance.target, Some(world.0))?;
         self.instances.add(world, entry);
         Ok(ticket)
     }
 
     /// Takes a level away that [`add_instance`](Self::add_instance) added: it leaves, or its load is cancelled, whoever wants it, and
-    /// nobody finds it any more. Its name is free at once.
+    /// nobody finds it any more. Its name is free at once, and the [standing request](Self::requested) for it is taken back.
     ///
     /// # Errors
     /// When no such instance was added.
     pub fn remove_instance(&mut self, name: &str) -> Result<(), RequestError> {
         if self.instances.remove(name) {
+            // Unless it means a level of a manifest that has come since.
+            if self.tables.iter().all(|(_, table)| table.listed(name).is_none()) {
+                self.forget_standing(name);
+            }
             return Ok(());
         }
         let level = name.to_owned();
@@ -172,7 +186,7 @@ impl Levels<'_, '_> {
     }
 
     /// Where an instance goes, and what a manifest would say of it.
-    fn entry_of(&self, instance: &NewInstance) -> Result<(Entity, LevelEntry), RequestError> {
+    fn entry_of(&self, instance: &NewInstance) -> Result<((Entity, AssetId<WorldManifest>), LevelEntry), RequestError> {
         if instance.name.is_empty() {
             let (what, index) = ("level", self.instances.all.len());
             return Err(RequestError::Instance(ManifestError::Nameless { what, index }));
@@ -184,8 +198,11 @@ impl Levels<'_, '_> {
             .all
             .get(&instance.of)
             .filter(|added| is_meant(added.world));
-        let found = tables.find_map(|(world, table)| Some((world, table.get(&instance.of)?.entry())));
-        let found = found.or_else(|| added.map(|added| (added.world, &added.entry)));
+        let found = tables.find_map(|(world, table)| {
+            let of = table.get(&instance.of)?.entry();
+            Some(((world, table.manifest()), of))
+        });
+        let found = found.or_else(|| added.map(|added| ((added.world, added.manifest), &added.entry)));
         let Some((world, of)) = found else {
             let level = instance.of.clone();
             return Err(RequestError::UnknownLevel { level });
@@ -219,6 +236,10 @@ pub(crate) fn sync_instances(
     let is_any_new = worlds.iter_mut().any(|(_, table, _)| table.is_added());
     if !core::mem::take(&mut added.has_changed) && !is_any_new {
         return;
+    }
+    for (world, table, _) in worlds.iter().filter(|_| is_any_new) {
+        let is_of_another = |instance: &AddedInstance| instance.world == world && instance.manifest != table.manifest();
+        added.all.retain(|_, instance| !is_of_another(instance));
     }
     for (world, mut table, mut selection) in &mut worlds {
         // A name that is taken is refused to whoever adds an instance, so only a manifest can bring one that is in use.

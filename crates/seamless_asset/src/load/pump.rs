@@ -105,7 +105,7 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     /// Loads on threads of its own.
-    pub fn new(services: LoadServices, threads: TaskPool, keep_linkers: bool) -> Self {
+    pub fn new(services: LoadServices, threads: Arc<TaskPool>, keep_linkers: bool) -> Self {
         Self {
             keep_linkers,
             sweeps: Sweeps::default(),

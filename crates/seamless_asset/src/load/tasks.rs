@@ -110,7 +110,7 @@ type Waste = Vec<Box<dyn Any + Send + Sync>>;
 pub(super) struct Tasks {
     is_over: Arc<AtomicBool>,
     /// Its threads end when it is dropped; that waits for what they do at the moment.
-    _pool: TaskPool,
+    _pool: Arc<TaskPool>,
     queue: Sender<(Task, Arc<Pulse>)>,
     finished: Receiver<Finished>,
     waste: Waste,
@@ -120,7 +120,7 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub fn new(services: LoadServices, pool: TaskPool) -> Self {
+    pub fn new(services: LoadServices, pool: Arc<TaskPool>) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let (sender, queue) = unbounded();
         let (results, finished) = unbounded();

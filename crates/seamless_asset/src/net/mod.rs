@@ -15,6 +15,12 @@
 //! | [`ConnectionFailed`] | the peer is hostile, damaged or silent: disconnect it |
 //! | [`PackageFault`] | a package that is here is not the one that was listed |
 //!
+//! # Which list
+//! While there is no [`PackageConnection`], a world that comes or goes puts the list in order: it is that of the worlds that are there. While there is one,
+//! the list only grows: both sides count on what they have compared. A server that changes worlds therefore does so between connections: both
+//! sides remove theirs, and insert new ones when the new world has its `LevelTable`. Packages are listed by the names that they were cooked under,
+//! so of two worlds in two folders that have one name in common, the second is refused with an error in the log.
+//!
 //! # When a reference resolves
 //! A message is delivered when all that it refers to is live. An **asset** is loaded for it, alone with what it needs, and kept until the message
 //! is delivered; its handle is in the message. An **entity** comes with its level: the message waits until whoever decides about

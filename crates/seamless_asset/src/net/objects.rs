@@ -3,8 +3,7 @@
 use bevy_asset::UntypedHandle;
 use bevy_ecs::{
     entity::{Entities, Entity},
-    hierarchy::ChildOf,
-    system::{Query, Res, SystemParam},
+    system::{Res, SystemParam},
 };
 use seamless_package::{
     ObjectId,
@@ -15,15 +14,14 @@ use super::{
     NetObject, NetPackages,
     packages::{Several, one_of},
 };
-use crate::{LiveObjectsResource, load::LevelInstance};
+use crate::{LevelEntities, LiveObjectsResource};
 
 /// What is live, by object id, and the object ids of what is live.
 #[derive(SystemParam)]
 pub struct NetObjects<'w, 's> {
     packages: Res<'w, NetPackages>,
     live: Res<'w, LiveObjectsResource>,
-    levels: Query<'w, 's, &'static LevelInstance>,
-    parents: Query<'w, 's, &'static ChildOf>,
+    levels: LevelEntities<'w, 's>,
     entities: &'w Entities,
 }
 
@@ -50,16 +48,9 @@ impl NetObjects<'_, '_> {
     /// others: a further placement of a package that no manifest lists. Its [`StableId`](crate::StableId) can travel in the body of a message.
     #[must_use]
     pub fn id_of(&self, entity: Entity) -> Option<ObjectId> {
-        let mut at = entity;
-        loop {
-            if let Ok(level) = self.levels.get(at) {
-                let object = level.objects.object(entity)?;
-                return self
-                    .packages
-                    .id_in((at, level), object, |root| self.levels.contains(root));
-            }
-            at = self.parents.get(at).ok()?.parent();
-        }
+        let (root, level) = self.levels.level_of(entity)?;
+        let object = level.objects.object(entity)?;
+        self.packages.id_in((root, level), object, |root| self.is_there(root))
     }
 
     /// The object with this id, if it is live: an asset that is loaded, or an entity of a level that is in the world.
@@ -80,12 +71,16 @@ impl NetObjects<'_, '_> {
         self.live.0.get(self.packages.live_id(package, id)?)
     }
 
+    fn is_there(&self, root: Entity) -> bool {
+        self.levels.get(root).is_some()
+    }
+
     pub(super) fn level_entity(&self, object: ObjectIndex) -> LevelEntity {
         let Some((row, levels)) = self.packages.row(object) else {
             return LevelEntity::Away;
         };
-        let level = match one_of(levels, |root| self.levels.contains(root)) {
-            Ok(root) => root.and_then(|root| self.levels.get(root).ok()),
+        let level = match one_of(levels, |root| self.is_there(root)) {
+            Ok(root) => root.and_then(|root| self.levels.get(root)),
             Err(Several) => return LevelEntity::Unclear,
         };
         let Some(level) = level else {

@@ -161,3 +161,62 @@ fn of_two_levels_with_one_path_the_first_has_the_ids() {
     let after = find(&app);
     assert!(after.is_some() && after != entity, "the other has them now");
 }
+
+/// A world is spawned anew while the levels of the one before have not left yet.
+#[test]
+fn who_is_to_leave_gives_its_ids_up() {
+    let mut ids = StableIds::default();
+    let path = InstancePath::new("town", "house");
+    let object = ObjectId(5);
+    let door = StableId {
+        instance: path.id(),
+        object,
+    };
+    let entity = |index| Entity::from_raw_u32(index).unwrap();
+    let objects = |index| Arc::new(LevelObjects::new(&[object], &[entity(index)]));
+    let [leaves, comes, third] = [90, 91, 92].map(InstanceId);
+    let is_leaving = |id| id == leaves;
+    ids.show(leaves, &path, (entity(1), &objects(11)), |_| false);
+    ids.show(comes, &path, (entity(2), &objects(12)), is_leaving);
+    assert_eq!((ids.get(door), ids.refused()), (Some(entity(12)), 0));
+    assert_eq!(ids.root(&path), Some(entity(2)));
+    ids.show(third, &path, (entity(3), &objects(13)), is_leaving);
+    assert_eq!((ids.get(door), ids.refused()), (Some(entity(12)), 1));
+    ids.hide(leaves);
+    assert_eq!(ids.get(door), Some(entity(12)));
+    ids.hide(comes);
+    assert_eq!(ids.get(door), Some(entity(13)));
+}
+
+#[test]
+fn entities_lead_to_their_levels_wherever_they_hang() {
+    let dir = Dir::default();
+    let mut app = houses(&dir);
+    let ids = [load(&mut app, "", "town/a"), load(&mut app, "", "town/b")];
+    live(&mut app, &ids);
+    let world = app.world_mut();
+    let mut levels = world.query::<(Entity, &LevelInstance)>();
+    let found: Vec<_> = levels.iter(world).map(|(root, level)| (root, level.clone())).collect();
+    let [(a, of_a), (b, _)] = &found[..] else {
+        panic!("{found:?}")
+    };
+    let door = of_a.objects.entities().nth(3).unwrap();
+    let own = world.spawn(ChildOf(door)).id();
+    let ask = |entity: Entity, world: &mut World| {
+        let ask = |In(entity): In<Entity>, levels: LevelEntities| {
+            let root = levels.level_of(entity).map(|(root, _)| root);
+            (root, levels.stable_id(entity))
+        };
+        world.run_system_cached_with(ask, entity).unwrap()
+    };
+    let known = (Some(*a), of_a.stable_id(door));
+    assert!(known.1.is_some());
+    assert_eq!(ask(door, world), known);
+    assert_eq!(ask(own, world), (None, None), "no level has brought it");
+    assert_eq!(ask(*a, world), (None, None));
+    // Elsewhere it is who it was.
+    world.entity_mut(door).insert(ChildOf(*b));
+    assert_eq!(ask(door, world), known);
+    world.entity_mut(door).remove::<ChildOf>();
+    assert_eq!(ask(door, world), known);
+}

@@ -16,8 +16,8 @@ use bevy_pbr::{MeshMaterial3d, StandardMaterial};
 use bevy_transform::components::{GlobalTransform, TransformTreeChanged};
 use bevy_world_serialization::{DynamicWorldBuilder, WorldFilter};
 use seamless_asset::{
-    InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LiveObjectsResource, LoadState, PACKAGE_EXTENSION,
-    Streamer,
+    CookFolder, InstanceEvent, InstanceId, InstanceRequest, LevelInstance, LiveObjectsResource, LoadState,
+    PACKAGE_EXTENSION, Streamer,
     level_data::LEVEL_CLASS,
     package::{ObjectId, Package},
 };
@@ -137,7 +137,8 @@ impl Levels {
                 source_path(home, package.import_name(index).unwrap_or_default()),
             )
         });
-        let live = |(id, path): (ObjectId, String)| Some((objects.get(id)?.id(), path));
+        let cook = CookFolder::default();
+        let live = |(id, path): (ObjectId, String)| Some((objects.get(cook.object(id))?.id(), path));
         own.chain(imported).filter_map(live).collect()
     }
 

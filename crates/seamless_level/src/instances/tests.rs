@@ -3,8 +3,8 @@ use bevy_math::Quat;
 
 use super::*;
 use crate::{
-    LevelState, SeamlessLevelPlugin, StreamingVolume, VolumeShape, WorldManifest,
-    world::tests::{Stage, WEST, level_app, manifest},
+    LevelState, SeamlessLevelPlugin, SeamlessWorld, StreamingVolume, VolumeShape, WorldManifest,
+    world::tests::{Stage, WEST, add_manifest, level_app, manifest},
 };
 
 fn stage() -> Stage {
@@ -441,4 +441,22 @@ fn what_is_added_counts_under_the_caps() {
         ((11, 90), before),
         "in places that were others'"
     );
+}
+
+/// The world that they were added to is over.
+#[test]
+fn another_manifest_takes_nothing_over() {
+    let mut stage = Stage::new();
+    stage.frames(2);
+    let house = NewInstance::new("house", "west", Transform::IDENTITY);
+    let ticket = stage.ask(move |levels| levels.add_instance(house.clone())).unwrap();
+    stage.frames(3);
+    assert!(stage.level("house").is_visible());
+    let other = add_manifest(&mut stage.app, manifest());
+    let world = stage.app.world_mut();
+    world.entity_mut(stage.world).insert(SeamlessWorld(other));
+    stage.frames(5);
+    let table = stage.app.world().get::<LevelTable>(stage.world).unwrap();
+    assert!(table.get("west").is_some() && table.get("house").is_none());
+    drop(ticket);
 }

@@ -169,6 +169,12 @@ impl Levels<'_, '_> {
         Ok(())
     }
 
+    /// Takes all standing requests back, also those for levels that no world has: when a game ends and another one begins, say. Tickets and
+    /// [`LevelWanted`](crate::LevelWanted) hold as long as they are there.
+    pub fn release_all(&mut self) {
+        self.requests.release_all();
+    }
+
     /// Tries a level again that failed and is still wanted; does nothing to any other level.
     ///
     /// # Errors
@@ -192,10 +198,20 @@ impl Levels<'_, '_> {
         self.arrivals.add(point, self.settings.max_requests)
     }
 
+    /// An instance of this name is no more.
+    pub(crate) fn forget_standing(&mut self, level: &str) {
+        self.requests.release(level);
+    }
+
     /// The standing request for a level.
     #[must_use]
     pub fn requested(&self, level: &str) -> Option<RequestKind> {
         self.requests.standing(level)
+    }
+
+    /// All standing requests, in no order.
+    pub fn all_requested(&self) -> impl Iterator<Item = (&str, RequestKind)> {
+        self.requests.all_standing()
     }
 
     /// How far a level is to come, all requests considered; [`Unloaded`](LevelTarget::Unloaded) while no world has one

@@ -147,6 +147,19 @@ impl LevelRequests {
         }
     }
 
+    /// Takes all standing requests back.
+    pub fn release_all(&mut self) {
+        for (_, id) in core::mem::take(&mut self.standing) {
+            self.remove(id);
+        }
+    }
+
+    /// All standing requests.
+    pub fn all_standing(&self) -> impl Iterator<Item = (&str, RequestKind)> {
+        let levels = self.standing.keys().map(String::as_str);
+        levels.filter_map(|level| Some((level, self.standing(level)?)))
+    }
+
     /// Makes the requests of an entity, in place of those before.
     pub fn set_wanted(
         &mut self,

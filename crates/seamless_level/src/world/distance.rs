@@ -124,7 +124,7 @@ pub(crate) fn sync_distances(
             }
             continue;
         }
-        let usable = distances.as_deref().filter(|distances| distances.is_valid());
+        let usable = distances.as_deref().copied().filter(DistanceStreaming::is_valid);
         if let (Some(distances), None) = (&distances, usable) {
             error!(
                 "seamless world `{}`: {:?} asks for nothing; give finite numbers with 0 ≤ show ≤ load ≤ unload",
@@ -135,8 +135,9 @@ pub(crate) fn sync_distances(
         if usable.is_some() {
             warn_of_what_does_not_come(&table);
         }
-        for level in 0..table.len() as u32 {
-            selection.set_distance(&table, level, usable);
+        selection.set_distances(&table, usable);
+        for (level, _) in renamed {
+            selection.set_distance(&table, level, usable.as_ref());
         }
     }
 }
@@ -165,6 +166,17 @@ fn warn_of_what_does_not_come(table: &LevelTable) {
 }
 
 impl LevelSelection {
+    /// All levels come by their distance from now on, or none.
+    pub(super) fn set_distances(&mut self, table: &LevelTable, distances: Option<DistanceStreaming>) {
+        if self.by_distance == distances {
+            return;
+        }
+        self.by_distance = distances;
+        for level in 0..table.len() as u32 {
+            self.set_distance(table, level, distances.as_ref());
+        }
+    }
+
     /// Puts the volumes that stand for the distance of a level in place of those before. What is on stays so as long as it is near enough.
     fn set_distance(&mut self, table: &LevelTable, level: u32, distances: Option<&DistanceStreaming>) {
         let place = table.at(level).and_then(place_by_distance);

@@ -3,38 +3,56 @@
 use core::time::Duration;
 use std::{collections::HashSet, sync::Arc};
 
-use bevy_asset::{AssetEvent, AssetId, AssetServer, Assets, Handle, LoadState};
+use bevy_asset::{AssetEvent, AssetId, AssetPath, AssetServer, Assets, Handle, LoadState};
 use bevy_ecs::{
     entity::Entity,
     lifecycle::RemovedComponents,
     message::{MessageReader, MessageWriter},
-    name::Name,
+    query::QueryData,
     system::{Commands, Query, Res, ResMut, SystemParam},
+    world::World,
 };
-use bevy_log::{error, info, warn};
-use seamless_asset::{ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
+use bevy_log::{error, warn};
+use seamless_asset::{LoadingThreads, ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
 
 use super::{
-    LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldError, WorldFailure,
-    reading::{Found, ManifestRead, Step},
-    table::beside,
+    DistanceStreaming, LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, WorldError, WorldFailure,
+    build::{Slice, Step, WorldBuild, place},
+    reading::{self, Found, ManifestRead},
 };
-use crate::{
-    events::WorldFailed,
-    manifest::{VolumeEntry, WorldManifest},
-    requests::LevelRequests,
-    settings::LevelSettings,
-    volume::StreamingVolume,
-};
+use crate::{events::WorldFailed, manifest::WorldManifest, settings::LevelSettings};
+
+/// What worlds that come may take of a frame in an app without a pipeline.
+const SHARE: Duration = Duration::from_millis(1);
+
+/// How a world is, as far as [`resolve_manifests`] goes.
+#[derive(QueryData)]
+#[query_data(mutable)]
+pub(crate) struct WorldParts {
+    entity: Entity,
+    world: &'static SeamlessWorld,
+    table: Option<&'static LevelTable>,
+    read: Option<&'static mut ManifestRead>,
+    build: Option<&'static mut WorldBuild>,
+    distances: Option<&'static DistanceStreaming>,
+}
+
+impl WorldPartsItem<'_, '_> {
+    /// The manifest that it is of, or will be.
+    fn manifest(&self) -> Option<AssetId<WorldManifest>> {
+        let build = self.build.as_ref().map(|build| build.manifest);
+        let read = self.read.as_ref().map(|read| read.id);
+        self.table.map(|table| table.manifest).or(build).or(read)
+    }
+}
 
 /// Builds the worlds whose manifests have been loaded, and takes down those that are over.
 pub(crate) fn resolve_manifests(
     mut commands: Commands,
-    mut worlds: Query<(Entity, &SeamlessWorld, Option<&LevelTable>, Option<&mut ManifestRead>)>,
+    mut worlds: Query<WorldParts>,
     mut removed: RemovedComponents<SeamlessWorld>,
     mut changes: MessageReader<AssetEvent<WorldManifest>>,
     assets: ManifestAssets,
-    requests: Res<LevelRequests>,
     (mut streamer, mut registries): (ResMut<Streamer>, Option<ResMut<ObjectRegistries>>),
     mut failed: MessageWriter<WorldFailed>,
     clock: Res<StreamingClock>,
@@ -50,38 +68,72 @@ pub(crate) fn resolve_manifests(
             _ => None,
         })
         .collect();
-    let now = assets.time.now();
-    for (entity, world, table, mut read) in &mut worlds {
-        let id = world.0.id();
-        let known = table.map(|table| table.manifest).or(read.as_ref().map(|read| read.id));
-        if known.is_some_and(|known| known != id || changed.contains(&id)) {
+    let mut slice = Slice::new(assets.share());
+    for mut parts in &mut worlds {
+        let (entity, id) = (parts.entity, parts.world.0.id());
+        if parts
+            .manifest()
+            .is_some_and(|known| known != id || changed.contains(&id))
+        {
             // It is built again in the next frame, when this has been applied.
             take_down(&mut commands, entity);
             continue;
         }
-        if table.is_some() || read.as_ref().is_some_and(|read| read.is_refused()) {
+        if parts.table.is_some() || parts.read.as_ref().is_some_and(|read| read.is_refused()) {
             continue;
         }
-        match assets.get(world) {
-            Ok(manifest) => {
-                // After a teleport the levels of both places are live, and those that leave wait for their turn.
-                streamer.expect_entities((manifest.peak_entities as usize).saturating_mul(3));
-                build(&mut commands, entity, world, manifest, &requests);
-                if let Some((registry, registries)) = manifest.registry.as_ref().zip(registries.as_mut()) {
-                    registries.add(assets.server.load(beside(world.0.path(), registry)));
+        let (found, error) = match assets.get(parts.world) {
+            Ok(manifest) => match go_on(&mut commands, &mut parts, manifest, &mut slice, &assets) {
+                Step::Fails(error) => (Found::Invalid, Some(error.into())),
+                Step::Built {
+                    registry,
+                    peak_entities,
+                } => {
+                    // After a teleport the levels of both places are live, and those that leave wait for their turn.
+                    streamer.expect_entities(peak_entities.saturating_mul(3));
+                    if let Some((registry, registries)) = registry.zip(registries.as_mut()) {
+                        registries.add(assets.server.load(beside(parts.world.0.path(), &registry)));
+                    }
+                    continue;
                 }
-            }
-            Err((found, error)) => {
-                let mut new = ManifestRead::new(id, now);
-                let known = read.as_deref_mut().unwrap_or(&mut new);
-                let step = known.step(found, now, &assets.settings.retry, assets.timeout());
-                if read.is_none() {
-                    commands.entity(entity).try_insert(new);
-                }
-                assets.take(step, (entity, world), error, &mut commands, &mut failed);
-            }
+                Step::Places | Step::Goes => continue,
+            },
+            Err(cannot) => cannot,
+        };
+        if parts.build.is_some() {
+            commands.entity(entity).try_remove::<WorldBuild>();
         }
+        assets.do_without(&mut commands, &mut parts, (found, error), &mut failed);
     }
+}
+
+/// Builds a world whose manifest is there, as far as this frame has time for it.
+fn go_on(
+    commands: &mut Commands,
+    parts: &mut WorldPartsItem,
+    manifest: &WorldManifest,
+    slice: &mut Slice,
+    assets: &ManifestAssets,
+) -> Step {
+    let (entity, time) = (parts.entity, assets.share());
+    let mut new = None;
+    let build = match parts.build.as_deref_mut() {
+        Some(build) => build,
+        None => new.insert(WorldBuild::new(parts.world.0.id(), manifest)),
+    };
+    let step = build.step(
+        manifest,
+        parts.world.0.path(),
+        parts.distances.copied(),
+        (slice, assets.threads.as_deref()),
+    );
+    if let Some(new) = new.filter(|_| !matches!(step, Step::Fails(_))) {
+        commands.entity(entity).try_insert(new);
+    }
+    if matches!(step, Step::Built { .. } | Step::Places) {
+        commands.queue(move |world: &mut World| place(world, entity, time));
+    }
+    step
 }
 
 /// Manifests, loaded or failed, and how they are read again.
@@ -91,16 +143,15 @@ pub(crate) struct ManifestAssets<'w> {
     server: Res<'w, AssetServer>,
     settings: Res<'w, LevelSettings>,
     streaming: Option<Res<'w, StreamingSettings>>,
+    threads: Option<Res<'w, LoadingThreads>>,
     time: Res<'w, StreamingTime>,
 }
 
 impl ManifestAssets<'_> {
-    /// The manifest, or how it is with one that cannot be used and what is wrong with it.
+    /// The manifest, or how it is with one that cannot be read.
     fn get(&self, world: &SeamlessWorld) -> Result<&WorldManifest, (Found, Option<WorldError>)> {
         if let Some(manifest) = self.manifests.get(&world.0) {
-            // A manifest from a file is valid; one that code put together is looked at here.
-            let invalid = |error| (Found::Invalid, Some(WorldError::from(error)));
-            return manifest.validate().map(|()| manifest).map_err(invalid);
+            return Ok(manifest);
         }
         Err(match self.server.load_state(&world.0) {
             LoadState::Failed(error) => {
@@ -116,6 +167,30 @@ impl ManifestAssets<'_> {
         })
     }
 
+    /// What worlds that come may take of a frame: half of its budget.
+    fn share(&self) -> Duration {
+        let settings = self.streaming.as_ref();
+        settings.map_or(SHARE, |settings| settings.budget / 2)
+    }
+
+    /// Sees to a manifest that cannot be used, or not yet.
+    fn do_without(
+        &self,
+        commands: &mut Commands,
+        parts: &mut WorldPartsItem,
+        (found, error): (Found, Option<WorldError>),
+        failed: &mut MessageWriter<WorldFailed>,
+    ) {
+        let now = self.time.now();
+        let mut new = ManifestRead::new(parts.world.0.id(), now);
+        let known = parts.read.as_deref_mut().unwrap_or(&mut new);
+        let step = known.step(found, now, &self.settings.retry, self.timeout());
+        if parts.read.is_none() {
+            commands.entity(parts.entity).try_insert(new);
+        }
+        self.take(step, (parts.entity, parts.world), error, commands, failed);
+    }
+
     /// How long a read may take before it is told that it hangs; zero for ever.
     fn timeout(&self) -> Duration {
         let settings = self.streaming.as_ref();
@@ -125,12 +200,13 @@ impl ManifestAssets<'_> {
     /// Does what is to be done about a manifest that cannot be used.
     fn take(
         &self,
-        step: Step,
+        step: reading::Step,
         (entity, world): (Entity, &SeamlessWorld),
         error: Option<WorldError>,
         commands: &mut Commands,
         failed: &mut MessageWriter<WorldFailed>,
     ) {
+        use reading::Step;
         match (step, error) {
             (Step::Nothing, _) => {}
             (Step::ReadAgain, _) => self.read_again(world),
@@ -162,48 +238,15 @@ impl ManifestAssets<'_> {
     }
 }
 
-fn build(
-    commands: &mut Commands,
-    entity: Entity,
-    world: &SeamlessWorld,
-    manifest: &WorldManifest,
-    requests: &LevelRequests,
-) {
-    info!(
-        "seamless world `{}`: {} levels, {} volumes",
-        manifest.name,
-        manifest.levels.len(),
-        manifest.volumes.len()
-    );
-    let table = LevelTable::new(world.0.id(), manifest, world.0.path());
-    let selection = LevelSelection::new(entity, &table, requests);
-    // Volumes are left over where only the table was taken away.
-    commands
-        .entity(entity)
-        .despawn_related::<LevelVolumes>()
-        .try_remove::<(ManifestRead, WorldFailure)>()
-        .try_insert((table, selection));
-    commands.spawn_batch(
-        manifest
-            .volumes
-            .iter()
-            .map(|volume| volume_bundle(entity, volume))
-            .collect::<Vec<_>>(),
-    );
-}
-
-fn volume_bundle(world: Entity, entry: &VolumeEntry) -> (Name, VolumeOf, StreamingVolume) {
-    let volume = StreamingVolume {
-        shape: entry.shape.clone(),
-        levels: entry.levels.clone(),
-        mode: entry.mode,
-        enabled: entry.enabled,
-        unload_margin: Some(entry.unload_margin),
-        unload_delay: entry.unload_delay,
-        priority: entry.priority,
-        world: Some(world),
+/// The asset path of the file `name` beside the manifest. The name is taken literally: it was validated to be an inner
+/// path without a source or a label.
+pub(super) fn beside(manifest: Option<&AssetPath<'static>>, name: &str) -> AssetPath<'static> {
+    let Some(manifest) = manifest else {
+        return AssetPath::from(name.to_owned());
     };
-    (Name::new(entry.name.clone()), VolumeOf(world), volume)
+    let directory = manifest.path().parent();
+    let path = directory.map_or_else(|| name.into(), |directory| directory.join(name));
+    AssetPath::from_path_buf(path).with_source(manifest.source().clone_owned())
 }
 
 fn fail(commands: &mut Commands, failed: &mut MessageWriter<WorldFailed>, world: Entity, error: WorldError) {
@@ -222,7 +265,7 @@ fn take_down(commands: &mut Commands, world: Entity) {
     if let Ok(mut entity) = commands.get_entity(world) {
         entity.queue_silenced(|mut entity: bevy_ecs::world::EntityWorldMut| {
             entity.despawn_related::<LevelVolumes>();
-            entity.remove::<(LevelTable, LevelSelection, ManifestRead, WorldFailure)>();
+            entity.remove::<(LevelTable, LevelSelection, WorldBuild, ManifestRead, WorldFailure)>();
         });
     }
 }

@@ -1,6 +1,7 @@
 //! Seamless worlds: the entity that a game spawns, and what becomes of it. See [`SeamlessWorld`].
 
 mod block;
+mod build;
 mod caps;
 mod distance;
 mod index;

@@ -15,7 +15,8 @@ use bevy_transform::{components::GlobalTransform, helper::TransformHelper};
 use seamless_asset::{InstanceId, LoadState, Streamer, StreamingClock, StreamingUrgency, Viewpoint, Viewpoints};
 
 use super::{
-    InstanceIndex, LevelState, LevelTable,
+    DistanceStreaming, InstanceIndex, LevelState, LevelTable,
+    build::Freed,
     caps::{Caps, Worlds},
     table::Level,
     volumes::NamingVolumes,
@@ -42,6 +43,8 @@ pub(crate) struct LevelSelection {
     pub(super) renamed: Vec<(u32, String)>,
     /// Volumes that nobody placed: those of levels that come by their distance, by the level and whether it is only loaded there.
     pub(super) distances: BTreeMap<(u32, bool), VolumeKey>,
+    /// What these follow from.
+    pub(super) by_distance: Option<DistanceStreaming>,
     /// The app's requests for levels that the world has.
     requests: HashMap<RequestId, RequestKey>,
     /// Levels that are to be tried again now.
@@ -52,27 +55,27 @@ pub(crate) struct LevelSelection {
     now: f64,
     /// What keeps those away that were removed.
     bans: HashMap<u32, RequestKey>,
+    pub(super) freed: Freed,
 }
 
 impl LevelSelection {
-    pub fn new(world: Entity, table: &LevelTable, requests: &LevelRequests) -> Self {
+    /// The selection of a table, before anybody asks for anything.
+    pub fn new(table: &LevelTable) -> Self {
         let levels: Vec<LevelInput> = table.iter().map(LevelInput::from).collect();
-        let mut selection = Self {
+        Self {
             selector: Selector::new(&levels),
             volumes: EntityHashMap::default(),
             naming: NamingVolumes::default(),
             renamed: Vec::new(),
             distances: BTreeMap::new(),
+            by_distance: None,
             requests: HashMap::new(),
             retry: Vec::new(),
             later: Vec::new(),
             now: 0.0,
             bans: HashMap::new(),
-        };
-        for id in requests.ids() {
-            selection.apply(world, table, requests, id);
+            freed: Freed::default(),
         }
-        selection
     }
 
     /// A level that failed is to be tried again.
@@ -176,6 +179,13 @@ impl From<&Level> for LevelInput {
             bytes: entry.bytes.max(1),
             bounds: entry.bounds.map(|(min, max)| (min.into(), max.into())),
         }
+    }
+}
+
+impl Drop for LevelSelection {
+    fn drop(&mut self) {
+        let (selector, volumes) = (core::mem::take(&mut self.selector), self.volumes.len());
+        self.freed.free(volumes + self.distances.len(), selector);
     }
 }
 

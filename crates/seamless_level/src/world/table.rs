@@ -12,10 +12,12 @@ use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, Lo
 
 use super::{
     InstanceIndex, LevelState,
+    build::Freed,
+    manifest::beside,
     slots::{Slots, StateCounts},
 };
 use crate::{
-    manifest::{LevelEntry, PackageEntry, WorldManifest},
+    manifest::{LevelEntry, PackageEntry, VolumeEntry, WorldManifest},
     target::LevelTarget,
     volume::VolumeMode,
 };
@@ -269,11 +271,17 @@ pub struct LevelTable {
     added: BTreeMap<String, (u32, u64)>,
     /// The places of those that were removed.
     removed: Vec<u32>,
+    pub(super) freed: Freed,
 }
 
 impl LevelTable {
-    /// All levels, unloaded. `path` is the manifest's own.
-    pub(super) fn new(id: AssetId<WorldManifest>, manifest: &WorldManifest, path: Option<&AssetPath<'static>>) -> Self {
+    /// All levels, unloaded. `volumes` are those of the manifest, which need not have them any more; `path` is its own.
+    pub(super) fn new(
+        id: AssetId<WorldManifest>,
+        manifest: WorldManifest,
+        volumes: &[VolumeEntry],
+        path: Option<&AssetPath<'static>>,
+    ) -> Self {
         // Many levels need the same packages.
         let known = RefCell::new(HashMap::<String, AssetPath<'static>>::new());
         let resolve = |name: &str| {
@@ -286,32 +294,41 @@ impl LevelTable {
                     .clone(),
             }
         };
-        let entries = manifest.levels.iter().cloned();
-        let levels = entries.map(|entry| Level::new(&manifest.name, entry, &resolve));
-        let loading = manifest
-            .volumes
-            .iter()
-            .filter(|volume| volume.mode != VolumeMode::ShowIfLoaded);
+        let names: Vec<String> = manifest.levels.iter().map(|level| level.name.clone()).collect();
+        let name = manifest.name;
+        let entries = manifest.levels.into_iter();
+        let levels = entries.map(|entry| Level::new(&name, entry, &resolve));
+        let loading = volumes.iter().filter(|volume| volume.mode != VolumeMode::ShowIfLoaded);
         let in_volumes: HashSet<&str> = loading.flat_map(|volume| &volume.levels).map(String::as_str).collect();
         let levels = levels.map(|level| Level {
             has_volume: in_volumes.contains(level.entry.name.as_str()),
             ..level
         });
-        let names = manifest.levels.iter().map(|level| level.name.clone());
-        let packages = manifest.packages.iter();
+        let levels = levels.collect();
+        let packages = manifest.packages.into_iter().map(|entry| {
+            let path = resolve(&entry.package);
+            (entry, path)
+        });
+        let packages = packages.collect();
         Self {
             manifest: id,
-            name: manifest.name.clone(),
-            by_name: names.zip(0..).collect(),
-            levels: levels.collect(),
+            name,
+            by_name: names.into_iter().zip(0..).collect(),
+            levels,
             counts: StateCounts::default(),
             dropped: 0,
             followed: BTreeSet::new(),
             path: path.cloned(),
             added: BTreeMap::new(),
             removed: Vec::new(),
-            packages: packages.map(|entry| (entry.clone(), resolve(&entry.package))).collect(),
+            freed: Freed::default(),
+            packages,
         }
+    }
+
+    /// The manifest that it was made from.
+    pub(crate) fn manifest(&self) -> AssetId<WorldManifest> {
+        self.manifest
     }
 
     /// The world's name.
@@ -446,6 +463,14 @@ impl LevelTable {
     }
 }
 
+impl Drop for LevelTable {
+    fn drop(&mut self) {
+        let (levels, by_name) = (core::mem::take(&mut self.levels), core::mem::take(&mut self.by_name));
+        let packages = core::mem::take(&mut self.packages);
+        self.freed.free(levels.len(), (levels, by_name, packages));
+    }
+}
+
 impl<'a> IntoIterator for &'a LevelTable {
     type Item = &'a Level;
     type IntoIter = std::slice::Iter<'a, Level>;
@@ -453,17 +478,6 @@ impl<'a> IntoIterator for &'a LevelTable {
     fn into_iter(self) -> Self::IntoIter {
         self.levels.iter()
     }
-}
-
-/// The asset path of the file `name` beside the manifest. The name is taken literally: it was validated to be an inner
-/// path without a source or a label.
-pub(super) fn beside(manifest: Option<&AssetPath<'static>>, name: &str) -> AssetPath<'static> {
-    let Some(manifest) = manifest else {
-        return AssetPath::from(name.to_owned());
-    };
-    let directory = manifest.path().parent();
-    let path = directory.map_or_else(|| name.into(), |directory| directory.join(name));
-    AssetPath::from_path_buf(path).with_source(manifest.source().clone_owned())
 }
 
 /// However a table goes, by despawn, by removal or by replacement, its levels leave.

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use bevy_ecs::{
+    change_detection::{DetectChanges, Ref},
     entity::{Entity, EntityHashMap, EntityHashSet},
     lifecycle::RemovedComponents,
     name::Name,
@@ -16,19 +17,20 @@ use seamless_asset::StreamingClock;
 
 use super::{LevelSelection, LevelTable};
 use crate::{
-    select::VolumeInput,
+    select::{VolumeInput, VolumeKey},
     volume::{StreamingVolume, VolumeError, VolumeFault},
 };
 
+type Worlds<'w, 's> = Query<'w, 's, (Entity, &'static LevelTable, &'static mut LevelSelection)>;
 type Volume<'a> = (Entity, &'a StreamingVolume, Option<&'a Name>);
 
 /// Resolves volumes that changed; all of them when a world came or went.
 pub(crate) fn sync_volumes(
-    mut worlds: Query<(Entity, &LevelTable, &mut LevelSelection)>,
-    new_worlds: Query<(), Added<LevelTable>>,
+    mut worlds: Worlds,
+    new_worlds: Query<Entity, Added<LevelTable>>,
     mut gone_worlds: RemovedComponents<LevelSelection>,
     volumes: Query<(Entity, &StreamingVolume, Option<&Name>)>,
-    changed: Query<(Entity, &StreamingVolume, Option<&Name>), Changed<StreamingVolume>>,
+    changed: Query<(Entity, Ref<StreamingVolume>, Option<&Name>), Changed<StreamingVolume>>,
     mut removed: RemovedComponents<StreamingVolume>,
     mut told: Local<ToldFaults>,
     clock: Res<StreamingClock>,
@@ -40,23 +42,58 @@ pub(crate) fn sync_volumes(
             .iter_mut()
             .for_each(|(_, _, mut selection)| forget(&mut selection, entity));
     }
-    if gone_worlds.read().count() > 0 || !new_worlds.is_empty() {
-        volumes
-            .iter()
-            .for_each(|volume| told.tell(volume, place(&mut worlds, volume)));
-        return;
+    let moved: EntityHashSet = gone_worlds.read().chain(&new_worlds).collect();
+    if !moved.is_empty() {
+        for volume in &volumes {
+            if may_move(&worlds, &moved, volume) {
+                told.tell(volume, place(&mut worlds, volume));
+            }
+        }
     }
     let mut renamed = EntityHashSet::default();
     for (.., selection) in &worlds {
         renamed.extend(selection.renamed.iter().flat_map(|(_, name)| selection.naming.of(name)));
     }
-    for volume in &changed {
-        renamed.remove(&volume.0);
-        told.tell(volume, place(&mut worlds, volume));
+    for (entity, volume, name) in &changed {
+        renamed.remove(&entity);
+        if !is_settled(&worlds, entity, &volume) {
+            let volume = (entity, &*volume, name);
+            told.tell(volume, place(&mut worlds, volume));
+        }
     }
     let renamed = renamed.into_iter().filter_map(|entity| volumes.get(entity).ok());
     // Whoever adds and removes levels need not hear of it.
     renamed.for_each(|volume| drop(told.set(volume.0, place(&mut worlds, volume))));
+}
+
+/// Whether a volume may ask for levels of another world, now that some worlds have come or gone. Those that have come know the volumes of their manifests.
+fn may_move(worlds: &Worlds, moved: &EntityHashSet, (entity, volume, _): Volume) -> bool {
+    volume
+        .world
+        .is_none_or(|world| moved.contains(&world) && !is_known(worlds, world, entity))
+}
+
+fn is_known(worlds: &Worlds, world: Entity, volume: Entity) -> bool {
+    let world = worlds.get(world);
+    world.is_ok_and(|(.., selection)| selection.volumes.contains_key(&volume))
+}
+
+/// Whether a volume is as it was spawned, and its world has it so, or is not there yet: those of its manifest.
+fn is_settled(worlds: &Worlds, entity: Entity, volume: &Ref<StreamingVolume>) -> bool {
+    let is_settled = |world| is_known(worlds, world, entity) || !worlds.contains(world);
+    volume.last_changed() == volume.added() && volume.world.is_some_and(is_settled)
+}
+
+/// Whether a volume is enabled, and nothing is wrong with it.
+pub(super) fn asks(volume: &StreamingVolume) -> bool {
+    volume.enabled && volume.fault().is_none()
+}
+
+impl LevelSelection {
+    /// Adds a volume whose levels are all there.
+    pub(super) fn add_volume(&mut self, volume: &StreamingVolume, table: &LevelTable) -> VolumeKey {
+        self.selector.add_volume(resolve(volume, table, &mut Vec::new()))
+    }
 }
 
 /// What is wrong with volumes, so that it is told once, however often they change.
@@ -66,6 +103,9 @@ pub(crate) struct ToldFaults(EntityHashMap<Vec<VolumeFault>>);
 impl ToldFaults {
     /// This is wrong with a volume now. Gives what was not before.
     fn set(&mut self, volume: Entity, faults: Vec<VolumeFault>) -> Vec<VolumeFault> {
+        if self.0.is_empty() && faults.is_empty() {
+            return faults;
+        }
         let before = self.0.remove(&volume).unwrap_or_default();
         let new = faults.iter().filter(|fault| !before.contains(fault)).cloned().collect();
         if !faults.is_empty() {
@@ -97,6 +137,9 @@ impl NamingVolumes {
 
     /// A volume names these now.
     fn set(&mut self, volume: Entity, names: Vec<String>) {
+        if self.names.is_empty() && names.is_empty() {
+            return;
+        }
         for name in self.names.remove(&volume).unwrap_or_default() {
             if let Some(volumes) = self.by_name.get_mut(&name) {
                 volumes.remove(&volume);
@@ -122,10 +165,7 @@ fn forget(selection: &mut LevelSelection, entity: Entity) {
 }
 
 /// Tells the volume's world of it as it is now, and takes it out of all others. Gives what is wrong with it.
-fn place(
-    worlds: &mut Query<(Entity, &LevelTable, &mut LevelSelection)>,
-    (entity, volume, _): Volume,
-) -> Vec<VolumeFault> {
+fn place(worlds: &mut Worlds, (entity, volume, _): Volume) -> Vec<VolumeFault> {
     let count = worlds.iter().len();
     let is_ambiguous = volume.world.is_none() && count > 1;
     let fault = volume

@@ -53,7 +53,11 @@ impl Pipeline {
             };
             match &instance.phase {
                 Phase::Live { root, members } | Phase::Leaving { root, members } => {
-                    ids.show(id, &instance.request.path(), *root, &members.objects);
+                    let is_leaving = |id| {
+                        let phase = self.instances.get(&id).map(|instance| &instance.phase);
+                        matches!(phase, Some(Phase::Leaving { .. }))
+                    };
+                    ids.show(id, &instance.request.path(), (*root, &members.objects), is_leaving);
                 }
                 _ => ids.hide(id),
             }

@@ -149,7 +149,12 @@ fn manifests_that_are_missing_or_broken_fail_once_each() {
 fn packages_are_beside_their_manifest() {
     let path = |manifest: &str| AssetPath::parse(manifest).into_owned();
     let package = |manifest: Option<AssetPath<'static>>| {
-        let table = LevelTable::new(bevy_asset::AssetId::default(), &super::manifest(), manifest.as_ref());
+        let table = LevelTable::new(
+            bevy_asset::AssetId::default(),
+            super::manifest(),
+            &[],
+            manifest.as_ref(),
+        );
         table.at(0).unwrap().package.to_string()
     };
     assert_eq!(package(Some(path("a/b/w.seamless"))), "a/b/base.pkg");

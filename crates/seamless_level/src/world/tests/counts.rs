@@ -30,7 +30,7 @@ fn counted(stage: &Stage) -> Vec<(String, f64)> {
 }
 
 /// Levels in a row, each in a ball of radius ten, twenty apart.
-fn row(count: usize) -> WorldManifest {
+pub(super) fn row(count: usize) -> WorldManifest {
     let mut world = manifest();
     let name = |index: usize| format!("row {index}");
     world.levels = (0..count)
@@ -56,6 +56,7 @@ fn row(count: usize) -> WorldManifest {
 fn a_frame_at_rest_looks_at_no_level() {
     let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), row(10_000));
     stage.app.init_resource::<DiagnosticsStore>();
+    stage.until(|stage| stage.app.world().get::<LevelTable>(stage.world).is_some());
     stage.go(Vec3::X * 4000.0);
     stage.frames(10);
     assert_eq!(measured(&stage, &diagnostics::VISIBLE), 1.0);

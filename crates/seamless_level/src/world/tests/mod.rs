@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod bad_input;
+mod build;
 mod counts;
 mod distance;
 mod lifecycle;
@@ -238,6 +239,20 @@ impl Stage {
 
     pub fn frames(&mut self, count: usize) {
         (0..count).for_each(|_| self.app.update());
+    }
+
+    /// Frames until it is `done`; how many.
+    fn until(&mut self, mut done: impl FnMut(&mut Self) -> bool) -> usize {
+        let start = std::time::Instant::now();
+        for frames in 0.. {
+            if done(self) {
+                return frames;
+            }
+            assert!(start.elapsed().as_secs() < 240, "it takes too long");
+            self.frames(1);
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+        unreachable!()
     }
 
     /// The level comes no further from here on.

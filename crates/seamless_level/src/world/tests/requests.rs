@@ -300,3 +300,53 @@ fn the_order_of_requests_does_not_matter() {
         assert_eq!(stage.tracked(), 2);
     }
 }
+
+#[test]
+fn standing_requests_are_listed_and_taken_back_at_once() {
+    let mut stage = Stage::new();
+    stage.frames(2);
+    stage.ask(|levels| levels.load("west")).unwrap();
+    stage.ask(|levels| levels.unload("base")).unwrap();
+    let ticket = stage
+        .ask(|levels| levels.request("east", LevelTarget::Visible))
+        .unwrap();
+    let all = |levels: &mut Levels| {
+        let all = levels.all_requested().map(|(level, kind)| (level.to_owned(), kind));
+        all.collect::<BTreeMap<_, _>>()
+    };
+    let expected = [("west", RequestKind::Show), ("base", RequestKind::Ban)];
+    assert_eq!(
+        stage.ask(all),
+        expected.map(|(level, kind)| (level.to_owned(), kind)).into()
+    );
+    stage.frames(3);
+    let seen = |stage: &Stage| ["base", "west", "east"].map(|level| stage.level(level).is_visible());
+    assert_eq!(seen(&stage), [false, true, true]);
+    stage.ask(|levels| levels.release_all());
+    stage.frames(3);
+    assert_eq!(seen(&stage), [true, false, true]);
+    assert_eq!(stage.ask(all), BTreeMap::new());
+    drop(ticket);
+}
+
+/// Another instance of that name is another one.
+#[test]
+fn what_was_asked_of_an_instance_goes_with_it() {
+    use bevy_transform::components::Transform;
+    let mut stage = Stage::new();
+    stage.frames(2);
+    let build = |levels: &mut Levels| {
+        let house = NewInstance::new("house", "west", Transform::from_xyz(0.0, 900.0, 0.0));
+        drop(levels.add_instance(house).unwrap());
+    };
+    stage.ask(build);
+    stage.frames(1);
+    stage.ask(|levels| levels.load("house")).unwrap();
+    stage.frames(3);
+    assert!(stage.level("house").is_visible());
+    stage.ask(|levels| levels.remove_instance("house")).unwrap();
+    stage.ask(build);
+    stage.frames(5);
+    assert!(!stage.level("house").is_wanted());
+    assert_eq!(stage.ask(|levels| levels.requested("house")), None);
+}

@@ -1,0 +1,360 @@
+//! How a world comes from its manifest, without a hitch. See [`WorldBuild`].
+
+use core::time::Duration;
+use std::vec::IntoIter;
+
+use bevy_asset::{AssetId, AssetPath};
+use bevy_ecs::{change_detection::DetectChanges, component::Component, entity::Entity, name::Name, world::World};
+use bevy_log::info;
+use bevy_platform::time::Instant;
+use bevy_tasks::{AsyncComputeTaskPool, Task, TaskPool, futures::check_ready};
+use seamless_asset::{LoadingThreads, StreamingClock};
+
+use super::{
+    DistanceStreaming, LevelSelection, LevelTable, LevelVolumes, VolumeOf, WorldFailure, reading::ManifestRead,
+    volumes::asks,
+};
+use crate::{
+    manifest::{ManifestError, VolumeEntry, WorldManifest},
+    requests::LevelRequests,
+    select::VolumeKey,
+    volume::StreamingVolume,
+};
+
+/// Levels, volumes and packages together of a world that is built in the frame in which its manifest is there. That takes less than a millisecond.
+const SMALL: usize = 256;
+/// How many are copied or spawned between two looks at the clock.
+const STRIDE: usize = 32;
+/// Time for whatever there is.
+const ALL: Duration = Duration::from_secs(3600);
+
+/// On a world's entity from when its manifest is there until its levels are.
+///
+/// ```text
+/// manifest ─► copying: in slices ─► building: on a task ─► placing: volumes are spawned, in slices ─► LevelTable
+///                                       └─► error: it makes no sense
+/// ```
+/// The table comes last, and with it all volumes count at once: nobody can take a world that is half there for one in which nothing is near. A
+/// manifest that changes meanwhile, or a world that goes, ends it.
+#[derive(Component)]
+pub(crate) struct WorldBuild {
+    pub manifest: AssetId<WorldManifest>,
+    stage: Stage,
+}
+
+enum Stage {
+    Copying(Box<WorldManifest>),
+    Building(Task<Outcome>),
+    Placing(Box<Built>),
+    /// Some step has it in its hands.
+    Taken,
+}
+
+type Outcome = Result<Box<Built>, ManifestError>;
+
+/// How far a build has come.
+pub(crate) enum Step {
+    Goes,
+    /// It has come that far, and wants [`place`] in this frame.
+    Built {
+        /// The path of its objects' registry, beside its manifest.
+        registry: Option<String>,
+        /// How many entities are live at the same time at most, about.
+        peak_entities: usize,
+    },
+    /// It wants that once more.
+    Places,
+    /// The manifest makes no sense.
+    Fails(ManifestError),
+}
+
+/// Everything that a world needs, but for its volumes' entities.
+pub(crate) struct Built {
+    table: LevelTable,
+    selection: LevelSelection,
+    volumes: IntoIter<(StreamingVolume, Name, Option<VolumeKey>)>,
+    placed: Vec<Placed>,
+    registry: Option<String>,
+    peak_entities: usize,
+    is_small: bool,
+    is_begun: bool,
+}
+
+/// A volume that was spawned and is in the selection.
+struct Placed {
+    volume: Entity,
+    key: VolumeKey,
+    /// Whether an observer has changed it right away.
+    is_touched: bool,
+}
+
+/// What the builds of a frame may take of it.
+pub(crate) struct Slice {
+    end: Instant,
+    left: usize,
+}
+
+impl Slice {
+    pub fn new(time: Duration) -> Self {
+        Self {
+            end: Instant::now() + time,
+            left: STRIDE,
+        }
+    }
+
+    /// Takes one from a list, as long as there is time. In each frame there is for some.
+    fn next<T>(&mut self, from: &mut impl Iterator<Item = T>) -> Option<T> {
+        if self.left == 0 {
+            if Instant::now() >= self.end {
+                return None;
+            }
+            self.left = STRIDE;
+        }
+        self.left -= 1;
+        from.next()
+    }
+}
+
+impl WorldBuild {
+    /// Starts with a manifest that is there.
+    pub fn new(id: AssetId<WorldManifest>, manifest: &WorldManifest) -> Self {
+        let header = WorldManifest {
+            format: manifest.format,
+            name: manifest.name.clone(),
+            levels: Vec::with_capacity(manifest.levels.len()),
+            volumes: Vec::with_capacity(manifest.volumes.len()),
+            packages: Vec::with_capacity(manifest.packages.len()),
+            startup: manifest.startup.clone(),
+            registry: manifest.registry.clone(),
+            peak_entities: manifest.peak_entities,
+        };
+        Self {
+            manifest: id,
+            stage: Stage::Copying(Box::new(header)),
+        }
+    }
+
+    /// Goes on for as long as the slice lasts.
+    pub fn step(
+        &mut self,
+        manifest: &WorldManifest,
+        path: Option<&AssetPath<'static>>,
+        distances: Option<DistanceStreaming>,
+        (slice, threads): (&mut Slice, Option<&LoadingThreads>),
+    ) -> Step {
+        let result = match core::mem::replace(&mut self.stage, Stage::Taken) {
+            Stage::Copying(mut copy) => match is_copied(&mut copy, manifest, slice) {
+                true => build((self.manifest, *copy, path.cloned()), distances, threads),
+                false => Err(Stage::Copying(copy)),
+            },
+            Stage::Building(mut task) => check_ready(&mut task).ok_or(Stage::Building(task)),
+            stage => Err(stage),
+        };
+        let (stage, step) = match result {
+            Ok(Ok(mut built)) => {
+                let (registry, peak_entities) = (built.registry.take(), built.peak_entities);
+                let step = Step::Built {
+                    registry,
+                    peak_entities,
+                };
+                (Stage::Placing(built), step)
+            }
+            Ok(Err(error)) => (Stage::Taken, Step::Fails(error)),
+            Err(stage @ Stage::Placing(_)) => (stage, Step::Places),
+            Err(stage) => (stage, Step::Goes),
+        };
+        self.stage = stage;
+        step
+    }
+}
+
+/// Builds a world from its manifest: a small one here, another one on a task.
+fn build(
+    (id, manifest, path): (AssetId<WorldManifest>, WorldManifest, Option<AssetPath<'static>>),
+    distances: Option<DistanceStreaming>,
+    threads: Option<&LoadingThreads>,
+) -> Result<Outcome, Stage> {
+    let is_small = size(&manifest) <= SMALL;
+    let build = move || Built::new(id, manifest, path.as_ref(), distances).map(Box::new);
+    if is_small {
+        return Ok(build());
+    }
+    let Some(threads) = threads else {
+        // An app without a pipeline.
+        let pool = AsyncComputeTaskPool::get_or_init(TaskPool::default);
+        return Err(Stage::Building(pool.spawn(async move { build() })));
+    };
+    Err(Stage::Building(threads.spawn(build)))
+}
+
+/// Has what a large world has taken freed beside the frames.
+#[derive(Debug, Default)]
+pub(super) struct Freed(Option<LoadingThreads>);
+
+impl Freed {
+    /// Frees `value`, which has so many parts.
+    pub fn free<T: Send + 'static>(&self, parts: usize, value: T) {
+        if let Some(threads) = self.0.as_ref().filter(|_| parts > SMALL) {
+            threads.spawn(move || drop(value)).detach();
+        }
+    }
+}
+
+fn size(manifest: &WorldManifest) -> usize {
+    manifest.levels.len() + manifest.volumes.len() + manifest.packages.len()
+}
+
+/// Copies what is missing, as long as there is time; whether that is all.
+fn is_copied(copy: &mut WorldManifest, manifest: &WorldManifest, slice: &mut Slice) -> bool {
+    copy_rest(&mut copy.levels, &manifest.levels, slice);
+    copy_rest(&mut copy.volumes, &manifest.volumes, slice);
+    copy_rest(&mut copy.packages, &manifest.packages, slice);
+    size(copy) == size(manifest)
+}
+
+fn copy_rest<T: Clone>(copy: &mut Vec<T>, all: &[T], slice: &mut Slice) {
+    let mut rest = all.get(copy.len()..).unwrap_or_default().iter();
+    while let Some(item) = slice.next(&mut rest) {
+        copy.push(item.clone());
+    }
+}
+
+impl Built {
+    fn new(
+        id: AssetId<WorldManifest>,
+        mut manifest: WorldManifest,
+        path: Option<&AssetPath<'static>>,
+        distances: Option<DistanceStreaming>,
+    ) -> Result<Self, ManifestError> {
+        manifest.validate()?;
+        let is_small = size(&manifest) <= SMALL;
+        let volumes = core::mem::take(&mut manifest.volumes);
+        let (registry, peak_entities) = (manifest.registry.take(), manifest.peak_entities as usize);
+        info!(
+            "seamless world `{}`: {} levels, {} volumes",
+            manifest.name,
+            manifest.levels.len(),
+            volumes.len()
+        );
+        let table = LevelTable::new(id, manifest, &volumes, path);
+        let mut selection = LevelSelection::new(&table);
+        let mut place = |entry: VolumeEntry| {
+            let name = Name::new(entry.name.clone());
+            let volume = volume_of(entry);
+            let key = asks(&volume).then(|| selection.add_volume(&volume, &table));
+            (volume, name, key)
+        };
+        let volumes: Vec<_> = volumes.into_iter().map(&mut place).collect();
+        selection.set_distances(&table, distances.filter(DistanceStreaming::is_valid));
+        Ok(Self {
+            table,
+            selection,
+            placed: Vec::with_capacity(volumes.len()),
+            volumes: volumes.into_iter(),
+            registry,
+            peak_entities,
+            is_small,
+            is_begun: false,
+        })
+    }
+}
+
+fn volume_of(entry: VolumeEntry) -> StreamingVolume {
+    StreamingVolume {
+        shape: entry.shape,
+        levels: entry.levels,
+        mode: entry.mode,
+        enabled: entry.enabled,
+        unload_margin: Some(entry.unload_margin),
+        unload_delay: entry.unload_delay,
+        priority: entry.priority,
+        world: None,
+    }
+}
+
+/// Spawns volumes of a world that was built, for so long; when all are there, the world gets its levels.
+pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
+    let start = Instant::now();
+    let stage = world
+        .get_mut::<WorldBuild>(entity)
+        .map(|mut build| core::mem::replace(&mut build.stage, Stage::Taken));
+    let Some(Stage::Placing(mut built)) = stage else {
+        return;
+    };
+    if !built.is_begun {
+        built.is_begun = true;
+        // Left over where only the table was taken away.
+        world.entity_mut(entity).despawn_related::<LevelVolumes>();
+    }
+    let mut slice = Slice::new(if built.is_small { ALL } else { time });
+    while let Some((volume, name, key)) = slice.next(&mut built.volumes) {
+        let placed = spawn(world, entity, volume, name, key);
+        built.placed.extend(placed);
+    }
+    // Who changes one from now on does so later than it was spawned.
+    world.increment_change_tick();
+    if built.volumes.len() == 0 {
+        install(world, entity, *built);
+    } else if let Some(mut build) = world.get_mut::<WorldBuild>(entity) {
+        build.stage = Stage::Placing(built);
+    }
+    if let Some(clock) = world.get_resource::<StreamingClock>() {
+        clock.add(start.elapsed());
+    }
+}
+
+fn spawn(
+    world: &mut World,
+    entity: Entity,
+    volume: StreamingVolume,
+    name: Name,
+    key: Option<VolumeKey>,
+) -> Option<Placed> {
+    let before = world.change_tick();
+    let volume = StreamingVolume {
+        world: Some(entity),
+        ..volume
+    };
+    let volume = world.spawn((name, VolumeOf(entity), volume)).id();
+    // Observers run in the tick in which they find it.
+    let is_touched = world.change_tick() != before;
+    Some(Placed {
+        volume,
+        key: key?,
+        is_touched,
+    })
+}
+
+/// Gives a world its levels. Volumes that are not as the manifest has them any more are left to who looks at those that change.
+fn install(world: &mut World, entity: Entity, built: Built) {
+    let Built {
+        mut table,
+        mut selection,
+        placed,
+        ..
+    } = built;
+    for Placed {
+        volume,
+        key,
+        is_touched,
+    } in placed
+    {
+        let found = world.get_entity(volume).ok();
+        let found = found.and_then(|volume| volume.get_ref::<StreamingVolume>());
+        if !is_touched && found.is_some_and(|volume| volume.last_changed() == volume.added()) {
+            selection.volumes.insert(volume, key);
+        } else {
+            selection.selector.remove_volume(key);
+        }
+    }
+    let threads = world.get_resource::<LoadingThreads>();
+    table.freed = Freed(threads.cloned());
+    selection.freed = Freed(threads.cloned());
+    if let Some(requests) = world.get_resource::<LevelRequests>() {
+        selection.look_for_all(entity, &table, requests);
+    }
+    if let Ok(mut entity) = world.get_entity_mut(entity) {
+        entity.remove::<(WorldBuild, ManifestRead, WorldFailure)>();
+        entity.insert((table, selection));
+    }
+}
