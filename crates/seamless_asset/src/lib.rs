@@ -330,7 +330,7 @@ impl Plugin for SeamlessAssetPlugin {
         // A frame at rest that the machine has halted is noted without an allocation.
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.overruns.reserve(OVERRUNS_KEPT);
-        world.insert_resource(LoadingThreads::new(threads.clone()));
+        world.resource_mut::<Streamer>().threads = Some(LoadingThreads::new(threads.clone()));
         world.insert_resource(Pipeline::new(services, threads, keep_linkers));
     }
 }

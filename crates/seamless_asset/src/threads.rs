@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, thread::available_parallelism};
 
-use bevy_ecs::resource::Resource;
 use bevy_tasks::{Task, TaskPool, TaskPoolBuilder};
 use thread_priority::ThreadPriority;
 
 /// The threads on which the pipeline reads and decodes, for other work that is to get in no frame's way: by default they have the lowest priority.
+/// [`Streamer::loading_threads`](crate::Streamer::loading_threads) has them.
 ///
 /// It shares them with the loads, so it should take milliseconds, and wait for nothing.
-#[derive(Resource, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub struct LoadingThreads(Arc<TaskPool>);
 
 impl LoadingThreads {

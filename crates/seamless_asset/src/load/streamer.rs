@@ -15,13 +15,14 @@ use super::{
     open::{OpenRequest, PackageOpen},
     reload::{ReloadLoad, ReloadReport, ReloadRequest},
 };
-use crate::linker::Linker;
+use crate::{linker::Linker, threads::LoadingThreads};
 
 /// The queue of level instances, objects, bulk payloads, tables and reloads. Every call returns at once; the pipeline acts on it in
 /// [`StreamingSystems::Reveal`](crate::StreamingSystems) of the same frame.
 #[derive(Resource, Default)]
 pub struct Streamer {
     next: u64,
+    pub(crate) threads: Option<LoadingThreads>,
     pub(super) commands: Vec<Command>,
     pub(super) states: HashMap<InstanceId, Known>,
 }
@@ -40,6 +41,12 @@ pub(super) enum Command {
 }
 
 impl Streamer {
+    /// The threads that load; none in an app without a pipeline.
+    #[must_use]
+    pub fn loading_threads(&self) -> Option<&LoadingThreads> {
+        self.threads.as_ref()
+    }
+
     /// Asks for a level. What becomes of it is told by [`InstanceEvent`](super::InstanceEvent)s.
     pub fn load(&mut self, request: InstanceRequest) -> InstanceId {
         let id = self.next_instance();

@@ -8,7 +8,7 @@ use bevy_ecs::{change_detection::DetectChanges, component::Component, entity::En
 use bevy_log::info;
 use bevy_platform::time::Instant;
 use bevy_tasks::{AsyncComputeTaskPool, Task, TaskPool, futures::check_ready};
-use seamless_asset::{LoadingThreads, StreamingClock};
+use seamless_asset::{LoadingThreads, Streamer, StreamingClock};
 
 use super::{
     DistanceStreaming, LevelSelection, LevelTable, LevelVolumes, VolumeOf, WorldFailure, reading::ManifestRead,
@@ -347,7 +347,7 @@ fn install(world: &mut World, entity: Entity, built: Built) {
             selection.selector.remove_volume(key);
         }
     }
-    let threads = world.get_resource::<LoadingThreads>();
+    let threads = world.get_resource::<Streamer>().and_then(Streamer::loading_threads);
     table.freed = Freed(threads.cloned());
     selection.freed = Freed(threads.cloned());
     if let Some(requests) = world.get_resource::<LevelRequests>() {

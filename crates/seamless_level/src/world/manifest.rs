@@ -13,7 +13,7 @@ use bevy_ecs::{
     world::World,
 };
 use bevy_log::{error, warn};
-use seamless_asset::{LoadingThreads, ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
+use seamless_asset::{ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
 
 use super::{
     DistanceStreaming, LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, WorldError, WorldFailure,
@@ -83,7 +83,7 @@ pub(crate) fn resolve_manifests(
             continue;
         }
         let (found, error) = match assets.get(parts.world) {
-            Ok(manifest) => match go_on(&mut commands, &mut parts, manifest, &mut slice, &assets) {
+            Ok(manifest) => match go_on(&mut commands, &mut parts, manifest, &mut slice, (&assets, &streamer)) {
                 Step::Fails(error) => (Found::Invalid, Some(error.into())),
                 Step::Built {
                     registry,
@@ -113,7 +113,7 @@ fn go_on(
     parts: &mut WorldPartsItem,
     manifest: &WorldManifest,
     slice: &mut Slice,
-    assets: &ManifestAssets,
+    (assets, streamer): (&ManifestAssets, &Streamer),
 ) -> Step {
     let (entity, time) = (parts.entity, assets.share());
     let mut new = None;
@@ -125,7 +125,7 @@ fn go_on(
         manifest,
         parts.world.0.path(),
         parts.distances.copied(),
-        (slice, assets.threads.as_deref()),
+        (slice, streamer.loading_threads()),
     );
     if let Some(new) = new.filter(|_| !matches!(step, Step::Fails(_))) {
         commands.entity(entity).try_insert(new);
@@ -143,7 +143,6 @@ pub(crate) struct ManifestAssets<'w> {
     server: Res<'w, AssetServer>,
     settings: Res<'w, LevelSettings>,
     streaming: Option<Res<'w, StreamingSettings>>,
-    threads: Option<Res<'w, LoadingThreads>>,
     time: Res<'w, StreamingTime>,
 }
 
