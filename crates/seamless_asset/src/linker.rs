@@ -28,8 +28,6 @@ pub const PACKAGE_EXTENSION: &str = "pkg";
 pub struct Linker {
     path: AssetPath<'static>,
     package: Package,
-    /// What its path has in front of its name, without the asset source.
-    folder: String,
     cook: CookFolder,
     #[cfg_attr(not(feature = "migrations"), expect(dead_code, reason = "there is nothing to run"))]
     pending: PendingEntries,
@@ -39,12 +37,10 @@ impl Linker {
     /// Opens a package whose header was read, if this build may read the rest.
     pub(crate) fn open(path: AssetPath<'static>, package: Package, codecs: &Codecs) -> Result<Self, LoadErrorKind> {
         let pending = pending_entries(&package, codecs)?;
-        let folder = folder_of(&path, package.name());
         let cook = CookFolder::of(&path, package.name());
         Ok(Self {
             path,
             package,
-            folder,
             cook,
             pending,
         })
@@ -75,7 +71,8 @@ impl Linker {
     #[must_use]
     pub fn sibling(&self, name: &str) -> AssetPath<'static> {
         // A path as it stands: names come from files, and are not taken apart.
-        let path = PathBuf::from(format!("{}{name}", self.folder));
+        let folder = folder_of(&self.path, self.package.name());
+        let path = PathBuf::from(format!("{folder}{name}"));
         AssetPath::from(path).with_source(self.path.source().clone_owned())
     }
 

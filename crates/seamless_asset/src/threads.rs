@@ -17,7 +17,8 @@ impl LoadingThreads {
         Self(pool)
     }
 
-    /// Does `work` there. Whoever drops the task cancels it, if it has not begun.
+    /// Does `work` there, which must not take these threads along: they end when nobody has them any more, and cannot wait for themselves.
+    /// Whoever drops the task cancels it, if it has not begun.
     pub fn spawn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Task<T> {
         self.0.spawn(async move { work() })
     }

@@ -221,37 +221,42 @@ impl NetPackages {
     /// [`PackageConnection`](super::PackageConnection). A `SeamlessWorld` that comes or goes meanwhile has this done: what the game has listed itself comes first, then worlds by
     /// their names.
     pub fn arrange(&mut self, rank: impl Fn(&str) -> Option<u32>) {
-        let empty = PackageMap::new(self.map.limits().clone());
-        let old_map = core::mem::replace(&mut self.map, empty);
-        let old = core::mem::take(&mut self.listed);
-        let mut kept: Vec<_> = (0_u32..).zip(old).collect();
-        let name = |at: u32| old_map.package(at).map_or("", |info| &*info.path);
-        let home = |at: u32, listed: &Listed| match listed.instances {
-            Instances::Further(home) => home,
-            _ => at,
-        };
-        kept.retain(|(at, listed)| rank(name(home(*at, listed))).is_some());
-        kept.sort_by_key(|(at, listed)| rank(name(home(*at, listed))));
-        let places: HashMap<u32, u32> = kept.iter().map(|(at, _)| *at).zip(0..).collect();
-        for (at, mut listed) in kept {
-            if let Instances::Further(home) = &mut listed.instances {
-                *home = places.get(home).copied().unwrap_or_default();
-            }
-            let Some(info) = old_map.package(at).cloned() else {
-                continue;
+        let rank_of = |(at, listed): (u32, &Listed)| {
+            let home = match listed.instances {
+                Instances::Further(home) => home,
+                _ => at,
             };
-            let known = (0..info.export_count).filter_map(|export| {
-                let id = old_map.object_at(ObjectIndex { package: at, export })?;
-                Some((export, id))
-            });
-            // They were in the map together before.
-            if let Ok(now) = self.map.add_package(info) {
-                let _ = self.map.add_objects(now, known);
+            rank(&self.map.package(home)?.path)
+        };
+        let ranks: Vec<_> = (0..).zip(&self.listed).map(rank_of).collect();
+        if ranks.iter().all(Option::is_some) && ranks.is_sorted() {
+            return;
+        }
+        let empty = PackageMap::new(self.map.limits().clone());
+        let old = core::mem::replace(&mut self.map, empty);
+        let listed = core::mem::take(&mut self.listed).into_iter();
+        let mut kept: Vec<_> = (0_u32..).zip(listed).zip(ranks).collect();
+        kept.retain(|(_, rank)| rank.is_some());
+        kept.sort_by_key(|(_, rank)| *rank);
+        let order = kept.iter().map(|((at, _), _)| *at);
+        let places: HashMap<u32, u32> = order.zip(0..).collect();
+        let place = |at: u32| places.get(&at).copied();
+        // All of it was in a map together before, so nothing is refused.
+        for ((at, mut listed), _) in kept {
+            if let Instances::Further(home) = &mut listed.instances {
+                *home = place(*home).unwrap_or_default();
+            }
+            if let Some(info) = old.package(at).cloned() {
+                let _ = self.map.add_package(info);
                 self.listed.push(listed);
             }
         }
+        for (index, id) in old.objects() {
+            if let Some(package) = place(index.package) {
+                let _ = self.map.add_objects(package, [(index.export, id)]);
+            }
+        }
         let instances = core::mem::take(&mut self.instances).into_iter();
-        let place = |at: u32| places.get(&at).copied();
         self.instances = instances
             .filter_map(|((package, path), at)| Some(((place(package)?, path), place(at)?)))
             .collect();

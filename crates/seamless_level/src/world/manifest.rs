@@ -85,14 +85,11 @@ pub(crate) fn resolve_manifests(
         let (found, error) = match assets.get(parts.world) {
             Ok(manifest) => match go_on(&mut commands, &mut parts, manifest, &mut slice, (&assets, &streamer)) {
                 Step::Fails(error) => (Found::Invalid, Some(error.into())),
-                Step::Built {
-                    registry,
-                    peak_entities,
-                } => {
+                Step::Built => {
                     // After a teleport the levels of both places are live, and those that leave wait for their turn.
-                    streamer.expect_entities(peak_entities.saturating_mul(3));
-                    if let Some((registry, registries)) = registry.zip(registries.as_mut()) {
-                        registries.add(assets.server.load(beside(parts.world.0.path(), &registry)));
+                    streamer.expect_entities((manifest.peak_entities as usize).saturating_mul(3));
+                    if let Some((registry, registries)) = manifest.registry.as_ref().zip(registries.as_mut()) {
+                        registries.add(assets.server.load(beside(parts.world.0.path(), registry)));
                     }
                     continue;
                 }
@@ -130,7 +127,7 @@ fn go_on(
     if let Some(new) = new.filter(|_| !matches!(step, Step::Fails(_))) {
         commands.entity(entity).try_insert(new);
     }
-    if matches!(step, Step::Built { .. } | Step::Places) {
+    if matches!(step, Step::Built | Step::Places) {
         commands.queue(move |world: &mut World| place(world, entity, time));
     }
     step

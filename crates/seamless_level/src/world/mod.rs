@@ -42,7 +42,7 @@ use crate::manifest::{ManifestError, WorldManifest};
 
 /// A world that is loaded level by level, as its manifest says.
 ///
-/// Spawn it, and the rest happens by itself: when the manifest is loaded, the entity gets a [`LevelTable`], and for
+/// Spawn it, and the rest happens by itself: when the manifest is loaded, or some frames later where it is large, the entity gets a [`LevelTable`], and for
 /// each of the manifest's volumes there is an entity with a [`StreamingVolume`](crate::StreamingVolume), related to it
 /// by [`VolumeOf`]. When the component is removed or the entity is despawned, all its levels leave and the manifest's
 /// volumes go with it. Another handle in its place ends the one world and starts the other.

@@ -24,7 +24,7 @@ use crate::{
 type Worlds<'w, 's> = Query<'w, 's, (Entity, &'static LevelTable, &'static mut LevelSelection)>;
 type Volume<'a> = (Entity, &'a StreamingVolume, Option<&'a Name>);
 
-/// Resolves volumes that changed; all of them when a world came or went.
+/// Resolves volumes that changed; when a world came or went, those that name it or none.
 pub(crate) fn sync_volumes(
     mut worlds: Worlds,
     new_worlds: Query<Entity, Added<LevelTable>>,

@@ -196,6 +196,11 @@ impl PackageMap {
         self.by_index.get(&index).copied()
     }
 
+    /// All objects that are known, with their places, in no order.
+    pub fn objects(&self) -> impl Iterator<Item = (ObjectIndex, ObjectId)> {
+        self.by_index.iter().map(|(index, id)| (*index, *id))
+    }
+
     /// Digest of the first `count` packages; none if there are fewer.
     pub(super) fn digest(&self, count: u32) -> Option<u64> {
         let Some(last) = count.checked_sub(1) else {

@@ -10,7 +10,7 @@ use super::{
 
 use crate::{LoadPolicy, ObjectRequest};
 
-/// `basics.pkg` with water, and `dinner.pkg` with a soup of it and a copy of nothing; every title says where it was cooked.
+/// `basics.pkg` with water, and `dinner.pkg` with a soup of it; the title of the water says where it was cooked.
 fn kitchen(app: &App, dir: &Dir, folder: &str) {
     let mut basics = new_package(app, "basics.pkg");
     let water = Recipe {
