@@ -10,7 +10,7 @@ impl NetPackages {
     /// order, and placements with their package. What is known of objects stays known.
     ///
     /// A connection compares the list from its first packet on, and counts on what it has compared: arrange it while there is no
-    /// [`PackageConnection`](super::PackageConnection). A `SeamlessWorld` that comes or goes meanwhile has this done: what the game has listed itself comes first, then worlds by
+    /// [`PackageConnection`](crate::net::PackageConnection). A `SeamlessWorld` that comes or goes meanwhile has this done: what the game has listed itself comes first, then worlds by
     /// their names.
     pub fn arrange(&mut self, rank: impl Fn(&str) -> Option<u32>) {
         let rank_of = |(at, listed): (u32, &Listed)| {
