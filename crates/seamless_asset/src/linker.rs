@@ -125,6 +125,8 @@ struct Tables {
     /// closed.
     names: HashMap<AssetPath<'static>, PackageName>,
     watchers: Vec<Sender<Arc<Linker>>>,
+    /// Somebody writes files over while the game runs.
+    were_any_reset: bool,
 }
 
 /// What a package was cooked as.
@@ -222,7 +224,14 @@ impl Linkers {
     /// Forgets the linker of a package, so that the next load opens the file anew: call it before the file is written over or
     /// renamed. What is live stays as it is.
     pub fn reset(&self, path: &AssetPath) {
-        self.lock().open.remove(&path.clone_owned());
+        let mut tables = self.lock();
+        tables.were_any_reset = true;
+        tables.open.remove(&path.clone_owned());
+    }
+
+    /// Whether what is live of a package may be of an older file than its tables are.
+    pub(crate) fn were_any_reset(&self) -> bool {
+        self.lock().were_any_reset
     }
 
     /// Finds a linker again that was reset, in the place of whichever was opened since.

@@ -23,7 +23,7 @@ use crate::{
     manifest::{LevelEntry, ManifestError, WorldManifest},
     requests::{LevelRequests, LevelTicket, Levels, RequestError},
     target::LevelTarget,
-    world::{LevelSelection, LevelTable, SeamlessWorld},
+    world::{EvenHidden, LevelSelection, LevelTable, SeamlessWorld},
 };
 
 /// A further placement of a level, under a name of its own: a house that is built from the package of another one. See
@@ -155,7 +155,7 @@ impl Levels<'_, '_> {
     /// ```
     ///
     /// # Errors
-    /// When no world has the level `of`, the name is taken, the placement is unusable, or the cap
+    /// When no world has the level `of`, or [none has come yet](RequestError::NotYet) that may have it, the name is taken, the placement is unusable, or the cap
     /// [`LevelSettings::max_instances`](crate::LevelSettings::max_instances) or that on requests is reached.
     pub fn add_instance(&mut self, instance: NewInstance) -> Result<LevelTicket, RequestError> {
         let limit = self.settings.max_instances;
@@ -205,7 +205,10 @@ impl Levels<'_, '_> {
         let found = found.or_else(|| added.map(|added| ((added.world, added.manifest), &added.entry)));
         let Some((world, of)) = found else {
             let level = instance.of.clone();
-            return Err(RequestError::UnknownLevel { level });
+            return Err(match self.may_more_come() {
+                true => RequestError::NotYet { level },
+                false => RequestError::UnknownLevel { level },
+            });
         };
         let mut known = self.tables.iter().flat_map(|(_, table)| table.listed(&instance.name));
         if self.instances.all.contains_key(&instance.name) || known.next().is_some() {
@@ -220,10 +223,10 @@ impl Levels<'_, '_> {
 
 /// Puts levels that were added into the tables of their worlds, and takes those out that were removed.
 pub(crate) fn sync_instances(
-    mut worlds: Query<(Entity, &mut LevelTable, &mut LevelSelection)>,
+    mut worlds: Query<(Entity, &mut LevelTable, &mut LevelSelection), EvenHidden>,
     mut added: ResMut<AddedInstances>,
     requests: Res<LevelRequests>,
-    known_worlds: Query<(), With<SeamlessWorld>>,
+    known_worlds: Query<(), (With<SeamlessWorld>, EvenHidden)>,
     mut gone_worlds: RemovedComponents<SeamlessWorld>,
     clock: Res<StreamingClock>,
 ) {
@@ -287,23 +290,25 @@ fn sync_world(
         .map(|(name, _)| name.clone())
         .collect();
     let mut has_changed = !gone.is_empty();
-    for name in gone {
-        if let Some(level) = table.remove(&name) {
-            selection.remove_level(level, &name, requests);
-        }
-    }
+    let gone = gone.into_iter().filter_map(|name| {
+        let level = table.remove(&name)?;
+        Some((name, level))
+    });
+    selection.remove_levels(gone.collect(), requests);
+    let mut free = table.free_places(|level| selection.is_free(level)).into_iter();
     let here = added.all.values().filter(|instance| instance.world == world);
     for instance in here {
         // It is there, or the manifest has a level of that name.
         if table.index_of(&instance.entry.name).is_some() {
             continue;
         }
-        let level = table.add(instance.entry.clone(), instance.id, |level| selection.is_free(level));
+        let level = table.add(instance.entry.clone(), instance.id, free.next());
         if let Some(slot) = table.at(level) {
             selection.add_level(level, slot);
         }
         has_changed = true;
     }
+    table.give_back(free);
     if has_changed {
         selection.look_for_all(world, table, requests);
     }

@@ -21,7 +21,7 @@ use crate::{
     diagnostics::{BEGUN_LATE, LATE},
     manifest::LevelEntry,
     target::LevelTarget,
-    world::{Level, LevelSelection, LevelTable, Now},
+    world::{EvenHidden, Level, LevelSelection, LevelTable, Now},
 };
 
 /// A level is there at last that was late, or is not waited for any more: whoever was there has left, or nobody wants it now.
@@ -150,7 +150,7 @@ fn is_missing(level: &Level) -> bool {
 
 /// Finds the levels that are late.
 pub(crate) fn find_late(
-    worlds: Query<(Entity, &LevelTable, &LevelSelection)>,
+    worlds: Query<(Entity, &LevelTable, &LevelSelection), EvenHidden>,
     mut late: ResMut<LateLevels>,
     mut messages: MessageWriter<LevelLate>,
     mut diagnostics: Diagnostics,
@@ -178,7 +178,7 @@ pub(crate) fn find_late(
 /// Takes over which levels are late, and tells of those that are so no more.
 fn tell_late(
     now: f64,
-    worlds: &Query<(Entity, &LevelTable, &LevelSelection)>,
+    worlds: &Query<(Entity, &LevelTable, &LevelSelection), EvenHidden>,
     late: &mut LateLevels,
     found: &mut Vec<(Entity, u32, String)>,
     messages: &mut MessageWriter<LevelLate>,

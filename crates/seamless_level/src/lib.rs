@@ -119,8 +119,9 @@
 //!
 //! *Loading* tells the pipeline's own stage. How far a level is to come is its [`LevelTarget`]: the highest of what volumes and the app
 //! ask for. A level that is wanted again before it has left stays, and one that has left comes again.
-//! A level that fails is told once, with what mends it. If the reason may pass it is tried again a few times, later and later; then it is left
-//! alone while it stays wanted. The others go on.
+//! A level that fails is told, with what mends it. If the reason may pass, and for all that the program knows a file that is not there may still
+//! come, it is tried again a few times, later and later; the log has each time, [`LevelFailed`] the first and the last. Then it is left alone while
+//! it stays wanted. The others go on.
 //!
 //! # Systems
 //!

@@ -1,12 +1,12 @@
 //! The plugin and its place in the frame. See [`SeamlessLevelPlugin`].
 
 use bevy_app::{App, Plugin, SpawnScene};
-use bevy_asset::AssetApp;
+use bevy_asset::{AssetApp, AssetServer};
 use bevy_diagnostic::{Diagnostic, RegisterDiagnostic};
 use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet, common_conditions::resource_exists};
 use bevy_log::warn;
 use bevy_transform::TransformPlugin;
-use seamless_asset::{Reloaded, StreamingSystems, Viewpoints, net::NetPackages};
+use seamless_asset::{Reloaded, Streamer, StreamingSystems, Viewpoints, net::NetPackages};
 
 use crate::{
     across::{LinkedEntity, SoftEntity, SoftLink, SoftLinks, resolve_links},
@@ -16,14 +16,14 @@ use crate::{
     instances::{AddedInstances, sync_instances},
     late::{LateLevels, LevelLate, find_late},
     manifest::{WorldManifest, WorldManifestLoader},
-    requests::{LevelRequests, LevelWanted, sync_wanted},
+    requests::{LevelRequests, LevelWanted, sync_wanted, tell_unknown},
     retry::RetryPolicy,
     settings::LevelSettings,
     source::{SourceMotion, StreamingSource},
     volume::StreamingVolume,
     world::{
         DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels, is_anybody_blocked,
-        list_packages, report_levels, resolve_manifests, select_levels, sync_distances, sync_volumes,
+        list_packages, report_levels, resolve_manifests, select_levels, sync_distances, sync_volumes, tell_silence,
         write_diagnostics,
     },
 };
@@ -82,6 +82,14 @@ pub enum LevelSystems {
 
 impl Plugin for SeamlessLevelPlugin {
     fn build(&self, app: &mut App) {
+        assert!(
+            app.world().contains_resource::<AssetServer>(),
+            "`SeamlessLevelPlugin` needs Bevy's assets: add `DefaultPlugins`, or `AssetPlugin`, before `SeamlessPlugins`"
+        );
+        assert!(
+            app.world().contains_resource::<Streamer>(),
+            "`SeamlessLevelPlugin` needs the pipeline: add `SeamlessAssetPlugin` before it, or `SeamlessPlugins`, which have both"
+        );
         app.insert_resource(LevelSettings {
             max_levels: self.max_levels,
             max_bytes: self.max_bytes,
@@ -165,6 +173,8 @@ fn add_systems(app: &mut App) {
                 sync_wanted,
                 select_levels,
                 block_on_levels.run_if(is_anybody_blocked),
+                tell_unknown,
+                tell_silence,
             )
                 .chain()
                 .in_set(LevelSystems::Select),

@@ -183,7 +183,9 @@ impl Stage {
         LEVELS.iter().for_each(|level| ask(&mut self.app, level, Ask::Unload));
         self.until(case, |stage| {
             let (world, stats) = (stage.app.world(), stage.stats());
-            let is_empty = world.resource::<Streamer>().is_empty() && stats.live_packages == 0;
+            // A task that was cancelled before it began may still begin, and its read would be taken for one of the next case.
+            let is_idle = stats.tasks == 0 && stats.pending_requests == 0;
+            let is_empty = is_idle && world.resource::<Streamer>().is_empty() && stats.live_packages == 0;
             let hangs = !(stage.gate.pending().is_empty() && stage.gate.stalled().is_empty());
             let is_left = entities(world) != stage.entities || assets(world) != stage.assets;
             let is_live = !world.resource::<LiveObjectsResource>().0.is_empty();

@@ -73,7 +73,7 @@ pub(super) struct Instance {
     pub is_announced: bool,
     /// What its entities are thought to take in memory, while they are loaded.
     pub expected: u64,
-    /// The frame in which it was asked to go, or last told how far it is to come.
+    /// The frame in which it was asked to go, or last told to come farther or not so far.
     pub asked_in: u64,
     /// Since when it waits, if not since it was asked for: while it was not to be shown, it waited for nothing.
     pub waits_since: Option<Duration>,
@@ -124,8 +124,10 @@ impl Instance {
         } else if target != self.request.target && self.request.target == InstanceTarget::Shown {
             self.waited = arrivals.now().saturating_sub(self.since(id, arrivals));
         }
-        self.request.target = target;
-        self.asked_in = frame;
+        // Who says the same again keeps its place among those that leave.
+        if core::mem::replace(&mut self.request.target, target) != target {
+            self.asked_in = frame;
+        }
         // Once it was to be shown, it is news again that it is not.
         self.is_announced &= target != InstanceTarget::Shown;
         has_risen

@@ -275,6 +275,8 @@ impl Decoder<'_> {
         let package = self.package;
         // Many imports have one type.
         let mut types: HashMap<NameIndex, Option<(Cow<str>, Option<TypeId>)>> = HashMap::default();
+        // Of a package that is being reloaded the tables may have what is not live, and never will be if that fails.
+        let is_unsure = self.job.verify == Verify::Deferred || self.services.linkers.were_any_reset();
         for index in self.reach.imported() {
             let Some(import) = package.imports().get(index) else {
                 continue;
@@ -294,7 +296,7 @@ impl Decoder<'_> {
                 let object = package.name_of(import.object).unwrap_or_default();
                 return Err(self.error(object, DecodeError::UnknownType(type_path.to_string())));
             };
-            if self.job.verify == Verify::Deferred && package.forced_for_import(index).is_none() {
+            if is_unsure && package.forced_for_import(index).is_none() {
                 let unverified = Unverified::new(slot, self.linker, index, type_path);
                 self.unverified.push(unverified);
             }

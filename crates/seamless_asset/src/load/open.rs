@@ -3,7 +3,7 @@
 use core::{fmt, ops::Range};
 use std::{io::SeekFrom, sync::Arc};
 
-use bevy_asset::{AssetPath, io::Reader};
+use bevy_asset::{AssetPath, AssetServerMode, io::Reader};
 use futures_lite::AsyncSeekExt;
 use seamless_package::{Package, SUMMARY_SIZE, Summary};
 
@@ -234,7 +234,12 @@ pub(super) async fn open_reader<'s>(
 ) -> Result<Box<dyn Reader + 's>, Stop> {
     let source = services.server.get_source(path.source());
     let source = source.map_err(|error| io_error(path, &error))?;
-    let reader = intake.wait(path, source.reader().read(path.path())).await?;
+    let from = match services.server.mode() {
+        AssetServerMode::Unprocessed => source.reader(),
+        // Where the manifest is from, too: a game may be shipped with processed assets only.
+        AssetServerMode::Processed => source.processed_reader().map_err(|error| io_error(path, &error))?,
+    };
+    let reader = intake.wait(path, from.read(path.path())).await?;
     Ok(Box::new(reader.map_err(|error| io_error(path, &error))?))
 }
 

@@ -229,9 +229,9 @@ impl PackageEntry {
         self.insert(loaded.assets, has_more, is_first);
         let needs = loaded.needs.into_iter().map(|need| need.path);
         let new = add_new(&mut self.needs, needs.collect(), AssetPath::clone);
-        add_new(&mut self.unverified, loaded.unverified, Unverified::slot);
+        add_new(&mut self.unverified, loaded.unverified, Unverified::key);
         add_new(&mut self.handles, loaded.handles, UntypedHandle::id);
-        self.slots.extend_from_slice(&loaded.slots);
+        add_new(&mut self.slots, loaded.slots.clone(), Slot::address);
         let kept = add_new(&mut self.held, loaded.slots, Slot::address);
         held_memory.hold(self.held.iter().rev().take(kept));
         self.sources.extend(loaded.sources);

@@ -14,8 +14,12 @@ const TURN: f64 = 1.0 / (1 << 20) as f64;
 /// What a wait counts for at least, so that `aging` may be zero.
 const LEAST_AGING: Duration = Duration::from_millis(1);
 
-/// Frames with requests that are remembered: a minute, if they come in every frame. Whoever has waited for so long is urgent enough.
+/// Times at which requests came that are remembered.
 const KEPT: usize = 4096;
+
+/// Requests that come within this part of `aging` count as having come together, in their order. So what is remembered goes back for 64 times
+/// `aging` at least, however many frames there are: whoever has waited for so long goes before the most urgent of those that come.
+const TOGETHER: u32 = 64;
 
 /// How urgent a request is that came at this time. Larger goes first; see [`by_rank`].
 ///
@@ -69,8 +73,11 @@ impl Arrivals {
     /// All requests with numbers below `next` have come by `now`. What `aging` is from now on.
     pub fn note(&mut self, next: u64, now: Duration, aging: Duration) {
         (self.now, self.aging) = (now, aging);
-        if self.frames.back().is_none_or(|(last, _)| *last < next) {
-            self.frames.push_back((next, now));
+        let together = aging.max(LEAST_AGING) / TOGETHER;
+        match self.frames.back_mut() {
+            Some((last, _)) if *last >= next => {}
+            Some((last, came)) if now < came.saturating_add(together) => *last = next,
+            _ => self.frames.push_back((next, now)),
         }
         if self.frames.len() > KEPT {
             self.frames.pop_front();
@@ -165,10 +172,29 @@ mod tests {
         assert_eq!(came(&arrivals), [2, 2, 4, 4, 9]);
         assert_eq!(arrivals.rank(4, 2.0), 1.0 - 4.0);
         for frame in 0..2 * KEPT as u64 {
-            arrivals.note(6 + frame, SECOND * 10, SECOND);
+            arrivals.note(6 + frame, SECOND * (10 + frame as u32), SECOND);
         }
         assert_eq!(arrivals.frames.len(), KEPT);
-        assert_eq!(arrivals.came(0), SECOND * 10, "as old as the oldest that is known");
+        let oldest = arrivals.frames[0].1;
+        assert_eq!(arrivals.came(0), oldest, "as old as the oldest that is known");
+    }
+
+    /// However many frames there are in a second.
+    #[test]
+    fn who_has_waited_for_a_minute_is_known_to_have() {
+        let mut arrivals = Arrivals::default();
+        for frame in 0..60_000_u32 {
+            arrivals.note(u64::from(frame) + 1, SECOND * frame / 1000, SECOND);
+        }
+        assert_eq!(arrivals.came(0), Duration::ZERO);
+        let (least, most) = (arrivals.rank(0, 1e-30), arrivals.rank(59_999, 1e8));
+        assert!(least > most, "{least} {most}");
+        // Those that come together have come in their order, and hardly earlier than they did.
+        for number in [7, 500, 30_007, 59_999] {
+            let came = SECOND * number / 1000;
+            let known = arrivals.came(number.into());
+            assert!(known <= came && came - known < SECOND / TOGETHER, "{number}: {known:?}");
+        }
     }
 
     /// A request: the tick of its arrival, its priority.

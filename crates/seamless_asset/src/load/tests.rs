@@ -23,6 +23,7 @@ mod older;
 mod order;
 mod plain;
 mod post_load;
+mod processed;
 mod rank;
 mod reload;
 mod seek_free;
@@ -109,20 +110,27 @@ fn app_reading<R: AssetReader>(
     plugin: SeamlessAssetPlugin,
     game: impl FnOnce(&mut App),
 ) -> App {
+    let source = AssetSourceBuilder::new(move || Box::new(reader()));
+    app_of(source, AssetPlugin::default(), plugin, game)
+}
+
+fn app_of(
+    source: AssetSourceBuilder,
+    assets: AssetPlugin,
+    plugin: SeamlessAssetPlugin,
+    game: impl FnOnce(&mut App),
+) -> App {
     // Frames follow each other without a pause here: threads of the lowest priority would get next to nothing.
     let plugin = SeamlessAssetPlugin {
         background: false,
         ..plugin
     };
     let mut app = App::new();
-    app.register_asset_source(
-        AssetSourceId::Default,
-        AssetSourceBuilder::new(move || Box::new(reader())),
-    )
-    .add_plugins((TaskPoolPlugin::default(), AssetPlugin::default(), MeshPlugin, plugin))
-    .register_type::<Likes>()
-    .init_asset::<Recipe>()
-    .cook_by_reflection::<Recipe>();
+    app.register_asset_source(AssetSourceId::Default, source)
+        .add_plugins((TaskPoolPlugin::default(), assets, MeshPlugin, plugin))
+        .register_type::<Likes>()
+        .init_asset::<Recipe>()
+        .cook_by_reflection::<Recipe>();
     game(&mut app);
     app.finish();
     app.cleanup();

@@ -22,8 +22,9 @@ use crate::{
 pub(super) struct Unverified {
     slot: Slot,
     id: LiveId,
-    /// The package that imports.
+    /// The package that imports, and its content.
     file: String,
+    content: u64,
     package: String,
     object: String,
     type_path: String,
@@ -42,15 +43,21 @@ impl Unverified {
             slot,
             id: linker.cook().object(ObjectId::new(package, object)),
             file: linker.path().to_string(),
+            content: linker.package().summary().content_hash,
             package: package.to_owned(),
             object: object.to_owned(),
             type_path: type_path.to_owned(),
         }
     }
 
-    /// Tells it from imports of other objects, and of other types.
-    pub fn slot(&self) -> usize {
-        self.slot.address()
+    /// Tells it from imports of other objects, of other types, and of other versions of the file.
+    pub fn key(&self) -> (usize, u64) {
+        (self.slot.address(), self.content)
+    }
+
+    /// Whether this version of the file imports it.
+    pub fn is_of(&self, content: u64) -> bool {
+        self.content == content
     }
 
     /// What is wrong with the import, now that its package is loaded: it has no value.

@@ -1,6 +1,6 @@
 //! The packages that references over the network lead into, and which of their objects are known. See [`NetPackages`].
 
-mod arrange;
+mod retain;
 
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ impl NetPackages {
         }
     }
 
-    /// Adds a package to the end of the list, and gives its position. The list only grows until it is [arranged](Self::arrange); a package that is in it already, with the
+    /// Adds a package to the end of the list, and gives its position. The list only grows, but for [`retain`](Self::retain); a package that is in it already, with the
     /// same content, stays where it is.
     ///
     /// # Errors

@@ -46,6 +46,7 @@ pub trait PreloadAppExt {
 
     /// Goes on to another value of a state when all sets that are wanted are there, or have failed. What is wanted in `from` counts from the frame on
     /// in which it is entered. Of several ways on from one value, the one that was added last is taken.
+    /// It waits for sets only: a screen that waits for the levels of a world asks `StreamingStatus` of `seamless_level`.
     fn advance_when_preloaded<S: FreelyMutableState>(&mut self, from: S, to: S) -> &mut Self;
 }
 

@@ -153,7 +153,9 @@ impl HiddenSpawn {
         let level = &mut self.loaded.level;
         let mut parents = core::mem::take(&mut level.parents);
         parents.retain(is_spawned);
-        let entities = level.entities.iter().copied().filter(is_spawned).collect();
+        // In their order, the root first. The sweep passes over those that have gone by themselves.
+        let spawned = self.spawned.saturating_sub(1);
+        let entities = level.entities.get(..spawned).unwrap_or_default().into();
         (Sweep::new(self.loaded.root, entities, parents), waiting, self)
     }
 }

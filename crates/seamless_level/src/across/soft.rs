@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     events::{LevelHidden, LevelLeft, LevelRevealed, LevelShown},
-    world::LevelTable,
+    world::{EvenHidden, LevelTable},
 };
 
 /// An entity of a level by name: the entity itself may not be there, and it is another one each time its level comes. It never brings
@@ -129,7 +129,7 @@ impl LinkedEntity {
 /// ```
 #[derive(SystemParam)]
 pub struct SoftEntities<'w, 's> {
-    tables: Query<'w, 's, &'static LevelTable>,
+    tables: Query<'w, 's, &'static LevelTable, EvenHidden>,
     levels: Query<'w, 's, &'static LevelInstance>,
     entities: &'w Entities,
 }

@@ -104,7 +104,8 @@ pub enum ArrivalResult {
     /// [plenty](seamless_asset::MemoryPressure::Calm) of it.
     WithFailures(u32),
     /// The world has ended, or could not be loaded; so has the app if it does not run any more. Or there were
-    /// [too many](crate::LevelSettings::max_requests) arrivals.
+    /// [too many](crate::LevelSettings::max_requests) arrivals. A place where no level is asked for is no such case: it is ready at once, and
+    /// its [progress](Arrival::progress) has no level that is wanted.
     Gone,
 }
 
@@ -141,7 +142,7 @@ pub enum ArrivalResult {
 ///                 let _for_the_bar = teleport.arrival.progress().fraction();
 ///                 continue;
 ///             }
-///             Some(ArrivalResult::Gone) => { /* there is no such place, and the player stays */ }
+///             Some(ArrivalResult::Gone) => { /* the world is gone, and the player stays */ }
 ///             Some(ArrivalResult::Ready | ArrivalResult::WithFailures(_)) => {
 ///                 transform.translation = teleport.to;
 ///                 motion.teleported();

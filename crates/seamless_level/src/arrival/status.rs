@@ -2,14 +2,14 @@
 
 use bevy_ecs::{
     entity::Entity,
-    query::{Has, With},
+    query::With,
     system::{Query, SystemParam},
 };
 
 use crate::{
     select::Standing,
     source::SourceMotion,
-    world::{LevelSelection, LevelTable, SeamlessWorld, WorldFailure},
+    world::{EvenHidden, LevelSelection, LevelTable, SeamlessWorld, WorldError, WorldFailure},
 };
 
 /// How many levels somebody waits for, and how many of them are there. Bytes are those of the levels' own packages, from the manifest, and
@@ -79,9 +79,9 @@ type Worlds<'w, 's> = Query<
     (
         Entity,
         Option<(&'static LevelTable, &'static LevelSelection)>,
-        Has<WorldFailure>,
+        Option<&'static WorldFailure>,
     ),
-    With<SeamlessWorld>,
+    (With<SeamlessWorld>, EvenHidden),
 >;
 
 /// Tells whether what sources ask for is there: a system parameter, for loading screens for instance.
@@ -114,15 +114,16 @@ pub struct StreamingStatus<'w, 's> {
 
 impl StreamingStatus<'_, '_> {
     /// Whether all that a source asks for where it is, now, is there or has failed, and all that is always loaded. False while a world's manifest
-    /// is on its way, and for what is no source, or none that asks for anything; in the frame in which one is spawned; and from
-    /// [`SourceMotion::teleported`] on until a selection has seen the source in its new place.
+    /// is on its way, and while there is no world, or none that [could be loaded](Self::failed_worlds); for what is no source, or none that asks
+    /// for anything; in the frame in which one is spawned; and from [`SourceMotion::teleported`] on until a selection has seen the source in its
+    /// new place.
     #[must_use]
     pub fn is_streaming_complete(&self, source: Entity) -> bool {
         self.progress(source).is_complete()
     }
 
     /// How far what a source asks for where it is has come, and what is always loaded. It is [pending](StreamingProgress::is_pending) as long
-    /// as there is no world, and for what is no source.
+    /// as there is no world, and for what is no source. What game code asks for by name is in [`overall_progress`](Self::overall_progress).
     #[must_use]
     pub fn progress(&self, source: Entity) -> StreamingProgress {
         let key = source.to_bits();
@@ -134,11 +135,19 @@ impl StreamingStatus<'_, '_> {
         progress
     }
 
-    /// Whether all that anybody asks for is there or has failed, in all worlds. False while there is no world.
+    /// Whether all that anybody asks for is there or has failed, in all worlds: sources, arrivals and requests. False while a world's manifest is
+    /// on its way, and while there is no world, or none that [could be loaded](Self::failed_worlds).
     #[must_use]
     pub fn is_everything_there(&self) -> bool {
+        self.overall_progress().is_complete()
+    }
+
+    /// How far all that anybody asks for has come, in all worlds. It is [pending](StreamingProgress::is_pending) as long as there is no world.
+    #[must_use]
+    pub fn overall_progress(&self) -> StreamingProgress {
+        let is_any_there = self.worlds.iter().any(|(_, parts, _)| parts.is_some());
         let mut progress = StreamingProgress {
-            is_pending: !self.has_any(None) || self.is_pending(None),
+            is_pending: !is_any_there || self.is_pending(None),
             ..StreamingProgress::default()
         };
         for (_, parts, _) in &self.worlds {
@@ -146,7 +155,14 @@ impl StreamingStatus<'_, '_> {
             let asked = selection.selector.asked();
             asked.for_each(|level| count(&mut progress, table, selection, level));
         }
-        progress.is_complete()
+        progress
+    }
+
+    /// The [`SeamlessWorld`] entities whose manifests cannot be used, and why: nobody has to wait for them any more. Where a read only takes
+    /// very long ([`WorldError::Stalled`]), the world is still on its way, and not among them.
+    pub fn failed_worlds(&self) -> impl Iterator<Item = (Entity, &WorldError)> {
+        let worlds = self.worlds.iter();
+        worlds.filter_map(|(world, _, failure)| Some((world, &*failure.filter(|failure| !failure.may_come())?.0)))
     }
 
     /// How far what a source asks for has come, in the world that is meant or in all.
@@ -169,7 +185,7 @@ impl StreamingStatus<'_, '_> {
     /// Whether a manifest is on its way.
     fn is_pending(&self, meant: Option<Entity>) -> bool {
         let mut worlds = self.worlds.iter().filter(|(world, ..)| is_meant(meant, *world));
-        worlds.any(|(_, parts, has_failed)| parts.is_none() && !has_failed)
+        worlds.any(|(_, parts, failure)| parts.is_none() && failure.is_none_or(WorldFailure::may_come))
     }
 
     /// Whether there is a world, one that has failed included.
@@ -180,7 +196,7 @@ impl StreamingStatus<'_, '_> {
     /// Whether there is a world that is there or on its way.
     pub(super) fn has_world(&self, meant: Option<Entity>) -> bool {
         let mut worlds = self.worlds.iter().filter(|(world, ..)| is_meant(meant, *world));
-        worlds.any(|(_, parts, has_failed)| parts.is_some() || !has_failed)
+        worlds.any(|(_, parts, failure)| parts.is_some() || failure.is_none_or(WorldFailure::may_come))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     source::{SourceMotion, SourceShape, StreamingSource},
     target::LevelTarget,
     volume::{StreamingVolume, VolumeShape},
-    world::{LevelSelection, LevelState, LevelTable},
+    world::{EvenHidden, LevelSelection, LevelState, LevelTable},
 };
 
 type Draw<'w, 's> = Gizmos<'w, 's, OverlaySettings>;
@@ -72,8 +72,8 @@ pub(super) fn level_color(state: LevelState) -> Color {
 }
 
 pub(super) fn volumes(
-    volumes: Query<(bevy_ecs::entity::Entity, &StreamingVolume)>,
-    worlds: Query<&LevelSelection>,
+    volumes: Query<(bevy_ecs::entity::Entity, &StreamingVolume), EvenHidden>,
+    worlds: Query<&LevelSelection, EvenHidden>,
     cameras: Cameras,
     store: Res<GizmoConfigStore>,
     mut gizmos: Draw,
@@ -125,7 +125,12 @@ fn cuboid(gizmos: &mut Draw, min: Vec3, max: Vec3, color: Color) {
     gizmos.cube(place, color);
 }
 
-pub(super) fn bounds(worlds: Query<&LevelTable>, cameras: Cameras, store: Res<GizmoConfigStore>, mut gizmos: Draw) {
+pub(super) fn bounds(
+    worlds: Query<&LevelTable, EvenHidden>,
+    cameras: Cameras,
+    store: Res<GizmoConfigStore>,
+    mut gizmos: Draw,
+) {
     let reach = store.config::<OverlaySettings>().1.reach;
     let eye = active(&cameras).map(|(_, place)| place.translation());
     for level in worlds.iter().flatten().filter(|level| !level.is_gone()) {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     late::LateLevels,
-    world::{Level, LevelSelection, LevelState, LevelTable},
+    world::{EvenHidden, Level, LevelSelection, LevelState, LevelTable},
 };
 
 /// Levels that are named of those that are wanted, and of those that are late.
@@ -261,7 +261,7 @@ impl Place {
 }
 
 pub(super) fn write(
-    worlds: Query<(&LevelTable, &LevelSelection)>,
+    worlds: Query<(&LevelTable, &LevelSelection), EvenHidden>,
     cameras: Cameras,
     stats: Res<StreamingStats>,
     settings: Res<StreamingSettings>,

@@ -12,10 +12,12 @@ pub use wanted::LevelWanted;
 pub(crate) use wanted::sync_wanted;
 
 use bevy_ecs::{
+    change_detection::DetectChangesMut,
     entity::Entity,
     query::{With, Without},
     system::{Query, Res, ResMut, SystemParam},
 };
+use bevy_log::warn;
 
 use crate::{
     arrival::{Arrival, ArrivalPoint, Arrivals},
@@ -24,7 +26,7 @@ use crate::{
     select::{EXPLICIT_PRIORITY, PRELOAD_PRIORITY},
     settings::LevelSettings,
     target::LevelTarget,
-    world::{Level, LevelState, LevelTable, SeamlessWorld},
+    world::{EvenHidden, Level, LevelState, LevelTable, SeamlessWorld, WorldFailure},
 };
 
 /// A request for a level that was refused.
@@ -36,6 +38,14 @@ pub enum RequestError {
         "no seamless world has a level `{level}`; mend the name, or add the level to the world file and cook it again"
     )]
     UnknownLevel {
+        /// The name.
+        level: String,
+    },
+    /// No world that is there has such a level, and one may still come.
+    #[error(
+        "no seamless world that is loaded by now has a level `{level}`; wait for `On<Add, LevelTable>` before instances of it are added"
+    )]
+    NotYet {
         /// The name.
         level: String,
     },
@@ -102,8 +112,8 @@ pub struct Levels<'w, 's> {
     arrivals: ResMut<'w, Arrivals>,
     pub(crate) instances: ResMut<'w, AddedInstances>,
     pub(crate) settings: Res<'w, LevelSettings>,
-    pub(crate) tables: Query<'w, 's, (Entity, &'static LevelTable)>,
-    pending: Query<'w, 's, (), (With<SeamlessWorld>, Without<LevelTable>)>,
+    pub(crate) tables: Query<'w, 's, (Entity, &'static LevelTable), EvenHidden>,
+    pending: Pending<'w, 's>,
 }
 
 impl Levels<'_, '_> {
@@ -111,10 +121,12 @@ impl Levels<'_, '_> {
     /// whoever else wants it.
     ///
     /// # Errors
-    /// When no world has such a level, or too many are requested.
+    /// When no world has such a level, or too many are requested. A name that no world has when all have come is told in the log.
     pub fn request(&mut self, level: &str, target: LevelTarget) -> Result<LevelTicket, RequestError> {
-        self.check(level)?;
-        self.ticket(level, target, None)
+        let is_known = self.check(level)?;
+        let ticket = self.ticket(level, target, None)?;
+        self.note_unknown(level, is_known);
+        Ok(ticket)
     }
 
     /// A ticket for a level that there will be.
@@ -163,7 +175,7 @@ impl Levels<'_, '_> {
     /// When there is no such request, and no world has such a level.
     pub fn release(&mut self, level: &str) -> Result<(), RequestError> {
         if self.requests.standing(level).is_none() {
-            return self.check(level);
+            return self.check(level).map(drop);
         }
         self.requests.release(level);
         Ok(())
@@ -247,18 +259,61 @@ impl Levels<'_, '_> {
     }
 
     fn stand(&mut self, level: &str, kind: RequestKind) -> Result<(), RequestError> {
-        self.check(level)?;
-        self.requests.stand(named(level, kind), self.settings.max_requests)
+        let is_known = self.check(level)?;
+        self.requests.stand(named(level, kind), self.settings.max_requests)?;
+        self.note_unknown(level, is_known);
+        Ok(())
     }
 
-    /// A name that nobody knows is an error only when no world is still to come.
-    fn check(&self, level: &str) -> Result<(), RequestError> {
-        let may_come = self.tables.is_empty() || !self.pending.is_empty() || self.instances.contains(level);
-        if may_come || self.get(level).is_some() {
-            return Ok(());
+    /// Whether a name is known. One that nobody knows is an error only when no world is still to come.
+    fn check(&self, level: &str) -> Result<bool, RequestError> {
+        if self.get(level).is_some() || self.instances.contains(level) {
+            return Ok(true);
+        }
+        if self.may_more_come() {
+            return Ok(false);
         }
         let level = level.to_owned();
         Err(RequestError::UnknownLevel { level })
+    }
+
+    /// Whether levels may come that nobody knows of yet.
+    pub(crate) fn may_more_come(&self) -> bool {
+        self.tables.is_empty() || is_any_coming(&self.pending)
+    }
+
+    fn note_unknown(&mut self, level: &str, is_known: bool) {
+        if !is_known {
+            self.requests.unknown.insert(level.to_owned());
+        }
+    }
+}
+
+/// Worlds that have no levels yet.
+type Pending<'w, 's> =
+    Query<'w, 's, Option<&'static WorldFailure>, (With<SeamlessWorld>, Without<LevelTable>, EvenHidden)>;
+
+fn is_any_coming(pending: &Pending) -> bool {
+    pending.iter().any(|failure| failure.is_none_or(WorldFailure::may_come))
+}
+
+/// Tells of the levels that were asked for before any world was there, and that none has now that all have come.
+pub(crate) fn tell_unknown(
+    tables: Query<&LevelTable, EvenHidden>,
+    pending: Pending,
+    instances: Res<AddedInstances>,
+    mut requests: ResMut<LevelRequests>,
+) {
+    if requests.unknown.is_empty() || tables.is_empty() || is_any_coming(&pending) {
+        return;
+    }
+    for level in core::mem::take(&mut requests.bypass_change_detection().unknown) {
+        let is_known = tables.iter().any(|table| table.get(&level).is_some()) || instances.contains(&level);
+        if !is_known && requests.is_asked_for(&level) {
+            warn!(
+                "level `{level}` was requested, and no seamless world has one of that name: mend the name, or add the level to the world file and cook it again"
+            );
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the app asks for, by level name. See [`LevelRequests`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use async_channel::{Receiver, Sender};
 use bevy_ecs::{
@@ -37,6 +37,8 @@ pub(crate) struct LevelRequests {
     next: u64,
     changed: Vec<RequestId>,
     retries: Vec<String>,
+    /// Names that no world had when game code asked for them, as none or not all were there.
+    pub unknown: BTreeSet<String>,
     /// Requests whose tickets were dropped, on any thread.
     dropped: (Sender<RequestId>, Receiver<RequestId>),
 }
@@ -51,6 +53,7 @@ impl Default for LevelRequests {
             next: 0,
             changed: Vec::new(),
             retries: Vec::new(),
+            unknown: BTreeSet::new(),
             dropped: async_channel::unbounded(),
         }
     }
@@ -63,6 +66,11 @@ impl LevelRequests {
 
     pub fn ids(&self) -> impl Iterator<Item = RequestId> {
         self.all.keys().copied()
+    }
+
+    /// Whether anybody asks for a level of this name.
+    pub fn is_asked_for(&self, level: &str) -> bool {
+        self.all.values().any(|request| request.level == level)
     }
 
     /// Requests that were made or taken back since the last selection.

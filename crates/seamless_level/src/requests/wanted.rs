@@ -17,6 +17,7 @@ use super::{LevelRequests, NamedRequest, RequestKind};
 use crate::{
     select::{EXPLICIT_PRIORITY, MAX_SOURCE_PRIORITY},
     settings::LevelSettings,
+    world::EvenHidden,
 };
 
 /// An entity that wants levels, for as long as it has this component: a quest, a time of day, a team.
@@ -77,8 +78,8 @@ impl Default for LevelWanted {
 
 /// Takes over what entities want.
 pub(crate) fn sync_wanted(
-    changed: Query<(Entity, &LevelWanted), Changed<LevelWanted>>,
-    all: Query<&LevelWanted>,
+    changed: Query<(Entity, &LevelWanted), (Changed<LevelWanted>, EvenHidden)>,
+    all: Query<&LevelWanted, EvenHidden>,
     mut removed: RemovedComponents<LevelWanted>,
     mut requests: ResMut<LevelRequests>,
     settings: Res<LevelSettings>,

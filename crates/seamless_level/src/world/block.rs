@@ -1,12 +1,13 @@
 //! Frames that wait: [`block_on_levels`].
 
 use bevy_ecs::{query::QueryState, system::Query, world::World};
+use bevy_log::warn;
 use seamless_asset::{BlockingLoads, InstanceId};
 
-use super::{LevelSelection, LevelTable};
+use super::{EvenHidden, LevelSelection, LevelTable};
 
 /// Whether a source is where levels are missing that nobody may be without.
-pub(crate) fn is_anybody_blocked(selections: Query<&LevelSelection>) -> bool {
+pub(crate) fn is_anybody_blocked(selections: Query<&LevelSelection, EvenHidden>) -> bool {
     selections
         .iter()
         .any(|selection| !selection.selector.plan().block.is_empty())
@@ -16,16 +17,21 @@ pub(crate) fn is_anybody_blocked(selections: Query<&LevelSelection>) -> bool {
 /// any other is.
 pub(crate) fn block_on_levels(
     world: &mut World,
-    worlds: &mut QueryState<(&'static LevelTable, &'static LevelSelection)>,
+    worlds: &mut QueryState<(&'static LevelTable, &'static LevelSelection), EvenHidden>,
 ) {
-    let missing: Vec<InstanceId> = worlds
-        .iter(world)
-        .flat_map(|(table, selection)| {
-            let levels = selection.selector.plan().block.iter();
-            levels.filter_map(|level| table.at(*level)?.instance)
+    let missing = worlds.iter(world).flat_map(|(table, selection)| {
+        let levels = selection.selector.plan().block.iter();
+        levels.filter_map(|level| {
+            let level = table.at(*level)?;
+            Some((level.instance?, level.name().to_owned()))
         })
-        .collect();
-    for id in missing {
+    });
+    let missing: Vec<(InstanceId, String)> = missing.collect();
+    for (id, name) in missing {
+        warn!(
+            "the frame waits for level `{name}`: a source is inside of a volume of it with `VolumeMode::BlockUntilLoaded`; a larger volume with \
+             `Load` around that, or `Levels::prepare`, has it ready before"
+        );
         // The pipeline writes it down as an event.
         let _ = world.finish_level_blocking(id);
     }

@@ -7,7 +7,7 @@ use bevy_ecs::{
 use seamless_asset::{LoadState, MemoryPressure, StreamingSettings, StreamingStats};
 
 use super::{
-    LevelSelection, LevelState, LevelTable,
+    EvenHidden, LevelSelection, LevelState, LevelTable,
     share::fair_share,
     squeeze::{Listed, Shortage, Squeeze, Stage},
     table::Level,
@@ -28,7 +28,8 @@ pub(crate) struct Caps<'w, 's> {
 }
 
 /// All worlds that are there.
-pub(super) type Worlds<'w, 's> = Query<'w, 's, (Entity, &'static mut LevelTable, &'static mut LevelSelection)>;
+pub(super) type Worlds<'w, 's> =
+    Query<'w, 's, (Entity, &'static mut LevelTable, &'static mut LevelSelection), EvenHidden>;
 
 impl Caps<'_, '_> {
     /// Those of the settings, and what fits into memory, for each of the worlds by what it asked for when it was last selected. Levels are
@@ -55,7 +56,7 @@ impl Caps<'_, '_> {
     fn leave_out(&mut self, worlds: &mut Worlds, now: f64) {
         let ceiling = self.ceiling();
         let told = match self.stats.as_ref().filter(|_| ceiling.is_some()) {
-            Some(stats) if stats.memory_short > 0 || self.squeeze.is_any_out() => {
+            Some(stats) if stats.memory_short > 0 || !self.squeeze.is_at_rest() => {
                 let seen = shortage(stats, worlds, now);
                 self.squeeze.step(&seen, || list(worlds))
             }

@@ -12,7 +12,7 @@ use bevy_log::{error, info, warn};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::StreamingClock;
 
-use super::{LevelSelection, LevelTable, table::Level};
+use super::{EvenHidden, LevelSelection, LevelTable, table::Level};
 use crate::{
     select::VolumeInput,
     volume::{DEFAULT_UNLOAD_DELAY, VolumeMode, VolumeShape},
@@ -103,12 +103,15 @@ fn is_by_distance(level: &Level) -> bool {
 
 /// Makes the volumes of worlds whose levels come by distance, when that changes; those of levels that were added or removed, when they are.
 pub(crate) fn sync_distances(
-    mut worlds: Query<(
-        Entity,
-        Ref<LevelTable>,
-        &mut LevelSelection,
-        Option<Ref<DistanceStreaming>>,
-    )>,
+    mut worlds: Query<
+        (
+            Entity,
+            Ref<LevelTable>,
+            &mut LevelSelection,
+            Option<Ref<DistanceStreaming>>,
+        ),
+        EvenHidden,
+    >,
     mut removed: RemovedComponents<DistanceStreaming>,
     clock: Res<StreamingClock>,
 ) {
@@ -117,7 +120,8 @@ pub(crate) fn sync_distances(
     for (world, table, mut selection, distances) in &mut worlds {
         let is_changed = distances.as_ref().is_some_and(DetectChanges::is_changed);
         let renamed = core::mem::take(&mut selection.bypass_change_detection().renamed);
-        if !(is_changed || removed.contains(&world) || distances.is_some() && table.is_added()) {
+        // Of a world that was built meanwhile it may have been taken away.
+        if !(is_changed || removed.contains(&world) || table.is_added()) {
             let usable = distances.as_deref().filter(|distances| distances.is_valid());
             for (level, _) in renamed {
                 selection.set_distance(&table, level, usable);

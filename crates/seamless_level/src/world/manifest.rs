@@ -16,7 +16,7 @@ use bevy_log::{error, warn};
 use seamless_asset::{ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
 
 use super::{
-    DistanceStreaming, LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, WorldError, WorldFailure,
+    DistanceStreaming, EvenHidden, LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, WorldError, WorldFailure,
     build::{Slice, Step, WorldBuild, place},
     reading::{self, Found, ManifestRead},
 };
@@ -49,7 +49,7 @@ impl WorldPartsItem<'_, '_> {
 /// Builds the worlds whose manifests have been loaded, and takes down those that are over.
 pub(crate) fn resolve_manifests(
     mut commands: Commands,
-    mut worlds: Query<WorldParts>,
+    mut worlds: Query<WorldParts, EvenHidden>,
     mut removed: RemovedComponents<SeamlessWorld>,
     mut changes: MessageReader<AssetEvent<WorldManifest>>,
     assets: ManifestAssets,

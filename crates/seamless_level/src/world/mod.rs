@@ -11,6 +11,7 @@ mod reading;
 mod report;
 mod select;
 mod share;
+mod silence;
 mod slots;
 mod squeeze;
 mod state;
@@ -26,6 +27,7 @@ pub(crate) use manifest::resolve_manifests;
 pub(crate) use network::list_packages;
 pub(crate) use report::{report_levels, write_diagnostics};
 pub(crate) use select::{LevelSelection, Now, select_levels};
+pub(crate) use silence::tell_silence;
 pub(crate) use volumes::sync_volumes;
 
 pub use distance::DistanceStreaming;
@@ -35,17 +37,23 @@ pub use table::{Level, LevelTable};
 use std::sync::Arc;
 
 use bevy_asset::{AssetLoadError, AssetPath, Handle, io::AssetReaderError};
-use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
+use bevy_ecs::{
+    component::Component, entity::Entity, entity_disabling::Disabled, query::Allow, reflect::ReflectComponent,
+};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+use seamless_asset::InHiddenLevel;
 
 use crate::manifest::{ManifestError, WorldManifest};
+
+/// A filter for what counts although systems skip it: worlds, volumes and what asks for levels, below a hidden level or disabled.
+pub(crate) type EvenHidden = (Allow<InHiddenLevel>, Allow<Disabled>);
 
 /// A world that is loaded level by level, as its manifest says.
 ///
 /// Spawn it, and the rest happens by itself: when the manifest is loaded, or some frames later where it is large, the entity gets a [`LevelTable`], and for
 /// each of the manifest's volumes there is an entity with a [`StreamingVolume`](crate::StreamingVolume), related to it
 /// by [`VolumeOf`]. When the component is removed or the entity is despawned, all its levels leave and the manifest's
-/// volumes go with it. Another handle in its place ends the one world and starts the other.
+/// volumes go with it. Another handle in its place ends the one world and starts the other. Bevy's `Disabled` on the entity has no effect.
 ///
 /// The entity's own transform plays no part: levels stand where the manifest places them, and volumes, bounds and arrivals are in that space,
 /// too. So the origin of a world does not move: a game that shifts all its transforms when somebody is far out has its sources leave their levels.
@@ -146,3 +154,10 @@ fn reason(error: &AssetLoadError) -> String {
 /// On a [`SeamlessWorld`] entity whose manifest cannot be used: why. Not while it is [tried again](crate::LevelSettings::retry).
 #[derive(Component, Clone, Debug)]
 pub struct WorldFailure(pub Arc<WorldError>);
+
+impl WorldFailure {
+    /// Whether a read is under way all the same.
+    pub(crate) fn may_come(&self) -> bool {
+        matches!(*self.0, WorldError::Stalled { .. })
+    }
+}

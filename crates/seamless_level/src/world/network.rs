@@ -7,8 +7,7 @@ use std::{
 
 use bevy_asset::AssetPath;
 use bevy_ecs::{
-    change_detection::{DetectChanges, DetectChangesMut, ResMut},
-    entity::Entity,
+    change_detection::{DetectChanges, Ref, ResMut},
     lifecycle::RemovedComponents,
     query::With,
     system::{Local, Query, Res},
@@ -20,93 +19,56 @@ use seamless_asset::{
     package::package_map::MapError,
 };
 
-use super::LevelTable;
+use super::{EvenHidden, LevelTable};
 use crate::manifest::PackageEntry;
 
-/// Worlds whose packages are listed.
+/// What is listed of worlds.
 #[derive(Default)]
 pub(crate) struct ListedWorlds {
-    /// In the order of their names.
-    worlds: Vec<ListedWorld>,
-    /// One has come or gone since the list was arranged.
+    /// The packages that only worlds have listed.
+    packages: HashSet<Arc<str>>,
+    /// A world has come or gone since the list was that of those that are there.
     is_stale: bool,
 }
 
-struct ListedWorld {
-    entity: Entity,
-    name: String,
-    packages: Vec<Arc<str>>,
-    /// Whether that is all of them.
-    is_whole: bool,
-}
-
-/// Lists the packages of worlds that are new, in the order of their names, each with its placements behind it, up to the first that cannot be listed: without it, those behind
+/// Lists the packages of worlds, in the order of their names, each with its placements behind it, up to the first that cannot be listed: without it, those behind
 /// it would have other places than at the peers.
 ///
 /// As long as there is no connection, the list is what the worlds are that are there, in the order of their names: whoever leaves one server
 /// joins the next one with the list of its world. While there is one, the list grows.
 pub(crate) fn list_packages(
-    mut worlds: Query<(Entity, &mut LevelTable)>,
+    worlds: Query<Ref<LevelTable>, EvenHidden>,
     mut gone: RemovedComponents<LevelTable>,
     peers: Query<(), With<PackageConnection>>,
     mut list: ResMut<NetPackages>,
     mut listed: Local<ListedWorlds>,
     clock: Res<StreamingClock>,
 ) {
-    let new = worlds.iter_mut().filter(|(_, table)| table.is_added());
-    let new: HashSet<Entity> = new.map(|(entity, _)| entity).collect();
-    listed.is_stale |= gone.read().count() + new.len() > 0;
-    if !listed.is_stale {
+    let has_come = worlds.iter().any(|table| table.is_added());
+    listed.is_stale |= gone.read().count() > 0 || has_come;
+    let free = peers.is_empty();
+    if !has_come && !(listed.is_stale && free) {
         return;
     }
     let _time = clock.measure();
-    let free = peers.is_empty();
     if free {
-        let stays =
-            |world: &ListedWorld| world.is_whole && worlds.contains(world.entity) && !new.contains(&world.entity);
-        let (stay, go): (Vec<_>, Vec<_>) = core::mem::take(&mut listed.worlds).into_iter().partition(stays);
-        forget(&go, &stay, &mut list);
-        listed.worlds = stay;
-    }
-    let known: HashSet<Entity> = listed.worlds.iter().map(|world| world.entity).collect();
-    let comes = |entity: &Entity| new.contains(entity) || free && !known.contains(entity);
-    let mut come: Vec<_> = worlds.iter_mut().filter(|(entity, _)| comes(entity)).collect();
-    come.sort_by(|(_, a), (_, b)| a.name().cmp(b.name()));
-    for (entity, mut table) in come {
-        let world = list_world(entity, table.bypass_change_detection(), &mut list);
-        listed.worlds.push(world);
-    }
-    if free {
-        listed.worlds.sort_by(|a, b| a.name.cmp(&b.name));
-        let of_worlds = (1..).zip(&listed.worlds);
-        let ranks: HashMap<&str, u32> = of_worlds
-            .flat_map(|(rank, world)| world.packages.iter().map(move |name| (&**name, rank)))
-            .collect();
-        list.arrange(|name| Some(ranks.get(name).copied().unwrap_or_default()));
+        // All anew: who has come first must make no difference, and a world may have taken the place of another one of its name.
+        let of_worlds = core::mem::take(&mut listed.packages);
+        list.retain(|name| !of_worlds.contains(name));
         listed.is_stale = false;
     }
-}
-
-/// Takes what only worlds have listed that go out of the list.
-fn forget(go: &[ListedWorld], stay: &[ListedWorld], list: &mut NetPackages) {
-    let names = |worlds| -> HashSet<_> { packages_of(worlds).map(|name| &**name).collect() };
-    let (gone, kept): (HashSet<&str>, HashSet<&str>) = (names(go), names(stay));
-    if !gone.is_subset(&kept) {
-        list.arrange(|name| (kept.contains(name) || !gone.contains(name)).then_some(0));
+    let mut come: Vec<_> = worlds.iter().filter(|table| free || table.is_added()).collect();
+    come.sort_by(|a, b| a.name().cmp(b.name()));
+    for table in come {
+        list_world(&table, &mut list, &mut listed.packages);
     }
 }
 
-fn packages_of(worlds: &[ListedWorld]) -> impl Iterator<Item = &Arc<str>> {
-    worlds.iter().flat_map(|world| &world.packages)
-}
-
-fn list_world(entity: Entity, table: &mut LevelTable, list: &mut NetPackages) -> ListedWorld {
-    let mut packages = core::mem::take(&mut table.packages);
-    packages.sort_unstable_by(|(a, _), (b, _)| a.package.cmp(&b.package));
+fn list_world(table: &LevelTable, list: &mut NetPackages, of_worlds: &mut HashSet<Arc<str>>) {
     let mut placements = placements(table);
-    let mut names = Vec::new();
-    for (entry, path) in &packages {
+    for (entry, path) in &table.packages {
         let placements = placements.remove(path).unwrap_or_default();
+        let count = list.map().len();
         if let Err(error) = list_package(list, entry, path, &placements) {
             error!(
                 "seamless world `{}`: references over the network: {error}",
@@ -114,18 +76,10 @@ fn list_world(entity: Entity, table: &mut LevelTable, list: &mut NetPackages) ->
             );
             break;
         }
-        names.push(entry.package.as_str().into());
-    }
-    let is_whole = names.len() == packages.len();
-    if !is_whole {
-        // For another try.
-        table.packages = packages;
-    }
-    ListedWorld {
-        entity,
-        name: table.name().to_owned(),
-        packages: names,
-        is_whole,
+        // What the game has listed itself stays its own.
+        if let Some(new) = list.map().package(count) {
+            of_worlds.insert(new.path.clone());
+        }
     }
 }
 

@@ -9,11 +9,12 @@ use bevy_ecs::{
     message::MessageReader,
     system::{Query, Res},
 };
-use bevy_log::debug_span;
+use bevy_log::{debug_span, warn};
 use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingClock, StreamingStats};
 
 use super::{
-    LevelSelection, LevelState, LevelTable, caps::tell_held, index::Owner, select::Pipeline, slots::StateCounts,
+    EvenHidden, LevelSelection, LevelState, LevelTable, caps::tell_held, index::Owner, select::Pipeline,
+    slots::StateCounts,
 };
 use crate::{
     diagnostics::{DROPPED, WANTED},
@@ -24,7 +25,7 @@ use crate::{
     target::LevelTarget,
 };
 
-type Worlds<'w, 's> = Query<'w, 's, (&'static mut LevelTable, &'static mut LevelSelection)>;
+type Worlds<'w, 's> = Query<'w, 's, (&'static mut LevelTable, &'static mut LevelSelection), EvenHidden>;
 
 /// Brings tables up to date with what the pipeline did in this frame, and tells everybody.
 pub(crate) fn report_levels(
@@ -230,6 +231,7 @@ fn failed(
     let may_pass = state == LevelState::Failed && error.kind.is_transient();
     slot.retry_in = retry.wait(number, level).filter(|_| may_pass);
     if let Some(wait) = slot.retry_in {
+        warn!("level `{}` is tried again in {:.1} s", slot.name(), wait.as_secs_f32());
         selection.retry_after(level, wait);
     }
     let presence = match (state, slot.retry_in) {
@@ -256,7 +258,7 @@ fn failed(
 
 /// Measures how many levels there are of each kind, over all worlds. What is counted is counted where it changes.
 pub(crate) fn write_diagnostics(
-    worlds: Query<(&LevelTable, &LevelSelection)>,
+    worlds: Query<(&LevelTable, &LevelSelection), EvenHidden>,
     mut diagnostics: Diagnostics,
     clock: Res<StreamingClock>,
 ) {

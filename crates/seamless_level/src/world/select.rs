@@ -120,28 +120,33 @@ impl LevelSelection {
         self.renamed.push((place, level.name().to_owned()));
     }
 
-    /// Whether nobody asks for what is in the place of a level that was removed.
+    /// Whether nobody asks for what is in the place of a level that was removed, and nobody has to be told so.
     pub fn is_free(&self, level: u32) -> bool {
-        self.bans.contains_key(&level) && self.selector.askers(level) == 1
+        let is_let_go = self.selector.target(level) == LevelTarget::Unloaded;
+        is_let_go && self.bans.contains_key(&level) && self.selector.askers(level) == 1
     }
 
-    /// A level is to leave, and nobody asks for it by its name any more.
-    pub fn remove_level(&mut self, level: u32, name: &str, requests: &LevelRequests) {
-        let ban = self.selector.request(level, RequestKind::Ban, 0.0);
-        self.bans.insert(level, ban);
-        self.renamed.push((level, name.to_owned()));
+    /// Levels are to leave, and nobody asks for them by their names any more.
+    pub fn remove_levels(&mut self, gone: HashMap<String, u32>, requests: &LevelRequests) {
+        for level in gone.values() {
+            let ban = self.selector.request(*level, RequestKind::Ban, 0.0);
+            self.bans.insert(*level, ban);
+        }
         let Self {
             requests: known,
             selector,
             ..
         } = self;
         known.retain(|id, key| {
-            let is_other = requests.get(*id).is_none_or(|request| request.level != name);
+            let is_other = requests
+                .get(*id)
+                .is_none_or(|request| !gone.contains_key(&request.level));
             if !is_other {
                 selector.release(*key);
             }
             is_other
         });
+        self.renamed.extend(gone.into_iter().map(|(name, level)| (level, name)));
     }
 
     /// Takes over all requests: levels may be there that were not when they were made.

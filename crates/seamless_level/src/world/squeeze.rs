@@ -118,6 +118,11 @@ impl<K: Copy + Ord> Squeeze<K> {
         !self.records.is_empty()
     }
 
+    /// Whether a [`step`](Self::step) in which nothing is short would change nothing.
+    pub fn is_at_rest(&self) -> bool {
+        !self.is_any_out() && self.short_for == 0
+    }
+
     /// There is no ceiling any more: all that were left out come back.
     pub fn end(&mut self) -> Vec<(K, bool)> {
         let records = core::mem::take(&mut self.records).into_iter();

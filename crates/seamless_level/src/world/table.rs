@@ -262,7 +262,7 @@ pub struct LevelTable {
     pub(super) dropped: usize,
     /// Levels whose state follows their instances'.
     pub(super) followed: BTreeSet<u32>,
-    /// The manifest's packages, and where each is.
+    /// The manifest's packages in the order of their names, and where each is.
     pub(super) packages: Vec<(PackageEntry, AssetPath<'static>)>,
     name: String,
     by_name: HashMap<String, usize>,
@@ -309,7 +309,8 @@ impl LevelTable {
             let path = resolve(&entry.package);
             (entry, path)
         });
-        let packages = packages.collect();
+        let mut packages: Vec<(PackageEntry, _)> = packages.collect();
+        packages.sort_unstable_by(|(a, _), (b, _)| a.package.cmp(&b.package));
         Self {
             manifest: id,
             name,
@@ -369,18 +370,28 @@ impl LevelTable {
         &self.added
     }
 
-    /// Adds a level, in the place of one that was removed and is gone, if that `is_free`. Gives its index.
-    pub(crate) fn add(&mut self, entry: LevelEntry, id: u64, is_free: impl Fn(u32) -> bool) -> u32 {
+    /// The places of levels that were removed and are gone, if they are free. Those that are not [taken](Self::add) are to be
+    /// [given back](Self::give_back).
+    pub(crate) fn free_places(&mut self, is_free: impl Fn(u32) -> bool) -> Vec<u32> {
+        let levels = &self.levels;
+        let is_gone = |index: &u32| levels.get(*index).is_some_and(|level| level.instance.is_none());
+        let removed = core::mem::take(&mut self.removed).into_iter();
+        let (free, others) = removed.partition(|index| is_gone(index) && is_free(*index));
+        self.removed = others;
+        free
+    }
+
+    /// Places that nobody has taken.
+    pub(crate) fn give_back(&mut self, free: impl IntoIterator<Item = u32>) {
+        self.removed.extend(free);
+    }
+
+    /// Adds a level, in a free place or as the last one. Gives its index.
+    pub(crate) fn add(&mut self, entry: LevelEntry, id: u64, free: Option<u32>) -> u32 {
         let path = self.path.clone();
         let name = entry.name.clone();
         let level = Level::new(&self.name, entry, &|name| beside(path.as_ref(), name));
-        let levels = &self.levels;
-        let is_gone = |index: &u32| levels.get(*index).is_some_and(|level| level.instance.is_none());
-        let free = self.removed.iter().position(|index| is_gone(index) && is_free(*index));
-        let index = match free {
-            Some(place) => self.removed.swap_remove(place),
-            None => self.levels.len() as u32,
-        };
+        let index = free.unwrap_or(self.levels.len() as u32);
         match self.levels.get_mut(index) {
             Some(slot) => {
                 // One that could not be loaded is forgotten with its failure.

@@ -15,22 +15,22 @@ use bevy_ecs::{
 use bevy_log::error;
 use seamless_asset::StreamingClock;
 
-use super::{LevelSelection, LevelTable};
+use super::{EvenHidden, LevelSelection, LevelTable};
 use crate::{
     select::{VolumeInput, VolumeKey},
     volume::{StreamingVolume, VolumeError, VolumeFault},
 };
 
-type Worlds<'w, 's> = Query<'w, 's, (Entity, &'static LevelTable, &'static mut LevelSelection)>;
+type Worlds<'w, 's> = Query<'w, 's, (Entity, &'static LevelTable, &'static mut LevelSelection), EvenHidden>;
 type Volume<'a> = (Entity, &'a StreamingVolume, Option<&'a Name>);
 
 /// Resolves volumes that changed; when a world came or went, those that name it or none.
 pub(crate) fn sync_volumes(
     mut worlds: Worlds,
-    new_worlds: Query<Entity, Added<LevelTable>>,
+    new_worlds: Query<Entity, (Added<LevelTable>, EvenHidden)>,
     mut gone_worlds: RemovedComponents<LevelSelection>,
-    volumes: Query<(Entity, &StreamingVolume, Option<&Name>)>,
-    changed: Query<(Entity, Ref<StreamingVolume>, Option<&Name>), Changed<StreamingVolume>>,
+    volumes: Query<(Entity, &StreamingVolume, Option<&Name>), EvenHidden>,
+    changed: Query<(Entity, Ref<StreamingVolume>, Option<&Name>), (Changed<StreamingVolume>, EvenHidden)>,
     mut removed: RemovedComponents<StreamingVolume>,
     mut told: Local<ToldFaults>,
     clock: Res<StreamingClock>,
@@ -166,7 +166,7 @@ fn forget(selection: &mut LevelSelection, entity: Entity) {
 
 /// Tells the volume's world of it as it is now, and takes it out of all others. Gives what is wrong with it.
 fn place(worlds: &mut Worlds, (entity, volume, _): Volume) -> Vec<VolumeFault> {
-    let count = worlds.iter().len();
+    let count = worlds.iter().count();
     let is_ambiguous = volume.world.is_none() && count > 1;
     let fault = volume
         .fault()

@@ -166,3 +166,14 @@ proptest! {
         }
     }
 }
+
+/// A range that ends behind every file.
+#[test]
+fn what_was_asked_for_may_be_more_than_there_can_be() {
+    let account = MemoryAccount {
+        levels: 4096,
+        in_flight: u64::MAX - 10,
+        ..MemoryAccount::default()
+    };
+    assert_eq!(account.total(), u64::MAX);
+}

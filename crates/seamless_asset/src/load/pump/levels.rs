@@ -339,10 +339,17 @@ impl Pipeline {
 
     /// What is wrong with the imports that were not verified when they were linked; all packages are loaded by now.
     pub(super) fn unmet_import(&self, id: InstanceId) -> Option<LoadError> {
-        let packages = self.instances.get(&id)?.packages.iter();
-        let mut unverified = packages
-            .filter_map(|path| self.packages.get(path))
-            .flat_map(|entry| &entry.unverified);
-        unverified.find_map(|import| import.fault(&self.services))
+        let instance = self.instances.get(&id)?;
+        // Of the instance's own package there may be several versions: other instances were read from files that were written over.
+        let own = match &instance.phase {
+            Phase::Staged(level) => Some(level.content_hash),
+            _ => None,
+        };
+        let unverified = instance.packages.iter().flat_map(|path| {
+            let content = own.filter(|_| *path == instance.request.package);
+            let of_package = self.packages.get(path).into_iter().flat_map(|entry| &entry.unverified);
+            of_package.filter(move |import| content.is_none_or(|content| import.is_of(content)))
+        });
+        unverified.into_iter().find_map(|import| import.fault(&self.services))
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     gate::RevealGates,
     load::{
         InstanceId, InstanceInfo, InstanceRequest, Progress, ReloadPolicy, ReloadReport, ReloadRequest,
-        instance::{Instance, Phase},
+        instance::{Instance, Phase, Turn},
         link::{LiveLevel, LoadedAsset, LoadedPackage, Reloading},
         objects::Outcome,
         packages::{PackageEntry, PackageStatus},
@@ -77,6 +77,11 @@ impl Staged {
             gated_since: None,
             is_open: false,
         }
+    }
+
+    /// Whether gates watch what is new.
+    fn is_watched(&self) -> bool {
+        self.gated_since.is_some() && !self.is_open
     }
 
     fn entities(&self) -> u64 {
@@ -193,7 +198,17 @@ impl Pipeline {
             .reloads
             .iter()
             .filter(|(_, reload)| matches!(reload.step, Step::Queued));
-        queued.map(|(id, _)| (self.priority_of(*id), JobOwner::Reload(*id)))
+        queued.map(|(id, reload)| (self.reload_priority(*id, &reload.path), JobOwner::Reload(*id)))
+    }
+
+    /// A reload is as urgent as the most urgent level that waits for it.
+    fn reload_priority(&self, id: InstanceId, path: &AssetPath<'static>) -> f32 {
+        let waiting = self.instances.index().waiting(Turn::Start).iter();
+        let waiting = waiting.filter_map(|(_, id)| {
+            let request = &self.instances.get(id)?.request;
+            (request.package == *path).then_some(request.priority)
+        });
+        waiting.fold(self.priority_of(id), f32::max)
     }
 
     pub(super) fn priority_of(&self, id: InstanceId) -> f32 {
@@ -216,7 +231,8 @@ impl Pipeline {
             verify: verify.unwrap_or_default(),
             progress: reload.progress.clone(),
         };
-        reload.progress.set_rank(self.arrivals.rank(id.0, self.priority_of(id)));
+        let priority = self.reload_priority(id, &reload.path);
+        reload.progress.set_rank(self.arrivals.rank(id.0, priority));
         reload.step = Step::Loading(reloading);
         self.reloads.insert(id, reload);
         self.start_job(job, JobOwner::Reload(id));
@@ -326,7 +342,9 @@ impl Pipeline {
         world
             .resource_mut::<StreamingStats>()
             .waste(Stage::Staged, reload.bytes);
-        if let Step::Staged(staged) = &reload.step {
+        if let Step::Staged(staged) = &reload.step
+            && staged.is_watched()
+        {
             world.resource::<RevealGates>().forget(&staged.rendered);
         }
         self.release(world, id);

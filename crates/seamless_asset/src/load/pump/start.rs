@@ -26,10 +26,17 @@ impl Pipeline {
     pub(super) fn start_tasks(&mut self, world: &World, settings: &StreamingSettings) {
         let now = world.resource::<StreamingTime>().now();
         let next = world.resource::<Streamer>().next_number();
+        let has_other_scale = self.arrivals.aging() != settings.aging;
         self.arrivals.note(next, now, settings.aging);
+        if has_other_scale {
+            self.rank_all_again();
+        }
         let most = settings.max_loads_in_flight;
         if self.in_flight.is_full(most) {
-            (self.short, self.held) = (0, 0);
+            // Who found no memory finds none now, and nobody has looked again.
+            if self.instances.index().waiting(Turn::Start).is_empty() {
+                (self.short, self.held) = (0, 0);
+            }
             return;
         }
         let waiting = self.instances.index().waiting(Turn::Start).iter();
@@ -83,6 +90,12 @@ impl Pipeline {
         }
         self.short = short.unwrap_or(0);
         self.held = held;
+    }
+
+    /// Ranks of another [`aging`](StreamingSettings::aging) cannot be compared with new ones.
+    fn rank_all_again(&mut self) {
+        let all: Vec<_> = self.instances.iter().map(|(id, _)| *id).collect();
+        self.rank_again(&all);
     }
 
     /// The priorities of instances have changed: their packages are as urgent as the most urgent of those who wait for them. Each package is looked at

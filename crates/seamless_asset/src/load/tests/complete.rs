@@ -235,9 +235,9 @@ fn a_level_that_is_none_harms_nobody_else() {
 
 /// Which assets are watched, and by how many packages.
 #[derive(Clone, Default)]
-struct Counted {
+pub(super) struct Counted {
     watched: Arc<Mutex<Vec<UntypedAssetId>>>,
-    is_open: Arc<Mutex<bool>>,
+    pub is_open: Arc<Mutex<bool>>,
 }
 
 impl RevealGate for Counted {

@@ -17,7 +17,7 @@ mod seal;
 use seal::reseal_tables;
 
 /// A package with a mesh of its own that also imports `Mesh` of `from`, as an object of type `type_path`.
-fn importing(app: &App, name: &str, from: &str, type_path: &str) -> Vec<u8> {
+pub(super) fn importing(app: &App, name: &str, from: &str, type_path: &str) -> Vec<u8> {
     let mut writer = new_package(app, name);
     mesh_object(&mut writer, app, None);
     writer.import(from, "Mesh", type_path, Role::ALL).unwrap();
@@ -80,6 +80,55 @@ fn an_import_of_a_shared_package_that_is_not_there() {
     for part in ["s.pkg#Mesh", "`empty.pkg`", "no such object", "cook the world again"] {
         assert!(error.contains(part), "{error}");
     }
+}
+
+/// The tables of a package that was written over have what nobody has loaded, and never will if it is not loaded anew.
+#[test]
+fn an_import_that_only_the_newer_file_has() {
+    for verify in [Verify::Now, Verify::Deferred] {
+        let dir = Dir::default();
+        let mut app = app(&dir);
+        put(&dir, "s.pkg", new_package(&app, "s.pkg").finish().unwrap());
+        put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+        let user = load(&mut app, "a.pkg", &["s.pkg"]);
+        run_until(&mut app, |world| state(world, user) == Some(LoadState::Live));
+        app.world()
+            .resource::<crate::LinkersResource>()
+            .0
+            .reset(&AssetPath::parse("s.pkg"));
+        put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+        put(&dir, "b.pkg", chain(&app, "b.pkg", 4, Some("s.pkg")));
+        let request = InstanceRequest {
+            verify,
+            ..request("b.pkg", &["s.pkg"])
+        };
+        let newer = app.world_mut().resource_mut::<Streamer>().load(request);
+        run_until(&mut app, |world| state(world, newer) == Some(LoadState::Failed));
+        assert!(matches!(error_of(&mut app, newer), LoadErrorKind::MissingImport { .. }));
+        assert_eq!(level_entities(app.world_mut()), 3);
+    }
+}
+
+/// One bad version of a file is its own fault, and not that of the versions before and after it.
+#[test]
+fn a_file_that_was_mended_comes_beside_its_older_version() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "s.pkg", new_package(&app, "s.pkg").finish().unwrap());
+    let mut placed = |count, shared, end| {
+        put(&dir, "a.pkg", chain(&app, "a.pkg", count, shared));
+        let request = InstanceRequest {
+            verify: Verify::Deferred,
+            ..request("a.pkg", &["s.pkg"])
+        };
+        let id = app.world_mut().resource_mut::<Streamer>().load(request);
+        run_until(&mut app, |world| state(world, id) == Some(end));
+        level_entities(app.world_mut())
+    };
+    assert_eq!(placed(3, None, LoadState::Live), 3);
+    assert_eq!(placed(4, Some("s.pkg"), LoadState::Failed), 3, "it has no mesh");
+    assert_eq!(placed(5, None, LoadState::Live), 3 + 5);
+    assert_eq!(placed(3, None, LoadState::Live), 3 + 5 + 3);
 }
 
 /// What the request lists is known beforehand; the rest is found on the way.

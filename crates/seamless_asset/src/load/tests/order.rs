@@ -345,3 +345,35 @@ fn who_has_waited_longest_leaves_first() {
     // Of those that were asked in one frame, the older goes first.
     assert_eq!(left, [0, 3, 1, 5, 2, 4]);
 }
+
+/// A game may say in each frame how far a level is to come.
+#[test]
+fn who_is_told_the_same_again_keeps_its_turn() {
+    let dir = Dir::default();
+    let mut app = sliced_app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    let [others @ .., told] = [(); 8].map(|()| load_to(&mut app, "a.pkg", InstanceTarget::Shown));
+    run_until(&mut app, |world| {
+        others
+            .iter()
+            .chain([&told])
+            .all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    // Two a frame come before it, and one has its turn.
+    let mut frames = 0;
+    for two in others.chunks(2) {
+        two.iter()
+            .for_each(|id| set_target(&mut app, *id, InstanceTarget::Gone));
+        set_target(&mut app, told, InstanceTarget::Loaded);
+        app.update();
+        frames += 1;
+        if state(app.world(), told) == Some(LoadState::Hidden) {
+            break;
+        }
+    }
+    assert_eq!(
+        frames, 3,
+        "those of the first frame go first, the older before the younger"
+    );
+}

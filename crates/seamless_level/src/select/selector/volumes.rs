@@ -4,7 +4,7 @@ use super::{Asker, LevelSlot, Selector, VolumeSlot, rank::entry};
 use crate::{
     requests::RequestKind,
     select::{
-        SourceInput, VolumeMode,
+        Presence, SourceInput, VolumeMode,
         contain::{Count, Place},
         linger::{VolumeState, Whose},
     },
@@ -147,6 +147,13 @@ impl Selector {
         }
     }
 
+    /// Whether a level is to be seen from now on that was only to be loaded: it is there so far, or held.
+    fn is_shown_next(&self, level: u32) -> bool {
+        let presence = self.level(level).map(|slot| slot.presence);
+        matches!(presence, Some(Presence::There | Presence::Held))
+            && self.plan.rise.contains(&(level, LevelTarget::Visible))
+    }
+
     /// Lists what nobody may be without and is not there.
     pub(super) fn list_blocking(&mut self) {
         self.plan.block.clear();
@@ -158,7 +165,10 @@ impl Selector {
                 continue;
             }
             for &level in &slot.input.levels {
-                let is_missing = self.level(level).is_some_and(LevelSlot::is_missing);
+                let is_shown_next = self.is_shown_next(level);
+                // It is so in this plan only.
+                self.has_changed |= is_shown_next;
+                let is_missing = is_shown_next || self.level(level).is_some_and(LevelSlot::is_missing);
                 if is_missing && !self.plan.block.contains(&level) {
                     self.plan.block.push(level);
                 }

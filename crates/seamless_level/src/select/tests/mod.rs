@@ -249,6 +249,27 @@ fn a_volume_blocks_while_a_source_is_inside_and_a_level_is_missing() {
     assert_eq!(block(&mut selector, 0.0), []);
 }
 
+/// What was only loaded, or waited for room, is not there when it is to be seen: that frame waits, and not the next one.
+#[test]
+fn who_comes_to_what_is_only_loaded_is_blocked_at_once() {
+    for presence in [Presence::There, Presence::Held, Presence::Coming] {
+        let volume = VolumeInput {
+            mode: VolumeMode::BlockUntilLoaded,
+            ..ball(Vec3::ZERO, 10.0, 0.0, &[0])
+        };
+        let mut selector = world(1, &[volume]);
+        selector.request(0, RequestKind::Load, 1.0);
+        let plan = selector.update(&[at(Vec3::X * 50.0)], 0.0, &UNCAPPED).clone();
+        assert_eq!((plan.rise, plan.block), (vec![(0, LevelTarget::Loaded)], vec![]));
+        selector.set_presence(0, presence);
+        let plan = selector.update(&[at(Vec3::ZERO)], 0.0, &UNCAPPED).clone();
+        assert_eq!(plan.rise, [(0, LevelTarget::Visible)]);
+        assert_eq!(plan.block, [0], "{presence:?}");
+        selector.set_presence(0, Presence::There);
+        assert_eq!(selector.update(&[at(Vec3::ZERO)], 0.0, &UNCAPPED).block, []);
+    }
+}
+
 #[test]
 fn requests_are_counted() {
     let mut selector = world(2, &[ball(Vec3::ZERO, 10.0, 0.0, &[0, 1])]);

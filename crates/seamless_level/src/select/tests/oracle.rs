@@ -285,11 +285,11 @@ impl Oracle {
             .map(|(_, level)| (*level as u32, targets[*level]))
             .collect();
         self.targets = targets;
-        plan.block = self.blocking(&sources);
+        plan.block = self.blocking(&sources, &plan.rise);
         plan
     }
 
-    fn blocking(&self, sources: &[SourceInput]) -> Vec<u32> {
+    fn blocking(&self, sources: &[SourceInput], rise: &[(u32, LevelTarget)]) -> Vec<u32> {
         let holds = |volume: &&Tested| {
             let waits =
                 |source: &SourceInput| source.is_present && source.may_block && source.target == LevelTarget::Visible;
@@ -304,11 +304,16 @@ impl Oracle {
             .flat_map(|volume| &volume.input.levels);
         let mut levels: Vec<u32> = listed
             .copied()
-            .filter(|level| self.is_missing(*level as usize))
+            .filter(|level| self.is_missing(*level as usize) || self.is_shown_next(*level, rise))
             .collect();
         levels.sort_unstable();
         levels.dedup();
         levels
+    }
+
+    fn is_shown_next(&self, level: u32, rise: &[(u32, LevelTarget)]) -> bool {
+        rise.contains(&(level, LevelTarget::Visible))
+            && matches!(self.presence[level as usize], Presence::There | Presence::Held)
     }
 
     fn is_missing(&self, level: usize) -> bool {

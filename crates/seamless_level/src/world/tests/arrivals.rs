@@ -111,6 +111,51 @@ fn nothing_is_known_before_it_was_looked_at() {
     assert!(!status(&mut stage, shown).1);
 }
 
+/// Nobody goes on into a world of which there is nothing; whoever waits for it is told why in vain.
+#[test]
+fn a_world_that_failed_is_never_complete() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    let source = stage.source;
+    let shown = move |status: StreamingStatus| {
+        let failed: Vec<_> = status.failed_worlds().map(|(world, _)| world).collect();
+        (
+            status.is_streaming_complete(source),
+            status.is_everything_there(),
+            failed,
+        )
+    };
+    assert_eq!(status(&mut stage, shown), (true, true, vec![]));
+    let broken = add_manifest(&mut stage.app, WorldManifest::default());
+    stage.app.world_mut().get_mut::<SeamlessWorld>(stage.world).unwrap().0 = broken;
+    stage.frames(5);
+    let world = stage.world;
+    assert_eq!(status(&mut stage, shown), (false, false, vec![world]));
+    // Another one that is there is waited for all the same.
+    let good = add_manifest(&mut stage.app, manifest());
+    stage.app.world_mut().spawn(SeamlessWorld(good));
+    stage.frames(5);
+    assert_eq!(status(&mut stage, shown), (true, true, vec![world]));
+}
+
+/// What is asked for by name is in the bar of all, and not in that of a source.
+#[test]
+fn what_game_code_asks_for_is_waited_for() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.hold("east");
+    stage.ask(|levels| levels.load("east")).unwrap();
+    stage.frames(2);
+    let source = stage.source;
+    let shown = move |status: StreamingStatus| (status.progress(source), status.overall_progress());
+    let (own, all) = status(&mut stage, shown);
+    assert!(own.is_complete() && !all.is_complete());
+    assert_eq!((all.wanted, all.there), (2, 1));
+    stage.release();
+    stage.frames(2);
+    assert!(status(&mut stage, shown).1.is_complete());
+}
+
 #[test]
 fn a_place_may_be_loaded_only() {
     let mut stage = Stage::new();

@@ -137,6 +137,30 @@ fn a_large_world_comes_by_distance_as_a_small_one() {
     }
 }
 
+/// What was taken away while the world was on its way does not come with it.
+#[test]
+fn distances_that_end_while_a_large_world_comes_are_over() {
+    let mut manifest = row(COUNT);
+    manifest.volumes.clear();
+    for (level, x) in manifest.levels.iter_mut().zip(0_u16..) {
+        let x = 20.0 * f32::from(x);
+        level.bounds = Some(([x - 1.0, -1.0, -1.0], [x + 1.0, 1.0, 1.0]));
+    }
+    let mut stage = Stage::of(hurried(), manifest);
+    let world = stage.world;
+    stage
+        .app
+        .world_mut()
+        .entity_mut(world)
+        .insert(DistanceStreaming::default());
+    stage.until(|stage| stage.app.world().get::<WorldBuild>(stage.world).is_some());
+    stage.frames(2);
+    stage.app.world_mut().entity_mut(world).remove::<DistanceStreaming>();
+    stage.until(|stage| stage.is_there());
+    let none: [&str; 0] = [];
+    assert_eq!(stage.seen_at(200.0), none);
+}
+
 /// At whatever point it is.
 #[test]
 fn a_manifest_that_changes_while_its_world_comes_counts() {

@@ -1,6 +1,7 @@
 //! Levels come and go: by volumes, by request, and with their world.
 
 use bevy_diagnostic::DiagnosticsStore;
+use bevy_ecs::entity_disabling::Disabled;
 use seamless_asset::{StreamingSettings, StreamingStats};
 
 use super::*;
@@ -445,4 +446,31 @@ fn ten_thousand_requests_leave_nothing_behind() {
             "{name}: only {left} leaves and {failed} failures"
         );
     }
+}
+
+/// A game that disables the entity of its world, with all that is disabled when its screen is left.
+#[test]
+fn a_world_that_queries_skip_goes_on() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.told();
+    stage.app.world_mut().entity_mut(stage.world).insert(Disabled);
+    let ticket = stage
+        .ask(|levels| levels.request("east", LevelTarget::Visible))
+        .unwrap();
+    stage.go(WEST);
+    let mut told = stage.told();
+    told.sort_unstable();
+    assert_eq!(told, ["+east", "+west"]);
+    drop(ticket);
+    stage.go(Vec3::ZERO);
+    stage.app.world_mut().entity_mut(stage.world).remove::<Disabled>();
+    stage.frames(1);
+    let mut told = stage.told();
+    told.sort_unstable();
+    assert_eq!(told, ["-east", "-west"]);
+    for level in ["east", "west"] {
+        assert_eq!(stage.level(level).state(), LevelState::Unloaded);
+    }
+    assert_eq!(stage.tracked(), 1, "what is always there");
 }

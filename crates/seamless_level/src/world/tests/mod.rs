@@ -26,7 +26,7 @@ use seamless_asset::{
     StreamingUrgency,
 };
 
-use super::InstanceIndex;
+use super::{EvenHidden, InstanceIndex};
 use crate::*;
 
 /// What [`play_pipeline`] does, and what it has in the world.
@@ -61,7 +61,7 @@ fn aim(level: &Level, id: InstanceId) -> Option<InstanceEvent> {
 
 /// Does in one frame what the pipeline does over several.
 fn play_pipeline(
-    tables: Query<&LevelTable>,
+    tables: Query<&LevelTable, EvenHidden>,
     mut fake: ResMut<Fake>,
     mut out: MessageWriter<InstanceEvent>,
     mut commands: Commands,
@@ -262,6 +262,15 @@ impl Stage {
 
     pub fn release(&mut self) {
         self.fake().held.clear();
+    }
+
+    /// The level cannot be loaded, until that is mended.
+    pub fn fail(&mut self, level: &'static str) {
+        self.fake().broken.insert(level);
+    }
+
+    pub fn mend(&mut self) {
+        self.fake().broken.clear();
     }
 
     fn fake(&mut self) -> Mut<'_, Fake> {

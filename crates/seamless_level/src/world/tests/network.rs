@@ -105,6 +105,57 @@ fn worlds_are_listed_in_the_order_of_their_names() {
     }
 }
 
+/// Two worlds may share a package: whoever comes first has no say in where it stands, or whose placement is its own.
+#[test]
+fn what_worlds_share_is_listed_the_same_whoever_comes_first() {
+    let expected = of(1, &["cave.pkg", "shared.pkg", "arch.pkg"]);
+    for order in [["cave", "town"], ["town", "cave"]] {
+        let mut app = networked();
+        let packages = |name| {
+            if name == "cave" {
+                ["shared.pkg", "cave.pkg"]
+            } else {
+                ["arch.pkg", "shared.pkg"]
+            }
+        };
+        let worlds = order.map(|name| come(&mut app, named(name, with_packages(&packages(name), 1))));
+        assert_eq!(listed(&app), expected, "{order:?}");
+        leave(&mut app, worlds[0]);
+        let mut left = packages(order[1]);
+        left.sort_unstable();
+        assert_eq!(listed(&app), of(1, &left), "{order:?}");
+    }
+}
+
+/// The first placement of a package is that of the first world, and that of the second one is once the first has gone.
+#[test]
+fn placements_of_a_shared_package_are_in_the_order_of_their_worlds() {
+    for order in [["cave", "town"], ["town", "cave"]] {
+        let mut app = networked();
+        let worlds = order.map(|name| come(&mut app, named(name, with_packages(&["west.pkg"], 1))));
+        let names = |app: &App| listed(app).into_iter().map(|(name, ..)| name).collect::<Vec<_>>();
+        assert_eq!(names(&app), ["west.pkg", "west.pkg@town/west"], "{order:?}");
+        leave(&mut app, worlds[0]);
+        assert_eq!(names(&app), ["west.pkg"], "{order:?}");
+    }
+}
+
+/// A manifest that is loaded anew while there is a connection is listed once that is over.
+#[test]
+fn a_world_that_is_built_anew_is_listed_when_nobody_is_connected() {
+    let mut app = networked();
+    let world = come(&mut app, with_packages(&["base.pkg", "west.pkg"], 1));
+    let connection = app.world_mut().spawn(PackageConnection::default()).id();
+    let handle = add_manifest(&mut app, with_packages(&["base.pkg", "west.pkg"], 2));
+    app.world_mut().entity_mut(world).insert(SeamlessWorld(handle));
+    for _ in 0..3 {
+        app.update();
+    }
+    assert_eq!(listed(&app), of(1, &["base.pkg", "west.pkg"]));
+    leave(&mut app, connection);
+    assert_eq!(listed(&app), of(2, &["base.pkg", "west.pkg"]));
+}
+
 /// What was compared with a peer stays where it is, until nobody is there any more.
 #[test]
 fn while_there_is_a_connection_the_list_grows() {

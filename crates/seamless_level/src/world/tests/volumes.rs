@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bevy_ecs::entity_disabling::Disabled;
 use bevy_time::{Real, Time};
 use bevy_transform::components::Transform;
 
@@ -239,6 +240,31 @@ fn a_disabled_volume_asks_for_nothing() {
             enabled,
             "at once, in spite of the delay"
         );
+    }
+}
+
+/// Bevy's `Disabled` is for queries; what a volume asks for has a field of its own.
+#[test]
+fn a_volume_that_queries_skip_asks_all_the_same() {
+    for comes_first in [false, true] {
+        let mut stage = Stage::new();
+        if !comes_first {
+            stage.frames(3);
+        }
+        let own = (volume(&["east"], TOWER), Disabled);
+        let own = stage.app.world_mut().spawn(own).id();
+        stage.go(TOWER);
+        assert!(stage.level("east").is_visible());
+        stage.app.world_mut().get_mut::<StreamingVolume>(own).unwrap().levels = vec!["west".into()];
+        stage.frames(3);
+        assert!(stage.level("west").is_visible() && !stage.level("east").is_visible());
+        stage.app.world_mut().entity_mut(own).remove::<Disabled>();
+        stage.frames(3);
+        assert!(stage.level("west").is_visible());
+        stage.app.world_mut().entity_mut(own).insert(Disabled);
+        stage.app.world_mut().despawn(own);
+        stage.frames(3);
+        assert!(!stage.level("west").is_wanted());
     }
 }
 

@@ -1,7 +1,13 @@
 //! Reloads that come to nothing, and what they leave as it was.
 
+use bevy_reflect::TypePath;
+
 use super::*;
-use crate::{Linkers, LinkersResource, ObjectRequest};
+use crate::{
+    Linkers, LinkersResource, ObjectRequest,
+    doubles::Fate,
+    load::tests::{complete::Counted, gated::gated_app_with, imports::importing},
+};
 
 fn linkers(app: &App) -> Linkers {
     app.world().resource::<LinkersResource>().0.clone()
@@ -141,4 +147,39 @@ fn what_nobody_waits_for_is_cancelled() {
     let linkers = linkers(&app);
     run_until(&mut app, |_| linkers.find(&AssetPath::parse("a.pkg")).is_some());
     assert_ids_are_back(&mut app, before);
+}
+
+/// Gates have let go of what it brings when they opened, and others may wait for the same.
+#[test]
+fn a_reload_that_waits_behind_open_gates_takes_them_from_nobody() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app_with(&dir, |_| {});
+    gate.otherwise(Some(Fate::Pass));
+    put(&dir, "a.pkg", new_package(&app, "a.pkg").finish().unwrap());
+    put(&dir, "b.pkg", chain(&app, "b.pkg", 3, None));
+    let user = load(&mut app, "b.pkg", &["a.pkg"]);
+    run_until(&mut app, |world| state(world, user) == Some(LoadState::Live));
+    let counted = Counted::default();
+    *counted.is_open.lock().unwrap() = true;
+    app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(counted));
+    // It comes with a mesh, and waits for a package that never comes.
+    put(&dir, "a.pkg", importing(&app, "a.pkg", "t.pkg", Mesh::type_path()));
+    put(&dir, "t.pkg", shared_package(&app, "t.pkg"));
+    gate.script("t.pkg", 0, Fate::Stall);
+    let request = ReloadRequest {
+        verify: Verify::Deferred,
+        ..ReloadRequest::new("a.pkg")
+    };
+    let reload = app.world_mut().resource_mut::<Streamer>().reload(request);
+    run_until(&mut app, |world| {
+        world.resource::<Assets<Mesh>>().len() == 2 && !gate.stalled().is_empty()
+    });
+    for _ in 0..3 {
+        app.update();
+    }
+    assert!(!reload.is_finished());
+    drop(reload);
+    // The gate panics where it is to forget what it does not watch.
+    app.update();
+    run_until(&mut app, |world| world.resource::<Assets<Mesh>>().len() == 1);
 }

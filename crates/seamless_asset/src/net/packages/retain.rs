@@ -1,4 +1,4 @@
-//! The order of the list of packages, between connections. See [`NetPackages::arrange`].
+//! What goes out of the list of packages, between connections. See [`NetPackages::retain`].
 
 use bevy_platform::collections::HashMap;
 use seamless_package::package_map::PackageMap;
@@ -6,35 +6,33 @@ use seamless_package::package_map::PackageMap;
 use super::{Instances, Listed, NetPackages};
 
 impl NetPackages {
-    /// Puts the list in order, and takes packages out: each by the rank of its name, those without one are dropped. Equal ranks stay in their
-    /// order, and placements with their package. What is known of objects stays known.
+    /// Takes the packages out of the list whose names are not kept, with their placements; the others stay in their order. What is known of
+    /// objects stays known.
     ///
-    /// A connection compares the list from its first packet on, and counts on what it has compared: arrange it while there is no
-    /// [`PackageConnection`](crate::net::PackageConnection). A `SeamlessWorld` that comes or goes meanwhile has this done: what the game has listed itself comes first, then worlds by
+    /// A connection compares the list from its first packet on, and counts on what it has compared: do this while there is no
+    /// [`PackageConnection`](crate::net::PackageConnection). A `SeamlessWorld` that comes or goes meanwhile does it: what the game has listed itself comes first, then worlds by
     /// their names.
-    pub fn arrange(&mut self, rank: impl Fn(&str) -> Option<u32>) {
-        let rank_of = |(at, listed): (u32, &Listed)| {
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        let is_kept = |(at, listed): (u32, &Listed)| {
             let home = match listed.instances {
                 Instances::Further(home) => home,
                 _ => at,
             };
-            rank(&self.map.package(home)?.path)
+            self.map.package(home).is_some_and(|info| keep(&info.path))
         };
-        let ranks: Vec<_> = (0..).zip(&self.listed).map(rank_of).collect();
-        if ranks.iter().all(Option::is_some) && ranks.is_sorted() {
+        let kept: Vec<bool> = (0..).zip(&self.listed).map(is_kept).collect();
+        if kept.iter().all(|is_kept| *is_kept) {
             return;
         }
         let empty = PackageMap::new(self.map.limits().clone());
         let old = core::mem::replace(&mut self.map, empty);
         let listed = core::mem::take(&mut self.listed).into_iter();
-        let mut kept: Vec<_> = (0_u32..).zip(listed).zip(ranks).collect();
-        kept.retain(|(_, rank)| rank.is_some());
-        kept.sort_by_key(|(_, rank)| *rank);
-        let order = kept.iter().map(|((at, _), _)| *at);
-        let places: HashMap<u32, u32> = order.zip(0..).collect();
+        let stays = (0_u32..).zip(listed).zip(kept);
+        let stays: Vec<_> = stays.filter_map(|(found, is_kept)| is_kept.then_some(found)).collect();
+        let places: HashMap<u32, u32> = stays.iter().map(|(at, _)| *at).zip(0..).collect();
         let place = |at: u32| places.get(&at).copied();
         // All of it was in a map together before, so nothing is refused.
-        for ((at, mut listed), _) in kept {
+        for (at, mut listed) in stays {
             if let Instances::Further(home) = &mut listed.instances {
                 *home = place(*home).unwrap_or_default();
             }
