@@ -19,6 +19,8 @@ use seamless_tests::picture::{Frame, Picture, SIDE, has_driver, next_frame, stud
 use super::stage::{image, load, write};
 
 const TEXTURES: usize = 16;
+/// In two sizes and three tints.
+const KINDS: usize = 6;
 /// Half of the room's sides, in metres.
 const HALF: f32 = 6.0;
 /// What is seen at once does not all fit.
@@ -244,7 +246,11 @@ fn pose(frame: f32) -> Transform {
 
 fn rooms() -> (tempfile::TempDir, [Room; 2]) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    write(dir.path(), (0..TEXTURES).map(|number| (name(number), texture(number))));
+    let kinds: Vec<Image> = (0..KINDS).map(texture).collect();
+    write(
+        dir.path(),
+        (0..TEXTURES).map(|number| (name(number), kinds[number % KINDS].clone())),
+    );
     let rooms = [true, false].map(|enabled| Room::new(dir.path(), enabled));
     (dir, rooms)
 }
