@@ -137,6 +137,7 @@
 //! | | sync wanted | takes over what entities want |
 //! | | select levels | decides, and hands requests, cancellations and priorities to the pipeline |
 //! | | block on levels | only where one is missing that nobody may be without: loads it |
+//! | | tell unknown, tell silence | log names that no world has, and once why nothing was asked for in the first seconds |
 //! | [`StreamingSystems::Reveal`](seamless_asset::StreamingSystems) | (the pipeline) | moves levels into and out of the world |
 //! | [`LevelSystems::Report`] | report levels | brings tables up to date, sends messages and events |
 //! | | report arrivals | tells who waits for a place |

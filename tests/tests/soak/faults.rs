@@ -224,7 +224,6 @@ impl<F: Reader> Reader for FlakyFile<F> {
 /// Of all the openings of a run, each kind of fault has some.
 #[test]
 fn every_fault_happens_and_always_to_the_same() {
-    let _alone = crate::alone();
     let kinds = |openings: u64| {
         let faults = (0..openings).filter_map(Fault::of);
         faults.fold([0_u64; 4], |mut counts, fault| {

@@ -7,7 +7,7 @@ use bevy_seamless::prelude::*;
 use seamless_tests::atomicity::Atomicity;
 
 use crate::{
-    alone,
+    apart,
     bed::{Bed, Footprint},
     content::name_of,
     drive::{Drive, Journeys},
@@ -127,12 +127,15 @@ fn assert_no_growth(what: &str, before: usize, after: usize) {
 }
 
 #[test]
+fn an_hour_of_play_leaves_nothing_behind() {
+    apart("hour::an_hour_of_play_leaves_nothing_behind", hour_of_play);
+}
+
 #[expect(
     clippy::print_stdout,
     reason = "figures for whoever runs all of it, with `--nocapture`"
 )]
-fn an_hour_of_play_leaves_nothing_behind() {
-    let _alone = alone();
+fn hour_of_play() {
     let all = frames(HOUR);
     let mut bed = Bed::new(LEVELS, true);
     let mut drive = Drive::new(&mut bed);
@@ -193,7 +196,6 @@ fn an_hour_of_play_leaves_nothing_behind() {
 #[test]
 #[should_panic(expected = "bytes became")]
 fn the_measure_sees_a_leak() {
-    let _alone = alone();
     let mut bed = Bed::new(50, false);
     let before = bed.memory();
     let leak = vec![1_u8; before / 50];

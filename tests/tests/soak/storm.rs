@@ -9,7 +9,7 @@ use bevy_seamless::{
 };
 use seamless_tests::{atomicity::Atomicity, random::Random};
 
-use crate::{alone, bed::Bed, content::name_of, frames};
+use crate::{apart, bed::Bed, content::name_of, frames};
 
 const LEVELS: usize = 200;
 const FRAMES: u64 = 100_000;
@@ -44,7 +44,10 @@ impl Flips {
 /// By name, through all that decides about levels.
 #[test]
 fn levels_that_flip_in_every_frame() {
-    let _alone = alone();
+    apart("storm::levels_that_flip_in_every_frame", levels);
+}
+
+fn levels() {
     let all = frames(FRAMES);
     let mut bed = Bed::new(LEVELS, false);
     let before = bed.footprint();
@@ -141,7 +144,10 @@ impl Ends {
 /// By instance: each id that was given out comes back once.
 #[test]
 fn instances_that_flip_in_every_frame() {
-    let _alone = alone();
+    apart("storm::instances_that_flip_in_every_frame", instances);
+}
+
+fn instances() {
     const TARGETS: [InstanceTarget; 3] = [InstanceTarget::Gone, InstanceTarget::Loaded, InstanceTarget::Shown];
     let all = frames(FRAMES);
     let mut bed = Bed::new(LEVELS, false);
