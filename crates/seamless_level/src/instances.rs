@@ -205,7 +205,8 @@ impl Levels<'_, '_> {
         let found = found.or_else(|| added.map(|added| ((added.world, added.manifest), &added.entry)));
         let Some((world, of)) = found else {
             let level = instance.of.clone();
-            return Err(match self.may_more_come() {
+            let is_meant_there = instance.world.is_some_and(|meant| self.tables.contains(meant));
+            return Err(match !is_meant_there && self.may_more_come() {
                 true => RequestError::NotYet { level },
                 false => RequestError::UnknownLevel { level },
             });

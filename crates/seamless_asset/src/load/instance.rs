@@ -133,6 +133,15 @@ impl Instance {
         has_risen
     }
 
+    /// The content of the file that it was read from, until it is seen.
+    pub fn content_hash(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Staged(level) => Some(level.content_hash),
+            Phase::Spawning(spawn) => Some(spawn.content_hash()),
+            _ => None,
+        }
+    }
+
     /// Whether it is as far as it was to come, and not seen.
     fn has_stopped(&self) -> bool {
         let is_on_hold = matches!(self.phase, Phase::Staged(_) | Phase::Spawning(_) | Phase::Hidden { .. });

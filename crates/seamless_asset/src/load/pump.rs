@@ -89,6 +89,8 @@ pub(crate) struct Pipeline {
     pressure: MemoryPressure,
     /// Bytes that have to go so that the next load may start.
     short: u64,
+    /// What was in memory when that was found.
+    short_at: u64,
     /// Loads that are not to be shown yet, and wait until memory is calm.
     held: u64,
     room: Room,
@@ -130,6 +132,7 @@ impl Pipeline {
             held_memory: HeldMemory::default(),
             pressure: MemoryPressure::default(),
             short: 0,
+            short_at: 0,
             held: 0,
             room: Room::default(),
             frame: 0,

@@ -56,6 +56,11 @@ impl HiddenSpawn {
         self.loaded.bytes
     }
 
+    /// The content of its file.
+    pub fn content_hash(&self) -> u64 {
+        self.loaded.content_hash
+    }
+
     /// Spawns the next entities, `most` at most; gives how many.
     pub fn step(&mut self, world: &mut World, most: usize) -> usize {
         let (spawner, bounds) = (&mut self.spawner, &mut self.bounds);

@@ -284,7 +284,7 @@ impl Levels<'_, '_> {
 
     fn note_unknown(&mut self, level: &str, is_known: bool) {
         if !is_known {
-            self.requests.unknown.insert(level.to_owned());
+            self.requests.note_unknown(level);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the app asks for, by level name. See [`LevelRequests`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use async_channel::{Receiver, Sender};
 use bevy_ecs::{
@@ -66,6 +66,16 @@ impl LevelRequests {
 
     pub fn ids(&self) -> impl Iterator<Item = RequestId> {
         self.all.keys().copied()
+    }
+
+    /// Game code asks for a level that no world has yet.
+    pub fn note_unknown(&mut self, level: &str) {
+        self.unknown.insert(level.to_owned());
+        // Some of them were taken back.
+        if self.unknown.len() > self.all.len() {
+            let asked: HashSet<&str> = self.all.values().map(|request| &*request.level).collect();
+            self.unknown.retain(|level| asked.contains(&**level));
+        }
     }
 
     /// Whether anybody asks for a level of this name.

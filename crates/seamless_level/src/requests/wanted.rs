@@ -4,8 +4,9 @@ use bevy_ecs::{
     change_detection::DetectChangesMut,
     component::Component,
     entity::Entity,
+    entity_disabling::Disabled,
     lifecycle::RemovedComponents,
-    query::Changed,
+    query::{Allow, Changed},
     reflect::ReflectComponent,
     system::{Query, Res, ResMut},
 };
@@ -78,7 +79,7 @@ impl Default for LevelWanted {
 
 /// Takes over what entities want.
 pub(crate) fn sync_wanted(
-    changed: Query<(Entity, &LevelWanted), (Changed<LevelWanted>, EvenHidden)>,
+    changed: Query<(Entity, &LevelWanted), (Changed<LevelWanted>, Allow<Disabled>)>,
     all: Query<&LevelWanted, EvenHidden>,
     mut removed: RemovedComponents<LevelWanted>,
     mut requests: ResMut<LevelRequests>,

@@ -4,7 +4,7 @@ use bevy_ecs::{query::QueryState, system::Query, world::World};
 use bevy_log::warn;
 use seamless_asset::{BlockingLoads, InstanceId};
 
-use super::{EvenHidden, LevelSelection, LevelTable};
+use super::{EvenHidden, LevelSelection, LevelState, LevelTable};
 
 /// Whether a source is where levels are missing that nobody may be without.
 pub(crate) fn is_anybody_blocked(selections: Query<&LevelSelection, EvenHidden>) -> bool {
@@ -23,15 +23,19 @@ pub(crate) fn block_on_levels(
         let levels = selection.selector.plan().block.iter();
         levels.filter_map(|level| {
             let level = table.at(*level)?;
-            Some((level.instance?, level.name().to_owned()))
+            let is_loaded = matches!(level.state(), LevelState::Hidden | LevelState::Visible);
+            Some((level.instance?, (!is_loaded).then(|| level.name().to_owned())))
         })
     });
-    let missing: Vec<(InstanceId, String)> = missing.collect();
-    for (id, name) in missing {
-        warn!(
-            "the frame waits for level `{name}`: a source is inside of a volume of it with `VolumeMode::BlockUntilLoaded`; a larger volume with \
+    // One that is loaded is only shown: nothing has to be read for it.
+    let missing: Vec<(InstanceId, Option<String>)> = missing.collect();
+    for (id, unloaded) in missing {
+        if let Some(name) = unloaded {
+            warn!(
+                "the frame waits for level `{name}`: a source is inside of a volume of it with `VolumeMode::BlockUntilLoaded`; a larger volume with \
              `Load` around that, or `Levels::prepare`, has it ready before"
-        );
+            );
+        }
         // The pipeline writes it down as an event.
         let _ = world.finish_level_blocking(id);
     }

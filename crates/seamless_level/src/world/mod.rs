@@ -45,7 +45,8 @@ use seamless_asset::InHiddenLevel;
 
 use crate::manifest::{ManifestError, WorldManifest};
 
-/// A filter for what counts although systems skip it: worlds, volumes and what asks for levels, below a hidden level or disabled.
+/// A filter for what counts although systems skip it: disabled, or below a hidden level. Volumes and requests that come with a level count from the
+/// moment at which that is seen, so those that are new are found without it.
 pub(crate) type EvenHidden = (Allow<InHiddenLevel>, Allow<Disabled>);
 
 /// A world that is loaded level by level, as its manifest says.

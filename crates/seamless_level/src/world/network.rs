@@ -69,16 +69,17 @@ fn list_world(table: &LevelTable, list: &mut NetPackages, of_worlds: &mut HashSe
     for (entry, path) in &table.packages {
         let placements = placements.remove(path).unwrap_or_default();
         let count = list.map().len();
-        if let Err(error) = list_package(list, entry, path, &placements) {
+        let listing = list_package(list, entry, path, &placements);
+        // What the game has listed itself stays its own, with all that is placed of it.
+        if let Some(new) = list.map().package(count) {
+            of_worlds.insert(new.path.clone());
+        }
+        if let Err(error) = listing {
             error!(
                 "seamless world `{}`: references over the network: {error}",
                 table.name()
             );
             break;
-        }
-        // What the game has listed itself stays its own.
-        if let Some(new) = list.map().package(count) {
-            of_worlds.insert(new.path.clone());
         }
     }
 }

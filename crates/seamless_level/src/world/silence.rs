@@ -8,7 +8,7 @@ use bevy_log::warn;
 use seamless_asset::StreamingClock;
 
 use super::{EvenHidden, LevelSelection, LevelTable, Now, SeamlessWorld};
-use crate::{source::StreamingSource, volume::StreamingVolume};
+use crate::{settings::LevelSettings, source::StreamingSource, volume::StreamingVolume};
 
 /// For how long nothing may be asked for before that is told, in seconds.
 const PATIENCE: f64 = 5.0;
@@ -52,6 +52,7 @@ pub(crate) fn tell_silence(
     worlds: Query<(), (With<SeamlessWorld>, EvenHidden)>,
     volumes: Query<(), (With<StreamingVolume>, EvenHidden)>,
     sources: Query<(), With<StreamingSource>>,
+    settings: Res<LevelSettings>,
     mut silence: Local<Silence>,
     mut now: Now,
     clock: Res<StreamingClock>,
@@ -72,7 +73,8 @@ pub(crate) fn tell_silence(
     } else if !tables.iter().any(has_volumes) {
         Some(Reason::NoVolume)
     } else {
-        sources.is_empty().then_some(Reason::NoSource)
+        // A server may wait for its players.
+        (sources.is_empty() && !settings.follow_remote).then_some(Reason::NoSource)
     };
     let before = silence.since.take();
     silence.since = reason.map(|reason| match before {

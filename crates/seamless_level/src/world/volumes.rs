@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use bevy_ecs::{
     change_detection::{DetectChanges, Ref},
     entity::{Entity, EntityHashMap, EntityHashSet},
+    entity_disabling::Disabled,
     lifecycle::RemovedComponents,
     name::Name,
-    query::{Added, Changed},
+    query::{Added, Allow, Changed},
     system::{Local, Query, Res},
 };
 use bevy_log::error;
@@ -30,7 +31,7 @@ pub(crate) fn sync_volumes(
     new_worlds: Query<Entity, (Added<LevelTable>, EvenHidden)>,
     mut gone_worlds: RemovedComponents<LevelSelection>,
     volumes: Query<(Entity, &StreamingVolume, Option<&Name>), EvenHidden>,
-    changed: Query<(Entity, Ref<StreamingVolume>, Option<&Name>), (Changed<StreamingVolume>, EvenHidden)>,
+    changed: Query<(Entity, Ref<StreamingVolume>, Option<&Name>), (Changed<StreamingVolume>, Allow<Disabled>)>,
     mut removed: RemovedComponents<StreamingVolume>,
     mut told: Local<ToldFaults>,
     clock: Res<StreamingClock>,

@@ -17,7 +17,7 @@ use crate::{
         InstanceEvent, InstanceId,
         budget::FrameBudget,
         cost::UnitKind,
-        instance::{Phase, Turn},
+        instance::{Instance, Phase, Turn},
         packages::PackageEntry,
     },
     reveal::{self, Members, Revealed},
@@ -125,8 +125,7 @@ impl Pipeline {
 
     /// What stands in the way of the reveal of a staged level whose packages are there: it fails, or is read again.
     pub(super) fn is_held_up(&mut self, world: &mut World, id: InstanceId) -> bool {
-        if let Some(error) = self.unmet_import(id) {
-            self.fail(world, id, Arc::new(error));
+        if self.fails_for_imports(world, id) {
             return true;
         }
         if self.is_of_another_file(id) {
@@ -337,14 +336,44 @@ impl Pipeline {
         entry.is_some_and(|entry| !entry.hashes.contains(&level.content_hash))
     }
 
+    /// Whether a level whose packages are there lacks an import; then it has failed.
+    pub(super) fn fails_for_imports(&mut self, world: &mut World, id: InstanceId) -> bool {
+        let Some(error) = self.unmet_import(id) else {
+            return false;
+        };
+        self.forget_version(id);
+        self.fail(world, id, Arc::new(error));
+        true
+    }
+
+    /// The version of its package that an instance was read from is of no use: nobody else is to fail for what it imports. Those that were read
+    /// from it as well have to.
+    fn forget_version(&mut self, id: InstanceId) {
+        let version = |instance: &Instance| Some((instance.request.package.clone(), instance.content_hash()?));
+        let Some((path, content)) = self.instances.get(&id).and_then(version) else {
+            return;
+        };
+        let is_same =
+            |instance: &Instance| instance.request.package == path && instance.content_hash() == Some(content);
+        let mut others = self.instances.iter().filter(|(other, _)| **other != id);
+        if others.any(|(_, instance)| is_same(instance)) {
+            return;
+        }
+        if let Some(mut entry) = self.packages.get_mut(&path) {
+            entry.unverified.retain(|import| !import.is_of(content));
+        }
+    }
+
+    /// Whether something that an instance imports is about to come with a reload.
+    pub(super) fn waits_for_reload(&self, id: InstanceId) -> bool {
+        !self.reloads.is_empty() && self.is_any_reload_to_bring(id) && self.unmet_import(id).is_some()
+    }
+
     /// What is wrong with the imports that were not verified when they were linked; all packages are loaded by now.
     pub(super) fn unmet_import(&self, id: InstanceId) -> Option<LoadError> {
         let instance = self.instances.get(&id)?;
         // Of the instance's own package there may be several versions: other instances were read from files that were written over.
-        let own = match &instance.phase {
-            Phase::Staged(level) => Some(level.content_hash),
-            _ => None,
-        };
+        let own = instance.content_hash();
         let unverified = instance.packages.iter().flat_map(|path| {
             let content = own.filter(|_| *path == instance.request.package);
             let of_package = self.packages.get(path).into_iter().flat_map(|entry| &entry.unverified);

@@ -23,6 +23,13 @@ pub(super) struct UnderCeiling {
     is_any_to_go: bool,
 }
 
+impl UnderCeiling {
+    /// What was there.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+}
+
 impl Pipeline {
     /// What everything takes.
     pub(super) fn memory(&self) -> MemoryAccount {

@@ -237,6 +237,13 @@ impl Pipeline {
         }
     }
 
+    /// Requests that have begun are ranked anew.
+    pub(super) fn rank_objects_again(&self) {
+        for (id, objects) in self.objects.iter().filter(|(_, objects)| !objects.is_queued) {
+            objects.progress.set_rank(self.arrivals.rank(*id, objects.priority));
+        }
+    }
+
     /// Starts a request: one job for each package that it names.
     pub(super) fn start_objects(&mut self, id: u64) {
         let Some(objects) = self.objects.get_mut(&id) else {

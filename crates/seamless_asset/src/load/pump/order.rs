@@ -109,7 +109,7 @@ impl Pipeline {
                 self.apply_in_turn(world, id, budget)
             } else if let Some(place) = next {
                 next = self.coming.after(place);
-                self.show_level(world, place.id, budget)
+                self.waits_for_reload(place.id) || self.show_level(world, place.id, budget)
             } else {
                 return;
             };

@@ -387,6 +387,27 @@ impl Pipeline {
         world.resource_mut::<StreamingStats>().gate_deadlines += deadlines;
     }
 
+    /// Whether a package that an instance or another reload needs is being reloaded, and not all is in that is new in it.
+    pub(super) fn is_any_reload_to_bring(&self, id: InstanceId) -> bool {
+        let packages = self.instances.get(&id).map(|instance| &instance.packages);
+        let mut packages = packages.into_iter().flatten();
+        packages.any(|path| {
+            let mut others = self
+                .reloads
+                .iter()
+                .filter(|(other, reload)| **other != id && reload.path == *path);
+            others.any(|(_, reload)| !matches!(&reload.step, Step::Staged(staged) if staged.queue.is_empty()))
+        })
+    }
+
+    /// Reloads that have begun are ranked anew.
+    pub(super) fn rank_reloads_again(&self) {
+        for (id, reload) in &self.reloads {
+            let priority = self.reload_priority(*id, &reload.path);
+            reload.progress.set_rank(self.arrivals.rank(id.0, priority));
+        }
+    }
+
     /// Whether everything that the reload needs is there.
     pub(super) fn is_reload_ready(&self, id: InstanceId) -> bool {
         let Some(reload) = self.reloads.get(&id) else {
@@ -394,6 +415,6 @@ impl Pipeline {
         };
         let is_open = matches!(&reload.step, Step::Staged(staged) if staged.is_open);
         let own = self.packages.get(&reload.path);
-        is_open && own.is_none_or(PackageEntry::is_ready) && self.has_packages(id)
+        is_open && own.is_none_or(PackageEntry::is_ready) && self.has_packages(id) && !self.waits_for_reload(id)
     }
 }

@@ -31,6 +31,12 @@ impl<J, T> Default for Singles<J, T> {
 }
 
 impl<J, T> Singles<J, T> {
+    /// Those that have begun: their numbers, priorities and progress.
+    pub fn begun(&self) -> impl Iterator<Item = (u64, f32, Arc<Progress>)> {
+        let begun = self.0.iter().filter(|(_, single)| single.queued.is_none());
+        begun.filter_map(|(id, single)| Some((*id, single.priority, single.outcome.upgrade()?.progress.clone())))
+    }
+
     /// Takes a request in; `job` takes it apart.
     pub fn take(
         &mut self,

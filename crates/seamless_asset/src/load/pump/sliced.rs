@@ -1,7 +1,7 @@
 //! Levels that come and go in slices. See [`Pipeline::continue_slices`].
 
 use core::time::Duration;
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 use bevy_ecs::{entity::Entity, world::World};
 use bevy_log::debug_span;
@@ -128,8 +128,7 @@ impl Pipeline {
         if !budget.allows(self.costs.of(UnitKind::RevealSliced, count) + observed) {
             return false;
         }
-        if let Some(error) = self.unmet_import(id) {
-            self.fail(world, id, Arc::new(error));
+        if self.fails_for_imports(world, id) {
             return true;
         }
         let Some(Phase::Spawning(spawn)) = self.instances.replace_phase(id, Phase::Failed) else {

@@ -33,10 +33,15 @@ impl Pipeline {
         }
         let most = settings.max_loads_in_flight;
         if self.in_flight.is_full(most) {
-            // Who found no memory finds none now, and nobody has looked again.
-            if self.instances.index().waiting(Turn::Start).is_empty() {
-                (self.short, self.held) = (0, 0);
-            }
+            self.short = match self.instances.index().waiting(Turn::Start).is_empty() {
+                true => 0,
+                // Nobody looks again; what has gone since then lacks no more.
+                false => self
+                    .short
+                    .saturating_sub(self.short_at.saturating_sub(self.memory().total())),
+            };
+            self.short_at = self.short_at.min(self.memory().total());
+            self.held = 0;
             return;
         }
         let waiting = self.instances.index().waiting(Turn::Start).iter();
@@ -89,6 +94,7 @@ impl Pipeline {
             }
         }
         self.short = short.unwrap_or(0);
+        self.short_at = known.map_or(0, |known| known.used());
         self.held = held;
     }
 
@@ -96,6 +102,11 @@ impl Pipeline {
     fn rank_all_again(&mut self) {
         let all: Vec<_> = self.instances.iter().map(|(id, _)| *id).collect();
         self.rank_again(&all);
+        self.rank_reloads_again();
+        self.rank_objects_again();
+        for (id, priority, progress) in self.bulk.begun().chain(self.opens.begun()) {
+            progress.set_rank(self.arrivals.rank(id, priority));
+        }
     }
 
     /// The priorities of instances have changed: their packages are as urgent as the most urgent of those who wait for them. Each package is looked at

@@ -112,23 +112,38 @@ fn an_import_that_only_the_newer_file_has() {
 /// One bad version of a file is its own fault, and not that of the versions before and after it.
 #[test]
 fn a_file_that_was_mended_comes_beside_its_older_version() {
-    let dir = Dir::default();
-    let mut app = app(&dir);
-    put(&dir, "s.pkg", new_package(&app, "s.pkg").finish().unwrap());
-    let mut placed = |count, shared, end| {
-        put(&dir, "a.pkg", chain(&app, "a.pkg", count, shared));
-        let request = InstanceRequest {
-            verify: Verify::Deferred,
-            ..request("a.pkg", &["s.pkg"])
+    for is_sliced in [false, true] {
+        let dir = Dir::default();
+        let mut app = if is_sliced { sliced_app(&dir) } else { app(&dir) };
+        // So small that levels come in slices.
+        app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+        put(&dir, "s.pkg", new_package(&app, "s.pkg").finish().unwrap());
+        let mut placed = |name, count, shared, end| {
+            put(&dir, name, chain(&app, name, count, shared));
+            let request = InstanceRequest {
+                verify: Verify::Deferred,
+                ..request(
+                    name,
+                    if name == "b.pkg" {
+                        &["s.pkg", "a.pkg"]
+                    } else {
+                        &["s.pkg"]
+                    },
+                )
+            };
+            let id = app.world_mut().resource_mut::<Streamer>().load(request);
+            run_until(&mut app, |world| state(world, id) == Some(end));
+            level_entities(app.world_mut())
         };
-        let id = app.world_mut().resource_mut::<Streamer>().load(request);
-        run_until(&mut app, |world| state(world, id) == Some(end));
-        level_entities(app.world_mut())
-    };
-    assert_eq!(placed(3, None, LoadState::Live), 3);
-    assert_eq!(placed(4, Some("s.pkg"), LoadState::Failed), 3, "it has no mesh");
-    assert_eq!(placed(5, None, LoadState::Live), 3 + 5);
-    assert_eq!(placed(3, None, LoadState::Live), 3 + 5 + 3);
+        assert_eq!(placed("a.pkg", 300, None, LoadState::Live), 300);
+        let after_bad = placed("a.pkg", 400, Some("s.pkg"), LoadState::Failed);
+        assert_eq!(after_bad, 300, "it has no mesh");
+        assert_eq!(placed("a.pkg", 500, None, LoadState::Live), 300 + 500);
+        assert_eq!(placed("a.pkg", 300, None, LoadState::Live), 300 + 500 + 300);
+        // Nor is it that of others who need the package.
+        let with_user = placed("b.pkg", 200, Some("a.pkg"), LoadState::Live);
+        assert_eq!(with_user, 300 + 500 + 300 + 200);
+    }
 }
 
 /// What the request lists is known beforehand; the rest is found on the way.

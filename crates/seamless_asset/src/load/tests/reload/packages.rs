@@ -3,7 +3,11 @@
 use bevy_ecs::query::Allow;
 
 use super::*;
-use crate::{InHiddenLevel, LinkersResource, LoadPolicy, ObjectRequest, load::tests::targets::set_target};
+use crate::{
+    InHiddenLevel, LinkersResource, LoadPolicy, ObjectRequest,
+    doubles::Fate,
+    load::tests::{gated::gated_app_with, targets::set_target},
+};
 
 #[test]
 fn all_instances_change_in_one_frame() {
@@ -210,4 +214,43 @@ fn its_time_is_on_the_frames_account() {
         .iter()
         .any(|overrun| overrun.what.starts_with("reload a.pkg (3 entities)"));
     assert!(named, "{overruns:?}");
+}
+
+/// What a reload is about to bring is not missing.
+#[test]
+fn who_imports_what_a_reload_brings_waits_for_it() {
+    for verify in [Verify::Now, Verify::Deferred] {
+        let dir = Dir::default();
+        let (mut app, gate) = gated_app_with(&dir, |_| {});
+        gate.otherwise(Some(Fate::Pass));
+        put(&dir, "s.pkg", new_package(&app, "s.pkg").finish().unwrap());
+        put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+        let user = load(&mut app, "a.pkg", &["s.pkg"]);
+        run_until(&mut app, |world| state(world, user) == Some(LoadState::Live));
+        // The file is opened, and then it takes a while.
+        let opened = gate.begun().iter().filter(|read| read.path == "s.pkg").count();
+        gate.script("s.pkg", opened, Fate::Stall);
+        put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+        put(&dir, "b.pkg", chain(&app, "b.pkg", 4, Some("s.pkg")));
+        let reload = app
+            .world_mut()
+            .resource_mut::<Streamer>()
+            .reload(ReloadRequest::new("s.pkg"));
+        run_until(&mut app, |_| !gate.stalled().is_empty());
+        let request = InstanceRequest {
+            verify,
+            ..request("b.pkg", &["s.pkg"])
+        };
+        let newer = app.world_mut().resource_mut::<Streamer>().load(request);
+        run_until(&mut app, |world| state(world, newer) == Some(LoadState::Staged));
+        for _ in 0..20 {
+            app.update();
+        }
+        assert_eq!(state(app.world(), newer), Some(LoadState::Staged), "{verify:?}");
+        gate.script("s.pkg", opened, Fate::Pass);
+        run_until(&mut app, |world| state(world, newer) == Some(LoadState::Live));
+        end(&mut app, &reload);
+        assert!(reload.result().unwrap().is_ok());
+        assert_eq!(app.world().resource::<Assets<Mesh>>().len(), 2);
+    }
 }
