@@ -17,28 +17,28 @@ const PATIENCE: f64 = 5.0;
 #[derive(Default)]
 pub(crate) struct Silence {
     /// Why nothing is asked for, and since when.
-    since: Option<(Reason, f64)>,
+    since: Option<(Lack, f64)>,
     /// It was told, or something was asked for.
     is_over: bool,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Reason {
-    NoWorld,
-    NoSource,
-    NoVolume,
+enum Lack {
+    World,
+    Source,
+    Volume,
 }
 
-impl Reason {
+impl Lack {
     fn text(self) -> &'static str {
         match self {
-            Self::NoWorld => {
+            Self::World => {
                 "there are `StreamingVolume`s, and no `SeamlessWorld`: spawn one with the handle of a manifest"
             }
-            Self::NoSource => {
+            Self::Source => {
                 "there is no `StreamingSource` that volumes or distances could look for: insert one into the camera or the player"
             }
-            Self::NoVolume => {
+            Self::Volume => {
                 "no volume asks for any level: insert `DistanceStreaming` beside the `SeamlessWorld`, spawn `StreamingVolume`s, name volumes in the \
                  world file, or call `Levels::load`"
             }
@@ -67,14 +67,14 @@ pub(crate) fn tell_silence(
     let has_volumes =
         |(_, selection): (_, &LevelSelection)| !(selection.volumes.is_empty() && selection.distances.is_empty());
     let reason = if worlds.is_empty() {
-        (!volumes.is_empty()).then_some(Reason::NoWorld)
+        (!volumes.is_empty()).then_some(Lack::World)
     } else if tables.is_empty() {
         None
     } else if !tables.iter().any(has_volumes) {
-        Some(Reason::NoVolume)
+        Some(Lack::Volume)
     } else {
         // A server may wait for its players.
-        (sources.is_empty() && !settings.follow_remote).then_some(Reason::NoSource)
+        (sources.is_empty() && !settings.follow_remote).then_some(Lack::Source)
     };
     let before = silence.since.take();
     silence.since = reason.map(|reason| match before {
