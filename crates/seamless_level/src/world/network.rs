@@ -47,8 +47,8 @@ pub(crate) fn list_packages(
     let has_come = worlds.iter().any(|table| table.is_added());
     listed.is_stale |= gone.read().count() > 0 || has_come;
     let free = peers.is_empty();
-    let is_over = listed.is_stale && free;
-    if !(has_come || is_over) {
+    let is_due = listed.is_stale && free;
+    if !(has_come || is_due) {
         return;
     }
     let _time = clock.measure();

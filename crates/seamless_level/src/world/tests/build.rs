@@ -103,16 +103,21 @@ fn a_large_world_comes_over_many_frames_and_at_once() {
     assert_eq!(stage.seen_at(60.0), ["row 3"]);
 }
 
+/// A large world without volumes, its levels in a row, 20 units apart.
+fn by_distance() -> WorldManifest {
+    let mut manifest = row(COUNT);
+    manifest.volumes.clear();
+    for (level, x) in manifest.levels.iter_mut().zip(0_u16..) {
+        let x = 20.0 * f32::from(x);
+        level.bounds = Some(([x - 1.0, -1.0, -1.0], [x + 1.0, 1.0, 1.0]));
+    }
+    manifest
+}
+
 #[test]
 fn a_large_world_comes_by_distance_as_a_small_one() {
     for change in [false, true] {
-        let mut manifest = row(COUNT);
-        manifest.volumes.clear();
-        for (level, x) in manifest.levels.iter_mut().zip(0_u16..) {
-            let x = 20.0 * f32::from(x);
-            level.bounds = Some(([x - 1.0, -1.0, -1.0], [x + 1.0, 1.0, 1.0]));
-        }
-        let mut stage = Stage::of(hurried(), manifest);
+        let mut stage = Stage::of(hurried(), by_distance());
         let near = DistanceStreaming {
             load: 5.0,
             show: 5.0,
@@ -140,13 +145,7 @@ fn a_large_world_comes_by_distance_as_a_small_one() {
 /// What was taken away while the world was on its way does not come with it.
 #[test]
 fn distances_that_end_while_a_large_world_comes_are_over() {
-    let mut manifest = row(COUNT);
-    manifest.volumes.clear();
-    for (level, x) in manifest.levels.iter_mut().zip(0_u16..) {
-        let x = 20.0 * f32::from(x);
-        level.bounds = Some(([x - 1.0, -1.0, -1.0], [x + 1.0, 1.0, 1.0]));
-    }
-    let mut stage = Stage::of(hurried(), manifest);
+    let mut stage = Stage::of(hurried(), by_distance());
     let world = stage.world;
     stage
         .app
