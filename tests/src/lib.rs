@@ -5,7 +5,6 @@ pub mod app;
 pub mod atomicity;
 pub mod cooked;
 pub mod fixtures;
-pub mod flip;
 pub mod footprint;
 pub mod handmade;
 pub mod picture;

@@ -129,6 +129,13 @@ impl Picture {
             .collect()
     }
 
+    /// The picture whose [`light`](Self::light) this is, as near as its bytes are.
+    #[must_use]
+    pub fn of_light(light: impl Iterator<Item = [f32; 3]>) -> Self {
+        let pixel = |[red, green, blue]: [f32; 3]| Srgba::from(LinearRgba::rgb(red, green, blue)).to_u8_array();
+        Self(light.flat_map(pixel).collect())
+    }
+
     /// The number of different colours.
     #[must_use]
     pub fn colours(&self) -> usize {

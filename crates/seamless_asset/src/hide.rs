@@ -30,7 +30,7 @@ use self::files::FileComponents;
 use crate::{
     actors::{LevelActors, Owners, detach},
     reveal::Members,
-    spawn::rewrite_ticks,
+    spawn::{ChangedTicks, rewrite_ticks},
     trees::Untouched,
 };
 
@@ -306,22 +306,34 @@ fn hide_those(world: &mut World, lists: &[&[Entity]], hiding: &mut Hiding) {
 }
 
 fn mark(world: &mut World, entities: &[Entity]) {
-    let marked = last_rows_first(world, entities).map(|entity| (entity, InHiddenLevel));
-    // All of them are alive.
-    let _ = world.try_insert_batch_if_new(marked);
+    let marked = |entity: &Entity| (*entity, InHiddenLevel);
+    // All of them are alive. Two loops, as it is in the one frame in which a level of any size leaves.
+    let _ = if are_turned(world, entities) {
+        world.try_insert_batch_if_new(entities.iter().map(marked))
+    } else {
+        world.try_insert_batch_if_new(entities.iter().rev().map(marked))
+    };
 }
 
 fn unmark(world: &mut World, entities: &[Entity]) {
-    for entity in last_rows_first(world, entities) {
-        if let Ok(mut entity) = world.get_entity_mut(entity) {
-            entity.remove::<InHiddenLevel>();
+    // By its id, which Bevy looks up faster than a type.
+    let marker = world.register_component::<InHiddenLevel>();
+    let are_turned = are_turned(world, entities);
+    let unmark = |entity: &Entity| {
+        if let Ok(mut entity) = world.get_entity_mut(*entity) {
+            entity.remove_by_id(marker);
         }
+    };
+    if are_turned {
+        entities.iter().for_each(unmark);
+    } else {
+        entities.iter().rev().for_each(unmark);
     }
 }
 
-/// In reverse, or as they are: what goes last in its archetype leaves no gap that another row has to fill. Each time that a level is hidden
+/// Whether rows are in reverse. What goes last in its archetype leaves no gap that another row has to fill. Each time that a level is hidden
 /// or shown, its rows are turned around.
-fn last_rows_first<'a>(world: &World, entities: &'a [Entity]) -> impl Iterator<Item = Entity> + use<'a> {
+fn are_turned(world: &World, entities: &[Entity]) -> bool {
     let place = |entity: &Entity| world.entities().get_spawned(*entity).ok();
     let is_turned = |pair: &[Entity]| {
         let (first, next) = (place(pair.first()?)?, place(pair.get(1)?)?);
@@ -329,31 +341,23 @@ fn last_rows_first<'a>(world: &World, entities: &'a [Entity]) -> impl Iterator<I
         is_same.then(|| next.archetype_row.index() < first.archetype_row.index())
     };
     // A level's entities lie in runs, its root alone.
-    let is_turned = entities.windows(2).take(16).find_map(is_turned).unwrap_or_default();
-    let count = entities.len();
-    let at = move |step| if is_turned { step } else { count - 1 - step };
-    (0..count).filter_map(move |step| entities.get(at(step)).copied())
+    entities.windows(2).take(16).find_map(is_turned).unwrap_or_default()
 }
 
 /// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them, other levels
 /// and what came with them apart, which have targets of their own. What `skips` names of what was hung there is not looked at.
 fn everything_of(world: &World, root: Entity, members: &Members, skips: impl Fn(Entity) -> bool) -> Everything {
-    let mut parents = Parents::new(world);
+    let mut parents = Parents::changed_since(world, members.hung_since);
     let mut all = Everything {
         own: members.entities.clone(),
         others: Vec::new(),
         foreign: Vec::new(),
     };
-    let alive = |parents: &mut Parents, entity: &Entity| parents.note(world, *entity);
-    all.others.extend(Some(root).filter(|root| alive(&mut parents, root)));
-    let count = all.own.iter().filter(|entity| alive(&mut parents, entity)).count();
+    all.others.extend(Some(root).filter(|root| parents.note(world, *root)));
+    let count = all.own.iter().filter(|entity| parents.note(world, **entity)).count();
     if count < all.own.len() {
         let is_alive = |entity: &Entity| world.entities().contains_spawned(*entity);
         all.own = all.own.iter().copied().filter(is_alive).collect();
-    }
-    // Most lists have nobody but the level's own, who are known.
-    if let Some(since) = members.hung_since {
-        parents.keep_changed(world, since);
     }
     let has_actors = world.get::<LevelActors>(root).is_some();
     if !parents.found.is_empty() || has_actors {
@@ -363,10 +367,18 @@ fn everything_of(world: &World, root: Entity, members: &Members, skips: impl Fn(
 }
 
 /// Adds who goes with the level, and what hangs below it.
-fn add_hung(world: &World, root: Entity, parents: &mut Parents, all: &mut Everything, skips: impl Fn(Entity) -> bool) {
+fn add_hung<'w>(
+    world: &'w World,
+    root: Entity,
+    parents: &mut Parents<'w>,
+    all: &mut Everything,
+    skips: impl Fn(Entity) -> bool,
+) {
+    // What game code has hung there may have its own since long ago.
+    parents.since = None;
     let mut known = Indices::of(&all.lists().concat());
     let owners = LazyCell::new(|| Owners::but(world, root));
-    let mut add = |parents: &mut Parents, entity: Entity| {
+    let mut add = |parents: &mut Parents<'w>, entity: Entity| {
         // Most children are the level's own, which are known.
         if !known.insert(entity) {
             return;
@@ -387,56 +399,61 @@ fn add_hung(world: &World, root: Entity, parents: &mut Parents, all: &mut Everyt
     }
 }
 
-/// Entities with children. Levels have few archetypes, and most of their entities no children.
-struct Parents {
+/// Entities whose children matter. Levels have few archetypes, and most of their entities no children.
+struct Parents<'w> {
     found: Vec<Entity>,
     children: Option<ComponentId>,
+    /// Most lists have nobody but the level's own, who are known: those that nobody has changed since then are left out.
+    since: Option<Tick>,
+    now: Tick,
     last: ArchetypeId,
-    last_has_children: bool,
+    /// When lists in the table of the last one were changed; none where there are no lists.
+    last_lists: Option<ChangedTicks<'w>>,
 }
 
-impl Parents {
-    fn new(world: &World) -> Self {
+impl<'w> Parents<'w> {
+    fn changed_since(world: &'w World, since: Option<Tick>) -> Self {
         Self {
             found: Vec::new(),
             children: world.component_id::<Children>(),
+            since,
+            now: world.read_change_tick(),
             // What is empty has no children.
             last: ArchetypeId::EMPTY,
-            last_has_children: false,
+            last_lists: None,
         }
     }
 
-    /// Notes an entity if it has children; whether it is alive. It is in the one frame in which a level of any size leaves: all that is not needed for each entity is elsewhere.
+    /// Whether an entity is alive. Notes it if its children matter. It is in the one frame in which a level of any size leaves: all that is not needed for each
+    /// entity is elsewhere.
     #[inline]
-    fn note(&mut self, world: &World, entity: Entity) -> bool {
+    fn note(&mut self, world: &'w World, entity: Entity) -> bool {
         let Ok(at) = world.entities().get_spawned(entity) else {
             return false;
         };
         if at.archetype_id != self.last {
             self.look_at(world, at.archetype_id);
         }
-        if self.last_has_children {
-            self.found.push(entity);
+        if let Some(lists) = &self.last_lists {
+            let is_newer = |since| {
+                lists
+                    .at(at.table_row)
+                    .is_none_or(|tick| tick.is_newer_than(since, self.now))
+            };
+            if self.since.is_none_or(is_newer) {
+                self.found.push(entity);
+            }
         }
         true
     }
 
-    /// Leaves out those whose lists nobody has changed since then.
-    fn keep_changed(&mut self, world: &World, since: Tick) {
-        let Some(children) = self.children else { return };
-        let now = world.read_change_tick();
-        self.found.retain(|parent| {
-            let parent = world.get_entity(*parent).ok();
-            let ticks = parent.and_then(|parent| parent.get_change_ticks_by_id(children));
-            ticks.is_none_or(|ticks| ticks.is_changed(since, now))
-        });
-    }
-
     #[cold]
-    fn look_at(&mut self, world: &World, archetype: ArchetypeId) {
-        let of = world.archetypes().get(archetype).zip(self.children);
+    fn look_at(&mut self, world: &'w World, archetype: ArchetypeId) {
         self.last = archetype;
-        self.last_has_children = of.is_some_and(|(of, children)| of.contains(children));
+        let of = world.archetypes().get(archetype);
+        self.last_lists = of
+            .zip(self.children)
+            .and_then(|(of, children)| ChangedTicks::of(world, of.table_id(), children));
     }
 }
 

@@ -90,3 +90,13 @@ pub(crate) fn values<C: Component>(column: Box<dyn Column>) -> Option<Vec<C>> {
     let values = boxed.into_iter().map(|value| value.into_any().downcast::<C>());
     values.map(|value| Some(*value.ok()?)).collect()
 }
+
+/// The values that are picked, and the others.
+pub(super) fn parted<T>(values: impl Iterator<Item = T>, picked: &[bool]) -> [Vec<T>; 2] {
+    let is_picked = picked.iter().copied().chain(core::iter::repeat(false));
+    let mut parts = [Vec::new(), Vec::new()];
+    for (value, is_picked) in values.zip(is_picked) {
+        parts[usize::from(!is_picked)].push(value);
+    }
+    parts
+}

@@ -9,12 +9,15 @@
     reason = "components are moved by type-erased pointers; each block says why it is sound"
 )]
 
+mod columns;
 mod group;
 mod insert;
 mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use columns::{plain_column, reflected_column, typed_column};
+use group::parted;
 pub(crate) use group::values;
 pub use group::{Group, Passes, Values};
 pub(crate) use insert::{Inserter, Spawner};
@@ -32,12 +35,13 @@ use bevy_ecs::{
     component::{Component, ComponentId},
     entity::{Entity, EntityLocation},
     relationship::RelationshipHookMode,
+    storage::{TableId, TableRow},
     world::{EntityRef, World},
 };
 use bevy_ptr::{OwningPtr, Ptr};
 use bevy_reflect::{Reflect, ReflectFromPtr};
 
-use crate::codec::{DecodeError, PlainType};
+use crate::codec::PlainType;
 
 mod sealed {
     pub trait Sealed {}
@@ -327,16 +331,6 @@ impl Column for ReflectedColumn {
     }
 }
 
-/// The values that are picked, and the others.
-fn parted<T>(values: impl Iterator<Item = T>, picked: &[bool]) -> [Vec<T>; 2] {
-    let is_picked = picked.iter().copied().chain(core::iter::repeat(false));
-    let mut parts = [Vec::new(), Vec::new()];
-    for (value, is_picked) in values.zip(is_picked) {
-        parts[usize::from(!is_picked)].push(value);
-    }
-    parts
-}
-
 /// The value at `row` of a column of `C`s; `None` when it is of another type.
 pub(crate) fn value_at<C: Component>(column: &dyn Column, row: usize) -> Option<&C> {
     let value = column.get(row).filter(|_| column.type_id() == TypeId::of::<C>())?;
@@ -366,36 +360,6 @@ pub(crate) fn reflected<'w>(
     let value = entity.get_by_id(id).ok()?;
     // SAFETY: the value is of the component's type, which `from_ptr` is for.
     (info.type_id() == Some(from_ptr.type_id())).then(|| unsafe { from_ptr.as_reflect(value) })
-}
-
-/// A column of values whose type is known.
-#[must_use]
-pub fn typed_column<C: Component>(values: Vec<C>) -> Box<dyn Column> {
-    Box::new(TypedColumn(values.into_iter()))
-}
-
-/// A column of `rows` values of a plain type, whose memory is `data`; `None` when that is not exactly so many. They are copied, all
-/// at once, to memory that is aligned as the type is.
-#[must_use]
-pub fn plain_column(plain: &PlainType, data: &[u8], rows: usize) -> Option<Box<dyn Column>> {
-    Some(Box::new(PlainColumn::new(plain, data, rows)?))
-}
-
-/// A column of reflected values, all of the component type `type_id`.
-///
-/// # Errors
-/// When a value is of another type.
-pub fn reflected_column(values: Vec<Box<dyn Reflect>>, type_id: TypeId) -> Result<Box<dyn Column>, DecodeError> {
-    if let Some(other) = values.iter().find(|value| value.as_any().type_id() != type_id) {
-        return Err(DecodeError::Malformed(format!(
-            "a column holds a `{}`",
-            other.reflect_type_path()
-        )));
-    }
-    Ok(Box::new(ReflectedColumn {
-        values: values.into_iter(),
-        type_id,
-    }))
 }
 
 /// A column and the id of its own type in the world that it is spawned into: the pointer casts rest on that.
@@ -430,6 +394,9 @@ fn insert_row(
     unsafe { writer.write_with_relationship_hook_insert_mode(&mut entity, hooks) };
 }
 
+/// Entities whose ticks are rewritten at once: the list of more than a few thousand would be memory that is new to the process.
+const REWRITTEN: usize = 1024;
+
 /// Changes when the components of `entities` were added and changed: to what `all` tells of those of a component, else to what `rewrite` makes of it. Bevy has no call
 /// for that which takes components that cannot be mutated, as `ChildOf`, nor for many entities.
 pub(crate) fn rewrite_ticks(
@@ -438,8 +405,22 @@ pub(crate) fn rewrite_ticks(
     all: impl Fn(ComponentId) -> Option<ComponentTicks>,
     mut rewrite: impl FnMut(Entity, ComponentId, ComponentTicks) -> ComponentTicks,
 ) {
-    let located = |entity: &Entity| Some((*entity, world.entities().get_spawned(*entity).ok()?));
-    let located: Vec<(Entity, EntityLocation)> = entities.iter().filter_map(located).collect();
+    let mut located = Vec::with_capacity(entities.len().min(REWRITTEN));
+    for part in entities.chunks(REWRITTEN) {
+        let places = world.entities();
+        let at = |entity: &Entity| Some((*entity, places.get_spawned(*entity).ok()?));
+        located.clear();
+        located.extend(part.iter().filter_map(at));
+        rewrite_located(world, &located, &all, &mut rewrite);
+    }
+}
+
+fn rewrite_located(
+    world: &mut World,
+    located: &[(Entity, EntityLocation)],
+    all: impl Fn(ComponentId) -> Option<ComponentTicks>,
+    mut rewrite: impl FnMut(Entity, ComponentId, ComponentTicks) -> ComponentTicks,
+) {
     let mut set = |entity: Entity, id, to: Option<_>, added: &UnsafeCell<Tick>, changed: &UnsafeCell<Tick>| {
         // SAFETY: the cells belong to `world`, which is borrowed exclusively and calls nobody meanwhile: nobody refers to them.
         let (added, changed) = unsafe { (&mut *added.get(), &mut *changed.get()) };
@@ -483,5 +464,22 @@ pub(crate) fn rewrite_ticks(
                 }
             }
         }
+    }
+}
+
+/// When the components of one kind in a table were changed.
+pub(crate) struct ChangedTicks<'w>(&'w [UnsafeCell<Tick>]);
+
+impl<'w> ChangedTicks<'w> {
+    /// Of a component that lies in the table; `None` of others.
+    pub fn of(world: &'w World, table: TableId, id: ComponentId) -> Option<Self> {
+        let table = world.storages().tables.get(table)?;
+        table.get_changed_ticks_slice_for(id).map(Self)
+    }
+
+    /// `None` when there is no such row.
+    pub fn at(&self, row: TableRow) -> Option<Tick> {
+        // SAFETY: `World` is borrowed as long as the cells are, so nobody writes to them.
+        self.0.get(row.index()).map(|tick| unsafe { *tick.get() })
     }
 }

@@ -420,3 +420,75 @@ fn single_values_move_into_entities_that_are_there() {
     ];
     assert_eq!([entities[0], entities[1], entities[2]].map(look), expected);
 }
+
+/// More than are rewritten at once, in runs of two archetypes that end anywhere, some of them dead.
+#[test]
+fn the_ticks_of_many_entities_are_rewritten() {
+    #[derive(Component)]
+    #[component(storage = "SparseSet")]
+    struct Every(#[expect(dead_code, reason = "only its ticks are looked at")] usize);
+    let mut world = World::new();
+    let entities: Vec<Entity> = (0..2_500)
+        .map(|index| {
+            let mut entity = world.spawn(Weight(index as f32));
+            if index / 300 % 2 == 0 {
+                entity.insert(Every(index));
+            }
+            entity.id()
+        })
+        .collect();
+    for dead in [0, 1_023, 1_024, 2_499] {
+        world.despawn(entities[dead]);
+    }
+    let since = world.increment_change_tick();
+    let now = world.change_tick();
+    let to = ComponentTicks {
+        added: since,
+        changed: now,
+    };
+    let weights = world.register_component::<Weight>();
+    let mut rewritten = 0;
+    let all = |id| (id == weights).then_some(to);
+    rewrite_ticks(&mut world, &entities, all, |_, id, before| {
+        assert_ne!(id, weights);
+        assert!(!before.changed.is_newer_than(since, now));
+        rewritten += 1;
+        to
+    });
+    let alive = world
+        .query::<(Ref<Weight>, Option<Ref<Every>>)>()
+        .iter(&world)
+        .collect::<Vec<_>>();
+    assert_eq!((alive.len(), rewritten), (2_496, 1_300 - 2));
+    let is_rewritten = |[added, changed]: [Tick; 2]| (added, changed) == (since, now);
+    for (weight, every) in alive {
+        assert!(is_rewritten([weight.added(), weight.last_changed()]));
+        assert!(every.is_none_or(|every| is_rewritten([every.added(), every.last_changed()])));
+    }
+}
+
+/// When what lies in a table was changed.
+#[test]
+fn changed_ticks_are_those_of_rows() {
+    let mut world = World::new();
+    let entities = [0.0, 1.0, 2.0].map(|weight| world.spawn(Weight(weight)).id());
+    let others = labels(9).into_iter().map(|label| world.spawn(label).id()).last();
+    let before = world.increment_change_tick();
+    world.get_mut::<Weight>(entities[1]).expect("it is alive").0 = 7.0;
+    let [weights, markers] = [
+        world.register_component::<Weight>(),
+        world.register_component::<Marker>(),
+    ];
+    let table = world.entity(entities[0]).location().table_id;
+    let ticks = ChangedTicks::of(&world, table, weights).expect("it lies in the table");
+    let far = world.entity(others.expect("there are nine"));
+    let now = world.read_change_tick();
+    let is_changed = |entity: Entity| {
+        let row = world.entity(entity).location().table_row;
+        ticks.at(row).map(|tick| tick.is_newer_than(before, now))
+    };
+    assert_eq!(entities.map(is_changed), [Some(false), Some(true), Some(false)]);
+    assert_eq!(ticks.at(far.location().table_row), None);
+    let elsewhere = far.location().table_id;
+    assert!(ChangedTicks::of(&world, elsewhere, markers).is_none());
+}

@@ -259,20 +259,25 @@ fn random_limits(random: &mut Random) -> SelectionLimits {
 }
 
 #[test]
-fn a_thousand_worlds_are_as_the_rule_says() {
+fn worlds_of_all_kinds_are_as_the_rule_says() {
     worlds_are_as_the_rule_says(0x5EED_1234_5678_9ABC);
 }
 
 // By itself, so that two cores share the work.
 #[test]
-fn another_thousand_are_too() {
+fn as_many_others_are_too() {
     worlds_are_as_the_rule_says(0x5EED_CBA9_8765_4321);
 }
 
+/// A thousand worlds with `SEAMLESS_SOAK=1`; ordinary tests look at a quarter of them.
 fn worlds_are_as_the_rule_says(seed: u64) {
+    let worlds = match std::env::var_os("SEAMLESS_SOAK") {
+        Some(_) => 1_000,
+        None => 250,
+    };
     let mut random = Random(seed);
     let (mut dropped, mut changes, mut blocked, mut told, mut arrivals) = (0, 0, 0, 0, 0);
-    for _ in 0..1000 {
+    for _ in 0..worlds {
         let mut pair = Pair::random(&mut random);
         for _ in 0..200 {
             let plan = pair.step(&mut random);
@@ -283,5 +288,6 @@ fn worlds_are_as_the_rule_says(seed: u64) {
             arrivals += usize::from(plan.arrival.is_some_and(|arrival| arrival > 0.0));
         }
     }
-    assert!(dropped > 5_000 && changes > 5_000 && blocked > 5_000 && told > 500 && arrivals > 500);
+    assert!([dropped, changes, blocked].into_iter().all(|count| count > 5 * worlds));
+    assert!(told > worlds / 2 && arrivals > worlds / 2);
 }
