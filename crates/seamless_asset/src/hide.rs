@@ -347,14 +347,17 @@ fn are_turned(world: &World, entities: &[Entity]) -> bool {
 /// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them, other levels
 /// and what came with them apart, which have targets of their own. What `skips` names of what was hung there is not looked at.
 fn everything_of(world: &World, root: Entity, members: &Members, skips: impl Fn(Entity) -> bool) -> Everything {
-    let mut parents = Parents::changed_since(world, members.hung_since);
+    let mut parents = Parents::new(world);
     let mut all = Everything {
         own: members.entities.clone(),
         others: Vec::new(),
         foreign: Vec::new(),
     };
-    all.others.extend(Some(root).filter(|root| parents.note(world, *root)));
-    let count = all.own.iter().filter(|entity| parents.note(world, **entity)).count();
+    // Most lists have nobody but the level's own, who are known.
+    let since = members.hung_since;
+    let mut note = |entity: &Entity| parents.note(world, *entity, since);
+    all.others.extend(Some(root).filter(&mut note));
+    let count = all.own.iter().filter(|entity| note(entity)).count();
     if count < all.own.len() {
         let is_alive = |entity: &Entity| world.entities().contains_spawned(*entity);
         all.own = all.own.iter().copied().filter(is_alive).collect();
@@ -374,8 +377,6 @@ fn add_hung<'w>(
     all: &mut Everything,
     skips: impl Fn(Entity) -> bool,
 ) {
-    // What game code has hung there may have its own since long ago.
-    parents.since = None;
     let mut known = Indices::of(&all.lists().concat());
     let owners = LazyCell::new(|| Owners::but(world, root));
     let mut add = |parents: &mut Parents<'w>, entity: Entity| {
@@ -385,7 +386,10 @@ fn add_hung<'w>(
         }
         if owners.has(entity) {
             all.foreign.push(entity);
-        } else if !skips(entity) && parents.note(world, entity) {
+            return;
+        }
+        // It may have children of its own since long ago.
+        if !skips(entity) && parents.note(world, entity, None) {
             all.others.push(entity);
         }
     };
@@ -399,24 +403,21 @@ fn add_hung<'w>(
     }
 }
 
-/// Entities whose children matter. Levels have few archetypes, and most of their entities no children.
+/// Entities with children. Levels have few archetypes, and most of their entities no children.
 struct Parents<'w> {
     found: Vec<Entity>,
     children: Option<ComponentId>,
-    /// Most lists have nobody but the level's own, who are known: those that nobody has changed since then are left out.
-    since: Option<Tick>,
     now: Tick,
     last: ArchetypeId,
-    /// When lists in the table of the last one were changed; none where there are no lists.
+    /// When lists in the table of the last one were changed; none where there are no lists. Bevy keeps them in tables.
     last_lists: Option<ChangedTicks<'w>>,
 }
 
 impl<'w> Parents<'w> {
-    fn changed_since(world: &'w World, since: Option<Tick>) -> Self {
+    fn new(world: &World) -> Self {
         Self {
             found: Vec::new(),
             children: world.component_id::<Children>(),
-            since,
             now: world.read_change_tick(),
             // What is empty has no children.
             last: ArchetypeId::EMPTY,
@@ -424,10 +425,10 @@ impl<'w> Parents<'w> {
         }
     }
 
-    /// Whether an entity is alive. Notes it if its children matter. It is in the one frame in which a level of any size leaves: all that is not needed for each
-    /// entity is elsewhere.
+    /// Whether an entity is alive. Notes it if it has children, and if its list of them was changed `since` then. It is in the one frame in which a level of any
+    /// size leaves: all that is not needed for each entity is elsewhere.
     #[inline]
-    fn note(&mut self, world: &'w World, entity: Entity) -> bool {
+    fn note(&mut self, world: &'w World, entity: Entity, since: Option<Tick>) -> bool {
         let Ok(at) = world.entities().get_spawned(entity) else {
             return false;
         };
@@ -440,7 +441,7 @@ impl<'w> Parents<'w> {
                     .at(at.table_row)
                     .is_none_or(|tick| tick.is_newer_than(since, self.now))
             };
-            if self.since.is_none_or(is_newer) {
+            if since.is_none_or(is_newer) {
                 self.found.push(entity);
             }
         }

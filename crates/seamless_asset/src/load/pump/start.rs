@@ -33,14 +33,12 @@ impl Pipeline {
         }
         let most = settings.max_loads_in_flight;
         if self.in_flight.is_full(most) {
-            self.short = match self.instances.index().waiting(Turn::Start).is_empty() {
-                true => 0,
-                // Nobody looks again; what has gone since then lacks no more.
-                false => self
-                    .short
-                    .saturating_sub(self.short_at.saturating_sub(self.memory().total())),
-            };
-            self.short_at = self.short_at.min(self.memory().total());
+            // Nobody looks again; what has gone since then lacks no more.
+            let used = self.memory().total();
+            let lacks = self.short.saturating_sub(self.short_at.saturating_sub(used));
+            let is_any_waiting = !self.instances.index().waiting(Turn::Start).is_empty();
+            self.short = if is_any_waiting { lacks } else { 0 };
+            self.short_at = self.short_at.min(used);
             self.held = 0;
             return;
         }
