@@ -178,6 +178,14 @@ pub enum LoadErrorKind {
     /// A package was to be reloaded of which nothing is live.
     #[error("is not loaded, so there is nothing to reload; load it")]
     NotLoaded,
+    /// A package was to be reloaded of which live entities died each time that its new file was read.
+    #[error(
+        "is reloaded in vain: {tries} times, entities of it died or levels of it came while the new file was read; reload it when it is calmer"
+    )]
+    Restless {
+        /// How often the file was read.
+        tries: u32,
+    },
     /// A package was to be reloaded whose live objects were changed, and the request forbids to touch these.
     #[error(
         "{count} of its live objects were changed at run time ({}{}), and the request says `ReloadPolicy::Refuse`; choose `KeepEdits` or `Overwrite`",

@@ -1,21 +1,18 @@
 //! Entities of levels that are in the world and not to be seen: not yet, not now, or not any more. See [`InHiddenLevel`].
 
 mod files;
+mod hung;
 mod meshes;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::meshes::{ChangedMeshes, note_changed_meshes};
 
-use core::cell::LazyCell;
-use std::sync::Arc;
-
 use bevy_camera::{
     primitives::Aabb,
     visibility::{InheritedVisibility, ViewVisibility, Visibility},
 };
 use bevy_ecs::{
-    archetype::ArchetypeId,
     change_detection::{CheckChangeTicks, ComponentTicks, Tick},
     component::ComponentId,
     prelude::*,
@@ -26,13 +23,11 @@ use bevy_platform::collections::HashSet;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 
-use self::files::FileComponents;
-use crate::{
-    actors::{LevelActors, Owners, detach},
-    reveal::Members,
-    spawn::{ChangedTicks, rewrite_ticks},
-    trees::Untouched,
+use self::{
+    files::FileComponents,
+    hung::{Everything, HiddenParents, may_be_hung},
 };
+use crate::{actors::detach, reveal::Members, spawn::rewrite_ticks, trees::Untouched};
 
 /// On every entity of a level that is in the world and is not to be seen: it is on its way there in slices, it is hidden, or it is on its
 /// way out.
@@ -60,7 +55,7 @@ pub struct InHiddenLevel;
 /// Queries skip hidden entities, but neither `On<Remove>` nor `RemovedComponents` tell of them, nor do `Added` and `On<Add>` when they
 /// are shown again.
 pub trait LevelHider: Send + Sync + 'static {
-    /// These entities are about to be hidden; they can still be queried.
+    /// These entities are about to be hidden; they can still be queried. What was told of the level in an earlier call may be hidden by now.
     fn hide(&self, world: &mut World, entities: &[Entity]);
 
     /// These entities can be queried again, and what was changed meanwhile counts as changed now.
@@ -94,16 +89,6 @@ pub(crate) struct Hiding {
     hide: u64,
 }
 
-/// What goes where a level goes: it is alive.
-struct Everything {
-    /// The level's own entities. They are not copied: a level may have very many.
-    own: Arc<[Entity]>,
-    /// Its root, and what game code had hung below it.
-    others: Vec<Entity>,
-    /// What hangs there too, and stays: other levels, and what came with them.
-    foreign: Vec<Entity>,
-}
-
 impl Hiding {
     /// Ticks that are older than ticks can be compared stay as old as that.
     pub fn keep_ticks_valid(&mut self, check: CheckChangeTicks) {
@@ -124,20 +109,20 @@ impl Hiding {
     }
 }
 
-impl Everything {
-    fn lists(&self) -> [&[Entity]; 2] {
-        [&self.own, &self.others]
-    }
-}
-
 /// Takes a level out of sight of all queries. Who looks in each frame has heard of what is older than `heard`.
 pub(crate) fn hide(world: &mut World, root: Entity, members: &Members, heard: Tick) -> Hiding {
-    // What another level has hidden is shown with that.
-    let all = everything_of(world, root, members, |entity| is_hidden(world, entity));
-    for entities in all.lists() {
-        LevelHiders::each(world, |world, hider| hider.hide(world, entities));
+    let mut own = members.entities.clone();
+    LevelHiders::each(world, |world, hider| hider.hide(world, &own));
+    let parents = HiddenParents::count(world);
+    let dead = mark(world, &own);
+    if !dead.is_empty() {
+        own = own.iter().copied().filter(|entity| !dead.contains(entity)).collect();
     }
-    all.lists().into_iter().for_each(|entities| mark(world, entities));
+    // What another level has hidden is shown with that.
+    let is_hidden = |entity| is_hidden(world, entity);
+    let all = Everything::of_hidden(world, root, own, &parents, members.hung_since, is_hidden);
+    LevelHiders::each(world, |world, hider| hider.hide(world, &all.others));
+    mark(world, &all.others);
     let since = world.increment_change_tick();
     let hide = world.get_resource_or_init::<ChangedMeshes>().begin_hide();
     Hiding {
@@ -273,7 +258,7 @@ pub(crate) fn show_first(world: &mut World, entities: &[Entity], mut untouched: 
 
 /// Of a level that is about to leave in one step: what hangs there and does not go with it is left where it stands.
 pub(crate) fn let_go(world: &mut World, root: Entity, members: &Members) {
-    for entity in everything_of(world, root, members, |_| false).foreign {
+    for entity in Everything::of(world, root, members).foreign {
         detach(world, entity);
     }
 }
@@ -284,13 +269,16 @@ fn is_hidden(world: &World, entity: Entity) -> bool {
 
 /// What is new in a hidden level is hidden, too.
 pub(crate) fn hide_new(world: &mut World, root: Entity, members: &Members, hiding: &mut Hiding) {
-    let all = everything_of(world, root, members, |_| false);
+    let all = Everything::of(world, root, members);
     hide_those(world, &all.lists(), hiding);
 }
 
 /// The same where none of its own entities is new: what game code has hung there meanwhile.
 pub(crate) fn hide_hung(world: &mut World, root: Entity, members: &Members, hiding: &mut Hiding) {
-    let all = everything_of(world, root, members, |_| false);
+    if !may_be_hung(world, root, hiding.since, hiding.all.own.len()) {
+        return;
+    }
+    let all = Everything::of(world, root, members);
     hide_those(world, &[&all.others], hiding);
 }
 
@@ -305,14 +293,17 @@ fn hide_those(world: &mut World, lists: &[&[Entity]], hiding: &mut Hiding) {
     hiding.all.others.extend(new);
 }
 
-fn mark(world: &mut World, entities: &[Entity]) {
+/// Tells who of them is not there any more.
+fn mark(world: &mut World, entities: &[Entity]) -> HashSet<Entity> {
     let marked = |entity: &Entity| (*entity, InHiddenLevel);
-    // All of them are alive. Two loops, as it is in the one frame in which a level of any size leaves.
-    let _ = if are_turned(world, entities) {
+    // Two loops, as it is in the one frame in which a level of any size leaves.
+    let marked = if are_turned(world, entities) {
         world.try_insert_batch_if_new(entities.iter().map(marked))
     } else {
         world.try_insert_batch_if_new(entities.iter().rev().map(marked))
     };
+    let dead = marked.err().into_iter().flat_map(|error| error.entities);
+    dead.collect()
 }
 
 fn unmark(world: &mut World, entities: &[Entity]) {
@@ -342,150 +333,4 @@ fn are_turned(world: &World, entities: &[Entity]) -> bool {
     };
     // A level's entities lie in runs, its root alone.
     entities.windows(2).take(16).find_map(is_turned).unwrap_or_default()
-}
-
-/// What goes where the level goes: its root, those of its entities that are alive, and what game code has hung below them, other levels
-/// and what came with them apart, which have targets of their own. What `skips` names of what was hung there is not looked at.
-fn everything_of(world: &World, root: Entity, members: &Members, skips: impl Fn(Entity) -> bool) -> Everything {
-    let mut parents = Parents::new(world);
-    let mut all = Everything {
-        own: members.entities.clone(),
-        others: Vec::new(),
-        foreign: Vec::new(),
-    };
-    // Most lists have nobody but the level's own, who are known.
-    let since = members.hung_since;
-    let mut note = |entity: &Entity| parents.note(world, *entity, since);
-    all.others.extend(Some(root).filter(&mut note));
-    let count = all.own.iter().filter(|entity| note(entity)).count();
-    if count < all.own.len() {
-        let is_alive = |entity: &Entity| world.entities().contains_spawned(*entity);
-        all.own = all.own.iter().copied().filter(is_alive).collect();
-    }
-    let has_actors = world.get::<LevelActors>(root).is_some();
-    if !parents.found.is_empty() || has_actors {
-        add_hung(world, root, &mut parents, &mut all, skips);
-    }
-    all
-}
-
-/// Adds who goes with the level, and what hangs below it.
-fn add_hung<'w>(
-    world: &'w World,
-    root: Entity,
-    parents: &mut Parents<'w>,
-    all: &mut Everything,
-    skips: impl Fn(Entity) -> bool,
-) {
-    let mut known = Indices::of(&all.lists().concat());
-    let owners = LazyCell::new(|| Owners::but(world, root));
-    let mut add = |parents: &mut Parents<'w>, entity: Entity| {
-        // Most children are the level's own, which are known.
-        if !known.insert(entity) {
-            return;
-        }
-        if owners.has(entity) {
-            all.foreign.push(entity);
-            return;
-        }
-        // It may have children of its own since long ago.
-        if !skips(entity) && parents.note(world, entity, None) {
-            all.others.push(entity);
-        }
-    };
-    let actors = world.get::<LevelActors>(root).into_iter();
-    actors
-        .flat_map(RelationshipTarget::collection)
-        .for_each(|actor| add(parents, *actor));
-    while let Some(parent) = parents.found.pop() {
-        let children = world.get::<Children>(parent).into_iter().flatten();
-        children.for_each(|child| add(parents, *child));
-    }
-}
-
-/// Entities with children. Levels have few archetypes, and most of their entities no children.
-struct Parents<'w> {
-    found: Vec<Entity>,
-    children: Option<ComponentId>,
-    now: Tick,
-    last: ArchetypeId,
-    /// When lists in the table of the last one were changed; none where there are no lists. Bevy keeps them in tables.
-    last_lists: Option<ChangedTicks<'w>>,
-}
-
-impl<'w> Parents<'w> {
-    fn new(world: &World) -> Self {
-        Self {
-            found: Vec::new(),
-            children: world.component_id::<Children>(),
-            now: world.read_change_tick(),
-            // What is empty has no children.
-            last: ArchetypeId::EMPTY,
-            last_lists: None,
-        }
-    }
-
-    /// Whether an entity is alive. Notes it if it has children, and if its list of them was changed `since` then. It is in the one frame in which a level of any
-    /// size leaves: all that is not needed for each entity is elsewhere.
-    #[inline]
-    fn note(&mut self, world: &'w World, entity: Entity, since: Option<Tick>) -> bool {
-        let Ok(at) = world.entities().get_spawned(entity) else {
-            return false;
-        };
-        if at.archetype_id != self.last {
-            self.look_at(world, at.archetype_id);
-        }
-        if let Some(lists) = &self.last_lists {
-            let is_newer = |since| {
-                lists
-                    .at(at.table_row)
-                    .is_none_or(|tick| tick.is_newer_than(since, self.now))
-            };
-            if since.is_none_or(is_newer) {
-                self.found.push(entity);
-            }
-        }
-        true
-    }
-
-    #[cold]
-    fn look_at(&mut self, world: &'w World, archetype: ArchetypeId) {
-        self.last = archetype;
-        let of = world.archetypes().get(archetype);
-        self.last_lists = of
-            .zip(self.children)
-            .and_then(|(of, children)| ChangedTicks::of(world, of.table_id(), children));
-    }
-}
-
-/// A set of entities that are alive, by their indices.
-struct Indices {
-    first: usize,
-    has: Vec<bool>,
-    others: HashSet<Entity>,
-}
-
-impl Indices {
-    fn of(entities: &[Entity]) -> Self {
-        let indices = || entities.iter().map(|entity| entity.index_u32() as usize);
-        let first = indices().min().unwrap_or_default();
-        let last = indices().max().unwrap_or_default();
-        let mut has = vec![false; last - first + 1];
-        for index in indices() {
-            if let Some(has) = has.get_mut(index - first) {
-                *has = true;
-            }
-        }
-        let others = HashSet::new();
-        Self { first, has, others }
-    }
-
-    /// Whether it was not there.
-    fn insert(&mut self, entity: Entity) -> bool {
-        let at = (entity.index_u32() as usize).checked_sub(self.first);
-        match at.and_then(|at| self.has.get_mut(at)) {
-            Some(has) => !core::mem::replace(has, true),
-            None => self.others.insert(entity),
-        }
-    }
 }

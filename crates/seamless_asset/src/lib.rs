@@ -129,7 +129,7 @@ use bevy_camera::{
     primitives::Aabb,
     visibility::{InheritedVisibility, ViewVisibility, Visibility},
 };
-use bevy_ecs::{prelude::*, reflect::AppTypeRegistry};
+use bevy_ecs::{prelude::*, reflect::AppTypeRegistry, schedule::SingleThreadedExecutor};
 use bevy_mesh::{Mesh, Mesh3d, MeshVertexAttribute, skinning::SkinnedMeshInverseBindposes};
 use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
 use seamless_package::{Limits, Role};
@@ -203,6 +203,9 @@ struct PluginSettings {
 
 /// The pipeline's place in the frame, in [`SpawnScene`], where Bevy spawns its own scenes too: after `Update`, before
 /// transforms and visibility are propagated in `PostUpdate`, so that a level is drawn right in the frame of its reveal.
+///
+/// The whole schedule runs on one thread, since nearly all of it is one row of short systems. A game that has long ones there, which
+/// could run at the same time, gives it another executor after it has added the plugin (`App::edit_schedule`), or has them elsewhere.
 #[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
 pub enum StreamingSystems {
     /// Whoever decides what to load puts requests into the [`Streamer`] here.
@@ -249,6 +252,10 @@ impl Plugin for SeamlessAssetPlugin {
             .add_message::<Reloaded>()
             .add_observer(load::keep_ticks_valid)
             .add_observer(load::note_lost_root)
+            // One after the other, and short: on a thread of its own, each would wait for that to wake, and begin with cold caches.
+            .edit_schedule(SpawnScene, |schedule| {
+                schedule.set_executor(SingleThreadedExecutor::new());
+            })
             .configure_sets(
                 SpawnScene,
                 (

@@ -5,7 +5,7 @@ use bevy_asset::AssetApp;
 use bevy_ecs::{
     component::Component,
     reflect::ReflectComponent,
-    schedule::{IntoScheduleConfigs, Schedule, ScheduleLabel, SystemSet},
+    schedule::{IntoScheduleConfigs, Schedule, ScheduleLabel, SingleThreadedExecutor, SystemSet},
 };
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::SeamlessAssetApp;
@@ -92,6 +92,13 @@ pub fn add_cue_assets(app: &mut App, tags: &str) {
         .add_asset_codec::<CueNotifyCodec>();
 }
 
+/// Of systems that run one after the other: no other thread has to wake for them.
+fn on_one_thread(label: impl ScheduleLabel) -> Schedule {
+    let mut schedule = Schedule::new(label);
+    schedule.set_executor(SingleThreadedExecutor::new());
+    schedule
+}
+
 impl Plugin for CuePlugin {
     fn build(&self, app: &mut App) {
         add_cue_assets(app, &self.tags);
@@ -106,8 +113,8 @@ impl Plugin for CuePlugin {
         }
         app.init_resource::<CueInbox>()
             .insert_resource(Manager(Some(Box::<State>::default())))
-            .add_schedule(Schedule::new(PlayCues))
-            .add_schedule(Schedule::new(StartCues))
+            .add_schedule(on_one_thread(PlayCues))
+            .add_schedule(on_one_thread(StartCues))
             .add_systems(StartCues, manager::start)
             .add_systems(
                 PlayCues,

@@ -153,12 +153,17 @@ pub(crate) fn pump(world: &mut World) {
         let mut budget = pipeline.begin_frame(world, &settings);
         pipeline.services.pool.free_returned(world);
         pipeline.take_commands(world, &mut budget);
-        pipeline.take_results(world);
+        let gives_way = pipeline.frames.gives_way();
+        if !gives_way {
+            pipeline.take_results(world);
+        }
         let now = world.resource::<StreamingTime>().now();
         pipeline.stalls.look(now, settings.read_timeout);
         pipeline.stalls.gates.set_most(&settings);
         pipeline.relieve(world, &mut budget);
-        pipeline.start_tasks(world, &settings);
+        if !gives_way {
+            pipeline.start_tasks(world, &settings);
+        }
         // Who is to be shown from now on counts when it is decided whose frame it is.
         pipeline.check_level_gates(world, &settings);
         let before = world.resource::<StreamingClock>().spent();

@@ -421,15 +421,14 @@ fn rewrite_located(
     all: impl Fn(ComponentId) -> Option<ComponentTicks>,
     mut rewrite: impl FnMut(Entity, ComponentId, ComponentTicks) -> ComponentTicks,
 ) {
-    let mut set = |entity: Entity, id, to: Option<_>, added: &UnsafeCell<Tick>, changed: &UnsafeCell<Tick>| {
+    let put = |[added, changed]: [&UnsafeCell<Tick>; 2], to: ComponentTicks| {
         // SAFETY: the cells belong to `world`, which is borrowed exclusively and calls nobody meanwhile: nobody refers to them.
-        let (added, changed) = unsafe { (&mut *added.get(), &mut *changed.get()) };
-        let before = ComponentTicks {
-            added: *added,
-            changed: *changed,
-        };
-        let ticks = to.unwrap_or_else(|| rewrite(entity, id, before));
-        (*added, *changed) = (ticks.added, ticks.changed);
+        unsafe { (*added.get(), *changed.get()) = (to.added, to.changed) };
+    };
+    let mut ask = |entity: Entity, id, [added, changed]: [&UnsafeCell<Tick>; 2]| {
+        // SAFETY: as above.
+        let (added, changed) = unsafe { (*added.get(), *changed.get()) };
+        rewrite(entity, id, ComponentTicks { added, changed })
     };
     let storages = world.storages();
     // Levels are spawned in runs of one archetype.
@@ -446,10 +445,17 @@ fn rewrite_located(
             let changed = table.get_changed_ticks_slice_for(id).unwrap_or_default();
             for rows in &neighbours {
                 let first = rows.first().map_or(0, |(_, at)| at.table_row.index());
-                let (added, changed) = (added.get(first..), changed.get(first..));
-                let ticks = added.unwrap_or_default().iter().zip(changed.unwrap_or_default());
-                for ((entity, _), (added, changed)) in rows.iter().zip(ticks) {
-                    set(*entity, id, to, added, changed);
+                let at = first..first + rows.len();
+                let (added, changed) = (added.get(at.clone()), changed.get(at));
+                let cells = added.unwrap_or_default().iter().zip(changed.unwrap_or_default());
+                let cells = cells.map(<[_; 2]>::from);
+                match to {
+                    // So it is for most: the loop only writes.
+                    Some(to) => cells.for_each(|cells| put(cells, to)),
+                    None => rows
+                        .iter()
+                        .zip(cells)
+                        .for_each(|((entity, _), cells)| put(cells, ask(*entity, id, cells))),
                 }
             }
         }
@@ -460,7 +466,8 @@ fn rewrite_located(
             for (entity, _) in run {
                 let ticks = (values.get_added_tick(*entity), values.get_changed_tick(*entity));
                 if let (Some(added), Some(changed)) = ticks {
-                    set(*entity, id, all(id), added, changed);
+                    let cells = [added, changed];
+                    put(cells, all(id).unwrap_or_else(|| ask(*entity, id, cells)));
                 }
             }
         }

@@ -25,6 +25,8 @@ pub(super) struct Frames {
     rhythm: Rhythm,
     reserve: Reserve,
     patience: Patience,
+    /// What can wait has waited in the last frame.
+    has_given_way: bool,
     /// That of the frame that is under way.
     plan: Option<FramePlan>,
     /// What of this frame's streaming work is known by itself: what came before units began, and these, with what lies between them.
@@ -40,6 +42,7 @@ impl Default for Frames {
             rhythm: Rhythm::default(),
             reserve: Reserve::default(),
             patience: Patience::default(),
+            has_given_way: false,
             plan: None,
             known: Duration::ZERO,
             largest: None,
@@ -51,6 +54,13 @@ impl Frames {
     /// Frames in a row, up to the last, in which something was put off, and nothing done.
     pub fn idle(&self) -> u32 {
         self.patience.idle()
+    }
+
+    /// Whether this frame is for what the last one had no room for: all that can wait for the next one waits. Never twice in a row, since who was put off may have
+    /// gone.
+    pub fn gives_way(&mut self) -> bool {
+        self.has_given_way = self.idle() > 0 && !self.has_given_way;
+        self.has_given_way
     }
 
     /// A unit was done.

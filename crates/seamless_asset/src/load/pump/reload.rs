@@ -39,7 +39,12 @@ pub(in crate::load) struct Reload {
     progress: Arc<Progress>,
     step: Step,
     bytes: u64,
+    /// How often the new file was read.
+    tries: u32,
 }
+
+/// A reload for which what is live changed so often meanwhile is given up: levels of the package wait for it.
+const MOST_TRIES: u32 = 16;
 
 enum Step {
     Queued,
@@ -166,6 +171,7 @@ impl Pipeline {
             progress: waiting.progress.clone(),
             step: Step::Queued,
             bytes: 0,
+            tries: 0,
         };
         self.reloads.insert(id, reload);
     }
@@ -234,6 +240,7 @@ impl Pipeline {
         let priority = self.reload_priority(id, &reload.path);
         reload.progress.set_rank(self.arrivals.rank(id.0, priority));
         reload.step = Step::Loading(reloading);
+        reload.tries += 1;
         self.reloads.insert(id, reload);
         self.start_job(job, JobOwner::Reload(id));
     }

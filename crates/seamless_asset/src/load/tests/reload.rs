@@ -81,6 +81,7 @@ fn error(reload: &ReloadLoad) -> LoadErrorKind {
         },
         LoadErrorKind::Loading => LoadErrorKind::Loading,
         LoadErrorKind::NotLoaded => LoadErrorKind::NotLoaded,
+        LoadErrorKind::Restless { tries } => LoadErrorKind::Restless { tries: *tries },
         LoadErrorKind::NoLevel => LoadErrorKind::NoLevel,
         other => LoadErrorKind::Io(other.to_string()),
     }

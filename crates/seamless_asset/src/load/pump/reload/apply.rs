@@ -9,7 +9,7 @@ use bevy_platform::{collections::HashSet, time::Instant};
 use bevy_reflect::TypeRegistry;
 use seamless_package::{ObjectId, ObjectRef, Package, RefTarget};
 
-use super::{Pipeline, Reload, Staged, Step};
+use super::{MOST_TRIES, Pipeline, Reload, Staged, Step};
 use crate::{
     edits::AssetEdits,
     error::{LoadError, LoadErrorKind},
@@ -68,8 +68,14 @@ impl Pipeline {
                 // What is live is not what it was: once more.
                 self.tasks.drop_later(stale);
                 let bytes = core::mem::take(&mut reload.bytes);
+                let path = reload.path.to_string();
                 world.resource_mut::<StreamingStats>().waste(Stage::Staged, bytes);
+                let tries = reload.tries;
                 self.reloads.insert(id, reload);
+                if tries >= MOST_TRIES {
+                    let error = LoadErrorKind::Restless { tries };
+                    self.fail_reload(world, id, Arc::new(LoadError::package(path, error)));
+                }
                 return;
             }
         };

@@ -94,6 +94,32 @@ fn an_entity_that_dies_meanwhile() {
     }
 }
 
+/// Who waits for the reload waits for an end.
+#[test]
+fn a_reload_of_what_never_stays_the_same_is_given_up() {
+    let dir = Dir::default();
+    let (mut app, _, root) = live(&dir, &Content::labelled(20));
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    let wasted = |world: &World| world.resource::<StreamingStats>().bytes_wasted;
+    for next in 0..16 {
+        let before = wasted(app.world());
+        assert!(!reload.is_finished());
+        // The file is being read.
+        app.update();
+        let dies = thing(&app, root, next);
+        app.world_mut().despawn(dies);
+        run_until(&mut app, |world| wasted(world) > before);
+    }
+    assert!(
+        matches!(error(&reload), LoadErrorKind::Restless { tries: 16 }),
+        "{reload:?}"
+    );
+    // The next one meets nobody who dies.
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    end(&mut app, &reload);
+    assert!(reload.result().unwrap().is_ok());
+}
+
 /// The new file imports from another package than the old one.
 #[test]
 fn imported_packages_are_held_as_the_new_file_needs_them() {
