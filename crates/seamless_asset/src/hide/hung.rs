@@ -1,5 +1,8 @@
 //! What goes where a level goes: who is hung below it by game code. See [`Everything`].
 
+#[cfg(test)]
+mod tests;
+
 use core::cell::LazyCell;
 use std::sync::Arc;
 

@@ -1,5 +1,8 @@
 //! A frame's budget, and its account. See [`Pipeline::begin_frame`].
 
+#[cfg(test)]
+mod tests;
+
 use core::time::Duration;
 use std::borrow::Cow;
 
