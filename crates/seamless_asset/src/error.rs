@@ -178,9 +178,10 @@ pub enum LoadErrorKind {
     /// A package was to be reloaded of which nothing is live.
     #[error("is not loaded, so there is nothing to reload; load it")]
     NotLoaded,
-    /// A package was to be reloaded of which live entities died each time that its new file was read.
+    /// A package was to be reloaded of which something that is live changed each time that its new file was read: an entity died, a level came, an asset
+    /// was edited.
     #[error(
-        "is reloaded in vain: {tries} times, entities of it died or levels of it came while the new file was read; reload it when it is calmer"
+        "is reloaded in vain: {tries} times, entities of it died, levels of it came or assets of it were edited while the new file was read; reload it when it is calmer"
     )]
     Restless {
         /// How often the file was read.

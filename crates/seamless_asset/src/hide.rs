@@ -55,10 +55,11 @@ pub struct InHiddenLevel;
 /// Queries skip hidden entities, but neither `On<Remove>` nor `RemovedComponents` tell of them, nor do `Added` and `On<Add>` when they
 /// are shown again.
 pub trait LevelHider: Send + Sync + 'static {
-    /// These entities are about to be hidden; they can still be queried. What was told of the level in an earlier call may be hidden by now.
+    /// These entities are about to be hidden; they can still be queried. What was told of the level in an earlier call may be hidden by now. Some may
+    /// have been despawned: look each up by `World::get_entity` or its like.
     fn hide(&self, world: &mut World, entities: &[Entity]);
 
-    /// These entities can be queried again, and what was changed meanwhile counts as changed now.
+    /// These entities can be queried again, and what was changed meanwhile counts as changed now. Some may have been despawned, as above.
     fn show(&self, world: &mut World, entities: &[Entity]);
 
     /// Components that count as changed when they are shown again, whether they were or not: what is derived from them starts over.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bevy_ecs::{
     archetype::{Archetype, ArchetypeId},
-    change_detection::Tick,
+    change_detection::{CHECK_TICK_THRESHOLD, MAX_CHANGE_AGE, Tick},
     component::ComponentId,
     prelude::*,
     storage::TableRow,
@@ -152,9 +152,15 @@ impl HiddenParents {
     }
 }
 
-/// Whether something that is not hidden may hang below what is, or belong to the level, since then. It looks at no more than so many children: if it does not know by then,
-/// the level is to be looked through.
+/// Whether something that is not hidden may hang below what is, or belong to the level, since then. It looks at no more than so many lists and children: if it does not know
+/// by then, the level is to be looked through.
 pub(super) fn may_be_hung(world: &World, root: Entity, since: Tick, most: usize) -> bool {
+    let age = world.read_change_tick().get().wrapping_sub(since.get());
+    let rows = HiddenParents::archetypes(world).map(|of| of.entities().len());
+    // Ticks that are too old pass for equally old.
+    if age >= MAX_CHANGE_AGE - 2 * CHECK_TICK_THRESHOLD || rows.sum::<usize>() > most {
+        return true;
+    }
     let mut parents = Parents::new(world, Some(since));
     parents.note_hidden(world, &HiddenParents::default());
     let children = parents.found.iter().filter_map(|parent| world.get::<Children>(*parent));

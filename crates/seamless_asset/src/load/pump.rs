@@ -153,7 +153,8 @@ pub(crate) fn pump(world: &mut World) {
         let mut budget = pipeline.begin_frame(world, &settings);
         pipeline.services.pool.free_returned(world);
         pipeline.take_commands(world, &mut budget);
-        let gives_way = pipeline.frames.gives_way();
+        // Where memory is short, it is looked at in each frame.
+        let gives_way = pipeline.frames.gives_way() && pipeline.short == 0;
         if !gives_way {
             pipeline.take_results(world);
         }

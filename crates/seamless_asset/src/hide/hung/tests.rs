@@ -123,6 +123,8 @@ fn nobody_is_looked_for_where_nothing_was_hung() {
         may_be_hung(&world, root, hiding.since, 3),
         "with more of these than are looked at, nobody knows"
     );
+    let ages_ago = Tick::new(world.read_change_tick().get().wrapping_sub(MAX_CHANGE_AGE));
+    assert!(may_be_hung(&world, root, ages_ago, 1024), "nor after so long");
     // In a level that can be seen, anything goes.
     let (third, _) = level(&mut world);
     world.spawn(ChildOf(third));

@@ -28,6 +28,8 @@ pub(super) struct Frames {
     rhythm: Rhythm,
     reserve: Reserve,
     patience: Patience,
+    /// What [`idle`](Self::idle) was when it was last asked whose frame it is.
+    last_idle: u32,
     /// What can wait has waited in the last frame.
     has_given_way: bool,
     /// That of the frame that is under way.
@@ -45,6 +47,7 @@ impl Default for Frames {
             rhythm: Rhythm::default(),
             reserve: Reserve::default(),
             patience: Patience::default(),
+            last_idle: 0,
             has_given_way: false,
             plan: None,
             known: Duration::ZERO,
@@ -59,10 +62,11 @@ impl Frames {
         self.patience.idle()
     }
 
-    /// Whether this frame is for what the last one had no room for: all that can wait for the next one waits. Never twice in a row, since who was put off may have
-    /// gone.
+    /// Whether this frame is for what the last one had no room for: all that can wait for the next one waits. Never twice in a row, and not again before something is put
+    /// off anew: who was may have gone.
     pub fn gives_way(&mut self) -> bool {
-        self.has_given_way = self.idle() > 0 && !self.has_given_way;
+        let last = core::mem::replace(&mut self.last_idle, self.idle());
+        self.has_given_way = self.idle() > last && !self.has_given_way;
         self.has_given_way
     }
 

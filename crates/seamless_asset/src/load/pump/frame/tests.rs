@@ -7,6 +7,9 @@ fn ask(frames: &mut Frames, gone: Duration) -> bool {
     let mut frame = FrameBudget::new(BUDGET);
     frame.begin_units(gone, Duration::ZERO, &mut frames.patience);
     let may = frame.allows(BUDGET / 4);
+    if may {
+        frame.book(UnitKind::Reveal, BUDGET / 4, String::new);
+    }
     frames.patience.learn(&frame);
     may
 }
@@ -20,5 +23,11 @@ fn the_frame_after_one_without_room_is_for_units() {
     assert!(frames.gives_way());
     // Who was put off may have gone, and what waits is not to wait for ever.
     assert!(!frames.gives_way());
+    assert!(!frames.gives_way());
+    assert!(ask(&mut frames, BUDGET), "it has waited for long enough");
+    assert!(!frames.gives_way());
+    assert!(ask(&mut frames, Duration::ZERO));
+    assert!(!frames.gives_way());
+    assert!(!ask(&mut frames, BUDGET));
     assert!(frames.gives_way());
 }
