@@ -65,8 +65,10 @@ impl Frames {
     /// Whether this frame is for what the last one had no room for: all that can wait for the next one waits. Never twice in a row, and not again before something is put
     /// off anew: who was may have gone.
     pub fn gives_way(&mut self) -> bool {
-        let last = core::mem::replace(&mut self.last_idle, self.idle());
-        self.has_given_way = self.idle() > last && !self.has_given_way;
+        let idle = self.idle();
+        let is_new = idle > self.last_idle;
+        self.last_idle = idle;
+        self.has_given_way = is_new && !self.has_given_way;
         self.has_given_way
     }
 
