@@ -28,7 +28,8 @@ use crate::{
 #[reflect(Component, Default, Clone, Debug)]
 pub struct CueListener;
 
-/// The schedule in which cues that have waited are played: each frame, after `SpawnScene`, in which what was loaded comes into the world.
+/// The schedule in which cues that have waited are played: each frame, after `SpawnScene`, in which what was loaded comes into the world. Its systems run on one
+/// thread: there is little to do in most frames, and to wake others takes longer.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlayCues;
 

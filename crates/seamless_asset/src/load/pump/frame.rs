@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use core::time::Duration;
+use core::{mem, time::Duration};
 use std::borrow::Cow;
 
 use bevy_ecs::prelude::*;
@@ -30,8 +30,6 @@ pub(super) struct Frames {
     patience: Patience,
     /// What [`idle`](Self::idle) was when it was last asked whose frame it is.
     last_idle: u32,
-    /// What can wait has waited in the last frame.
-    has_given_way: bool,
     /// That of the frame that is under way.
     plan: Option<FramePlan>,
     /// What of this frame's streaming work is known by itself: what came before units began, and these, with what lies between them.
@@ -48,7 +46,6 @@ impl Default for Frames {
             reserve: Reserve::default(),
             patience: Patience::default(),
             last_idle: 0,
-            has_given_way: false,
             plan: None,
             known: Duration::ZERO,
             largest: None,
@@ -62,14 +59,11 @@ impl Frames {
         self.patience.idle()
     }
 
-    /// Whether this frame is for what the last one had no room for: all that can wait for the next one waits. Never twice in a row, and not again before something is put
-    /// off anew: who was may have gone.
+    /// Whether this frame is for what the last one had no room for: all that can wait for the next one waits. Never twice in a row, and not again before something was
+    /// done: who waited may have gone.
     pub fn gives_way(&mut self) -> bool {
         let idle = self.idle();
-        let is_new = idle > self.last_idle;
-        self.last_idle = idle;
-        self.has_given_way = is_new && !self.has_given_way;
-        self.has_given_way
+        mem::replace(&mut self.last_idle, idle) == 0 && idle > 0
     }
 
     /// A unit was done.
@@ -162,7 +156,7 @@ pub(crate) fn roll_frame(
     let took = clock.restart();
     let frames = &mut pipeline.frames;
     let largest = frames.largest.take();
-    let known = core::mem::take(&mut frames.known);
+    let known = mem::take(&mut frames.known);
     frames.reserve.learn(took.saturating_sub(known));
     let plan = frames.plan.take();
     let budget = plan.map_or(settings.budget, |plan| plan.budget);
