@@ -83,6 +83,7 @@ static COUNTERS: &[Counter<StreamingStats>] = &[
     }),
     counter("live_bytes", LIVE_BYTES, " B", |stats| stats.live_bytes as f64),
     count("tasks", "seamless/tasks", |stats| stats.tasks as f64),
+    count("starved", "seamless/starved", |stats| stats.starved as f64),
     count("pending_requests", "seamless/pending_requests", |stats| {
         stats.pending_requests as f64
     }),

@@ -159,8 +159,9 @@ pub struct SeamlessAssetPlugin {
     /// Whether the tables of a package stay in memory as long as it is in use, so that they are not read again. Consoles drop
     /// them after the load. Default: true.
     pub keep_linkers: bool,
-    /// Whether these threads have the lowest priority, so that they never take time from a frame. Turn it off where a game
-    /// keeps all cores busy all the time: loads would hardly get on. Default: true.
+    /// Whether these threads have the lowest priority, so that they never take time from a frame. Where all cores are busy they may get none for
+    /// seconds; then threads of normal priority help them, which is logged and [counted](StreamingStats::starved). Turn it off where a game keeps
+    /// all cores busy all the time. Default: true.
     pub background: bool,
     /// Whether levels that take more than a small part of a frame come and go in slices, and levels can be hidden without being unloaded.
     /// For that this app's queries skip entities that are [`InHiddenLevel`], which costs the others a little: see there. Add the plugin
@@ -333,12 +334,12 @@ impl Plugin for SeamlessAssetPlugin {
             mesh_attributes: settings.mesh_attributes.clone(),
             is_sliced: settings.sliced_levels,
         };
-        let keep_linkers = settings.keep_linkers;
+        let (background, keep_linkers) = (settings.background, settings.keep_linkers);
         // A frame at rest that the machine has halted is noted without an allocation.
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.overruns.reserve(OVERRUNS_KEPT);
         world.resource_mut::<Streamer>().threads = Some(LoadingThreads::new(threads.clone()));
-        world.insert_resource(Pipeline::new(services, threads, keep_linkers));
+        world.insert_resource(Pipeline::new(services, threads, background, keep_linkers));
     }
 }
 

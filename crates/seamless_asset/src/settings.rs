@@ -203,6 +203,9 @@ pub struct StreamingStats {
     pub live_bytes: u64,
     /// Tasks that read and decode just now, or whose results nobody has taken yet; those of blocking loads apart.
     pub tasks: u64,
+    /// How often threads of normal priority began to help those that read and decode, which got no time: all cores were busy. See
+    /// [`SeamlessAssetPlugin::background`](crate::SeamlessAssetPlugin::background).
+    pub starved: u64,
     /// Requests for objects, bulk payloads, tables and reloads that have not come to their end.
     pub pending_requests: u64,
     /// Bytes read from packages.

@@ -1,5 +1,6 @@
 //! Threads that do not get in the frame's way. See [`loading_threads`].
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::{sync::Arc, thread::available_parallelism};
 
 use bevy_tasks::{Task, TaskPool, TaskPoolBuilder};
@@ -10,17 +11,47 @@ use thread_priority::ThreadPriority;
 ///
 /// It shares them with the loads, so it should take milliseconds, and wait for nothing.
 #[derive(Clone, Debug)]
-pub struct LoadingThreads(Arc<TaskPool>);
+pub struct LoadingThreads {
+    pool: Arc<TaskPool>,
+    /// How much was given to them and has not ended.
+    given: Arc<AtomicUsize>,
+}
+
+/// Something that was given to them, until it has ended or was cancelled.
+struct Given(Arc<AtomicUsize>);
+
+impl Given {
+    fn new(given: &Arc<AtomicUsize>) -> Self {
+        given.fetch_add(1, Ordering::Relaxed);
+        Self(given.clone())
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl LoadingThreads {
     pub(crate) fn new(pool: Arc<TaskPool>) -> Self {
-        Self(pool)
+        let given = Arc::default();
+        Self { pool, given }
+    }
+
+    /// Whether anything that was given to them has not ended.
+    pub(crate) fn are_busy(&self) -> bool {
+        self.given.load(Ordering::Relaxed) > 0
     }
 
     /// Does `work` there, which must not take these threads along: they end when nobody has them any more, and cannot wait for themselves.
     /// Whoever drops the task cancels it, if it has not begun.
     pub fn spawn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Task<T> {
-        self.0.spawn(async move { work() })
+        let given = Given::new(&self.given);
+        self.pool.spawn(async move {
+            let _given = given;
+            work()
+        })
     }
 }
 
@@ -50,7 +81,8 @@ pub(crate) fn default_count() -> usize {
     ((cores + 2) / 4).clamp(1, 4)
 }
 
-fn step_back() {
+/// Gives the calling thread the lowest priority.
+pub(crate) fn step_back() {
     if let Err(error) = set_priority() {
         bevy_log::warn_once!("levels load at normal priority: {error:?}");
     }
@@ -78,6 +110,26 @@ mod tests {
     use thread_priority::{NormalThreadSchedulePolicy::Idle, ThreadSchedulePolicy::Normal, thread_schedule_policy};
 
     use super::*;
+
+    #[test]
+    fn threads_are_busy_until_what_they_were_given_has_ended() {
+        let threads = LoadingThreads::new(Arc::new(loading_threads(1, false)));
+        let others = threads.clone();
+        assert!(!threads.are_busy());
+        let work = others.spawn(|| 7);
+        assert_eq!(block_on(work), 7);
+        assert!(!threads.are_busy());
+        // One that is held, and one that is cancelled behind it.
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let holds = threads.spawn(move || held.recv());
+        drop(threads.spawn(|| 8));
+        assert!(threads.are_busy());
+        release.send(()).expect("somebody waits for it");
+        block_on(holds).expect("it was released");
+        // It ends on its thread.
+        block_on(threads.spawn(|| ()));
+        assert!(!threads.are_busy());
+    }
 
     #[test]
     fn loading_threads_step_back() {

@@ -77,6 +77,12 @@ impl Gatekeeper {
         self.most.store(most, Ordering::Relaxed);
     }
 
+    /// The same, and who waits for it passes at once. It takes the lock, so the main thread does not call it.
+    pub fn set_most_now(self: &Arc<Self>, most: u64) {
+        self.set_most(most);
+        self.admit_waiting();
+    }
+
     /// The bytes in flight.
     pub fn in_flight(&self) -> u64 {
         self.now.load(Ordering::Relaxed)

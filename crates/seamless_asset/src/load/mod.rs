@@ -28,6 +28,7 @@ mod file;
 mod frame;
 mod gatekeeper;
 mod held;
+mod help;
 mod instance;
 mod intake;
 mod link;

@@ -43,6 +43,7 @@ use super::{
     cost::{CostModel, UnitKind},
     file::PartJob,
     held::HeldMemory,
+    help::Help,
     instance::{Instance, Instances, Phase},
     link::{LoadedLevel, LoadedPackage},
     memory::{MemoryPressure, Sizes},
@@ -61,7 +62,6 @@ use crate::{
     gate::RevealGates,
     linker::Linker,
     settings::{StreamingClock, StreamingSettings, StreamingStats},
-    time::StreamingTime,
 };
 
 /// The state of the pipeline. Private: game code speaks to the [`Streamer`].
@@ -106,15 +106,17 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Loads on threads of its own.
-    pub fn new(services: LoadServices, threads: Arc<TaskPool>, keep_linkers: bool) -> Self {
+    /// Loads on threads of its own, which may be in the `background`.
+    pub fn new(services: LoadServices, threads: Arc<TaskPool>, background: bool, keep_linkers: bool) -> Self {
+        let stalls = Stalls::new(threads.thread_num());
+        let help = background.then(|| Help::new(threads.clone(), stalls.gates.decoding.clone()));
         Self {
             keep_linkers,
             sweeps: Sweeps::default(),
             level_gates: LevelGates::default(),
             coming: Coming::default(),
-            stalls: Stalls::new(threads.thread_num()),
-            tasks: Tasks::new(services.clone(), threads),
+            stalls,
+            tasks: Tasks::new(services.clone(), threads, help),
             services,
             instances: Instances::default(),
             packages: Packages::default(),
@@ -158,9 +160,7 @@ pub(crate) fn pump(world: &mut World) {
         if !gives_way {
             pipeline.take_results(world);
         }
-        let now = world.resource::<StreamingTime>().now();
-        pipeline.stalls.look(now, settings.read_timeout);
-        pipeline.stalls.gates.set_most(&settings);
+        pipeline.look_after_tasks(world, &settings);
         pipeline.relieve(world, &mut budget);
         if !gives_way {
             pipeline.start_tasks(world, &settings);

@@ -15,6 +15,7 @@ use futures_lite::{FutureExt, future::yield_now};
 use super::{
     InstanceId, Progress,
     file::{PartJob, load_part},
+    help::Help,
     link::LoadedPackage,
     open::{OpenJob, open_tables},
     stall::Pulse,
@@ -109,6 +110,8 @@ type Waste = Vec<Box<dyn Any + Send + Sync>>;
 /// Tasks run at a low priority: one that was put to sleep with a lock in its hand makes the frame wait until it runs again.
 pub(super) struct Tasks {
     is_over: Arc<AtomicBool>,
+    /// Of threads that step back.
+    help: Option<Help>,
     /// Its threads end when it is dropped; that waits for what they do at the moment.
     _pool: Arc<TaskPool>,
     queue: Sender<(Task, Arc<Pulse>)>,
@@ -120,7 +123,8 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub fn new(services: LoadServices, pool: Arc<TaskPool>) -> Self {
+    /// Does them in this pool, whose threads have `help` if they step back.
+    pub fn new(services: LoadServices, pool: Arc<TaskPool>, help: Option<Help>) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let (sender, queue) = unbounded();
         let (results, finished) = unbounded();
@@ -138,6 +142,7 @@ impl Tasks {
         pool.spawn(carry).detach();
         Self {
             is_over,
+            help,
             _pool: pool,
             queue: sender,
             finished,
@@ -156,6 +161,12 @@ impl Tasks {
     /// The next load that came to its end.
     pub fn next_finished(&self) -> Option<Finished> {
         self.finished.try_recv().ok()
+    }
+
+    /// Sees to it that tasks get time, in each frame; whether it is only now that others help their threads.
+    pub fn look_after(&mut self, is_any_under_way: bool) -> bool {
+        let is_loading = is_any_under_way || !self.carrier.is_empty();
+        self.help.as_mut().is_some_and(|help| help.look(is_loading))
     }
 
     /// Lets a task drop `value`, after [`carry_off`](Self::carry_off).

@@ -17,11 +17,24 @@ use crate::{
         task::{Job, Wanted},
         tasks::{JobOwner, Task},
     },
-    settings::StreamingSettings,
+    settings::{StreamingSettings, StreamingStats},
+    threads::LoadingThreads,
     time::StreamingTime,
 };
 
 impl Pipeline {
+    /// Sees to it that what is under way gets on: a read that does not move is given up, and threads that get no time are helped.
+    pub(super) fn look_after_tasks(&mut self, world: &mut World, settings: &StreamingSettings) {
+        let now = world.resource::<StreamingTime>().now();
+        self.stalls.look(now, settings.read_timeout);
+        self.stalls.gates.set_most(settings);
+        let others = world.resource::<Streamer>().loading_threads();
+        let is_any_under_way = self.in_flight.tasks() > 0 || others.is_some_and(LoadingThreads::are_busy);
+        if self.tasks.look_after(is_any_under_way) {
+            world.resource_mut::<StreamingStats>().starved += 1;
+        }
+    }
+
     /// Starts the most urgent requests while tasks are free.
     pub(super) fn start_tasks(&mut self, world: &World, settings: &StreamingSettings) {
         let now = world.resource::<StreamingTime>().now();
