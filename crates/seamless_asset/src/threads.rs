@@ -1,6 +1,9 @@
 //! Threads that do not get in the frame's way. See [`loading_threads`].
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 use std::{sync::Arc, thread::available_parallelism};
 
 use bevy_tasks::{Task, TaskPool, TaskPoolBuilder};
@@ -81,8 +84,7 @@ pub(crate) fn default_count() -> usize {
     ((cores + 2) / 4).clamp(1, 4)
 }
 
-/// Gives the calling thread the lowest priority.
-pub(crate) fn step_back() {
+fn step_back() {
     if let Err(error) = set_priority() {
         bevy_log::warn_once!("levels load at normal priority: {error:?}");
     }
@@ -102,6 +104,21 @@ fn set_priority() -> Result<(), thread_priority::Error> {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn set_priority() -> Result<(), thread_priority::Error> {
     thread_priority::set_current_thread_priority(ThreadPriority::Min)
+}
+
+/// How long the calling thread has waited for a core since it was started, as far as the system tells: Linux counts it for each thread, most
+/// kernels at least ([scheduler statistics](https://docs.kernel.org/scheduler/sched-stats.html)).
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn time_without_core() -> Option<Duration> {
+    let numbers = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    // Time on a core, time in a queue for one, and how often.
+    let waited = numbers.split_ascii_whitespace().nth(1)?;
+    waited.parse().ok().map(Duration::from_nanos)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn time_without_core() -> Option<Duration> {
+    None
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -4,14 +4,14 @@
 mod tests;
 
 use core::{
+    cell::Cell,
     mem,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 use std::{
-    io,
     sync::Arc,
-    thread::{self, Builder, JoinHandle, Thread},
+    thread::{Builder, JoinHandle},
 };
 
 use async_channel::{Sender, bounded};
@@ -20,12 +20,15 @@ use bevy_platform::time::Instant;
 use bevy_tasks::TaskPool;
 
 use super::gatekeeper::Gatekeeper;
-use crate::threads::step_back;
+use crate::threads::time_without_core;
 
 /// An answer that takes no longer than this is in time.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// So much lateness is too much, less the time for which answers came soon, ...
+/// One that takes no longer than this may have waited for what its thread was in the middle of: a thread that is decoding has a core.
+const LONG: Duration = Duration::from_secs(5);
+
+/// So much time without a core is too much, less the time in which nobody was asked, ...
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// ... and so much of it is known beforehand once there has been too much.
@@ -45,14 +48,15 @@ const STAY: Duration = Duration::from_secs(5);
 /// seconds, and on most systems they cannot raise themselves again. Then threads of normal priority do the same work, but for what others are in the middle of,
 /// until nothing is left to load.
 ///
-/// While something is being loaded, a thread of the same priority that does nothing else is asked every second whether it gets any time, and ten times as often
-/// where it has answered late. One that gets a few milliseconds now and then does.
+/// While something is being loaded, a tiny task asks every second whether the threads get any time, and ten times as often where they have answered late. A thread that
+/// gets a few milliseconds now and then answers, too, so what counts is how long it had to wait for a core, where the system tells that, else how late the answer is.
 pub(super) struct Help {
     pool: Arc<TaskPool>,
     decoding: Arc<Gatekeeper>,
     start: Instant,
     watch: Watch,
-    canary: Option<Canary>,
+    talk: Arc<Talk>,
+    questions: Sender<u64>,
     /// Those that help, as long as they are to.
     nudges: Vec<Sender<()>>,
     /// And those that have not ended yet.
@@ -62,12 +66,22 @@ pub(super) struct Help {
 impl Help {
     /// For the threads of this pool, as many as may be `decoding` at the same time.
     pub fn new(pool: Arc<TaskPool>, decoding: Arc<Gatekeeper>) -> Self {
+        let talk = Arc::new(Talk::default());
+        let (questions, asked) = bounded(1);
+        let answers = talk.clone();
+        let answering = async move {
+            while let Ok(question) = asked.recv().await {
+                answers.answer(question);
+            }
+        };
+        pool.spawn(answering).detach();
         Self {
             pool,
             decoding,
             start: Instant::now(),
             watch: Watch::default(),
-            canary: Canary::new().ok(),
+            talk,
+            questions,
             nudges: Vec::new(),
             threads: Vec::new(),
         }
@@ -75,11 +89,11 @@ impl Help {
 
     /// Looks at the threads, in each frame; whether help begins.
     pub fn look(&mut self, is_loading: bool) -> bool {
-        let Some(canary) = &self.canary else { return false };
-        let has_answered = canary.has_answered();
-        let act = self.watch.look(self.start.elapsed(), is_loading, has_answered);
+        let answer = self.talk.answer_to(self.watch.asked);
+        let act = self.watch.look(self.start.elapsed(), is_loading, answer);
         if act == Act::Ask {
-            canary.ask();
+            // One that is there already, and is not answered, does as well.
+            let _ = self.questions.try_send(self.watch.asked);
         }
         if self.nudges.is_empty() && !self.threads.is_empty() {
             self.threads.retain(|thread| !thread.is_finished());
@@ -137,55 +151,46 @@ impl Drop for Help {
     }
 }
 
-/// A thread of the lowest priority that answers questions, and does nothing else. Neither a question nor an answer takes a lock: who has no time may have it.
-struct Canary {
-    thread: Thread,
-    talk: Arc<Talk>,
-}
-
+/// What loading threads have answered.
 #[derive(Default)]
 struct Talk {
-    asked: AtomicU64,
-    answered: AtomicU64,
+    /// The last question that is answered.
+    question: AtomicU64,
+    /// Nanoseconds for which those who answered have waited for a core since their answers before.
+    waited: AtomicU64,
 }
 
-/// The question that ends the thread.
-const LAST: u64 = u64::MAX;
-
-impl Canary {
-    fn new() -> io::Result<Self> {
-        let talk = Arc::new(Talk::default());
-        let answers = talk.clone();
-        let answer = move || {
-            step_back();
-            loop {
-                let asked = answers.asked.load(Ordering::Acquire);
-                answers.answered.store(asked, Ordering::Release);
-                if asked == LAST {
-                    return;
-                }
-                thread::park();
-            }
-        };
-        let canary = Builder::new().name("Levels, canary".to_owned()).spawn(answer)?;
-        let thread = canary.thread().clone();
-        Ok(Self { thread, talk })
-    }
-
-    fn ask(&self) {
-        self.talk.asked.fetch_add(1, Ordering::Release);
-        self.thread.unpark();
-    }
-
-    fn has_answered(&self) -> bool {
-        self.talk.answered.load(Ordering::Acquire) == self.talk.asked.load(Ordering::Relaxed)
-    }
+/// That a question is answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Answer {
+    /// How long whoever answered has waited for a core lately, if the system tells.
+    waited: Option<Duration>,
 }
 
-impl Drop for Canary {
-    fn drop(&mut self) {
-        self.talk.asked.store(LAST, Ordering::Release);
-        self.thread.unpark();
+/// The system does not tell.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Talk {
+    /// On a loading thread.
+    fn answer(&self, question: u64) {
+        thread_local! {
+            static BEFORE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+        }
+        let waited = time_without_core().map_or(UNKNOWN, |waited| {
+            let since = waited.saturating_sub(BEFORE.replace(waited));
+            since.as_nanos() as u64
+        });
+        self.waited.store(waited, Ordering::Relaxed);
+        self.question.fetch_max(question, Ordering::Release);
+    }
+
+    fn answer_to(&self, question: u64) -> Option<Answer> {
+        let is_answered = self.question.load(Ordering::Acquire) >= question;
+        is_answered.then(|| {
+            let waited = self.waited.load(Ordering::Relaxed);
+            let waited = (waited != UNKNOWN).then(|| Duration::from_nanos(waited));
+            Answer { waited }
+        })
     }
 }
 
@@ -195,14 +200,14 @@ impl Drop for Canary {
 /// Calm ───► Asked    something is being loaded, and the pause is over
 ///
 /// Asked ─┬► Calm     one of them has answered, or nothing is left to load
-///        └► Helped   answers are late all the time
+///        └► Helped   they wait for a core nearly all the time, or none answers at all
 ///
 /// Helped ─► Calm     nothing has been left to load for a while
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum State {
     Calm { until: Duration },
-    Asked { since: Duration },
+    Asked { late: Duration },
     Helped { until: Duration },
 }
 
@@ -219,8 +224,10 @@ enum Act {
 #[derive(Debug)]
 struct Watch {
     state: State,
-    /// How late answers have been, less the time for which they came soon.
-    late: Duration,
+    /// The number of the last question.
+    asked: u64,
+    /// How long threads went without a core, less the time in which nobody was asked.
+    without: Duration,
     looked: Duration,
 }
 
@@ -228,42 +235,55 @@ impl Default for Watch {
     fn default() -> Self {
         Self {
             state: State::Calm { until: Duration::ZERO },
-            late: Duration::ZERO,
+            asked: 0,
+            without: Duration::ZERO,
             looked: Duration::ZERO,
         }
     }
 }
 
 impl Watch {
-    fn look(&mut self, now: Duration, is_loading: bool, has_answered: bool) -> Act {
+    /// The next frame, with what was answered to the last question.
+    fn look(&mut self, now: Duration, is_loading: bool, answer: Option<Answer>) -> Act {
         let passed = now.saturating_sub(self.looked).min(MOST_PER_FRAME);
         self.looked = now;
         let (state, act) = match self.state {
-            State::Calm { until } if is_loading && now >= until => (State::Asked { since: now }, Act::Ask),
-            State::Asked { .. } if has_answered => {
-                let pause = if self.late.is_zero() { PAUSE } else { SHORT_PAUSE };
-                (State::Calm { until: now + pause }, Act::Nothing)
+            State::Calm { until } if is_loading && now >= until => {
+                self.asked += 1;
+                let late = Duration::ZERO;
+                (State::Asked { late }, Act::Ask)
             }
-            // Somebody has done it all.
-            State::Asked { .. } if !is_loading => (State::Calm { until: now }, Act::Nothing),
-            State::Asked { since } if now.saturating_sub(since) > GRACE => self.note_late(passed, now),
+            State::Calm { until } => {
+                if is_loading {
+                    self.without = self.without.saturating_sub(passed);
+                }
+                (State::Calm { until }, Act::Nothing)
+            }
+            State::Asked { late } => self.wait(late + passed, now, is_loading, answer),
             State::Helped { .. } if is_loading => (State::Helped { until: now + STAY }, Act::Nothing),
             State::Helped { until } if now >= until => (State::Calm { until: now }, Act::End),
-            other => (other, Act::Nothing),
+            State::Helped { until } => (State::Helped { until }, Act::Nothing),
         };
-        if is_loading && matches!(state, State::Calm { .. }) {
-            self.late = self.late.saturating_sub(passed);
-        }
         self.state = state;
         act
     }
 
-    fn note_late(&mut self, passed: Duration, now: Duration) -> (State, Act) {
-        self.late += passed;
-        if self.late < PATIENCE {
-            return (self.state, Act::Nothing);
+    /// An answer has been waited for so long.
+    fn wait(&mut self, late: Duration, now: Duration, is_loading: bool, answer: Option<Answer>) -> (State, Act) {
+        let without = match answer {
+            Some(_) if late <= GRACE => Duration::ZERO,
+            Some(Answer { waited }) => waited.map_or(late, |waited| waited.min(late)),
+            // Somebody has done it all.
+            None if !is_loading => return (State::Calm { until: now }, Act::Nothing),
+            None if late > LONG => PATIENCE,
+            None => return (State::Asked { late }, Act::Nothing),
+        };
+        self.without += without;
+        if self.without >= PATIENCE && is_loading {
+            self.without = KNOWN;
+            return (State::Helped { until: now + STAY }, Act::Begin);
         }
-        self.late = KNOWN;
-        (State::Helped { until: now + STAY }, Act::Begin)
+        let pause = if without.is_zero() { PAUSE } else { SHORT_PAUSE };
+        (State::Calm { until: now + pause }, Act::Nothing)
     }
 }

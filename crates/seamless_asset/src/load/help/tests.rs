@@ -1,4 +1,4 @@
-use std::sync::mpsc::channel;
+use std::{sync::mpsc::channel, thread};
 
 use futures_lite::future::block_on;
 
@@ -7,9 +7,17 @@ use crate::threads::loading_threads;
 
 const FRAME: Duration = Duration::from_millis(16);
 
+/// What threads answer that had to wait for no core, ...
+const AT_ONCE: Option<Answer> = Some(Answer {
+    waited: Some(Duration::ZERO),
+});
+
+/// ... and where the system does not tell.
+const SOMEHOW: Option<Answer> = Some(Answer { waited: None });
+
 /// Looks once a frame for so long, and says what was to be done when, in frames.
-fn looks(watch: &mut Watch, from: u32, frames: u32, is_loading: bool, has_answered: bool) -> Vec<(u32, Act)> {
-    let look = |frame| (frame, watch.look(FRAME * frame, is_loading, has_answered));
+fn looks(watch: &mut Watch, from: u32, frames: u32, is_loading: bool, answer: Option<Answer>) -> Vec<(u32, Act)> {
+    let look = |frame| (frame, watch.look(FRAME * frame, is_loading, answer));
     let all = (from..from + frames).map(look);
     all.filter(|(_, act)| *act != Act::Nothing).collect()
 }
@@ -17,8 +25,8 @@ fn looks(watch: &mut Watch, from: u32, frames: u32, is_loading: bool, has_answer
 #[test]
 fn threads_that_answer_are_asked_each_second() {
     let mut watch = Watch::default();
-    assert_eq!(looks(&mut watch, 0, 100, false, true), [], "nothing is loaded");
-    let asked = looks(&mut watch, 100, 200, true, true);
+    assert_eq!(looks(&mut watch, 0, 100, false, AT_ONCE), [], "nothing is loaded");
+    let asked = looks(&mut watch, 100, 200, true, AT_ONCE);
     assert_eq!(
         asked,
         [(100, Act::Ask), (164, Act::Ask), (228, Act::Ask), (292, Act::Ask)]
@@ -26,11 +34,11 @@ fn threads_that_answer_are_asked_each_second() {
 }
 
 /// How many frames a watch takes to help whoever answers so many frames late.
-fn frames_until_help(watch: &mut Watch, late: u32) -> Option<u32> {
-    let mut asked = None;
+fn frames_until_help(late: u32, answer: Option<Answer>) -> Option<u32> {
+    let (mut watch, mut asked) = (Watch::default(), None);
     (0..2000).find(|frame| {
-        let has_answered = asked.is_some_and(|asked| frame - asked >= late);
-        let act = watch.look(FRAME * (*frame + 1), true, has_answered);
+        let is_answered = asked.is_some_and(|asked| frame - asked >= late);
+        let act = watch.look(FRAME * (*frame + 1), true, answer.filter(|_| is_answered));
         asked = (act == Act::Ask).then_some(*frame).or(asked);
         act == Act::Begin
     })
@@ -39,50 +47,61 @@ fn frames_until_help(watch: &mut Watch, late: u32) -> Option<u32> {
 #[test]
 fn threads_that_do_not_answer_are_helped_until_all_is_loaded() {
     let mut watch = Watch::default();
-    let helped = looks(&mut watch, 0, 1000, true, false);
-    assert_eq!(
-        helped,
-        [(0, Act::Ask), (66, Act::Begin)],
-        "once, after a second and a little"
-    );
+    let helped = looks(&mut watch, 0, 1000, true, None);
+    assert_eq!(helped, [(0, Act::Ask), (313, Act::Begin)], "once, after five seconds");
     // More may come soon.
-    assert_eq!(looks(&mut watch, 1000, 100, false, false), []);
-    assert_eq!(looks(&mut watch, 1100, 1, true, false), []);
-    assert_eq!(looks(&mut watch, 1101, 500, false, false), [(1413, Act::End)]);
-    // They are known for it.
-    let again = looks(&mut watch, 2000, 50, true, false);
-    assert_eq!(again, [(2000, Act::Ask), (2016, Act::Begin)]);
+    assert_eq!(looks(&mut watch, 1000, 100, false, None), []);
+    assert_eq!(looks(&mut watch, 1100, 1, true, None), []);
+    assert_eq!(looks(&mut watch, 1101, 500, false, None), [(1413, Act::End)]);
 }
 
 #[test]
-fn threads_that_answer_late_are_helped() {
-    let until = |late| frames_until_help(&mut Watch::default(), late);
-    // A little late is no harm.
-    assert_eq!((until(1), until(3), until(5)), (None, None, None));
-    // Who gets a slice in each third of a second is.
-    assert!(until(20).is_some_and(|frames| frames < 240), "{:?}", until(20));
-    // Lateness is forgotten.
+fn threads_that_wait_for_a_core_are_helped() {
+    let waits = |frames| {
+        let waited = Some(FRAME * frames);
+        frames_until_help(20, Some(Answer { waited }))
+    };
+    // Whoever decodes for a third of a second, and then answers, has a core.
+    assert_eq!((waits(0), waits(2)), (None, None));
+    // Who gets a slice in each third of a second has none.
+    assert!(waits(18).is_some_and(|frames| frames < 150), "{:?}", waits(18));
+    // What it has waited for before it was asked does not count.
+    assert_eq!(waits(20), waits(2000));
+    // An answer that is a little late is no harm, nor is one that is late where the system tells more.
+    assert_eq!(
+        (frames_until_help(3, SOMEHOW), frames_until_help(200, AT_ONCE)),
+        (None, None)
+    );
+    assert_eq!(frames_until_help(20, SOMEHOW), waits(20));
+}
+
+#[test]
+fn who_was_helped_is_known_for_it_until_answers_come_soon() {
     let mut watch = Watch::default();
-    looks(&mut watch, 0, 60, true, false);
-    assert!(watch.late > PATIENCE / 2);
-    looks(&mut watch, 60, 100, true, true);
-    assert_eq!(watch.late, Duration::ZERO);
+    looks(&mut watch, 0, 400, true, None);
+    let ended = looks(&mut watch, 400, 400, false, None);
+    assert_eq!(ended.last().map(|(_, act)| *act), Some(Act::End));
+    assert_eq!(looks(&mut watch, 800, 20, true, None), [(800, Act::Ask)]);
+    assert_eq!(looks(&mut watch, 820, 1, true, SOMEHOW), [(820, Act::Begin)]);
+    looks(&mut watch, 821, 400, false, None);
+    looks(&mut watch, 1300, 100, true, AT_ONCE);
+    assert_eq!(watch.without, Duration::ZERO);
 }
 
 #[test]
 fn a_program_that_was_halted_helps_nobody() {
     let mut watch = Watch::default();
-    assert_eq!(watch.look(FRAME, true, false), Act::Ask);
-    assert_eq!(watch.look(Duration::from_secs(100), true, false), Act::Nothing);
-    assert_eq!(watch.look(Duration::from_secs(200), true, false), Act::Nothing);
-    assert_eq!(watch.late, MOST_PER_FRAME * 2);
+    assert_eq!(watch.look(FRAME, true, None), Act::Ask);
+    assert_eq!(watch.look(Duration::from_secs(100), true, None), Act::Nothing);
+    assert_eq!(watch.look(Duration::from_secs(200), true, SOMEHOW), Act::Nothing);
+    assert_eq!(watch.without, MOST_PER_FRAME * 2);
 }
 
 #[test]
 fn who_has_loaded_all_is_asked_no_more() {
     let mut watch = Watch::default();
-    assert_eq!(watch.look(FRAME, true, false), Act::Ask);
-    assert_eq!(looks(&mut watch, 2, 1000, false, false), []);
+    assert_eq!(watch.look(FRAME, true, None), Act::Ask);
+    assert_eq!(looks(&mut watch, 2, 1000, false, None), []);
 }
 
 fn help_for(pool: &Arc<TaskPool>) -> Help {
@@ -92,13 +111,20 @@ fn help_for(pool: &Arc<TaskPool>) -> Help {
 }
 
 #[test]
-fn a_canary_answers_each_question() {
-    let canary = Canary::new().expect("a thread is started");
-    for _ in 0..10 {
-        canary.ask();
-        while !canary.has_answered() {
+fn threads_answer_each_question() {
+    let pool = Arc::new(loading_threads(2, true));
+    let mut help = help_for(&pool);
+    for question in 1..5 {
+        while help.watch.asked < question {
+            help.look(true);
+            help.watch.state = State::Calm { until: Duration::ZERO };
+        }
+        while help.talk.answer_to(question).is_none() {
             thread::sleep(Duration::from_micros(100));
         }
+    }
+    if cfg!(target_os = "linux") {
+        assert!(help.talk.answer_to(1).is_some_and(|answer| answer.waited.is_some()));
     }
 }
 
