@@ -77,12 +77,6 @@ impl Gatekeeper {
         self.most.store(most, Ordering::Relaxed);
     }
 
-    /// The same, and who waits for it passes at once. It takes the lock, so the main thread does not call it.
-    pub fn set_most_now(self: &Arc<Self>, most: u64) {
-        self.set_most(most);
-        self.admit_waiting();
-    }
-
     /// The bytes in flight.
     pub fn in_flight(&self) -> u64 {
         self.now.load(Ordering::Relaxed)
@@ -137,7 +131,8 @@ impl Gatekeeper {
         }
     }
 
-    fn admit_waiting(self: &Arc<Self>) {
+    /// Lets those pass for whom there is room, now that the cap was raised. It takes the lock, so the main thread does not call it.
+    pub fn admit_waiting(self: &Arc<Self>) {
         loop {
             let mut book = self.book();
             let admitted = book.admit(self.most.load(Ordering::Relaxed));

@@ -92,8 +92,8 @@ impl Help {
         let answer = self.talk.answer_to(self.watch.asked);
         let act = self.watch.look(self.start.elapsed(), is_loading, answer);
         if act == Act::Ask {
-            // One that is there already, and is not answered, does as well.
-            let _ = self.questions.try_send(self.watch.asked);
+            // In the place of one that nobody has heard.
+            let _ = self.questions.force_send(self.watch.asked);
         }
         if self.nudges.is_empty() && !self.threads.is_empty() {
             self.threads.retain(|thread| !thread.is_finished());
@@ -107,7 +107,7 @@ impl Help {
         for nudge in &self.nudges {
             let _ = nudge.try_send(());
         }
-        act == Act::Begin
+        act == Act::Begin && !self.nudges.is_empty()
     }
 
     fn begin(&mut self) {
@@ -115,12 +115,13 @@ impl Help {
             "all cores are busy, and the threads that load levels get no time: threads of normal priority help them until all is loaded, and may take time from \
              frames. `SeamlessAssetPlugin::background` says whether loads step back at all"
         );
+        // Who has no time may be decoding.
+        self.decoding.set_most(2 * self.pool.thread_num() as u64);
         for index in 0..self.pool.thread_num() {
             let (nudge, nudges) = bounded(1);
             let (pool, decoding) = (self.pool.clone(), self.decoding.clone());
             let help = move || {
-                // Who has no time may be decoding.
-                decoding.set_most_now(2 * pool.thread_num() as u64);
+                decoding.admit_waiting();
                 // Whoever waits for a scope does the pool's work meanwhile. It waits on this very thread: those of the pool have no time.
                 pool.scope(|scope| scope.spawn_on_scope(async move { while nudges.recv().await.is_ok() {} }));
             };
@@ -181,7 +182,7 @@ impl Talk {
             since.as_nanos() as u64
         });
         self.waited.store(waited, Ordering::Relaxed);
-        self.question.fetch_max(question, Ordering::Release);
+        self.question.store(question, Ordering::Release);
     }
 
     fn answer_to(&self, question: u64) -> Option<Answer> {

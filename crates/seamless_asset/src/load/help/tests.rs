@@ -128,6 +128,26 @@ fn threads_answer_each_question() {
     }
 }
 
+/// The last question is answered, if nobody has heard the one before.
+#[test]
+fn no_question_is_lost() {
+    let pool = Arc::new(loading_threads(1, false));
+    let (release, held) = channel::<()>();
+    let hold = pool.spawn(async move { held.recv() });
+    let mut help = help_for(&pool);
+    for is_loading in [true, false, true] {
+        help.look(is_loading);
+    }
+    assert_eq!(help.watch.asked, 2);
+    release.send(()).expect("somebody waits for it");
+    block_on(hold).expect("it was released");
+    let start = Instant::now();
+    while help.talk.answer_to(2).is_none() {
+        assert!(start.elapsed() < Duration::from_secs(240), "it is answered");
+        thread::sleep(Duration::from_micros(100));
+    }
+}
+
 /// The only thread of a pool is held, with the only place among those that decode; what waits for it is done all the same.
 #[test]
 fn what_waits_for_a_thread_without_time_is_done_by_others() {
