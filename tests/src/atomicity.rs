@@ -21,7 +21,7 @@ use bevy_seamless::{
     prelude::*,
 };
 
-use level::{Known, find_tear};
+use level::{Eyes, Known};
 
 /// Frames for which removal readers may still hear of a level that left.
 const MEMORY: u64 = 3;
@@ -164,6 +164,7 @@ impl Atomicity {
 
 impl Plugin for AtomicityChecker {
     fn build(&self, app: &mut App) {
+        Eyes::register(app.world_mut());
         app.init_resource::<Atomicity>()
             .add_observer(on_revealed)
             .add_observer(on_left)
@@ -242,7 +243,7 @@ fn on_add(add: On<Add>, world: &World, atomicity: Res<Atomicity>) {
 }
 
 fn on_revealed(event: On<LevelRevealed>, world: &World, atomicity: Res<Atomicity>) {
-    let tear = find_tear(world, event.root, event.entities);
+    let tear = Eyes::of(world).find_tear(event.root, event.entities);
     let mut state = atomicity.lock();
     state.counts.revealed += 1;
     if let Some(tear) = tear {
@@ -284,7 +285,7 @@ fn on_shown(event: On<LevelShown>, world: &World, atomicity: Res<Atomicity>) {
     let entities = world
         .get::<LevelInstance>(event.root)
         .map(|instance| instance.objects.len() as u32);
-    let tear = find_tear(world, event.root, entities.unwrap_or_default());
+    let tear = Eyes::of(world).find_tear(event.root, entities.unwrap_or_default());
     let mut state = atomicity.lock();
     if !state.hidden.remove(&(event.world, event.level.clone())) {
         state.violation(format!("On<LevelShown>: {} was not hidden", event.level));
@@ -326,16 +327,26 @@ fn look(world: &mut World) {
         let mut roots = EntityHashSet::default();
         state.held.clear();
         let mut tables = world.query::<(Entity, &LevelTable)>();
+        let eyes = Eyes::of(world);
         for (seamless, table) in tables.iter(world) {
+            let mut seen = HashSet::new();
             for (index, level) in table.iter().enumerate() {
                 if let Some(id) = level.instance() {
                     state.fates.entry(id).or_insert(Fate::Asked);
                     state.held.insert(id);
-                } else if level.state() == LevelState::Unloaded && !state.known.contains_key(&(seamless, index)) {
+                } else if level.state() == LevelState::Unloaded {
+                    // There are thousands of them.
                     continue;
                 }
+                seen.insert(index);
                 roots.extend(level.root());
-                look_at(world, state, (seamless, index), level);
+                look_at(&eyes, state, (seamless, index), level);
+            }
+            let is_unseen = |(world, index): &&(Entity, usize)| *world == seamless && !seen.contains(index);
+            let unseen: Vec<_> = state.known.keys().filter(is_unseen).copied().collect();
+            for place in unseen {
+                let level = table.iter().nth(place.1).expect("tables never shrink");
+                look_at(&eyes, state, place, level);
             }
         }
         let mut instances = world.query_filtered::<Entity, With<LevelInstance>>();
@@ -345,7 +356,7 @@ fn look(world: &mut World) {
     });
 }
 
-fn look_at(world: &World, state: &mut State, place: (Entity, usize), level: &Level) {
+fn look_at(eyes: &Eyes, state: &mut State, place: (Entity, usize), level: &Level) {
     let in_world = level.root().is_some();
     if level.is_visible() && !in_world {
         state.violation(format!("{} is live and has no root", level.name()));
@@ -353,7 +364,7 @@ fn look_at(world: &World, state: &mut State, place: (Entity, usize), level: &Lev
     if let Some(known) = state.known.get(&place).cloned()
         && level.root() != Some(known.root)
     {
-        let survivors = known.survivors(world);
+        let survivors = known.survivors(eyes.ecs);
         if survivors > 0 {
             state.violation(format!(
                 "{} left, and {survivors} of its entities are alive",
@@ -364,11 +375,11 @@ fn look_at(world: &World, state: &mut State, place: (Entity, usize), level: &Lev
         state.gone.push((state.frame, known));
     }
     let Some(root) = level.root() else { return };
-    if let Some(tear) = find_tear(world, root, level.entry().entities) {
+    if let Some(tear) = eyes.find_tear(root, level.entry().entities) {
         state.violation(format!("{}: {tear}", level.name()));
     }
     if !state.known.contains_key(&place) {
-        let known = Arc::new(Known::of(world, place.0, level.name(), root));
+        let known = Arc::new(Known::of(eyes.ecs, place.0, level.name(), root));
         for id in &known.ids {
             state.owners.insert(*id, known.clone());
         }

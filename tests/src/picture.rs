@@ -1,5 +1,7 @@
 //! Pictures rendered off-screen, one of every frame, with what the render world holds in that frame.
 
+mod pixels;
+
 use std::{
     path::Path,
     sync::{Arc, Mutex, PoisonError, mpsc},
@@ -11,6 +13,7 @@ use bevy::{
     app::{PluginGroupBuilder, PluginsState},
     asset::RenderAssetUsages,
     camera::RenderTarget,
+    ecs::schedule::{Schedules, SingleThreadedExecutor},
     image::ImageSamplerDescriptor,
     pbr::{PreparedMaterial, RenderMeshInstances},
     prelude::*,
@@ -21,7 +24,7 @@ use bevy::{
         pipelined_rendering::PipelinedRenderingPlugin,
         render_asset::RenderAssets,
         render_resource::{
-            BufferDescriptor, BufferUsages, CommandEncoderDescriptor, Extent3d, MapMode, PipelineCache, PollType,
+            BufferDescriptor, BufferUsages, CommandEncoderDescriptor, MapMode, PipelineCache, PollType,
             TexelCopyBufferInfo, TexelCopyBufferLayout, TextureFormat, TextureUsages, WgpuFeatures,
         },
         renderer::{RenderDevice, RenderQueue},
@@ -29,20 +32,21 @@ use bevy::{
         texture::GpuImage,
     },
 };
-use image::{ImageBuffer, Rgba};
-use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8};
 use wgpu::Backends;
+
+pub use self::pixels::{Difference, Picture};
 
 use crate::{
     app::{LOAD_LIMIT, default_plugins},
     skip::skipped_unless_required,
 };
 
-/// Width and height of every picture, in pixels. A row of it is a multiple of 256 bytes, as a copy to a buffer needs.
-pub const SIDE: u32 = 256;
+/// Width and height of every picture, in pixels. A row of it is a multiple of 256 bytes, as a copy to a buffer needs. No more than
+/// tests need to see: a driver in software takes long for each.
+pub const SIDE: u32 = 128;
 
-/// A channel that is further off than this is seen as wrong.
-const FAR: u8 = 8;
+/// The same of those of a [`studio_large`].
+pub const LARGE: u32 = 2 * SIDE;
 
 /// Whether a Vulkan driver is there, a software one for instance. Where it is not, says on stderr that a test is skipped.
 ///
@@ -59,116 +63,6 @@ pub fn has_driver() -> bool {
     let why = "no Vulkan driver (Debian's `mesa-vulkan-drivers` and `libvulkan1` bring one in software)";
     skipped_unless_required("SEAMLESS_REQUIRE_GPU", why);
     false
-}
-
-/// A picture of [`SIDE`] × [`SIDE`] pixels, four bytes each: red, green, blue (sRGB), alpha.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Picture(Vec<u8>);
-
-impl Picture {
-    /// How far two pictures are apart.
-    #[must_use]
-    pub fn difference(&self, other: &Self) -> Difference {
-        let mut sum = 0_u64;
-        let mut far = 0_usize;
-        for (a, b) in self.0.chunks_exact(4).zip(other.0.chunks_exact(4)) {
-            let apart = [0, 1, 2, 3].map(|channel| a[channel].abs_diff(b[channel]));
-            sum += apart.iter().map(|value| u64::from(*value)).sum::<u64>();
-            far += usize::from(apart.iter().any(|value| *value > FAR));
-        }
-        Difference {
-            mean: sum as f64 / self.0.len() as f64,
-            far: far as f64 / (self.0.len() / 4) as f64,
-        }
-    }
-
-    /// How different it looks from a reference to who flips between them, from 0 to 1: the mean of [`flips`](Self::flips).
-    #[must_use]
-    pub fn flip(&self, reference: &Self) -> f64 {
-        let flips = self.flips(reference);
-        flips.iter().map(|apart| f64::from(*apart)).sum::<f64>() / flips.len() as f64
-    }
-
-    /// How different each pixel looks, row by row, from 0 to 1: FLIP (Andersson and others, 2020), at the usual 67 pixels a degree.
-    #[must_use]
-    pub fn flips(&self, reference: &Self) -> Vec<f32> {
-        let [test, reference] = [self, reference].map(|picture| {
-            let colours: Vec<u8> = picture
-                .0
-                .chunks_exact(4)
-                .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
-                .collect();
-            FlipImageRgb8::with_data(SIDE, SIDE, &colours)
-        });
-        nv_flip::flip(reference, test, DEFAULT_PIXELS_PER_DEGREE).to_vec()
-    }
-
-    /// Whether the camera has drawn at all, its clear colour at least: before, everything is transparent.
-    #[must_use]
-    pub fn is_drawn(&self) -> bool {
-        self.0.chunks_exact(4).all(|pixel| pixel[3] == u8::MAX)
-    }
-
-    /// Red, green, blue (sRGB) and alpha of the pixel in column `x` and row `y`, from the top left.
-    ///
-    /// # Panics
-    /// When there is no such pixel.
-    #[must_use]
-    pub fn pixel(&self, x: u32, y: u32) -> [u8; 4] {
-        let at = ((y * SIDE + x) * 4) as usize;
-        [0, 1, 2, 3].map(|channel| self.0[at + channel])
-    }
-
-    /// Red, green and blue of each pixel, row by row, in linear light from 0 to 1.
-    #[must_use]
-    pub fn light(&self) -> Vec<[f32; 3]> {
-        let pixels = self.0.chunks_exact(4);
-        let light = |pixel: &[u8]| Srgba::rgb_u8(pixel[0], pixel[1], pixel[2]).into();
-        pixels
-            .map(|pixel| LinearRgba::to_f32_array_no_alpha(light(pixel)))
-            .collect()
-    }
-
-    /// The picture whose [`light`](Self::light) this is, as near as its bytes are.
-    #[must_use]
-    pub fn of_light(light: impl Iterator<Item = [f32; 3]>) -> Self {
-        let pixel = |[red, green, blue]: [f32; 3]| Srgba::from(LinearRgba::rgb(red, green, blue)).to_u8_array();
-        Self(light.flat_map(pixel).collect())
-    }
-
-    /// The number of different colours.
-    #[must_use]
-    pub fn colours(&self) -> usize {
-        let colours: std::collections::BTreeSet<_> = self.0.chunks_exact(4).collect();
-        colours.len()
-    }
-
-    /// Writes a PNG file, to look at.
-    ///
-    /// # Panics
-    /// When the file cannot be written.
-    pub fn save(&self, path: &Path) {
-        let image: ImageBuffer<Rgba<u8>, _> =
-            ImageBuffer::from_raw(SIDE, SIDE, self.0.clone()).expect("the picture has its size");
-        image.save(path).expect("a PNG is written");
-    }
-}
-
-/// How far two pictures are apart.
-#[derive(Clone, Copy, Debug)]
-pub struct Difference {
-    /// Mean of the absolute differences of all channels, of 255.
-    pub mean: f64,
-    /// Share of the pixels of which a channel differs by more than 8 of 255.
-    pub far: f64,
-}
-
-impl Difference {
-    /// Whether nobody could tell the pictures apart.
-    #[must_use]
-    pub fn is_none(self) -> bool {
-        self.mean < 0.5 && self.far < 0.001
-    }
 }
 
 /// What one frame showed, and what the render world held when it was over.
@@ -216,6 +110,8 @@ impl Shown {
 /// How an app renders.
 struct Renderer {
     backends: Option<Backends>,
+    /// Width and height of its pictures.
+    side: u32,
     /// What its device does not have, though the driver may.
     disabled: Option<WgpuFeatures>,
     images: ImagePlugin,
@@ -227,6 +123,7 @@ impl Default for Renderer {
     fn default() -> Self {
         Self {
             backends: Some(Backends::VULKAN),
+            side: SIDE,
             disabled: None,
             images: ImagePlugin::default(),
             compiles_at_once: true,
@@ -258,6 +155,18 @@ pub fn studio_sampling(
 ) -> App {
     let renderer = Renderer {
         images: ImagePlugin { default_sampler },
+        ..Renderer::default()
+    };
+    furnished(renderer, asset_dir, camera, configure)
+}
+
+/// As [`studio`], with [`LARGE`] pictures.
+///
+/// # Panics
+/// When there is no Vulkan driver; see [`has_driver`].
+pub fn studio_large(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
+    let renderer = Renderer {
+        side: LARGE,
         ..Renderer::default()
     };
     furnished(renderer, asset_dir, camera, configure)
@@ -304,11 +213,22 @@ pub fn studio_pipelined(asset_dir: &Path, camera: Transform, configure: impl FnO
     furnished(renderer, asset_dir, camera, configure)
 }
 
+/// What is in the middle of a picture twice as wide and high: things are as large in pixels as there.
+#[must_use]
+pub fn close_up() -> Projection {
+    let usual = PerspectiveProjection::default();
+    Projection::Perspective(PerspectiveProjection {
+        fov: 2.0 * ((usual.fov / 2.0).tan() / 2.0).atan(),
+        ..usual
+    })
+}
+
 fn furnished(renderer: Renderer, asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
+    let side = renderer.side;
     let mut app = start(renderer, asset_dir, |app| {
         configure(app);
         // Later, the render world may be on another thread.
-        add_target(app);
+        add_target(app, side);
     });
     let target = app.world().resource::<Target>().0.clone();
     app.world_mut().spawn((
@@ -345,7 +265,20 @@ fn start(renderer: Renderer, asset_dir: &Path, configure: impl FnOnce(&mut App))
     }
     app.finish();
     app.cleanup();
+    if !renderer.is_pipelined {
+        run_on_one_thread(&mut app);
+    }
     app
+}
+
+/// Systems are short, and other tests keep the other cores busy: to wake threads for them would take most of a frame.
+fn run_on_one_thread(app: &mut App) {
+    let sub_apps = app.sub_apps_mut();
+    for app in sub_apps.sub_apps.values_mut().chain([&mut sub_apps.main]) {
+        for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
+            schedule.set_executor(SingleThreadedExecutor::new());
+        }
+    }
 }
 
 fn rendered_plugins(renderer: &Renderer, asset_dir: &Path) -> PluginGroupBuilder {
@@ -362,8 +295,8 @@ fn rendered_plugins(renderer: &Renderer, asset_dir: &Path) -> PluginGroupBuilder
     default_plugins(asset_dir, render)
 }
 
-fn add_target(app: &mut App) {
-    let mut image = Image::new_target_texture(SIDE, SIDE, TextureFormat::Rgba8UnormSrgb, None);
+fn add_target(app: &mut App, side: u32) {
+    let mut image = Image::new_target_texture(side, side, TextureFormat::Rgba8UnormSrgb, None);
     image.texture_descriptor.usage |= TextureUsages::COPY_SRC;
     image.asset_usage = RenderAssetUsages::all();
     let target = app.world_mut().resource_mut::<Assets<Image>>().add(image);
@@ -440,21 +373,17 @@ fn note_frame(
 
 /// Copies the texture and waits for it, and so for all that was rendered before.
 fn read_back(device: &RenderDevice, queue: &RenderQueue, image: &GpuImage) -> Picture {
+    let size = image.texture.size();
     let buffer = device.create_buffer(&BufferDescriptor {
         label: None,
-        size: u64::from(SIDE * SIDE * 4),
+        size: u64::from(size.width * size.height * 4),
         usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
         mapped_at_creation: false,
     });
     let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
     let layout = TexelCopyBufferLayout {
-        bytes_per_row: Some(SIDE * 4),
+        bytes_per_row: Some(size.width * 4),
         ..default()
-    };
-    let size = Extent3d {
-        width: SIDE,
-        height: SIDE,
-        depth_or_array_layers: 1,
     };
     encoder.copy_texture_to_buffer(
         image.texture.as_image_copy(),
@@ -474,5 +403,5 @@ fn read_back(device: &RenderDevice, queue: &RenderQueue, image: &GpuImage) -> Pi
         .recv()
         .expect("the poll has called back")
         .expect("the buffer is mapped");
-    Picture(buffer.slice(..).get_mapped_range().to_vec())
+    Picture::new(buffer.slice(..).get_mapped_range().to_vec())
 }

@@ -13,7 +13,7 @@ use seamless_tests::{
     app::{bevy_spawn, headless_with, run_until},
     cooked::{Cooked, MANIFEST, STREAM_LIMIT, reveal, spawn_world},
     fixtures::{register_types, write_animated_gltf, write_everything_scn, write_shown_gltf},
-    picture::{Picture, SIDE, has_driver, next_frame, settled, studio},
+    picture::{LARGE, Picture, has_driver, next_frame, settled, studio_large},
     snapshot::{Snapshot, SnapshotOptions, assert_same},
 };
 
@@ -32,7 +32,7 @@ fn views() -> [Transform; 3] {
 
 /// The level as packages have it.
 fn show(cooked: &Cooked) -> App {
-    let mut app = studio(&cooked.out(), views()[0], |app| {
+    let mut app = studio_large(&cooked.out(), views()[0], |app| {
         app.add_plugins(SeamlessPlugins);
     });
     let world = spawn_world(&mut app, MANIFEST);
@@ -46,7 +46,7 @@ fn show(cooked: &Cooked) -> App {
 
 /// What is seen.
 fn picture(app: &mut App, view: Transform) -> Picture {
-    let mut sum = vec![[0.0; 3]; (SIDE * SIDE) as usize];
+    let mut sum = vec![[0.0; 3]; (LARGE * LARGE) as usize];
     for sample in 0..SAMPLES * SAMPLES {
         let offset = UVec2::new(sample % SAMPLES, sample / SAMPLES).as_vec2() / SAMPLES as f32;
         let mut cameras = app
@@ -55,9 +55,9 @@ fn picture(app: &mut App, view: Transform) -> Picture {
         for (mut at, mut camera) in cameras.iter_mut(app.world_mut()) {
             *at = view;
             camera.sub_camera_view = Some(SubCameraView {
-                full_size: UVec2::splat(SIDE),
+                full_size: UVec2::splat(LARGE),
                 offset,
-                size: UVec2::splat(SIDE),
+                size: UVec2::splat(LARGE),
             });
         }
         let light = next_frame(app).picture.light();

@@ -12,9 +12,10 @@ use bevy_transform::components::{GlobalTransform, Transform};
 
 use super::*;
 use crate::{
-    StreamableState, StreamableStats, StreamingStats,
-    load::tests::run_until,
-    streamable::tests::build::{kitchen, load_registry, plain_kitchen, recipe, titles},
+    ObjectRegistries, StreamableState, StreamableStats, StreamingStats,
+    doubles::Fate,
+    load::tests::{gated::gated_app, run_until},
+    streamable::tests::build::{fill, kitchen, load_registry, plain_kitchen, recipe, titles},
 };
 
 /// Dishes: `soup` is soup, stock and water, `salad` salad and salt, `menu` both soup and toast's salt.
@@ -182,7 +183,12 @@ fn sets_that_several_want_stay_when_one_goes() {
 /// Back before it was released: nothing is asked for.
 #[test]
 fn who_comes_back_in_time_finds_it() {
-    let (_dir, mut app) = dishes();
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    gate.otherwise(Some(Fate::Pass));
+    fill(&dir, &mut app);
+    run_until(&mut app, |world| !world.resource::<ObjectRegistries>().is_empty());
+    declare(&mut app);
     want(&mut app, "phase", &["soup"]);
     settle(&mut app);
     let first = app
@@ -190,11 +196,14 @@ fn who_comes_back_in_time_finds_it() {
         .resource::<PreloadSets>()
         .streamable("soup")
         .map(crate::Streamable::id);
+    // However long that takes, it does not come.
+    gate.otherwise(None);
     want(&mut app, "phase", &["salad"]);
     app.update();
     assert!(!progress(&app).is_ready());
     want(&mut app, "phase", &["soup"]);
     settle(&mut app);
+    gate.otherwise(Some(Fate::Pass));
     app.update();
     let again = app
         .world()

@@ -18,7 +18,7 @@ use bevy_seamless::{
     prelude::*,
     render::mip::{MipApp, Mips},
 };
-use seamless_tests::picture::{SIDE, has_driver, next_frame, studio};
+use seamless_tests::picture::{SIDE, close_up, has_driver, next_frame, studio};
 
 use super::{
     hall::colour,
@@ -99,7 +99,9 @@ impl Room {
         app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
         let mut cameras = app.world_mut().query_filtered::<Entity, With<Camera3d>>();
         let camera = cameras.single(app.world()).expect("there is one camera");
-        app.world_mut().entity_mut(camera).insert(Tonemapping::None);
+        app.world_mut()
+            .entity_mut(camera)
+            .insert((close_up(), Tonemapping::None));
         let picture = load(&mut app, &["wall"]).remove(0);
         let world = app.world_mut();
         let mut fades = world.resource_mut::<MipFades>();

@@ -21,7 +21,7 @@ use bevy_seamless::{
 };
 use seamless_tests::{
     footprint::Allocated,
-    picture::{Frame, next_frame, studio_sampling},
+    picture::{Frame, close_up, next_frame, studio_sampling},
 };
 
 use super::stage::{QUIET, image, load, write};
@@ -116,7 +116,7 @@ impl Hall {
         let camera = cameras.single(app.world()).expect("there is one camera");
         app.world_mut()
             .entity_mut(camera)
-            .insert(bevy::core_pipeline::tonemapping::Tonemapping::None);
+            .insert((close_up(), bevy::core_pipeline::tonemapping::Tonemapping::None));
         let (textures, paintings) = hang(&mut app);
         Self {
             app,

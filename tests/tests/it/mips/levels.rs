@@ -13,7 +13,7 @@ use seamless_tests::{
     cooked::{Ask, MANIFEST, STREAM_LIMIT, ask, level_of, spawn_world, state},
     footprint::{assets, entities},
     handmade::{References, add_asset, add_asset_with, add_level, new_ids, new_package},
-    picture::{Frame, has_driver},
+    picture::{Frame, SIDE, has_driver},
 };
 
 use super::{
@@ -243,7 +243,8 @@ fn so_is_that_of_a_cooked_level() {
     assert_eq!(tail, usize::from(chain.mips() - chain.floor()));
     assert!(chain.floor() > 0, "there is more to come");
     // Within the triangle, and beside it.
-    let [inside, outside] = [(160, 96), (96, 96)].map(|(x, y)| first.picture.pixel(x, y));
+    let at = |eighths: [u32; 2]| eighths.map(|eighths| eighths * SIDE / 8);
+    let [inside, outside] = [[5, 3], [3, 3]].map(at).map(|[x, y]| first.picture.pixel(x, y));
     assert!(
         first.instances == 1 && inside != outside && inside[0] > 20,
         "{inside:?}"

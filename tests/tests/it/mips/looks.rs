@@ -14,7 +14,7 @@ use bevy::{
     render::render_resource::TextureFormat,
 };
 use bevy_seamless::{asset::StreamingTime, prelude::*, render::mip::Mips};
-use seamless_tests::picture::{Frame, Picture, SIDE, has_driver, next_frame, studio};
+use seamless_tests::picture::{Frame, Picture, SIDE, close_up, has_driver, next_frame, studio};
 
 use super::stage::{image, load, write};
 
@@ -153,7 +153,9 @@ impl Room {
         app.world_mut().resource_mut::<StreamingSettings>().read_timeout = Duration::ZERO;
         let mut cameras = app.world_mut().query_filtered::<Entity, With<Camera3d>>();
         let camera = cameras.single(app.world()).expect("there is one camera");
-        app.world_mut().entity_mut(camera).insert(Tonemapping::None);
+        app.world_mut()
+            .entity_mut(camera)
+            .insert((close_up(), Tonemapping::None));
         // Where textures stream, longer than the GPU's own answer takes.
         let quiet = if enabled { 30 } else { 3 };
         let mut room = Self { app, camera, quiet };

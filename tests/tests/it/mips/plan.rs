@@ -13,7 +13,7 @@ use bevy_seamless::{
         MipsOverBudget, TouchAllMaterials,
     },
 };
-use seamless_tests::picture::{Frame, SIDE, has_driver};
+use seamless_tests::picture::{Frame, SIDE, close_up, has_driver};
 
 use super::{
     hall::{FLOOR, Hall, PAINTINGS, Plain, colour},
@@ -76,7 +76,14 @@ fn each_half_of_a_split_screen_has_the_mips_that_it_shows() {
         ..default()
     };
     let before_the_third = Transform::from_xyz(20.0, 0.0, 0.25);
-    let second = world.spawn((Camera3d::default(), Tonemapping::None, camera, target, before_the_third));
+    let second = world.spawn((
+        Camera3d::default(),
+        close_up(),
+        Tonemapping::None,
+        camera,
+        target,
+        before_the_third,
+    ));
     let second = second.id();
     let frame = hall.settle();
     assert_eq!(hall.tops(), [0, FLOOR, 0, FLOOR]);

@@ -6,7 +6,7 @@ use bevy::{camera::RenderTarget, ecs::system::RunSystemOnce, prelude::*};
 use bevy_seamless::render::mip::{MipPlugin, MipPool, MipSettings, Mips};
 use seamless_tests::{
     app::headless_with,
-    picture::{SIDE, has_driver},
+    picture::{SIDE, close_up, has_driver},
 };
 
 use super::{
@@ -105,7 +105,7 @@ fn what_goes_is_taken_out_of_the_books_of_who_rehearses() {
         cached: 0.0,
         ..MipSettings::default()
     };
-    let mut rehearsal = Rehearsal::new(dir.path(), settings, Projection::default());
+    let mut rehearsal = Rehearsal::new(dir.path(), settings, close_up());
     rehearsal.look(0, 2.0);
     rehearsal.settle();
     // A metre has 154 pixels there, and 1 024 texels.
