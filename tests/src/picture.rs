@@ -133,7 +133,7 @@ impl Default for Renderer {
 }
 
 /// An app without a window that reads assets from `asset_dir` and renders what `camera` sees, lit by one directional light.
-/// Main world and render world take turns in `update`, and pipelines are compiled at once, so a frame is done when it returns.
+/// Main world and render world take turns in `update`, on one thread, and pipelines are compiled at once, so a frame is done when it returns.
 ///
 /// `configure` runs after `DefaultPlugins` and before `finish`.
 ///
