@@ -9,11 +9,12 @@ use std::{
 use bevy::{
     app::PluginGroupBuilder,
     asset::{AssetPath, LoadState},
+    ecs::schedule::{Schedules, SingleThreadedExecutor},
     image::{CompressedImageFormatSupport, CompressedImageFormats},
     log::LogPlugin,
     prelude::*,
     render::{
-        RenderPlugin,
+        ExtractSchedule, RenderPlugin,
         settings::{RenderCreation, WgpuSettings},
         sync_world::SyncWorldPlugin,
     },
@@ -78,6 +79,18 @@ pub fn headless_after(prepare: impl FnOnce(&mut App), asset_dir: &Path, configur
     app.finish();
     app.cleanup();
     app
+}
+
+/// All systems of a world run on the calling thread from now on.
+pub fn on_one_thread(world: &mut World) {
+    let mut schedules = world.resource_mut::<Schedules>();
+    for (_, schedule) in schedules.iter_mut() {
+        schedule.set_executor(SingleThreadedExecutor::new());
+    }
+    // Bevy's renderer applies what it has extracted later, as it has told the executor that was there before.
+    if let Some(extract) = schedules.get_mut(ExtractSchedule) {
+        extract.set_apply_final_deferred(false);
+    }
 }
 
 /// Updates `app` until `done` holds; false when `limit` passed first. `done` is asked before the first update too.

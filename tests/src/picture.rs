@@ -13,7 +13,6 @@ use bevy::{
     app::{PluginGroupBuilder, PluginsState},
     asset::RenderAssetUsages,
     camera::RenderTarget,
-    ecs::schedule::{Schedules, SingleThreadedExecutor},
     image::ImageSamplerDescriptor,
     pbr::{PreparedMaterial, RenderMeshInstances},
     prelude::*,
@@ -37,7 +36,7 @@ use wgpu::Backends;
 pub use self::pixels::{Difference, Picture};
 
 use crate::{
-    app::{LOAD_LIMIT, default_plugins},
+    app::{LOAD_LIMIT, default_plugins, on_one_thread},
     skip::skipped_unless_required,
 };
 
@@ -117,6 +116,9 @@ struct Renderer {
     images: ImagePlugin,
     compiles_at_once: bool,
     is_pipelined: bool,
+    /// Whether its systems run on the calling thread: they are short, and other tests keep the other cores busy, so to wake threads for them would
+    /// take most of a frame.
+    is_on_one_thread: bool,
 }
 
 impl Default for Renderer {
@@ -128,6 +130,7 @@ impl Default for Renderer {
             images: ImagePlugin::default(),
             compiles_at_once: true,
             is_pipelined: false,
+            is_on_one_thread: true,
         }
     }
 }
@@ -160,13 +163,14 @@ pub fn studio_sampling(
     furnished(renderer, asset_dir, camera, configure)
 }
 
-/// As [`studio`], with [`LARGE`] pictures.
+/// As [`studio`], with [`LARGE`] pictures, and systems on all threads, as in games.
 ///
 /// # Panics
 /// When there is no Vulkan driver; see [`has_driver`].
 pub fn studio_large(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
     let renderer = Renderer {
         side: LARGE,
+        is_on_one_thread: false,
         ..Renderer::default()
     };
     furnished(renderer, asset_dir, camera, configure)
@@ -208,6 +212,7 @@ pub fn studio_compiling_later(asset_dir: &Path, camera: Transform, configure: im
 pub fn studio_pipelined(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
     let renderer = Renderer {
         is_pipelined: true,
+        is_on_one_thread: false,
         ..Renderer::default()
     };
     furnished(renderer, asset_dir, camera, configure)
@@ -246,6 +251,7 @@ fn furnished(renderer: Renderer, asset_dir: &Path, camera: Transform, configure:
 pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl FnOnce(&mut App)) -> App {
     let renderer = Renderer {
         backends,
+        is_on_one_thread: false,
         ..Renderer::default()
     };
     start(renderer, asset_dir, configure)
@@ -265,20 +271,12 @@ fn start(renderer: Renderer, asset_dir: &Path, configure: impl FnOnce(&mut App))
     }
     app.finish();
     app.cleanup();
-    if !renderer.is_pipelined {
-        run_on_one_thread(&mut app);
+    if renderer.is_on_one_thread {
+        let sub_apps = app.sub_apps_mut();
+        let worlds = sub_apps.sub_apps.values_mut().chain([&mut sub_apps.main]);
+        worlds.for_each(|app| on_one_thread(app.world_mut()));
     }
     app
-}
-
-/// Systems are short, and other tests keep the other cores busy: to wake threads for them would take most of a frame.
-fn run_on_one_thread(app: &mut App) {
-    let sub_apps = app.sub_apps_mut();
-    for app in sub_apps.sub_apps.values_mut().chain([&mut sub_apps.main]) {
-        for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
-            schedule.set_executor(SingleThreadedExecutor::new());
-        }
-    }
 }
 
 fn rendered_plugins(renderer: &Renderer, asset_dir: &Path) -> PluginGroupBuilder {

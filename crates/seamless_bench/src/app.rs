@@ -8,10 +8,7 @@ use bevy_asset::{
     Asset, AssetApp, AssetPath, AssetPlugin, Assets, Handle, LoadFromPath, RenderAssetUsages, UntypedHandle,
 };
 use bevy_camera::CameraPlugin;
-use bevy_ecs::{
-    schedule::{Schedules, SingleThreadedExecutor},
-    world::World,
-};
+use bevy_ecs::world::World;
 use bevy_image::ImagePlugin;
 use bevy_mesh::{Indices, Mesh, MeshPlugin, PrimitiveTopology};
 use bevy_pbr::{MeshMaterial3d, StandardMaterial};
@@ -242,13 +239,6 @@ pub fn grid(cells: u32) -> Mesh {
         .with_inserted_attribute(Mesh::ATTRIBUTE_NORMAL, vec![[0.0, 1.0, 0.0]; corners.len()])
         .with_inserted_attribute(Mesh::ATTRIBUTE_UV_0, corners)
         .with_inserted_indices(Indices::U32(indices))
-}
-
-/// All systems of a world run on the calling thread from now on.
-pub fn on_one_thread(world: &mut World) {
-    for (_, schedule) in world.resource_mut::<Schedules>().iter_mut() {
-        schedule.set_executor(SingleThreadedExecutor::new());
-    }
 }
 
 /// The CPU time that the calling thread needs for `work`, in nanoseconds.

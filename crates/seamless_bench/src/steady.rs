@@ -32,9 +32,10 @@ use seamless_level::{
     LevelEntry, LevelTable, MANIFEST_FORMAT, SeamlessLevelPlugin, SeamlessWorld, StreamingSource, VolumeEntry,
     VolumeShape, WorldManifest,
 };
+use seamless_tests::app::on_one_thread;
 
 use crate::{
-    app::{on_one_thread, writer},
+    app::writer,
     level::level,
     row::{Row, Samples, Targets},
 };

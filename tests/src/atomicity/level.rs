@@ -62,7 +62,7 @@ impl<'w> Eyes<'w> {
     }
 
     /// # Panics
-    /// When the world does not know what levels consist of.
+    /// When the world does not know what levels consist of, or has no meshes.
     pub fn of(ecs: &'w World) -> Self {
         Self {
             ecs,

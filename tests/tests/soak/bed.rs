@@ -10,7 +10,6 @@ use bevy::{
         AssetMetaCheck,
         io::{AssetSourceBuilder, AssetSourceId, memory::Dir},
     },
-    ecs::schedule::{Schedules, SingleThreadedExecutor},
     mesh::MeshPlugin,
     pbr::PbrPlugin,
     prelude::*,
@@ -22,6 +21,7 @@ use bevy_seamless::{
     prelude::*,
 };
 use seamless_tests::{
+    app::on_one_thread,
     atomicity::{Atomicity, AtomicityChecker},
     footprint::{assets, entities, taken_ids},
 };
@@ -118,9 +118,7 @@ impl Bed {
         app.finish();
         app.cleanup();
         // Systems are short: to wake threads for them would take most of a frame.
-        for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
-            schedule.set_executor(SingleThreadedExecutor::new());
-        }
+        on_one_thread(app.world_mut());
         content::write_world(&app, &dir, levels, with_volumes);
         let handle = app.world().resource::<AssetServer>().load(content::MANIFEST);
         let world = app.world_mut().spawn(SeamlessWorld(handle)).id();

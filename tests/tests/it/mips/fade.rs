@@ -157,7 +157,7 @@ fn a_shader_that_asks_for_it_shows_finer_mips_little_by_little() {
     if !has_driver() {
         return;
     }
-    // Mip 4 is all that is there from afar. At a metre, 309 pixels show the wall: a bit finer than mip 2.
+    // Mip 4 is all that is there from afar. A metre away, a metre has 309 pixels: a bit finer than mip 2.
     for (seconds, is_soft) in [(1.0, true), (0.0, false)] {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut room = Room::new(dir.path(), MipFadePlugin { seconds, ..default() });

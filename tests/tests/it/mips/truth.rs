@@ -10,7 +10,7 @@ use super::{
     pictures::{fail_on_purpose, recover},
 };
 
-/// Pixels of a metre that is one metre away: a quarter of a half turn is 256 pixels high.
+/// Pixels of a metre that is one metre away, as in a picture of 256 pixels for a quarter of a half turn.
 const PIXELS: f32 = 309.0;
 /// So exact is what a GPU tells, in mips.
 const EXACT: f32 = 0.06;
@@ -82,7 +82,7 @@ fn a_picture_tells_which_mip_each_pixel_samples() {
         return;
     }
     let (_dir, mut hall) = hall(asked_only());
-    for (painting, away) in [(2, 1.0), (3, 2.5), (0, 6.0)] {
+    for (painting, away) in [(2, 1.0), (3, 4.0), (0, 6.0)] {
         hall.look(painting, away);
         hall.settle();
         for scale in [1, 4, 8] {

@@ -32,7 +32,7 @@ use seamless_tests::{
     app::headless_with,
     footprint::Allocated,
     handmade::{add_asset, new_package},
-    picture::{SIDE, has_driver},
+    picture::{LARGE, has_driver},
 };
 
 use super::room::{Road, frame, rendered, texture};
@@ -216,7 +216,7 @@ impl<'a> Plane<'a> {
         let (mut app, camera) = rendered(dir, settings, none, Road::Best);
         // As wide as the picture that is meant; a square one is higher then.
         let fov = 2.0 * ((FOV / 2.0).tan() * ASPECT).atan();
-        let bias = (pixels(SIDE as f32, fov) / pixels(LINES, FOV)).log2();
+        let bias = (pixels(LARGE as f32, fov) / pixels(LINES, FOV)).log2();
         let projection = PerspectiveProjection { fov, ..default() };
         app.world_mut()
             .entity_mut(camera)

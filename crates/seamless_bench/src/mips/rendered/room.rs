@@ -22,7 +22,7 @@ use bevy_seamless::{
 use seamless_tests::{
     app::{LOAD_LIMIT, headless_with, run_until},
     handmade::{add_asset, new_package},
-    picture::studio,
+    picture::studio_large,
     random::Random,
 };
 use tempfile::TempDir;
@@ -175,7 +175,7 @@ impl Room {
 
 /// A rendered app whose textures stream, with time that stands still until [`frame`], and its camera.
 pub fn rendered(dir: &Path, settings: MipSettings, feedback: MipFeedback, road: Road) -> (App, Entity) {
-    let mut app = studio(dir, Transform::IDENTITY, |app| {
+    let mut app = studio_large(dir, Transform::IDENTITY, |app| {
         if road == Road::Touch {
             app.init_resource::<TouchAllMaterials>();
         }

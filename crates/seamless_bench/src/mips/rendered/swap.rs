@@ -6,11 +6,11 @@
 
 use bevy::{prelude::*, render::RenderApp};
 use bevy_seamless::render::mip::{ChangeId, MipPool, MipRead, MipSwap, MipSystems, MipTextures, MipWork};
-use seamless_tests::picture::has_driver;
+use seamless_tests::{app::on_one_thread, picture::has_driver};
 
 use super::room::{By, Road, Room, TEXTURES, Textures, texture};
 use crate::{
-    app::{cpu_ns, on_one_thread},
+    app::cpu_ns,
     row::{Row, Samples, Targets, quantile},
 };
 
