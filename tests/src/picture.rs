@@ -40,11 +40,11 @@ use crate::{
     skip::skipped_unless_required,
 };
 
-/// Width and height of every picture, in pixels. A row of it is a multiple of 256 bytes, as a copy to a buffer needs. No more than
+/// Width and height of pictures, in pixels. A row of it is a multiple of 256 bytes, as a copy to a buffer needs. No more than
 /// tests need to see: a driver in software takes long for each.
 pub const SIDE: u32 = 128;
 
-/// The same of those of a [`studio_large`].
+/// The same of a [`studio_large`]: for what is seen as a whole.
 pub const LARGE: u32 = 2 * SIDE;
 
 /// Whether a Vulkan driver is there, a software one for instance. Where it is not, says on stderr that a test is skipped.

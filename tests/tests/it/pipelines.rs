@@ -347,5 +347,9 @@ fn a_shader_that_does_not_come_holds_a_level_until_its_deadline() {
     let id = load(&mut app);
     let (_, frames) = until_live_somehow(&mut app, id);
     assert!(frames >= 30, "{frames} frames");
+    // Others are all there: where nobody tries whether the shader has come, none is worked on.
+    let open = pipelines(&app).1;
+    let _ = next_frame(&mut app);
+    assert_eq!(open.min(pipelines(&app).1), 0, "another pipeline is not there");
     assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 1);
 }
