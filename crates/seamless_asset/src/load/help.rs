@@ -103,11 +103,17 @@ impl Help {
             Act::End => self.end(),
             Act::Ask | Act::Nothing => {}
         }
-        // Who waits for work is told of it through one that waits as well, and may have no time.
+        if is_loading {
+            self.nudge();
+        }
+        act == Act::Begin && !self.nudges.is_empty()
+    }
+
+    /// Who waits for work is told of it through one that waits as well, and may have no time.
+    fn nudge(&self) {
         for nudge in &self.nudges {
             let _ = nudge.try_send(());
         }
-        act == Act::Begin && !self.nudges.is_empty()
     }
 
     fn begin(&mut self) {

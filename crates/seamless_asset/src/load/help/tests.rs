@@ -189,3 +189,15 @@ fn what_waits_for_a_thread_without_time_is_done_by_others() {
     block_on(hold).expect("it was released");
     assert_eq!(Arc::strong_count(&pool), 1);
 }
+
+/// To wake a thread allocates now and then: a frame with nothing to do wakes none.
+#[test]
+fn who_helps_is_left_alone_where_nothing_is_left_to_load() {
+    let mut help = help_for(&Arc::new(loading_threads(1, false)));
+    let (nudge, nudges) = bounded(1);
+    help.nudges.push(nudge);
+    help.look(false);
+    assert!(nudges.is_empty());
+    help.look(true);
+    assert_eq!(nudges.len(), 1);
+}
