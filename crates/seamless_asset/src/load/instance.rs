@@ -75,14 +75,15 @@ pub(super) struct Instance {
     pub expected: u64,
     /// The frame in which it was asked to go, or last told to come farther or not so far.
     pub asked_in: u64,
-    /// Since when it waits, if not since it was asked for: while it was not to be shown, it waited for nothing.
-    pub waits_since: Option<Duration>,
+    /// Since when it waits. That is when it was asked for, but while it was not to be shown, it waited for nothing.
+    waits_since: Duration,
     /// How long it had waited when it was not to be shown any more.
     waited: Duration,
 }
 
 impl Instance {
-    pub fn new(request: InstanceRequest, phase: Phase) -> Self {
+    /// One that was asked for at this time. That is known from now on, however long it waits.
+    pub fn new(request: InstanceRequest, phase: Phase, asked: Duration) -> Self {
         let packages = Vec::new();
         Self {
             request,
@@ -91,38 +92,32 @@ impl Instance {
             is_announced: false,
             expected: 0,
             asked_in: 0,
-            waits_since: None,
+            waits_since: asked,
             waited: Duration::ZERO,
         }
     }
 
     /// How urgent it is beside others.
-    pub fn rank(&self, id: InstanceId, arrivals: &Arrivals) -> f64 {
-        arrivals.rank_since(self.since(id, arrivals), self.request.priority)
+    pub fn rank(&self, arrivals: &Arrivals) -> f64 {
+        arrivals.rank_since(self.since(arrivals), self.request.priority)
     }
 
     /// Since when it waits. While it is seen, that is for nothing.
-    fn since(&self, id: InstanceId, arrivals: &Arrivals) -> Duration {
+    fn since(&self, arrivals: &Arrivals) -> Duration {
         if matches!(self.phase, Phase::Live { .. } | Phase::Leaving { .. }) {
             return arrivals.now();
         }
-        self.waits_since.unwrap_or_else(|| arrivals.came(id.0))
-    }
-
-    /// It is decoded. When it was asked for is known from now on, however long it waits for its turn.
-    pub fn stage(&mut self, id: InstanceId, level: Box<LoadedLevel>, arrivals: &Arrivals) {
-        self.waits_since = Some(self.since(id, arrivals));
-        self.phase = Phase::Staged(level);
+        self.waits_since
     }
 
     /// It is to come this far, as was said in `frame`. Whether it waited for nothing before, and waits to be shown now.
-    pub fn aim(&mut self, id: InstanceId, target: InstanceTarget, frame: u64, arrivals: &Arrivals) -> bool {
+    pub fn aim(&mut self, target: InstanceTarget, frame: u64, arrivals: &Arrivals) -> bool {
         let has_risen = target == InstanceTarget::Shown && self.has_stopped();
         if has_risen {
             // What it has waited before counts: it may be asked for and let go of in turn.
-            self.waits_since = Some(arrivals.now().saturating_sub(self.waited));
+            self.waits_since = arrivals.now().saturating_sub(self.waited);
         } else if target != self.request.target && self.request.target == InstanceTarget::Shown {
-            self.waited = arrivals.now().saturating_sub(self.since(id, arrivals));
+            self.waited = arrivals.now().saturating_sub(self.since(arrivals));
         }
         // Who says the same again keeps its place among those that leave.
         if core::mem::replace(&mut self.request.target, target) != target {
@@ -280,7 +275,7 @@ pub(super) struct InstanceMark {
 
 /// What decides beside that how an instance waits: the bits of its priority, since when, and for how many packages.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Wait(u32, Option<Duration>, usize);
+struct Wait(u32, Duration, usize);
 
 /// What the entities of an instance take in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -154,6 +154,7 @@ pub(crate) fn pump(world: &mut World) {
         let settings = world.resource::<StreamingSettings>().clone();
         let mut budget = pipeline.begin_frame(world, &settings);
         pipeline.services.pool.free_returned(world);
+        pipeline.note_arrivals(world, &settings);
         pipeline.take_commands(world, &mut budget);
         // Where memory is short, it is looked at in each frame.
         let gives_way = pipeline.frames.gives_way() && pipeline.short == 0;
@@ -234,7 +235,8 @@ impl Pipeline {
         let is_unwanted = request.target == InstanceTarget::Gone;
         let depends_on_itself = request.dependencies.contains(&request.package);
         let package = request.package.to_string();
-        self.instances.insert(id, Instance::new(request, Phase::Queued));
+        let asked = self.arrivals.came(id.0);
+        self.instances.insert(id, Instance::new(request, Phase::Queued, asked));
         if depends_on_itself {
             let error = LoadError::package(package, LoadErrorKind::SelfDependency);
             self.fail(world, id, Arc::new(error));
@@ -425,7 +427,8 @@ impl Pipeline {
         }
         let instance = self.instances.get_mut(&id);
         if let Some(mut instance) = instance.filter(|instance| matches!(instance.phase, Phase::Loading(_))) {
-            return instance.stage(id, level, &self.arrivals);
+            instance.phase = Phase::Staged(level);
+            return;
         }
         self.drop_level(world, level);
     }

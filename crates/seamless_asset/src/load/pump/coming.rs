@@ -1,4 +1,4 @@
-//! The levels that could come now. See [`Coming`].
+//! The levels that wait for the main thread. See [`Coming`].
 
 #[cfg(test)]
 mod tests;
@@ -33,62 +33,90 @@ impl PartialOrd for Place {
     }
 }
 
-/// The levels that could come into the world or into sight, by rank, and those that gates hold back. They are known from one frame to the next, and only
-/// those are looked at of which something has changed: many may wait while a frame has time for one.
+/// Levels in the order in which they go.
 #[derive(Debug, Default)]
-pub(super) struct Coming {
-    order: BTreeSet<Place>,
+pub(super) struct Order {
+    places: BTreeSet<Place>,
     /// Where each of them is.
     ranks: HashMap<InstanceId, f64>,
-    held: BTreeSet<InstanceId>,
-    /// What their ranks are of.
-    aging: Duration,
-    /// How many were looked at.
-    #[cfg(test)]
-    looks: u64,
 }
 
-impl Coming {
+impl Order {
     /// The most urgent one, and the next one behind a place.
     pub fn first(&self) -> Option<Place> {
-        self.order.first().copied()
+        self.places.first().copied()
     }
 
     pub fn after(&self, place: Place) -> Option<Place> {
         let behind = (Bound::Excluded(place), Bound::Unbounded);
-        self.order.range(behind).next().copied()
+        self.places.range(behind).next().copied()
     }
 
     /// All of them, the most urgent first.
     pub fn iter(&self) -> impl Iterator<Item = Place> {
-        self.order.iter().copied()
+        self.places.iter().copied()
     }
 
-    /// Those that wait for gates of their own.
-    pub fn held(&self) -> &BTreeSet<InstanceId> {
-        &self.held
-    }
-
-    /// A level could come with this rank, or not.
+    /// A level waits with this rank, or not.
     fn set(&mut self, id: InstanceId, rank: Option<f64>) {
         let before = match rank {
             Some(rank) => self.ranks.insert(id, rank),
             None => self.ranks.remove(&id),
         };
         if let Some(rank) = before {
-            self.order.remove(&Place { rank, id });
+            self.places.remove(&Place { rank, id });
         }
         if let Some(rank) = rank {
-            self.order.insert(Place { rank, id });
+            self.places.insert(Place { rank, id });
         }
     }
 
-    fn hold(&mut self, id: InstanceId, is_held: bool) {
-        if is_held {
+    #[cfg(test)]
+    fn is_same(&self, other: &Self) -> bool {
+        let ids = |order: &Self| order.ranks.keys().copied().collect::<BTreeSet<_>>();
+        ids(self) == ids(other) && self.places == other.places
+    }
+}
+
+/// The levels that wait for the main thread, by rank. They are known from one frame to the next, and only those are looked at of which something has
+/// changed: many may wait while a frame has time for one.
+#[derive(Debug, Default)]
+pub(super) struct Coming {
+    /// Those whose loads could start.
+    pub queued: Order,
+    /// Those that could come into the world or into sight.
+    pub ready: Order,
+    /// Those that wait for gates of their own.
+    held: BTreeSet<InstanceId>,
+    /// What their ranks are of.
+    aging: Duration,
+    /// How many were looked at.
+    #[cfg(test)]
+    pub looks: u64,
+}
+
+/// How a level waits for the main thread.
+#[derive(Default)]
+struct Waits {
+    is_held: bool,
+    queued: Option<f64>,
+    ready: Option<f64>,
+}
+
+impl Coming {
+    /// Those that wait for gates of their own.
+    pub fn held(&self) -> &BTreeSet<InstanceId> {
+        &self.held
+    }
+
+    fn set(&mut self, id: InstanceId, waits: &Waits) {
+        if waits.is_held {
             self.held.insert(id);
         } else {
             self.held.remove(&id);
         }
+        self.queued.set(id, waits.queued);
+        self.ready.set(id, waits.ready);
     }
 }
 
@@ -104,14 +132,14 @@ impl Pipeline {
         }
         if self.coming.aging != self.arrivals.aging() {
             self.coming.aging = self.arrivals.aging();
-            stirred.extend(self.coming.ranks.keys());
+            let orders = [&self.coming.queued, &self.coming.ready];
+            stirred.extend(orders.into_iter().flat_map(|order| order.ranks.keys()));
         }
         stirred.sort_unstable();
         stirred.dedup();
         for id in stirred.drain(..) {
-            let (is_held, rank) = self.how_it_waits(id);
-            self.coming.hold(id, is_held);
-            self.coming.set(id, rank);
+            let waits = self.how_it_waits(id);
+            self.coming.set(id, &waits);
             #[cfg(test)]
             {
                 self.coming.looks += 1;
@@ -122,19 +150,18 @@ impl Pipeline {
         self.packages.index_mut().turned = turned;
     }
 
-    /// Whether gates hold a level back, and its rank if it could come.
-    fn how_it_waits(&self, id: InstanceId) -> (bool, Option<f64>) {
+    fn how_it_waits(&self, id: InstanceId) -> Waits {
         let instance = self.instances.get(&id);
         let Some((instance, turn)) = instance.and_then(|instance| Some((instance, instance.turn()?))) else {
-            return (false, None);
+            return Waits::default();
         };
         let is_shown = matches!(turn, Turn::Reveal | Turn::Show);
-        if !is_shown && turn != Turn::Announce {
-            return (false, None);
+        let rank = instance.rank(&self.arrivals);
+        Waits {
+            is_held: (is_shown || turn == Turn::Announce) && self.level_gates.holds(id, &instance.phase),
+            queued: (turn == Turn::Start).then_some(rank),
+            ready: (is_shown && self.is_ready(id)).then_some(rank),
         }
-        let is_held = self.level_gates.holds(id, &instance.phase);
-        let could_come = is_shown && self.is_ready(id);
-        (is_held, could_come.then(|| instance.rank(id, &self.arrivals)))
     }
 
     /// As if requests had come in so many frames that nobody remembers earlier ones.
@@ -158,11 +185,9 @@ impl Pipeline {
         self.look_at_coming();
         let mut fresh = Coming::default();
         for (id, _) in self.instances.iter() {
-            let (is_held, rank) = self.how_it_waits(*id);
-            fresh.hold(*id, is_held);
-            fresh.set(*id, rank);
+            fresh.set(*id, &self.how_it_waits(*id));
         }
-        let ids = |coming: &Coming| coming.ranks.keys().copied().collect::<BTreeSet<_>>();
-        fresh.held == self.coming.held && ids(&fresh) == ids(&self.coming) && fresh.order == self.coming.order
+        let known = &self.coming;
+        fresh.held == known.held && fresh.ready.is_same(&known.ready) && fresh.queued.is_same(&known.queued)
     }
 }

@@ -109,7 +109,11 @@ impl Pipeline {
             return Duration::ZERO;
         }
         self.look_at_coming();
-        let coming = self.coming.iter().filter_map(|place| self.instances.get(&place.id));
+        let coming = self
+            .coming
+            .ready
+            .iter()
+            .filter_map(|place| self.instances.get(&place.id));
         let levels = coming.map(|instance| match &instance.phase {
             Phase::Staged(level) => self.costs.of(UnitKind::Reveal, level.level.entities.len() as u64),
             Phase::Spawning(spawn) => {

@@ -46,7 +46,7 @@ fn is_for_assets(
 
 impl Pipeline {
     pub(super) fn rank_of(&self, id: InstanceId) -> Option<f64> {
-        Some(self.instances.get(&id)?.rank(id, &self.arrivals))
+        Some(self.instances.get(&id)?.rank(&self.arrivals))
     }
 
     /// Whether this frame is that of assets.
@@ -61,7 +61,7 @@ impl Pipeline {
         let idle = u64::from(self.frames.idle());
         let had_last = self.inserted_in.is_some_and(|frame| frame + 1 + idle >= self.frame);
         self.look_at_coming();
-        let levels = self.coming.first().into_iter().chain(self.ready_reloads());
+        let levels = self.coming.ready.first().into_iter().chain(self.ready_reloads());
         let level = levels.min().map(|place| (place.rank, place.id.0));
         is_for_assets(first, level, had_last, level.is_some() || self.is_any_going())
     }
@@ -102,13 +102,13 @@ impl Pipeline {
         let mut reloads: Vec<_> = self.ready_reloads().collect();
         // The most urgent is the last.
         reloads.sort_unstable_by(|a, b| b.cmp(a));
-        let mut next = self.coming.first();
+        let mut next = self.coming.ready.first();
         loop {
             let reload = reloads.pop_if(|reload| next.is_none_or(|level| *reload < level));
             let had_time = if let Some(Place { id, .. }) = reload {
                 self.apply_in_turn(world, id, budget)
             } else if let Some(place) = next {
-                next = self.coming.after(place);
+                next = self.coming.ready.after(place);
                 self.waits_for_reload(place.id) || self.show_level(world, place.id, budget)
             } else {
                 return;

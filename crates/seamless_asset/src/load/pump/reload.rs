@@ -163,7 +163,9 @@ impl Pipeline {
             priority: request.priority,
             ..InstanceRequest::default()
         };
-        self.instances.insert(id, Instance::new(holder, Phase::Reloading));
+        let asked = self.arrivals.came(id.0);
+        self.instances
+            .insert(id, Instance::new(holder, Phase::Reloading, asked));
         let reload = Reload {
             path,
             policy: request.policy,

@@ -1,12 +1,13 @@
 //! From the queue to the tasks: which requests start, and what they load.
 
+use core::cmp::Reverse;
 use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_ecs::world::World;
 use bevy_platform::collections::HashSet;
 
-use super::Pipeline;
+use super::{Pipeline, coming::Place};
 use crate::{
     load::{
         InstanceId, InstanceInfo, Progress, Streamer,
@@ -35,8 +36,8 @@ impl Pipeline {
         }
     }
 
-    /// Starts the most urgent requests while tasks are free.
-    pub(super) fn start_tasks(&mut self, world: &World, settings: &StreamingSettings) {
+    /// When the requests of this frame came.
+    pub(super) fn note_arrivals(&mut self, world: &World, settings: &StreamingSettings) {
         let now = world.resource::<StreamingTime>().now();
         let next = world.resource::<Streamer>().next_number();
         let has_other_scale = self.arrivals.aging() != settings.aging;
@@ -44,6 +45,10 @@ impl Pipeline {
         if has_other_scale {
             self.rank_all_again();
         }
+    }
+
+    /// Starts the most urgent requests while tasks are free.
+    pub(super) fn start_tasks(&mut self, world: &World, settings: &StreamingSettings) {
         let most = settings.max_loads_in_flight;
         if self.in_flight.is_full(most) {
             // Nobody looks again; what has gone since then lacks no more.
@@ -55,26 +60,11 @@ impl Pipeline {
             self.held = 0;
             return;
         }
-        let waiting = self.instances.index().waiting(Turn::Start).iter();
-        let levels = waiting.filter_map(|(_, id)| {
-            let request = &self.instances.get(id)?.request;
-            (!self.is_reloading(&request.package)).then_some((request.priority, JobOwner::Instance(*id)))
-        });
-        let objects = self.waiting_objects();
-        let others = self.waiting_singles().chain(self.waiting_reloads());
-        let ranked = levels.chain(objects).chain(others).map(|(priority, owner)| {
-            let number = number(owner);
-            (self.arrivals.rank(number, priority), (number, owner))
-        });
-        let mut queued: Vec<_> = ranked.collect();
-        queued.sort_unstable_by(|a, b| match settings.load_order_seed {
-            Some(seed) => shuffled(seed, a.1.1).cmp(&shuffled(seed, b.1.1)),
-            None => by_rank(*a, *b),
-        });
+        let mut queue = self.queue(settings.load_order_seed);
         // What starts now is not there yet.
         let known = self.under_ceiling(settings);
         let (mut short, mut held) = (None, 0);
-        for (_, (_, owner)) in queued {
+        while let Some(owner) = self.next_queued(&mut queue) {
             if let JobOwner::Instance(id) = owner {
                 match self.may_start(settings, known.as_ref(), id, short.is_some()) {
                     MayStart::Always => {}
@@ -95,18 +85,65 @@ impl Pipeline {
             if !self.in_flight.has_room(owner, most) {
                 break;
             }
-            match owner {
-                JobOwner::Instance(id) => self.start(id),
-                JobOwner::Objects(id) => self.start_objects(id),
-                JobOwner::Bulk(id) => self.start_bulk(id),
-                JobOwner::Open(id) => self.start_open(id),
-                JobOwner::Reload(id) => self.start_reload(world, id),
-                JobOwner::Package => {}
-            }
+            self.start_owner(world, owner);
         }
         self.short = short.unwrap_or(0);
         self.short_at = known.map_or(0, |known| known.used());
         self.held = held;
+    }
+
+    fn start_owner(&mut self, world: &World, owner: JobOwner) {
+        match owner {
+            JobOwner::Instance(id) => self.start(id),
+            JobOwner::Objects(id) => self.start_objects(id),
+            JobOwner::Bulk(id) => self.start_bulk(id),
+            JobOwner::Open(id) => self.start_open(id),
+            JobOwner::Reload(id) => self.start_reload(world, id),
+            JobOwner::Package => {}
+        }
+    }
+
+    /// All that could start: by rank, or in an order of this seed.
+    fn queue(&mut self, seed: Option<u64>) -> Queue {
+        self.look_at_coming();
+        let others = self.waiting_objects().chain(self.waiting_singles());
+        let ranked = others.chain(self.waiting_reloads()).map(|(priority, owner)| {
+            let number = number(owner);
+            (self.arrivals.rank(number, priority), (number, owner))
+        });
+        let mut others: Vec<_> = ranked.collect();
+        let Some(seed) = seed else {
+            others.sort_unstable_by(|a, b| by_rank(*b, *a));
+            let level = self.coming.queued.first();
+            return Queue { level, others };
+        };
+        others.extend(self.coming.queued.iter().map(of_level));
+        others.sort_unstable_by_key(|(_, (_, owner))| Reverse(shuffled(seed, *owner)));
+        Queue { level: None, others }
+    }
+
+    /// The next one; of a package that is being reloaded no level starts.
+    fn next_queued(&mut self, queue: &mut Queue) -> Option<JobOwner> {
+        loop {
+            #[cfg(test)]
+            {
+                self.coming.looks += 1;
+            }
+            let level = queue.level.map(of_level);
+            let is_next = |other: &mut Ranked| level.is_none_or(|level| by_rank(*other, level).is_lt());
+            let (_, (_, owner)) = match queue.others.pop_if(is_next) {
+                Some(other) => other,
+                None => {
+                    queue.level = self.coming.queued.after(queue.level?);
+                    level?
+                }
+            };
+            let instance = |id| self.instances.get(&id);
+            match owner {
+                JobOwner::Instance(id) if instance(id).is_none_or(|of| self.is_reloading(&of.request.package)) => {}
+                _ => return Some(owner),
+            }
+        }
     }
 
     /// Ranks of another [`aging`](StreamingSettings::aging) cannot be compared with new ones.
@@ -129,7 +166,7 @@ impl Pipeline {
                 continue;
             };
             if let Phase::Loading(progress) = &instance.phase {
-                progress.set_rank(instance.rank(*id, &self.arrivals));
+                progress.set_rank(instance.rank(&self.arrivals));
             }
             waited_for.extend(&instance.packages);
         }
@@ -201,7 +238,7 @@ impl Pipeline {
             verify: instance.request.verify,
             progress: progress.clone(),
         };
-        progress.set_rank(instance.rank(id, &self.arrivals));
+        progress.set_rank(instance.rank(&self.arrivals));
         drop(instance);
         self.tasks.drop_later(before);
         self.start_job(job, JobOwner::Instance(id));
@@ -220,7 +257,7 @@ impl Pipeline {
             }
             instance.packages.push(path.clone());
             let verify = instance.request.verify;
-            let rank = instance.rank(id, &self.arrivals);
+            let rank = instance.rank(&self.arrivals);
             drop(instance);
             if !self.packages.contains_key(&path) {
                 let progress = Arc::new(Progress::default());
@@ -246,6 +283,22 @@ impl Pipeline {
             }
         }
     }
+}
+
+/// With its rank, and the number of its request.
+type Ranked = (f64, (u64, JobOwner));
+
+/// What waits to start, and was not looked at yet.
+struct Queue {
+    /// The most urgent level.
+    level: Option<Place>,
+    /// All else; the most urgent is the last.
+    others: Vec<Ranked>,
+}
+
+fn of_level(place: Place) -> Ranked {
+    let Place { rank, id } = place;
+    (rank, (id.0, JobOwner::Instance(id)))
 }
 
 /// The number of the request that a job is for.

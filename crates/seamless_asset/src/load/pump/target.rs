@@ -114,7 +114,7 @@ impl Pipeline {
         let Some(mut instance) = self.instances.get_mut(&id) else {
             return;
         };
-        if instance.aim(id, target, self.frame, &self.arrivals) {
+        if instance.aim(target, self.frame, &self.arrivals) {
             self.level_gates.ask_again(id, &instance.phase);
         } else if target != InstanceTarget::Shown && !matches!(instance.phase, Phase::Staged(_)) {
             self.level_gates.forget(id, world.resource::<RevealGates>());

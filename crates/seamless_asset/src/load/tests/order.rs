@@ -261,6 +261,39 @@ fn no_frame_looks_at_all_that_wait() {
     assert_eq!(state(app.world(), last), Some(LoadState::Live));
 }
 
+/// However many wait to be loaded, a frame looks at those that start, and at one more.
+#[test]
+fn no_frame_ranks_all_that_wait_to_start() {
+    const WAITING: usize = 200;
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 1;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    let load = |index| with_priority(&mut app, "a.pkg", index as f32, InstanceTarget::Loaded);
+    let ids: Vec<_> = (0..WAITING).map(load).collect();
+    app.update();
+    let waiting = |world: &World| {
+        let waits = |id: &&InstanceId| state(world, **id) == Some(LoadState::Requested);
+        ids.iter().filter(waits).count()
+    };
+    let looks = |app: &App| app.world().resource::<Pipeline>().looks();
+    let (before, first_looks, mut frames) = (waiting(app.world()), looks(&app), 0);
+    run_until(&mut app, |world| {
+        frames += 1;
+        waiting(world) < before - 50
+    });
+    // Each one that starts is looked at when it is queued no more, and when it is staged.
+    let (started, looks) = (before - waiting(app.world()), looks(&app) - first_looks);
+    assert!(
+        looks <= 2 * frames + 4 * started as u64,
+        "{looks} in {frames} frames, {started} started"
+    );
+    let last = ids
+        .iter()
+        .filter(|id| state(app.world(), **id) == Some(LoadState::Requested));
+    assert!(last.eq(&ids[..waiting(app.world())]), "the most urgent start first");
+}
+
 /// What is read waits for the thread, and the most urgent has it next, whoever was read first.
 #[test]
 fn who_is_most_urgent_is_decoded_next() {

@@ -2,13 +2,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn ids(coming: &Coming) -> Vec<u64> {
+fn ids(coming: &Order) -> Vec<u64> {
     coming.iter().map(|place| place.id.0).collect()
 }
 
 #[test]
 fn the_most_urgent_comes_first_and_of_two_the_older() {
-    let mut coming = Coming::default();
+    let mut coming = Order::default();
     for (id, rank) in [(1, 1.0), (2, 5.0), (3, 5.0), (4, -2.0)] {
         coming.set(InstanceId(id), Some(rank));
     }
@@ -23,7 +23,7 @@ fn the_most_urgent_comes_first_and_of_two_the_older() {
 proptest! {
     #[test]
     fn from_one_to_the_next_is_the_way_through_all(changes in prop::collection::vec((0..12_u64, prop::option::of(-3..3_i32)), 0..60)) {
-        let (mut coming, mut expected) = (Coming::default(), HashMap::<u64, f64>::default());
+        let (mut coming, mut expected) = (Order::default(), HashMap::<u64, f64>::default());
         for (id, rank) in changes {
             let rank = rank.map(f64::from);
             coming.set(InstanceId(id), rank);
