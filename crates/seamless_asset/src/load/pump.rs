@@ -154,7 +154,6 @@ pub(crate) fn pump(world: &mut World) {
         let settings = world.resource::<StreamingSettings>().clone();
         let mut budget = pipeline.begin_frame(world, &settings);
         pipeline.services.pool.free_returned(world);
-        pipeline.note_arrivals(world, &settings);
         pipeline.take_commands(world, &mut budget);
         // Where memory is short, it is looked at in each frame.
         let gives_way = pipeline.frames.gives_way() && pipeline.short == 0;
@@ -200,6 +199,7 @@ pub(crate) fn pump(world: &mut World) {
 
 impl Pipeline {
     fn take_commands(&mut self, world: &mut World, budget: &mut FrameBudget) {
+        self.note_arrivals(world);
         let commands = core::mem::take(&mut world.resource_mut::<Streamer>().commands);
         let mut ranked = Vec::new();
         for command in commands {

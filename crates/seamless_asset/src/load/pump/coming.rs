@@ -11,7 +11,7 @@ use bevy_platform::collections::HashMap;
 use super::Pipeline;
 use crate::load::{InstanceId, instance::Turn, rank::by_rank};
 
-/// Where a level is in the order of those that could come.
+/// Where a level is in its order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Place {
     pub rank: f64,
@@ -164,13 +164,18 @@ impl Pipeline {
         }
     }
 
-    /// As if requests had come in so many frames that nobody remembers earlier ones.
+    /// As if requests had come in so many frames that nobody remembers the first ones.
     #[cfg(test)]
     pub fn forget_arrivals(&mut self) {
         let (now, aging) = (self.arrivals.now(), self.arrivals.aging());
+        let first = self.arrivals.came(0);
         for number in 0..10_000 {
-            self.arrivals.note((1 << 32) + number, now, aging);
+            self.arrivals
+                .note((1 << 32) + number, now + aging * number as u32, aging);
         }
+        assert!(self.arrivals.came(0) > first, "it is forgotten");
+        // It is no later than it was.
+        self.arrivals.note(1 << 33, now, aging);
     }
 
     /// How many levels were looked at so far.

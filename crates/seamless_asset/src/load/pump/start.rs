@@ -36,12 +36,13 @@ impl Pipeline {
         }
     }
 
-    /// When the requests of this frame came.
-    pub(super) fn note_arrivals(&mut self, world: &World, settings: &StreamingSettings) {
+    /// When the requests came that are about to be taken in.
+    pub(super) fn note_arrivals(&mut self, world: &World) {
         let now = world.resource::<StreamingTime>().now();
         let next = world.resource::<Streamer>().next_number();
-        let has_other_scale = self.arrivals.aging() != settings.aging;
-        self.arrivals.note(next, now, settings.aging);
+        let aging = world.resource::<StreamingSettings>().aging;
+        let has_other_scale = self.arrivals.aging() != aging;
+        self.arrivals.note(next, now, aging);
         if has_other_scale {
             self.rank_all_again();
         }
@@ -112,6 +113,10 @@ impl Pipeline {
             (self.arrivals.rank(number, priority), (number, owner))
         });
         let mut others: Vec<_> = ranked.collect();
+        #[cfg(test)]
+        {
+            self.coming.looks += others.len() as u64;
+        }
         let Some(seed) = seed else {
             others.sort_unstable_by(|a, b| by_rank(*b, *a));
             let level = self.coming.queued.first();
