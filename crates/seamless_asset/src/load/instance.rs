@@ -273,9 +273,9 @@ pub(super) struct InstanceMark {
     wait: Wait,
 }
 
-/// What decides beside that how an instance waits: the bits of its priority, since when, and for how many packages.
+/// What decides beside that how an instance waits: the bits of its priority, since when, for how many packages, and to come how far.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Wait(u32, Duration, usize);
+struct Wait(u32, Duration, usize, InstanceTarget);
 
 /// What the entities of an instance take in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -363,7 +363,12 @@ impl Marked for Instance {
             turn: self.turn().map(|turn| (self.in_turn_since(turn), turn)),
             place: self.place(),
             memory: self.memory(),
-            wait: Wait(self.request.priority.to_bits(), self.waits_since, self.packages.len()),
+            wait: Wait(
+                self.request.priority.to_bits(),
+                self.waits_since,
+                self.packages.len(),
+                self.request.target,
+            ),
         }
     }
 }

@@ -79,8 +79,6 @@ pub(super) struct StartInputs {
     pub brings: Expected,
     /// It comes whatever memory there is.
     pub is_essential: bool,
-    /// It is to be loaded, and not to be shown.
-    pub is_only_loaded: bool,
 }
 
 /// How much a load will bring.
@@ -103,11 +101,7 @@ impl Expected {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MayStart {
     Yes,
-    /// It may, whoever waits.
-    Always,
-    /// Others may, before it.
-    NotNow,
-    /// Nobody may before it, and so many bytes would have to go for it.
+    /// No other may before it that is not essential, and so many bytes would have to go for it.
     Short(u64),
 }
 
@@ -119,12 +113,9 @@ pub(super) fn may_start(inputs: &StartInputs) -> MayStart {
         return MayStart::Yes;
     };
     if inputs.is_essential {
-        return MayStart::Always;
+        return MayStart::Yes;
     }
     let pressure = MemoryPressure::of(inputs.used, inputs.ceiling);
-    if inputs.is_only_loaded && pressure != MemoryPressure::Calm {
-        return MayStart::NotNow;
-    }
     let all = [inputs.coming, inputs.brings.bytes()];
     let all = all.into_iter().fold(inputs.used, u64::saturating_add);
     let is_alone = !inputs.is_any_coming;

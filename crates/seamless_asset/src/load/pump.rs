@@ -200,6 +200,7 @@ pub(crate) fn pump(world: &mut World) {
 impl Pipeline {
     fn take_commands(&mut self, world: &mut World, budget: &mut FrameBudget) {
         self.note_arrivals(world);
+        self.note_essential(world.resource::<StreamingSettings>().essential_priority);
         let commands = core::mem::take(&mut world.resource_mut::<Streamer>().commands);
         let mut ranked = Vec::new();
         for command in commands {

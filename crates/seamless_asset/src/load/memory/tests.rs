@@ -11,7 +11,6 @@ const INPUTS: StartInputs = StartInputs {
     is_any_there: true,
     brings: Expected::Known(30),
     is_essential: false,
-    is_only_loaded: false,
 };
 
 #[test]
@@ -36,30 +35,13 @@ fn what_fits_starts_and_what_does_not_waits() {
         used: 5000,
         ..INPUTS
     };
-    assert_eq!(may_start(&essential), MayStart::Always);
+    assert_eq!(may_start(&essential), MayStart::Yes);
     let without = StartInputs {
         ceiling: None,
         used: u64::MAX,
         ..INPUTS
     };
     assert_eq!(may_start(&without), MayStart::Yes);
-}
-
-#[test]
-fn what_is_not_to_be_shown_waits_for_calm() {
-    let at = |used| {
-        may_start(&StartInputs {
-            is_only_loaded: true,
-            used,
-            coming: 0,
-            brings: Expected::Known(1),
-            ..INPUTS
-        })
-    };
-    assert_eq!(
-        (at(84), at(86), at(100)),
-        (MayStart::Yes, MayStart::NotNow, MayStart::NotNow)
-    );
 }
 
 #[test]
@@ -149,7 +131,6 @@ proptest! {
                 is_any_there: !there.is_empty(),
                 brings: known.level(&path(wanted)),
                 is_essential: false,
-                is_only_loaded: false,
             });
             match start {
                 MayStart::Yes if coming.len() < 4 => coming.push(wanted),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use bevy_platform::collections::HashMap;
 
 use super::Pipeline;
-use crate::load::{InstanceId, instance::Turn, rank::by_rank};
+use crate::load::{InstanceId, InstanceRequest, InstanceTarget, instance::Turn, rank::by_rank};
 
 /// Where a level is in its order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +52,14 @@ impl Order {
         self.places.range(behind).next().copied()
     }
 
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub fn contains(&self, id: InstanceId) -> bool {
+        self.ranks.contains_key(&id)
+    }
+
     /// All of them, the most urgent first.
     pub fn iter(&self) -> impl Iterator<Item = Place> {
         self.places.iter().copied()
@@ -82,28 +90,50 @@ impl Order {
 /// changed: many may wait while a frame has time for one.
 #[derive(Debug, Default)]
 pub(super) struct Coming {
-    /// Those whose loads could start.
-    pub queued: Order,
+    /// Those whose loads could start, by [`Queued`].
+    queued: [Order; 3],
     /// Those that could come into the world or into sight.
     pub ready: Order,
     /// Those that wait for gates of their own.
     held: BTreeSet<InstanceId>,
     /// What their ranks are of.
     aging: Duration,
+    /// What makes one essential.
+    essential_priority: f32,
     /// How many were looked at.
     #[cfg(test)]
     pub looks: u64,
+}
+
+/// What decides beside its rank whether the load of a level starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queued {
+    /// It comes whatever memory there is.
+    Essential,
+    /// It is to be shown.
+    Shown,
+    /// It is to be loaded, and not to be shown.
+    Loaded,
+}
+
+impl Queued {
+    pub const ALL: [Self; 3] = [Self::Essential, Self::Shown, Self::Loaded];
 }
 
 /// How a level waits for the main thread.
 #[derive(Default)]
 struct Waits {
     is_held: bool,
-    queued: Option<f64>,
+    queued: Option<(Queued, f64)>,
     ready: Option<f64>,
 }
 
 impl Coming {
+    /// Those of one kind whose loads could start.
+    pub fn queued(&self, kind: Queued) -> &Order {
+        &self.queued[kind as usize]
+    }
+
     /// Those that wait for gates of their own.
     pub fn held(&self) -> &BTreeSet<InstanceId> {
         &self.held
@@ -115,7 +145,12 @@ impl Coming {
         } else {
             self.held.remove(&id);
         }
-        self.queued.set(id, waits.queued);
+        for (kind, order) in Queued::ALL.into_iter().zip(&mut self.queued) {
+            order.set(
+                id,
+                waits.queued.filter(|queued| queued.0 == kind).map(|queued| queued.1),
+            );
+        }
         self.ready.set(id, waits.ready);
     }
 }
@@ -132,8 +167,8 @@ impl Pipeline {
         }
         if self.coming.aging != self.arrivals.aging() {
             self.coming.aging = self.arrivals.aging();
-            let orders = [&self.coming.queued, &self.coming.ready];
-            stirred.extend(orders.into_iter().flat_map(|order| order.ranks.keys()));
+            let orders = self.coming.queued.iter().chain([&self.coming.ready]);
+            stirred.extend(orders.flat_map(|order| order.ranks.keys()));
         }
         stirred.sort_unstable();
         stirred.dedup();
@@ -159,8 +194,27 @@ impl Pipeline {
         let rank = instance.rank(&self.arrivals);
         Waits {
             is_held: (is_shown || turn == Turn::Announce) && self.level_gates.holds(id, &instance.phase),
-            queued: (turn == Turn::Start).then_some(rank),
+            queued: (turn == Turn::Start).then_some((self.kind_of(&instance.request), rank)),
             ready: (is_shown && self.is_ready(id)).then_some(rank),
+        }
+    }
+
+    fn kind_of(&self, request: &InstanceRequest) -> Queued {
+        if request.priority >= self.coming.essential_priority {
+            Queued::Essential
+        } else if request.target == InstanceTarget::Loaded {
+            Queued::Loaded
+        } else {
+            Queued::Shown
+        }
+    }
+
+    /// Those are essential that are so urgent.
+    pub(super) fn note_essential(&mut self, priority: f32) {
+        let before = core::mem::replace(&mut self.coming.essential_priority, priority);
+        if before.to_bits() != priority.to_bits() {
+            let queued = self.coming.queued.iter().flat_map(|order| order.ranks.keys());
+            self.instances.index_mut().stirred.extend(queued);
         }
     }
 
@@ -193,6 +247,7 @@ impl Pipeline {
             fresh.set(*id, &self.how_it_waits(*id));
         }
         let known = &self.coming;
-        fresh.held == known.held && fresh.ready.is_same(&known.ready) && fresh.queued.is_same(&known.queued)
+        let mut queued = fresh.queued.iter().zip(&known.queued);
+        fresh.held == known.held && fresh.ready.is_same(&known.ready) && queued.all(|(a, b)| a.is_same(b))
     }
 }

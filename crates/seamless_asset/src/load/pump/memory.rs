@@ -5,7 +5,7 @@ use bevy_ecs::world::World;
 use super::{Pipeline, sliced::Sweeping};
 use crate::{
     load::{
-        InstanceId, InstanceTarget,
+        InstanceId,
         budget::FrameBudget,
         instance::{Instance, Phase, Turn},
         memory::{Expected, MayStart, MemoryAccount, MemoryPressure, StartInputs, may_start},
@@ -27,6 +27,11 @@ impl UnderCeiling {
     /// What was there.
     pub fn used(&self) -> u64 {
         self.used
+    }
+
+    /// Whether there is plenty.
+    pub fn is_calm(&self) -> bool {
+        MemoryPressure::of(self.used, Some(self.ceiling)) == MemoryPressure::Calm
     }
 }
 
@@ -88,14 +93,12 @@ impl Pipeline {
         })
     }
 
-    /// Whether the load of an instance may start, the most urgent one that waits; what it will bring is expected from then on. Behind one that `is_short` of
-    /// memory, that is not asked: only what needs no room may start.
+    /// Whether the load of an instance may start, the most urgent one that waits; what it will bring is expected from then on.
     pub(super) fn may_start(
         &self,
         settings: &StreamingSettings,
         known: Option<&UnderCeiling>,
         id: InstanceId,
-        is_short: bool,
     ) -> MayStart {
         let Some((known, instance)) = known.zip(self.instances.get(&id)) else {
             return MayStart::Yes;
@@ -108,9 +111,8 @@ impl Pipeline {
             is_any_coming: instances.loading > 0 || packages.loading > 0,
             going: known.going,
             is_any_there: known.is_any_to_go,
-            brings: if is_short { Expected::Known(0) } else { self.brings(id) },
+            brings: self.brings(id),
             is_essential: instance.request.priority >= settings.essential_priority,
-            is_only_loaded: instance.request.target == InstanceTarget::Loaded,
         })
     }
 

@@ -7,7 +7,11 @@ use bevy_asset::AssetPath;
 use bevy_ecs::world::World;
 use bevy_platform::collections::HashSet;
 
-use super::{Pipeline, coming::Place};
+use super::{
+    Pipeline,
+    coming::{Order, Place, Queued},
+    memory::UnderCeiling,
+};
 use crate::{
     load::{
         InstanceId, InstanceInfo, Progress, Streamer,
@@ -61,26 +65,19 @@ impl Pipeline {
             self.held = 0;
             return;
         }
-        let mut queue = self.queue(settings.load_order_seed);
         // What starts now is not there yet.
         let known = self.under_ceiling(settings);
-        let (mut short, mut held) = (None, 0);
+        let is_calm = known.as_ref().is_none_or(UnderCeiling::is_calm);
+        let mut queue = self.queue(settings.load_order_seed, is_calm);
+        let mut short = None;
         while let Some(owner) = self.next_queued(&mut queue) {
-            if let JobOwner::Instance(id) = owner {
-                match self.may_start(settings, known.as_ref(), id, short.is_some()) {
-                    MayStart::Always => {}
-                    // Who ranks lower waits for who has no memory.
-                    MayStart::Yes if short.is_none() => {}
-                    MayStart::Short(bytes) => {
-                        short = short.or(Some(bytes));
-                        continue;
-                    }
-                    MayStart::NotNow => {
-                        held += 1;
-                        continue;
-                    }
-                    MayStart::Yes => continue,
-                }
+            if let JobOwner::Instance(id) = owner
+                && let MayStart::Short(bytes) = self.may_start(settings, known.as_ref(), id)
+            {
+                // Who ranks lower waits for it.
+                short = Some(bytes);
+                self.leave_out(&mut queue, &[Queued::Shown, Queued::Loaded]);
+                continue;
             }
             // Who ranks lower does not take the place that this one waits for.
             if !self.in_flight.has_room(owner, most) {
@@ -90,7 +87,11 @@ impl Pipeline {
         }
         self.short = short.unwrap_or(0);
         self.short_at = known.map_or(0, |known| known.used());
-        self.held = held;
+        self.held = if is_calm {
+            0
+        } else {
+            self.coming.queued(Queued::Loaded).len() as u64
+        };
     }
 
     fn start_owner(&mut self, world: &World, owner: JobOwner) {
@@ -104,8 +105,8 @@ impl Pipeline {
         }
     }
 
-    /// All that could start: by rank, or in an order of this seed.
-    fn queue(&mut self, seed: Option<u64>) -> Queue {
+    /// All that could start: by rank, or in an order of this seed. What is not to be shown waits until there is plenty of memory.
+    fn queue(&mut self, seed: Option<u64>, is_calm: bool) -> Queue {
         self.look_at_coming();
         let others = self.waiting_objects().chain(self.waiting_singles());
         let ranked = others.chain(self.waiting_reloads()).map(|(priority, owner)| {
@@ -117,14 +118,28 @@ impl Pipeline {
         {
             self.coming.looks += others.len() as u64;
         }
-        let Some(seed) = seed else {
+        let orders = Queued::ALL.map(|kind| self.coming.queued(kind));
+        let levels = if let Some(seed) = seed {
+            others.extend(orders.into_iter().flat_map(Order::iter).map(of_level));
+            others.sort_unstable_by_key(|(_, (_, owner))| Reverse(shuffled(seed, *owner)));
+            [None; 3]
+        } else {
             others.sort_unstable_by(|a, b| by_rank(*b, *a));
-            let level = self.coming.queued.first();
-            return Queue { level, others };
+            orders.map(Order::first)
         };
-        others.extend(self.coming.queued.iter().map(of_level));
-        others.sort_unstable_by_key(|(_, (_, owner))| Reverse(shuffled(seed, *owner)));
-        Queue { level: None, others }
+        let mut queue = Queue { levels, others };
+        if !is_calm {
+            self.leave_out(&mut queue, &[Queued::Loaded]);
+        }
+        queue
+    }
+
+    /// Of these kinds, nothing starts.
+    fn leave_out(&self, queue: &mut Queue, kinds: &[Queued]) {
+        kinds.iter().for_each(|kind| queue.levels[*kind as usize] = None);
+        let is_out = |id: InstanceId| kinds.iter().any(|kind| self.coming.queued(*kind).contains(id));
+        let is_left = |(_, (_, owner)): &Ranked| !matches!(owner, JobOwner::Instance(id) if is_out(*id));
+        queue.others.retain(is_left);
     }
 
     /// The next one; of a package that is being reloaded no level starts.
@@ -134,13 +149,18 @@ impl Pipeline {
             {
                 self.coming.looks += 1;
             }
-            let level = queue.level.map(of_level);
+            let levels = Queued::ALL
+                .into_iter()
+                .filter_map(|kind| Some((queue.levels[kind as usize]?, kind)));
+            let first = levels.min_by_key(|(place, _)| *place);
+            let level = first.map(|(place, _)| of_level(place));
             let is_next = |other: &mut Ranked| level.is_none_or(|level| by_rank(*other, level).is_lt());
             let (_, (_, owner)) = match queue.others.pop_if(is_next) {
                 Some(other) => other,
                 None => {
-                    queue.level = self.coming.queued.after(queue.level?);
-                    level?
+                    let (place, kind) = first?;
+                    queue.levels[kind as usize] = self.coming.queued(kind).after(place);
+                    of_level(place)
                 }
             };
             let instance = |id| self.instances.get(&id);
@@ -295,8 +315,8 @@ type Ranked = (f64, (u64, JobOwner));
 
 /// What waits to start, and was not looked at yet.
 struct Queue {
-    /// The most urgent level.
-    level: Option<Place>,
+    /// The most urgent level of each kind; see [`Queued`].
+    levels: [Option<Place>; 3],
     /// All else; the most urgent is the last.
     others: Vec<Ranked>,
 }

@@ -7,7 +7,7 @@ use super::{
     targets::{load_to, set_target},
     *,
 };
-use crate::{MemoryAccount, MemoryPressure, UnitKind};
+use crate::{MemoryAccount, MemoryPressure, Pipeline, UnitKind};
 
 const LEVELS: usize = 12;
 
@@ -255,6 +255,52 @@ fn where_memory_is_tight_what_is_not_to_be_shown_waits() {
     unload(&mut app, ids[1]);
     run_until(&mut app, |world| state(world, ahead) == Some(LoadState::Staged));
     assert_eq!(stats(&app).memory_held, 0);
+}
+
+/// However many wait for memory, a frame looks at the most urgent one. What is essential, and what is to be shown, may be said while they wait.
+#[test]
+fn no_frame_looks_at_all_that_wait_for_memory() {
+    const WAITING: usize = 200;
+    const FRAMES: u64 = 30;
+    let dir = Dir::default();
+    let mut app = levels(&dir);
+    let first = load(&mut app, &name(0), &[]);
+    run_until(&mut app, |world| state(world, first) == Some(LoadState::Live));
+    let used = memory(&app).total();
+    set_ceiling(&mut app, Some(used));
+    let mut load = |index: usize, target| {
+        let request = InstanceRequest {
+            priority: index as f32,
+            target,
+            ..request(&name(1), &[])
+        };
+        app.world_mut().resource_mut::<Streamer>().load(request)
+    };
+    let shown: Vec<_> = (0..WAITING).map(|index| load(index, InstanceTarget::Shown)).collect();
+    let ahead: Vec<_> = (0..WAITING).map(|index| load(index, InstanceTarget::Loaded)).collect();
+    app.update();
+    let looks = |app: &App| app.world().resource::<Pipeline>().looks();
+    let before = looks(&app);
+    for _ in 0..FRAMES {
+        app.update();
+    }
+    let looks = looks(&app) - before;
+    assert!((1..=3 * FRAMES).contains(&looks), "{looks}");
+    let waits = |app: &App, ids: &[InstanceId]| {
+        let waits = |id: &InstanceId| state(app.world(), *id) == Some(LoadState::Requested);
+        ids.iter().all(waits)
+    };
+    assert!(waits(&app, &shown) && waits(&app, &ahead));
+    assert_eq!(stats(&app).memory_held, WAITING as u64);
+    set_target(&mut app, ahead[0], InstanceTarget::Shown);
+    app.update();
+    assert_eq!(stats(&app).memory_held, WAITING as u64 - 1);
+    app.world_mut().resource_mut::<StreamingSettings>().essential_priority = (WAITING - 10) as f32;
+    let (rest, essential) = shown.split_at(WAITING - 10);
+    run_until(&mut app, |world| {
+        essential.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+    assert!(waits(&app, rest) && waits(&app, &ahead[..WAITING - 10]));
 }
 
 /// What is always there can never go for it.
