@@ -285,6 +285,13 @@ struct Memory {
     expected: u64,
 }
 
+impl Memory {
+    /// Whether there is any by now.
+    fn is_there(&self) -> bool {
+        self.live + self.staged > 0
+    }
+}
+
 impl Instance {
     /// What it waits for.
     pub fn turn(&self) -> Option<Turn> {
@@ -328,12 +335,6 @@ impl Instance {
 }
 
 impl Instance {
-    /// Whether its entities take memory already.
-    pub fn has_memory(&self) -> bool {
-        let memory = self.memory();
-        memory.live + memory.staged > 0
-    }
-
     fn memory(&self) -> Memory {
         let mut memory = Memory::default();
         match &self.phase {
@@ -391,6 +392,8 @@ pub(super) struct InstanceIndex {
     /// How many are loading.
     pub loading: u64,
     memory: Memory,
+    /// Those whose entities take memory already.
+    pub with_memory: BTreeSet<InstanceId>,
     /// Others do not know yet that these are elsewhere by now, or gone.
     pub changed: Vec<InstanceId>,
     /// How these wait may be otherwise by now.
@@ -447,6 +450,9 @@ impl Index<InstanceId, InstanceMark> for InstanceIndex {
         self.changed.push(*id);
         self.stirred.push(*id);
         self.count_memory(&mark, |sum, more| sum + more);
+        if mark.memory.is_there() {
+            self.with_memory.insert(*id);
+        }
         if let Some((root, entities, seen)) = mark.place {
             self.roots.insert(root, *id);
             self.count(seen, |sum, more| sum + more, entities);
@@ -460,6 +466,7 @@ impl Index<InstanceId, InstanceMark> for InstanceIndex {
         self.changed.push(*id);
         self.stirred.push(*id);
         self.count_memory(&mark, |sum, less| sum - less);
+        self.with_memory.remove(id);
         if let Some((root, entities, seen)) = mark.place {
             self.roots.remove(&root);
             self.count(seen, |sum, less| sum - less, entities);
@@ -482,6 +489,7 @@ impl Index<InstanceId, InstanceMark> for InstanceIndex {
     #[cfg(test)]
     fn is_same(&self, other: &Self) -> bool {
         let sums = |index: &Self| ([index.live, index.entities, index.hidden, index.loading], index.memory);
-        self.turns == other.turns && self.roots == other.roots && sums(self) == sums(other)
+        let lists = |index: &Self| (index.turns.clone(), index.roots.clone(), index.with_memory.clone());
+        lists(self) == lists(other) && sums(self) == sums(other)
     }
 }

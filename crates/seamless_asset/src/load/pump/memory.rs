@@ -7,7 +7,7 @@ use crate::{
     load::{
         InstanceId,
         budget::FrameBudget,
-        instance::{Instance, Phase, Turn},
+        instance::{Phase, Turn},
         memory::{Expected, MayStart, MemoryAccount, MemoryPressure, StartInputs, may_start},
     },
     settings::{StreamingSettings, StreamingStats},
@@ -128,13 +128,8 @@ impl Pipeline {
 
     /// Whether any level is there that is not essential. What is stays: nobody may wait for that to go.
     fn is_any_to_go(&self, settings: &StreamingSettings) -> bool {
-        let index = self.instances.index();
-        if index.live_memory() + index.staged_memory() == 0 {
-            return false;
-        }
-        let is_there =
-            |instance: &Instance| instance.has_memory() && instance.request.priority < settings.essential_priority;
-        self.instances.iter().any(|(_, instance)| is_there(instance))
+        let mut there = self.instances.index().with_memory.iter();
+        there.any(|id| self.priority_of(*id) < settings.essential_priority)
     }
 
     /// What the load of an instance will bring: its level, and those packages that are not there.

@@ -69,7 +69,7 @@ impl Pipeline {
         let known = self.under_ceiling(settings);
         let is_calm = known.as_ref().is_none_or(UnderCeiling::is_calm);
         let mut queue = self.queue(settings.load_order_seed, is_calm);
-        let mut short = None;
+        let (mut short, mut is_full) = (None, false);
         while let Some(owner) = self.next_queued(&mut queue) {
             if let JobOwner::Instance(id) = owner
                 && let MayStart::Short(bytes) = self.may_start(settings, known.as_ref(), id)
@@ -80,18 +80,18 @@ impl Pipeline {
                 continue;
             }
             // Who ranks lower does not take the place that this one waits for.
-            if !self.in_flight.has_room(owner, most) {
+            is_full = !self.in_flight.has_room(owner, most);
+            if is_full {
                 break;
             }
             self.start_owner(world, owner);
         }
         self.short = short.unwrap_or(0);
         self.short_at = known.map_or(0, |known| known.used());
-        self.held = if is_calm {
-            0
-        } else {
-            self.coming.queued(Queued::Loaded).len() as u64
-        };
+        // Whether there is room for these is decided when all others have begun.
+        let is_held = !is_calm && !is_full;
+        let held = is_held.then(|| self.coming.queued(Queued::Loaded).len() as u64);
+        self.held = held.unwrap_or(0);
     }
 
     fn start_owner(&mut self, world: &World, owner: JobOwner) {
