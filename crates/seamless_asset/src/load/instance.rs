@@ -489,7 +489,8 @@ impl Index<InstanceId, InstanceMark> for InstanceIndex {
     #[cfg(test)]
     fn is_same(&self, other: &Self) -> bool {
         let sums = |index: &Self| ([index.live, index.entities, index.hidden, index.loading], index.memory);
-        let lists = |index: &Self| (index.turns.clone(), index.roots.clone(), index.with_memory.clone());
-        lists(self) == lists(other) && sums(self) == sums(other)
+        let are_lists_same =
+            self.turns == other.turns && self.roots == other.roots && self.with_memory == other.with_memory;
+        are_lists_same && sums(self) == sums(other)
     }
 }

@@ -2,7 +2,7 @@
 
 use bevy_ecs::world::World;
 
-use super::{Pipeline, sliced::Sweeping};
+use super::{Pipeline, coming::Queued, sliced::Sweeping};
 use crate::{
     load::{
         InstanceId,
@@ -94,13 +94,8 @@ impl Pipeline {
     }
 
     /// Whether the load of an instance may start, the most urgent one that waits; what it will bring is expected from then on.
-    pub(super) fn may_start(
-        &self,
-        settings: &StreamingSettings,
-        known: Option<&UnderCeiling>,
-        id: InstanceId,
-    ) -> MayStart {
-        let Some((known, instance)) = known.zip(self.instances.get(&id)) else {
+    pub(super) fn may_start(&self, known: Option<&UnderCeiling>, id: InstanceId) -> MayStart {
+        let Some(known) = known else {
             return MayStart::Yes;
         };
         let (instances, packages) = (self.instances.index(), self.packages.index());
@@ -112,7 +107,7 @@ impl Pipeline {
             going: known.going,
             is_any_there: known.is_any_to_go,
             brings: self.brings(id),
-            is_essential: instance.request.priority >= settings.essential_priority,
+            is_essential: self.coming.queued(Queued::Essential).contains(id),
         })
     }
 

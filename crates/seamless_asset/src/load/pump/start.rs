@@ -72,7 +72,7 @@ impl Pipeline {
         let (mut short, mut is_full) = (None, false);
         while let Some(owner) = self.next_queued(&mut queue) {
             if let JobOwner::Instance(id) = owner
-                && let MayStart::Short(bytes) = self.may_start(settings, known.as_ref(), id)
+                && let MayStart::Short(bytes) = self.may_start(known.as_ref(), id)
             {
                 // Who ranks lower waits for it.
                 short = Some(bytes);
