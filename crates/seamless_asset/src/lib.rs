@@ -127,7 +127,7 @@ use bevy_app::{App, Last, Plugin, SceneSpawnerSystems, SpawnScene, ValidateParen
 use bevy_asset::{AssetApp, AssetEvent, AssetServer, Assets};
 use bevy_camera::{
     primitives::Aabb,
-    visibility::{InheritedVisibility, ViewVisibility, Visibility},
+    visibility::{InheritedVisibility, ViewVisibility, Visibility, VisibilityPlugin},
 };
 use bevy_ecs::{prelude::*, reflect::AppTypeRegistry, schedule::SingleThreadedExecutor};
 use bevy_mesh::{Mesh, Mesh3d, MeshVertexAttribute, skinning::SkinnedMeshInverseBindposes};
@@ -305,6 +305,7 @@ impl Plugin for SeamlessAssetPlugin {
         add_missing_assets(app);
         note_parent_checks(app);
         register_types(app);
+        let gives_boxes = app.is_plugin_added::<VisibilityPlugin>();
         let world = app.world_mut();
         let objects = world.resource::<LiveObjectsResource>().0.clone();
         let codecs = world.resource::<Codecs>().clone();
@@ -333,6 +334,7 @@ impl Plugin for SeamlessAssetPlugin {
             role: settings.role,
             mesh_attributes: settings.mesh_attributes.clone(),
             is_sliced: settings.sliced_levels,
+            gives_boxes,
         };
         let (background, keep_linkers) = (settings.background, settings.keep_linkers);
         // A frame at rest that the machine has halted is noted without an allocation.

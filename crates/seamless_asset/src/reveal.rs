@@ -5,6 +5,7 @@ mod hidden;
 mod lent;
 mod passes;
 
+pub(crate) use bounds::ShownMeshes;
 pub(crate) use hidden::HiddenSpawn;
 pub(crate) use lent::{LentBoxes, take_back_boxes};
 pub(crate) use passes::{LatePasses, ParentChecks};
@@ -28,12 +29,13 @@ use bevy_platform::collections::{HashMap, HashSet};
 use bevy_reflect::{Reflect, TypeRegistry};
 use bevy_transform::components::GlobalTransform;
 
+use self::bounds::Bounds;
 use crate::{
     codec::Codecs,
     level_data::{LevelObjects, Run},
     load::{InstanceRequest, LevelInstance, LevelScans, LoadServices, LoadedLevel},
     objects::CookFolder,
-    spawn::{Group, Spawner, Spent, Values, typed_column},
+    spawn::{Boxes, Group, Spawner, Spent, Values, typed_column},
 };
 
 /// What is in the world since the reveal.
@@ -87,11 +89,17 @@ pub(crate) fn reveal(
     services: &LoadServices,
 ) -> Revealed {
     insert_resources(world, loaded, request, services);
-    let (mut spawner, _, reserved) = spawner(world, loaded, request, services, false);
-    spawner.step(world, usize::MAX, None);
+    let (mut spawner, passes, reserved) = spawner(world, loaded, request, services, false);
+    let mut bounds = Bounds::new(world, core::mem::take(&mut loaded.meshes), &passes, services);
+    let boxes = bounds.as_mut().map(|bounds| bounds as &mut dyn Boxes);
+    spawner.step(world, usize::MAX, boxes);
     // Before anybody hears of it, who may hang something below.
     let came = world.increment_change_tick();
+    let is_heard = spawner.late_rows() > 0;
     let spent = spawner.insert_late(world);
+    if let Some(bounds) = bounds {
+        bounds.lend(world, !is_heard);
+    }
     Revealed {
         root: loaded.root,
         members: members(world, loaded, Some(came)),

@@ -1,6 +1,7 @@
 //! The pipeline on packages made here: reveal, leave, cancel, errors, and what is left behind.
 
 mod blocking;
+mod boxes;
 pub(crate) mod build;
 mod bulk;
 mod complete;

@@ -1,66 +1,74 @@
 //! The boxes of what is drawn, before it is seen. See [`Bounds`].
 
 use bevy_asset::{AssetId, Assets};
-use bevy_camera::primitives::{Aabb, MeshAabb};
+use bevy_camera::primitives::Aabb;
 use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, entity::Entity, world::World};
-use bevy_mesh::{Mesh, Mesh3d};
+use bevy_math::{Vec3A, bounding::Aabb3d};
+use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
 use bevy_platform::collections::HashMap;
 
-use crate::spawn::{Boxes, may_have_box};
+use super::LentBoxes;
+use crate::{
+    load::LoadServices,
+    spawn::{Boxes, Passes, may_have_box},
+};
 
-/// Gives hidden entities the [`Aabb`]s that Bevy's `calculate_bounds` would give them, and counts who shows which mesh.
-///
-/// That system does not see them while they are hidden. In the frame of the reveal it would see them all, and move each into another
-/// archetype by a command.
-pub(super) struct Bounds {
-    aabb: ComponentId,
-    shown: HashMap<AssetId<Mesh>, Shown>,
-}
+/// The meshes that a level shows, counted where it is decoded.
+#[derive(Default)]
+pub(crate) struct ShownMeshes(HashMap<AssetId<Mesh>, Shown>);
 
 /// A mesh that the level shows.
 #[derive(Default)]
 struct Shown {
     /// Its box, once an entity came that had none.
-    of: Option<Option<Aabb>>,
+    of: Option<Option<Aabb3d>>,
     /// Entities whose boxes follow from it.
     entities: usize,
 }
 
-impl Shown {
-    /// The box of this mesh.
-    fn get(&mut self, mesh: AssetId<Mesh>, meshes: &Assets<Mesh>) -> Option<Aabb> {
-        let compute = || meshes.get(mesh).and_then(MeshAabb::compute_aabb);
-        *self.of.get_or_insert_with(compute)
+impl ShownMeshes {
+    /// One more entity shows it, and its box follows from it.
+    pub fn note(&mut self, mesh: &Mesh3d) {
+        self.0.entry(mesh.id()).or_default().entities += 1;
     }
+
+    /// The meshes whose boxes are known, with these, and those from which at least so many boxes follow.
+    pub fn worth_lending(&self, least: usize) -> impl Iterator<Item = (AssetId<Mesh>, Option<Aabb3d>)> {
+        let all = self
+            .0
+            .iter()
+            .map(|(mesh, shown)| (*mesh, shown.of.flatten(), shown.entities));
+        let worth = all.filter(move |(_, of, entities)| of.is_some() || *entities >= least);
+        worth.map(|(mesh, of, _)| (mesh, of))
+    }
+
+    /// No box is known any more: somebody may have changed meshes meanwhile.
+    fn forget(&mut self) {
+        self.0.values_mut().for_each(|shown| shown.of = None);
+    }
+}
+
+/// Gives entities of a level the [`Aabb`]s that Bevy's `calculate_bounds` would give them after their reveal.
+///
+/// That system computes a box for each of them from all vertices of its mesh, and moves each into another archetype by a command, in the one frame in which
+/// most is done anyway. Here a box is computed once for each mesh, and the entity comes with it.
+pub(super) struct Bounds {
+    shown: ShownMeshes,
 }
 
 impl Boxes for Bounds {
-    fn of(&mut self, world: &World, mesh: &Mesh3d) -> Option<Aabb> {
-        let shown = self.shown.entry(mesh.id()).or_default();
-        shown.get(mesh.id(), world.get_resource::<Assets<Mesh>>()?)
+    fn of(&mut self, world: &World, mesh: AssetId<Mesh>) -> Option<Aabb> {
+        let shown = self.shown.0.entry(mesh).or_default();
+        let compute = || world.get_resource::<Assets<Mesh>>()?.get(mesh).and_then(box_of);
+        shown.of.get_or_insert_with(compute).map(Aabb::from)
     }
-}
-
-/// What entities of an archetype need.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    Nothing,
-    /// It has a box, which is that of its mesh.
-    Count,
-    Box,
 }
 
 impl Bounds {
-    pub fn new(world: &mut World) -> Self {
-        Self {
-            aabb: world.register_component::<Aabb>(),
-            shown: HashMap::default(),
-        }
-    }
-
-    /// The component that [`add`](Self::add) inserts.
-    pub fn component(&self) -> ComponentId {
-        self.aabb
+    /// None where Bevy gives no boxes, or where somebody wants to hear of them: Bevy gives them when the level can be seen.
+    pub fn new(world: &mut World, shown: ShownMeshes, passes: &dyn Passes, services: &LoadServices) -> Option<Self> {
+        let aabb = world.register_component::<Aabb>();
+        (services.gives_boxes && !passes.is_late(world, aabb)).then_some(Self { shown })
     }
 
     /// To those of `entities` that need one and did not come with it, and whose mesh is there.
@@ -70,52 +78,53 @@ impl Bounds {
         let _ = world.try_insert_batch(boxes);
     }
 
-    /// The meshes from which at least so many boxes follow.
-    pub fn shared(&self, least: usize) -> impl Iterator<Item = AssetId<Mesh>> {
-        let shared = self.shown.iter().filter(move |(_, shown)| shown.entities >= least);
-        shared.map(|(mesh, _)| *mesh)
+    /// What is shown now. Whether `still` all is as it was when the boxes were given, or somebody may have changed meshes meanwhile.
+    pub fn lend(mut self, world: &mut World, still: bool) {
+        if !still {
+            self.shown.forget();
+        }
+        LentBoxes::lend(world, &self.shown);
     }
 
     fn missing(&mut self, world: &World, entities: &[Entity]) -> Vec<(Entity, Aabb)> {
-        let Some(meshes) = world.get_resource::<Assets<Mesh>>() else {
-            return Vec::new();
-        };
         let mut missing = Vec::new();
-        let mut last: Option<(ArchetypeId, Need)> = None;
+        let mut last: Option<(ArchetypeId, bool)> = None;
         for &entity in entities {
             let Ok(at) = world.entities().get_spawned(entity) else {
                 continue;
             };
-            let need = match last {
-                Some((archetype, need)) if archetype == at.archetype_id => need,
-                _ => self.need(world, at.archetype_id),
+            let needs_box = match last {
+                Some((archetype, needs_box)) if archetype == at.archetype_id => needs_box,
+                _ => needs_box(world, at.archetype_id),
             };
-            last = Some((at.archetype_id, need));
-            if need == Need::Nothing {
-                continue;
-            }
-            let Some(mesh) = world.get::<Mesh3d>(entity) else {
-                continue;
-            };
-            let shown = self.shown.entry(mesh.id()).or_default();
-            shown.entities += 1;
-            if need == Need::Box {
-                missing.extend(shown.get(mesh.id(), meshes).map(|found| (entity, found)));
+            last = Some((at.archetype_id, needs_box));
+            if needs_box && let Some(mesh) = world.get::<Mesh3d>(entity) {
+                missing.extend(self.of(world, mesh.id()).map(|found| (entity, found)));
             }
         }
         missing
     }
+}
 
-    fn need(&self, world: &World, archetype: ArchetypeId) -> Need {
-        let Some(archetype) = world.archetypes().get(archetype) else {
-            return Need::Nothing;
-        };
-        let is_there = |id| archetype.contains(id);
-        let has = |type_id| world.components().get_id(type_id).is_some_and(is_there);
-        match (may_have_box(has), is_there(self.aabb)) {
-            (false, _) => Need::Nothing,
-            (true, true) => Need::Count,
-            (true, false) => Need::Box,
-        }
+fn needs_box(world: &World, archetype: ArchetypeId) -> bool {
+    let Some(archetype) = world.archetypes().get(archetype) else {
+        return false;
+    };
+    let id = |type_id| world.components().get_id(type_id);
+    let has = |type_id| id(type_id).is_some_and(|id: ComponentId| archetype.contains(id));
+    may_have_box(has) && !has(core::any::TypeId::of::<Aabb>())
+}
+
+/// As Bevy computes it when vertices go to the GPU; none where the mesh has none that can be looked at.
+pub(super) fn box_of(mesh: &Mesh) -> Option<Aabb3d> {
+    if mesh.final_aabb.is_some() {
+        return mesh.final_aabb;
     }
+    let Ok(VertexAttributeValues::Float32x3(places)) = mesh.try_attribute(Mesh::ATTRIBUTE_POSITION) else {
+        return None;
+    };
+    let mut places = places.iter().map(|place| Vec3A::from_array(*place));
+    let first = places.next()?;
+    let (min, max) = places.fold((first, first), |(min, max), place| (min.min(place), max.max(place)));
+    Some(Aabb3d { min, max })
 }

@@ -2,15 +2,16 @@
 
 use core::time::Duration;
 
+use bevy_camera::primitives::Aabb;
 use bevy_ecs::{entity::Entity, world::World};
 use bevy_platform::time::Instant;
 
-use super::{LatePasses, LentBoxes, Revealed, bounds::Bounds, insert_resources, members, spawner};
+use super::{LatePasses, Revealed, bounds::Bounds, insert_resources, members, spawner};
 use crate::{
     hide::show_first,
     leave::Sweep,
     load::{InstanceRequest, LevelScans, LoadServices, LoadedLevel},
-    spawn::{Boxes, Passes, Spawner},
+    spawn::{Boxes, Spawner},
     trees::{CameAt, SettledTrees, Untouched},
 };
 
@@ -38,8 +39,9 @@ impl HiddenSpawn {
         services: &LoadServices,
     ) -> Self {
         let (mut spawner, passes, reserved) = spawner(world, &mut loaded, request, services, true);
-        let bounds = Some(Bounds::new(world)).filter(|bounds| !passes.is_late(world, bounds.component()));
-        spawner.bring(bounds.as_ref().map(Bounds::component));
+        let meshes = core::mem::take(&mut loaded.meshes);
+        let bounds = Bounds::new(world, meshes, &passes, services);
+        spawner.bring(bounds.as_ref().and_then(|_| world.components().component_id::<Aabb>()));
         Self {
             spawner,
             passes,
@@ -140,8 +142,8 @@ impl HiddenSpawn {
         let spent = spawner.insert_late(world);
         let observed = start.elapsed();
         // After observers have run, which may copy a mesh, with all that it knows.
-        if let Some(bounds) = &bounds {
-            LentBoxes::lend(world, bounds);
+        if let Some(bounds) = bounds {
+            bounds.lend(world, false);
         }
         let revealed = Revealed {
             root,

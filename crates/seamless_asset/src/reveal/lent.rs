@@ -5,11 +5,12 @@ mod tests;
 
 use bevy_asset::{AssetEvent, AssetId, Assets};
 use bevy_ecs::prelude::*;
-use bevy_math::{Vec3A, bounding::Aabb3d};
-use bevy_mesh::{Mesh, VertexAttributeValues};
+use bevy_math::bounding::Aabb3d;
+use bevy_mesh::Mesh;
+use bevy_platform::collections::HashSet;
 use bevy_tasks::ComputeTaskPool;
 
-use super::bounds::Bounds;
+use super::bounds::{ShownMeshes, box_of};
 use crate::settings::StreamingClock;
 
 /// From how many entities on that show it a mesh lends its box. Bevy computes a box for each of them, on the threads of its pool and the
@@ -28,8 +29,8 @@ fn least_shared() -> usize {
 pub(crate) struct LentBoxes(Vec<(AssetId<Mesh>, Aabb3d)>);
 
 impl LentBoxes {
-    /// Lends their boxes to the meshes that many entities of a level show.
-    pub(super) fn lend(world: &mut World, bounds: &Bounds) {
+    /// Lends their boxes to the meshes of a level: those that are known, and those that many entities show.
+    pub(super) fn lend(world: &mut World, shown: &ShownMeshes) {
         if !world.contains_resource::<Assets<Mesh>>() {
             return;
         }
@@ -37,10 +38,10 @@ impl LentBoxes {
             let mut meshes = world.resource_mut::<Assets<Mesh>>();
             // What is lent is nobody's change.
             let meshes = meshes.bypass_change_detection();
-            for id in bounds.shared(least_shared()) {
+            for (id, known) in shown.worth_lending(least_shared()) {
                 if let Some(mesh) = meshes.get_mut_untracked(id)
                     && mesh.final_aabb.is_none()
-                    && let Some(of) = box_of(mesh)
+                    && let Some(of) = known.or_else(|| box_of(mesh))
                 {
                     mesh.final_aabb = Some(of);
                     lent.0.push((id, of));
@@ -64,6 +65,12 @@ pub(crate) fn take_back_boxes(
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
+    let mut modified = HashSet::new();
+    for event in events.iter_current_update_messages() {
+        if let AssetEvent::Modified { id } = event {
+            modified.insert(*id);
+        }
+    }
     for (id, of) in lent.0.drain(..) {
         let Some(mesh) = meshes.bypass_change_detection().get_mut_untracked(id) else {
             continue;
@@ -72,22 +79,9 @@ pub(crate) fn take_back_boxes(
             continue;
         }
         mesh.final_aabb = None;
-        let mut events = events.iter_current_update_messages();
-        let is_modified = events.any(|event| event.is_modified(id));
-        if is_modified && box_of(mesh) != Some(of) {
+        if modified.contains(&id) && box_of(mesh) != Some(of) {
             // To be written to is to be modified.
             meshes.get_mut(id).as_deref_mut();
         }
     }
-}
-
-/// As Bevy computes it when vertices go to the GPU; none where the mesh has none that can be looked at.
-fn box_of(mesh: &Mesh) -> Option<Aabb3d> {
-    let Ok(VertexAttributeValues::Float32x3(places)) = mesh.try_attribute(Mesh::ATTRIBUTE_POSITION) else {
-        return None;
-    };
-    let mut places = places.iter().map(|place| Vec3A::from_array(*place));
-    let first = places.next()?;
-    let (min, max) = places.fold((first, first), |(min, max), place| (min.min(place), max.max(place)));
-    Some(Aabb3d { min, max })
 }

@@ -96,7 +96,7 @@ impl Boxed {
         boxes: &mut dyn Boxes,
     ) -> (Vec<bool>, IdentifiedColumn) {
         let meshes = now.get(self.meshes).map(|(_, meshes)| &**meshes);
-        let mut find = |row| boxes.of(world, value_at(meshes?, row)?);
+        let mut find = |row| boxes.of(world, value_at::<Mesh3d>(meshes?, row)?.id());
         let found: Vec<Option<Aabb>> = (0..count).map(&mut find).collect();
         let has = found.iter().map(Option::is_some).collect();
         (has, (self.id, typed_column(found.into_iter().flatten().collect())))
@@ -122,12 +122,11 @@ impl Spawner {
         self.early.extend(component);
     }
 
-    /// Spawns the next entities, `most` at most; gives how many. What is hidden has its boxes from `boxes`.
+    /// Spawns the next entities, `most` at most; gives how many. What is drawn has its boxes from `boxes`.
     pub fn step(&mut self, world: &mut World, most: usize, boxes: Option<&mut dyn Boxes>) -> usize {
-        let mut sight = if self.is_hidden {
-            Sight::Hidden(boxes)
-        } else {
-            Sight::Seen
+        let mut sight = Sight {
+            is_hidden: self.is_hidden,
+            boxes,
         };
         let mut scratch = BundleScratch::default();
         let mut done = 0;
@@ -224,13 +223,12 @@ impl Batch {
         };
         let (mut now, late) = split(world, columns, passes);
         early.extend(now.iter().map(|(id, _)| *id));
-        let mut boxed = None;
         if hidden {
             let marker = typed_column(vec![InHiddenLevel; entities.len()]);
             now.push((world.register_component::<InHiddenLevel>(), marker));
             now.sort_by_key(|(id, _)| *id);
-            boxed = Boxed::of(world, &now, &late);
         }
+        let boxed = Boxed::of(world, &now, &late);
         Self::of(entities, BatchValues::Columns { now, late, boxed })
     }
 
@@ -247,8 +245,8 @@ impl Batch {
         match &mut self.values {
             BatchValues::Rows(rows) => rows.spawn(world, entities, sight),
             BatchValues::Columns { now, boxed, .. } => {
-                let mut found = match (sight, boxed) {
-                    (Sight::Hidden(Some(boxes)), Some(boxed)) => Some(boxed.next(world, now, entities.len(), *boxes)),
+                let mut found = match (&mut sight.boxes, boxed) {
+                    (Some(boxes), Some(boxed)) => Some(boxed.next(world, now, entities.len(), &mut **boxes)),
                     _ => None,
                 };
                 for (row, entity) in entities.iter_mut().enumerate() {

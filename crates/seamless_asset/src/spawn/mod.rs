@@ -10,6 +10,7 @@
 )]
 
 mod columns;
+mod drawn;
 mod group;
 mod insert;
 mod rows;
@@ -17,14 +18,15 @@ mod rows;
 mod tests;
 
 pub use columns::{plain_column, reflected_column, typed_column};
+pub(crate) use drawn::{Boxes, may_have_box};
 use group::parted;
 pub(crate) use group::values;
 pub use group::{Group, Passes, Values};
 pub(crate) use insert::{Inserter, Spawner};
 pub use insert::{Spent, spawn};
+pub(crate) use rows::Sight;
 #[doc(hidden)]
 pub use rows::placed;
-pub(crate) use rows::{Boxes, Sight, may_have_box};
 pub use rows::{RowSets, SpawnRow, TypedRows};
 
 use core::{alloc::Layout, any::TypeId, cell::UnsafeCell, mem::ManuallyDrop, ptr::NonNull};

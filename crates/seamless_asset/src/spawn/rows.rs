@@ -5,10 +5,6 @@ use core::{
     marker::PhantomData,
 };
 
-use bevy_camera::{
-    primitives::Aabb,
-    visibility::{NoAutoAabb, NoFrustumCulling},
-};
 use bevy_ecs::{
     bundle::{Bundle, NoBundleEffect},
     component::Component,
@@ -16,11 +12,14 @@ use bevy_ecs::{
     relationship::RelationshipHookMode,
     world::World,
 };
-use bevy_mesh::Mesh3d;
 use bevy_platform::collections::HashMap;
 use variadics_please::all_tuples;
 
-use super::{Column, typed_column};
+use super::{
+    Boxes, Column,
+    drawn::{DrawnRows, gets_box},
+    typed_column,
+};
 use crate::hide::InHiddenLevel;
 
 /// A set of components that many entities of a game's levels consist of: a tuple of one to fifteen components.
@@ -34,8 +33,7 @@ use crate::hide::InHiddenLevel;
 /// the profiles `dev` and `ship`, so a set with a `Mesh3d` is announced with it and without.
 ///
 /// ```
-/// # use bevy_app::App; use bevy_ecs::prelude::*; use bevy_mesh::Mesh3d;
-/// # use seamless_asset::{SeamlessAssetApp, assets::MeshUvDensity, placed_row};
+/// # use bevy_app::App; use bevy_ecs::prelude::*; /// # use seamless_asset::{SeamlessAssetApp, assets::MeshUvDensity, placed_row};
 /// # #[derive(Component)] struct Health(f32);
 /// # let mut app = App::new();
 /// app.add_spawn_row::<placed_row!(Name, Mesh3d, Health)>();
@@ -136,19 +134,12 @@ macro_rules! impl_spawn_row {
 
 all_tuples!(impl_spawn_row, 1, 15, C, c);
 
-/// Knows the boxes of what is drawn.
-pub trait Boxes {
-    /// The box of a mesh, if that is there.
-    fn of(&mut self, world: &World, mesh: &Mesh3d) -> Option<Aabb>;
-}
-
-/// Whether what is spawned can be seen.
-pub enum Sight<'a> {
-    /// At once.
-    Seen,
-    /// Later: it is [`InHiddenLevel`]. Bevy gives a box to what is drawn when that is seen, and moves it into another table for it: what is hidden may
-    /// have its box from the beginning.
-    Hidden(Option<&'a mut dyn Boxes>),
+/// What entities come with besides their own components.
+pub struct Sight<'a> {
+    /// They are [`InHiddenLevel`].
+    pub is_hidden: bool,
+    /// Bevy gives a box to what is drawn once that is seen, and moves it into another table for it: here it may have its box from the beginning.
+    pub boxes: Option<&'a mut dyn Boxes>,
 }
 
 /// Rows of one type, erased.
@@ -156,8 +147,8 @@ pub trait TypedRows: Send + Sync {
     /// The type of a row.
     fn row_type(&self) -> TypeId;
 
-    /// Bytes of the room that [`reserve`](Self::reserve) makes for an entity, in all tables.
-    fn row_bytes(&self) -> usize;
+    /// Bytes of the room that [`reserve`](Self::reserve) makes for an entity.
+    fn row_bytes(&self, boxed: bool) -> usize;
 
     /// The components' types.
     fn types(&self) -> Vec<TypeId>;
@@ -173,8 +164,9 @@ pub trait TypedRows: Send + Sync {
     /// Registers the components.
     fn register(&self, world: &mut World);
 
-    /// Makes room for `count` more entities of this kind, so that Bevy's tables need not grow while levels come and go.
-    fn reserve(&self, world: &mut World, count: usize);
+    /// Makes room for `count` more entities of this kind, so that Bevy's tables need not grow while levels come and go. Where what is drawn gets a box it is
+    /// `boxed`.
+    fn reserve(&self, world: &mut World, count: usize, boxed: bool);
 
     /// Spawns the next rows as `entities`, without relationship hooks.
     fn spawn(&mut self, world: &mut World, entities: &[Entity], sight: &mut Sight);
@@ -190,9 +182,8 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
         TypeId::of::<R>()
     }
 
-    fn row_bytes(&self) -> usize {
-        let boxed = if gets_box::<R>() { size_of::<(R, Aabb)>() } else { 0 };
-        size_of::<R>() + boxed
+    fn row_bytes(&self, _: bool) -> usize {
+        size_of::<R>()
     }
 
     fn types(&self) -> Vec<TypeId> {
@@ -207,34 +198,23 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
         R::register(world);
     }
 
-    fn reserve(&self, world: &mut World, count: usize) {
+    fn reserve(&self, world: &mut World, count: usize, _: bool) {
         reserve::<R>(world, count);
-        // Sooner or later what is drawn is in another table.
-        if gets_box::<R>() {
-            reserve::<(R, Aabb)>(world, count);
-        }
     }
 
     fn spawn(&mut self, world: &mut World, entities: &[Entity], sight: &mut Sight) {
-        let gets_box = gets_box::<R>();
         // Entities first: where they end, no row is taken.
         for (&entity, row) in entities.iter().zip(&mut self.0) {
-            let found = match sight {
-                Sight::Hidden(Some(boxes)) if gets_box => row.component().and_then(|mesh| boxes.of(world, mesh)),
-                _ => None,
-            };
             let Ok(mut entity) = world.spawn_empty_at(entity) else {
                 continue;
             };
-            // The marker and the box are part of the one move into the table.
+            // The marker is part of the one move into the table.
             let skip = RelationshipHookMode::Skip;
-            match (&sight, found) {
-                (Sight::Seen, _) => entity.insert_with_relationship_hook_mode(row, skip),
-                (Sight::Hidden(_), None) => entity.insert_with_relationship_hook_mode((row, InHiddenLevel), skip),
-                (Sight::Hidden(_), Some(found)) => {
-                    entity.insert_with_relationship_hook_mode((row, found, InHiddenLevel), skip)
-                }
-            };
+            if sight.is_hidden {
+                entity.insert_with_relationship_hook_mode((row, InHiddenLevel), skip);
+            } else {
+                entity.insert_with_relationship_hook_mode(row, skip);
+            }
         }
     }
 
@@ -243,21 +223,8 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
     }
 }
 
-/// Whether Bevy gives a box to what has such components, unless it has one: to what shows a mesh, and does not say that it needs none.
-pub(crate) fn may_have_box(has: impl Fn(TypeId) -> bool) -> bool {
-    let is_without = [TypeId::of::<NoAutoAabb>(), TypeId::of::<NoFrustumCulling>()];
-    has(TypeId::of::<Mesh3d>()) && !is_without.into_iter().any(has)
-}
-
-/// The same of a set that comes without one.
-fn gets_box<R: SpawnRow>() -> bool {
-    let types = R::types();
-    let has = |type_id| types.contains(&type_id);
-    may_have_box(has) && !has(TypeId::of::<Aabb>())
-}
-
 /// Makes room for `count` more entities of a set in its table.
-fn reserve<B: Bundle<Effect: NoBundleEffect>>(world: &mut World, count: usize) {
+pub(super) fn reserve<B: Bundle<Effect: NoBundleEffect>>(world: &mut World, count: usize) {
     // A batch also allocates as many ids. They come from an allocator that is thrown away, so that the world's own is not
     // touched; nothing is spawned, and the batch is forgotten, or it would give each id back.
     let mut throwaway = EntityAllocator::default();
@@ -292,8 +259,12 @@ impl RowSets {
     pub fn add<R: SpawnRow>(&mut self) {
         let mut types = R::types();
         types.sort_unstable();
-        self.0
-            .insert(types, |columns| Some(Box::new(Rows(R::zip(columns)?.into_iter()))));
+        let zip: Zip = if gets_box::<R>() {
+            |columns| Some(Box::new(DrawnRows::new(R::zip(columns)?)))
+        } else {
+            |columns| Some(Box::new(Rows(R::zip(columns)?.into_iter())))
+        };
+        self.0.insert(types, zip);
     }
 
     /// How to zip columns of these types, if the set is known. The order of `types` does not matter.

@@ -9,6 +9,7 @@ use bevy_ecs::{
     entity::Entity,
     hierarchy::{ChildOf, Children},
 };
+use bevy_mesh::Mesh3d;
 use bevy_platform::collections::HashSet;
 use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
@@ -29,7 +30,8 @@ use crate::{
         settle::{WORTH, settle},
         task::Stop,
     },
-    spawn::{Column, Group, RowSets, Values, typed_column, value_at, values},
+    reveal::ShownMeshes,
+    spawn::{Column, Group, RowSets, Values, may_have_box, typed_column, value_at, values},
 };
 
 /// A decoded level and the ids it will have.
@@ -48,6 +50,8 @@ pub(crate) struct LoadedLevel {
     pub scans: Arc<LevelScans>,
     /// The placement for which its global transforms are final.
     pub settled: Option<Transform>,
+    /// The meshes that it shows.
+    pub meshes: ShownMeshes,
 }
 
 /// What Bevy keeps of an entity beside its components, and of a component beside its value: its ticks.
@@ -99,6 +103,10 @@ impl Decoder<'_> {
         let runs = rows.groups.iter().map(Run::of).collect();
         let settled = self.settle(&mut rows, &instance.placement);
         let scans = self.services.post_loads.levels.scan(&rows.staged());
+        let mut meshes = ShownMeshes::default();
+        if self.services.gives_boxes {
+            rows.groups.iter().for_each(|group| group.note_meshes(&mut meshes));
+        }
         let level = rows.into_level(runs, |groups| {
             let codecs = self.services.codecs.read();
             let group = |group: RowGroup| group.into_group(codecs.rows());
@@ -107,6 +115,7 @@ impl Decoder<'_> {
         let mut level = level.map_err(|error| self.error(&name, error))?;
         level.scans = Arc::new(scans);
         level.settled = settled;
+        level.meshes = meshes;
         Ok(level)
     }
 
@@ -323,6 +332,14 @@ impl RowGroup {
         (self.entities.len() * (ENTITY_BYTES + columns.sum::<usize>())) as u64
     }
 
+    /// Counts who shows which mesh, as far as boxes follow from it.
+    fn note_meshes(&self, shown: &mut ShownMeshes) {
+        if may_have_box(|wanted| self.types().any(|type_id| type_id == wanted)) {
+            let meshes = (0..self.entities.len()).filter_map(|row| self.get::<Mesh3d>(row));
+            meshes.for_each(|mesh| shown.note(mesh));
+        }
+    }
+
     /// The component of a row, if the rows have it.
     pub fn get<C: Component>(&self, row: usize) -> Option<&C> {
         self.columns.iter().find_map(|column| value_at(&**column, row))
@@ -452,6 +469,7 @@ impl Rows {
             memory,
             scans: Arc::default(),
             settled: None,
+            meshes: ShownMeshes::default(),
         }))
     }
 }

@@ -4,7 +4,6 @@ mod traps;
 
 use std::collections::BTreeMap;
 
-use bevy_camera::primitives::{Aabb, MeshAabb};
 use bevy_ecs::observer::On;
 
 use super::{
@@ -78,22 +77,6 @@ fn a_level_that_comes_in_slices_is_seen_whole_in_one_frame() {
         [&[COUNT; 3], &[COUNT, 0, 0]],
         "whole in one frame, added in that, and then just there"
     );
-}
-
-/// Or Bevy gives them all to the level in the frame of its reveal.
-#[test]
-fn what_is_drawn_has_its_box_when_it_is_seen() {
-    let dir = Dir::default();
-    let mut app = sliced(&dir);
-    let id = load_until(&mut app, LoadState::Live);
-    let world = app.world_mut();
-    let mut boxes = world.query::<&Aabb>();
-    assert_eq!(boxes.iter(world).count(), COUNT);
-    let mesh = world.resource::<Assets<Mesh>>().iter().next().unwrap().1;
-    let expected = mesh.compute_aabb().unwrap();
-    assert!(boxes.iter(world).all(|found| *found == expected));
-    set_target(&mut app, id, InstanceTarget::Gone);
-    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
 }
 
 #[derive(Resource, Default)]

@@ -1,5 +1,6 @@
 use bevy_asset::{AssetApp, AssetPlugin, RenderAssetUsages};
 use bevy_camera::primitives::{Aabb, MeshAabb};
+use bevy_math::Vec3A;
 use bevy_mesh::PrimitiveTopology;
 
 use super::*;
@@ -26,15 +27,16 @@ fn lent(mesh: Mesh) -> (bevy_app::App, bevy_asset::Handle<Mesh>) {
     (app, handle)
 }
 
-/// A level of which just enough entities show the mesh.
+/// So many entities of a level show the mesh, and all have boxes.
+fn shown_by(entities: usize, handle: &bevy_asset::Handle<Mesh>) -> ShownMeshes {
+    let mut shown = ShownMeshes::default();
+    (0..entities).for_each(|_| shown.note(&bevy_mesh::Mesh3d(handle.clone())));
+    shown
+}
+
+/// Just enough entities.
 fn lend_to(app: &mut bevy_app::App, handle: &bevy_asset::Handle<Mesh>) {
-    let world = app.world_mut();
-    let entities: Vec<Entity> = (0..least_shared())
-        .map(|_| world.spawn(bevy_mesh::Mesh3d(handle.clone())).id())
-        .collect();
-    let mut bounds = Bounds::new(world);
-    bounds.add(world, &entities);
-    LentBoxes::lend(world, &bounds);
+    LentBoxes::lend(app.world_mut(), &shown_by(least_shared(), handle));
 }
 
 fn known(app: &bevy_app::App, handle: &bevy_asset::Handle<Mesh>) -> Option<Aabb3d> {
@@ -82,34 +84,12 @@ fn a_box_of_the_meshs_own_is_left_alone() {
 fn a_mesh_that_few_show_and_one_without_vertices_lend_nothing() {
     let (mut app, handle) = lent(mesh(1.0));
     app.update();
-    let world = app.world_mut();
-    let mut bounds = Bounds::new(world);
-    let few: Vec<Entity> = (1..least_shared())
-        .map(|_| world.spawn(bevy_mesh::Mesh3d(handle.clone())).id())
-        .collect();
-    bounds.add(world, &few);
-    LentBoxes::lend(world, &bounds);
+    LentBoxes::lend(app.world_mut(), &shown_by(least_shared() - 1, &handle));
     assert_eq!(known(&app, &handle), None);
     let bare = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default());
     let bare = app.world_mut().resource_mut::<Assets<Mesh>>().add(bare);
     lend_to(&mut app, &bare);
     assert_eq!(known(&app, &bare), None);
-}
-
-/// Who has a box of its own cooked follows its mesh as well.
-#[test]
-fn entities_that_came_with_boxes_count() {
-    let (mut app, handle) = lent(mesh(1.0));
-    app.update();
-    let world = app.world_mut();
-    let entities: Vec<Entity> = (0..least_shared())
-        .map(|_| world.spawn((bevy_mesh::Mesh3d(handle.clone()), Aabb::default())).id())
-        .collect();
-    let mut bounds = Bounds::new(world);
-    bounds.add(world, &entities);
-    assert_eq!(world.get::<Aabb>(entities[0]), Some(&Aabb::default()), "its own");
-    LentBoxes::lend(world, &bounds);
-    assert!(known(&app, &handle).is_some());
 }
 
 /// Between the reveal and the end of the frame: the entities got the box from before.

@@ -1,10 +1,10 @@
-//! What is drawn, and is hidden at first.
+//! What is drawn.
 
-use bevy_asset::{Handle, uuid::Uuid};
+use bevy_asset::{AssetId, Handle, uuid::Uuid};
 use bevy_camera::{primitives::Aabb, visibility::NoFrustumCulling};
 use bevy_ecs::storage::Table;
 use bevy_math::Vec3;
-use bevy_mesh::Mesh3d;
+use bevy_mesh::{Mesh, Mesh3d};
 
 use super::*;
 use crate::InHiddenLevel;
@@ -13,8 +13,8 @@ use crate::InHiddenLevel;
 struct AllBut(Mesh3d);
 
 impl Boxes for AllBut {
-    fn of(&mut self, _: &World, mesh: &Mesh3d) -> Option<Aabb> {
-        (*mesh != self.0).then(Aabb::default)
+    fn of(&mut self, _: &World, mesh: AssetId<Mesh>) -> Option<Aabb> {
+        (mesh != self.0.id()).then(Aabb::default)
     }
 }
 
@@ -38,16 +38,18 @@ fn tables_with(world: &World, with: ComponentId, without: ComponentId) -> usize 
 
 /// Each is in the table in which it stays from its first moment on.
 #[test]
-fn what_is_hidden_comes_with_its_box() {
+fn what_is_drawn_comes_with_its_box() {
     let mut sets = RowSets::default();
     sets.add::<(Mesh3d, Label)>();
     sets.add::<(Mesh3d, NoFrustumCulling)>();
     sets.add::<(Mesh3d, Aabb)>();
-    comes_with_its_box(&sets, true);
-    comes_with_its_box(&RowSets::default(), false);
+    for is_hidden in [false, true] {
+        comes_with_its_box(&sets, true, is_hidden);
+        comes_with_its_box(&RowSets::default(), false, is_hidden);
+    }
 }
 
-fn comes_with_its_box(sets: &RowSets, as_rows: bool) {
+fn comes_with_its_box(sets: &RowSets, as_rows: bool, is_hidden: bool) {
     let meshes: Vec<Mesh3d> = (1..5).map(mesh_numbered).collect();
     let labels = || typed_column((0..4).map(|n| Label(n.to_string())).collect());
     let own = Aabb::from_min_max(Vec3::ZERO, Vec3::ONE);
@@ -73,21 +75,27 @@ fn comes_with_its_box(sets: &RowSets, as_rows: bool) {
             entities: entities.clone(),
             values,
         };
-        let mut spawner = Spawner::new(&mut world, vec![group], &Late(Vec::new()), true);
+        let mut spawner = Spawner::new(&mut world, vec![group], &Late(Vec::new()), is_hidden);
         assert_eq!(spawner.step(&mut world, 4, Some(&mut boxes)), 4);
         for ((entity, expected), own_mesh) in entities.iter().zip(expected).zip(&meshes) {
             assert_eq!(world.get::<Aabb>(*entity), expected.as_ref());
             assert_eq!(world.get::<Mesh3d>(*entity), Some(own_mesh));
-            assert!(world.get::<InHiddenLevel>(*entity).is_some());
+            assert_eq!(world.get::<InHiddenLevel>(*entity).is_some(), is_hidden);
         }
         let has_all = expected.iter().all(Option::is_some);
         assert_eq!(tables_with(&world, mesh, aabb), usize::from(!has_all));
     }
 }
 
-/// Bevy moves what is drawn into it at last.
+/// In the table in which they are from their first moment on.
 #[test]
-fn there_is_room_for_rows_with_boxes_too() {
+fn there_is_room_for_rows_with_their_boxes() {
+    for boxed in [false, true] {
+        there_is_room_for_rows(boxed);
+    }
+}
+
+fn there_is_room_for_rows(boxed: bool) {
     let meshes = [mesh_numbered(0)];
     let mut sets = RowSets::default();
     sets.add::<(Mesh3d, Label)>();
@@ -96,11 +104,17 @@ fn there_is_room_for_rows_with_boxes_too() {
     let Values::Rows(rows) = drawn(&meshes, vec![typed_column(vec![Label(String::new())])], &sets) else {
         panic!("the set is known");
     };
-    rows.reserve(&mut world, 5000);
-    let with_both = |table: &&Table| table.has_column(mesh) && table.has_column(aabb);
-    let room = world.storages().tables.iter().find(with_both).map(Table::capacity);
-    assert!(room.is_some_and(|room| room >= 5000), "{room:?}");
-    assert_eq!(tables_with(&world, mesh, aabb), 1);
-    let both = size_of::<(Mesh3d, Label)>() + size_of::<((Mesh3d, Label), Aabb)>();
-    assert_eq!(rows.row_bytes(), both, "room in both tables counts");
+    rows.reserve(&mut world, 5000, boxed);
+    let has_room = |table: &&Table| table.has_column(mesh) && table.capacity() > 0;
+    let [table] = *world.storages().tables.iter().filter(has_room).collect::<Vec<_>>() else {
+        panic!("there is one table");
+    };
+    assert_eq!(table.has_column(aabb), boxed);
+    assert!(table.capacity() >= 5000, "{}", table.capacity());
+    let bytes = if boxed {
+        size_of::<((Mesh3d, Label), Aabb)>()
+    } else {
+        size_of::<(Mesh3d, Label)>()
+    };
+    assert_eq!(rows.row_bytes(boxed), bytes);
 }

@@ -1,6 +1,9 @@
 //! What Bevy does by itself, and must find right, while a level is hidden, comes and goes.
 
-use bevy_camera::visibility::{InheritedVisibility, Visibility, VisibilityPlugin};
+use bevy_camera::{
+    primitives::{Aabb, MeshAabb},
+    visibility::{InheritedVisibility, Visibility, VisibilityPlugin},
+};
 use bevy_ecs::lifecycle::{Discard, Insert, Remove};
 use bevy_math::Vec3;
 use bevy_transform::{TransformPlugin, components::GlobalTransform};

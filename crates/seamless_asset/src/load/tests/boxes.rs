@@ -1,0 +1,152 @@
+//! The boxes of what is drawn, of levels that come at once and in slices.
+
+use bevy_app::{Last, PostUpdate};
+use bevy_camera::{
+    primitives::{Aabb, MeshAabb},
+    visibility::{VisibilityPlugin, VisibilitySystems},
+};
+use bevy_ecs::observer::On;
+use bevy_math::Vec3;
+use bevy_transform::TransformPlugin;
+
+use super::{
+    targets::{load_to, set_target},
+    *,
+};
+
+const COUNT: usize = 1_000;
+
+/// An app in which Bevy gives boxes to what is drawn, and a level all of whose entities are.
+fn drawing(dir: &Dir, sliced_levels: bool) -> App {
+    drawing_with(dir, sliced_levels, |app| {
+        app.add_plugins((TransformPlugin, VisibilityPlugin));
+    })
+}
+
+fn drawing_with(dir: &Dir, sliced_levels: bool, game: impl FnOnce(&mut App)) -> App {
+    let plugin = SeamlessAssetPlugin {
+        sliced_levels,
+        ..SeamlessAssetPlugin::default()
+    };
+    let mut app = app_after(dir, plugin, game);
+    // No unit of work fits: who can come in slices does.
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    put(dir, "a.pkg", chain(&app, "a.pkg", COUNT as u32, None));
+    app
+}
+
+fn boxes(world: &mut World) -> Vec<Aabb> {
+    world.query::<&Aabb>().iter(world).copied().collect()
+}
+
+fn load(app: &mut App) -> InstanceId {
+    let id = load_to(app, "a.pkg", InstanceTarget::Shown);
+    run_until(app, |world| state(world, id) == Some(LoadState::Live));
+    id
+}
+
+/// What Bevy finds in the frame of a reveal, before it gives boxes.
+#[derive(Resource, Default)]
+struct Found {
+    revealed: usize,
+    without_box: usize,
+    meshes_without_box: usize,
+}
+
+fn find(
+    revealed: Query<(), Added<Mesh3d>>,
+    without: Query<(), (With<Mesh3d>, Without<Aabb>)>,
+    meshes: Res<Assets<Mesh>>,
+    mut found: ResMut<Found>,
+) {
+    if !revealed.is_empty() {
+        found.revealed += revealed.iter().count();
+        found.without_box += without.iter().len();
+        found.meshes_without_box += meshes.iter().filter(|(_, mesh)| mesh.final_aabb.is_none()).count();
+    }
+}
+
+/// Or it computes one for each entity, and moves that into another table, in the frame in which most is done anyway.
+#[test]
+fn bevy_finds_nothing_without_a_box() {
+    for sliced_levels in [false, true] {
+        let dir = Dir::default();
+        let mut app = drawing(&dir, sliced_levels);
+        app.init_resource::<Found>()
+            .add_systems(PostUpdate, find.before(VisibilitySystems::CalculateBounds));
+        let id = load(&mut app);
+        let found = app.world().resource::<Found>();
+        assert_eq!(found.revealed, COUNT);
+        assert_eq!(found.without_box, 0);
+        assert_eq!(found.meshes_without_box, 0);
+        let world = app.world_mut();
+        let meshes = world.resource::<Assets<Mesh>>();
+        let mesh = meshes.iter().next().unwrap().1;
+        assert_eq!(mesh.final_aabb, None, "it was lent for one frame");
+        let expected = mesh.compute_aabb().unwrap();
+        assert_eq!(boxes(world), [expected; COUNT]);
+        set_target(&mut app, id, InstanceTarget::Gone);
+        run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+    }
+}
+
+/// A server draws nothing.
+#[test]
+fn where_bevy_gives_no_boxes_levels_bring_none() {
+    for sliced_levels in [false, true] {
+        let dir = Dir::default();
+        let mut app = drawing_with(&dir, sliced_levels, |_| {});
+        load(&mut app);
+        assert_eq!(boxes(app.world_mut()), []);
+    }
+}
+
+#[derive(Resource, Default)]
+struct Heard {
+    boxes: usize,
+    fewest: Option<usize>,
+}
+
+/// Who wants to hear of boxes finds the whole level, as with everything that is observed.
+#[test]
+fn an_observer_of_boxes_finds_the_whole_level() {
+    for sliced_levels in [false, true] {
+        let dir = Dir::default();
+        let mut app = drawing(&dir, sliced_levels);
+        app.init_resource::<Heard>();
+        app.add_observer(|_: On<Add, Aabb>, all: Query<&Mesh3d>, mut heard: ResMut<Heard>| {
+            heard.boxes += 1;
+            let found = all.iter().len();
+            heard.fewest = Some(heard.fewest.map_or(found, |fewest| fewest.min(found)));
+        });
+        load(&mut app);
+        let heard = app.world().resource::<Heard>();
+        assert_eq!((heard.boxes, heard.fewest), (COUNT, Some(COUNT)));
+    }
+}
+
+/// An observer may change a mesh while its level comes: the box that it had before is not lent.
+#[test]
+fn a_mesh_that_an_observer_changes_has_its_new_box() {
+    let dir = Dir::default();
+    let mut app = drawing(&dir, false);
+    app.init_resource::<Heard>();
+    app.add_observer(
+        |_: On<Add, Likes>, mut meshes: ResMut<Assets<Mesh>>, mut heard: ResMut<Heard>| {
+            if heard.boxes == 0 {
+                let id = meshes.ids().next().unwrap();
+                meshes.get_mut(id).unwrap().scale_by(Vec3::splat(3.0));
+            }
+            heard.boxes += 1;
+        },
+    );
+    app.add_systems(Last, |boxes: Query<&Aabb>, meshes: Res<Assets<Mesh>>| {
+        for found in &boxes {
+            let mesh = meshes.iter().next().unwrap().1;
+            assert_eq!(Some(*found), mesh.compute_aabb(), "in the first frame, too");
+        }
+    });
+    load(&mut app);
+    assert!(app.world().resource::<Heard>().boxes > 0);
+    assert_eq!(boxes(app.world_mut()).len(), COUNT);
+}
