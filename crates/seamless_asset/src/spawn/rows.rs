@@ -33,7 +33,8 @@ use crate::hide::InHiddenLevel;
 /// the profiles `dev` and `ship`, so a set with a `Mesh3d` is announced with it and without.
 ///
 /// ```
-/// # use bevy_app::App; use bevy_ecs::prelude::*; /// # use seamless_asset::{SeamlessAssetApp, assets::MeshUvDensity, placed_row};
+/// # use bevy_app::App; use bevy_ecs::prelude::*; use bevy_mesh::Mesh3d;
+/// # use seamless_asset::{SeamlessAssetApp, assets::MeshUvDensity, placed_row};
 /// # #[derive(Component)] struct Health(f32);
 /// # let mut app = App::new();
 /// app.add_spawn_row::<placed_row!(Name, Mesh3d, Health)>();
