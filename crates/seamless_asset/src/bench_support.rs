@@ -7,7 +7,7 @@ use bevy_ecs::{entity::Entity, reflect::AppTypeRegistry, world::World};
 use seamless_package::{Limits, Role, SUMMARY_SIZE, Summary};
 
 use super::{
-    InstanceRequest, LoadServices, Pipeline, Progress, Verify,
+    InstanceRequest, LoadServices, Progress, Verify,
     link::{LoadedLevel, LoadedPackage, decode},
     open::linker_of,
     task::{Job, Stop, Wanted, reach},
@@ -51,9 +51,6 @@ impl Services {
             role: Role::ALL,
             mesh_attributes: Arc::default(),
             is_sliced: false,
-            gives_boxes: world
-                .get_resource::<Pipeline>()
-                .is_some_and(|pipeline| pipeline.services().gives_boxes),
         }))
     }
 

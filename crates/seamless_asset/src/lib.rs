@@ -139,7 +139,7 @@ use codec::Codecs;
 use edits::AssetEdits;
 use hide::{ChangedMeshes, note_changed_meshes};
 use load::{LoadServices, LostRoots, Pipeline, RegisteredPostLoads};
-use reveal::{LentBoxes, take_back_boxes};
+use reveal::LentBoxes;
 use soft::SoftTable;
 use streamable::StreamableHub;
 use threads::loading_threads;
@@ -277,12 +277,9 @@ impl Plugin for SeamlessAssetPlugin {
             )
             .add_systems(
                 Last,
-                (
-                    take_back_boxes.run_if(LentBoxes::are_any).before(load::roll_frame),
-                    (load::roll_frame, diagnostics::write_diagnostics)
-                        .chain()
-                        .run_if(resource_exists::<Pipeline>),
-                ),
+                (load::roll_frame, diagnostics::write_diagnostics)
+                    .chain()
+                    .run_if(resource_exists::<Pipeline>),
             );
         register_own_types(app);
         add_soft(app);
@@ -305,7 +302,10 @@ impl Plugin for SeamlessAssetPlugin {
         add_missing_assets(app);
         note_parent_checks(app);
         register_types(app);
-        let gives_boxes = app.is_plugin_added::<VisibilityPlugin>();
+        if app.is_plugin_added::<VisibilityPlugin>() {
+            app.world().resource::<Codecs>().write().give_boxes();
+            reveal::add_lending(app);
+        }
         let world = app.world_mut();
         let objects = world.resource::<LiveObjectsResource>().0.clone();
         let codecs = world.resource::<Codecs>().clone();
@@ -334,7 +334,6 @@ impl Plugin for SeamlessAssetPlugin {
             role: settings.role,
             mesh_attributes: settings.mesh_attributes.clone(),
             is_sliced: settings.sliced_levels,
-            gives_boxes,
         };
         let (background, keep_linkers) = (settings.background, settings.keep_linkers);
         // A frame at rest that the machine has halted is noted without an allocation.

@@ -7,7 +7,9 @@ mod passes;
 
 pub(crate) use bounds::ShownMeshes;
 pub(crate) use hidden::HiddenSpawn;
-pub(crate) use lent::{LentBoxes, take_back_boxes};
+#[cfg(test)]
+pub(crate) use lent::lend_boxes;
+pub(crate) use lent::{LentBoxes, add_systems as add_lending};
 pub(crate) use passes::{LatePasses, ParentChecks};
 
 use core::any::TypeId;
@@ -95,10 +97,9 @@ pub(crate) fn reveal(
     spawner.step(world, usize::MAX, boxes);
     // Before anybody hears of it, who may hang something below.
     let came = world.increment_change_tick();
-    let is_heard = spawner.late_rows() > 0;
     let spent = spawner.insert_late(world);
     if let Some(bounds) = bounds {
-        bounds.lend(world, !is_heard);
+        bounds.lend(world, false);
     }
     Revealed {
         root: loaded.root,

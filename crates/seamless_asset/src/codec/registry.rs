@@ -224,6 +224,11 @@ impl CodecRegistry {
         &self.rows
     }
 
+    /// The app gives boxes to what is drawn: rows come with theirs.
+    pub(crate) fn give_boxes(&mut self) {
+        self.rows.gives_boxes = true;
+    }
+
     /// All asset codecs.
     pub fn assets(&self) -> impl Iterator<Item = &Arc<ErasedAssetCodec>> {
         self.assets.values()

@@ -34,25 +34,14 @@ const MOST_BYTES: usize = 512 << 20;
 /// thousand entities are in it. Bevy has no call to reserve room for a set of components, but a batch of rows does it,
 /// so it can be done for announced sets ([`SpawnRow`](crate::spawn::SpawnRow)): once, for as many entities as are
 /// expected, when the first level with such entities comes.
+#[derive(Default)]
 pub(super) struct Room {
-    /// Whether what is drawn gets boxes.
-    boxed: bool,
     expected: usize,
     bytes: usize,
     made: HashSet<TypeId>,
 }
 
 impl Room {
-    /// Where what is drawn gets a box, room is made for what is `boxed`.
-    pub fn new(boxed: bool) -> Self {
-        Self {
-            boxed,
-            expected: 0,
-            bytes: 0,
-            made: HashSet::default(),
-        }
-    }
-
     /// From now on, at least so many entities are expected to be live at the same time. Whether that is news.
     pub fn expect(&mut self, world: &mut World, entities: usize) -> bool {
         let entities = entities.min(MOST);
@@ -96,10 +85,9 @@ impl Room {
                 // No level is like the average: a quarter more, and not too little of what the first one has little of.
                 let share = self.expected as u64 * count as u64 / entities as u64 * 5 / 4;
                 let wanted = (share as usize).max(self.expected / LEAST_SHARE);
-                let row_bytes = rows.row_bytes(self.boxed);
-                let room = wanted.min((MOST_BYTES - self.bytes) / row_bytes.max(1));
-                self.bytes += room * row_bytes;
-                rows.reserve(world, room, self.boxed);
+                let room = wanted.min((MOST_BYTES - self.bytes) / rows.row_bytes().max(1));
+                self.bytes += room * rows.row_bytes();
+                rows.reserve(world, room);
                 made = true;
             }
         }

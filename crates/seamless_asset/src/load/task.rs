@@ -42,8 +42,6 @@ pub(crate) struct LoadServices {
     pub mesh_attributes: Arc<[MeshVertexAttribute]>,
     /// Whether large levels come hidden and are shown in one frame.
     pub is_sliced: bool,
-    /// Whether the app gives boxes to what is drawn, as Bevy's `VisibilityPlugin` does: then levels bring theirs.
-    pub gives_boxes: bool,
 }
 
 impl LoadServices {

@@ -2,7 +2,7 @@
 
 use bevy_asset::{AssetId, Assets};
 use bevy_camera::primitives::Aabb;
-use bevy_ecs::{archetype::ArchetypeId, component::ComponentId, entity::Entity, world::World};
+use bevy_ecs::world::World;
 use bevy_math::{Vec3A, bounding::Aabb3d};
 use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
 use bevy_platform::collections::HashMap;
@@ -10,7 +10,7 @@ use bevy_platform::collections::HashMap;
 use super::LentBoxes;
 use crate::{
     load::LoadServices,
-    spawn::{Boxes, Passes, may_have_box},
+    spawn::{Boxes, Passes},
 };
 
 /// The meshes that a level shows, counted where it is decoded.
@@ -68,51 +68,17 @@ impl Bounds {
     /// None where Bevy gives no boxes, or where somebody wants to hear of them: Bevy gives them when the level can be seen.
     pub fn new(world: &mut World, shown: ShownMeshes, passes: &dyn Passes, services: &LoadServices) -> Option<Self> {
         let aabb = world.register_component::<Aabb>();
-        (services.gives_boxes && !passes.is_late(world, aabb)).then_some(Self { shown })
+        let gives_boxes = services.codecs.read().rows().gives_boxes;
+        (gives_boxes && !passes.is_late(world, aabb)).then_some(Self { shown })
     }
 
-    /// To those of `entities` that need one and did not come with it, and whose mesh is there.
-    pub fn add(&mut self, world: &mut World, entities: &[Entity]) {
-        let boxes: Vec<(Entity, Aabb)> = self.missing(world, entities);
-        // All of them are alive.
-        let _ = world.try_insert_batch(boxes);
-    }
-
-    /// What is shown now. Whether `still` all is as it was when the boxes were given, or somebody may have changed meshes meanwhile.
-    pub fn lend(mut self, world: &mut World, still: bool) {
-        if !still {
+    /// What is shown now. Whether boxes may be older than this frame, and meshes may have changed since.
+    pub fn lend(mut self, world: &mut World, may_be_old: bool) {
+        if may_be_old {
             self.shown.forget();
         }
-        LentBoxes::lend(world, &self.shown);
+        world.resource_mut::<LentBoxes>().want(&self.shown);
     }
-
-    fn missing(&mut self, world: &World, entities: &[Entity]) -> Vec<(Entity, Aabb)> {
-        let mut missing = Vec::new();
-        let mut last: Option<(ArchetypeId, bool)> = None;
-        for &entity in entities {
-            let Ok(at) = world.entities().get_spawned(entity) else {
-                continue;
-            };
-            let needs_box = match last {
-                Some((archetype, needs_box)) if archetype == at.archetype_id => needs_box,
-                _ => needs_box(world, at.archetype_id),
-            };
-            last = Some((at.archetype_id, needs_box));
-            if needs_box && let Some(mesh) = world.get::<Mesh3d>(entity) {
-                missing.extend(self.of(world, mesh.id()).map(|found| (entity, found)));
-            }
-        }
-        missing
-    }
-}
-
-fn needs_box(world: &World, archetype: ArchetypeId) -> bool {
-    let Some(archetype) = world.archetypes().get(archetype) else {
-        return false;
-    };
-    let id = |type_id| world.components().get_id(type_id);
-    let has = |type_id| id(type_id).is_some_and(|id: ComponentId| archetype.contains(id));
-    may_have_box(has) && !has(core::any::TypeId::of::<Aabb>())
 }
 
 /// As Bevy computes it when vertices go to the GPU; none where the mesh has none that can be looked at.

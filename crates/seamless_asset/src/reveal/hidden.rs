@@ -22,7 +22,7 @@ use crate::{
 pub(crate) struct HiddenSpawn {
     spawner: Spawner,
     passes: LatePasses,
-    /// None where somebody wants to hear of boxes: Bevy gives them when the level can be seen.
+    /// None where Bevy gives no boxes, and where somebody wants to hear of them: then Bevy gives them when the level can be seen.
     bounds: Option<Bounds>,
     /// How many entities are there, the root counted.
     spawned: usize,
@@ -68,12 +68,7 @@ impl HiddenSpawn {
         let (spawner, bounds) = (&mut self.spawner, &mut self.bounds);
         let boxes = bounds.as_mut().map(|bounds| bounds as &mut dyn Boxes);
         let done = self.came_at.bring(world, |world| spawner.step(world, most, boxes));
-        // The root comes first, and is not in the list.
-        let [from, to] = [self.spawned, self.spawned + done].map(|count| count.saturating_sub(1));
         self.spawned += done;
-        if let (Some(bounds), Some(new)) = (&mut self.bounds, self.loaded.level.entities.get(from..to)) {
-            bounds.add(world, new);
-        }
         done
     }
 
@@ -141,9 +136,8 @@ impl HiddenSpawn {
         let start = Instant::now();
         let spent = spawner.insert_late(world);
         let observed = start.elapsed();
-        // After observers have run, which may copy a mesh, with all that it knows.
         if let Some(bounds) = bounds {
-            bounds.lend(world, false);
+            bounds.lend(world, true);
         }
         let revealed = Revealed {
             root,

@@ -12,7 +12,10 @@ use bevy_ecs::{
 use bevy_platform::collections::HashSet;
 use bevy_reflect::TypeRegistry;
 
-use crate::{LevelInstance, spawn::Passes};
+use crate::{
+    LevelInstance,
+    spawn::{Passes, with_required},
+};
 
 /// Late are the components that somebody observes, or whose hooks are not Bevy's own: such code may follow references
 /// to other entities of the level, and must find them all. So are those that require such a component, since they bring it.
@@ -91,13 +94,6 @@ fn missed(world: &World) -> HashSet<ComponentId> {
         (count > 0 && !is_own(*id, count)).then_some(*id)
     });
     observed.collect()
-}
-
-/// The component, and those that it brings.
-fn with_required(world: &World, id: ComponentId) -> impl Iterator<Item = ComponentId> {
-    let info = world.components().get_info(id);
-    let required = info.map(|info| info.required_components().iter_ids());
-    core::iter::once(id).chain(required.into_iter().flatten())
 }
 
 /// Bevy's hooks touch the entity itself only, those of relationships apart, which are skipped.

@@ -7,9 +7,9 @@ use bevy_camera::{
     primitives::Aabb,
     visibility::{NoAutoAabb, NoFrustumCulling},
 };
-use bevy_ecs::{entity::Entity, relationship::RelationshipHookMode, world::World};
+use bevy_ecs::{component::ComponentId, entity::Entity, relationship::RelationshipHookMode, world::World};
 use bevy_mesh::{Mesh, Mesh3d};
-use bevy_platform::collections::HashMap;
+use bevy_platform::collections::{HashMap, HashSet};
 
 use super::{Column, Sight, SpawnRow, TypedRows, rows::reserve};
 use crate::hide::InHiddenLevel;
@@ -26,11 +26,25 @@ pub(crate) fn may_have_box(has: impl Fn(TypeId) -> bool) -> bool {
     has(TypeId::of::<Mesh3d>()) && !is_without.into_iter().any(has)
 }
 
-/// The same of a set that comes without one.
-pub(super) fn gets_box<R: SpawnRow>() -> bool {
-    let types = R::types();
-    let has = |type_id| types.contains(&type_id);
-    may_have_box(has) && !has(TypeId::of::<Aabb>())
+/// The same of what comes without one.
+pub(super) fn gets_box(has: impl Fn(TypeId) -> bool) -> bool {
+    may_have_box(&has) && !has(TypeId::of::<Aabb>())
+}
+
+/// The same of components and all that they bring.
+pub(super) fn gets_box_in(world: &World, ids: impl Iterator<Item = ComponentId>) -> bool {
+    let brought: HashSet<_> = ids.flat_map(|id| with_required(world, id)).collect();
+    gets_box(|type_id| {
+        let id = world.components().get_id(type_id);
+        id.is_some_and(|id| brought.contains(&id))
+    })
+}
+
+/// The component, and those that it brings.
+pub(crate) fn with_required(world: &World, id: ComponentId) -> impl Iterator<Item = ComponentId> {
+    let info = world.components().get_info(id);
+    let required = info.map(|info| info.required_components().iter_ids());
+    core::iter::once(id).chain(required.into_iter().flatten())
 }
 
 /// Rows of which each shows a mesh, and has no box of its own.
@@ -80,8 +94,8 @@ impl<R: SpawnRow> TypedRows for DrawnRows<R> {
         TypeId::of::<R>()
     }
 
-    fn row_bytes(&self, boxed: bool) -> usize {
-        if boxed { size_of::<(R, Aabb)>() } else { size_of::<R>() }
+    fn row_bytes(&self) -> usize {
+        size_of::<(R, Aabb)>()
     }
 
     fn types(&self) -> Vec<TypeId> {
@@ -96,12 +110,8 @@ impl<R: SpawnRow> TypedRows for DrawnRows<R> {
         R::register(world);
     }
 
-    fn reserve(&self, world: &mut World, count: usize, boxed: bool) {
-        if boxed {
-            reserve::<(R, Aabb)>(world, count);
-        } else {
-            reserve::<R>(world, count);
-        }
+    fn reserve(&self, world: &mut World, count: usize) {
+        reserve::<(R, Aabb)>(world, count);
     }
 
     fn spawn(&mut self, world: &mut World, entities: &[Entity], sight: &mut Sight) {

@@ -15,8 +15,8 @@ use bevy_mesh::Mesh3d;
 use bevy_platform::collections::HashSet;
 
 use super::{
-    Boxes, Column, Group, IdentifiedColumn, Passes, Sight, TypedRows, Values, insert_row, may_have_box, typed_column,
-    value_at,
+    Boxes, Column, Group, IdentifiedColumn, Passes, Sight, TypedRows, Values, drawn::gets_box_in, insert_row,
+    typed_column, value_at,
 };
 use crate::hide::InHiddenLevel;
 
@@ -53,6 +53,8 @@ pub(crate) struct Spawner {
 struct Batch {
     entities: Vec<Entity>,
     next: usize,
+    /// Whether its entities have no box, and Bevy gives them one.
+    gets_boxes: bool,
     values: BatchValues,
 }
 
@@ -74,15 +76,11 @@ struct Boxed {
 }
 
 impl Boxed {
-    /// None where the columns have boxes, or need none.
-    fn of(world: &mut World, now: &[IdentifiedColumn], late: &[IdentifiedColumn]) -> Option<Self> {
-        let is = |column: &IdentifiedColumn, type_id| (*column.1).type_id() == type_id;
-        let has = |type_id| now.iter().chain(late).any(|column| is(column, type_id));
-        if !may_have_box(has) || has(TypeId::of::<Aabb>()) {
-            return None;
-        }
+    /// None where the meshes are not among the columns.
+    fn of(world: &mut World, now: &[IdentifiedColumn]) -> Option<Self> {
+        let is_mesh = |column: &IdentifiedColumn| (*column.1).type_id() == TypeId::of::<Mesh3d>();
         Some(Self {
-            meshes: now.iter().position(|column| is(column, TypeId::of::<Mesh3d>()))?,
+            meshes: now.iter().position(is_mesh)?,
             id: world.register_component::<Aabb>(),
         })
     }
@@ -215,8 +213,9 @@ impl Batch {
             Values::Rows(rows) => {
                 let ids: Vec<_> = rows.types().into_iter().filter_map(|id| id_of(world, id)).collect();
                 if !ids.iter().any(|id| passes.is_late(world, *id)) {
+                    let gets_boxes = gets_box_in(world, ids.iter().copied());
                     early.extend(ids);
-                    return Self::of(entities, BatchValues::Rows(rows));
+                    return Self::of(entities, gets_boxes, BatchValues::Rows(rows));
                 }
                 rows.into_columns()
             }
@@ -228,13 +227,18 @@ impl Batch {
             now.push((world.register_component::<InHiddenLevel>(), marker));
             now.sort_by_key(|(id, _)| *id);
         }
-        let boxed = Boxed::of(world, &now, &late);
-        Self::of(entities, BatchValues::Columns { now, late, boxed })
+        let gets_boxes = gets_box_in(world, now.iter().chain(&late).map(|(id, _)| *id));
+        let boxed = Boxed::of(world, &now);
+        Self::of(entities, gets_boxes, BatchValues::Columns { now, late, boxed })
     }
 
-    fn of(entities: Vec<Entity>, values: BatchValues) -> Self {
-        let next = 0;
-        Self { entities, next, values }
+    fn of(entities: Vec<Entity>, gets_boxes: bool, values: BatchValues) -> Self {
+        Self {
+            entities,
+            next: 0,
+            gets_boxes,
+            values,
+        }
     }
 
     fn step(&mut self, world: &mut World, most: usize, sight: &mut Sight, scratch: &mut BundleScratch) -> usize {
@@ -242,11 +246,18 @@ impl Batch {
         let Some(entities) = self.entities.get_mut(self.next..end) else {
             return 0;
         };
+        let mut sight = Sight {
+            is_hidden: sight.is_hidden,
+            boxes: match &mut sight.boxes {
+                Some(boxes) if self.gets_boxes => Some(&mut **boxes),
+                _ => None,
+            },
+        };
         match &mut self.values {
-            BatchValues::Rows(rows) => rows.spawn(world, entities, sight),
+            BatchValues::Rows(rows) => rows.spawn(world, entities, &mut sight),
             BatchValues::Columns { now, boxed, .. } => {
-                let mut found = match (&mut sight.boxes, boxed) {
-                    (Some(boxes), Some(boxed)) => Some(boxed.next(world, now, entities.len(), &mut **boxes)),
+                let mut found = match (sight.boxes, boxed) {
+                    (Some(boxes), Some(boxed)) => Some(boxed.next(world, now, entities.len(), boxes)),
                     _ => None,
                 };
                 for (row, entity) in entities.iter_mut().enumerate() {

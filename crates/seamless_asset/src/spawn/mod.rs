@@ -18,7 +18,7 @@ mod rows;
 mod tests;
 
 pub use columns::{plain_column, reflected_column, typed_column};
-pub(crate) use drawn::{Boxes, may_have_box};
+pub(crate) use drawn::{Boxes, may_have_box, with_required};
 use group::parted;
 pub(crate) use group::values;
 pub use group::{Group, Passes, Values};

@@ -149,7 +149,7 @@ pub trait TypedRows: Send + Sync {
     fn row_type(&self) -> TypeId;
 
     /// Bytes of the room that [`reserve`](Self::reserve) makes for an entity.
-    fn row_bytes(&self, boxed: bool) -> usize;
+    fn row_bytes(&self) -> usize;
 
     /// The components' types.
     fn types(&self) -> Vec<TypeId>;
@@ -165,9 +165,8 @@ pub trait TypedRows: Send + Sync {
     /// Registers the components.
     fn register(&self, world: &mut World);
 
-    /// Makes room for `count` more entities of this kind, so that Bevy's tables need not grow while levels come and go. Where what is drawn gets a box it is
-    /// `boxed`.
-    fn reserve(&self, world: &mut World, count: usize, boxed: bool);
+    /// Makes room for `count` more entities of this kind, so that Bevy's tables need not grow while levels come and go.
+    fn reserve(&self, world: &mut World, count: usize);
 
     /// Spawns the next rows as `entities`, without relationship hooks.
     fn spawn(&mut self, world: &mut World, entities: &[Entity], sight: &mut Sight);
@@ -183,7 +182,7 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
         TypeId::of::<R>()
     }
 
-    fn row_bytes(&self, _: bool) -> usize {
+    fn row_bytes(&self) -> usize {
         size_of::<R>()
     }
 
@@ -199,7 +198,7 @@ impl<R: SpawnRow> TypedRows for Rows<R> {
         R::register(world);
     }
 
-    fn reserve(&self, world: &mut World, count: usize, _: bool) {
+    fn reserve(&self, world: &mut World, count: usize) {
         reserve::<R>(world, count);
     }
 
@@ -253,25 +252,33 @@ type Zip = fn(Vec<Box<dyn Column>>) -> Option<Box<dyn TypedRows>>;
 
 /// The announced sets.
 #[derive(Default)]
-pub struct RowSets(HashMap<Vec<TypeId>, Zip>);
+pub struct RowSets {
+    /// For each set how it is zipped, and how where what is drawn gets boxes.
+    sets: HashMap<Vec<TypeId>, [Zip; 2]>,
+    /// Whether the app gives boxes to what is drawn, as Bevy's `VisibilityPlugin` does: then levels bring theirs.
+    pub(crate) gives_boxes: bool,
+}
 
 impl RowSets {
     /// Announces a set.
     pub fn add<R: SpawnRow>(&mut self) {
         let mut types = R::types();
         types.sort_unstable();
-        let zip: Zip = if gets_box::<R>() {
-            |columns| Some(Box::new(DrawnRows::new(R::zip(columns)?)))
+        let plain: Zip = |columns| Some(Box::new(Rows(R::zip(columns)?.into_iter())));
+        let drawn: Zip = |columns| Some(Box::new(DrawnRows::new(R::zip(columns)?)));
+        let boxed = if gets_box(|type_id| types.contains(&type_id)) {
+            drawn
         } else {
-            |columns| Some(Box::new(Rows(R::zip(columns)?.into_iter())))
+            plain
         };
-        self.0.insert(types, zip);
+        self.sets.insert(types, [plain, boxed]);
     }
 
     /// How to zip columns of these types, if the set is known. The order of `types` does not matter.
     #[must_use]
     pub fn zip_for(&self, mut types: Vec<TypeId>) -> Option<Zip> {
         types.sort_unstable();
-        self.0.get(&types).copied()
+        let [plain, boxed] = self.sets.get(&types)?;
+        Some(if self.gives_boxes { *boxed } else { *plain })
     }
 }

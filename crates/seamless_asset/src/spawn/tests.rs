@@ -142,7 +142,7 @@ fn reserved_room_is_used() {
     let Ok(Values::Rows(rows)) = Values::new(columns(10, false), &sets()) else {
         panic!("the set is known");
     };
-    rows.reserve(&mut world, 5000, true);
+    rows.reserve(&mut world, 5000);
     let capacity = |world: &World| {
         let tables = world.storages().tables.iter();
         tables.map(bevy_ecs::storage::Table::capacity).max()

@@ -104,7 +104,7 @@ impl Decoder<'_> {
         let settled = self.settle(&mut rows, &instance.placement);
         let scans = self.services.post_loads.levels.scan(&rows.staged());
         let mut meshes = ShownMeshes::default();
-        if self.services.gives_boxes {
+        if self.services.codecs.read().rows().gives_boxes {
             rows.groups.iter().for_each(|group| group.note_meshes(&mut meshes));
         }
         let level = rows.into_level(runs, |groups| {

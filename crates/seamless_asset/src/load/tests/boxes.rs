@@ -18,9 +18,11 @@ const COUNT: usize = 1_000;
 
 /// An app in which Bevy gives boxes to what is drawn, and a level all of whose entities are.
 fn drawing(dir: &Dir, sliced_levels: bool) -> App {
-    drawing_with(dir, sliced_levels, |app| {
-        app.add_plugins((TransformPlugin, VisibilityPlugin));
-    })
+    drawing_with(dir, sliced_levels, draw)
+}
+
+fn draw(app: &mut App) {
+    app.add_plugins((TransformPlugin, VisibilityPlugin));
 }
 
 fn drawing_with(dir: &Dir, sliced_levels: bool, game: impl FnOnce(&mut App)) -> App {
@@ -61,9 +63,34 @@ fn find(
 ) {
     if !revealed.is_empty() {
         found.revealed += revealed.iter().count();
-        found.without_box += without.iter().len();
+        found.without_box += without.iter().count();
         found.meshes_without_box += meshes.iter().filter(|(_, mesh)| mesh.final_aabb.is_none()).count();
     }
+}
+
+fn finding(app: &mut App) {
+    let find = find
+        .after(crate::reveal::lend_boxes)
+        .before(VisibilitySystems::CalculateBounds);
+    app.init_resource::<Found>().add_systems(PostUpdate, find);
+}
+
+/// Loads the level, and takes it away again.
+fn comes_with_boxes(mut app: App, count: usize) {
+    finding(&mut app);
+    let id = load(&mut app);
+    let found = app.world().resource::<Found>();
+    assert_eq!(found.revealed, count);
+    assert_eq!(found.without_box, 0);
+    assert_eq!(found.meshes_without_box, 0);
+    let world = app.world_mut();
+    let meshes = world.resource::<Assets<Mesh>>();
+    let mesh = meshes.iter().next().unwrap().1;
+    assert_eq!(mesh.final_aabb, None, "it was lent");
+    let expected = mesh.compute_aabb().unwrap();
+    assert_eq!(boxes(world), vec![expected; count]);
+    set_target(&mut app, id, InstanceTarget::Gone);
+    run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
 }
 
 /// Or it computes one for each entity, and moves that into another table, in the frame in which most is done anyway.
@@ -71,22 +98,32 @@ fn find(
 fn bevy_finds_nothing_without_a_box() {
     for sliced_levels in [false, true] {
         let dir = Dir::default();
-        let mut app = drawing(&dir, sliced_levels);
-        app.init_resource::<Found>()
-            .add_systems(PostUpdate, find.before(VisibilitySystems::CalculateBounds));
-        let id = load(&mut app);
-        let found = app.world().resource::<Found>();
-        assert_eq!(found.revealed, COUNT);
-        assert_eq!(found.without_box, 0);
-        assert_eq!(found.meshes_without_box, 0);
-        let world = app.world_mut();
-        let meshes = world.resource::<Assets<Mesh>>();
-        let mesh = meshes.iter().next().unwrap().1;
-        assert_eq!(mesh.final_aabb, None, "it was lent for one frame");
-        let expected = mesh.compute_aabb().unwrap();
-        assert_eq!(boxes(world), [expected; COUNT]);
-        set_target(&mut app, id, InstanceTarget::Gone);
-        run_until(&mut app, |world| world.resource::<LiveObjectsResource>().0.is_empty());
+        comes_with_boxes(drawing(&dir, sliced_levels), COUNT);
+    }
+}
+
+/// A mesh that one entity shows has its box computed for that: it may as well lend it.
+#[test]
+fn a_box_is_computed_once() {
+    let dir = Dir::default();
+    let app = drawing(&dir, false);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 1, None));
+    comes_with_boxes(app, 1);
+}
+
+/// Bevy looks at their meshes all the same.
+#[test]
+fn meshes_of_entities_with_boxes_of_their_own_know_theirs() {
+    for sliced_levels in [false, true] {
+        let dir = Dir::default();
+        let app = drawing_with(&dir, sliced_levels, |app| {
+            draw(app);
+            app.add_instance_hook(|level, _| {
+                let own = Aabb::from_min_max(Vec3::ZERO, Vec3::ONE);
+                level.insert(0..level.len(), vec![own; level.len()])
+            });
+        });
+        comes_with_boxes(app, COUNT);
     }
 }
 
@@ -125,19 +162,20 @@ fn an_observer_of_boxes_finds_the_whole_level() {
     }
 }
 
-/// An observer may change a mesh while its level comes: the box that it had before is not lent.
+/// An observer may change a mesh while a level comes, after another has come that shows it, too.
 #[test]
 fn a_mesh_that_an_observer_changes_has_its_new_box() {
     let dir = Dir::default();
     let mut app = drawing(&dir, false);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_secs(10);
     app.init_resource::<Heard>();
     app.add_observer(
         |_: On<Add, Likes>, mut meshes: ResMut<Assets<Mesh>>, mut heard: ResMut<Heard>| {
-            if heard.boxes == 0 {
+            heard.boxes += 1;
+            if heard.boxes == COUNT + COUNT / 2 {
                 let id = meshes.ids().next().unwrap();
                 meshes.get_mut(id).unwrap().scale_by(Vec3::splat(3.0));
             }
-            heard.boxes += 1;
         },
     );
     app.add_systems(Last, |boxes: Query<&Aabb>, meshes: Res<Assets<Mesh>>| {
@@ -146,7 +184,10 @@ fn a_mesh_that_an_observer_changes_has_its_new_box() {
             assert_eq!(Some(*found), mesh.compute_aabb(), "in the first frame, too");
         }
     });
-    load(&mut app);
-    assert!(app.world().resource::<Heard>().boxes > 0);
-    assert_eq!(boxes(app.world_mut()).len(), COUNT);
+    let ids = [0, 1].map(|_| load_to(&mut app, "a.pkg", InstanceTarget::Shown));
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+    assert!(app.world().resource::<Heard>().boxes >= COUNT + COUNT / 2);
+    assert_eq!(boxes(app.world_mut()).len(), 2 * COUNT);
 }

@@ -1,7 +1,7 @@
-use bevy_asset::{AssetApp, AssetPlugin, RenderAssetUsages};
+use bevy_asset::{AssetApp, AssetPlugin, Handle, RenderAssetUsages};
 use bevy_camera::primitives::{Aabb, MeshAabb};
 use bevy_math::Vec3A;
-use bevy_mesh::PrimitiveTopology;
+use bevy_mesh::{Mesh3d, PrimitiveTopology};
 
 use super::*;
 
@@ -11,63 +11,71 @@ fn mesh(far: f32) -> Mesh {
         .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, corners)
 }
 
-/// An app in which a mesh has lent its box.
-fn lent(mesh: Mesh) -> (bevy_app::App, bevy_asset::Handle<Mesh>) {
-    let mut app = bevy_app::App::new();
+/// The boxes that Bevy would find, if it looked for boxes, and what it would make of them.
+#[derive(Resource, Default)]
+struct Found(Vec<(Option<Aabb3d>, Option<Aabb>)>);
+
+fn look(meshes: Res<Assets<Mesh>>, mut found: ResMut<Found>) {
+    found.0 = meshes
+        .iter()
+        .map(|(_, mesh)| (mesh.final_aabb, mesh.compute_aabb()))
+        .collect();
+}
+
+/// An app with a mesh.
+fn app_with(mesh: Mesh) -> (App, Handle<Mesh>) {
+    let mut app = App::new();
     app.add_plugins((bevy_app::TaskPoolPlugin::default(), AssetPlugin::default()))
         .init_asset::<Mesh>()
         .init_resource::<LentBoxes>()
         .init_resource::<StreamingClock>()
-        .add_systems(bevy_app::Last, take_back_boxes.run_if(LentBoxes::are_any));
+        .init_resource::<Found>()
+        .add_systems(PostUpdate, look.in_set(VisibilitySystems::CalculateBounds));
+    add_systems(&mut app);
     let handle = app.world_mut().resource_mut::<Assets<Mesh>>().add(mesh);
     // What is new is not modified.
     app.update();
     app.update();
-    lend_to(&mut app, &handle);
     (app, handle)
 }
 
-/// So many entities of a level show the mesh, and all have boxes.
-fn shown_by(entities: usize, handle: &bevy_asset::Handle<Mesh>) -> ShownMeshes {
+/// A level comes of which so many entities show the mesh.
+fn come(app: &mut App, entities: usize, handle: &Handle<Mesh>) {
     let mut shown = ShownMeshes::default();
-    (0..entities).for_each(|_| shown.note(&bevy_mesh::Mesh3d(handle.clone())));
-    shown
+    (0..entities).for_each(|_| shown.note(&Mesh3d(handle.clone())));
+    app.world_mut().resource_mut::<LentBoxes>().want(&shown);
 }
 
-/// Just enough entities.
-fn lend_to(app: &mut bevy_app::App, handle: &bevy_asset::Handle<Mesh>) {
-    LentBoxes::lend(app.world_mut(), &shown_by(least_shared(), handle));
+/// What Bevy finds in the next frame.
+fn found(app: &mut App) -> (Option<Aabb3d>, Option<Aabb>) {
+    app.update();
+    app.world().resource::<Found>().0[0]
 }
 
-fn known(app: &bevy_app::App, handle: &bevy_asset::Handle<Mesh>) -> Option<Aabb3d> {
+fn known(app: &App, handle: &Handle<Mesh>) -> Option<Aabb3d> {
     app.world().resource::<Assets<Mesh>>().get(handle).unwrap().final_aabb
 }
 
-/// Whether the mesh is told to be modified, in the frame after this one.
-fn is_modified_again(app: &mut bevy_app::App, handle: &bevy_asset::Handle<Mesh>) -> bool {
-    app.update();
-    app.update();
+/// Whether somebody is told that the mesh was modified, in this frame.
+fn is_modified(app: &App, handle: &Handle<Mesh>) -> bool {
     let events = app.world().resource::<Messages<AssetEvent<Mesh>>>();
-    events
-        .iter_current_update_messages()
-        .any(|event| event.is_modified(handle))
+    let mut events = events.iter_current_update_messages();
+    events.any(|event| event.is_modified(handle))
 }
 
 #[test]
 fn what_is_lent_is_what_bevy_computes() {
-    let computed = mesh(3.3).compute_aabb().unwrap();
-    let (mut app, handle) = lent(mesh(3.3));
-    assert_eq!(known(&app, &handle).map(Aabb::from), Some(computed));
-    let lent = app
-        .world()
-        .resource::<Assets<Mesh>>()
-        .get(&handle)
-        .unwrap()
-        .compute_aabb();
-    assert_eq!(lent, Some(computed), "to the last bit");
+    let computed = mesh(3.3).compute_aabb();
+    let (mut app, handle) = app_with(mesh(3.3));
+    come(&mut app, least_shared(), &handle);
+    assert_eq!(known(&app, &handle), None, "not before Bevy looks");
+    let (lent, found_box) = found(&mut app);
+    assert_eq!(lent.map(Aabb::from), computed);
+    assert_eq!(found_box, computed, "to the last bit");
+    assert_eq!(known(&app, &handle), None, "nor after it has");
     app.update();
-    assert_eq!(known(&app, &handle), None, "for one frame");
-    assert!(!is_modified_again(&mut app, &handle));
+    assert!(!is_modified(&app, &handle));
+    assert_eq!(found(&mut app).0, None, "once");
 }
 
 #[test]
@@ -75,39 +83,53 @@ fn a_box_of_the_meshs_own_is_left_alone() {
     let own = Aabb3d::new(Vec3A::ZERO, Vec3A::ONE);
     let mut mesh = mesh(1.0);
     mesh.final_aabb = Some(own);
-    let (mut app, handle) = lent(mesh);
-    app.update();
+    let (mut app, handle) = app_with(mesh);
+    come(&mut app, least_shared(), &handle);
+    assert_eq!(found(&mut app).0, Some(own));
     assert_eq!(known(&app, &handle), Some(own));
 }
 
 #[test]
 fn a_mesh_that_few_show_and_one_without_vertices_lend_nothing() {
-    let (mut app, handle) = lent(mesh(1.0));
-    app.update();
-    LentBoxes::lend(app.world_mut(), &shown_by(least_shared() - 1, &handle));
-    assert_eq!(known(&app, &handle), None);
+    let (mut app, handle) = app_with(mesh(1.0));
+    come(&mut app, least_shared() - 1, &handle);
+    assert_eq!(found(&mut app).0, None);
     let bare = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default());
-    let bare = app.world_mut().resource_mut::<Assets<Mesh>>().add(bare);
-    lend_to(&mut app, &bare);
-    assert_eq!(known(&app, &bare), None);
+    let (mut app, handle) = app_with(bare);
+    come(&mut app, least_shared(), &handle);
+    assert_eq!(found(&mut app), (None, None));
 }
 
-/// Between the reveal and the end of the frame: the entities got the box from before.
+/// Between the reveal and the moment in which Bevy looks.
 #[test]
-fn vertices_that_are_changed_in_that_frame_are_looked_at_again() {
-    let (mut app, handle) = lent(mesh(1.0));
+fn of_a_mesh_that_was_changed_meanwhile_the_new_box_is_lent() {
+    let (mut app, handle) = app_with(mesh(1.0));
+    let old = box_of(&mesh(1.0));
+    app.world_mut()
+        .resource_mut::<LentBoxes>()
+        .wanted
+        .insert(handle.id(), old);
     let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
     let mut changed = meshes.get_mut(&handle).unwrap();
     changed.insert_attribute(Mesh::ATTRIBUTE_POSITION, vec![[9.0; 3], [0.0; 3]]);
     drop(changed);
-    assert!(is_modified_again(&mut app, &handle));
-    assert_eq!(known(&app, &handle), None);
+    let lent = found(&mut app).0;
+    assert_eq!(lent, Some(Aabb3d::from_min_max([0.0; 3], [9.0; 3])));
+    assert_ne!(lent, old);
+    assert!(is_modified(&app, &handle), "by who has changed it");
+    app.update();
+    assert!(!is_modified(&app, &handle), "once");
 }
 
+/// What is known is not computed.
 #[test]
-fn what_is_changed_and_stays_as_large_is_not_told_twice() {
-    let (mut app, handle) = lent(mesh(1.0));
-    let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
-    meshes.get_mut(&handle).as_deref_mut().unwrap().enable_raytracing = false;
-    assert!(!is_modified_again(&mut app, &handle));
+fn a_known_box_is_lent_whoever_else_does_not_know_it() {
+    let (mut app, handle) = app_with(mesh(1.0));
+    let told = Some(Aabb3d::new(Vec3A::ZERO, Vec3A::ONE));
+    app.world_mut()
+        .resource_mut::<LentBoxes>()
+        .wanted
+        .insert(handle.id(), told);
+    come(&mut app, least_shared(), &handle);
+    assert_eq!(found(&mut app).0, told);
 }

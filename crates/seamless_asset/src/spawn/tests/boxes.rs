@@ -1,7 +1,10 @@
 //! What is drawn.
 
 use bevy_asset::{AssetId, Handle, uuid::Uuid};
-use bevy_camera::{primitives::Aabb, visibility::NoFrustumCulling};
+use bevy_camera::{
+    primitives::Aabb,
+    visibility::{NoAutoAabb, NoFrustumCulling},
+};
 use bevy_ecs::storage::Table;
 use bevy_math::Vec3;
 use bevy_mesh::{Mesh, Mesh3d};
@@ -40,6 +43,7 @@ fn tables_with(world: &World, with: ComponentId, without: ComponentId) -> usize 
 #[test]
 fn what_is_drawn_comes_with_its_box() {
     let mut sets = RowSets::default();
+    sets.gives_boxes = true;
     sets.add::<(Mesh3d, Label)>();
     sets.add::<(Mesh3d, NoFrustumCulling)>();
     sets.add::<(Mesh3d, Aabb)>();
@@ -98,13 +102,14 @@ fn there_is_room_for_rows_with_their_boxes() {
 fn there_is_room_for_rows(boxed: bool) {
     let meshes = [mesh_numbered(0)];
     let mut sets = RowSets::default();
+    sets.gives_boxes = boxed;
     sets.add::<(Mesh3d, Label)>();
     let mut world = World::new();
     let [mesh, aabb] = [world.register_component::<Mesh3d>(), world.register_component::<Aabb>()];
     let Values::Rows(rows) = drawn(&meshes, vec![typed_column(vec![Label(String::new())])], &sets) else {
         panic!("the set is known");
     };
-    rows.reserve(&mut world, 5000, boxed);
+    rows.reserve(&mut world, 5000);
     let has_room = |table: &&Table| table.has_column(mesh) && table.capacity() > 0;
     let [table] = *world.storages().tables.iter().filter(has_room).collect::<Vec<_>>() else {
         panic!("there is one table");
@@ -116,5 +121,43 @@ fn there_is_room_for_rows(boxed: bool) {
     } else {
         size_of::<(Mesh3d, Label)>()
     };
-    assert_eq!(rows.row_bytes(boxed), bytes);
+    assert_eq!(rows.row_bytes(), bytes);
+}
+
+#[derive(Component)]
+#[require(NoAutoAabb)]
+struct Waves;
+
+#[derive(Component)]
+#[require(Aabb = Aabb::from_min_max(Vec3::ZERO, Vec3::ONE))]
+struct Large;
+
+/// Bevy looks at all that an entity has, wherever it has it from.
+#[test]
+fn what_is_required_counts() {
+    let mut sets = RowSets::default();
+    sets.gives_boxes = true;
+    sets.add::<(Mesh3d, Waves)>();
+    sets.add::<(Mesh3d, Large)>();
+    let waves = || typed_column((0..2).map(|_| Waves).collect());
+    let large = || typed_column((0..2).map(|_| Large).collect());
+    let own = Some(Aabb::from_min_max(Vec3::ZERO, Vec3::ONE));
+    for sets in [&sets, &RowSets::default()] {
+        for (with, expected) in [(waves(), None), (large(), own)] {
+            let mut world = World::new();
+            world.register_component::<Mesh3d>();
+            world.register_component::<Waves>();
+            world.register_component::<Large>();
+            let entities: Vec<_> = (0..2).map(|_| world.entity_allocator().alloc()).collect();
+            let group = Group {
+                entities: entities.clone(),
+                values: drawn(&[mesh_numbered(1), mesh_numbered(2)], vec![with], sets),
+            };
+            let mut spawner = Spawner::new(&mut world, vec![group], &Late(Vec::new()), false);
+            assert_eq!(spawner.step(&mut world, 2, Some(&mut AllBut(mesh_numbered(0)))), 2);
+            for entity in entities {
+                assert_eq!(world.get::<Aabb>(entity), expected.as_ref());
+            }
+        }
+    }
 }
