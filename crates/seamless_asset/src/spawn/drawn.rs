@@ -31,13 +31,15 @@ pub(super) fn gets_box(has: impl Fn(TypeId) -> bool) -> bool {
     may_have_box(&has) && !has(TypeId::of::<Aabb>())
 }
 
-/// The same of components and all that they bring.
-pub(super) fn gets_box_in(world: &World, ids: impl Iterator<Item = ComponentId>) -> bool {
+/// The same of components among which the mesh is, with all that they bring.
+pub(super) fn gets_box_in(world: &World, ids: impl Iterator<Item = ComponentId> + Clone) -> bool {
+    let id_of = |type_id| world.components().get_id(type_id);
+    let mesh = id_of(TypeId::of::<Mesh3d>());
+    if !ids.clone().any(|id| Some(id) == mesh) {
+        return false;
+    }
     let brought: HashSet<_> = ids.flat_map(|id| with_required(world, id)).collect();
-    gets_box(|type_id| {
-        let id = world.components().get_id(type_id);
-        id.is_some_and(|id| brought.contains(&id))
-    })
+    gets_box(|type_id| id_of(type_id).is_some_and(|id| brought.contains(&id)))
 }
 
 /// The component, and those that it brings.
