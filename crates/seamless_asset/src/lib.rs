@@ -139,7 +139,6 @@ use codec::Codecs;
 use edits::AssetEdits;
 use hide::{ChangedMeshes, note_changed_meshes};
 use load::{LoadServices, LostRoots, Pipeline, RegisteredPostLoads};
-use reveal::LentBoxes;
 use soft::SoftTable;
 use streamable::StreamableHub;
 use threads::loading_threads;
@@ -237,7 +236,6 @@ impl Plugin for SeamlessAssetPlugin {
             .init_resource::<PanelLines>()
             .init_resource::<LostRoots>()
             .init_resource::<LevelHiders>()
-            .init_resource::<LentBoxes>()
             .insert_resource(PluginSettings {
                 role: self.role,
                 limits: self.limits.clone(),

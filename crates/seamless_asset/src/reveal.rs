@@ -5,11 +5,11 @@ mod hidden;
 mod lent;
 mod passes;
 
-pub(crate) use bounds::ShownMeshes;
+pub(crate) use bounds::Bounds;
 pub(crate) use hidden::HiddenSpawn;
+pub(crate) use lent::add_systems as add_lending;
 #[cfg(test)]
 pub(crate) use lent::lend_boxes;
-pub(crate) use lent::{LentBoxes, add_systems as add_lending};
 pub(crate) use passes::{LatePasses, ParentChecks};
 
 use core::any::TypeId;
@@ -31,7 +31,7 @@ use bevy_platform::collections::{HashMap, HashSet};
 use bevy_reflect::{Reflect, TypeRegistry};
 use bevy_transform::components::GlobalTransform;
 
-use self::bounds::Bounds;
+use self::lent::LentBoxes;
 use crate::{
     codec::Codecs,
     level_data::{LevelObjects, Run},
@@ -92,14 +92,14 @@ pub(crate) fn reveal(
 ) -> Revealed {
     insert_resources(world, loaded, request, services);
     let (mut spawner, passes, reserved) = spawner(world, loaded, request, services, false);
-    let mut bounds = Bounds::new(world, core::mem::take(&mut loaded.meshes), &passes, services);
+    let mut bounds = core::mem::take(&mut loaded.bounds).wanted(world, &passes, services);
     let boxes = bounds.as_mut().map(|bounds| bounds as &mut dyn Boxes);
     spawner.step(world, usize::MAX, boxes);
     // Before anybody hears of it, who may hang something below.
     let came = world.increment_change_tick();
     let spent = spawner.insert_late(world);
     if let Some(bounds) = bounds {
-        bounds.lend(world, false);
+        world.resource_mut::<LentBoxes>().want(&bounds);
     }
     Revealed {
         root: loaded.root,

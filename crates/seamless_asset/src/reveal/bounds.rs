@@ -7,15 +7,17 @@ use bevy_math::{Vec3A, bounding::Aabb3d};
 use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
 use bevy_platform::collections::HashMap;
 
-use super::LentBoxes;
 use crate::{
     load::LoadServices,
     spawn::{Boxes, Passes},
 };
 
-/// The meshes that a level shows, counted where it is decoded.
+/// Gives entities of a level the [`Aabb`]s that Bevy's `calculate_bounds` would give them after their reveal.
+///
+/// That system computes a box for each of them from all vertices of its mesh, and moves each into another archetype by a command, in the one frame in which
+/// most is done anyway. Here a box is computed once for each mesh, and the entity comes with it. Who shows which mesh is counted where the level is decoded.
 #[derive(Default)]
-pub(crate) struct ShownMeshes(HashMap<AssetId<Mesh>, Shown>);
+pub(crate) struct Bounds(HashMap<AssetId<Mesh>, Shown>);
 
 /// A mesh that the level shows.
 #[derive(Default)]
@@ -26,58 +28,38 @@ struct Shown {
     entities: usize,
 }
 
-impl ShownMeshes {
-    /// One more entity shows it, and its box follows from it.
-    pub fn note(&mut self, mesh: &Mesh3d) {
-        self.0.entry(mesh.id()).or_default().entities += 1;
-    }
-
-    /// The meshes whose boxes are known, with these, and those from which at least so many boxes follow.
-    pub fn worth_lending(&self, least: usize) -> impl Iterator<Item = (AssetId<Mesh>, Option<Aabb3d>)> {
-        let all = self
-            .0
-            .iter()
-            .map(|(mesh, shown)| (*mesh, shown.of.flatten(), shown.entities));
-        let worth = all.filter(move |(_, of, entities)| of.is_some() || *entities >= least);
-        worth.map(|(mesh, of, _)| (mesh, of))
-    }
-
-    /// No box is known any more: somebody may have changed meshes meanwhile.
-    fn forget(&mut self) {
-        self.0.values_mut().for_each(|shown| shown.of = None);
-    }
-}
-
-/// Gives entities of a level the [`Aabb`]s that Bevy's `calculate_bounds` would give them after their reveal.
-///
-/// That system computes a box for each of them from all vertices of its mesh, and moves each into another archetype by a command, in the one frame in which
-/// most is done anyway. Here a box is computed once for each mesh, and the entity comes with it.
-pub(super) struct Bounds {
-    shown: ShownMeshes,
-}
-
 impl Boxes for Bounds {
     fn of(&mut self, world: &World, mesh: AssetId<Mesh>) -> Option<Aabb> {
-        let shown = self.shown.0.entry(mesh).or_default();
+        let shown = self.0.entry(mesh).or_default();
         let compute = || world.get_resource::<Assets<Mesh>>()?.get(mesh).and_then(box_of);
         shown.of.get_or_insert_with(compute).map(Aabb::from)
     }
 }
 
 impl Bounds {
-    /// None where Bevy gives no boxes, or where somebody wants to hear of them: Bevy gives them when the level can be seen.
-    pub fn new(world: &mut World, shown: ShownMeshes, passes: &dyn Passes, services: &LoadServices) -> Option<Self> {
-        let aabb = world.register_component::<Aabb>();
-        let gives_boxes = services.codecs.read().rows().gives_boxes;
-        (gives_boxes && !passes.is_late(world, aabb)).then_some(Self { shown })
+    /// One more entity shows the mesh, and its box follows from it.
+    pub fn note(&mut self, mesh: &Mesh3d) {
+        self.0.entry(mesh.id()).or_default().entities += 1;
     }
 
-    /// What is shown now. Whether boxes may be older than this frame, and meshes may have changed since.
-    pub fn lend(mut self, world: &mut World, may_be_old: bool) {
-        if may_be_old {
-            self.shown.forget();
-        }
-        world.resource_mut::<LentBoxes>().want(&self.shown);
+    /// None where Bevy gives no boxes, or where somebody wants to hear of them: Bevy gives them when the level can be seen.
+    pub fn wanted(self, world: &mut World, passes: &dyn Passes, services: &LoadServices) -> Option<Self> {
+        let aabb = world.register_component::<Aabb>();
+        let gives_boxes = services.codecs.read().rows().gives_boxes;
+        (gives_boxes && !passes.is_late(world, aabb)).then_some(self)
+    }
+
+    /// No box is known any more: frames have passed, and somebody may have changed meshes.
+    pub fn forget(&mut self) {
+        self.0.values_mut().for_each(|shown| shown.of = None);
+    }
+
+    /// The meshes whose boxes are known, with these, and those from which at least so many boxes follow.
+    pub fn worth_lending(&self, least: usize) -> impl Iterator<Item = (AssetId<Mesh>, Option<Aabb3d>)> {
+        let all = self.0.iter();
+        let all = all.map(|(mesh, shown)| (*mesh, shown.of.flatten(), shown.entities));
+        let worth = all.filter(move |(_, of, entities)| of.is_some() || *entities >= least);
+        worth.map(|(mesh, of, _)| (mesh, of))
     }
 }
 

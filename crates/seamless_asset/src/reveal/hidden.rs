@@ -6,7 +6,7 @@ use bevy_camera::primitives::Aabb;
 use bevy_ecs::{entity::Entity, world::World};
 use bevy_platform::time::Instant;
 
-use super::{LatePasses, Revealed, bounds::Bounds, insert_resources, members, spawner};
+use super::{LatePasses, Revealed, bounds::Bounds, insert_resources, lent::LentBoxes, members, spawner};
 use crate::{
     hide::show_first,
     leave::Sweep,
@@ -39,9 +39,8 @@ impl HiddenSpawn {
         services: &LoadServices,
     ) -> Self {
         let (mut spawner, passes, reserved) = spawner(world, &mut loaded, request, services, true);
-        let meshes = core::mem::take(&mut loaded.meshes);
-        let bounds = Bounds::new(world, meshes, &passes, services);
-        spawner.bring(bounds.as_ref().and_then(|_| world.components().component_id::<Aabb>()));
+        let bounds = core::mem::take(&mut loaded.bounds).wanted(world, &passes, services);
+        spawner.bring(bounds.as_ref().and_then(|_| world.component_id::<Aabb>()));
         Self {
             spawner,
             passes,
@@ -136,8 +135,9 @@ impl HiddenSpawn {
         let start = Instant::now();
         let spent = spawner.insert_late(world);
         let observed = start.elapsed();
-        if let Some(bounds) = bounds {
-            bounds.lend(world, true);
+        if let Some(mut bounds) = bounds {
+            bounds.forget();
+            world.resource_mut::<LentBoxes>().want(&bounds);
         }
         let revealed = Revealed {
             root,

@@ -12,7 +12,7 @@ use bevy_mesh::Mesh;
 use bevy_platform::collections::HashMap;
 use bevy_tasks::ComputeTaskPool;
 
-use super::bounds::{ShownMeshes, box_of};
+use super::bounds::{Bounds, box_of};
 use crate::settings::StreamingClock;
 
 /// From how many entities on that show it a mesh lends its box, where that is still to be computed. Bevy computes a box for each of them, on the threads of
@@ -36,8 +36,8 @@ pub(crate) struct LentBoxes {
 
 impl LentBoxes {
     /// The meshes of a level are to know their boxes: those whose boxes are known, and those that many entities show.
-    pub(super) fn want(&mut self, shown: &ShownMeshes) {
-        for (mesh, known) in shown.worth_lending(least_shared()) {
+    pub(super) fn want(&mut self, bounds: &Bounds) {
+        for (mesh, known) in bounds.worth_lending(least_shared()) {
             let wanted = self.wanted.entry(mesh).or_default();
             *wanted = known.or(*wanted);
         }
@@ -54,7 +54,7 @@ impl LentBoxes {
 
 /// Where Bevy gives boxes.
 pub(crate) fn add_systems(app: &mut App) {
-    app.add_systems(
+    app.init_resource::<LentBoxes>().add_systems(
         PostUpdate,
         (
             lend_boxes

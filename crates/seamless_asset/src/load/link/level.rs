@@ -30,7 +30,7 @@ use crate::{
         settle::{WORTH, settle},
         task::Stop,
     },
-    reveal::ShownMeshes,
+    reveal::Bounds,
     spawn::{Column, Group, RowSets, Values, may_have_box, typed_column, value_at, values},
 };
 
@@ -50,8 +50,8 @@ pub(crate) struct LoadedLevel {
     pub scans: Arc<LevelScans>,
     /// The placement for which its global transforms are final.
     pub settled: Option<Transform>,
-    /// The meshes that it shows.
-    pub meshes: ShownMeshes,
+    /// The boxes of what it shows.
+    pub bounds: Bounds,
 }
 
 /// What Bevy keeps of an entity beside its components, and of a component beside its value: its ticks.
@@ -103,9 +103,9 @@ impl Decoder<'_> {
         let runs = rows.groups.iter().map(Run::of).collect();
         let settled = self.settle(&mut rows, &instance.placement);
         let scans = self.services.post_loads.levels.scan(&rows.staged());
-        let mut meshes = ShownMeshes::default();
+        let mut bounds = Bounds::default();
         if self.services.codecs.read().rows().gives_boxes {
-            rows.groups.iter().for_each(|group| group.note_meshes(&mut meshes));
+            rows.groups.iter().for_each(|group| group.note_meshes(&mut bounds));
         }
         let level = rows.into_level(runs, |groups| {
             let codecs = self.services.codecs.read();
@@ -115,7 +115,7 @@ impl Decoder<'_> {
         let mut level = level.map_err(|error| self.error(&name, error))?;
         level.scans = Arc::new(scans);
         level.settled = settled;
-        level.meshes = meshes;
+        level.bounds = bounds;
         Ok(level)
     }
 
@@ -333,10 +333,13 @@ impl RowGroup {
     }
 
     /// Counts who shows which mesh, as far as boxes follow from it.
-    fn note_meshes(&self, shown: &mut ShownMeshes) {
-        if may_have_box(|wanted| self.types().any(|type_id| type_id == wanted)) {
-            let meshes = (0..self.entities.len()).filter_map(|row| self.get::<Mesh3d>(row));
-            meshes.for_each(|mesh| shown.note(mesh));
+    fn note_meshes(&self, bounds: &mut Bounds) {
+        let column_of = |wanted| self.columns.iter().find(|column| (***column).type_id() == wanted);
+        if may_have_box(|wanted| column_of(wanted).is_some())
+            && let Some(meshes) = column_of(TypeId::of::<Mesh3d>())
+        {
+            let meshes = (0..meshes.len()).filter_map(|row| value_at(&**meshes, row));
+            meshes.for_each(|mesh| bounds.note(mesh));
         }
     }
 
@@ -469,7 +472,7 @@ impl Rows {
             memory,
             scans: Arc::default(),
             settled: None,
-            meshes: ShownMeshes::default(),
+            bounds: Bounds::default(),
         }))
     }
 }

@@ -162,6 +162,33 @@ fn an_observer_of_boxes_finds_the_whole_level() {
     }
 }
 
+/// All that can be seen has the box of the one mesh, in each frame.
+fn check(boxes: Query<&Aabb>, meshes: Res<Assets<Mesh>>) {
+    for found in &boxes {
+        let mesh = meshes.iter().next().unwrap().1;
+        assert_eq!(Some(*found), mesh.compute_aabb(), "in the first frame, too");
+    }
+}
+
+/// Some of its entities are there already, with the old one.
+#[test]
+fn a_mesh_that_is_changed_between_two_slices_has_its_new_box() {
+    let dir = Dir::default();
+    let mut app = drawing(&dir, true);
+    app.add_systems(Last, check);
+    let id = load_to(&mut app, "a.pkg", InstanceTarget::Shown);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Revealing));
+    app.update();
+    let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
+    let mesh = meshes.ids().next().unwrap();
+    meshes.get_mut(mesh).unwrap().scale_by(Vec3::splat(3.0));
+    // So long that nobody is told of the change any more.
+    (0..3).for_each(|_| app.update());
+    assert_eq!(state(app.world(), id), Some(LoadState::Revealing));
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    assert_eq!(boxes(app.world_mut()).len(), COUNT);
+}
+
 /// An observer may change a mesh while a level comes, after another has come that shows it, too.
 #[test]
 fn a_mesh_that_an_observer_changes_has_its_new_box() {
@@ -178,12 +205,7 @@ fn a_mesh_that_an_observer_changes_has_its_new_box() {
             }
         },
     );
-    app.add_systems(Last, |boxes: Query<&Aabb>, meshes: Res<Assets<Mesh>>| {
-        for found in &boxes {
-            let mesh = meshes.iter().next().unwrap().1;
-            assert_eq!(Some(*found), mesh.compute_aabb(), "in the first frame, too");
-        }
-    });
+    app.add_systems(Last, check);
     let ids = [0, 1].map(|_| load_to(&mut app, "a.pkg", InstanceTarget::Shown));
     run_until(&mut app, |world| {
         ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))

@@ -27,7 +27,6 @@ fn app_with(mesh: Mesh) -> (App, Handle<Mesh>) {
     let mut app = App::new();
     app.add_plugins((bevy_app::TaskPoolPlugin::default(), AssetPlugin::default()))
         .init_asset::<Mesh>()
-        .init_resource::<LentBoxes>()
         .init_resource::<StreamingClock>()
         .init_resource::<Found>()
         .add_systems(PostUpdate, look.in_set(VisibilitySystems::CalculateBounds));
@@ -41,9 +40,9 @@ fn app_with(mesh: Mesh) -> (App, Handle<Mesh>) {
 
 /// A level comes of which so many entities show the mesh.
 fn come(app: &mut App, entities: usize, handle: &Handle<Mesh>) {
-    let mut shown = ShownMeshes::default();
-    (0..entities).for_each(|_| shown.note(&Mesh3d(handle.clone())));
-    app.world_mut().resource_mut::<LentBoxes>().want(&shown);
+    let mut bounds = Bounds::default();
+    (0..entities).for_each(|_| bounds.note(&Mesh3d(handle.clone())));
+    app.world_mut().resource_mut::<LentBoxes>().want(&bounds);
 }
 
 /// What Bevy finds in the next frame.
