@@ -302,7 +302,7 @@ impl Plugin for SeamlessAssetPlugin {
         register_types(app);
         if app.is_plugin_added::<VisibilityPlugin>() {
             app.world().resource::<Codecs>().write().give_boxes();
-            reveal::add_lending(app);
+            reveal::add_mesh_boxes(app);
         }
         let world = app.world_mut();
         let objects = world.resource::<LiveObjectsResource>().0.clone();

@@ -2,14 +2,14 @@
 
 mod bounds;
 mod hidden;
-mod lent;
+mod mesh_boxes;
 mod passes;
 
 pub(crate) use bounds::Bounds;
 pub(crate) use hidden::HiddenSpawn;
-pub(crate) use lent::add_systems as add_lending;
 #[cfg(test)]
-pub(crate) use lent::lend_boxes;
+pub(crate) use mesh_boxes::lend_boxes;
+pub(crate) use mesh_boxes::{add_systems as add_mesh_boxes, keep_box};
 pub(crate) use passes::{LatePasses, ParentChecks};
 
 use core::any::TypeId;
@@ -31,7 +31,7 @@ use bevy_platform::collections::{HashMap, HashSet};
 use bevy_reflect::{Reflect, TypeRegistry};
 use bevy_transform::components::GlobalTransform;
 
-use self::lent::LentBoxes;
+use self::mesh_boxes::MeshBoxes;
 use crate::{
     codec::Codecs,
     level_data::{LevelObjects, Run},
@@ -99,7 +99,7 @@ pub(crate) fn reveal(
     let came = world.increment_change_tick();
     let spent = spawner.insert_late(world);
     if let Some(bounds) = bounds {
-        world.resource_mut::<LentBoxes>().want(&bounds);
+        world.resource_mut::<MeshBoxes>().want(&bounds);
     }
     Revealed {
         root: loaded.root,

@@ -28,6 +28,7 @@ use crate::{
     linker::Linker,
     load::LoadState,
     objects::Slot,
+    reveal::keep_box,
 };
 
 pub(crate) use level::LoadedLevel;
@@ -217,6 +218,9 @@ impl<'a> Decoder<'a> {
         let kept = self.kept();
         let (mut unverified, mut slots, mut rendered) = (self.unverified, self.slots, self.rendered);
         let requested = post_load.assets(&mut assets)?;
+        if self.services.codecs.read().rows().gives_boxes {
+            assets.iter_mut().for_each(|asset| keep_box(&mut *asset.value));
+        }
         unverified.extend(requested.unverified);
         let brought: HashSet<usize> = assets.iter().map(|asset| asset.slot.address()).collect();
         slots.retain(|slot| !brought.contains(&slot.address()));

@@ -7,6 +7,7 @@ use bevy_math::{Vec3A, bounding::Aabb3d};
 use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
 use bevy_platform::collections::HashMap;
 
+use super::mesh_boxes::MeshBoxes;
 use crate::{
     load::LoadServices,
     spawn::{Boxes, Passes},
@@ -15,7 +16,7 @@ use crate::{
 /// Gives entities of a level the [`Aabb`]s that Bevy's `calculate_bounds` would give them after their reveal.
 ///
 /// That system computes a box for each of them from all vertices of its mesh, and moves each into another archetype by a command, in the one frame in which
-/// most is done anyway. Here a box is computed once for each mesh, and the entity comes with it. Who shows which mesh is counted where the level is decoded.
+/// most is done anyway. Here a box is [known](MeshBoxes) or computed once for each mesh, and the entity comes with it. Who shows which mesh is counted where the level is decoded.
 #[derive(Default)]
 pub(crate) struct Bounds(HashMap<AssetId<Mesh>, Shown>);
 
@@ -31,8 +32,9 @@ struct Shown {
 impl Boxes for Bounds {
     fn of(&mut self, world: &World, mesh: AssetId<Mesh>) -> Option<Aabb> {
         let shown = self.0.entry(mesh).or_default();
+        let known = || world.get_resource::<MeshBoxes>()?.known(mesh);
         let compute = || world.get_resource::<Assets<Mesh>>()?.get(mesh).and_then(box_of);
-        shown.of.get_or_insert_with(compute).map(Aabb::from)
+        shown.of.get_or_insert_with(|| known().or_else(compute)).map(Aabb::from)
     }
 }
 
@@ -54,12 +56,10 @@ impl Bounds {
         self.0.values_mut().for_each(|shown| shown.of = None);
     }
 
-    /// The meshes whose boxes are known, with these, and those from which at least so many boxes follow.
-    pub fn worth_lending(&self, least: usize) -> impl Iterator<Item = (AssetId<Mesh>, Option<Aabb3d>)> {
+    /// The meshes, their boxes if an entity came that had none, and how many entities' boxes follow from them.
+    pub fn meshes(&self) -> impl Iterator<Item = (AssetId<Mesh>, Option<Aabb3d>, usize)> {
         let all = self.0.iter();
-        let all = all.map(|(mesh, shown)| (*mesh, shown.of.flatten(), shown.entities));
-        let worth = all.filter(move |(_, of, entities)| of.is_some() || *entities >= least);
-        worth.map(|(mesh, of, _)| (mesh, of))
+        all.map(|(mesh, shown)| (*mesh, shown.of.flatten(), shown.entities))
     }
 }
 
@@ -68,11 +68,16 @@ pub(super) fn box_of(mesh: &Mesh) -> Option<Aabb3d> {
     if mesh.final_aabb.is_some() {
         return mesh.final_aabb;
     }
-    let Ok(VertexAttributeValues::Float32x3(places)) = mesh.try_attribute(Mesh::ATTRIBUTE_POSITION) else {
-        return None;
-    };
-    let mut places = places.iter().map(|place| Vec3A::from_array(*place));
+    let mut places = places(mesh)?.iter().map(|place| Vec3A::from_array(*place));
     let first = places.next()?;
     let (min, max) = places.fold((first, first), |(min, max), place| (min.min(place), max.max(place)));
     Some(Aabb3d { min, max })
+}
+
+/// Where its vertices are; none where that cannot be looked at.
+pub(super) fn places(mesh: &Mesh) -> Option<&[[f32; 3]]> {
+    match mesh.try_attribute(Mesh::ATTRIBUTE_POSITION) {
+        Ok(VertexAttributeValues::Float32x3(places)) => Some(places),
+        _ => None,
+    }
 }

@@ -6,7 +6,7 @@ use bevy_camera::primitives::Aabb;
 use bevy_ecs::{entity::Entity, world::World};
 use bevy_platform::time::Instant;
 
-use super::{LatePasses, Revealed, bounds::Bounds, insert_resources, lent::LentBoxes, members, spawner};
+use super::{LatePasses, Revealed, bounds::Bounds, insert_resources, members, mesh_boxes::MeshBoxes, spawner};
 use crate::{
     hide::show_first,
     leave::Sweep,
@@ -137,7 +137,7 @@ impl HiddenSpawn {
         let observed = start.elapsed();
         if let Some(mut bounds) = bounds {
             bounds.forget();
-            world.resource_mut::<LentBoxes>().want(&bounds);
+            world.resource_mut::<MeshBoxes>().want(&bounds);
         }
         let revealed = Revealed {
             root,

@@ -213,3 +213,53 @@ fn a_mesh_that_an_observer_changes_has_its_new_box() {
     assert!(app.world().resource::<Heard>().boxes >= COUNT + COUNT / 2);
     assert_eq!(boxes(app.world_mut()).len(), 2 * COUNT);
 }
+
+/// A mesh so large that its box is worth keeping: what its load makes of it.
+fn large(app: &mut App) {
+    draw(app);
+    app.add_post_load::<Mesh>(|mesh, _| {
+        let places: Vec<_> = (0..1_000).map(|at| [at as f32, -1.0, 0.5]).collect();
+        mesh.insert_attribute(Mesh::ATTRIBUTE_POSITION, places);
+        Ok(())
+    });
+}
+
+/// The one mesh, without anybody being told.
+fn untracked(app: &mut App) -> &mut Mesh {
+    let meshes = app.world_mut().resource_mut::<Assets<Mesh>>().into_inner();
+    let mesh = meshes.ids().next().unwrap();
+    meshes.get_mut_untracked(mesh).unwrap()
+}
+
+/// Nobody needs its vertices for that: they are taken away before the level comes again.
+#[test]
+fn a_large_mesh_has_its_box_from_its_load() {
+    for sliced_levels in [false, true] {
+        let dir = Dir::default();
+        let mut app = drawing_with(&dir, sliced_levels, large);
+        finding(&mut app);
+        load(&mut app);
+        let expected = untracked(&mut app).compute_aabb().unwrap();
+        assert_eq!(expected.half_extents.x, 499.5, "after its post-load");
+        untracked(&mut app).remove_attribute(Mesh::ATTRIBUTE_POSITION);
+        load(&mut app);
+        let found = app.world().resource::<Found>();
+        assert_eq!((found.revealed, found.meshes_without_box), (2 * COUNT, 0));
+        assert_eq!(boxes(app.world_mut()), vec![expected; 2 * COUNT]);
+    }
+}
+
+#[test]
+fn a_large_mesh_that_was_changed_since_its_load_has_its_new_box() {
+    for sliced_levels in [false, true] {
+        let dir = Dir::default();
+        let mut app = drawing_with(&dir, sliced_levels, large);
+        app.add_systems(Last, check);
+        load(&mut app);
+        let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
+        let mesh = meshes.ids().next().unwrap();
+        meshes.get_mut(mesh).unwrap().scale_by(Vec3::splat(3.0));
+        load(&mut app);
+        assert_eq!(boxes(app.world_mut()).len(), 2 * COUNT);
+    }
+}

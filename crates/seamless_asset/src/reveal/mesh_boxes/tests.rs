@@ -4,6 +4,7 @@ use bevy_math::Vec3A;
 use bevy_mesh::{Mesh3d, PrimitiveTopology};
 
 use super::*;
+use crate::codec::created;
 
 fn mesh(far: f32) -> Mesh {
     let corners = vec![[-1.0, 0.1, 0.0], [far, 2.0, 0.3], [0.0, -0.7, 5.0]];
@@ -42,7 +43,7 @@ fn app_with(mesh: Mesh) -> (App, Handle<Mesh>) {
 fn come(app: &mut App, entities: usize, handle: &Handle<Mesh>) {
     let mut bounds = Bounds::default();
     (0..entities).for_each(|_| bounds.note(&Mesh3d(handle.clone())));
-    app.world_mut().resource_mut::<LentBoxes>().want(&bounds);
+    app.world_mut().resource_mut::<MeshBoxes>().want(&bounds);
 }
 
 /// What Bevy finds in the next frame.
@@ -105,7 +106,7 @@ fn of_a_mesh_that_was_changed_meanwhile_the_new_box_is_lent() {
     let (mut app, handle) = app_with(mesh(1.0));
     let old = box_of(&mesh(1.0));
     app.world_mut()
-        .resource_mut::<LentBoxes>()
+        .resource_mut::<MeshBoxes>()
         .wanted
         .insert(handle.id(), old);
     let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
@@ -126,9 +127,66 @@ fn a_known_box_is_lent_whoever_else_does_not_know_it() {
     let (mut app, handle) = app_with(mesh(1.0));
     let told = Some(Aabb3d::new(Vec3A::ZERO, Vec3A::ONE));
     app.world_mut()
-        .resource_mut::<LentBoxes>()
+        .resource_mut::<MeshBoxes>()
         .wanted
         .insert(handle.id(), told);
     come(&mut app, least_shared(), &handle);
     assert_eq!(found(&mut app).0, told);
+}
+
+/// A decoded mesh of so many vertices, and its box.
+fn decoded(vertices: usize) -> (Box<dyn DecodedAsset>, Option<Aabb3d>) {
+    let places: Vec<_> = (0..vertices).map(|at| [at as f32, 0.5, -1.0]).collect();
+    let mesh = mesh(1.0).with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, places);
+    let of = box_of(&mesh);
+    (created(mesh), of)
+}
+
+/// What is known of the box of a mesh, as soon as its load has put it there.
+fn known_from_load(vertices: usize) -> Option<Aabb3d> {
+    let (mut app, handle) = app_with(mesh(1.0));
+    let (mut value, of) = decoded(vertices);
+    keep_box(&mut *value);
+    assert!(value.insert(app.world_mut(), handle.id().untyped()));
+    let known = app.world().resource::<MeshBoxes>().known(handle.id());
+    assert!(known.is_none() || known == of);
+    known
+}
+
+#[test]
+fn boxes_of_large_meshes_are_known_from_their_loads() {
+    assert!(known_from_load(WORTH_KEEPING).is_some());
+    assert!(known_from_load(WORTH_KEEPING - 1).is_none());
+}
+
+/// With new meshes under its id, too.
+#[test]
+fn a_box_is_forgotten_when_its_mesh_is_changed_and_when_it_is_gone() {
+    let known = |app: &App| app.world().resource::<MeshBoxes>().known.len();
+    let changes: [fn(&mut App, Handle<Mesh>); 3] = [
+        |app, handle| {
+            let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
+            meshes.get_mut(&handle).unwrap().scale_by(bevy_math::Vec3::splat(2.0));
+        },
+        |app, handle| {
+            let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
+            meshes.remove(&handle);
+            meshes.insert(&handle, mesh(2.0)).unwrap();
+        },
+        |_, handle| drop(handle),
+    ];
+    for change in changes {
+        let (mut app, handle) = app_with(mesh(1.0));
+        // It comes under an id that nothing had before, as with loads.
+        let new = app.world().resource::<Assets<Mesh>>().reserve_handle();
+        drop(handle);
+        let mut value = decoded(WORTH_KEEPING).0;
+        keep_box(&mut *value);
+        value.insert(app.world_mut(), new.id().untyped());
+        (0..3).for_each(|_| app.update());
+        assert_eq!(known(&app), 1);
+        change(&mut app, new);
+        (0..3).for_each(|_| app.update());
+        assert_eq!(known(&app), 0);
+    }
 }
