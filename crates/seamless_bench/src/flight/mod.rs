@@ -279,12 +279,13 @@ impl Plane {
         }
     }
 
-    /// Waits until as many levels are live, and a little longer.
+    /// Waits until as many levels are live, and nothing is left of others, and a little longer.
     fn rest(&mut self, levels: usize) {
         let mut quiet = 0;
         for _ in 0..REST {
             self.app.update();
-            quiet += usize::from(self.live_entities() == levels * (ENTITIES + 1));
+            let hidden = self.app.world().resource::<StreamingStats>().hidden_entities;
+            quiet += usize::from(hidden == 0 && self.live_entities() == levels * (ENTITIES + 1));
             if quiet > 10 {
                 return;
             }
