@@ -44,8 +44,16 @@ use crate::{
 pub(crate) struct Revealed {
     pub root: Entity,
     pub members: Members,
-    /// To be dropped where it costs no frame time.
-    pub spent: (Spent, Vec<Entity>),
+    pub spent: SpentLevel,
+}
+
+/// What is left of a level that was spawned, to be dropped where it costs no frame time.
+pub(crate) struct SpentLevel {
+    _values: Spent,
+    _reserved: Vec<Entity>,
+    _bounds: Option<Bounds>,
+    /// None where whoever revealed the level has it.
+    _loaded: Option<Box<LoadedLevel>>,
 }
 
 /// The entities of a level that is in the world, its root not counted.
@@ -98,13 +106,18 @@ pub(crate) fn reveal(
     // Before anybody hears of it, who may hang something below.
     let came = world.increment_change_tick();
     let spent = spawner.insert_late(world);
-    if let Some(bounds) = bounds {
-        world.resource_mut::<MeshBoxes>().want(&bounds);
+    if let Some(bounds) = &bounds {
+        world.resource_mut::<MeshBoxes>().want(bounds);
     }
     Revealed {
         root: loaded.root,
         members: members(world, loaded, Some(came)),
-        spent: (spent, reserved),
+        spent: SpentLevel {
+            _values: spent,
+            _reserved: reserved,
+            _bounds: bounds,
+            _loaded: None,
+        },
     }
 }
 

@@ -171,22 +171,14 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
     }
 }
 
-/// What came of a load that was taken in.
-pub(super) struct Added {
-    /// The packages that its users need and did not know of.
-    pub needs: Vec<AssetPath<'static>>,
-    /// To be dropped where it costs no frame time.
-    pub spare: Vec<Arc<Linker>>,
-}
-
 /// Adds what is not there yet, by its key. How many that were.
-fn add_new<T, K: Hash + Eq>(list: &mut Vec<T>, more: Vec<T>, key: impl Fn(&T) -> K) -> usize {
-    if more.is_empty() {
+fn add_new<T, K: Hash + Eq>(list: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>, key: impl Fn(&T) -> K) -> usize {
+    if more.len() == 0 {
         return 0;
     }
     let mut known: HashSet<K> = list.iter().map(&key).collect();
     let before = list.len();
-    list.extend(more.into_iter().filter(|new| known.insert(key(new))));
+    list.extend(more.filter(|new| known.insert(key(new))));
     list.len() - before
 }
 
@@ -220,30 +212,31 @@ impl PackageEntry {
     }
 
     /// Takes in what a load has found, the first one (`is_first`) or one that was for another instance of its level: as there may be any number
-    /// of those, only what is not known yet. What it keeps is `held_memory` from now on.
-    pub fn add(&mut self, loaded: LoadedPackage, is_first: bool, held_memory: &mut HeldMemory) -> Added {
+    /// of those, only what is not known yet. What it keeps is `held_memory` from now on. Gives the packages that its users need and did not know of;
+    /// what is left in `loaded` is to be dropped where it costs no frame time.
+    pub fn add(
+        &mut self,
+        loaded: &mut LoadedPackage,
+        is_first: bool,
+        held_memory: &mut HeldMemory,
+    ) -> Vec<AssetPath<'static>> {
         if loaded.has_assets {
             self.hashes.push(loaded.linker.package().summary().content_hash);
         }
-        let has_more = add_new(&mut self.assets, loaded.rendered, |asset| *asset) > 0;
-        self.insert(loaded.assets, has_more, is_first);
-        let needs = loaded.needs.into_iter().map(|need| need.path);
-        let new = add_new(&mut self.needs, needs.collect(), AssetPath::clone);
-        add_new(&mut self.unverified, loaded.unverified, Unverified::key);
-        add_new(&mut self.handles, loaded.handles, UntypedHandle::id);
-        add_new(&mut self.slots, loaded.slots.clone(), Slot::address);
-        let kept = add_new(&mut self.held, loaded.slots, Slot::address);
+        let has_more = add_new(&mut self.assets, loaded.rendered.drain(..), |asset| *asset) > 0;
+        self.insert(&mut loaded.assets, has_more, is_first);
+        let needs = loaded.needs.iter().map(|need| need.path.clone());
+        let new = add_new(&mut self.needs, needs, AssetPath::clone);
+        add_new(&mut self.unverified, loaded.unverified.drain(..), Unverified::key);
+        add_new(&mut self.handles, loaded.handles.drain(..), UntypedHandle::id);
+        add_new(&mut self.slots, loaded.slots.iter().cloned(), Slot::address);
+        let kept = add_new(&mut self.held, loaded.slots.drain(..), Slot::address);
         held_memory.hold(self.held.iter().rev().take(kept));
-        self.sources.extend(loaded.sources);
-        let is_in = matches!(self.status, PackageStatus::Ready | PackageStatus::Failed);
-        Added {
-            needs: self.needs.get(self.needs.len() - new..).unwrap_or_default().to_vec(),
-            spare: if is_in {
-                core::mem::take(&mut self.sources)
-            } else {
-                Vec::new()
-            },
+        match self.status {
+            PackageStatus::Ready | PackageStatus::Failed => loaded.sources.append(&mut self.sources),
+            _ => self.sources.append(&mut loaded.sources),
         }
+        self.needs.get(self.needs.len() - new..).unwrap_or_default().to_vec()
     }
 
     /// The values that wait, as long as it is the turn of any.
@@ -263,31 +256,37 @@ impl PackageEntry {
         self.staged = self.staged.saturating_sub(bytes);
     }
 
-    fn insert(&mut self, assets: VecDeque<LoadedAsset>, has_more_to_watch: bool, is_first: bool) {
+    fn insert(&mut self, assets: &mut VecDeque<LoadedAsset>, has_more_to_watch: bool, is_first: bool) {
         if !matches!(self.status, PackageStatus::Failed) {
             self.staged += assets.iter().map(|asset| asset.bytes).sum::<u64>();
         }
         match &mut self.status {
             PackageStatus::Loading(_) if is_first => {
                 let mut queue = core::mem::take(&mut self.early);
-                queue.extend(assets);
+                if queue.is_empty() {
+                    core::mem::swap(&mut queue, assets);
+                }
+                queue.append(assets);
                 self.status = PackageStatus::Inserting(queue);
             }
-            PackageStatus::Loading(_) => self.early.extend(assets),
-            PackageStatus::Inserting(queue) => queue.extend(assets),
+            PackageStatus::Loading(_) => self.early.append(assets),
+            PackageStatus::Inserting(queue) => queue.append(assets),
             PackageStatus::Gated { .. } | PackageStatus::Ready if !assets.is_empty() || has_more_to_watch => {
-                self.status = PackageStatus::Inserting(assets);
+                self.status = PackageStatus::Inserting(core::mem::take(assets));
             }
             PackageStatus::Gated { .. } | PackageStatus::Ready | PackageStatus::Failed => {}
         }
     }
 
-    /// All values are in: gates watch them from now on.
-    pub fn gate(&mut self, gates: &RevealGates, since: u64) {
+    /// All values are in: gates watch them from now on. Gives where these waited, to be dropped where it costs no frame time.
+    pub fn gate(&mut self, gates: &RevealGates, since: u64) -> VecDeque<LoadedAsset> {
         self.unwatch(gates);
         gates.watch(&self.assets);
         self.watched.clone_from(&self.assets);
-        self.status = PackageStatus::Gated { since };
+        match core::mem::replace(&mut self.status, PackageStatus::Gated { since }) {
+            PackageStatus::Inserting(queue) => queue,
+            _ => VecDeque::new(),
+        }
     }
 
     /// Gates need not watch anything for it any more.

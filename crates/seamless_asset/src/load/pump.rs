@@ -48,13 +48,13 @@ use super::{
     link::{LoadedLevel, LoadedPackage},
     memory::{MemoryPressure, Sizes},
     open::OpenJob,
-    packages::{Added, PackageStatus, Packages},
+    packages::{PackageStatus, Packages},
     rank::Arrivals,
     room::Room,
     stage::Stage,
     stall::Stalls,
     streamer::Command,
-    task::{LoadServices, Read, Stop},
+    task::{LoadServices, Read, Stop, Wanted},
     tasks::{Finished, FinishedPackage, JobOwner, Task, Tasks},
 };
 use crate::{
@@ -336,13 +336,13 @@ impl Pipeline {
 
     fn take_finished(&mut self, world: &mut World, finished: Finished) {
         match finished {
-            Finished::Package(finished) => self.take_package(world, *finished),
+            Finished::Package(finished) => self.take_package(world, finished),
             Finished::Bulk(finished) => self.take_finished_bulk(world, finished),
             Finished::Open(finished) => self.take_finished_open(world, finished),
         }
     }
 
-    fn take_package(&mut self, world: &mut World, finished: FinishedPackage) {
+    fn take_package(&mut self, world: &mut World, mut finished: Box<FinishedPackage>) {
         let mut stats = world.resource_mut::<StreamingStats>();
         stats.bytes_read += finished.read.bytes;
         if finished.result.is_err() {
@@ -355,28 +355,33 @@ impl Pipeline {
             progress,
             read,
             result,
-        } = finished;
-        match (owner, result) {
-            (JobOwner::Reload(_), Err(Stop::Cancelled)) => self.settle_linker(&path),
+        } = &mut *finished;
+        let (owner, read) = (*owner, *read);
+        match (owner, core::mem::replace(result, Err(Stop::Cancelled))) {
+            (JobOwner::Reload(_), Err(Stop::Cancelled)) => self.settle_linker(path),
             (_, Err(Stop::Cancelled)) => {}
             // It was given up too late: others have loaded what it brings.
             (JobOwner::Instance(_), Err(_)) if progress.is_cancelled() => {}
             (JobOwner::Instance(_), Ok(loaded)) if progress.is_cancelled() => {
                 stats.waste(Stage::Staged, read.bytes);
-                self.tasks.drop_later(loaded);
+                *result = Ok(loaded);
             }
-            (JobOwner::Objects(id), Ok(loaded)) => self.take_loaded_objects(world, id, &path, wanted, read, loaded),
+            (JobOwner::Objects(id), Ok(loaded)) => {
+                let wanted = core::mem::replace(wanted, Wanted::Assets);
+                self.take_loaded_objects(world, id, path, wanted, read, loaded);
+            }
             (JobOwner::Objects(id), Err(Stop::Failed(error))) => self.fail_objects(world, id, *error),
             (JobOwner::Reload(id), Ok(loaded)) => self.take_reloaded(world, id, read, loaded),
             (JobOwner::Reload(id), Err(Stop::Failed(error))) => self.fail_reload(world, id, Arc::from(error)),
             (owner, Ok(mut loaded)) => {
                 let level = loaded.level.take();
                 // The bytes are on one account only.
-                let bytes = if self.take_assets(&path, &progress, read, loaded) {
+                let bytes = if self.take_assets(path, progress, read, &mut loaded) {
                     0
                 } else {
                     read.bytes
                 };
+                *result = Ok(loaded);
                 match (owner, level) {
                     (JobOwner::Instance(id), Some(Ok(level))) => self.take_level(world, id, level, bytes),
                     (JobOwner::Instance(id), Some(Err(error))) => self.fail_loading(world, id, error),
@@ -388,9 +393,11 @@ impl Pipeline {
                     JobOwner::Instance(id) => Some(id),
                     _ => None,
                 };
-                self.take_failed(world, &path, instance, &progress, *error);
+                self.take_failed(world, path, instance, progress, *error);
             }
         }
+        // A task has allocated what is left of it.
+        self.tasks.drop_later(finished);
     }
 
     /// A package came, with its assets if it was the first load of it: whether these are wanted.
@@ -399,10 +406,9 @@ impl Pipeline {
         path: &AssetPath<'static>,
         progress: &Arc<Progress>,
         read: Read,
-        loaded: LoadedPackage,
+        loaded: &mut LoadedPackage,
     ) -> bool {
         let Some(mut entry) = self.packages.get_mut(path) else {
-            self.tasks.drop_later(loaded);
             return false;
         };
         let is_first = entry.is_loaded_by(progress);
@@ -411,10 +417,9 @@ impl Pipeline {
             self.sizes.note_assets(path, loaded.memory);
             entry.linker = self.keep_linkers.then(|| loaded.linker.clone());
         }
-        let Added { needs, spare } = entry.add(loaded, is_first, &mut self.held_memory);
+        let needs = entry.add(loaded, is_first, &mut self.held_memory);
         let users: Vec<_> = entry.users.iter().copied().collect();
         drop(entry);
-        self.tasks.drop_later(spare);
         for (user, need) in users.iter().flat_map(|user| needs.iter().map(move |need| (user, need))) {
             self.join(*user, need.clone());
         }

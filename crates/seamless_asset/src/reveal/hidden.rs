@@ -6,7 +6,9 @@ use bevy_camera::primitives::Aabb;
 use bevy_ecs::{entity::Entity, world::World};
 use bevy_platform::time::Instant;
 
-use super::{LatePasses, Revealed, bounds::Bounds, insert_resources, members, mesh_boxes::MeshBoxes, spawner};
+use super::{
+    LatePasses, Revealed, SpentLevel, bounds::Bounds, insert_resources, members, mesh_boxes::MeshBoxes, spawner,
+};
 use crate::{
     hide::show_first,
     leave::Sweep,
@@ -115,7 +117,7 @@ impl HiddenSpawn {
     pub fn show(self, world: &mut World, request: &InstanceRequest, services: &LoadServices) -> (Revealed, Duration) {
         let Self {
             spawner,
-            bounds,
+            mut bounds,
             came_at,
             mut loaded,
             reserved,
@@ -135,14 +137,19 @@ impl HiddenSpawn {
         let start = Instant::now();
         let spent = spawner.insert_late(world);
         let observed = start.elapsed();
-        if let Some(mut bounds) = bounds {
+        if let Some(bounds) = &mut bounds {
             bounds.forget();
-            world.resource_mut::<MeshBoxes>().want(&bounds);
+            world.resource_mut::<MeshBoxes>().want(bounds);
         }
         let revealed = Revealed {
             root,
             members: members(world, &mut loaded, shown.hung_since),
-            spent: (spent, reserved),
+            spent: SpentLevel {
+                _values: spent,
+                _reserved: reserved,
+                _bounds: bounds,
+                _loaded: Some(loaded),
+            },
         };
         (revealed, observed)
     }

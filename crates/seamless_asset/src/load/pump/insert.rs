@@ -42,8 +42,9 @@ struct Inserting<'a> {
     most: u64,
     has_inserted: bool,
     is_full: bool,
-    /// What is left of those that had their turn.
+    /// What is left of those that had their turn, and where they waited.
     spent: Vec<LoadedAsset>,
+    emptied: Vec<VecDeque<LoadedAsset>>,
 }
 
 /// What came of assets that wait together.
@@ -65,6 +66,7 @@ impl<'a> Inserting<'a> {
             has_inserted: false,
             is_full: false,
             spent: Vec::new(),
+            emptied: Vec::new(),
         }
     }
 
@@ -167,8 +169,8 @@ impl Pipeline {
 
     fn take_back(&mut self, inserting: Inserting) {
         self.costs = inserting.costs;
-        if !inserting.spent.is_empty() {
-            self.tasks.drop_later(inserting.spent);
+        if !inserting.spent.is_empty() || !inserting.emptied.is_empty() {
+            self.tasks.drop_later((inserting.spent, inserting.emptied));
         }
     }
 
@@ -185,7 +187,8 @@ impl Pipeline {
                 let inserted = inserting.insert(world, queue);
                 entry.inserted(inserted.bytes);
                 if inserted.is_all {
-                    entry.gate(world.resource::<RevealGates>(), self.frame);
+                    let queue = entry.gate(world.resource::<RevealGates>(), self.frame);
+                    inserting.emptied.extend((queue.capacity() > 0).then_some(queue));
                 }
                 inserted.is_all
             }

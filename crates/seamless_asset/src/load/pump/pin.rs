@@ -39,10 +39,11 @@ impl Pipeline {
         entry.bytes = bytes;
         entry.linker = Some(loaded.linker.clone());
         // All that it needs is its own.
-        entry.add(loaded, true, &mut self.held_memory);
+        entry.add(&mut loaded, true, &mut self.held_memory);
         entry.needs.clear();
-        entry.gate(world.resource::<RevealGates>(), self.frame);
+        let queue = entry.gate(world.resource::<RevealGates>(), self.frame);
         entry.show();
         self.packages.insert(path.clone(), entry);
+        self.tasks.drop_later((loaded, queue));
     }
 }
