@@ -24,7 +24,8 @@ use crate::{
 /// Bevy despawns a hierarchy with two commands per child. Here each list of children is emptied before its entity goes, and parents go
 /// before their children, so that no hook has anything to do; the rest goes in reverse order of spawning, which moves few rows.
 pub(crate) struct Sweep {
-    /// The root, then those with children.
+    /// It goes first, then those with children.
+    root: Entity,
     parents: Vec<Entity>,
     entities: Arc<[Entity]>,
     /// What was below them, the level's own or not.
@@ -53,9 +54,9 @@ impl Sweep {
     }
 
     /// Of entities in their order of spawning, some of which are parents.
-    pub fn new(root: Entity, entities: Arc<[Entity]>, mut parents: Vec<Entity>) -> Self {
-        parents.insert(0, root);
+    pub fn new(root: Entity, entities: Arc<[Entity]>, parents: Vec<Entity>) -> Self {
         Self {
+            root,
             parents,
             entities,
             children: Vec::new(),
@@ -118,12 +119,12 @@ impl Sweep {
     /// How many of the level's own entities are left, about: one that was cooked with children counts twice. What hangs below them is no part of that,
     /// as most of it is the level's own.
     pub fn left(&self) -> usize {
-        (self.parents.len() + self.entities.len()).saturating_sub(self.next)
+        (1 + self.parents.len() + self.entities.len()).saturating_sub(self.next)
     }
 
     /// How many steps of one entity are left at most, lists of those that have gone included.
     pub fn steps_left(&self) -> usize {
-        let all = self.parents.len() + self.entities.len() + self.children.len() + self.hidden.len();
+        let all = 1 + self.parents.len() + self.entities.len() + self.children.len() + self.hidden.len();
         all.saturating_sub(self.next)
     }
 
@@ -131,10 +132,13 @@ impl Sweep {
     /// goes with all that is below it, as does who said to go with the level.
     fn entity(&self) -> Option<(Entity, Next)> {
         let (parents, entities) = (self.parents.len(), self.entities.len());
-        if let Some(parent) = self.parents.get(self.next) {
+        let Some(at) = self.next.checked_sub(1) else {
+            return Some((self.root, Next::Parent));
+        };
+        if let Some(parent) = self.parents.get(at) {
             return Some((*parent, Next::Parent));
         }
-        let at = self.next - parents;
+        let at = at - parents;
         if let Some(from_end) = entities.checked_sub(at + 1) {
             return self.entities.get(from_end).map(|entity| (*entity, Next::Own));
         }
