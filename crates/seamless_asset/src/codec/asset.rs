@@ -218,9 +218,8 @@ impl<A: Asset> DecodedAsset for Decoded<A> {
         };
         let Some(asset) = self.asset.take() else { return false };
         let is_inserted = assets.insert(typed, asset).is_ok();
-        let then = core::mem::take(&mut self.then);
         if is_inserted {
-            then.into_iter().for_each(|then| then(world, id));
+            self.then.drain(..).for_each(|then| then(world, id));
         }
         is_inserted
     }

@@ -366,9 +366,10 @@ impl Pipeline {
                 stats.waste(Stage::Staged, read.bytes);
                 *result = Ok(loaded);
             }
-            (JobOwner::Objects(id), Ok(loaded)) => {
+            (JobOwner::Objects(id), Ok(mut loaded)) => {
                 let wanted = core::mem::replace(wanted, Wanted::Assets);
-                self.take_loaded_objects(world, id, path, wanted, read, loaded);
+                self.take_loaded_objects(world, id, path, wanted, read, &mut loaded);
+                *result = Ok(loaded);
             }
             (JobOwner::Objects(id), Err(Stop::Failed(error))) => self.fail_objects(world, id, *error),
             (JobOwner::Reload(id), Ok(loaded)) => self.take_reloaded(world, id, read, loaded),

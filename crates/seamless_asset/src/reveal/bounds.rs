@@ -32,9 +32,12 @@ struct Shown {
 impl Boxes for Bounds {
     fn of(&mut self, world: &World, mesh: AssetId<Mesh>) -> Option<Aabb> {
         let shown = self.0.entry(mesh).or_default();
-        let known = || world.get_resource::<MeshBoxes>()?.known(mesh);
-        let compute = || world.get_resource::<Assets<Mesh>>()?.get(mesh).and_then(box_of);
-        shown.of.get_or_insert_with(|| known().or_else(compute)).map(Aabb::from)
+        let find = || {
+            let value = world.get_resource::<Assets<Mesh>>()?.get(mesh)?;
+            let known = world.get_resource::<MeshBoxes>()?.known(mesh);
+            known.or_else(|| box_of(value))
+        };
+        shown.of.get_or_insert_with(find).map(Aabb::from)
     }
 }
 

@@ -27,8 +27,8 @@ fn least_shared() -> usize {
 
 /// The boxes of meshes, where Bevy gives boxes to what is drawn.
 ///
-/// Those of large meshes are computed where these are decoded, off the main thread, and are known here as long as nobody changes the mesh: so a level that
-/// shows many vertices is not the slower for them to be revealed.
+/// Those of large meshes are computed where these are decoded, off the main thread, and are known here until Bevy tells that the mesh was changed: so a level
+/// that shows many vertices is not the slower for them to be revealed.
 ///
 /// And meshes are lent theirs, by [`Mesh::final_aabb`], while Bevy's `calculate_bounds` runs. Where a `Mesh3d` counts as changed, and in the frame of a
 /// reveal they all do, that system makes each entity's box anew from all vertices of its mesh, unless the mesh knows its box. It knows it once its vertices
@@ -36,16 +36,23 @@ fn least_shared() -> usize {
 /// know it just then.
 #[derive(Resource, Default)]
 pub(crate) struct MeshBoxes {
-    known: HashMap<AssetId<Mesh>, Aabb3d>,
+    known: HashMap<AssetId<Mesh>, Known>,
     /// The meshes of levels that have come since Bevy looked last, with their boxes, as far as these are known and all changes since are told in this frame.
     wanted: HashMap<AssetId<Mesh>, Option<Aabb3d>>,
     lent: Vec<(AssetId<Mesh>, Aabb3d)>,
 }
 
+/// The box of a mesh as it was loaded.
+struct Known {
+    of: Aabb3d,
+    /// Bevy has told that it is there, or in the place of another. What is told after that is somebody's change.
+    is_told: bool,
+}
+
 impl MeshBoxes {
     /// The box of a mesh, if it is known: as the mesh was before this frame's changes, which Bevy tells after them.
     pub(super) fn known(&self, mesh: AssetId<Mesh>) -> Option<Aabb3d> {
-        self.known.get(&mesh).copied()
+        self.known.get(&mesh).map(|known| known.of)
     }
 
     /// The meshes of a level are to know their boxes: those whose boxes are known, and those that many entities show.
@@ -60,10 +67,23 @@ impl MeshBoxes {
         }
     }
 
-    /// The mesh is another, or gone.
-    fn forget(&mut self, mesh: AssetId<Mesh>) {
-        self.known.remove(&mesh);
-        if let Some(known) = self.wanted.get_mut(&mesh) {
+    /// Bevy tells of a mesh: if it is not just that it was loaded, it is another, or gone.
+    fn note(&mut self, event: &AssetEvent<Mesh>) {
+        let (mesh, is_new) = match event {
+            AssetEvent::Added { id } => (*id, true),
+            AssetEvent::Modified { id } | AssetEvent::Removed { id } | AssetEvent::Unused { id } => (*id, false),
+            AssetEvent::LoadedWithDependencies { .. } => return,
+        };
+        let is_gone = matches!(event, AssetEvent::Removed { .. } | AssetEvent::Unused { .. });
+        let known = self.known.get_mut(&mesh).filter(|known| !is_gone && !known.is_told);
+        let is_load = known.map(|known| known.is_told = true).is_some();
+        if !is_load {
+            self.known.remove(&mesh);
+        }
+        // Another load may have put it in the place of what a level that came before it shows.
+        if !(is_load && is_new)
+            && let Some(known) = self.wanted.get_mut(&mesh)
+        {
             *known = None;
         }
     }
@@ -82,9 +102,7 @@ pub(crate) fn add_systems(app: &mut App) {
     app.init_resource::<MeshBoxes>().add_systems(
         PostUpdate,
         (
-            forget_changed
-                .run_if(on_message::<AssetEvent<Mesh>>)
-                .after(AssetEventSystems),
+            forget_changed.run_if(are_told).after(AssetEventSystems),
             lend_boxes
                 .run_if(MeshBoxes::are_wanted)
                 .after(forget_changed)
@@ -96,19 +114,23 @@ pub(crate) fn add_systems(app: &mut App) {
     );
 }
 
-/// Computes the box of a decoded mesh if it is worth it, to be known when the mesh is there. It will not be changed any more before that.
+/// Computes the box of a decoded mesh if it is worth it, to be known when the mesh is there. Its post-loads have run.
 pub(crate) fn keep_box(value: &mut dyn DecodedAsset) {
     let mesh = value.value_mut().and_then(|value| value.downcast_ref::<Mesh>());
     let is_large = |mesh: &Mesh| places(mesh).is_some_and(|places| places.len() >= WORTH_KEEPING);
     let is_worth_it = |mesh: &&Mesh| mesh.final_aabb.is_none() && is_large(mesh);
-    if let Some(known) = mesh.filter(is_worth_it).and_then(box_of) {
+    if let Some(of) = mesh.filter(is_worth_it).and_then(box_of) {
         value.when_inserted(Box::new(move |world, id| {
             let boxes = world.get_resource_mut::<MeshBoxes>();
             if let (Some(mut boxes), Ok(mesh)) = (boxes, id.try_typed()) {
-                boxes.known.insert(mesh, known);
+                boxes.known.insert(mesh, Known { of, is_told: false });
             }
         }));
     }
+}
+
+fn are_told(events: Option<Res<Messages<AssetEvent<Mesh>>>>) -> bool {
+    events.is_some_and(|events| !events.is_empty())
 }
 
 /// What is known of meshes is forgotten when they are changed, or gone.
@@ -118,11 +140,7 @@ fn forget_changed(
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure();
-    for event in events.read() {
-        if let AssetEvent::Modified { id } | AssetEvent::Removed { id } = event {
-            boxes.forget(*id);
-        }
-    }
+    events.read().for_each(|event| boxes.note(event));
 }
 
 /// Of meshes whose boxes are not known they are computed.

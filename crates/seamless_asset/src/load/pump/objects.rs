@@ -120,24 +120,24 @@ impl Objects {
         needs
     }
 
-    fn take(&mut self, path: &AssetPath<'static>, wanted: Wanted, loaded: LoadedPackage) {
+    fn take(&mut self, path: &AssetPath<'static>, wanted: Wanted, loaded: &mut LoadedPackage) {
         self.jobs = self.jobs.saturating_sub(1);
         let answers = self.answers.entry(path.clone()).or_default();
         match wanted {
             Wanted::Objects(names) => {
-                let answered = names.into_iter().zip(loaded.wanted);
+                let answered = names.into_iter().zip(loaded.wanted.drain(..));
                 answers.extend(answered.map(|(name, handle)| (Some(name), smallvec![handle])));
             }
             _ => {
-                answers.insert(None, loaded.wanted.into());
+                answers.insert(None, core::mem::take(&mut loaded.wanted).into());
             }
         }
-        self.queue.extend(loaded.assets);
-        self.unverified.extend(loaded.unverified);
-        self.handles.extend(loaded.handles);
-        self.slots.extend(loaded.slots);
-        self.linkers.push(loaded.linker);
-        self.linkers.extend(loaded.sources);
+        self.queue.append(&mut loaded.assets);
+        self.unverified.append(&mut loaded.unverified);
+        self.handles.append(&mut loaded.handles);
+        self.slots.append(&mut loaded.slots);
+        self.linkers.push(loaded.linker.clone());
+        self.linkers.append(&mut loaded.sources);
     }
 
     /// Whether it wants something of the package.
@@ -277,7 +277,7 @@ impl Pipeline {
         }
     }
 
-    /// A package came for a request; what it imports is asked for next.
+    /// A package came for a request; what it imports is asked for next. What is left in `loaded` is to be dropped where it costs no frame time.
     pub(super) fn take_loaded_objects(
         &mut self,
         world: &mut World,
@@ -285,15 +285,14 @@ impl Pipeline {
         path: &AssetPath<'static>,
         wanted: Wanted,
         read: Read,
-        mut loaded: LoadedPackage,
+        loaded: &mut LoadedPackage,
     ) {
         let Some(objects) = self.objects.get_mut(&id) else {
             world.resource_mut::<StreamingStats>().waste(Stage::Staged, read.bytes);
-            self.tasks.drop_later(loaded);
             return;
         };
         objects.bytes += read.bytes;
-        let jobs = objects.ask(&self.services, core::mem::take(&mut loaded.needs));
+        let jobs = objects.ask(&self.services, loaded.needs.drain(..));
         objects.take(path, wanted, loaded);
         self.start_object_jobs(id, jobs);
     }

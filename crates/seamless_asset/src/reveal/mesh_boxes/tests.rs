@@ -142,12 +142,13 @@ fn decoded(vertices: usize) -> (Box<dyn DecodedAsset>, Option<Aabb3d>) {
     (created(mesh), of)
 }
 
-/// What is known of the box of a mesh, as soon as its load has put it there.
+/// What is known of the box of a mesh since its load has put it in the place of another.
 fn known_from_load(vertices: usize) -> Option<Aabb3d> {
     let (mut app, handle) = app_with(mesh(1.0));
     let (mut value, of) = decoded(vertices);
     keep_box(&mut *value);
     assert!(value.insert(app.world_mut(), handle.id().untyped()));
+    (0..3).for_each(|_| app.update());
     let known = app.world().resource::<MeshBoxes>().known(handle.id());
     assert!(known.is_none() || known == of);
     known
@@ -163,7 +164,7 @@ fn boxes_of_large_meshes_are_known_from_their_loads() {
 #[test]
 fn a_box_is_forgotten_when_its_mesh_is_changed_and_when_it_is_gone() {
     let known = |app: &App| app.world().resource::<MeshBoxes>().known.len();
-    let changes: [fn(&mut App, Handle<Mesh>); 3] = [
+    let changes: [fn(&mut App, Handle<Mesh>); 5] = [
         |app, handle| {
             let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
             meshes.get_mut(&handle).unwrap().scale_by(bevy_math::Vec3::splat(2.0));
@@ -172,6 +173,15 @@ fn a_box_is_forgotten_when_its_mesh_is_changed_and_when_it_is_gone() {
             let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
             meshes.remove(&handle);
             meshes.insert(&handle, mesh(2.0)).unwrap();
+        },
+        |app, handle| {
+            let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
+            meshes.remove_untracked(&handle);
+            meshes.insert(&handle, mesh(2.0)).unwrap();
+        },
+        |app, handle| {
+            let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
+            meshes.remove_untracked(&handle);
         },
         |_, handle| drop(handle),
     ];
