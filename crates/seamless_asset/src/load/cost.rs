@@ -282,6 +282,14 @@ impl CostModel {
         in_one.min(self.of_units(slices.0, items, slices.1) + self.of(shown, items))
     }
 
+    /// What so many items take in one unit, once it is decided that they are not done in slices: as measured, else as it was `thought` for that.
+    pub fn in_one(&self, whole: UnitKind, items: u64, thought: Duration) -> Duration {
+        match self.is_known(whole) {
+            true => self.of(whole, items),
+            false => thought,
+        }
+    }
+
     /// Learns from one unit.
     pub fn learn(&mut self, key: impl Into<CostKey>, items: u64, took: Duration) {
         let key = key.into();

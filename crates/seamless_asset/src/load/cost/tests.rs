@@ -56,7 +56,13 @@ fn what_is_known_of_the_whole_is_not_lowered_by_guesses() {
     for _ in 0..100 {
         costs.learn(UnitKind::RevealSliced, 3200, MICROSECOND * 200);
     }
-    assert!(cost(&costs, 3200) < MICROSECOND * 2000);
+    let thought = cost(&costs, 3200);
+    assert!(thought < MICROSECOND * 2000);
+    // Who is shown whole all the same takes what that takes.
+    let whole = costs.in_one(UnitKind::Reveal, 3200, thought);
+    assert!(whole > MICROSECOND * 10_000);
+    let unknown = CostModel::default().in_one(UnitKind::Reveal, 3200, thought);
+    assert_eq!(unknown, thought);
 }
 
 #[test]

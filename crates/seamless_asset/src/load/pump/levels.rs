@@ -81,7 +81,7 @@ impl Pipeline {
                 if self.services.is_sliced && budget.is_large(cost) {
                     return self.begin_slices(world, id, budget) && self.continue_slices(world, id, budget);
                 }
-                if !budget.allows(cost) {
+                if !budget.allows(self.costs.in_one(UnitKind::Reveal, count, cost)) {
                     return false;
                 }
                 self.reveal_level(world, id, budget);
@@ -242,7 +242,7 @@ impl Pipeline {
         let cost = if is_sliced {
             self.costs.of(UnitKind::Mark, count)
         } else {
-            whole
+            self.costs.in_one(UnitKind::Leave, count, whole)
         };
         if !budget.allows(cost) {
             return false;
