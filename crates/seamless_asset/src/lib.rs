@@ -116,14 +116,13 @@ pub use time::StreamingTime;
 pub use urgency::StreamingUrgency;
 pub use viewpoints::{Viewpoint, Viewpoints};
 
-use core::any::TypeId;
 use std::sync::Arc;
 
 use bevy_animation::{
     AnimatedBy, AnimationClip, AnimationPlayer, AnimationTargetId,
     graph::{AnimationGraph, AnimationGraphHandle},
 };
-use bevy_app::{App, Last, Plugin, SceneSpawnerSystems, SpawnScene, ValidateParentHasComponentPlugin};
+use bevy_app::{App, Last, Plugin, SceneSpawnerSystems, SpawnScene};
 use bevy_asset::{AssetApp, AssetEvent, AssetServer, Assets};
 use bevy_camera::{
     primitives::Aabb,
@@ -164,7 +163,8 @@ pub struct SeamlessAssetPlugin {
     pub background: bool,
     /// Whether levels that take more than a small part of a frame come and go in slices, and levels can be hidden without being unloaded.
     /// For that this app's queries skip entities that are [`InHiddenLevel`], which costs the others a little: see there. Add the plugin
-    /// after `DefaultPlugins` and before those of the game: queries and observers that exist already do not skip them. Default: false.
+    /// after `DefaultPlugins` and before those of the game: queries and observers that exist already do not skip them. What game code
+    /// observes of a level comes in the frame that shows it, however large the level is. Default: false.
     pub sliced_levels: bool,
     /// [Registries](ObjectRegistry) that are loaded when the app starts, by their asset paths. Those of worlds come with their manifests.
     /// Default: none.
@@ -298,7 +298,8 @@ impl Plugin for SeamlessAssetPlugin {
             return;
         };
         add_missing_assets(app);
-        note_parent_checks(app);
+        let bevys = reveal::BevysObservers::of(app);
+        app.insert_resource(bevys);
         register_types(app);
         if app.is_plugin_added::<VisibilityPlugin>() {
             app.world().resource::<Codecs>().write().give_boxes();
@@ -410,17 +411,6 @@ fn register_types(app: &mut App) {
         .register_type::<AnimatedBy>()
         .register_type::<AnimationPlayer>()
         .register_type::<AnimationGraphHandle>();
-}
-
-fn note_parent_checks(app: &mut App) {
-    let mut checks = reveal::ParentChecks::default();
-    if app.is_plugin_added::<ValidateParentHasComponentPlugin<GlobalTransform>>() {
-        checks.0.push(TypeId::of::<GlobalTransform>());
-    }
-    if app.is_plugin_added::<ValidateParentHasComponentPlugin<InheritedVisibility>>() {
-        checks.0.push(TypeId::of::<InheritedVisibility>());
-    }
-    app.insert_resource(checks);
 }
 
 /// A server has none of the plugins that bring these types, and may want them all the same: meshes for collisions, and animations.

@@ -3,6 +3,7 @@
 mod bounds;
 mod hidden;
 mod mesh_boxes;
+mod observers;
 mod passes;
 
 pub(crate) use bounds::Bounds;
@@ -10,7 +11,8 @@ pub(crate) use hidden::HiddenSpawn;
 #[cfg(test)]
 pub(crate) use mesh_boxes::lend_boxes;
 pub(crate) use mesh_boxes::{add_systems as add_mesh_boxes, keep_box};
-pub(crate) use passes::{LatePasses, ParentChecks};
+pub(crate) use observers::BevysObservers;
+pub(crate) use passes::LatePasses;
 
 use core::any::TypeId;
 use std::sync::Arc;

@@ -6,12 +6,13 @@ use bevy_ecs::{
     component::ComponentId,
     event::EventKey,
     lifecycle::{ADD, DESPAWN, DISCARD, INSERT, REMOVE},
-    resource::Resource,
+    observer::CachedComponentObservers,
     world::World,
 };
 use bevy_platform::collections::HashSet;
 use bevy_reflect::TypeRegistry;
 
+use super::observers::{is_observed_by, is_observed_in};
 use crate::{
     LevelInstance,
     spawn::{Passes, with_required},
@@ -83,17 +84,19 @@ impl Passes for LatePasses {
 
 /// The components whose removal somebody observes, the pipeline itself apart. Who hears of all removals, of whatever, asks for none in particular.
 fn missed(world: &World) -> HashSet<ComponentId> {
-    let observers = GOES
-        .iter()
-        .filter_map(|event| world.observers().try_get_observers(*event));
-    let observed = observers.flat_map(|observers| observers.component_observers());
     let level = world.component_id::<LevelInstance>();
-    let is_own = |id: ComponentId, count: usize| Some(id) == level && count == 1;
-    let observed = observed.filter_map(|(id, found)| {
-        let count = found.global_observers().len() + found.entity_component_observers().len();
-        (count > 0 && !is_own(*id, count)).then_some(*id)
-    });
-    observed.collect()
+    let is_own =
+        |id: ComponentId, found: &CachedComponentObservers| Some(id) == level && found.global_observers().len() == 1;
+    let missed_in = |event: EventKey| {
+        let observers = world.observers().try_get_observers(event);
+        let observed = observers
+            .into_iter()
+            .flat_map(|observers| observers.component_observers());
+        observed
+            .filter(move |(id, found)| is_observed_by(world, event, **id, found) && !is_own(**id, found))
+            .map(|(id, _)| *id)
+    };
+    GOES.into_iter().flat_map(missed_in).collect()
 }
 
 /// Bevy's hooks touch the entity itself only, those of relationships apart, which are skipped.
@@ -155,29 +158,8 @@ fn is_bevys_own(type_path: &str) -> bool {
 
 fn is_observed(world: &World, id: ComponentId) -> bool {
     [ADD, INSERT].into_iter().any(|event| {
-        world.observers().try_get_observers(event).is_some_and(|observers| {
-            let own = observers.component_observers().get(&id);
-            let count = own.map_or(0, |own| {
-                own.global_observers().len() + own.entity_component_observers().len()
-            });
-            let expected = usize::from(event == INSERT && is_parent_check(world, id));
-            !observers.global_observers().is_empty() || count > expected
-        })
+        let observers = world.observers().try_get_observers(event);
+        let hears_all = observers.is_some_and(|observers| !observers.global_observers().is_empty());
+        hears_all || is_observed_in(world, event, id)
     })
-}
-
-/// The components whose insertion Bevy's own [`ValidateParentHasComponentPlugin`](bevy_app::ValidateParentHasComponentPlugin)
-/// observes, to warn when the parent lacks them. Levels are cooked parents first, so it is content in the first pass.
-#[derive(Resource, Default)]
-pub(crate) struct ParentChecks(pub Vec<TypeId>);
-
-fn is_parent_check(world: &World, id: ComponentId) -> bool {
-    let type_id = world
-        .components()
-        .get_info(id)
-        .and_then(bevy_ecs::component::ComponentInfo::type_id);
-    let checks = world.get_resource::<ParentChecks>();
-    type_id
-        .zip(checks)
-        .is_some_and(|(type_id, checks)| checks.0.contains(&type_id))
 }

@@ -148,7 +148,13 @@ impl Pipeline {
             self.costs.learn(UnitKind::Observed, late, observed);
         }
         budget.book(UnitKind::RevealSliced, took, || {
-            format!("reveal {} ({count} entities, spawned before)", instance.request.name)
+            let name = &instance.request.name;
+            match late {
+                0 => format!("reveal {name} ({count} entities, spawned before)"),
+                _ => format!(
+                    "reveal {name} ({count} entities, spawned before; {observed:.1?} of it for what observers of components hear of {late})"
+                ),
+            }
         });
         self.has_come(world, id, revealed);
         true

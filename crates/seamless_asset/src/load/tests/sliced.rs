@@ -1,5 +1,7 @@
 //! Levels that come and go in slices, and levels that are hidden.
 
+mod inherited;
+mod road;
 mod traps;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,91 @@
+//! Who observes components of levels, and of these who need not find a whole level. See [`BevysObservers`].
+
+use core::any::TypeId;
+
+use bevy_app::{App, ValidateParentHasComponentPlugin};
+use bevy_camera::visibility::InheritedVisibility;
+use bevy_ecs::{
+    component::{ComponentId, ComponentInfo},
+    event::EventKey,
+    hierarchy::ChildOf,
+    lifecycle::{INSERT, REMOVE},
+    observer::CachedComponentObservers,
+    resource::Resource,
+    schedule::Schedules,
+    world::World,
+};
+use bevy_platform::collections::HashSet;
+use bevy_transform::components::GlobalTransform;
+
+/// Bevy's own observers of what all levels have, in the plugins of an app. They look at what is above an entity at most, and what they do
+/// for one that is hidden comes to nothing: who is hidden has nothing yet that they would pass on. So they may hear of each as it comes.
+#[derive(Resource, Default)]
+pub(crate) struct BevysObservers {
+    /// [`ValidateParentHasComponentPlugin`] observes their insertion, to warn when a parent lacks them. Levels are cooked parents first.
+    checked: Vec<TypeId>,
+    /// Each [`HierarchyPropagatePlugin`](bevy_app::HierarchyPropagatePlugin) observes insertion and removal of [`ChildOf`], once for each
+    /// component that it passes on to children. Bevy's UI has two. To a level they pass on nothing before it is shown: nobody who is
+    /// above it had anything of its own to give while that was hidden, and of what is new then their systems hear, as of any change.
+    propagated: usize,
+}
+
+impl BevysObservers {
+    /// Those of the plugins that an app has by now.
+    pub fn of(app: &App) -> Self {
+        let checks = [
+            (
+                app.is_plugin_added::<ValidateParentHasComponentPlugin<GlobalTransform>>(),
+                TypeId::of::<GlobalTransform>(),
+            ),
+            (
+                app.is_plugin_added::<ValidateParentHasComponentPlugin<InheritedVisibility>>(),
+                TypeId::of::<InheritedVisibility>(),
+            ),
+        ];
+        let checked = checks.into_iter().filter(|(is_added, _)| *is_added);
+        Self {
+            checked: checked.map(|(_, type_id)| type_id).collect(),
+            propagated: propagated(app.world()),
+        }
+    }
+
+    fn count(&self, world: &World, event: EventKey, id: ComponentId) -> usize {
+        let type_id = world.components().get_info(id).and_then(ComponentInfo::type_id);
+        let is_checked = event == INSERT && type_id.is_some_and(|type_id| self.checked.contains(&type_id));
+        let is_parent = [INSERT, REMOVE].contains(&event) && type_id == Some(TypeId::of::<ChildOf>());
+        usize::from(is_checked) + if is_parent { self.propagated } else { 0 }
+    }
+}
+
+/// How many components are passed on to children. Their plugins are of all types, and cannot be asked for by these; but each orders its systems in
+/// a set of one name, whichever schedule they are in.
+fn propagated(world: &World) -> usize {
+    let Some(schedules) = world.get_resource::<Schedules>() else {
+        return 0;
+    };
+    let sets = schedules
+        .iter()
+        .flat_map(|(_, schedule)| schedule.graph().system_sets.iter());
+    let names = sets.map(|(_, set, _)| format!("{set:?}"));
+    let propagating: HashSet<String> = names.filter(|name| name.starts_with("PropagateSet {")).collect();
+    propagating.len()
+}
+
+/// Whether somebody observes this of a component whom the level has to be whole for. Who observes some entities only, by name, has none of a
+/// level among them that is still to come.
+pub(super) fn is_observed_in(world: &World, event: EventKey, id: ComponentId) -> bool {
+    let observers = world.observers().try_get_observers(event);
+    let found = observers.and_then(|observers| observers.component_observers().get(&id));
+    found.is_some_and(|found| is_observed_by(world, event, id, found))
+}
+
+/// The same for whoever has looked up its observers already.
+pub(super) fn is_observed_by(
+    world: &World,
+    event: EventKey,
+    id: ComponentId,
+    found: &CachedComponentObservers,
+) -> bool {
+    let bevys = world.get_resource::<BevysObservers>();
+    found.global_observers().len() > bevys.map_or(0, |bevys| bevys.count(world, event, id))
+}
