@@ -1,7 +1,7 @@
 //! What a reveal waits for besides the bytes. See [`RevealGate`].
 
 use bevy_asset::UntypedAssetId;
-use bevy_ecs::resource::Resource;
+use bevy_ecs::{resource::Resource, world::World};
 
 use crate::load::{InstanceId, LevelScans};
 
@@ -21,8 +21,9 @@ pub trait RevealGate: Send + Sync + 'static {
 
     /// Asks for what one instance of a level is drawn with, beyond its assets, as far as
     /// [scans](crate::SeamlessAssetApp::add_level_scan) have found it. The values of all its assets are inserted; whether they are ready
-    /// is asked of [`is_open`](Self::is_open) meanwhile. Default: nothing is asked for.
-    fn watch_level(&self, _id: InstanceId, _found: &LevelScans) {}
+    /// is asked of [`is_open`](Self::is_open) meanwhile. A level that was there and hidden is asked for again when it is to be shown: what was
+    /// found of it may be gone by then. Default: nothing is asked for.
+    fn watch_level(&self, _world: &World, _id: InstanceId, _found: &LevelScans) {}
 
     /// Whether all of it is ready. A level has its own deadline, as long as that of assets. Default: yes.
     fn is_level_open(&self, _id: InstanceId) -> bool {
@@ -50,8 +51,8 @@ impl RevealGates {
         self.0.iter().for_each(|gate| gate.forget(assets));
     }
 
-    pub(crate) fn watch_level(&self, id: InstanceId, found: &LevelScans) {
-        self.0.iter().for_each(|gate| gate.watch_level(id, found));
+    pub(crate) fn watch_level(&self, world: &World, id: InstanceId, found: &LevelScans) {
+        self.0.iter().for_each(|gate| gate.watch_level(world, id, found));
     }
 
     pub(crate) fn is_level_open(&self, id: InstanceId) -> bool {

@@ -2,9 +2,9 @@
 
 use core::marker::PhantomData;
 
-use bevy_asset::{AssetId, UntypedAssetId};
+use bevy_asset::{AssetId, Assets, UntypedAssetId};
 use bevy_camera::visibility::VisibilityRange;
-use bevy_ecs::entity::Entity;
+use bevy_ecs::{entity::Entity, world::World};
 use bevy_light::{DirectionalLight, NotShadowCaster, PointLight, SpotLight};
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_pbr::{Lightmap, Material, MeshMaterial3d};
@@ -32,8 +32,8 @@ pub(crate) struct OwnLights {
     pub directional: bool,
 }
 
-/// What a scan for one type of materials has found.
-pub(crate) type Found = fn(&LevelScans) -> &[DrawnSet];
+/// What a scan for one type of materials has found, as far as that is still there.
+pub(crate) type Found = fn(&LevelScans, &World) -> Vec<DrawnSet>;
 
 /// The scan for a type of materials. The sets come in the order of the first entity that each has, as Bevy meets them: what is drawn first, among
 /// surfaces at the same place, follows from the order in which pipelines were made.
@@ -46,9 +46,20 @@ pub(crate) fn drawn_with<M: Material>(level: &StagedLevel) -> DrawnWith<M> {
     DrawnWith(sets, PhantomData)
 }
 
-/// What [`drawn_with`] has found.
-pub(crate) fn found<M: Material>(scans: &LevelScans) -> &[DrawnSet] {
-    scans.get::<DrawnWith<M>>().map_or(&[], |found| &found.0)
+/// What [`drawn_with`] has found. A level that comes back may have lost the last who was drawn with some of it: nobody is any more, and nothing of it will ever
+/// be ready.
+pub(crate) fn found<M: Material>(scans: &LevelScans, world: &World) -> Vec<DrawnSet> {
+    let meshes = world.get_resource::<Assets<Mesh>>();
+    let materials = world.get_resource::<Assets<M>>();
+    let is_there = |set: &DrawnSet| {
+        let material = set.material.try_typed::<M>();
+        meshes.is_none_or(|meshes| meshes.contains(set.mesh))
+            && materials
+                .zip(material.ok())
+                .is_none_or(|(materials, material)| materials.contains(material))
+    };
+    let sets = scans.get::<DrawnWith<M>>().map_or(&[][..], |found| &found.0);
+    sets.iter().copied().filter(is_there).collect()
 }
 
 /// Each with the first entity of those that follow each other.

@@ -88,9 +88,9 @@ impl RevealGate for PipelineGate {
 
     fn forget(&self, _: &[UntypedAssetId]) {}
 
-    fn watch_level(&self, id: InstanceId, scans: &LevelScans) {
+    fn watch_level(&self, world: &World, id: InstanceId, scans: &LevelScans) {
         let mut shared = self.lock();
-        let sets: Vec<_> = shared.found.iter().flat_map(|found| found(scans)).copied().collect();
+        let sets: Vec<_> = shared.found.iter().flat_map(|found| found(scans, world)).collect();
         let level = Watched {
             is_ready: sets.is_empty(),
             drawn: Arc::new(Drawn {

@@ -22,7 +22,10 @@ use bevy::{
     shader::ShaderRef,
 };
 use bevy_seamless::{
-    asset::{InstanceId, InstanceRequest, LoadState, RevealGate, RevealGates},
+    asset::{
+        InHiddenLevel, InstanceId, InstanceRequest, InstanceTarget, LoadState, RevealGate, RevealGates,
+        SeamlessAssetPlugin,
+    },
     prelude::*,
 };
 use seamless_tests::{
@@ -58,8 +61,12 @@ impl Material for Missing {
 }
 
 fn add_game(app: &mut App) {
+    let sliced = SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    };
     app.add_plugins((
-        SeamlessPlugins,
+        SeamlessPlugins.set(sliced),
         MaterialPlugin::<Broken>::default(),
         MaterialPlugin::<Missing>::default(),
     ))
@@ -352,4 +359,42 @@ fn a_shader_that_does_not_come_holds_a_level_until_its_deadline() {
     let _ = next_frame(&mut app);
     assert_eq!(open.min(pipelines(&app).1), 0, "another pipeline is not there");
     assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 1);
+}
+
+/// What a mesh and a material were there for is gone, and so are they: nobody has to wait for them.
+#[test]
+fn a_hidden_level_comes_back_without_what_is_gone() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_level(dir.path(), many_materials(), false);
+    let mut app = studio(dir.path(), camera(), add_game);
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
+    let _ = settled(&mut app);
+    let id = load(&mut app);
+    until_live(&mut app, id);
+    set_target(&mut app, id, InstanceTarget::Loaded);
+    let is_hidden = |world: &World| world.resource::<Streamer>().state(id) == Some(LoadState::Hidden);
+    assert!(run_until(&mut app, LOAD_LIMIT, is_hidden));
+    let mut meshes = app.world_mut().resource_mut::<Assets<Mesh>>();
+    let mesh = meshes.ids().next().expect("the level has two");
+    meshes.remove(mesh);
+    let drawn = drawn_with(&mut app);
+    app.world_mut().resource_mut::<Assets<StandardMaterial>>().remove(drawn);
+    (0..FRAMES).for_each(|_| _ = next_frame(&mut app));
+    set_target(&mut app, id, InstanceTarget::Shown);
+    until_live(&mut app, id);
+    assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 0);
+}
+
+/// The material of some entity of a hidden level.
+fn drawn_with(app: &mut App) -> AssetId<StandardMaterial> {
+    let ecs = app.world_mut();
+    let mut drawn = ecs.query_filtered::<&MeshMaterial3d<StandardMaterial>, With<InHiddenLevel>>();
+    drawn.iter(ecs).next().expect("the level is hidden").id()
+}
+
+fn set_target(app: &mut App, id: InstanceId, target: InstanceTarget) {
+    app.world_mut().resource_mut::<Streamer>().set_target(id, target);
 }

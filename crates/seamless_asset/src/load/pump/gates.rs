@@ -91,7 +91,7 @@ impl Pipeline {
             let since = match gate {
                 Some(LevelGate::Watched { since }) => since,
                 _ if self.has_values(id) => {
-                    gates.watch_level(id, scans);
+                    gates.watch_level(world, id, scans);
                     self.frame
                 }
                 _ => continue,
