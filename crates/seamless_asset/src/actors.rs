@@ -125,7 +125,7 @@ fn kept_of(world: &mut World, root: Entity, members: &Members) -> EntityHashSet 
 }
 
 /// What an entity hangs below, the nearest first.
-fn above(world: &World, entity: Entity) -> impl Iterator<Item = Entity> {
+pub(crate) fn above(world: &World, entity: Entity) -> impl Iterator<Item = Entity> {
     let parent = |entity: Entity| world.get::<ChildOf>(entity).map(ChildOf::parent);
     core::iter::successors(parent(entity), move |at| parent(*at))
 }
@@ -163,7 +163,24 @@ fn stand_alone(world: &mut World, entity: Entity, root: Entity, members: &Member
 
 /// Takes an entity out of what it hangs below, or goes with. It stands where it stood.
 pub(crate) fn detach(world: &mut World, entity: Entity) {
-    let place = world.get::<Transform>(entity).map(|_| place(world, entity));
+    let global = global(world, entity);
+    detach_to(world, entity, global);
+}
+
+/// Takes it out of a level that leaves unseen, if it is there still. It stays where it was seen last: nobody sees where it would be by now.
+pub(crate) fn detach_unseen(world: &mut World, entity: Entity, root: Entity, members: &Members) {
+    let is_own = |at: Entity| at == root || members.objects.object(at).is_some();
+    let goes_with = |at: Entity| world.get::<OfLevel>(at).is_some_and(|of| of.0 == root);
+    if !goes_with(entity) && !above(world, entity).any(|at| is_own(at) || goes_with(at)) {
+        return;
+    }
+    let seen = world.get::<GlobalTransform>(entity).copied();
+    let seen = seen.unwrap_or_else(|| global(world, entity));
+    detach_to(world, entity, seen);
+}
+
+fn detach_to(world: &mut World, entity: Entity, global: GlobalTransform) {
+    let place = world.get::<Transform>(entity).map(|_| place(world, entity, global));
     // Whoever observes one step may despawn it.
     if let Ok(mut entity) = world.get_entity_mut(entity) {
         entity.remove::<OfLevel>();
@@ -178,9 +195,8 @@ pub(crate) fn detach(world: &mut World, entity: Entity) {
     }
 }
 
-/// Where an entity is just now. What is sheared, or flat, has no such place: it is taken as Bevy combines transforms.
-fn place(world: &World, entity: Entity) -> Transform {
-    let global = global(world, entity);
+/// Where an entity is. What is sheared, or flat, has no such place: it is taken as Bevy combines transforms.
+fn place(world: &World, entity: Entity, global: GlobalTransform) -> Transform {
     let exact = global.compute_transform();
     if exact.is_finite() && exact.rotation.is_normalized() {
         return exact;

@@ -27,7 +27,12 @@ use self::{
     files::FileComponents,
     hung::{Everything, HiddenParents, may_be_hung},
 };
-use crate::{actors::detach, reveal::Members, spawn::rewrite_ticks, trees::Untouched};
+use crate::{
+    actors::{detach, detach_unseen},
+    reveal::Members,
+    spawn::rewrite_ticks,
+    trees::Untouched,
+};
 
 /// On every entity of a level that is in the world and is not to be seen: it is on its way there in slices, it is hidden, or it is on its
 /// way out.
@@ -40,7 +45,11 @@ use crate::{actors::detach, reveal::Members, spawn::rewrite_ticks, trees::Untouc
 /// What game code hangs below a level's entities, or makes go with it by [`OfLevel`](crate::OfLevel), is hidden and shown with them, if it was there when the level was hidden; another level
 /// below, and what came with one, is not. What was changed in the frame of the hide, before it, counts as changed once more when it is
 /// shown, since systems that run earlier in a frame have not heard of it; what was added then does so, too, but not as added. A system that
-/// skips frames may miss what was changed before.
+/// skips frames may miss what was changed before. What Bevy derives from other components (`Transform` and `Visibility`, and what follows from them) counts as changed
+/// each time that a level is shown, and so do materials where a renderer draws them; lights and cameras get their links to the
+/// render world, `SyncToRenderWorld` and `RenderEntity`, anew.
+///
+/// What came with another level, and hangs below one that is hidden, is seen all the same, but stands still: Bevy passes transforms on from roots that queries find.
 ///
 /// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.
 #[derive(Component, Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -102,10 +111,17 @@ impl Hiding {
         core::mem::take(&mut self.all.others)
     }
 
-    /// The level leaves: what does not go with it is left where it stands.
+    /// The level leaves in the frame in which it was hidden: what does not go with it is left where it stands.
     pub fn let_go(&mut self, world: &mut World) {
         for entity in core::mem::take(&mut self.all.foreign) {
             detach(world, entity);
+        }
+    }
+
+    /// The level leaves, and was hidden before. Nobody is to find above itself what is swept away bit by bit.
+    pub fn let_go_unseen(&mut self, world: &mut World, root: Entity, members: &Members) {
+        for entity in core::mem::take(&mut self.all.foreign) {
+            detach_unseen(world, entity, root, members);
         }
     }
 }
@@ -281,6 +297,7 @@ pub(crate) fn hide_hung(world: &mut World, root: Entity, members: &Members, hidi
     }
     let all = Everything::of(world, root, members);
     hide_those(world, &[&all.others], hiding);
+    hiding.all.foreign.extend(all.foreign);
 }
 
 fn hide_those(world: &mut World, lists: &[&[Entity]], hiding: &mut Hiding) {

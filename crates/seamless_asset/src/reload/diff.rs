@@ -13,6 +13,7 @@ use bevy_reflect::{ReflectFromPtr, TypeRegistry};
 
 use super::{KeptRows, Kind, Prepared};
 use crate::{
+    actors::{Owners, above},
     load::{ReloadPolicy, ReloadReport},
     reveal::Members,
     spawn::{IdentifiedColumn, reflected, reflected_at, value_at},
@@ -207,7 +208,7 @@ impl<'w> Differ<'w> {
         }
         let is_edit = match (is_there, look.kind) {
             (_, Kind::Computed | Kind::Measured) => false,
-            (true, Kind::Parent) => self.is_edited(entity, look.id) && !is_below(entity, lost),
+            (true, Kind::Parent) => self.is_edited(entity, look.id) && !self.goes_with(entity, lost),
             (true, _) => self.is_edited(entity, look.id),
             (false, _) => had,
         };
@@ -328,6 +329,22 @@ impl<'w> Differ<'w> {
         !self.is_edited(entity, id) || self.edited(Edit::Component(entity.id(), id), diff, report)
     }
 
+    /// Whether an entity would go with one of the lost, below which game code has hung it, or what it hangs below. What came with another level
+    /// stays, with all that is below, and each of the level's own is looked at by itself.
+    fn goes_with(&self, entity: EntityRef, lost: &HashSet<Entity>) -> bool {
+        let mut guests = Vec::new();
+        for at in above(self.world, entity.id()) {
+            if lost.contains(&at) {
+                return guests.is_empty() || !Owners::but(self.world, Entity::PLACEHOLDER).has_any(&guests);
+            }
+            if self.members.objects.object(at).is_some() {
+                return false;
+            }
+            guests.push(at);
+        }
+        false
+    }
+
     /// An entity that goes is changed when one of its components is; there is no new value to compare with.
     fn lost_entity(
         &self,
@@ -356,9 +373,4 @@ impl<'w> Differ<'w> {
             report.edits_overwritten += 1;
         }
     }
-}
-
-fn is_below(entity: EntityRef, parents: &HashSet<Entity>) -> bool {
-    let parent = entity.get::<ChildOf>().map(ChildOf::parent);
-    parent.is_some_and(|parent| parents.contains(&parent))
 }

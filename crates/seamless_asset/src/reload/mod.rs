@@ -16,6 +16,7 @@ use bevy_reflect::TypeRegistry;
 pub(crate) use diff::{Differ, LevelDiff};
 
 use crate::{
+    actors::{Owners, detach},
     load::{KeptGroup, LevelInstance, LoadServices, ReloadReport, ReloadedLevel},
     reveal::{LatePasses, Members, register},
     spawn::{Column, Group, IdentifiedColumn, Inserter, Spent, Values, spawn},
@@ -194,6 +195,13 @@ impl Prepared {
     }
 
     fn despawn_lost(&self, world: &mut World, report: &mut ReloadReport) {
+        if !self.staged.lost.is_empty() {
+            // What came with another level stays, as where a level leaves.
+            let owners = Owners::but(world, self.staged.loaded.root);
+            let lost = self.staged.lost.iter();
+            let guests: Vec<_> = lost.flat_map(|(entity, _)| owners.below(world, *entity)).collect();
+            guests.into_iter().for_each(|guest| detach(world, guest));
+        }
         for (entity, _) in &self.staged.lost {
             if let Ok(entity) = world.get_entity_mut(*entity) {
                 entity.despawn();

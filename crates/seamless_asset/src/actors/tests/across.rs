@@ -124,6 +124,26 @@ fn it_stays_when_what_it_hangs_below_leaves_unseen() {
     }
 }
 
+/// It takes many frames until all of a level is despawned, and game code looks for what is above an entity in each.
+#[test]
+fn nobody_hangs_below_what_has_left_unseen() {
+    for moves in [false, true] {
+        let mut it = Crate::new(Duration::from_nanos(1));
+        let east = it.east;
+        it.hide(east.0);
+        let hand = it.app.world_mut().spawn(Transform::default()).id();
+        if moves {
+            it.app.world_mut().entity_mut(it.entity).insert(ChildOf(hand));
+        }
+        set(&mut it.app, east.0, InstanceTarget::Gone);
+        run_until(&mut it.app, |world| state(world, east.0).is_none());
+        assert!(hidden(&mut it.app) > 0, "it is still to be despawned");
+        let above = it.app.world().get::<ChildOf>(it.entity).map(ChildOf::parent);
+        assert_eq!(above, moves.then_some(hand));
+        assert!(it.is_seen());
+    }
+}
+
 /// By id, what is on its way out can still be reached.
 #[test]
 fn whoever_is_hung_below_what_is_swept_stays_if_it_is_of_another_level() {

@@ -92,7 +92,7 @@ fn who_is_kept_of_what_is_flat_or_sheared_has_a_place() {
         world.get_mut::<Transform>(root).unwrap().scale = scale;
         world.get_mut::<Transform>(lamp).unwrap().rotation = Quat::from_rotation_z(turn);
         world.entity_mut(lamp).insert(KeepInWorld);
-        let expected = place(world, lamp).translation;
+        let expected = place(world, lamp, global(world, lamp)).translation;
         leave(&mut app, id);
         let place = app.world().get::<Transform>(lamp).unwrap();
         assert!(place.is_finite() && place.rotation.is_normalized(), "{place:?}");

@@ -18,7 +18,7 @@ use crate::{
     error::{LoadError, LoadErrorKind},
     gate::RevealGates,
     load::{
-        InstanceId, InstanceInfo, InstanceRequest, Progress, ReloadPolicy, ReloadReport, ReloadRequest,
+        InstanceId, InstanceInfo, InstanceRequest, InstanceTarget, Progress, ReloadPolicy, ReloadReport, ReloadRequest,
         instance::{Instance, Phase, Turn},
         link::{LiveLevel, LoadedAsset, LoadedPackage, Reloading},
         objects::Outcome,
@@ -178,13 +178,16 @@ impl Pipeline {
         self.reloads.insert(id, reload);
     }
 
-    /// Whether somebody has asked for the package and does not have it yet.
+    /// Whether somebody has asked for the package and does not have it yet. Levels that are not to be shown may rest for as long as they like.
     fn is_loading(&self, path: &AssetPath<'static>) -> bool {
         let is_waiting = |instance: &Instance| {
-            let is_on_its_way = matches!(
-                instance.phase,
-                Phase::Queued | Phase::Loading(_) | Phase::Staged(_) | Phase::Spawning(_)
-            );
+            let is_on_its_way = match instance.phase {
+                Phase::Loading(_) => true,
+                Phase::Queued | Phase::Staged(_) | Phase::Spawning(_) => {
+                    instance.request.target != InstanceTarget::Loaded
+                }
+                _ => false,
+            };
             is_on_its_way && instance.request.package == *path
         };
         let entry = self.packages.get(path);

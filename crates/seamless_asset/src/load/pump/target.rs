@@ -148,6 +148,7 @@ impl Pipeline {
         {
             // What was hung there meanwhile is not seen any longer than what it hangs below would be.
             hide_hung(world, root, &members, &mut hiding);
+            hiding.let_go_unseen(world, root, &members);
             let sweep = Sweep::of(root, &mut members).and_hidden(&mut hiding);
             self.has_left(world, id, sweep, members.memory);
             self.tasks.drop_later((members, hiding));

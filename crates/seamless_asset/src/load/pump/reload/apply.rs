@@ -13,12 +13,13 @@ use super::{MOST_TRIES, Pipeline, Reload, Staged, Step};
 use crate::{
     edits::AssetEdits,
     error::{LoadError, LoadErrorKind},
+    gate::RevealGates,
     hide::hide_new,
     load::{
         InstanceId, ReloadPolicy, ReloadReport, Reloaded,
         budget::FrameBudget,
         cost::UnitKind,
-        instance::Phase,
+        instance::{Instance, Phase},
         link::{LiveLevel, LoadedAsset},
         stage::Stage,
     },
@@ -189,7 +190,27 @@ impl Pipeline {
             self.tasks.drop_later(spent);
         }
         self.take_over_package(world, reload, staged);
+        self.read_again(world, &reload.path);
         Ok(report)
+    }
+
+    /// Levels of the package that nobody has seen yet were read from the old file.
+    fn read_again(&mut self, world: &mut World, path: &AssetPath<'static>) {
+        let is_unseen = |instance: &Instance| matches!(instance.phase, Phase::Staged(_) | Phase::Spawning(_));
+        let of_package = self.instances.iter();
+        let of_package = of_package.filter(|(_, instance)| instance.request.package == *path);
+        let unseen: Vec<_> = of_package
+            .filter(|(_, instance)| is_unseen(instance))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in unseen {
+            self.level_gates.forget(id, world.resource::<RevealGates>());
+            match self.instances.replace_phase(id, Phase::Queued) {
+                Some(Phase::Staged(level)) => self.drop_level(world, level),
+                Some(Phase::Spawning(spawn)) => self.abandon(world, spawn),
+                _ => {}
+            }
+        }
     }
 
     fn replace_assets(&mut self, world: &mut World, reload: &Reload, assets: Vec<LoadedAsset>) -> HashSet<ObjectId> {
@@ -239,6 +260,7 @@ impl Pipeline {
     fn take_over_package(&mut self, world: &mut World, reload: &Reload, staged: Staged) {
         let Staged { mut loaded, .. } = staged;
         loaded.slots.iter().for_each(Slot::complete);
+        let users = self.imported_by_users(&reload.path);
         let Some(mut entry) = self.packages.get_mut(&reload.path) else {
             self.tasks.drop_later(loaded);
             return;
@@ -254,16 +276,28 @@ impl Pipeline {
         let old = core::mem::replace(&mut entry.handles, loaded.handles);
         let linker = self.keep_linkers.then_some(loaded.linker);
         let linker = core::mem::replace(&mut entry.linker, linker);
-        let users: Vec<_> = entry.users.iter().copied().collect();
         drop(entry);
         self.tasks.drop_later((old, linker, loaded.sources));
-        for user in users {
-            self.hold_needed(world, user);
+        for (user, imported) in users {
+            self.hold_needed(world, user, &imported);
         }
     }
 
-    /// The instance holds the packages that it needs by now. Those that are still to be loaded may need more than is known yet.
-    fn hold_needed(&mut self, world: &mut World, id: InstanceId) {
+    /// The users of a package, each with what it holds because something imports it.
+    fn imported_by_users(&self, path: &AssetPath<'static>) -> Vec<(InstanceId, HashSet<AssetPath<'static>>)> {
+        let Some(entry) = self.packages.get(path) else {
+            return Vec::new();
+        };
+        let users = entry.users.iter().filter_map(|id| {
+            let package = &self.instances.get(id)?.request.package;
+            Some((*id, self.closure_of(package)))
+        });
+        users.collect()
+    }
+
+    /// The instance holds the packages that it needs by now, and no more those that it had just because they were `imported`: what it was asked
+    /// for with, it keeps. Those that are still to be loaded may need more than is known yet.
+    fn hold_needed(&mut self, world: &mut World, id: InstanceId, imported: &HashSet<AssetPath<'static>>) {
         let Some(instance) = self.instances.get(&id) else {
             return;
         };
@@ -274,7 +308,7 @@ impl Pipeline {
         let needed = self.closure_of(&instance.request.package);
         let held = instance.packages.iter();
         let unneeded: Vec<_> = held
-            .filter(|path| is_live && !needed.contains(*path))
+            .filter(|path| is_live && imported.contains(*path) && !needed.contains(*path))
             .cloned()
             .collect();
         for path in needed {

@@ -124,6 +124,55 @@ fn entities_that_were_hung_elsewhere() {
     assert_eq!(picture(app.world_mut(), root, "a.pkg"), fresh(&content));
 }
 
+/// What game code has hung below it goes with it, and what came with the level does not, wherever it hangs.
+#[test]
+fn what_hangs_below_something_below_what_is_lost() {
+    let dir = Dir::default();
+    let mut content = Content::labelled(3);
+    let (mut app, _, root) = live(&dir, &content);
+    let [one, two] = [1, 2].map(|number| thing(&app, root, number));
+    let stranger = app.world_mut().spawn(ChildOf(two)).id();
+    app.world_mut().entity_mut(one).insert(ChildOf(stranger));
+    content.things.remove(&2);
+    let report = reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    assert_eq!((report.entities_despawned, report.edits_kept), (1, 0));
+    assert!(app.world().get_entity(stranger).is_err());
+    assert_eq!(children_of(&app, root), Some(vec![thing(&app, root, 0), one]));
+}
+
+/// As it stays when all of the level leaves that it hangs in.
+#[test]
+fn what_came_with_another_level_hangs_below_what_is_lost() {
+    let dir = Dir::default();
+    let mut content = Content::labelled(3);
+    let (mut app, _, root) = live(&dir, &content);
+    let other = Content::labelled(2);
+    put(&dir, "b.pkg", other.package(&app, "b.pkg"));
+    let id = load(&mut app, "b.pkg", &[]);
+    let other_root = revealed(&mut app, id);
+    let [one, two] = [1, 2].map(|number| thing(&app, root, number));
+    let its = entity(app.world(), other_root, "b.pkg", 0).unwrap();
+    let world = app.world_mut();
+    let stranger = world.spawn(ChildOf(one)).id();
+    world.entity_mut(its).insert(ChildOf(stranger));
+    world.entity_mut(other_root).insert(ChildOf(two));
+    // With another level's, the level's own stays where game code has hung it.
+    let zero = thing(&app, root, 0);
+    app.world_mut().entity_mut(zero).insert(ChildOf(its));
+    content.things.remove(&1);
+    content.things.remove(&2);
+    let report = reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    assert_eq!((report.entities_despawned, report.edits_kept), (2, 1));
+    let world = app.world();
+    assert!(world.get_entity(stranger).is_err());
+    for stays in [its, other_root, zero] {
+        assert!(world.get_entity(stays).is_ok());
+    }
+    assert_eq!(world.get::<ChildOf>(its), None);
+    assert_eq!(world.get::<ChildOf>(other_root), None);
+    assert_eq!(children_of(&app, its), Some(vec![zero]));
+}
+
 /// An entity that the file has no more goes, with its changes; a reload that is to refuse tells of them.
 #[test]
 fn changes_of_what_is_lost() {

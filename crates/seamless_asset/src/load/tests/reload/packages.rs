@@ -4,9 +4,12 @@ use bevy_ecs::query::Allow;
 
 use super::*;
 use crate::{
-    InHiddenLevel, LinkersResource, LoadPolicy, ObjectRequest,
+    InHiddenLevel, LevelInstance, LinkersResource, LoadPolicy, ObjectRequest,
     doubles::Fate,
-    load::tests::{gated::gated_app_with, targets::set_target},
+    load::tests::{
+        gated::gated_app_with,
+        targets::{load_to, set_target},
+    },
 };
 
 #[test]
@@ -51,6 +54,64 @@ fn a_load_that_comes_meanwhile_waits() {
     });
     let root = revealed(&mut app, id);
     assert_eq!(picture(app.world_mut(), root, "a.pkg"), fresh(&content));
+}
+
+/// It was read from the old file, and may rest for ever: neither is a reload refused for it, nor does it come as it was.
+#[test]
+fn a_level_that_rests_is_read_again() {
+    for is_sliced in [false, true] {
+        let dir = Dir::default();
+        let mut content = Content::labelled(3);
+        let mut app = if is_sliced {
+            sliced_app(&dir)
+        } else {
+            app_with(&dir, |_| {})
+        };
+        game(&mut app);
+        put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+        let live = load(&mut app, "a.pkg", &[]);
+        let root = revealed(&mut app, live);
+        let rests = load_to(&mut app, "a.pkg", InstanceTarget::Loaded);
+        run_until(&mut app, |world| state(world, rests) == Some(LoadState::Staged));
+        if is_sliced {
+            // It rests half spawned.
+            app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+            set_target(&mut app, rests, InstanceTarget::Shown);
+            run_until(&mut app, |world| state(world, rests) == Some(LoadState::Revealing));
+            set_target(&mut app, rests, InstanceTarget::Loaded);
+        }
+        content.thing(1).label = Some("new".into());
+        let report = reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+        assert_eq!((report.instances, report.components_written), (vec![live], 1));
+        run_until(&mut app, |world| state(world, rests) == Some(LoadState::Staged));
+        set_target(&mut app, rests, InstanceTarget::Shown);
+        let rested = revealed(&mut app, rests);
+        for root in [root, rested] {
+            assert_eq!(picture(app.world_mut(), root, "a.pkg"), fresh(&content));
+        }
+        run_until(&mut app, |world| {
+            world.resource::<StreamingStats>().hidden_entities == 0
+        });
+        // Of one that is to be shown after all while the new file is read, too.
+        set_target(&mut app, rests, InstanceTarget::Gone);
+        run_until(&mut app, |world| state(world, rests).is_none());
+        let rests = load_to(&mut app, "a.pkg", InstanceTarget::Loaded);
+        run_until(&mut app, |world| state(world, rests) == Some(LoadState::Staged));
+        content.thing(0).label = Some("newer".into());
+        put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+        let reload = start(&mut app, ReloadPolicy::KeepEdits);
+        set_target(&mut app, rests, InstanceTarget::Shown);
+        end(&mut app, &reload);
+        assert!(reload.result().unwrap().is_ok());
+        run_until(&mut app, |world| state(world, rests) == Some(LoadState::Live));
+        let world = app.world_mut();
+        let mut roots = world.query_filtered::<Entity, With<LevelInstance>>();
+        let roots: Vec<_> = roots.iter(world).collect();
+        assert_eq!(roots.len(), 2);
+        for root in roots {
+            assert_eq!(picture(app.world_mut(), root, "a.pkg"), fresh(&content));
+        }
+    }
 }
 
 #[test]
@@ -129,6 +190,34 @@ fn imported_packages_are_held_as_the_new_file_needs_them() {
     let mut app = sliced_app(&dir);
     game(&mut app);
     held_as_needed(&dir, app, true);
+}
+
+/// A level that is always there may hold packages for others, of which it uses nothing itself.
+#[test]
+fn what_a_level_was_asked_for_with_is_held_for_as_long_as_it_is_there() {
+    let dir = Dir::default();
+    let mut app = app_with(&dir, game);
+    for name in ["s.pkg", "t.pkg", "p.pkg"] {
+        put(&dir, name, shared_package(&app, name));
+    }
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    let id = load(&mut app, "a.pkg", &["s.pkg", "p.pkg"]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let open = |world: &World| {
+        let linkers = &world.resource::<LinkersResource>().0;
+        ["s.pkg", "t.pkg", "p.pkg"].map(|name| linkers.find(&AssetPath::parse(name)).is_some())
+    };
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("t.pkg")));
+    for package in ["a.pkg", "p.pkg", "t.pkg"] {
+        let reload = app
+            .world_mut()
+            .resource_mut::<Streamer>()
+            .reload(ReloadRequest::new(package));
+        end(&mut app, &reload);
+        assert!(reload.result().unwrap().is_ok(), "{package}");
+        (0..5).for_each(|_| app.update());
+        assert_eq!(open(app.world()), [false, true, true], "after {package}");
+    }
 }
 
 fn held_as_needed(dir: &Dir, mut app: App, is_hidden: bool) {
