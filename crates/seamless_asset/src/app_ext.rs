@@ -45,7 +45,7 @@ pub trait SeamlessAssetApp {
         hook: impl Fn(&mut [C], &mut PostLoad) -> Result<(), String> + Send + Sync + 'static,
     ) -> &mut Self;
 
-    /// Adds code that runs on each instance of a level after the post-loads of its components, off the main thread, with what
+    /// Adds code that runs on each instance of a level after the post-loads of its components, off the main thread unless the load is a blocking one, with what
     /// [`InstanceRequest::data`](crate::InstanceRequest::data) gave to that instance: so one package makes houses of all colours. An error, or a panic, fails that
     /// instance only. A reload runs it as well. Add it before the app runs.
     ///

@@ -90,7 +90,7 @@ fn in_memory(directory: &Path) -> Dir {
     dir
 }
 
-fn gated_app(cooked: &Cooked, gate: &ReadGate) -> App {
+pub(super) fn gated_app(cooked: &Cooked, gate: &ReadGate) -> App {
     let (dir, gate) = (in_memory(&cooked.out()), gate.clone());
     let read = move || Box::new(GatedReader::of(&dir, &gate)) as Box<_>;
     let source = |app: &mut App| {

@@ -15,6 +15,7 @@ mod layout;
 mod mips;
 mod odd;
 mod oracle;
+mod order;
 mod paths;
 mod pipelines;
 mod places;

@@ -1,5 +1,7 @@
 //! Levels are loaded, shown, hidden and let go by name: what the app hears, and what systems find.
 
+use std::time::Duration;
+
 use bevy::prelude::*;
 use bevy_seamless::prelude::*;
 use seamless_tests::{
@@ -60,6 +62,43 @@ fn seen(app: &mut App) -> usize {
 
 fn told(app: &mut App) -> Vec<&'static str> {
     core::mem::take(&mut app.world_mut().resource_mut::<Told>().0)
+}
+
+/// The states that a level goes through until it is where it is to be, each once.
+#[track_caller]
+fn states(app: &mut App, world: Entity, to: LevelState) -> Vec<LevelState> {
+    let mut seen = vec![state(app.world(), world, "hall")];
+    let there = run_until(app, STREAM_LIMIT, |ecs| {
+        seen.push(state(ecs, world, "hall"));
+        seen.dedup_by_key(|state| core::mem::discriminant(state));
+        seen.last() == Some(&to)
+    });
+    assert!(there, "{to:?} does not come: {seen:?}");
+    seen
+}
+
+#[test]
+fn a_level_that_comes_in_slices_says_so() {
+    let cooked = cook();
+    let (mut app, world) = start(&cooked, true);
+    // Every level comes in slices, one in each frame.
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    let before = seen(&mut app);
+    ask(&mut app, "hall", Ask::Load);
+    let come = states(&mut app, world, LevelState::Visible);
+    let [.., LevelState::Loading(_), LevelState::Revealing, LevelState::Visible] = come[..] else {
+        panic!("{come:?}");
+    };
+    bring(&mut app, world, Ask::Unload, LevelState::Unloaded);
+    // Half way, somebody wants it only to be got ready; and to see it, after all.
+    bring(&mut app, world, Ask::Load, LevelState::Revealing);
+    bring(&mut app, world, Ask::Preload, LevelState::Hidden);
+    assert_eq!(seen(&mut app), before);
+    assert_eq!(level_of(app.world(), world, "hall").root(), None);
+    ask(&mut app, "hall", Ask::Load);
+    let come = states(&mut app, world, LevelState::Visible);
+    assert_eq!(come, [LevelState::Hidden, LevelState::Revealing, LevelState::Visible]);
+    assert!(seen(&mut app) > before);
 }
 
 #[test]

@@ -217,7 +217,7 @@ impl<'a> Decoder<'a> {
         let wanted = self.wanted()?;
         let kept = self.kept();
         let (mut unverified, mut slots, mut rendered) = (self.unverified, self.slots, self.rendered);
-        let requested = post_load.assets(&mut assets)?;
+        let requested = post_load.assets(&mut assets, &self.job.progress)?;
         if self.services.codecs.read().rows().gives_boxes {
             assets.iter_mut().for_each(|asset| keep_box(&mut *asset.value));
         }

@@ -8,7 +8,14 @@ use bevy_ecs::{component::Component, world::World};
 use bevy_platform::collections::HashMap;
 use seamless_package::ObjectId;
 
-use super::{closure::Need, link::LoadedAsset, staged::LevelHooks, task::LoadServices, verify::Unverified};
+use super::{
+    Progress,
+    closure::Need,
+    link::LoadedAsset,
+    staged::LevelHooks,
+    task::{LoadServices, Stop},
+    verify::Unverified,
+};
 use crate::{
     codec::{DecodedPlace, WhenInserted, created},
     error::{LoadError, LoadErrorKind},
@@ -174,14 +181,16 @@ impl<'a> PostLoad<'a> {
         Ok(column)
     }
 
-    /// Runs the hooks of all assets, and of those that come of it; adds these.
-    pub(super) fn assets(mut self, assets: &mut Vec<LoadedAsset>) -> Result<Requested, Box<LoadError>> {
+    /// Runs the hooks of all assets, and of those that come of it; adds these. They may take long: none begins when nobody wants the load any more.
+    pub(super) fn assets(mut self, assets: &mut Vec<LoadedAsset>, progress: &Progress) -> Result<Requested, Stop> {
         // What components created waits already.
         for asset in assets.iter_mut() {
+            progress.check()?;
             self.asset(asset)?;
         }
         while !self.created.is_empty() {
             for mut asset in core::mem::take(&mut self.created) {
+                progress.check()?;
                 self.asset(&mut asset)?;
                 assets.push(asset);
             }

@@ -7,7 +7,7 @@ use super::{
     targets::{load_to, set_target},
     *,
 };
-use crate::{MemoryAccount, MemoryPressure, Pipeline, StreamingTime, UnitKind};
+use crate::{InHiddenLevel, MemoryAccount, MemoryPressure, Pipeline, StreamingTime, UnitKind};
 
 const LEVELS: usize = 12;
 
@@ -17,7 +17,10 @@ fn name(index: usize) -> String {
 
 /// An app and its levels, each larger than the one before.
 fn levels(dir: &Dir) -> App {
-    let app = app(dir);
+    levels_for(dir, app(dir))
+}
+
+fn levels_for(dir: &Dir, app: App) -> App {
     for index in 0..LEVELS {
         put(
             dir,
@@ -192,6 +195,52 @@ fn over_the_ceiling_all_that_leaves_is_gone_in_one_frame() {
     assert_eq!(overrun.kind, Some(UnitKind::Leave));
     assert!(overrun.what.contains("memory is over its ceiling"), "{overrun:?}");
     assert!(is_live(&app, ids[0]), "nobody has let go of it");
+}
+
+/// In an app whose levels leave bit by bit: what has left in one frame and is still to be despawned, what was hidden before, and what is to leave by then.
+#[test]
+fn over_the_ceiling_nothing_is_despawned_bit_by_bit() {
+    const COUNT: usize = 30;
+    let dir = Dir::default();
+    let mut app = levels_for(&dir, sliced_app(&dir));
+    let ids: Vec<_> = (0..COUNT).map(|_| load(&mut app, &name(0), &[])).collect();
+    run_until(&mut app, |world| {
+        world.resource::<StreamingStats>().live_instances == COUNT as u64
+    });
+    let one = stats(&app).memory.levels / COUNT as u64;
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_nanos(1);
+    let thirds: Vec<_> = ids.chunks(COUNT / 3).collect();
+    for id in thirds[0] {
+        set_target(&mut app, *id, InstanceTarget::Loaded);
+    }
+    run_until(&mut app, |world| {
+        thirds[0].iter().all(|id| state(world, *id) == Some(LoadState::Hidden))
+    });
+    for id in &thirds[1][1..] {
+        unload(&mut app, *id);
+    }
+    run_until(&mut app, |world| {
+        thirds[1][1..].iter().all(|id| state(world, *id).is_none())
+    });
+    for id in thirds[0].iter().chain(thirds[2]) {
+        unload(&mut app, *id);
+    }
+    let before = stats(&app);
+    assert!(before.hidden_entities > 12 * 100, "{before:?}");
+    assert!(before.memory.levels > (COUNT as u64 - 8) * one, "most are there still");
+    set_ceiling(&mut app, Some(1));
+    app.update();
+    let after = stats(&app);
+    assert_eq!((after.hidden_entities, after.live_instances), (0, 1));
+    assert_eq!(after.memory.levels, one);
+    assert_eq!(after.left, COUNT as u64 - 1);
+    let world = app.world_mut();
+    let mut all = world.query_filtered::<(), (With<Likes>, bevy_ecs::query::Allow<InHiddenLevel>)>();
+    assert_eq!(
+        all.iter(world).count(),
+        100,
+        "that of the one that nobody has let go of"
+    );
 }
 
 /// What is below the ceiling again takes no more of the frame.

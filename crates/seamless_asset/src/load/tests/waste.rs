@@ -1,11 +1,19 @@
 //! What was read in vain, by how far it came.
 
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use bevy_mesh::PrimitiveTopology;
+
 use super::{
-    gated::{gated_app, mesh_is_gone, run_until_pending},
+    build::{asset_object, new_package},
+    gated::{gated_app, gated_app_with, mesh_is_gone, run_until_pending},
     *,
 };
 use crate::{
-    WastedBytes,
+    ObjectRequest, SeamlessAssetApp, WastedBytes,
     doubles::{Fate, ReadGate},
 };
 
@@ -63,4 +71,93 @@ fn wasted_bytes_are_told_by_how_far_loads_came() {
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Staged));
     unload(&mut app, &gate, id);
     check(&app, |wasted| &mut wasted.staged, whole);
+}
+
+/// What looks at each value that is decoded, and waits at the first one.
+#[derive(Default)]
+struct Halt {
+    seen: AtomicUsize,
+    held: Mutex<()>,
+}
+
+impl Halt {
+    fn look(&self) {
+        self.seen.fetch_add(1, Ordering::SeqCst);
+        drop(self.held.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn seen(&self) -> usize {
+        self.seen.load(Ordering::SeqCst)
+    }
+}
+
+/// An app that halts, and what of it was decoded in vain when `load` is let go of at the first value.
+fn decoded_after_cancel(
+    app: &mut App,
+    halt: &Halt,
+    load: impl FnOnce(&mut App),
+    cancel: impl FnOnce(&mut App),
+) -> usize {
+    let held = halt.held.lock().unwrap();
+    load(app);
+    run_until(app, |_| halt.seen() > 0);
+    cancel(app);
+    app.update();
+    drop(held);
+    run_until(app, |world| {
+        let stats = world.resource::<StreamingStats>();
+        stats.tasks == 0 && stats.bytes_read > 0 && stats.bytes_read == stats.wasted_by_stage.decoding
+    });
+    halt.seen()
+}
+
+#[test]
+fn a_level_that_is_let_go_of_while_it_is_decoded_is_decoded_no_further() {
+    let (dir, halt) = (Dir::default(), Arc::new(Halt::default()));
+    let [places, likes] = [(); 2].map(|()| halt.clone());
+    let (mut app, gate) = gated_app_with(&dir, |app| {
+        app.add_component_post_load(move |_: &mut [Transform], _| {
+            places.look();
+            Ok(())
+        });
+        app.add_component_post_load(move |_: &mut [Likes], _| {
+            likes.look();
+            Ok(())
+        });
+    });
+    gate.otherwise(Some(Fate::Pass));
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    let id = std::cell::Cell::new(None);
+    let unload = |app: &mut App| app.world_mut().resource_mut::<Streamer>().unload(id.get().unwrap());
+    let seen = decoded_after_cancel(&mut app, &halt, |app| id.set(Some(load(app, "a.pkg", &[]))), unload);
+    assert_eq!(seen, 1, "two columns in each of two groups");
+}
+
+#[test]
+fn objects_that_are_let_go_of_while_they_are_decoded_are_decoded_no_further() {
+    let (dir, halt) = (Dir::default(), Arc::new(Halt::default()));
+    let looks = halt.clone();
+    let (mut app, gate) = gated_app_with(&dir, |app| {
+        app.add_post_load(move |_: &mut Mesh, _| {
+            looks.look();
+            Ok(())
+        });
+    });
+    gate.otherwise(Some(Fate::Pass));
+    let mut writer = new_package(&app, "a.pkg");
+    for name in ["One", "Two", "Three"] {
+        let mesh = Mesh::new(PrimitiveTopology::PointList, RenderAssetUsages::default())
+            .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, vec![[0.0, 1.0, 2.0]]);
+        asset_object(&mut writer, &app, name, mesh, vec![]);
+    }
+    put(&dir, "a.pkg", writer.finish().unwrap());
+    let request = ObjectRequest::new(["a.pkg#One", "a.pkg#Two", "a.pkg#Three"]);
+    let asked = std::cell::Cell::new(None);
+    let seen = decoded_after_cancel(
+        &mut app,
+        &halt,
+        |app| asked.set(Some(app.world_mut().resource_mut::<Streamer>().load_objects(request))),
+        |_| drop(asked.take()),
+    );
+    assert_eq!(seen, 1, "three meshes");
 }
