@@ -23,7 +23,7 @@ use bevy_seamless::{
 use seamless_tests::{
     app::on_one_thread,
     atomicity::{Atomicity, AtomicityChecker},
-    footprint::{assets, entities, taken_ids},
+    footprint::{assets, entities, spare_rows, taken_ids},
 };
 
 use crate::{
@@ -196,7 +196,7 @@ impl Bed {
         taken_ids(self.app.world_mut())
     }
 
-    /// Bytes that are allocated when nothing happens: tasks have dropped what they were given to drop.
+    /// Bytes that are allocated when nothing happens, rows of tables that nobody has apart: tasks have dropped what they were given to drop.
     pub fn memory(&mut self) -> usize {
         let mut least = usize::MAX;
         let mut since = Instant::now();
@@ -209,6 +209,7 @@ impl Bed {
                 since = Instant::now();
             }
         }
-        least
+        let others = self.app.sub_apps().sub_apps.values().map(|app| spare_rows(app.world()));
+        least - others.sum::<usize>() - spare_rows(self.app.world())
     }
 }

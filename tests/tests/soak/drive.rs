@@ -160,7 +160,8 @@ impl Drive {
         let (player, to) = (self.random.below(SOURCES as u64) as usize, self.point(bed));
         let arrival = bed.levels(|mut levels| levels.prepare(ArrivalPoint::at(to)));
         self.journeys.push_back(Journey { player, to, arrival });
-        if self.journeys.len() > MOST_PREPARED {
+        // Or somebody has changed their mind: where all is ready at once, nobody waits for so many.
+        if self.journeys.len() > MOST_PREPARED || self.random.below(20) == 0 {
             self.journeys.pop_front();
             self.ended.given_up += 1;
         }
