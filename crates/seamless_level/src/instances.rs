@@ -3,7 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use bevy_asset::AssetId;
 use bevy_ecs::{
@@ -90,8 +93,8 @@ impl NewInstance {
 pub(crate) struct AddedInstances {
     all: BTreeMap<String, AddedInstance>,
     next: u64,
-    /// Whether any came or went since worlds looked.
-    has_changed: bool,
+    /// The names of those that came or went since worlds looked: of all others worlds know.
+    changed: BTreeSet<String>,
 }
 
 /// An instance that was added.
@@ -109,6 +112,7 @@ impl AddedInstances {
         let id = self.next;
         self.next += 1;
         let name = entry.name.clone();
+        self.changed.insert(name.clone());
         let instance = AddedInstance {
             id,
             world,
@@ -116,7 +120,6 @@ impl AddedInstances {
             entry,
         };
         self.all.insert(name, instance);
-        self.has_changed = true;
     }
 
     /// Whether an instance of that name was added; it may not be in its world's table yet.
@@ -126,8 +129,22 @@ impl AddedInstances {
 
     fn remove(&mut self, name: &str) -> bool {
         let was_there = self.all.remove(name).is_some();
-        self.has_changed |= was_there;
+        if was_there {
+            self.changed.insert(name.to_owned());
+        }
         was_there
+    }
+
+    /// Forgets all that are not to be kept.
+    fn retain(&mut self, is_kept: impl Fn(&AddedInstance) -> bool) {
+        let Self { all, changed, .. } = self;
+        all.retain(|name, instance| {
+            let is_kept = is_kept(instance);
+            if !is_kept {
+                changed.insert(name.clone());
+            }
+            is_kept
+        });
     }
 }
 
@@ -234,23 +251,38 @@ pub(crate) fn sync_instances(
     let _time = clock.measure();
     let added = added.bypass_change_detection();
     if gone_worlds.read().count() > 0 {
-        added.all.retain(|_, instance| known_worlds.contains(instance.world));
+        added.retain(|instance| known_worlds.contains(instance.world));
     }
     // A table that was built anew knows nothing of them.
     let is_any_new = worlds.iter_mut().any(|(_, table, _)| table.is_added());
-    if !core::mem::take(&mut added.has_changed) && !is_any_new {
+    if added.changed.is_empty() && !is_any_new {
         return;
     }
     for (world, table, _) in worlds.iter().filter(|_| is_any_new) {
         let is_of_another = |instance: &AddedInstance| instance.world == world && instance.manifest != table.manifest();
-        added.all.retain(|_, instance| !is_of_another(instance));
+        added.retain(|instance| !is_of_another(instance));
     }
+    let changed = core::mem::take(&mut added.changed);
     for (world, mut table, mut selection) in &mut worlds {
         // A name that is taken is refused to whoever adds an instance, so only a manifest can bring one that is in use.
         if table.is_added() {
             tell_left_out(world, &table, added);
         }
-        if sync_world(world, table.bypass_change_detection(), &mut selection, added, &requests) {
+        // A table that is new is to get all of them.
+        let all = || added.all.keys().cloned().collect();
+        let names: Cow<BTreeSet<String>> = if table.is_added() {
+            Cow::Owned(all())
+        } else {
+            Cow::Borrowed(&changed)
+        };
+        if sync_world(
+            world,
+            table.bypass_change_detection(),
+            &mut selection,
+            added,
+            &names,
+            &requests,
+        ) {
             table.set_changed();
         }
     }
@@ -273,23 +305,24 @@ fn left_out<'a>(world: Entity, table: &'a LevelTable, added: &'a AddedInstances)
     names.filter(|name| table.listed(name).is_some())
 }
 
-/// Whether the table changed.
+/// Has the table what was said of instances with these names; whether it changed.
 fn sync_world(
     world: Entity,
     table: &mut LevelTable,
     selection: &mut LevelSelection,
     added: &AddedInstances,
+    names: &BTreeSet<String>,
     requests: &LevelRequests,
 ) -> bool {
     let is_known = |name: &str, id: u64| {
         let instance = added.all.get(name);
         instance.is_some_and(|instance| instance.id == id && instance.world == world)
     };
-    let known = table.added().iter();
-    let gone: Vec<String> = known
-        .filter(|(name, (_, id))| !is_known(name, *id))
-        .map(|(name, _)| name.clone())
-        .collect();
+    let is_gone = |name: &&String| {
+        let known = table.added().get(*name);
+        known.is_some_and(|(_, id)| !is_known(name, *id))
+    };
+    let gone: Vec<String> = names.iter().filter(is_gone).cloned().collect();
     let mut has_changed = !gone.is_empty();
     let gone = gone.into_iter().filter_map(|name| {
         let level = table.remove(&name)?;
@@ -297,8 +330,8 @@ fn sync_world(
     });
     selection.remove_levels(gone.collect(), requests);
     let mut free = table.free_places(|level| selection.is_free(level)).into_iter();
-    let here = added.all.values().filter(|instance| instance.world == world);
-    for instance in here {
+    let here = names.iter().filter_map(|name| added.all.get(name));
+    for instance in here.filter(|instance| instance.world == world) {
         // It is there, or the manifest has a level of that name.
         if table.index_of(&instance.entry.name).is_some() {
             continue;
@@ -307,11 +340,9 @@ fn sync_world(
         if let Some(slot) = table.at(level) {
             selection.add_level(level, slot);
         }
+        selection.look_for(world, table, requests, &instance.entry.name);
         has_changed = true;
     }
     table.give_back(free);
-    if has_changed {
-        selection.look_for_all(world, table, requests);
-    }
     has_changed
 }

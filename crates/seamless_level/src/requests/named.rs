@@ -1,6 +1,6 @@
 //! What the app asks for, by level name. See [`LevelRequests`].
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use async_channel::{Receiver, Sender};
 use bevy_ecs::{
@@ -28,6 +28,8 @@ pub(crate) struct NamedRequest {
 #[derive(Resource)]
 pub(crate) struct LevelRequests {
     all: HashMap<RequestId, NamedRequest>,
+    /// The same by their levels.
+    by_level: HashMap<String, Vec<RequestId>>,
     /// The requests that hold until the next word about their level.
     standing: HashMap<String, RequestId>,
     /// Those of entities.
@@ -47,6 +49,7 @@ impl Default for LevelRequests {
     fn default() -> Self {
         Self {
             all: HashMap::new(),
+            by_level: HashMap::new(),
             standing: HashMap::new(),
             wanted: EntityHashMap::default(),
             refused: EntityHashSet::default(),
@@ -68,19 +71,23 @@ impl LevelRequests {
         self.all.keys().copied()
     }
 
+    /// All for the level of this name.
+    pub fn of(&self, level: &str) -> &[RequestId] {
+        self.by_level.get(level).map_or(&[], Vec::as_slice)
+    }
+
     /// Game code asks for a level that no world has yet.
     pub fn note_unknown(&mut self, level: &str) {
         self.unknown.insert(level.to_owned());
         // Some of them were taken back.
         if self.unknown.len() > self.all.len() {
-            let asked: HashSet<&str> = self.all.values().map(|request| &*request.level).collect();
-            self.unknown.retain(|level| asked.contains(&**level));
+            self.unknown.retain(|level| self.by_level.contains_key(level));
         }
     }
 
     /// Whether anybody asks for a level of this name.
     pub fn is_asked_for(&self, level: &str) -> bool {
-        self.all.values().any(|request| request.level == level)
+        self.by_level.contains_key(level)
     }
 
     /// Requests that were made or taken back since the last selection.
@@ -116,6 +123,7 @@ impl LevelRequests {
         }
         let id = RequestId(self.next);
         self.next += 1;
+        self.by_level.entry(request.level.clone()).or_default().push(id);
         self.all.insert(id, request);
         self.changed.push(id);
         Ok(id)
@@ -123,8 +131,13 @@ impl LevelRequests {
 
     /// Takes a request back.
     pub fn remove(&mut self, id: RequestId) {
-        if self.all.remove(&id).is_some() {
-            self.changed.push(id);
+        let Some(request) = self.all.remove(&id) else { return };
+        self.changed.push(id);
+        if let Some(ids) = self.by_level.get_mut(&request.level) {
+            ids.retain(|other| *other != id);
+            if ids.is_empty() {
+                self.by_level.remove(&request.level);
+            }
         }
     }
 

@@ -132,20 +132,11 @@ impl LevelSelection {
             let ban = self.selector.request(*level, RequestKind::Ban, 0.0);
             self.bans.insert(*level, ban);
         }
-        let Self {
-            requests: known,
-            selector,
-            ..
-        } = self;
-        known.retain(|id, key| {
-            let is_other = requests
-                .get(*id)
-                .is_none_or(|request| !gone.contains_key(&request.level));
-            if !is_other {
-                selector.release(*key);
+        for id in gone.keys().flat_map(|name| requests.of(name)) {
+            if let Some(key) = self.requests.remove(id) {
+                self.selector.release(key);
             }
-            is_other
-        });
+        }
         self.renamed.extend(gone.into_iter().map(|(name, level)| (level, name)));
     }
 
@@ -153,6 +144,13 @@ impl LevelSelection {
     pub fn look_for_all(&mut self, world: Entity, table: &LevelTable, requests: &LevelRequests) {
         for id in requests.ids() {
             self.apply(world, table, requests, id);
+        }
+    }
+
+    /// Takes over those for a level that is new.
+    pub fn look_for(&mut self, world: Entity, table: &LevelTable, requests: &LevelRequests, level: &str) {
+        for id in requests.of(level) {
+            self.apply(world, table, requests, *id);
         }
     }
 
