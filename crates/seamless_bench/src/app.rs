@@ -3,12 +3,12 @@
 use core::any::TypeId;
 use std::{path::Path, time::Duration};
 
-use bevy_app::{App, TaskPoolPlugin};
+use bevy_app::{App, HierarchyPropagatePlugin, PostUpdate, TaskPoolPlugin};
 use bevy_asset::{
     Asset, AssetApp, AssetPath, AssetPlugin, Assets, Handle, LoadFromPath, RenderAssetUsages, UntypedHandle,
 };
 use bevy_camera::CameraPlugin;
-use bevy_ecs::world::World;
+use bevy_ecs::{component::Component, world::World};
 use bevy_image::ImagePlugin;
 use bevy_mesh::{Indices, Mesh, MeshPlugin, PrimitiveTopology};
 use bevy_pbr::{MeshMaterial3d, StandardMaterial};
@@ -33,10 +33,19 @@ pub const MESHES: usize = 12;
 /// Materials in it.
 pub const MATERIALS: usize = 6;
 
+/// Bevy's UI has children inherit two components, and hears of each parent in the world for it, whether it is of the UI or not. So most games
+/// do.
+#[derive(Component, Clone, PartialEq)]
+struct UiCamera;
+
+/// The other one.
+#[derive(Component, Clone, PartialEq)]
+struct UiTarget;
+
 /// What the app has besides the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Plugins {
-    /// What every game has: transforms and visibility, with Bevy's own observers.
+    /// What every game has: transforms and visibility, with Bevy's own observers, those of its UI among them.
     Game,
     /// The same in an app that has opted in to levels in slices.
     Sliced,
@@ -61,7 +70,12 @@ pub fn app(plugins: Plugins, root: &Path) -> App {
         .init_asset::<StandardMaterial>()
         .register_asset_reflect::<StandardMaterial>();
     match plugins {
-        Plugins::Game | Plugins::Sliced | Plugins::Levels => app.add_plugins((TransformPlugin, CameraPlugin)),
+        Plugins::Game | Plugins::Sliced | Plugins::Levels => app.add_plugins((
+            TransformPlugin,
+            CameraPlugin,
+            HierarchyPropagatePlugin::<UiCamera>::new(PostUpdate),
+            HierarchyPropagatePlugin::<UiTarget>::new(PostUpdate),
+        )),
         Plugins::Scenes => app.add_plugins(ImagePlugin::default()),
         Plugins::Bare => &mut app,
     };

@@ -102,25 +102,37 @@ fn play(bed: &mut Bed, drive: &mut Drive, count: u64) {
     }
 }
 
-/// Every level comes and goes once, as fast as it can.
+/// Every level comes, is hidden, and goes once, as fast as it can.
 fn tour(bed: &mut Bed) {
     let budget = bed.set_budget(TOUR_BUDGET);
     for first in (0..LEVELS).step_by(GROUP) {
         let names: Vec<String> = (first..first + GROUP).map(name_of).collect();
-        let ticket = |levels: &mut Levels, name: &String| levels.request(name, LevelTarget::Visible);
-        let tickets = bed.levels(|mut levels| {
-            let tickets: Result<Vec<_>, _> = names.iter().map(|name| ticket(&mut levels, name)).collect();
-            tickets.expect("the requests are taken")
-        });
-        let world = bed.world;
-        bed.until("the levels of the tour come", |ecs| {
-            let table = ecs.get::<LevelTable>(world).expect("it stays");
-            let mut levels = names.iter().filter_map(|name| table.get(name));
-            levels.all(|level| matches!(level.state(), LevelState::Visible | LevelState::Failed))
-        });
-        drop(tickets);
+        let seen = tickets(bed, &names, LevelTarget::Visible);
+        until_all_are(bed, &names, LevelState::Visible);
+        let loaded = tickets(bed, &names, LevelTarget::Loaded);
+        drop(seen);
+        until_all_are(bed, &names, LevelState::Hidden);
+        drop(loaded);
     }
     bed.set_budget(budget);
+}
+
+fn tickets(bed: &mut Bed, names: &[String], target: LevelTarget) -> Vec<LevelTicket> {
+    let ticket = |levels: &mut Levels, name: &String| levels.request(name, target);
+    bed.levels(|mut levels| {
+        let tickets: Result<Vec<_>, _> = names.iter().map(|name| ticket(&mut levels, name)).collect();
+        tickets.expect("the requests are taken")
+    })
+}
+
+/// But those that cannot be read.
+fn until_all_are(bed: &mut Bed, names: &[String], wanted: LevelState) {
+    let world = bed.world;
+    bed.until("the levels of the tour come and are hidden", |ecs| {
+        let table = ecs.get::<LevelTable>(world).expect("it stays");
+        let mut levels = names.iter().filter_map(|name| table.get(name));
+        levels.all(|level| level.state() == wanted || level.state() == LevelState::Failed)
+    });
 }
 
 #[track_caller]

@@ -1,5 +1,6 @@
 use core::time::Duration;
 
+use bevy_app::Last;
 use seamless_asset::{OVERRUNS_KEPT, StreamingSettings};
 
 use super::*;
