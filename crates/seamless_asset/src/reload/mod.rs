@@ -16,7 +16,8 @@ use bevy_reflect::TypeRegistry;
 pub(crate) use diff::{Differ, LevelDiff};
 
 use crate::{
-    actors::{Owners, detach},
+    actors::{Owners, detach, detach_unseen},
+    hide::InHiddenLevel,
     load::{KeptGroup, LevelInstance, LoadServices, ReloadReport, ReloadedLevel},
     reveal::{LatePasses, Members, register},
     spawn::{Column, Group, IdentifiedColumn, Inserter, Spent, Values, spawn},
@@ -168,6 +169,7 @@ impl Prepared {
         members: &mut Members,
         report: &mut ReloadReport,
     ) -> (Spent, Vec<Entity>, ReloadedLevel) {
+        self.release_guests(world, members);
         let loaded = &mut self.staged.loaded;
         let reserved = loaded.reserved.take();
         let mut groups = core::mem::take(&mut loaded.level.groups);
@@ -194,14 +196,26 @@ impl Prepared {
         (spent, reserved, self.staged)
     }
 
-    fn despawn_lost(&self, world: &mut World, report: &mut ReloadReport) {
-        if !self.staged.lost.is_empty() {
-            // What came with another level stays, as where a level leaves.
-            let owners = Owners::but(world, self.staged.loaded.root);
-            let lost = self.staged.lost.iter();
-            let guests: Vec<_> = lost.flat_map(|(entity, _)| owners.below(world, *entity)).collect();
-            guests.into_iter().for_each(|guest| detach(world, guest));
+    /// What came with another level stays where it is when what it hangs below is lost, as where a level leaves.
+    fn release_guests(&self, world: &mut World, members: &Members) {
+        if self.staged.lost.is_empty() {
+            return;
         }
+        let root = self.staged.loaded.root;
+        let owners = Owners::but(world, root);
+        let lost = self.staged.lost.iter();
+        let guests: Vec<_> = lost.flat_map(|(entity, _)| owners.below(world, *entity)).collect();
+        let is_hidden = world.get::<InHiddenLevel>(root).is_some();
+        for guest in guests {
+            if is_hidden {
+                detach_unseen(world, guest, root, members);
+            } else {
+                detach(world, guest);
+            }
+        }
+    }
+
+    fn despawn_lost(&self, world: &mut World, report: &mut ReloadReport) {
         for (entity, _) in &self.staged.lost {
             if let Ok(entity) = world.get_entity_mut(*entity) {
                 entity.despawn();

@@ -6,10 +6,11 @@ use bevy_app::{App, ValidateParentHasComponentPlugin};
 use bevy_camera::visibility::InheritedVisibility;
 use bevy_ecs::{
     component::{ComponentId, ComponentInfo},
+    entity::Entity,
     event::EventKey,
     hierarchy::ChildOf,
     lifecycle::{INSERT, REMOVE},
-    observer::CachedComponentObservers,
+    observer::{CachedComponentObservers, Observer},
     resource::Resource,
     schedule::Schedules,
     world::World,
@@ -23,7 +24,7 @@ use bevy_transform::components::GlobalTransform;
 pub(crate) struct BevysObservers {
     /// [`ValidateParentHasComponentPlugin`] observes their insertion, to warn when a parent lacks them. Levels are cooked parents first.
     checked: Vec<TypeId>,
-    /// Each [`HierarchyPropagatePlugin`](bevy_app::HierarchyPropagatePlugin) observes insertion and removal of [`ChildOf`], once for each
+    /// A [`HierarchyPropagatePlugin`](bevy_app::HierarchyPropagatePlugin) observes insertion and removal of [`ChildOf`], once for each
     /// component that it passes on to children. Bevy's UI has two. To a level they pass on nothing before it is shown: nobody who is
     /// above it had anything of its own to give while that was hidden, and of what is new then their systems hear, as of any change.
     propagated: usize,
@@ -58,17 +59,33 @@ impl BevysObservers {
 }
 
 /// How many components are passed on to children. Their plugins are of all types, and cannot be asked for by these; but each orders its systems in
-/// a set of one name, whichever schedule they are in.
+/// a set of one name, whichever schedule they are in. Somebody may pass on by another relationship, or speak of a set that nobody is in: so there are
+/// no more than who observes parents and may be one of Bevy's.
 fn propagated(world: &World) -> usize {
     let Some(schedules) = world.get_resource::<Schedules>() else {
         return 0;
     };
+    let observed = [INSERT, REMOVE].map(|event| may_be_propagating(world, event));
     let sets = schedules
         .iter()
         .flat_map(|(_, schedule)| schedule.graph().system_sets.iter());
     let names = sets.map(|(_, set, _)| format!("{set:?}"));
     let propagating: HashSet<String> = names.filter(|name| name.starts_with("PropagateSet {")).collect();
-    propagating.len()
+    observed.into_iter().fold(propagating.len(), usize::min)
+}
+
+/// How many observe this of parents and may pass something on. Bevy knows the names of systems in builds that are to be debugged.
+fn may_be_propagating(world: &World, event: EventKey) -> usize {
+    let observers = world.observers().try_get_observers(event);
+    let found = observers
+        .zip(world.component_id::<ChildOf>())
+        .and_then(|(observers, id)| observers.component_observers().get(&id));
+    let systems = found.into_iter().flat_map(|found| found.global_observers().keys());
+    let may_be = |observer: &&Entity| {
+        let name = world.get::<Observer>(**observer).map(Observer::system_name);
+        name.is_none_or(|name| !name.contains("::") || name.starts_with("bevy_app::propagate::"))
+    };
+    systems.filter(may_be).count()
 }
 
 /// Whether somebody observes this of a component whom the level has to be whole for. Who observes some entities only, by name, has none of a

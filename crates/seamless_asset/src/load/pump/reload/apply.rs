@@ -31,6 +31,15 @@ use crate::{
 /// Edits that an error names.
 const EDITS_NAMED: usize = 8;
 
+/// A user of a package that is about to change.
+struct User {
+    id: InstanceId,
+    /// The package that it was asked for, and those beside it that this does not import from, which it keeps.
+    roots: Vec<AssetPath<'static>>,
+    /// These, and all that they import from.
+    held: HashSet<AssetPath<'static>>,
+}
+
 impl Pipeline {
     /// Whether there was time for it.
     pub(in crate::load::pump) fn apply_in_turn(
@@ -189,13 +198,14 @@ impl Pipeline {
             };
             self.tasks.drop_later(spent);
         }
-        self.take_over_package(world, reload, staged);
-        self.read_again(world, &reload.path);
+        let unseen = self.drop_unseen(world, &reload.path);
+        self.take_over_package(world, reload, staged, &unseen);
+        unseen.into_iter().for_each(|id| self.read_again(id));
         Ok(report)
     }
 
-    /// Levels of the package that nobody has seen yet were read from the old file.
-    fn read_again(&mut self, world: &mut World, path: &AssetPath<'static>) {
+    /// Levels of the package that nobody has seen yet were read from the old file. They are to be [read again](Self::read_again).
+    fn drop_unseen(&mut self, world: &mut World, path: &AssetPath<'static>) -> Vec<InstanceId> {
         let is_unseen = |instance: &Instance| matches!(instance.phase, Phase::Staged(_) | Phase::Spawning(_));
         let of_package = self.instances.iter();
         let of_package = of_package.filter(|(_, instance)| instance.request.package == *path);
@@ -203,13 +213,23 @@ impl Pipeline {
             .filter(|(_, instance)| is_unseen(instance))
             .map(|(id, _)| *id)
             .collect();
-        for id in unseen {
-            self.level_gates.forget(id, world.resource::<RevealGates>());
-            match self.instances.replace_phase(id, Phase::Queued) {
+        for id in &unseen {
+            self.level_gates.forget(*id, world.resource::<RevealGates>());
+            match self.instances.replace_phase(*id, Phase::Queued) {
                 Some(Phase::Staged(level)) => self.drop_level(world, level),
                 Some(Phase::Spawning(spawn)) => self.abandon(world, spawn),
                 _ => {}
             }
+        }
+        unseen
+    }
+
+    /// At once: it was in memory a moment ago, and everybody still takes it for loaded. So nobody is told of that a second time.
+    fn read_again(&mut self, id: InstanceId) {
+        let is_announced = self.instances.get(&id).is_some_and(|instance| instance.is_announced);
+        self.start_level(id, false);
+        if let Some(mut instance) = self.instances.get_mut(&id) {
+            instance.is_announced = is_announced;
         }
     }
 
@@ -256,11 +276,12 @@ impl Pipeline {
         }
     }
 
-    /// The package is what the new file says; its users hold what that imports, and no more.
-    fn take_over_package(&mut self, world: &mut World, reload: &Reload, staged: Staged) {
+    /// The package is what the new file says; its users hold what that imports, and no more. Of those that are `unseen` nothing is left that
+    /// was read from the old one.
+    fn take_over_package(&mut self, world: &mut World, reload: &Reload, staged: Staged, unseen: &[InstanceId]) {
         let Staged { mut loaded, .. } = staged;
         loaded.slots.iter().for_each(Slot::complete);
-        let users = self.imported_by_users(&reload.path);
+        let users = self.users_of(&reload.path);
         let Some(mut entry) = self.packages.get_mut(&reload.path) else {
             self.tasks.drop_later(loaded);
             return;
@@ -278,26 +299,36 @@ impl Pipeline {
         let linker = core::mem::replace(&mut entry.linker, linker);
         drop(entry);
         self.tasks.drop_later((old, linker, loaded.sources));
-        for (user, imported) in users {
-            self.hold_needed(world, user, &imported);
+        for user in users {
+            let is_unseen = unseen.contains(&user.id);
+            self.hold_needed(world, user, is_unseen);
         }
     }
 
-    /// The users of a package, each with what it holds because something imports it.
-    fn imported_by_users(&self, path: &AssetPath<'static>) -> Vec<(InstanceId, HashSet<AssetPath<'static>>)> {
+    /// The users of a package, and what they hold as of now.
+    fn users_of(&self, path: &AssetPath<'static>) -> Vec<User> {
         let Some(entry) = self.packages.get(path) else {
             return Vec::new();
         };
         let users = entry.users.iter().filter_map(|id| {
-            let package = &self.instances.get(id)?.request.package;
-            Some((*id, self.closure_of(package)))
+            let request = &self.instances.get(id)?.request;
+            let mut roots = vec![request.package.clone()];
+            let own = self.closure_of(&roots);
+            let others = request.dependencies.iter().filter(|path| !own.contains(*path));
+            roots.extend(others.cloned());
+            Some(User {
+                id: *id,
+                held: self.closure_of(&roots),
+                roots,
+            })
         });
         users.collect()
     }
 
-    /// The instance holds the packages that it needs by now, and no more those that it had just because they were `imported`: what it was asked
-    /// for with, it keeps. Those that are still to be loaded may need more than is known yet.
-    fn hold_needed(&mut self, world: &mut World, id: InstanceId, imported: &HashSet<AssetPath<'static>>) {
+    /// The instance holds the packages that it needs by now, and no more. One that is still to be loaded may need more than is known yet, unless it
+    /// begins anew.
+    fn hold_needed(&mut self, world: &mut World, user: User, is_unseen: bool) {
+        let User { id, roots, held } = user;
         let Some(instance) = self.instances.get(&id) else {
             return;
         };
@@ -305,10 +336,11 @@ impl Pipeline {
             instance.phase,
             Phase::Live { .. } | Phase::Leaving { .. } | Phase::Hidden { .. }
         );
-        let needed = self.closure_of(&instance.request.package);
-        let held = instance.packages.iter();
-        let unneeded: Vec<_> = held
-            .filter(|path| is_live && imported.contains(*path) && !needed.contains(*path))
+        let needed = self.closure_of(&roots);
+        let own = self.closure_of(core::slice::from_ref(&instance.request.package));
+        let packages = instance.packages.iter().filter(|_| is_live || is_unseen);
+        let unneeded: Vec<_> = packages
+            .filter(|path| held.contains(*path) && !needed.contains(*path))
             .cloned()
             .collect();
         for path in needed {
@@ -316,6 +348,11 @@ impl Pipeline {
         }
         if let Some(mut instance) = self.instances.get_mut(&id) {
             instance.packages.retain(|path| !unneeded.contains(path));
+            if is_live || is_unseen {
+                // What it was asked for with because it imported that is nothing to keep from now on.
+                let dependencies = &mut instance.request.dependencies;
+                dependencies.retain(|path| roots.contains(path) || own.contains(path));
+            }
         }
         for path in unneeded {
             self.release_package(world, id, &path);
@@ -325,10 +362,10 @@ impl Pipeline {
         }
     }
 
-    /// The package and all that it imports from, directly and indirectly.
-    fn closure_of(&self, path: &AssetPath<'static>) -> HashSet<AssetPath<'static>> {
+    /// These packages and all that they import from, directly and indirectly.
+    fn closure_of(&self, roots: &[AssetPath<'static>]) -> HashSet<AssetPath<'static>> {
         let mut closure = HashSet::new();
-        let mut open = vec![path.clone()];
+        let mut open = roots.to_vec();
         while let Some(path) = open.pop() {
             if let Some(entry) = self.packages.get(&path) {
                 open.extend(entry.needs.iter().filter(|need| !closure.contains(*need)).cloned());

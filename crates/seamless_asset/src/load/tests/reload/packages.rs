@@ -197,9 +197,11 @@ fn imported_packages_are_held_as_the_new_file_needs_them() {
 fn what_a_level_was_asked_for_with_is_held_for_as_long_as_it_is_there() {
     let dir = Dir::default();
     let mut app = app_with(&dir, game);
-    for name in ["s.pkg", "t.pkg", "p.pkg"] {
+    for name in ["s.pkg", "t.pkg"] {
         put(&dir, name, shared_package(&app, name));
     }
+    // It needs one itself, which the level needs no more in the end.
+    put(&dir, "p.pkg", chain(&app, "p.pkg", 3, Some("s.pkg")));
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
     let id = load(&mut app, "a.pkg", &["s.pkg", "p.pkg"]);
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
@@ -216,8 +218,63 @@ fn what_a_level_was_asked_for_with_is_held_for_as_long_as_it_is_there() {
         end(&mut app, &reload);
         assert!(reload.result().unwrap().is_ok(), "{package}");
         (0..5).for_each(|_| app.update());
-        assert_eq!(open(app.world()), [false, true, true], "after {package}");
+        assert_eq!(open(app.world()), [true; 3], "after {package}");
     }
+    // And what that needs by now, and no more.
+    put(&dir, "t.pkg", shared_package(&app, "t.pkg"));
+    put(&dir, "u.pkg", shared_package(&app, "u.pkg"));
+    put(&dir, "p.pkg", chain(&app, "p.pkg", 3, Some("u.pkg")));
+    let reload = app
+        .world_mut()
+        .resource_mut::<Streamer>()
+        .reload(ReloadRequest::new("p.pkg"));
+    end(&mut app, &reload);
+    run_until(&mut app, |world| open(world) == [false, true, true]);
+    let linkers = &app.world().resource::<LinkersResource>().0;
+    assert!(linkers.find(&AssetPath::parse("u.pkg")).is_some());
+    assert_eq!(app.world().resource::<StreamingStats>().live_packages, 4);
+}
+
+/// It holds what the new file needs, as if it had never seen the old one; and nobody is told that it is loaded a second time.
+#[test]
+fn a_level_that_is_read_again_holds_what_the_new_file_needs() {
+    let dir = Dir::default();
+    let mut app = app_with(&dir, game);
+    for name in ["s.pkg", "t.pkg"] {
+        put(&dir, name, shared_package(&app, name));
+    }
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    let request = InstanceRequest {
+        target: InstanceTarget::Loaded,
+        ..request("a.pkg", &["s.pkg"])
+    };
+    let id = app.world_mut().resource_mut::<Streamer>().load(request);
+    let mut loaded = 0;
+    let mut run = |app: &mut App, done: &dyn Fn(&World) -> bool| {
+        let mut frames = 0;
+        run_until(app, |world| {
+            let mut events = world.resource_mut::<Messages<InstanceEvent>>();
+            let events = events.drain();
+            loaded += events
+                .filter(|event| matches!(event, InstanceEvent::Loaded { .. }))
+                .count();
+            // And for some frames more.
+            frames += usize::from(done(world));
+            frames > 3
+        });
+    };
+    let is_staged = |world: &World| state(world, id) == Some(LoadState::Staged);
+    run(&mut app, &is_staged);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("t.pkg")));
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    run(&mut app, &|_| reload.is_finished());
+    assert!(reload.result().unwrap().is_ok());
+    run(&mut app, &|world| {
+        is_staged(world) && world.resource::<StreamingStats>().live_packages == 2
+    });
+    assert_eq!(loaded, 1);
+    let linkers = &app.world().resource::<LinkersResource>().0;
+    assert!(linkers.find(&AssetPath::parse("s.pkg")).is_none());
 }
 
 fn held_as_needed(dir: &Dir, mut app: App, is_hidden: bool) {

@@ -1,6 +1,6 @@
 //! What Bevy passes on to children, as its UI does, and whom that leaves alone.
 
-use bevy_app::{HierarchyPropagatePlugin, PostUpdate, Propagate};
+use bevy_app::{HierarchyPropagatePlugin, PostUpdate, Propagate, PropagateSet};
 use bevy_ecs::lifecycle::Insert;
 
 use super::*;
@@ -72,6 +72,27 @@ fn who_else_observes_parents_finds_the_whole_level() {
             .is_some_and(|what| what.contains(&format!("what observers of components hear of {COUNT})"))),
         "{reveal:?}"
     );
+}
+
+/// Somebody orders after what the app does not have, and passes on by another relationship: that makes nobody Bevy's.
+#[test]
+fn who_is_not_bevys_is_not_taken_for_it() {
+    let dir = Dir::default();
+    let plugin = SeamlessAssetPlugin {
+        sliced_levels: true,
+        ..SeamlessAssetPlugin::default()
+    };
+    let mut app = app_after(&dir, plugin, |app| {
+        app.add_plugins(HierarchyPropagatePlugin::<Layer, (), crate::OfLevel>::new(PostUpdate))
+            .add_systems(bevy_app::Update, (|| {}).after(PropagateSet::<Theme>::default()));
+    });
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", COUNT as u32, None));
+    app.init_resource::<Observed>()
+        .add_observer(|_: On<Insert, ChildOf>, mut observed: ResMut<Observed>| observed.count += 1);
+    let id = load_to(&mut app, "a.pkg", InstanceTarget::Shown);
+    assert!(most_without_parent(&mut app, id) > COUNT / 2);
+    assert_eq!(app.world().resource::<Observed>().count, COUNT);
 }
 
 /// Whatever comes with an id of its own cannot be known to who observes one that is there.
