@@ -1,5 +1,7 @@
 //! Levels that are hidden, or about to leave.
 
+use bevy_transform::components::GlobalTransform;
+
 use super::*;
 use crate::load::tests::targets::set_target;
 
@@ -107,4 +109,31 @@ fn a_level_that_does_not_leave_after_all_is_as_its_file_says() {
         run_until(&mut app, |world| are_all(world, LoadState::Live));
     }
     panic!("no reload came while it waited for its leave");
+}
+
+/// Nobody has seen where it would be by now.
+#[test]
+fn who_hangs_below_what_is_lost_unseen_stays_where_it_was_seen() {
+    let dir = Dir::default();
+    let mut content = Content::labelled(2);
+    let (mut app, id, root) = live_and_sliced(&dir, &content);
+    put(&dir, "b.pkg", Content::labelled(1).package(&app, "b.pkg"));
+    let other = load(&mut app, "b.pkg", &[]);
+    let other = revealed(&mut app, other);
+    let guest = entity(app.world(), other, "b.pkg", 0).unwrap();
+    let one = thing(&app, root, 1);
+    let place = (
+        Transform::from_xyz(5.0, 0.0, 0.0),
+        GlobalTransform::from_xyz(1.0, 2.0, 3.0),
+    );
+    app.world_mut().entity_mut(guest).insert((ChildOf(one), place));
+    set_target(&mut app, id, InstanceTarget::Loaded);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Hidden));
+    content.things.remove(&1);
+    reload(&mut app, &dir, &content, ReloadPolicy::KeepEdits);
+    let world = app.world();
+    assert!(world.get_entity(one).is_err());
+    assert_eq!(world.get::<ChildOf>(guest), None);
+    let stands = world.get::<Transform>(guest).unwrap().translation;
+    assert_eq!(stands.to_array(), [1.0, 2.0, 3.0]);
 }

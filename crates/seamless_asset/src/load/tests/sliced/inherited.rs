@@ -11,21 +11,26 @@ struct Layer(u32);
 #[derive(Component, Clone, PartialEq)]
 struct Theme;
 
-/// An app that passes two components on to children, as Bevy's UI does.
-fn passing_on(dir: &Dir) -> App {
+/// As [`sliced`], after these plugins of Bevy.
+fn sliced_after(dir: &Dir, bevys: impl FnOnce(&mut App)) -> App {
     let plugin = SeamlessAssetPlugin {
         sliced_levels: true,
         ..SeamlessAssetPlugin::default()
     };
-    let mut app = app_after(dir, plugin, |app| {
+    let mut app = app_after(dir, plugin, bevys);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    put(dir, "a.pkg", chain(&app, "a.pkg", COUNT as u32, None));
+    app
+}
+
+/// An app that passes two components on to children, as Bevy's UI does.
+fn passing_on(dir: &Dir) -> App {
+    sliced_after(dir, |app| {
         app.add_plugins((
             HierarchyPropagatePlugin::<Layer>::new(PostUpdate),
             HierarchyPropagatePlugin::<Theme>::new(bevy_app::Update),
         ));
-    });
-    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
-    put(dir, "a.pkg", chain(&app, "a.pkg", COUNT as u32, None));
-    app
+    })
 }
 
 /// Of what is hidden on its way into the world, how many are no children yet, at most.
@@ -78,16 +83,10 @@ fn who_else_observes_parents_finds_the_whole_level() {
 #[test]
 fn who_is_not_bevys_is_not_taken_for_it() {
     let dir = Dir::default();
-    let plugin = SeamlessAssetPlugin {
-        sliced_levels: true,
-        ..SeamlessAssetPlugin::default()
-    };
-    let mut app = app_after(&dir, plugin, |app| {
+    let mut app = sliced_after(&dir, |app| {
         app.add_plugins(HierarchyPropagatePlugin::<Layer, (), crate::OfLevel>::new(PostUpdate))
             .add_systems(bevy_app::Update, (|| {}).after(PropagateSet::<Theme>::default()));
     });
-    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
-    put(&dir, "a.pkg", chain(&app, "a.pkg", COUNT as u32, None));
     app.init_resource::<Observed>()
         .add_observer(|_: On<Insert, ChildOf>, mut observed: ResMut<Observed>| observed.count += 1);
     let id = load_to(&mut app, "a.pkg", InstanceTarget::Shown);
