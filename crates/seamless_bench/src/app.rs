@@ -33,8 +33,8 @@ pub const MESHES: usize = 12;
 /// Materials in it.
 pub const MATERIALS: usize = 6;
 
-/// Bevy's UI has children inherit two components, and hears of each parent in the world for it, whether it is of the UI or not. So most games
-/// do.
+/// Bevy's UI has children inherit two components, and hears of each parent in the world for it, whether it is of the UI or not. This stands for
+/// one of them.
 #[derive(Component, Clone, PartialEq)]
 struct UiCamera;
 

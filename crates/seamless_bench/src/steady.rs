@@ -1,8 +1,8 @@
 //! `steady_allocs`: allocations per frame while nothing comes, goes or moves.
 //!
-//! A world of 1 000 levels of which 200 are visible, with a volume each, and one source that stands still, in an app with all of our plugins that
+//! A world of 1 000 levels of which 200 are visible, with a volume each, and one source that stands still, in an app with `SeamlessPlugins` that
 //! has opted in to levels in slices. Counted is what the schedules of a frame allocate, on one thread: all but `PostUpdate`, in which Bevy's own systems
-//! allocate in every frame, and we have but two that look at messages and at ticks. Bevy's own systems in the others are counted too; the peer
+//! allocate in every frame; ours there are not counted. Bevy's own systems in the others are counted too; the peer
 //! is the same app without ours. The limit is that nothing is to do.
 
 #[cfg(test)]

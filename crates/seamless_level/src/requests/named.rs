@@ -29,7 +29,7 @@ pub(crate) struct NamedRequest {
 pub(crate) struct LevelRequests {
     all: HashMap<RequestId, NamedRequest>,
     /// The same by their levels.
-    by_level: HashMap<String, Vec<RequestId>>,
+    by_level: HashMap<String, BTreeSet<RequestId>>,
     /// The requests that hold until the next word about their level.
     standing: HashMap<String, RequestId>,
     /// Those of entities.
@@ -72,8 +72,8 @@ impl LevelRequests {
     }
 
     /// All for the level of this name.
-    pub fn of(&self, level: &str) -> &[RequestId] {
-        self.by_level.get(level).map_or(&[], Vec::as_slice)
+    pub fn of(&self, level: &str) -> impl Iterator<Item = RequestId> {
+        self.by_level.get(level).into_iter().flatten().copied()
     }
 
     /// Game code asks for a level that no world has yet.
@@ -123,7 +123,7 @@ impl LevelRequests {
         }
         let id = RequestId(self.next);
         self.next += 1;
-        self.by_level.entry(request.level.clone()).or_default().push(id);
+        self.by_level.entry(request.level.clone()).or_default().insert(id);
         self.all.insert(id, request);
         self.changed.push(id);
         Ok(id)
@@ -134,7 +134,7 @@ impl LevelRequests {
         let Some(request) = self.all.remove(&id) else { return };
         self.changed.push(id);
         if let Some(ids) = self.by_level.get_mut(&request.level) {
-            ids.retain(|other| *other != id);
+            ids.remove(&id);
             if ids.is_empty() {
                 self.by_level.remove(&request.level);
             }

@@ -133,7 +133,7 @@ impl LevelSelection {
             self.bans.insert(*level, ban);
         }
         for id in gone.keys().flat_map(|name| requests.of(name)) {
-            if let Some(key) = self.requests.remove(id) {
+            if let Some(key) = self.requests.remove(&id) {
                 self.selector.release(key);
             }
         }
@@ -150,7 +150,7 @@ impl LevelSelection {
     /// Takes over those for a level that is new.
     pub fn look_for(&mut self, world: Entity, table: &LevelTable, requests: &LevelRequests, level: &str) {
         for id in requests.of(level) {
-            self.apply(world, table, requests, *id);
+            self.apply(world, table, requests, id);
         }
     }
 
