@@ -64,6 +64,9 @@ pub fn report(args: &Args, flown: &Flown) -> Result<bool, String> {
     for shortcoming in &shortcomings {
         println!("FELL SHORT: {shortcoming}");
     }
+    if let Some(undecided) = report.undecided() {
+        println!("UNDECIDED: {undecided}");
+    }
     // Times depend on the machine and what else it does; what is wrong on any machine is a failure.
     Ok(report.atomicity_violations == 0 && report.failed == 0)
 }

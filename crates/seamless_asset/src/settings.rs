@@ -4,7 +4,10 @@ use core::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    sync::{Mutex, PoisonError},
+};
 
 use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_platform::time::Instant;
@@ -101,24 +104,50 @@ impl Default for StreamingSettings {
 
 /// Adds up the main-thread time of all streaming systems of a frame.
 ///
-/// Plugins on top of the pipeline measure their own systems with it: `let _time = clock.measure();`.
+/// Plugins on top of the pipeline measure their own systems with it: `let _time = clock.measure("footprints in the snow");`.
 #[derive(Resource, Default)]
 pub struct StreamingClock {
     nanoseconds: AtomicU64,
+    /// What the longest piece of work took; most are shorter, and need not ask for more.
+    longest: AtomicU64,
+    /// The same, and what it was.
+    longest_piece: Mutex<Piece>,
+}
+
+/// A piece of work that is no unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Piece {
+    pub took: Duration,
+    pub what: &'static str,
 }
 
 impl StreamingClock {
-    /// Counts the time until the guard is dropped.
-    pub fn measure(&self) -> ClockGuard<'_> {
+    /// Counts the time until the guard is dropped. `what` is how the work is called in an [`Overrun`] of which it is most.
+    pub fn measure(&self, what: &'static str) -> ClockGuard<'_> {
         ClockGuard {
             clock: self,
+            what,
             start: Instant::now(),
         }
     }
 
-    /// Counts `time`.
-    pub fn add(&self, time: Duration) {
+    /// Counts `time` that was spent on `what`.
+    pub fn add(&self, what: &'static str, time: Duration) {
+        self.add_with_units(what, time, Duration::ZERO);
+    }
+
+    /// The same, when so much of the time was that of units, which have names of their own.
+    pub(crate) fn add_with_units(&self, what: &'static str, time: Duration, units: Duration) {
         self.nanoseconds.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+        let took = time.saturating_sub(units);
+        let nanoseconds = took.as_nanos() as u64;
+        if self.longest.fetch_max(nanoseconds, Ordering::Relaxed) >= nanoseconds {
+            return;
+        }
+        let mut longest = self.longest_piece.lock().unwrap_or_else(PoisonError::into_inner);
+        if took > longest.took {
+            *longest = Piece { took, what };
+        }
     }
 
     /// What was counted in this frame so far.
@@ -127,20 +156,25 @@ impl StreamingClock {
         Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn restart(&self) -> Duration {
-        Duration::from_nanos(self.nanoseconds.swap(0, Ordering::Relaxed))
+    /// What was counted in the frame that ends, and the longest piece of it that was no unit.
+    pub(crate) fn restart(&self) -> (Duration, Piece) {
+        let mut longest = self.longest_piece.lock().unwrap_or_else(PoisonError::into_inner);
+        self.longest.store(0, Ordering::Relaxed);
+        let spent = self.nanoseconds.swap(0, Ordering::Relaxed);
+        (Duration::from_nanos(spent), core::mem::take(&mut *longest))
     }
 }
 
 /// Counts time while it lives; see [`StreamingClock::measure`].
 pub struct ClockGuard<'a> {
     clock: &'a StreamingClock,
+    what: &'static str,
     start: Instant,
 }
 
 impl Drop for ClockGuard<'_> {
     fn drop(&mut self) {
-        self.clock.add(self.start.elapsed());
+        self.clock.add(self.what, self.start.elapsed());
     }
 }
 
@@ -153,9 +187,9 @@ pub struct Overrun {
     pub took: Duration,
     /// What it might have taken: the budget, raised or lowered.
     pub budget: Duration,
-    /// What kind of work its largest unit was; none if it was in none.
+    /// What kind of work its largest unit was; none if something that is no unit took longer than all of them.
     pub kind: Option<UnitKind>,
-    /// The largest unit of work in it, or that there was none.
+    /// What it was spent on: its largest unit of work, with the time of that, or something else that the [`StreamingClock`] has measured.
     pub what: Cow<'static, str>,
 }
 

@@ -1,12 +1,16 @@
 //! Levels whose entities all have the same components. See [`level`].
 
+use bevy_app::App;
 use bevy_ecs::{entity::Entity, reflect::AppTypeRegistry, world::World};
 use bevy_reflect::Reflect;
+use bevy_transform::components::Transform;
 use seamless_asset::{
     codec::{Codecs, EncodeContext, EntityRows},
     level_data::LevelBuilder,
     package::{Codec, ObjectId, PackageWriter, Role},
 };
+
+use crate::app::writer;
 
 /// What stands for the entity of a row in the components of a level that is written.
 pub fn entity(row: usize) -> Entity {
@@ -47,4 +51,15 @@ pub fn level(writer: &mut PackageWriter, world: &World, name: &str, columns: &[V
         .iter()
         .map(|(_, encoding, data)| (*encoding, data.len()))
         .collect()
+}
+
+/// A package with a level of so many entities that are somewhere, and nothing else.
+pub fn places(app: &App, package: &str, entities: usize) -> Vec<u8> {
+    let mut writer = writer(app.world(), package);
+    let places: Vec<Transform> = (0..entities)
+        .map(|row| Transform::from_xyz(row as f32, 0.0, 0.0))
+        .collect();
+    let column = places.iter().map(|place| place as &dyn Reflect).collect();
+    level(&mut writer, app.world(), package, &[column]);
+    writer.finish().expect("the package is within the limits")
 }

@@ -9,6 +9,8 @@
 //! In `select_10k/rest` nobody moves; in `select_10k/moving` all four go at 30 m/s, sixty frames a second, and look a second ahead. Both
 //! sides have to want the same levels in the end.
 
+mod plugin;
+
 use std::hint::black_box;
 
 use bevy_math::{Vec3, vec3};
@@ -45,6 +47,8 @@ pub enum Variant {
     Moving,
 }
 
+pub use plugin::run as run_plugin;
+
 /// Measures selecting.
 pub fn run(variant: Variant, samples: Option<usize>) -> Row {
     let volumes: Vec<VolumeInput> = (0..SIDE * SIDE).map(volume).collect();
@@ -52,12 +56,14 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Row {
     for volume in &volumes {
         selector.add_volume(volume.clone());
     }
-    let mut brute = BruteForce::new(&volumes);
+    let mut brute = BruteForce::new(volumes.len());
+    let tested = || volumes.iter().map(|volume| (&volume.shape, volume.unload_margin));
     let mut result = Samples::default();
     for round in 0..samples.unwrap_or(51) as u32 + 1 {
         let frames = || (round * FRAMES..(round + 1) * FRAMES).map(|frame| sources(variant, frame));
         let (our_ns, ()) = cpu_ns(|| frames().for_each(|sources| update(&mut selector, &sources)));
-        let (peer_ns, ()) = cpu_ns(|| frames().for_each(|sources| brute.update(&sources)));
+        let (peer_ns, ()) =
+            cpu_ns(|| frames().for_each(|sources| brute.update(tested, black_box(sources).into_iter())));
         check(&selector, &brute);
         // The first round brings the levels of the start.
         if round > 0 {
@@ -122,45 +128,48 @@ fn update(selector: &mut Selector, sources: &[SourceInput]) {
 }
 
 /// The peer.
-struct BruteForce<'a> {
-    volumes: &'a [VolumeInput],
+struct BruteForce {
     wanted: Vec<bool>,
     was: Vec<bool>,
     changed: Vec<u32>,
 }
 
-impl<'a> BruteForce<'a> {
-    fn new(volumes: &'a [VolumeInput]) -> Self {
+impl BruteForce {
+    /// One that knows so many volumes, each with a level of its own.
+    fn new(volumes: usize) -> Self {
         Self {
-            volumes,
-            wanted: vec![false; volumes.len()],
-            was: vec![false; volumes.len()],
-            changed: Vec::with_capacity(volumes.len()),
+            wanted: vec![false; volumes],
+            was: vec![false; volumes],
+            changed: Vec::with_capacity(volumes),
         }
     }
 
     /// Wants what is around a place.
-    fn test(&mut self, at: Vec3) {
-        for volume in self.volumes {
-            let distance = volume.shape.signed_distance(at);
-            if distance > volume.unload_margin {
-                continue;
-            }
-            for &level in &volume.levels {
-                let level = level as usize;
-                self.wanted[level] |= distance <= 0.0 || self.was[level];
+    fn test<'a>(&mut self, volumes: impl Iterator<Item = (&'a VolumeShape, f32)>, at: Vec3) {
+        let levels = self.wanted.iter_mut().zip(&self.was);
+        for ((shape, margin), (wanted, was)) in volumes.zip(levels) {
+            let distance = shape.signed_distance(at);
+            if distance <= margin {
+                *wanted |= distance <= 0.0 || *was;
             }
         }
     }
 
-    fn update(&mut self, sources: &[SourceInput]) {
+    /// `volumes` gives each with its margin.
+    fn update<'a, V: Iterator<Item = (&'a VolumeShape, f32)>>(
+        &mut self,
+        volumes: impl Fn() -> V,
+        sources: impl Iterator<Item = SourceInput>,
+    ) {
         core::mem::swap(&mut self.wanted, &mut self.was);
         self.wanted.fill(false);
-        for source in black_box(sources) {
+        for source in sources {
             let way = source.velocity * source.ahead;
-            self.test(source.position);
+            self.test(volumes(), source.position);
             if way != Vec3::ZERO {
-                AHEAD.iter().for_each(|part| self.test(source.position + way * *part));
+                for part in AHEAD {
+                    self.test(volumes(), source.position + way * part);
+                }
             }
         }
         self.changed.clear();

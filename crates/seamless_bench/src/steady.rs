@@ -25,7 +25,6 @@ use bevy_image::Image;
 use bevy_math::Vec3;
 use bevy_mesh::MeshPlugin;
 use bevy_pbr::StandardMaterial;
-use bevy_reflect::Reflect;
 use bevy_seamless::SeamlessPlugins;
 use bevy_time::TimePlugin;
 use bevy_transform::{TransformPlugin, components::Transform};
@@ -36,8 +35,7 @@ use seamless_level::{
 use seamless_tests::app::on_one_thread;
 
 use crate::{
-    app::writer,
-    level::level,
+    level::places,
     row::{Row, Samples, Targets},
 };
 
@@ -119,13 +117,7 @@ fn app(with_levels: bool) -> App {
 
 /// Loads the world, and waits for its levels.
 fn fill(app: &mut App, dir: &Dir) {
-    let mut package = writer(app.world(), PACKAGE);
-    let places: Vec<Transform> = (0..ENTITIES)
-        .map(|row| Transform::from_xyz(row as f32, 0.0, 0.0))
-        .collect();
-    let column = places.iter().map(|place| place as &dyn Reflect).collect();
-    level(&mut package, app.world(), PACKAGE, &[column]);
-    let bytes = package.finish().expect("the package is within the limits");
+    let bytes = places(app, PACKAGE, ENTITIES);
     let levels = (0..LEVELS).map(|number| LevelEntry {
         name: number.to_string(),
         package: PACKAGE.into(),

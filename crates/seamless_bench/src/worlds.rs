@@ -72,7 +72,7 @@ fn spawn(app: &mut App, name: &str) -> Entity {
 }
 
 /// Frames until there are so many volumes, and all worlds have their levels; with what each has taken.
-fn settle(app: &mut App, volumes: usize) -> Vec<f64> {
+pub fn settle(app: &mut App, volumes: usize) -> Vec<f64> {
     let mut frames = Vec::new();
     loop {
         frames.push(frame(app));
@@ -96,7 +96,8 @@ fn frame(app: &mut App) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-fn manifest(name: &str) -> WorldManifest {
+/// Its levels are squares of 100 m, with a volume each that is 160 m wider.
+pub fn manifest(name: &str) -> WorldManifest {
     let levels = (0..LEVELS).map(|number| {
         let (x, z) = ((number % SIDE) as f32 * 100.0, (number / SIDE) as f32 * 100.0);
         LevelEntry {

@@ -248,7 +248,7 @@ pub(crate) fn sync_instances(
     mut gone_worlds: RemovedComponents<SeamlessWorld>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("levels that were placed");
     let added = added.bypass_change_detection();
     if gone_worlds.read().count() > 0 {
         added.retain(|instance| known_worlds.contains(instance.world));

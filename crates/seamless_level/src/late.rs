@@ -158,7 +158,7 @@ pub(crate) fn find_late(
     mut found: Local<Vec<(Entity, u32, String)>>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("a look for late levels");
     let now = now.seconds();
     for (world, table, selection) in &worlds {
         for (index, level) in table.coming().filter(|(_, level)| is_missing(level)) {

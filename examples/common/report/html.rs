@@ -81,8 +81,15 @@ fn header(report: &Report, log: &FlightLog) -> String {
         report.seed,
         report.profile
     );
-    let text = "Every level came and went whole, in time and within the budget.";
-    let verdict = verdict(&report.shortcomings(), "No hitch.", text);
+    let mut text = "Every level came and went whole, in time and within the budget.".to_owned();
+    let praise = match report.undecided() {
+        None => "No hitch.",
+        Some(undecided) => {
+            text += &format!(" Undecided: {}.", escape(undecided));
+            "No hitch that streaming is known to make."
+        }
+    };
+    let verdict = verdict(&report.shortcomings(), praise, &text);
     format!(
         "<h1>A flight over a streamed world</h1><p class=\"sub\">{}</p>{verdict}",
         escape(&sub)

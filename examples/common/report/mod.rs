@@ -110,13 +110,25 @@ impl Report {
         self.overruns * 1000 > self.frames
     }
 
+    /// Whether more than 1 of 1000 frames were slower than the median one with everything resident by over 1.5 budgets.
+    fn has_slow_frames(&self) -> bool {
+        self.frame_excess_ms.p999 > 1.5 * self.stream_ms.budget
+    }
+
+    /// What cannot be said on this machine, in plain words.
+    #[must_use]
+    pub fn undecided(&self) -> Option<&'static str> {
+        (self.has_slow_frames() && self.is_restless).then_some(
+            "the machine is too restless to tell whether streaming slows frames: more than 1 of 1000 were slower than the median one with \
+             everything resident by over 1.5 budgets, but so were frames with everything resident",
+        )
+    }
+
     /// The demands of a flight without a hitch that this one did not meet, in plain words; empty when it met all.
     #[must_use]
     pub fn shortcomings(&self) -> Vec<String> {
-        let budget = self.stream_ms.budget;
         let late_limit = self.levels_loaded / 100;
         let has_few_levels = self.levels_loaded.min(self.levels_unloaded) < FEWEST_LEVELS;
-        let is_slow = self.frame_excess_ms.p999 > 1.5 * budget;
         let demands = [
             (
                 self.atomicity_violations > 0,
@@ -137,13 +149,8 @@ impl Report {
                 "streaming took longer than its budget in more than 1 of 1000 frames",
             ),
             (
-                is_slow && !self.is_restless,
+                self.has_slow_frames() && !self.is_restless,
                 "more than 1 of 1000 frames were slower than with everything resident by over 1.5 budgets",
-            ),
-            (
-                is_slow && self.is_restless,
-                "the machine is too restless to tell whether streaming slows frames: more than 1 of 1000 were slower than \
-                 the median one with everything resident by over 1.5 budgets, but so were frames with everything resident",
             ),
         ];
         demands

@@ -234,6 +234,11 @@ impl FrameBudget {
         self.gone + self.spent
     }
 
+    /// What units have taken.
+    pub fn of_units(&self) -> Duration {
+        self.spent
+    }
+
     /// The unit that took longest.
     pub fn largest(self) -> Option<Booked> {
         self.largest

@@ -4,6 +4,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use bevy_asset::AssetPath;
+use bevy_log::{debug_span, tracing::Instrument};
 
 use super::{
     Progress,
@@ -80,10 +81,14 @@ pub(super) async fn load_part(
     pulse: &Pulse,
     read: &mut Read,
 ) -> Result<Vec<u8>, Stop> {
-    match job {
-        PartJob::Bulk(job) => load_bulk(services, job, pulse, read).await,
-        PartJob::File(job) => job.load(services, pulse, read).await,
-    }
+    let span = debug_span!("load_part", file = %job.path());
+    let load = async {
+        match job {
+            PartJob::Bulk(job) => load_bulk(services, job, pulse, read).await,
+            PartJob::File(job) => job.load(services, pulse, read).await,
+        }
+    };
+    load.instrument(span).await
 }
 
 impl FileJob {

@@ -150,7 +150,7 @@ impl Pipeline {
 pub(crate) fn pump(world: &mut World) {
     let _span = debug_span!("pump").entered();
     let start = Instant::now();
-    world.resource_scope(|world, mut pipeline: Mut<Pipeline>| {
+    let units = world.resource_scope(|world, mut pipeline: Mut<Pipeline>| {
         let settings = world.resource::<StreamingSettings>().clone();
         let mut budget = pipeline.begin_frame(world, &settings);
         pipeline.services.pool.free_returned(world);
@@ -188,13 +188,17 @@ pub(crate) fn pump(world: &mut World) {
         }
         // What still waits to be dropped is in memory.
         let may_wait = budget.is_full() && pipeline.pressure < MemoryPressure::Tight;
+        let units = budget.of_units();
         pipeline.end_frame(budget);
         pipeline.publish(world);
         pipeline.tell_memory(world);
         pipeline.tasks.carry_off(may_wait);
         pipeline.heard = world.increment_change_tick();
+        units
     });
-    world.resource::<StreamingClock>().add(start.elapsed());
+    world
+        .resource::<StreamingClock>()
+        .add_with_units("the pipeline's bookkeeping", start.elapsed(), units);
 }
 
 impl Pipeline {
@@ -273,13 +277,10 @@ impl Pipeline {
         if self.reloads.contains_key(&id) {
             return self.fail_reload(world, id, error);
         }
-        let Some(instance) = self.instances.get(&id) else {
+        // Others have what they need; only who comes later needs more.
+        let Some(instance) = self.instances.get(&id).filter(|instance| instance.is_coming()) else {
             return;
         };
-        if !instance.is_coming() {
-            // It has what it needs; only who comes later needs more.
-            return;
-        }
         error!("level `{}` cannot be loaded: {error}", instance.request.name);
         let Some(before) = self.instances.replace_phase(id, Phase::Failed) else {
             return;

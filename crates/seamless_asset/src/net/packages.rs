@@ -434,7 +434,7 @@ pub(super) fn learn(
     mut faults: MessageWriter<PackageFault>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("packages that peers have");
     let packages = packages.bypass_change_detection();
     let is_new = core::mem::take(&mut packages.is_new);
     let mut fault = |result: Result<(), NetPackageError>| {

@@ -71,7 +71,7 @@ pub(super) fn receive(
     mut tell: Tell,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("references that came over the network");
     for (connection, mut peer) in &mut peers {
         // Without the plugin's limits, or failed.
         let Some(pending) = peer.pending.take() else { continue };
@@ -209,7 +209,7 @@ pub(super) fn send(
     mut tell: Tell,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("references that go over the network");
     for (connection, mut peer) in &mut peers {
         if peer.pending.is_none() {
             continue;

@@ -84,7 +84,7 @@ pub(super) fn follow(mut sets: ResMut<PreloadSets>, around: Around) {
     if !(sets.is_changed || is_news || can_look || around.settings.is_changed()) {
         return;
     }
-    let _time = around.clock.measure();
+    let _time = around.clock.measure("preload sets");
     let sets = &mut *sets;
     sets.generation = Some(generation);
     (sets.is_changed, sets.is_waiting) = (false, false);

@@ -197,7 +197,7 @@ pub(crate) fn take_registries(
     server: Res<AssetServer>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("object registries");
     let mut changed = Vec::new();
     for event in events.read() {
         if let AssetEvent::Modified { id } | AssetEvent::Added { id } = event {

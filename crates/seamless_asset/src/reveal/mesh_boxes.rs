@@ -139,13 +139,13 @@ fn forget_changed(
     mut events: MessageReader<AssetEvent<Mesh>>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("boxes of meshes");
     events.read().for_each(|event| boxes.note(event));
 }
 
 /// Of meshes whose boxes are not known they are computed.
 pub(crate) fn lend_boxes(mut boxes: ResMut<MeshBoxes>, mut meshes: ResMut<Assets<Mesh>>, clock: Res<StreamingClock>) {
-    let _time = clock.measure();
+    let _time = clock.measure("boxes of meshes");
     let MeshBoxes { wanted, lent, .. } = &mut *boxes;
     // What is lent is nobody's change.
     let meshes = meshes.bypass_change_detection();
@@ -162,7 +162,7 @@ pub(crate) fn lend_boxes(mut boxes: ResMut<MeshBoxes>, mut meshes: ResMut<Assets
 
 /// They do not know their boxes any more.
 fn take_back_boxes(mut boxes: ResMut<MeshBoxes>, mut meshes: ResMut<Assets<Mesh>>, clock: Res<StreamingClock>) {
-    let _time = clock.measure();
+    let _time = clock.measure("boxes of meshes");
     let meshes = meshes.bypass_change_detection();
     for (id, of) in boxes.lent.drain(..) {
         if let Some(mesh) = meshes.get_mut_untracked(id)

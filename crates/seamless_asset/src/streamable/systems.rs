@@ -46,7 +46,7 @@ pub(crate) fn drive(mut around: Hub, mut streamer: ResMut<Streamer>) {
         server,
         clock,
     } = &mut around;
-    let _time = clock.measure();
+    let _time = clock.measure("what streamables want");
     let mut share = Share::new(streaming.budget, settings.share);
     table.take_misses(registries, settings.max_resolved);
     take_incoming(hub, settings, stats);
@@ -146,7 +146,7 @@ pub(crate) fn settle(mut around: Hub, time: Res<StreamingTime>, mut commands: Co
         server,
         clock,
     } = &mut around;
-    let _time = clock.measure();
+    let _time = clock.measure("what came for streamables");
     let mut share = Share::new(streaming.budget, settings.share);
     let now = time.now();
     let mut over = Vec::new();

@@ -56,7 +56,7 @@ pub(crate) fn advance(world: &mut World) {
         state.let_idle_go(world);
         state.publish(world);
     });
-    world.resource::<StreamingClock>().add(start.elapsed());
+    world.resource::<StreamingClock>().add("cues", start.elapsed());
 }
 
 impl State {

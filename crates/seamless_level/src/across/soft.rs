@@ -4,8 +4,8 @@ mod links;
 #[cfg(test)]
 mod tests;
 
-use links::Links;
 pub(crate) use links::SoftLinks;
+use links::{LinkChanges, Links};
 
 use bevy_ecs::{
     change_detection::DetectChangesMut,
@@ -103,9 +103,6 @@ impl SoftLink {
 #[reflect(Component, Default, Clone, Debug, PartialEq)]
 pub struct LinkedEntity {
     entity: Option<Entity>,
-    /// Whether the link was hidden when it was looked at.
-    #[reflect(ignore)]
-    is_hidden: bool,
 }
 
 impl LinkedEntity {
@@ -189,9 +186,10 @@ impl LevelNews<'_, '_> {
     }
 }
 
-/// Brings links up to date. Besides a look at all links, whether they were changed, hidden or shown, it costs what has happened to them.
+/// Brings links up to date. It costs what has happened to them, and a little for each that is hidden.
 pub(crate) fn resolve_links(
     mut query: Links,
+    changes: LinkChanges,
     mut removed: RemovedComponents<SoftLink>,
     mut links: ResMut<SoftLinks>,
     mut news: LevelNews,
@@ -199,7 +197,7 @@ pub(crate) fn resolve_links(
     mut commands: Commands,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("soft links");
     let links = links.bypass_change_detection();
     for link in removed.read() {
         if links.removed(link, &query)
@@ -210,12 +208,11 @@ pub(crate) fn resolve_links(
     }
     links.find_lost(found.entities);
     news.tell(links, &found);
-    links.look(&query);
+    links.look(&query, &changes);
     for entity in links.take_dirty() {
         let Ok((_, link, mut linked, is_hidden)) = query.get_mut(entity) else {
             continue;
         };
-        linked.bypass_change_detection().is_hidden = is_hidden;
         let leads_to = if is_hidden { None } else { found.get(&link.to) };
         if linked.entity != leads_to {
             linked.entity = leads_to;

@@ -112,7 +112,7 @@ impl Entry {
 
 /// Tells who waits how far it is, and when all is there.
 pub(crate) fn report_arrivals(mut arrivals: ResMut<Arrivals>, status: StreamingStatus, clock: Res<StreamingClock>) {
-    let _time = clock.measure();
+    let _time = clock.measure("arrivals");
     let arrivals = arrivals.bypass_change_detection();
     let waiting = arrivals
         .all

@@ -86,7 +86,7 @@ pub(crate) fn sync_wanted(
     settings: Res<LevelSettings>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("levels that entities want");
     let requests = requests.bypass_change_detection();
     for entity in removed.read() {
         requests.forget_wanted(entity);

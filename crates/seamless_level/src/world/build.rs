@@ -283,7 +283,7 @@ pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
         build.stage = Stage::Placing(built);
     }
     if let Some(clock) = world.get_resource::<StreamingClock>() {
-        clock.add(start.elapsed());
+        clock.add("volumes of a world that comes", start.elapsed());
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn sync_distances(
     mut removed: RemovedComponents<DistanceStreaming>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("distances of levels");
     let removed: Vec<Entity> = removed.read().collect();
     for (world, table, mut selection, distances) in &mut worlds {
         let is_changed = distances.as_ref().is_some_and(DetectChanges::is_changed);

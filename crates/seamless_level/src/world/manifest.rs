@@ -57,7 +57,7 @@ pub(crate) fn resolve_manifests(
     mut failed: MessageWriter<WorldFailed>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("worlds that come");
     for entity in removed.read() {
         take_down(&mut commands, entity);
     }

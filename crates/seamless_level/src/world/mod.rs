@@ -3,6 +3,7 @@
 mod block;
 mod build;
 mod caps;
+mod changes;
 mod distance;
 mod index;
 mod manifest;
@@ -21,6 +22,7 @@ pub(crate) mod tests;
 mod volumes;
 
 pub(crate) use block::{block_on_levels, is_anybody_blocked};
+pub(crate) use changes::Changes;
 pub(crate) use distance::sync_distances;
 pub(crate) use index::InstanceIndex;
 pub(crate) use manifest::resolve_manifests;

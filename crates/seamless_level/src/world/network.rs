@@ -51,7 +51,7 @@ pub(crate) fn list_packages(
     if !(has_come || is_due) {
         return;
     }
-    let _time = clock.measure();
+    let _time = clock.measure("packages of a world, listed for the network");
     if free {
         // All anew: who has come first must make no difference, and a world may have taken the place of another one of its name.
         let of_worlds = core::mem::take(&mut listed.packages);

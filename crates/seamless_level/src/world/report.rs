@@ -37,7 +37,7 @@ pub(crate) fn report_levels(
     stats: Option<Res<StreamingStats>>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("telling what became of levels");
     let _span = debug_span!("report").entered();
     let retry = &settings.retry;
     for event in instances.read() {
@@ -262,7 +262,7 @@ pub(crate) fn write_diagnostics(
     mut diagnostics: Diagnostics,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("diagnostics of levels");
     let mut states = StateCounts::default().measurements();
     let (mut wanted, mut dropped) = (0, 0);
     for (table, selection) in &worlds {

@@ -369,7 +369,7 @@ pub(crate) fn select_levels(
     late: Res<LateLevels>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure();
+    let _time = clock.measure("selecting levels");
     let _span = debug_span!("select").entered();
     let (now, ago) = (now.seconds(), now.since_last());
     let arrivals = arrivals.bypass_change_detection();

@@ -60,7 +60,7 @@ pub(crate) fn tell_silence(
     if silence.is_over {
         return;
     }
-    let _time = clock.measure();
+    let _time = clock.measure("a look for worlds that nobody looks at");
     let now = now.seconds();
     let is_asked = |(_, selection): (_, &LevelSelection)| selection.selector.asked().next().is_some();
     silence.is_over = tables.iter().any(is_asked);

@@ -165,9 +165,11 @@ fn blocking<T>(
         kind: UnitKind::Blocking,
         name: format!("blocking load of {name} at {caller}"),
     };
-    pipeline.frames.note(Some(booked));
+    pipeline.frames.note(Some(booked), took);
     world.insert_resource(pipeline);
-    world.resource::<StreamingClock>().add(took);
+    world
+        .resource::<StreamingClock>()
+        .add_with_units("a blocking load", took, took);
     world.resource_mut::<StreamingStats>().blocking_loads += 1;
     result
 }

@@ -34,8 +34,8 @@ pub(super) struct Frames {
     plan: Option<FramePlan>,
     /// What of this frame's streaming work is known by itself: what came before units began, and these, with what lies between them.
     known: Duration,
-    /// The unit of this frame's work that took longest.
-    pub largest: Option<Booked>,
+    /// The unit of this frame's work that took longest, and what all of them took.
+    units: (Option<Booked>, Duration),
 }
 
 impl Default for Frames {
@@ -48,7 +48,7 @@ impl Default for Frames {
             last_idle: 0,
             plan: None,
             known: Duration::ZERO,
-            largest: None,
+            units: (None, Duration::ZERO),
         }
     }
 }
@@ -66,9 +66,10 @@ impl Frames {
         mem::replace(&mut self.last_idle, idle) == 0 && idle > 0
     }
 
-    /// A unit was done.
-    pub fn note(&mut self, unit: Option<Booked>) {
-        self.largest = Booked::longer(self.largest.take(), unit);
+    /// Units were done: the longest of them, and what all took.
+    pub fn note(&mut self, longest: Option<Booked>, took: Duration) {
+        self.units.0 = Booked::longer(self.units.0.take(), longest);
+        self.units.1 += took;
     }
 }
 
@@ -146,7 +147,8 @@ impl Pipeline {
     pub(super) fn end_frame(&mut self, budget: FrameBudget) {
         self.frames.known = budget.known();
         self.frames.patience.learn(&budget);
-        self.frames.note(budget.largest());
+        let took = budget.of_units();
+        self.frames.note(budget.largest(), took);
     }
 }
 
@@ -157,15 +159,17 @@ pub(crate) fn roll_frame(
     mut pipeline: ResMut<Pipeline>,
     mut stats: ResMut<StreamingStats>,
 ) {
-    let took = clock.restart();
+    let (took, piece) = clock.restart();
     let frames = &mut pipeline.frames;
-    let largest = frames.largest.take();
+    let (largest, units) = mem::take(&mut frames.units);
+    // The longest unit is what the frame was spent on, unless something else took longer than all of them.
+    let largest = largest.filter(|_| units >= piece.took);
     let known = mem::take(&mut frames.known);
     frames.reserve.learn(took.saturating_sub(known));
     let plan = frames.plan.take();
     let budget = plan.map_or(settings.budget, |plan| plan.budget);
     if took > budget {
-        note_overrun(&mut stats, took, budget, largest);
+        note_overrun(&mut stats, took, budget, largest.ok_or(piece.what));
     }
     stats.budget_last = budget;
     stats.boosted += u64::from(plan.is_some_and(|plan| plan.has_used_boost(took, settings.budget)));
@@ -174,22 +178,20 @@ pub(crate) fn roll_frame(
     stats.frame += 1;
 }
 
-/// What an overrun was without a unit of work. Nothing is allocated to say so: a frame at rest has it when the machine halts its thread.
-const NO_UNIT: &str = "no unit of work: only bookkeeping, or a thread that was halted";
-
-fn note_overrun(stats: &mut StreamingStats, took: Duration, budget: Duration, largest: Option<Booked>) {
+/// `what` it was spent on: a unit of work, or something else by its name.
+fn note_overrun(stats: &mut StreamingStats, took: Duration, budget: Duration, what: Result<Booked, &'static str>) {
     stats.overrun_count += 1;
     // A long session forgets its first ones.
     if stats.overruns.len() >= OVERRUNS_KEPT {
         stats.overruns.remove(0);
     }
-    let frame = stats.frame;
     stats.overruns.push(Overrun {
-        frame,
+        frame: stats.frame,
         took,
         budget,
-        kind: largest.as_ref().map(|unit| unit.kind),
-        what: largest.map_or(Cow::Borrowed(NO_UNIT), |unit| Cow::Owned(named(unit))),
+        kind: what.as_ref().ok().map(|unit| unit.kind),
+        // Nothing is allocated without a unit: a frame at rest has an overrun when the machine halts its thread.
+        what: what.map_or_else(Cow::Borrowed, |unit| Cow::Owned(named(unit))),
     });
 }
 

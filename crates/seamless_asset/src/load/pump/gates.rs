@@ -1,7 +1,7 @@
 //! Gates that hold back one level each, besides those of its packages. See [`LevelGates`].
 
 use bevy_ecs::world::World;
-use bevy_log::warn;
+use bevy_log::{debug_span, warn};
 use bevy_platform::collections::HashMap;
 
 use super::Pipeline;
@@ -88,6 +88,8 @@ impl Pipeline {
             let Some(scans) = instance.phase.scans() else {
                 continue;
             };
+            // One for each frame that it waits.
+            let _span = debug_span!("gate of level", level = %instance.request.name).entered();
             let since = match gate {
                 Some(LevelGate::Watched { since }) => since,
                 _ if self.has_values(id) => {

@@ -1,7 +1,7 @@
 //! Gates, and what is told at the end of a frame.
 
 use bevy_ecs::{message::Messages, prelude::*};
-use bevy_log::warn;
+use bevy_log::{debug_span, warn};
 
 use super::Pipeline;
 use crate::{
@@ -27,6 +27,7 @@ impl Pipeline {
             let PackageStatus::Gated { since } = entry.status else {
                 continue;
             };
+            let _span = debug_span!("gate of package", package = %path).entered();
             let (open, watched) = entry.is_open(gates);
             let late = self.frame.saturating_sub(since) >= u64::from(settings.gate_deadline_frames);
             if !open && late {

@@ -120,3 +120,52 @@ fn slow_frames_have_less() {
     let stats = app.world().resource::<StreamingStats>();
     assert_eq!((stats.reduced, stats.budget_last), (1, Duration::from_millis(2)));
 }
+
+/// Other plugins measure their own systems.
+#[test]
+fn an_overrun_names_what_is_no_unit_where_that_took_longest() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    let long = |world: &World| {
+        let clock = world.resource::<crate::StreamingClock>();
+        clock.add("footprints", Duration::from_secs(2));
+        clock.add("birds", Duration::from_secs(1));
+        drop(clock.measure("clouds"));
+    };
+    let told = |app: &App| {
+        let stats = app.world().resource::<StreamingStats>();
+        let named = stats.overruns.iter().map(|over| (over.kind, over.what.to_string()));
+        (stats.overrun_count, named.collect::<Vec<_>>())
+    };
+    app.update();
+    app.world_mut().resource_mut::<StreamingStats>().overruns.clear();
+    let before = app.world().resource::<StreamingStats>().overrun_count;
+    long(app.world());
+    app.update();
+    assert_eq!(told(&app), (before + 1, vec![(None, "footprints".to_owned())]));
+    // The next frame has its own.
+    app.world()
+        .resource::<crate::StreamingClock>()
+        .add("birds", Duration::from_secs(1));
+    app.update();
+    assert_eq!(told(&app).1[1..], [(None, "birds".to_owned())]);
+    // A unit that took longer is what it was, however long the rest took together.
+    app.add_systems(Update, |clock: Res<crate::StreamingClock>| {
+        (0..100).for_each(|_| clock.add("birds", Duration::from_nanos(10)));
+    });
+    app.world_mut().resource_mut::<StreamingSettings>().budget = LITTLE;
+    let stats = loaded(&mut app, &dir);
+    let reveals = stats
+        .overruns
+        .iter()
+        .filter(|over| over.what.starts_with("reveal a.pkg"));
+    assert_eq!(reveals.filter(|over| over.kind == Some(UnitKind::Reveal)).count(), 1);
+    // What the pipeline does besides has a name, too, and so has each frame.
+    assert!(
+        stats
+            .overruns
+            .iter()
+            .any(|over| over.what == "the pipeline's bookkeeping")
+    );
+    assert!(stats.overruns.iter().all(|over| !over.what.is_empty()));
+}

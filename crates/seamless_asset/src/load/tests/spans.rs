@@ -17,7 +17,15 @@ use bevy_log::{
 };
 
 use super::*;
-use crate::BlockingLoads;
+use crate::{
+    BlockingLoads,
+    load::{
+        file::{FileJob, PartJob, load_part},
+        stall::Pulse,
+        task::Read,
+    },
+};
+use bevy_tasks::block_on;
 
 /// All spans that were opened, each with those around it, outermost first: `load{a.pkg} > open`.
 #[derive(Clone, Default)]
@@ -28,7 +36,7 @@ struct Called(String);
 
 impl Visit for Called {
     fn record_debug(&mut self, field: &Field, value: &dyn core::fmt::Debug) {
-        if matches!(field.name(), "package" | "level" | "asset") {
+        if matches!(field.name(), "package" | "level" | "asset" | "file") {
             self.0 += &format!("{{{value:?}}}").replace('"', "");
         }
     }
@@ -108,6 +116,70 @@ fn a_trace_shows_each_unit_of_a_frame() {
         let found = spans.iter().filter(|span| *span == unit).count();
         assert!(found == 1 || unit.contains("insert"), "{unit}: {spans:?}");
     }
+}
+
+/// Holds levels back, until their deadline.
+struct HoldsLevels;
+
+impl RevealGate for HoldsLevels {
+    fn watch(&self, _: &[UntypedAssetId]) {}
+
+    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
+        true
+    }
+
+    fn forget(&self, _: &[UntypedAssetId]) {}
+
+    fn is_level_open(&self, _: InstanceId) -> bool {
+        false
+    }
+}
+
+/// The wait for what a level is drawn with is as long as there is one of these in each frame.
+#[test]
+fn a_trace_shows_who_waits_for_gates() {
+    const DEADLINE: u32 = 5;
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    let gates = &mut app.world_mut().resource_mut::<RevealGates>().0;
+    gates.push(Box::new(Closed));
+    gates.push(Box::new(HoldsLevels));
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Staged));
+    let mut spans = Vec::new();
+    while state(app.world(), id) != Some(LoadState::Live) {
+        let world = app.world_mut();
+        spans.push(heard(|| crate::load::pump(world)));
+        world.resource::<crate::StreamingClock>().restart();
+    }
+    for who in ["package", "level"] {
+        let gate = format!("pump > gate of {who}{{a.pkg}}");
+        let waited = spans.iter().filter(|frame| frame.contains(&gate)).count();
+        assert!((1..=DEADLINE as usize + 2).contains(&waited), "{gate}: {spans:?}");
+    }
+}
+
+/// As a task reads it, here on this thread.
+#[test]
+fn a_trace_shows_what_is_read_of_a_file() {
+    let dir = Dir::default();
+    let app = app(&dir);
+    put(&dir, "film.bin", vec![7; 100]);
+    let services = app.world().resource::<crate::load::Pipeline>().services();
+    let job = PartJob::File(FileJob {
+        path: "film.bin".into(),
+        head: [7; 10].into(),
+        range: 50..60,
+        progress: Arc::default(),
+    });
+    let spans = heard(|| {
+        let (pulse, mut read) = (Pulse::default(), Read::default());
+        let bytes = block_on(load_part(services, &job, &pulse, &mut read)).ok();
+        assert_eq!(bytes, Some(vec![7; 10]));
+    });
+    assert_eq!(spans, ["load_part{film.bin}"]);
 }
 
 #[test]

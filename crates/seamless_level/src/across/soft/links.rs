@@ -1,30 +1,32 @@
 //! Which links there are, and where they lead. See [`SoftLinks`].
 
 use bevy_ecs::{
-    change_detection::{DetectChanges, Ref},
     entity::{Entities, Entity, EntityHashMap, EntityHashSet},
     entity_disabling::Disabled,
-    query::{Allow, Has},
+    query::{Allow, Has, With},
     resource::Resource,
-    system::Query,
+    system::{Query, SystemParam},
 };
 use bevy_platform::collections::HashMap;
 use seamless_asset::InHiddenLevel;
 
 use super::{LinkedEntity, SoftLink};
+use crate::world::Changes;
 
 /// All links, also those of hidden levels, and whether they are hidden.
 pub(crate) type Links<'w, 's> = Query<
     'w,
     's,
-    (
-        Entity,
-        Ref<'static, SoftLink>,
-        &'static mut LinkedEntity,
-        Has<InHiddenLevel>,
-    ),
+    (Entity, &'static SoftLink, &'static mut LinkedEntity, Has<InHiddenLevel>),
     (Allow<InHiddenLevel>, Allow<Disabled>),
 >;
+
+/// What tells which links have to be looked at, without a look at each.
+#[derive(SystemParam)]
+pub(crate) struct LinkChanges<'w, 's> {
+    changed: Changes<'w, 's, SoftLink>,
+    hidden: Query<'w, 's, Entity, (With<SoftLink>, With<InHiddenLevel>, Allow<Disabled>)>,
+}
 
 /// What is known of all links, so that a level that comes or goes costs what leads to it.
 #[derive(Resource, Default)]
@@ -39,6 +41,10 @@ pub(crate) struct SoftLinks {
     /// Entities that were marked, and are not any more.
     lost: Vec<Entity>,
     dirty: Vec<Entity>,
+    /// How many links are hidden.
+    hidden: usize,
+    /// Links that may have changed.
+    found: Vec<Entity>,
 }
 
 /// A link, as it was the last time.
@@ -75,6 +81,7 @@ impl SoftLinks {
 
     fn forget(&mut self, link: Entity) {
         let Some(known) = self.links.remove(&link) else { return };
+        self.hidden -= usize::from(known.is_hidden);
         if let Some(links) = self.to_level.get_mut(&known.level) {
             links.remove(&link);
             if links.is_empty() {
@@ -116,13 +123,27 @@ impl SoftLinks {
         self.dirty.extend(self.to_level.get(level).into_iter().flatten());
     }
 
-    /// Finds the links that are new, that lead elsewhere, or that were hidden or shown.
-    pub fn look(&mut self, query: &Links) {
-        for (entity, link, linked, is_hidden) in query.iter() {
-            if link.is_changed() || linked.is_hidden != is_hidden {
-                self.look_at(entity, &link, linked, is_hidden);
+    /// Finds the links that are new, that lead elsewhere, or that were hidden or shown. It costs what has changed, and a little for each that is hidden.
+    pub fn look(&mut self, query: &Links, changes: &LinkChanges) {
+        let mut found = core::mem::take(&mut self.found);
+        changes.changed.find(&mut found);
+        let mut still_hidden = 0;
+        for link in &changes.hidden {
+            match self.links.get(&link) {
+                Some(known) if known.is_hidden => still_hidden += 1,
+                _ => found.push(link),
             }
         }
+        if still_hidden < self.hidden {
+            let hidden = self.links.iter().filter(|(_, known)| known.is_hidden);
+            found.extend(hidden.map(|(link, _)| *link));
+        }
+        for link in found.drain(..) {
+            if let Ok((_, to, linked, is_hidden)) = query.get(link) {
+                self.look_at(link, to, linked, is_hidden);
+            }
+        }
+        self.found = found;
     }
 
     fn look_at(&mut self, entity: Entity, link: &SoftLink, linked: &LinkedEntity, is_hidden: bool) {
@@ -140,6 +161,7 @@ impl SoftLinks {
             is_hidden,
         };
         self.links.insert(entity, known);
+        self.hidden += usize::from(is_hidden);
         self.dirty.push(entity);
     }
 
@@ -171,6 +193,8 @@ impl SoftLinks {
 
     #[cfg(test)]
     pub fn counts(&self) -> [usize; 3] {
+        let hidden = self.links.values().filter(|known| known.is_hidden);
+        assert_eq!(self.hidden, hidden.count());
         [self.links.len(), self.to_level.len(), self.to_entity.len()]
     }
 }
