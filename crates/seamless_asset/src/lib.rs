@@ -52,6 +52,9 @@ mod primary;
 mod registry;
 mod reload;
 mod reveal;
+/// For the crates on top of this one.
+#[doc(hidden)]
+pub mod scan;
 mod settings;
 mod soft;
 pub mod spawn;

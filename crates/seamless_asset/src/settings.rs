@@ -115,14 +115,25 @@ pub struct StreamingClock {
 }
 
 /// A piece of work that is no unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Piece {
     pub took: Duration,
     pub what: &'static str,
 }
 
+impl Default for Piece {
+    /// None.
+    fn default() -> Self {
+        Self {
+            took: Duration::ZERO,
+            what: "nothing that was measured by itself",
+        }
+    }
+}
+
 impl StreamingClock {
-    /// Counts the time until the guard is dropped. `what` is how the work is called in an [`Overrun`] of which it is most.
+    /// Counts the time until the guard is dropped. `what` is how the work is called in an [`Overrun`], if nothing else took longer in that
+    /// frame.
     pub fn measure(&self, what: &'static str) -> ClockGuard<'_> {
         ClockGuard {
             clock: self,
@@ -145,7 +156,8 @@ impl StreamingClock {
             return;
         }
         let mut longest = self.longest_piece.lock().unwrap_or_else(PoisonError::into_inner);
-        if took > longest.took {
+        // Somebody else may have taken longer meanwhile, or the frame has ended.
+        if self.longest.load(Ordering::Relaxed) == nanoseconds {
             *longest = Piece { took, what };
         }
     }
@@ -187,9 +199,10 @@ pub struct Overrun {
     pub took: Duration,
     /// What it might have taken: the budget, raised or lowered.
     pub budget: Duration,
-    /// What kind of work its largest unit was; none if something that is no unit took longer than all of them.
+    /// What kind of work its largest unit was; none if there was none in it.
     pub kind: Option<UnitKind>,
-    /// What it was spent on: its largest unit of work, with the time of that, or something else that the [`StreamingClock`] has measured.
+    /// What it was spent on: its largest unit of work, with the time of that; and before it, or without one, what else the [`StreamingClock`] has measured
+    /// that took longer than all units.
     pub what: Cow<'static, str>,
 }
 

@@ -63,7 +63,7 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Row {
         let frames = || (round * FRAMES..(round + 1) * FRAMES).map(|frame| sources(variant, frame));
         let (our_ns, ()) = cpu_ns(|| frames().for_each(|sources| update(&mut selector, &sources)));
         let (peer_ns, ()) =
-            cpu_ns(|| frames().for_each(|sources| brute.update(tested, black_box(sources).into_iter())));
+            cpu_ns(|| frames().for_each(|sources| brute.update(tested(), black_box(sources).into_iter())));
         check(&selector, &brute);
         // The first round brings the levels of the start.
         if round > 0 {
@@ -129,6 +129,8 @@ fn update(selector: &mut Selector, sources: &[SourceInput]) {
 
 /// The peer.
 struct BruteForce {
+    /// Where sources are, and will be.
+    places: Vec<Vec3>,
     wanted: Vec<bool>,
     was: Vec<bool>,
     changed: Vec<u32>,
@@ -138,40 +140,43 @@ impl BruteForce {
     /// One that knows so many volumes, each with a level of its own.
     fn new(volumes: usize) -> Self {
         Self {
+            places: Vec::new(),
             wanted: vec![false; volumes],
             was: vec![false; volumes],
             changed: Vec::with_capacity(volumes),
         }
     }
 
-    /// Wants what is around a place.
-    fn test<'a>(&mut self, volumes: impl Iterator<Item = (&'a VolumeShape, f32)>, at: Vec3) {
-        let levels = self.wanted.iter_mut().zip(&self.was);
-        for ((shape, margin), (wanted, was)) in volumes.zip(levels) {
-            let distance = shape.signed_distance(at);
-            if distance <= margin {
-                *wanted |= distance <= 0.0 || *was;
-            }
-        }
-    }
-
     /// `volumes` gives each with its margin.
-    fn update<'a, V: Iterator<Item = (&'a VolumeShape, f32)>>(
+    fn update<'a>(
         &mut self,
-        volumes: impl Fn() -> V,
+        volumes: impl Iterator<Item = (&'a VolumeShape, f32)>,
         sources: impl Iterator<Item = SourceInput>,
     ) {
         core::mem::swap(&mut self.wanted, &mut self.was);
         self.wanted.fill(false);
+        self.places.clear();
         for source in sources {
             let way = source.velocity * source.ahead;
-            self.test(volumes(), source.position);
+            self.places.push(source.position);
             if way != Vec3::ZERO {
-                for part in AHEAD {
-                    self.test(volumes(), source.position + way * part);
-                }
+                let ahead = AHEAD.map(|part| source.position + way * part);
+                self.places.extend(ahead);
             }
         }
+        let Self {
+            places, wanted, was, ..
+        } = self;
+        let mut level = 0;
+        // Queries are faster from inside.
+        volumes.for_each(|(shape, margin)| {
+            let was = was[level];
+            wanted[level] = places.iter().any(|place| {
+                let distance = shape.signed_distance(*place);
+                distance <= margin && (distance <= 0.0 || was)
+            });
+            level += 1;
+        });
         self.changed.clear();
         let both = self.wanted.iter().zip(&self.was);
         self.changed.extend(

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use bevy_diagnostic::Diagnostics;
 use bevy_ecs::{
@@ -110,10 +110,8 @@ impl LateLevels {
         found: &mut Vec<(Entity, u32, String)>,
         mut told: impl FnMut((Entity, u32), LateLevel),
     ) {
-        let ended: Vec<(Entity, u32)> = {
-            let is_late = |key: &(Entity, u32)| found.iter().any(|(world, level, _)| (*world, *level) == *key);
-            self.late.keys().copied().filter(|key| !is_late(key)).collect()
-        };
+        let keys: HashSet<(Entity, u32)> = found.iter().map(|(world, level, _)| (*world, *level)).collect();
+        let ended: Vec<(Entity, u32)> = self.late.keys().copied().filter(|key| !keys.contains(key)).collect();
         for key in ended {
             if let Some(level) = self.late.remove(&key) {
                 told(key, level);

@@ -9,7 +9,7 @@ use bevy_transform::TransformPlugin;
 use seamless_asset::{Reloaded, Streamer, StreamingSystems, Viewpoints, net::NetPackages};
 
 use crate::{
-    across::{LinkedEntity, SoftEntity, SoftLink, SoftLinks, resolve_links},
+    across::{LinkedEntity, ResolveLinks, SoftEntity, SoftLink, SoftLinks, link_resolution},
     arrival::{Arrivals, report_arrivals},
     diagnostics,
     events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed},
@@ -23,7 +23,7 @@ use crate::{
     volume::StreamingVolume,
     world::{
         DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels, is_anybody_blocked,
-        list_packages, report_levels, resolve_manifests, select_levels, sync_distances, sync_volumes, tell_silence,
+        list_packages, report_levels, resolve_manifests, select_levels, sync_distances, tell_silence, volume_sync,
         write_diagnostics,
     },
 };
@@ -150,6 +150,7 @@ impl Plugin for SeamlessLevelPlugin {
 }
 
 fn add_systems(app: &mut App) {
+    let (sync_volumes, resolve_links) = (volume_sync(app.world_mut()), link_resolution(app.world_mut()));
     app.configure_sets(
         SpawnScene,
         (
@@ -181,7 +182,7 @@ fn add_systems(app: &mut App) {
             (
                 report_levels,
                 report_arrivals,
-                resolve_links,
+                resolve_links.in_set(ResolveLinks),
                 find_late,
                 write_diagnostics,
             )

@@ -81,15 +81,15 @@ fn header(report: &Report, log: &FlightLog) -> String {
         report.seed,
         report.profile
     );
-    let mut text = "Every level came and went whole, in time and within the budget.".to_owned();
     let praise = match report.undecided() {
         None => "No hitch.",
-        Some(undecided) => {
-            text += &format!(" Undecided: {}.", escape(undecided));
-            "No hitch that streaming is known to make."
-        }
+        Some(_) => "No hitch that streaming is known to make.",
     };
-    let verdict = verdict(&report.shortcomings(), praise, &text);
+    let text = "Every level came and went whole, in time and within the budget.";
+    let mut verdict = verdict(&report.shortcomings(), praise, text);
+    if let Some(undecided) = report.undecided() {
+        verdict += &format!("<p class=\"note\">Undecided: {}.</p>", escape(undecided));
+    }
     format!(
         "<h1>A flight over a streamed world</h1><p class=\"sub\">{}</p>{verdict}",
         escape(&sub)

@@ -67,7 +67,21 @@ fn the_page_is_whole_and_needs_nothing_else() {
     let page = html::page(&report, &log);
     assert_whole(&page, 10);
     assert!(page.contains("reveal of &lt;cell_12_5&gt; &amp; 3 more"));
-    assert!(page.contains("No hitch."));
+    assert!(page.contains("No hitch.") && !page.contains("Undecided"));
+}
+
+/// Whatever else there is to say of it.
+#[test]
+fn the_page_says_what_a_restless_machine_leaves_undecided() {
+    let (mut report, log) = synthetic::flight();
+    (report.frame_excess_ms.p999, report.is_restless) = (3.1, true);
+    for late_levels in [0, 1] {
+        report.late_levels = late_levels;
+        let page = html::page(&report, &log);
+        assert!(page.contains("Undecided: the machine is too restless to tell"));
+        assert!(!page.contains("No hitch."));
+        assert_eq!(page.contains("Not as it should be."), late_levels > 0);
+    }
 }
 
 #[test]

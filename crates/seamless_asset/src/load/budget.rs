@@ -105,6 +105,7 @@ pub(super) struct FrameBudget {
     /// What they might take in one of the next frames.
     most: Duration,
     spent: Duration,
+    booked: Duration,
     /// Since when all time is spent, once the clock is watched.
     since: Option<Instant>,
     largest: Option<Booked>,
@@ -126,6 +127,7 @@ impl FrameBudget {
             room,
             most: room,
             spent: Duration::ZERO,
+            booked: Duration::ZERO,
             since: None,
             largest: None,
             units: 0,
@@ -216,6 +218,7 @@ impl FrameBudget {
     /// Books a unit.
     pub fn book(&mut self, kind: UnitKind, took: Duration, name: impl FnOnce() -> String) {
         self.spent += took;
+        self.booked += took;
         self.look_at_clock();
         self.units += 1;
         if self.largest.as_ref().is_none_or(|largest| took > largest.took) {
@@ -234,9 +237,9 @@ impl FrameBudget {
         self.gone + self.spent
     }
 
-    /// What units have taken.
+    /// What units have taken, without what lay between them.
     pub fn of_units(&self) -> Duration {
-        self.spent
+        self.booked
     }
 
     /// The unit that took longest.

@@ -70,6 +70,9 @@ pub(super) fn look(
     (mut inside, mut now): (Local<EntityHashSet>, Local<EntityHashSet>),
     mut sets: ResMut<PreloadSets>,
 ) {
+    if sources.is_empty() && inside.is_empty() {
+        return;
+    }
     let mut is_other = false;
     now.clear();
     for (entity, zone, place) in &zones {

@@ -3,4 +3,4 @@
 mod soft;
 
 pub use soft::{LinkedEntity, SoftEntities, SoftEntity, SoftLink};
-pub(crate) use soft::{SoftLinks, resolve_links};
+pub(crate) use soft::{ResolveLinks, SoftLinks, link_resolution};

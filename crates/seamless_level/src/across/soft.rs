@@ -4,8 +4,8 @@ mod links;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use links::SoftLinks;
 use links::{LinkChanges, Links};
+pub(crate) use links::{ResolveLinks, SoftLinks, link_resolution};
 
 use bevy_ecs::{
     change_detection::DetectChangesMut,
@@ -186,8 +186,8 @@ impl LevelNews<'_, '_> {
     }
 }
 
-/// Brings links up to date. It costs what has happened to them, and a little for each that is hidden.
-pub(crate) fn resolve_links(
+/// Brings links up to date.
+fn resolve_links(
     mut query: Links,
     changes: LinkChanges,
     mut removed: RemovedComponents<SoftLink>,

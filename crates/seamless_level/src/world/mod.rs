@@ -3,7 +3,6 @@
 mod block;
 mod build;
 mod caps;
-mod changes;
 mod distance;
 mod index;
 mod manifest;
@@ -22,7 +21,6 @@ pub(crate) mod tests;
 mod volumes;
 
 pub(crate) use block::{block_on_levels, is_anybody_blocked};
-pub(crate) use changes::Changes;
 pub(crate) use distance::sync_distances;
 pub(crate) use index::InstanceIndex;
 pub(crate) use manifest::resolve_manifests;
@@ -30,7 +28,7 @@ pub(crate) use network::list_packages;
 pub(crate) use report::{report_levels, write_diagnostics};
 pub(crate) use select::{LevelSelection, Now, select_levels};
 pub(crate) use silence::tell_silence;
-pub(crate) use volumes::sync_volumes;
+pub(crate) use volumes::volume_sync;
 
 pub use distance::DistanceStreaming;
 pub use state::LevelState;

@@ -1,7 +1,7 @@
-//! Keeps each world's resolved volumes up to date: [`sync_volumes`].
+//! Keeps each world's resolved volumes up to date: [`volume_sync`].
 //!
 //! Names are looked up when a volume changes, a world comes, or a level is added or removed that a volume names; not each frame. What each frame
-//! looks at of every volume is whether it has changed ([`Changes`]).
+//! looks at of every volume is whether it has changed, many at once ([`scan`]).
 
 use std::collections::HashMap;
 
@@ -12,12 +12,16 @@ use bevy_ecs::{
     lifecycle::RemovedComponents,
     name::Name,
     query::{Added, Allow},
-    system::{Local, Query, Res, SystemParam},
+    system::{Local, ParamBuilder, Query, Res, System, SystemChangeTick, SystemParam, SystemParamBuilder},
+    world::World,
 };
 use bevy_log::error;
-use seamless_asset::StreamingClock;
+use seamless_asset::{
+    StreamingClock,
+    scan::{self, Scan},
+};
 
-use super::{EvenHidden, LevelSelection, LevelTable, changes::Changes};
+use super::{EvenHidden, LevelSelection, LevelTable};
 use crate::{
     select::{VolumeInput, VolumeKey},
     volume::{StreamingVolume, VolumeError, VolumeFault},
@@ -28,22 +32,38 @@ type Volume<'a> = (Entity, &'a StreamingVolume, Option<&'a Name>);
 
 /// Volumes that were changed, or are new.
 #[derive(SystemParam)]
+#[system_param(builder)]
 pub(crate) struct ChangedVolumes<'w, 's> {
-    changes: Changes<'w, 's, StreamingVolume>,
+    all: Scan<'w, 's, StreamingVolume>,
     /// Without those of hidden levels: they count from the moment at which they are seen, and are new then.
     seen: Query<'w, 's, (Entity, Ref<'static, StreamingVolume>, Option<&'static Name>), Allow<Disabled>>,
     found: Local<'s, Vec<Entity>>,
+    ticks: SystemChangeTick,
 }
 
 impl ChangedVolumes<'_, '_> {
     fn find(&mut self) -> impl Iterator<Item = (Entity, Ref<'_, StreamingVolume>, Option<&Name>)> {
-        self.changes.find(&mut self.found);
+        self.found.clear();
+        scan::changed(&self.all, self.ticks.last_run(), |entity, _| self.found.push(entity));
         self.found.iter().filter_map(|entity| self.seen.get(*entity).ok())
     }
 }
 
-/// Resolves volumes that changed; when a world came or went, those that name it or none.
-pub(crate) fn sync_volumes(
+/// A system that resolves volumes that changed; when a world came or went, those that name it or none.
+pub(crate) fn volume_sync(world: &mut World) -> impl System<In = (), Out = ()> + use<> {
+    let any = || ParamBuilder;
+    let changed = ChangedVolumesBuilder {
+        all: scan::scan(world),
+        seen: any(),
+        found: any(),
+        ticks: any(),
+    };
+    (any(), any(), any(), any(), changed, any(), any(), any())
+        .build_state(world)
+        .build_system(sync_volumes)
+}
+
+fn sync_volumes(
     mut worlds: Worlds,
     new_worlds: Query<Entity, (Added<LevelTable>, EvenHidden)>,
     mut gone_worlds: RemovedComponents<LevelSelection>,

@@ -18,7 +18,7 @@ use crate::{
         instance::Phase,
         packages::PackageStatus,
     },
-    settings::{OVERRUNS_KEPT, Overrun, StreamingClock, StreamingSettings, StreamingStats},
+    settings::{OVERRUNS_KEPT, Overrun, Piece, StreamingClock, StreamingSettings, StreamingStats},
     urgency::StreamingUrgency,
 };
 
@@ -161,15 +161,14 @@ pub(crate) fn roll_frame(
 ) {
     let (took, piece) = clock.restart();
     let frames = &mut pipeline.frames;
-    let (largest, units) = mem::take(&mut frames.units);
-    // The longest unit is what the frame was spent on, unless something else took longer than all of them.
-    let largest = largest.filter(|_| units >= piece.took);
+    let (unit, units) = mem::take(&mut frames.units);
     let known = mem::take(&mut frames.known);
     frames.reserve.learn(took.saturating_sub(known));
     let plan = frames.plan.take();
     let budget = plan.map_or(settings.budget, |plan| plan.budget);
     if took > budget {
-        note_overrun(&mut stats, took, budget, largest.ok_or(piece.what));
+        let (kind, what) = (unit.as_ref().map(|unit| unit.kind), spent_on(unit, units, piece));
+        note_overrun(&mut stats, (took, budget), kind, what);
     }
     stats.budget_last = budget;
     stats.boosted += u64::from(plan.is_some_and(|plan| plan.has_used_boost(took, settings.budget)));
@@ -178,8 +177,12 @@ pub(crate) fn roll_frame(
     stats.frame += 1;
 }
 
-/// `what` it was spent on: a unit of work, or something else by its name.
-fn note_overrun(stats: &mut StreamingStats, took: Duration, budget: Duration, what: Result<Booked, &'static str>) {
+fn note_overrun(
+    stats: &mut StreamingStats,
+    (took, budget): (Duration, Duration),
+    kind: Option<UnitKind>,
+    what: Cow<'static, str>,
+) {
     stats.overrun_count += 1;
     // A long session forgets its first ones.
     if stats.overruns.len() >= OVERRUNS_KEPT {
@@ -189,10 +192,22 @@ fn note_overrun(stats: &mut StreamingStats, took: Duration, budget: Duration, wh
         frame: stats.frame,
         took,
         budget,
-        kind: what.as_ref().ok().map(|unit| unit.kind),
-        // Nothing is allocated without a unit: a frame at rest has an overrun when the machine halts its thread.
-        what: what.map_or_else(Cow::Borrowed, |unit| Cow::Owned(named(unit))),
+        kind,
+        what,
     });
+}
+
+/// What most of a frame was spent on: its longest unit of work, behind what is no unit and took longer than all of them. Nothing is allocated
+/// where there was no unit: a frame at rest has an overrun when the machine halts its thread.
+fn spent_on(unit: Option<Booked>, units: Duration, piece: Piece) -> Cow<'static, str> {
+    match unit {
+        None => Cow::Borrowed(piece.what),
+        Some(unit) if units >= piece.took => Cow::Owned(named(unit)),
+        Some(unit) => {
+            let took = piece.took.as_secs_f64() * 1e3;
+            Cow::Owned(format!("{}, {took:.2} ms; {}", piece.what, named(unit)))
+        }
+    }
 }
 
 /// A unit of work with what it took, in words.

@@ -88,8 +88,6 @@ impl Pipeline {
             let Some(scans) = instance.phase.scans() else {
                 continue;
             };
-            // One for each frame that it waits.
-            let _span = debug_span!("gate of level", level = %instance.request.name).entered();
             let since = match gate {
                 Some(LevelGate::Watched { since }) => since,
                 _ if self.has_values(id) => {
@@ -98,6 +96,8 @@ impl Pipeline {
                 }
                 _ => continue,
             };
+            // In each frame that it waits, so that a trace shows for how long.
+            let _span = debug_span!("gate of level", level = %instance.request.name).entered();
             let is_open = gates.is_level_open(id);
             let is_late = self.frame.saturating_sub(since) >= u64::from(settings.gate_deadline_frames);
             let gate = if is_open || is_late {

@@ -19,7 +19,7 @@ pub(super) struct UnderCeiling {
     used: u64,
     /// Of that, what levels take that are on their way out.
     going: u64,
-    /// Whether there is any level that could leave.
+    /// Whether there is any level that could leave, where one waits for that.
     is_any_to_go: bool,
 }
 
@@ -85,11 +85,12 @@ impl Pipeline {
 
     /// What there is under the ceiling, if there is one: the same for all loads that could start in a frame.
     pub(super) fn under_ceiling(&self, settings: &StreamingSettings) -> Option<UnderCeiling> {
+        let is_any_waiting = !self.instances.index().waiting(Turn::Start).is_empty();
         Some(UnderCeiling {
             ceiling: settings.memory_ceiling?,
             used: self.memory().total(),
             going: self.going_memory(),
-            is_any_to_go: self.is_any_to_go(settings),
+            is_any_to_go: is_any_waiting && self.is_any_to_go(settings),
         })
     }
 

@@ -1,17 +1,23 @@
 //! Which links there are, and where they lead. See [`SoftLinks`].
 
+use core::hash::BuildHasher;
+
 use bevy_ecs::{
     entity::{Entities, Entity, EntityHashMap, EntityHashSet},
     entity_disabling::Disabled,
     query::{Allow, Has, With},
     resource::Resource,
-    system::{Query, SystemParam},
+    schedule::SystemSet,
+    system::{ParamBuilder, Query, System, SystemChangeTick, SystemParam, SystemParamBuilder},
+    world::World,
 };
-use bevy_platform::collections::HashMap;
-use seamless_asset::InHiddenLevel;
+use bevy_platform::{collections::HashMap, hash::FixedHasher};
+use seamless_asset::{
+    InHiddenLevel,
+    scan::{self, Scan},
+};
 
-use super::{LinkedEntity, SoftLink};
-use crate::world::Changes;
+use super::{LinkedEntity, SoftLink, resolve_links};
 
 /// All links, also those of hidden levels, and whether they are hidden.
 pub(crate) type Links<'w, 's> = Query<
@@ -23,9 +29,36 @@ pub(crate) type Links<'w, 's> = Query<
 
 /// What tells which links have to be looked at, without a look at each.
 #[derive(SystemParam)]
+#[system_param(builder)]
 pub(crate) struct LinkChanges<'w, 's> {
-    changed: Changes<'w, 's, SoftLink>,
+    all: Scan<'w, 's, SoftLink>,
+    ticks: SystemChangeTick,
     hidden: Query<'w, 's, Entity, (With<SoftLink>, With<InHiddenLevel>, Allow<Disabled>)>,
+}
+
+/// The system that brings links up to date.
+#[derive(SystemSet, Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ResolveLinks;
+
+/// Makes the system of [`ResolveLinks`].
+pub(crate) fn link_resolution(world: &mut World) -> impl System<In = (), Out = ()> + use<> {
+    let any = || ParamBuilder;
+    let changes = LinkChangesBuilder {
+        all: scan::scan(world),
+        ticks: any(),
+        hidden: any(),
+    };
+    (any(), changes, any(), any(), any(), any(), any(), any())
+        .build_state(world)
+        .build_system(resolve_links)
+}
+
+impl LinkChanges<'_, '_> {
+    /// A number that is another one as soon as other links are hidden: a sum over all of them, in whatever order.
+    fn fingerprint(&self) -> u64 {
+        let of = |link: Entity| FixedHasher.hash_one(link);
+        self.hidden.iter().fold(0, |sum: u64, link| sum.wrapping_add(of(link)))
+    }
 }
 
 /// What is known of all links, so that a level that comes or goes costs what leads to it.
@@ -41,8 +74,8 @@ pub(crate) struct SoftLinks {
     /// Entities that were marked, and are not any more.
     lost: Vec<Entity>,
     dirty: Vec<Entity>,
-    /// How many links are hidden.
-    hidden: usize,
+    /// Which links were hidden the last time: their [fingerprint](LinkChanges::fingerprint).
+    hidden: u64,
     /// Links that may have changed.
     found: Vec<Entity>,
 }
@@ -81,7 +114,6 @@ impl SoftLinks {
 
     fn forget(&mut self, link: Entity) {
         let Some(known) = self.links.remove(&link) else { return };
-        self.hidden -= usize::from(known.is_hidden);
         if let Some(links) = self.to_level.get_mut(&known.level) {
             links.remove(&link);
             if links.is_empty() {
@@ -123,20 +155,16 @@ impl SoftLinks {
         self.dirty.extend(self.to_level.get(level).into_iter().flatten());
     }
 
-    /// Finds the links that are new, that lead elsewhere, or that were hidden or shown. It costs what has changed, and a little for each that is hidden.
+    /// Finds the links that are new, that lead elsewhere, or that were hidden or shown. Besides a look at whether any has changed, and at which are hidden, it
+    /// costs what has.
     pub fn look(&mut self, query: &Links, changes: &LinkChanges) {
         let mut found = core::mem::take(&mut self.found);
-        changes.changed.find(&mut found);
-        let mut still_hidden = 0;
-        for link in &changes.hidden {
-            match self.links.get(&link) {
-                Some(known) if known.is_hidden => still_hidden += 1,
-                _ => found.push(link),
-            }
-        }
-        if still_hidden < self.hidden {
-            let hidden = self.links.iter().filter(|(_, known)| known.is_hidden);
-            found.extend(hidden.map(|(link, _)| *link));
+        scan::changed(&changes.all, changes.ticks.last_run(), |link, _| found.push(link));
+        let hidden = changes.fingerprint();
+        if core::mem::replace(&mut self.hidden, hidden) != hidden {
+            found.extend(&changes.hidden);
+            let were_hidden = self.links.iter().filter(|(_, known)| known.is_hidden);
+            found.extend(were_hidden.map(|(link, _)| *link));
         }
         for link in found.drain(..) {
             if let Ok((_, to, linked, is_hidden)) = query.get(link) {
@@ -161,7 +189,6 @@ impl SoftLinks {
             is_hidden,
         };
         self.links.insert(entity, known);
-        self.hidden += usize::from(is_hidden);
         self.dirty.push(entity);
     }
 
@@ -193,8 +220,6 @@ impl SoftLinks {
 
     #[cfg(test)]
     pub fn counts(&self) -> [usize; 3] {
-        let hidden = self.links.values().filter(|known| known.is_hidden);
-        assert_eq!(self.hidden, hidden.count());
         [self.links.len(), self.to_level.len(), self.to_entity.len()]
     }
 }

@@ -1,5 +1,7 @@
 use bevy_app::{App, SpawnScene};
-use bevy_ecs::{message::Messages, prelude::*, schedule::IntoScheduleConfigs, system::RunSystemOnce};
+use bevy_ecs::{
+    entity_disabling::Disabled, message::Messages, prelude::*, schedule::IntoScheduleConfigs, system::RunSystemOnce,
+};
 use bevy_math::Vec3;
 use seamless_asset::{CookFolder, InHiddenLevel, InstanceEvent, StreamingSystems, level_data::LevelObjects};
 
@@ -213,7 +215,7 @@ fn a_link_to_what_is_despawned_at_once_leads_nowhere() {
     };
     stage
         .app
-        .add_systems(SpawnScene, system.after(resolve_links).in_set(LevelSystems::Report));
+        .add_systems(SpawnScene, system.after(ResolveLinks).in_set(LevelSystems::Report));
     stage.frames(2);
     assert_eq!(leads_to(&stage.app, lamp), None);
 }
@@ -252,6 +254,53 @@ fn a_link_that_is_hidden_leads_nowhere_until_it_is_shown() {
     assert!(leads_to(&stage.app, lamp).is_some());
     assert_eq!(changes(&mut stage.app), [true]);
     assert!(leads_to(&stage.app, other).is_some());
+}
+
+/// In one frame, so that as many are hidden as before.
+#[test]
+fn links_that_are_hidden_and_shown_in_turns_lead_where_the_shown_one_does() {
+    let mut stage = stage();
+    let links = [
+        link(&mut stage.app, "base", "Lamp"),
+        link(&mut stage.app, "base", "Gate"),
+    ];
+    stage.app.world_mut().entity_mut(links[0]).insert(InHiddenLevel);
+    stage.frames(2);
+    for round in 0..6 {
+        let (shown, hidden) = (links[round % 2], links[(round + 1) % 2]);
+        stage.app.world_mut().entity_mut(shown).remove::<InHiddenLevel>();
+        stage.app.world_mut().entity_mut(hidden).insert(InHiddenLevel);
+        stage.frames(1);
+        assert!(leads_to(&stage.app, shown).is_some(), "round {round}");
+        assert_eq!(leads_to(&stage.app, hidden), None, "round {round}");
+    }
+}
+
+#[test]
+fn what_happens_to_a_hidden_link_counts_when_it_is_shown() {
+    let mut stage = stage();
+    let [led, gone, disabled] = [(); 3].map(|()| link(&mut stage.app, "base", "Lamp"));
+    for link in [led, gone, disabled] {
+        stage.app.world_mut().entity_mut(link).insert(InHiddenLevel);
+    }
+    stage.frames(2);
+    let world = stage.app.world_mut();
+    world.get_mut::<SoftLink>(led).unwrap().to.object = "Gate".to_owned();
+    world.entity_mut(disabled).insert(Disabled);
+    world.despawn(gone);
+    stage.frames(2);
+    assert_eq!([led, disabled].map(|link| leads_to(&stage.app, link)), [None; 2]);
+    let counts = |app: &App| app.world().resource::<SoftLinks>().counts();
+    assert_eq!(counts(&stage.app), [2, 1, 0]);
+    for link in [led, disabled] {
+        stage.app.world_mut().entity_mut(link).remove::<InHiddenLevel>();
+    }
+    stage.frames(1);
+    let gate = find(&mut stage.app, "base", "Gate");
+    assert!(gate.is_some());
+    assert_eq!(leads_to(&stage.app, led), gate);
+    assert_eq!(leads_to(&stage.app, disabled), find(&mut stage.app, "base", "Lamp"));
+    assert_eq!(counts(&stage.app), [2, 1, 2]);
 }
 
 #[test]

@@ -18,14 +18,17 @@ use bevy_ecs::{
 use bevy_image::Image;
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{InHiddenLevel, LevelHider, assets::MeshUvDensity};
+use seamless_asset::{
+    InHiddenLevel, LevelHider,
+    assets::MeshUvDensity,
+    scan::{Scan, changed, scan},
+};
 
 use super::{
     drawn::DrawnImages,
     material::Materials,
     meshes::{Densities, Shape},
     notes::MipMaterialTypes,
-    scan::{Scan, changed, scan},
     seats::{Seats, Told},
     strangers::Strangers,
     surfaces::MeshSurfaces,

@@ -6,7 +6,6 @@ mod material;
 mod meshes;
 mod notes;
 mod reflected;
-mod scan;
 mod seats;
 mod standard;
 mod strangers;

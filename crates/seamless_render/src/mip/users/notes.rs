@@ -20,7 +20,10 @@ use bevy_image::Image;
 use bevy_material::AlphaMode;
 use bevy_pbr::{EntitiesNeedingSpecialization, Material, MeshMaterial3d, StandardMaterial};
 use bevy_reflect::Reflect;
-use seamless_asset::InHiddenLevel;
+use seamless_asset::{
+    InHiddenLevel,
+    scan::{Scan, changed, scan},
+};
 use wgpu_types::Face;
 
 use super::{
@@ -29,7 +32,6 @@ use super::{
     follow::MipUsers,
     material::{Images, Sides},
     reflected,
-    scan::{Scan, changed, scan},
 };
 use crate::mip::{MipSystems, roads};
 

@@ -3,9 +3,9 @@ use bevy_ecs::{
     schedule::Schedule,
     system::{ParamBuilder, SystemChangeTick, SystemParamBuilder},
 };
-use seamless_asset::InHiddenLevel;
 
 use super::*;
+use crate::InHiddenLevel;
 
 #[derive(Component)]
 struct Place(u32);

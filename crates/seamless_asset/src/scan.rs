@@ -19,12 +19,10 @@ const CHUNK: usize = 64;
 /// Who has changed is looked up by the ticks as they lie in tables, many at once. That takes a tenth to a quarter of a microsecond for a thousand, half or less of what a query
 /// takes with [`Changed`]. Bevy lets queries alone do that which look at whole tables; since levels are hidden by a component that does not lie in one, it is
 /// made by [`scan`] so that it does not leave these out.
-pub(in crate::mip) type Scan<'w, 's, C, F = ()> = Query<'w, 's, (Entity, Ref<'static, C>), F>;
+pub type Scan<'w, 's, C, F = ()> = Query<'w, 's, (Entity, Ref<'static, C>), F>;
 
 /// Makes a [`Scan`].
-pub(in crate::mip) fn scan<C: Component, F: ArchetypeFilter>(
-    world: &mut World,
-) -> QueryState<(Entity, Ref<'static, C>), F> {
+pub fn scan<C: Component, F: ArchetypeFilter>(world: &mut World) -> QueryState<(Entity, Ref<'static, C>), F> {
     const { assert!(matches!(C::STORAGE_TYPE, StorageType::Table)) }
     let filters = world
         .get_resource_mut::<DefaultQueryFilters>()
@@ -35,11 +33,7 @@ pub(in crate::mip) fn scan<C: Component, F: ArchetypeFilter>(
 }
 
 /// Who was added or changed since then, which is when the system ran last, or earlier.
-pub(in crate::mip) fn changed<C: Component, F: ArchetypeFilter>(
-    all: &Scan<C, F>,
-    since: Tick,
-    mut found: impl FnMut(Entity, &C),
-) {
+pub fn changed<C: Component, F: ArchetypeFilter>(all: &Scan<C, F>, since: Tick, mut found: impl FnMut(Entity, &C)) {
     // Whole tables are looked at, as was made sure of.
     for (entities, of) in all.contiguous_iter().into_iter().flatten() {
         let this = of.this_run_tick();
