@@ -104,7 +104,7 @@ pub(crate) fn reveal(
     let (mut spawner, passes, reserved) = spawner(world, loaded, request, services, false);
     let mut bounds = core::mem::take(&mut loaded.bounds).wanted(world, &passes, services);
     let boxes = bounds.as_mut().map(|bounds| bounds as &mut dyn Boxes);
-    spawner.step(world, usize::MAX, boxes);
+    spawner.step(world, usize::MAX, &passes, boxes);
     // Before anybody hears of it, who may hang something below.
     let came = world.increment_change_tick();
     let spent = spawner.insert_late(world);
@@ -154,7 +154,7 @@ fn spawner(
     register(world, types.iter().copied(), &services.codecs, &registry);
     let passes = LatePasses::new(world, types, &registry, hidden);
     drop(registry);
-    (Spawner::new(world, groups, &passes, hidden), passes, reserved)
+    (Spawner::new(groups, hidden), passes, reserved)
 }
 
 /// What is kept of a level that is in the world. Observers have changed what they like by now; that is how the level comes.

@@ -66,9 +66,11 @@ impl HiddenSpawn {
 
     /// Spawns the next entities, `most` at most; gives how many.
     pub fn step(&mut self, world: &mut World, most: usize) -> usize {
-        let (spawner, bounds) = (&mut self.spawner, &mut self.bounds);
+        let (spawner, passes, bounds) = (&mut self.spawner, &self.passes, &mut self.bounds);
         let boxes = bounds.as_mut().map(|bounds| bounds as &mut dyn Boxes);
-        let done = self.came_at.bring(world, |world| spawner.step(world, most, boxes));
+        let done = self
+            .came_at
+            .bring(world, |world| spawner.step(world, most, passes, boxes));
         self.spawned += done;
         done
     }

@@ -9,7 +9,7 @@ use bevy_camera::{
 };
 use bevy_ecs::{component::ComponentId, entity::Entity, relationship::RelationshipHookMode, world::World};
 use bevy_mesh::{Mesh, Mesh3d};
-use bevy_platform::collections::{HashMap, HashSet};
+use bevy_platform::collections::HashMap;
 
 use super::{Column, Sight, SpawnRow, TypedRows, rows::reserve};
 use crate::hide::InHiddenLevel;
@@ -38,8 +38,11 @@ pub(super) fn gets_box_in(world: &World, ids: impl Iterator<Item = ComponentId> 
     if !ids.clone().any(|id| Some(id) == mesh) {
         return false;
     }
-    let brought: HashSet<_> = ids.flat_map(|id| with_required(world, id)).collect();
-    gets_box(|type_id| id_of(type_id).is_some_and(|id| brought.contains(&id)))
+    let is_brought = |id| {
+        ids.clone()
+            .any(|own| with_required(world, own).any(|brought| brought == id))
+    };
+    gets_box(|type_id| id_of(type_id).is_some_and(is_brought))
 }
 
 /// The component, and those that it brings.

@@ -1,6 +1,6 @@
 //! Groups into the world, and single columns into entities that are there. See [`spawn`].
 
-use core::any::TypeId;
+use core::{any::TypeId, cell::RefCell};
 use std::collections::VecDeque;
 
 use bevy_camera::primitives::Aabb;
@@ -12,7 +12,7 @@ use bevy_ecs::{
     world::{World, WorldId},
 };
 use bevy_mesh::Mesh3d;
-use bevy_platform::collections::HashSet;
+use bevy_platform::collections::{HashMap, HashSet};
 
 use super::{
     Boxes, Column, Group, IdentifiedColumn, Passes, Sight, TypedRows, Values, drawn::gets_box_in, insert_row,
@@ -34,19 +34,34 @@ pub struct Spent {
 /// Relationship hooks are skipped: a level's columns hold both ends of each relationship. All other hooks and observers run.
 /// An entity id that is already taken is skipped; ids come from the world's own allocator, so that does not happen.
 pub fn spawn(world: &mut World, groups: Vec<Group>, passes: &dyn Passes) -> Spent {
-    let mut spawner = Spawner::new(world, groups, passes, false);
-    spawner.step(world, usize::MAX, None);
+    let mut spawner = Spawner::new(groups, false);
+    spawner.step(world, usize::MAX, passes, None);
     spawner.insert_late(world)
 }
 
 /// A [`spawn`] that can pause between entities: [`step`](Self::step) is the first pass, [`insert_late`](Self::insert_late) the second.
 pub(crate) struct Spawner {
-    queue: VecDeque<Batch>,
+    waiting: VecDeque<Group>,
+    /// What is under way.
+    batch: Option<Batch>,
     late: Vec<(Vec<Entity>, Vec<IdentifiedColumn>)>,
     /// Components of the first pass.
     early: HashSet<ComponentId>,
     spent: Spent,
     is_hidden: bool,
+}
+
+/// Asks for each component once, as long as nobody can begin to observe anything.
+struct Asked<'a> {
+    passes: &'a dyn Passes,
+    known: RefCell<HashMap<ComponentId, bool>>,
+}
+
+impl Passes for Asked<'_> {
+    fn is_late(&self, world: &World, id: ComponentId) -> bool {
+        let mut known = self.known.borrow_mut();
+        *known.entry(id).or_insert_with(|| self.passes.is_late(world, id))
+    }
 }
 
 /// The first pass of a group, and how much of it is done.
@@ -103,13 +118,12 @@ impl Boxed {
 
 impl Spawner {
     /// What `hidden` spawns is [`InHiddenLevel`], from the first moment on.
-    pub fn new(world: &mut World, groups: Vec<Group>, passes: &dyn Passes, hidden: bool) -> Self {
-        let mut early = HashSet::default();
-        let batch = |group| Batch::new(world, group, passes, hidden, &mut early);
+    pub fn new(groups: Vec<Group>, hidden: bool) -> Self {
         Self {
-            queue: groups.into_iter().map(batch).collect(),
+            waiting: groups.into(),
+            batch: None,
             late: Vec::new(),
-            early,
+            early: HashSet::default(),
             spent: Spent::default(),
             is_hidden: hidden,
         }
@@ -120,8 +134,19 @@ impl Spawner {
         self.early.extend(component);
     }
 
-    /// Spawns the next entities, `most` at most; gives how many. What is drawn has its boxes from `boxes`.
-    pub fn step(&mut self, world: &mut World, most: usize, boxes: Option<&mut dyn Boxes>) -> usize {
+    /// Spawns the next entities, `most` at most; gives how many. What is drawn has its boxes from `boxes`. `passes` parts groups as they come: a level may
+    /// have hundreds of them.
+    pub fn step(
+        &mut self,
+        world: &mut World,
+        most: usize,
+        passes: &dyn Passes,
+        boxes: Option<&mut dyn Boxes>,
+    ) -> usize {
+        let passes = Asked {
+            passes,
+            known: RefCell::default(),
+        };
         let mut sight = Sight {
             is_hidden: self.is_hidden,
             boxes,
@@ -129,15 +154,14 @@ impl Spawner {
         let mut scratch = BundleScratch::default();
         let mut done = 0;
         while done < most
-            && let Some(batch) = self.queue.front_mut()
+            && let Some(mut batch) = self.next_batch(world, &passes)
         {
             done += batch.step(world, most - done, &mut sight, &mut scratch);
             if batch.next < batch.entities.len() {
+                self.batch = Some(batch);
                 break;
             }
-            let Some(Batch { entities, values, .. }) = self.queue.pop_front() else {
-                break;
-            };
+            let Batch { entities, values, .. } = batch;
             match values {
                 BatchValues::Rows(rows) => {
                     self.spent.rows.push(rows);
@@ -152,24 +176,31 @@ impl Spawner {
         done
     }
 
+    fn next_batch(&mut self, world: &mut World, passes: &dyn Passes) -> Option<Batch> {
+        self.batch.take().or_else(|| {
+            let group = self.waiting.pop_front()?;
+            Some(Batch::new(world, group, passes, self.is_hidden, &mut self.early))
+        })
+    }
+
     /// Whether all entities are spawned.
     pub fn is_done(&self) -> bool {
-        self.queue.is_empty()
+        self.batch.is_none() && self.waiting.is_empty()
     }
 
     /// Whether some entities are spawned.
     pub fn has_begun(&self) -> bool {
-        !self.late.is_empty() || !self.spent.rows.is_empty() || self.queue.front().is_some_and(|batch| batch.next > 0)
+        !self.late.is_empty() || !self.spent.rows.is_empty() || self.batch.is_some()
     }
 
     /// How many entities the second pass has to move, as far as they are known.
     pub fn late_rows(&self) -> usize {
-        let waiting = self.queue.iter().map(|batch| match &batch.values {
+        let under_way = self.batch.iter().map(|batch| match &batch.values {
             BatchValues::Columns { late, .. } if !late.is_empty() => batch.entities.len(),
             _ => 0,
         });
         let moved = self.late.iter().filter(|(_, columns)| !columns.is_empty());
-        waiting.sum::<usize>() + moved.map(|(entities, _)| entities.len()).sum::<usize>()
+        under_way.sum::<usize>() + moved.map(|(entities, _)| entities.len()).sum::<usize>()
     }
 
     /// Whether somebody wants to hear of a component by now that has come in the first pass.
@@ -179,8 +210,9 @@ impl Spawner {
 
     /// The ids that are not spawned yet.
     pub fn waiting(&self) -> impl Iterator<Item = Entity> {
-        let waiting = self.queue.iter().filter_map(|batch| batch.entities.get(batch.next..));
-        waiting.flatten().copied()
+        let of_batch = self.batch.iter().filter_map(|batch| batch.entities.get(batch.next..));
+        let of_groups = self.waiting.iter().map(|group| group.entities.as_slice());
+        of_batch.chain(of_groups).flatten().copied()
     }
 
     /// The second pass, once the first is done.

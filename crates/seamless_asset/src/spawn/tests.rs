@@ -1,6 +1,7 @@
 //! Rows and columns spawn the same world.
 
 mod boxes;
+mod groups;
 
 use bevy_ecs::{observer::On, prelude::*, relationship::RelationshipHookMode, world::EntityRef};
 use bevy_reflect::Reflect;

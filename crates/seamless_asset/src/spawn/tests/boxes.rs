@@ -79,8 +79,8 @@ fn comes_with_its_box(sets: &RowSets, as_rows: bool, is_hidden: bool) {
             entities: entities.clone(),
             values,
         };
-        let mut spawner = Spawner::new(&mut world, vec![group], &Late(Vec::new()), is_hidden);
-        assert_eq!(spawner.step(&mut world, 4, Some(&mut boxes)), 4);
+        let mut spawner = Spawner::new(vec![group], is_hidden);
+        assert_eq!(spawner.step(&mut world, 4, &Late(Vec::new()), Some(&mut boxes)), 4);
         for ((entity, expected), own_mesh) in entities.iter().zip(expected).zip(&meshes) {
             assert_eq!(world.get::<Aabb>(*entity), expected.as_ref());
             assert_eq!(world.get::<Mesh3d>(*entity), Some(own_mesh));
@@ -153,8 +153,11 @@ fn what_is_required_counts() {
                 entities: entities.clone(),
                 values: drawn(&[mesh_numbered(1), mesh_numbered(2)], vec![with], sets),
             };
-            let mut spawner = Spawner::new(&mut world, vec![group], &Late(Vec::new()), false);
-            assert_eq!(spawner.step(&mut world, 2, Some(&mut AllBut(mesh_numbered(0)))), 2);
+            let mut spawner = Spawner::new(vec![group], false);
+            assert_eq!(
+                spawner.step(&mut world, 2, &Late(Vec::new()), Some(&mut AllBut(mesh_numbered(0)))),
+                2
+            );
             for entity in entities {
                 assert_eq!(world.get::<Aabb>(entity), expected.as_ref());
             }
