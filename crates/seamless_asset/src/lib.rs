@@ -52,7 +52,7 @@ mod primary;
 mod registry;
 mod reload;
 mod reveal;
-/// For the crates on top of this one.
+// For the crates on top of this one.
 #[doc(hidden)]
 pub mod scan;
 mod settings;
