@@ -5,7 +5,12 @@ use std::{path::Path, time::Duration};
 
 use bevy_app::{App, HierarchyPropagatePlugin, PostUpdate, TaskPoolPlugin};
 use bevy_asset::{
-    Asset, AssetApp, AssetPath, AssetPlugin, Assets, Handle, LoadFromPath, RenderAssetUsages, UntypedHandle,
+    Asset, AssetApp, AssetMetaCheck, AssetPath, AssetPlugin, Assets, Handle, LoadFromPath, RenderAssetUsages,
+    UntypedHandle,
+    io::{
+        AssetSourceBuilder, AssetSourceId,
+        memory::{Dir, MemoryAssetReader},
+    },
 };
 use bevy_camera::CameraPlugin;
 use bevy_ecs::{component::Component, world::World};
@@ -90,6 +95,23 @@ pub fn app(plugins: Plugins, root: &Path) -> App {
     register_types(&mut app);
     app.finish();
     app.cleanup();
+    app
+}
+
+/// A headless app that reads its files from memory, without the pipeline.
+pub fn in_memory(files: &Dir) -> App {
+    let mut app = App::new();
+    let reader = MemoryAssetReader { root: files.clone() };
+    let source = AssetSourceBuilder::new(move || Box::new(reader.clone()));
+    let assets = AssetPlugin {
+        watch_for_changes_override: Some(false),
+        use_asset_processor_override: Some(false),
+        // There are none, and to look for them takes time.
+        meta_check: AssetMetaCheck::Never,
+        ..AssetPlugin::default()
+    };
+    app.register_asset_source(AssetSourceId::Default, source)
+        .add_plugins((TaskPoolPlugin::default(), assets));
     app
 }
 

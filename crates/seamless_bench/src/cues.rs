@@ -12,14 +12,8 @@ mod tests;
 use core::any::TypeId;
 use std::{hint::black_box, path::Path, time::Instant};
 
-use bevy_app::{App, TaskPoolPlugin};
-use bevy_asset::{
-    AssetApp, AssetMetaCheck, AssetPlugin, AssetServer, Assets, Handle,
-    io::{
-        AssetSourceBuilder, AssetSourceId,
-        memory::{Dir, MemoryAssetReader},
-    },
-};
+use bevy_app::App;
+use bevy_asset::{AssetServer, Assets, Handle, io::memory::Dir};
 use bevy_ecs::{prelude::*, reflect::AppTypeRegistry, system::SystemState};
 use bevy_mesh::MeshPlugin;
 use bevy_reflect::TypePath;
@@ -35,7 +29,7 @@ use seamless_cue::{
 };
 
 use crate::{
-    app::{cpu_ns, writer},
+    app::{cpu_ns, in_memory, writer},
     row::{Row, Samples, Targets},
 };
 
@@ -66,21 +60,9 @@ fn path(number: usize) -> String {
 /// An app with notifies in a package, of which none is loaded.
 fn app() -> App {
     let dir = Dir::default();
-    let reader = MemoryAssetReader { root: dir.clone() };
-    let mut app = App::new();
-    app.register_asset_source(
-        AssetSourceId::Default,
-        AssetSourceBuilder::new(move || Box::new(reader.clone())),
-    )
-    .add_plugins((
-        TaskPoolPlugin::default(),
+    let mut app = in_memory(&dir);
+    app.add_plugins((
         TimePlugin,
-        AssetPlugin {
-            watch_for_changes_override: Some(false),
-            use_asset_processor_override: Some(false),
-            meta_check: AssetMetaCheck::Never,
-            ..AssetPlugin::default()
-        },
         MeshPlugin,
         SeamlessAssetPlugin::default(),
         CuePlugin {

@@ -11,14 +11,8 @@ mod tests;
 use std::path::Path;
 
 use allocation_counter::measure;
-use bevy_app::{App, MainScheduleOrder, PluginGroup, PostUpdate, TaskPoolPlugin};
-use bevy_asset::{
-    AssetApp, AssetMetaCheck, AssetPlugin, AssetServer,
-    io::{
-        AssetSourceBuilder, AssetSourceId,
-        memory::{Dir, MemoryAssetReader},
-    },
-};
+use bevy_app::{App, MainScheduleOrder, PluginGroup, PostUpdate};
+use bevy_asset::{AssetApp, AssetServer, io::memory::Dir};
 use bevy_camera::CameraPlugin;
 use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
 use bevy_image::Image;
@@ -35,6 +29,7 @@ use seamless_level::{
 use seamless_tests::app::on_one_thread;
 
 use crate::{
+    app::in_memory,
     level::places,
     row::{Row, Samples, Targets},
 };
@@ -75,26 +70,16 @@ pub fn run(samples: Option<usize>) -> Row {
 /// An app that has come to rest.
 fn app(with_levels: bool) -> App {
     let dir = Dir::default();
-    let mut app = App::new();
-    let reader = MemoryAssetReader { root: dir.clone() };
-    let source = AssetSourceBuilder::new(move || Box::new(reader.clone()));
-    app.register_asset_source(AssetSourceId::Default, source)
-        .add_plugins((
-            TaskPoolPlugin::default(),
-            TimePlugin,
-            AssetPlugin {
-                watch_for_changes_override: Some(false),
-                use_asset_processor_override: Some(false),
-                meta_check: AssetMetaCheck::Never,
-                ..AssetPlugin::default()
-            },
-            TransformPlugin,
-            MeshPlugin,
-            CameraPlugin,
-            bevy_diagnostic::DiagnosticsPlugin,
-        ))
-        .init_asset::<Image>()
-        .init_asset::<StandardMaterial>();
+    let mut app = in_memory(&dir);
+    app.add_plugins((
+        TimePlugin,
+        TransformPlugin,
+        MeshPlugin,
+        CameraPlugin,
+        bevy_diagnostic::DiagnosticsPlugin,
+    ))
+    .init_asset::<Image>()
+    .init_asset::<StandardMaterial>();
     if with_levels {
         app.add_plugins(SeamlessPlugins.set(SeamlessAssetPlugin {
             sliced_levels: true,

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use bevy_app::{App, TaskPoolPlugin};
+use bevy_app::App;
 use bevy_asset::{
-    Asset, AssetApp, AssetLoader, AssetMetaCheck, AssetPlugin, AssetServer, Assets, Handle, LoadContext, LoadState,
-    io::{
-        AssetSourceBuilder, AssetSourceId, Reader,
-        memory::{Dir, MemoryAssetReader},
-    },
+    Asset, AssetApp, AssetLoader, AssetServer, Assets, Handle, LoadContext, LoadState,
+    io::{Reader, memory::Dir},
 };
 use bevy_ecs::reflect::AppTypeRegistry;
 use bevy_reflect::{Reflect, TypePath};
@@ -19,7 +16,7 @@ use seamless_asset::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::app::writer;
+use crate::app::{in_memory, writer};
 
 /// Stones in a file, or in a package.
 pub const PER_FILE: usize = 100;
@@ -79,21 +76,10 @@ pub fn object_path(number: usize) -> String {
     format!("{}#{}", package_path(number / PER_FILE), label(number))
 }
 
-/// A headless app that reads its assets from `files`, without the pipeline.
+/// A headless app that reads stones from `files`, without the pipeline.
 fn memory_app(files: &Dir) -> App {
-    let mut app = App::new();
-    let reader = MemoryAssetReader { root: files.clone() };
-    let source = AssetSourceBuilder::new(move || Box::new(reader.clone()));
-    let assets = AssetPlugin {
-        watch_for_changes_override: Some(false),
-        use_asset_processor_override: Some(false),
-        // There are none, and to look for them takes time.
-        meta_check: AssetMetaCheck::Never,
-        ..AssetPlugin::default()
-    };
-    app.register_asset_source(AssetSourceId::Default, source)
-        .add_plugins((TaskPoolPlugin::default(), assets))
-        .init_asset::<Stone>();
+    let mut app = in_memory(files);
+    app.init_asset::<Stone>();
     app
 }
 

@@ -188,8 +188,7 @@ pub(crate) fn pump(world: &mut World) {
         }
         // What still waits to be dropped is in memory.
         let may_wait = budget.is_full() && pipeline.pressure < MemoryPressure::Tight;
-        let units = budget.of_units();
-        pipeline.end_frame(budget);
+        let units = pipeline.end_frame(budget);
         pipeline.publish(world);
         pipeline.tell_memory(world);
         pipeline.tasks.carry_off(may_wait);

@@ -27,7 +27,7 @@ use super::{BruteForce, FRAMES, MARGIN, Variant, sources};
 use crate::{
     app::{Plugins, app},
     level::places,
-    row::{Row, Samples, Targets, quantile},
+    row::{Row, Samples, quantile},
     worlds,
 };
 
@@ -56,16 +56,12 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Row {
         }
         game.check();
     }
-    let (name, gain) = match variant {
-        Variant::Rest => ("select_10k/plugin/rest", 50.0),
-        Variant::Moving => ("select_10k/plugin/moving", 10.0),
+    let name = match variant {
+        Variant::Rest => "select_10k/plugin/rest",
+        Variant::Moving => "select_10k/plugin/moving",
     };
-    let targets = Targets {
-        first: gain,
-        aim: gain,
-        of_limit: None,
-    };
-    let mut row = result.row(name, "ns/frame", Some("a system tests each volume"), None, targets);
+    let peer = Some("a system tests each volume");
+    let mut row = result.row(name, "ns/frame", peer, None, variant.targets());
     let all = quantile(&mut all, 0.5) / 1e3;
     let with_bevy = quantile(&mut with_bevy, 0.5) / 1e3;
     row.note = format!(

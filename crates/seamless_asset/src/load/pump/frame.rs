@@ -143,12 +143,13 @@ impl Pipeline {
         sum
     }
 
-    /// No unit of this frame is left to do.
-    pub(super) fn end_frame(&mut self, budget: FrameBudget) {
+    /// No unit of this frame is left to do. What they took.
+    pub(super) fn end_frame(&mut self, budget: FrameBudget) -> Duration {
         self.frames.known = budget.known();
         self.frames.patience.learn(&budget);
         let took = budget.of_units();
         self.frames.note(budget.largest(), took);
+        took
     }
 }
 
@@ -167,8 +168,14 @@ pub(crate) fn roll_frame(
     let plan = frames.plan.take();
     let budget = plan.map_or(settings.budget, |plan| plan.budget);
     if took > budget {
-        let (kind, what) = (unit.as_ref().map(|unit| unit.kind), spent_on(unit, units, piece));
-        note_overrun(&mut stats, (took, budget), kind, what);
+        let overrun = Overrun {
+            frame: stats.frame,
+            took,
+            budget,
+            kind: unit.as_ref().map(|unit| unit.kind),
+            what: spent_on(unit, units, piece),
+        };
+        note_overrun(&mut stats, overrun);
     }
     stats.budget_last = budget;
     stats.boosted += u64::from(plan.is_some_and(|plan| plan.has_used_boost(took, settings.budget)));
@@ -177,24 +184,13 @@ pub(crate) fn roll_frame(
     stats.frame += 1;
 }
 
-fn note_overrun(
-    stats: &mut StreamingStats,
-    (took, budget): (Duration, Duration),
-    kind: Option<UnitKind>,
-    what: Cow<'static, str>,
-) {
+fn note_overrun(stats: &mut StreamingStats, overrun: Overrun) {
     stats.overrun_count += 1;
     // A long session forgets its first ones.
     if stats.overruns.len() >= OVERRUNS_KEPT {
         stats.overruns.remove(0);
     }
-    stats.overruns.push(Overrun {
-        frame: stats.frame,
-        took,
-        budget,
-        kind,
-        what,
-    });
+    stats.overruns.push(overrun);
 }
 
 /// What most of a frame was spent on: its longest unit of work, behind what is no unit and took longer than all of them. Nothing is allocated

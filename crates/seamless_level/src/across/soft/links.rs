@@ -54,7 +54,7 @@ pub(crate) fn link_resolution(world: &mut World) -> impl System<In = (), Out = (
 }
 
 impl LinkChanges<'_, '_> {
-    /// A number that is another one as soon as other links are hidden: a sum over all of them, in whatever order.
+    /// A number of 64 bits that is another one when other links are hidden, as surely as hashes tell: their sum, in whatever order.
     fn fingerprint(&self) -> u64 {
         let of = |link: Entity| FixedHasher.hash_one(link);
         self.hidden.iter().fold(0, |sum: u64, link| sum.wrapping_add(of(link)))
