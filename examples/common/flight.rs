@@ -36,6 +36,30 @@ pub struct Flight {
     runs: Vec<Run>,
 }
 
+/// So many times the usual size, or the usual way from the middle, is not where one flies.
+const OUTLIER: f32 = 10.0;
+
+/// The box around most of these: not around a sky, or a room at the end of the world, as a flight over that would see nothing of the others.
+#[must_use]
+pub fn around_most(boxes: &[(Vec3, Vec3)]) -> Option<(Vec3, Vec3)> {
+    let usual = |of: &dyn Fn(&(Vec3, Vec3)) -> f32| {
+        let mut all: Vec<f32> = boxes.iter().map(of).collect();
+        all.sort_by(f32::total_cmp);
+        all.get(all.len() / 2).copied().unwrap_or_default()
+    };
+    let center = |(min, max): &(Vec3, Vec3)| (min + max) / 2.0;
+    let middle = Vec3::from_array([0, 1, 2].map(|axis| usual(&|one| center(one)[axis])));
+    let size = |(min, max): &(Vec3, Vec3)| (max - min).max_element();
+    let usual_size = usual(&size);
+    // Where all stand at one place, what touches them is near.
+    let near = OUTLIER * usual(&|one| center(one).distance(middle)).max(usual_size);
+    boxes
+        .iter()
+        .filter(|one| size(one) <= OUTLIER * usual_size && center(one).distance(middle) <= near)
+        .copied()
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
 /// Cruising speed, in world widths per second: 96 m/s over the default world.
 const CRUISE: f32 = 0.047;
 /// Speed in a dive, in world widths per second: 532 m/s over the default world, more than 8 cells.

@@ -4,7 +4,7 @@ use bevy::{app::PluginGroupBuilder, prelude::*};
 use bevy_seamless::prelude::*;
 use seamless_examples::{
     display::headless_app as headless_app_of,
-    flight::{Flight, Pose},
+    flight::{Flight, Pose, around_most},
     generate::WorldOptions,
 };
 
@@ -92,11 +92,11 @@ pub fn follow_path(path: Res<Path>, mut flyers: Query<&mut Transform, With<Flyer
     }
 }
 
-/// The box around all levels.
+/// The box around most levels.
 pub fn bounds_of(table: &LevelTable) -> Option<(Vec3, Vec3)> {
-    table
-        .iter()
-        .filter_map(|level| level.entry().bounds)
+    let bounds = table.iter().filter_map(|level| level.entry().bounds);
+    let boxes: Vec<_> = bounds
         .map(|(min, max)| (Vec3::from_array(min), Vec3::from_array(max)))
-        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        .collect();
+    around_most(&boxes)
 }

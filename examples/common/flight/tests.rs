@@ -151,3 +151,21 @@ fn odd_times_rest_at_the_ends() {
     assert_eq!(flight.pose(f32::NAN), flight.pose(0.0));
     assert_eq!(flight.pose(1e9), flight.pose(flight.duration()));
 }
+
+#[test]
+fn a_flight_is_over_most_levels_and_not_around_what_lies_apart() {
+    let level = |x: f32, z: f32| (Vec3::new(x, 0.0, z), Vec3::new(x + 64.0, 9.0, z + 64.0));
+    let mut levels: Vec<_> = (0..49)
+        .map(|n| level((n % 7) as f32 * 64.0, (n / 7) as f32 * 64.0))
+        .collect();
+    let all = Some((Vec3::ZERO, Vec3::new(448.0, 9.0, 448.0)));
+    assert_eq!(around_most(&levels), all);
+    let sky = (Vec3::splat(-20_000.0), Vec3::splat(20_000.0));
+    levels.extend([sky, level(900_000.0, 0.0)]);
+    assert_eq!(around_most(&levels), all);
+    // With few there is no telling who is one.
+    assert_eq!(around_most(&[level(0.0, 0.0)]), Some(level(0.0, 0.0)));
+    let two = [level(0.0, 0.0), level(5_000.0, 0.0)];
+    assert_eq!(around_most(&two), Some((Vec3::ZERO, Vec3::new(5_064.0, 9.0, 64.0))));
+    assert_eq!(around_most(&[]), None);
+}

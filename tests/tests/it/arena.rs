@@ -1,7 +1,11 @@
 //! The example's arena, without pictures: whole games, with each way for content to come into memory.
 
 use core::time::Duration;
-use std::{path::Path, sync::OnceLock};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use bevy::{
     app::TerminalCtrlCHandlerPlugin,
@@ -21,28 +25,28 @@ use seamless_examples::{
     display::headless_plugins,
 };
 use seamless_tests::cooked::describe;
-use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Generates and cooks the content, once for all tests.
 fn content() -> &'static Path {
-    static CONTENT: OnceLock<TempDir> = OnceLock::new();
-    let dir = CONTENT.get_or_init(|| {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let sources = dir.path().join("sources");
+    static CONTENT: OnceLock<PathBuf> = OnceLock::new();
+    CONTENT.get_or_init(|| {
+        // What is static is never dropped: a temporary directory would stay, one more after each run.
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("arena");
+        let _ = fs::remove_dir_all(&dir);
+        let sources = dir.join("sources");
         assert!(write(&sources, &Models::small()).expect("the content is generated"));
         assert!(
             !write(&sources, &Models::small()).expect("it is there"),
             "it is not made again"
         );
-        let (world, out) = (sources.join(WORLD_FILE), dir.path().join("cooked"));
+        let (world, out) = (sources.join(WORLD_FILE), dir.join("cooked"));
         CookApp::new()
             .cook(&world, &out, &CookOptions::default(), &())
             .unwrap_or_else(|error| panic!("{}", describe(&error)));
         dir
-    });
-    dir.path()
+    })
 }
 
 fn play(approach: Approach, seed: u64) -> Outcome {

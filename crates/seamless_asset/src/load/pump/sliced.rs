@@ -216,7 +216,8 @@ impl Pipeline {
             if done >= due {
                 self.leaves_held = 0;
             }
-            let name = sweeping.of.map_or("", |id| self.instances.name_of(id));
+            // What was abandoned before anybody saw it is no level any more.
+            let name = sweeping.of.map_or("what never came", |id| self.instances.name_of(id));
             let _span = debug_span!("sweep", level = name).entered();
             let start = Instant::now();
             let despawned = sweeping.sweep.step(world, SLICE);
@@ -227,7 +228,7 @@ impl Pipeline {
             }
             let why = budget.why_without_limit();
             budget.book(UnitKind::Sweep, took, || {
-                format!("despawn {despawned} entities that have left{why}")
+                format!("despawn {despawned} entities of {name}{why}")
             });
             if is_done && let Some(swept) = self.sweeps.pop_front() {
                 world.entity_allocator_mut().free_many(&swept.unspawned);

@@ -85,11 +85,11 @@ fn an_overrun_tells_how_to_opt_in_where_that_would_help() {
         told.iter()
             .any(|what| what.contains("leave a.pkg") && what.contains("sliced_levels"))
     );
-    assert!(
-        overruns(true, LITTLE)
-            .iter()
-            .all(|what| !what.contains("sliced_levels"))
-    );
+    let told = overruns(true, LITTLE);
+    assert!(told.iter().all(|what| !what.contains("sliced_levels")));
+    // Whose entities they are is told for as long as there are any.
+    let of_whom = |what: &String| what.contains("despawn 32 entities of a.pkg");
+    assert!(told.iter().any(of_whom), "{told:?}");
 }
 
 #[test]
