@@ -85,9 +85,29 @@ fn an_overrun_tells_how_to_opt_in_where_that_would_help() {
         told.iter()
             .any(|what| what.contains("leave a.pkg") && what.contains("sliced_levels"))
     );
-    let told = overruns(true, LITTLE);
-    assert!(told.iter().all(|what| !what.contains("sliced_levels")));
-    // Whose entities they are is told for as long as there are any.
+    assert!(
+        overruns(true, LITTLE)
+            .iter()
+            .all(|what| !what.contains("sliced_levels"))
+    );
+}
+
+/// The level is gone by then, for all but those who have to make room.
+#[test]
+fn an_overrun_says_whose_entities_are_despawned() {
+    let dir = Dir::default();
+    let mut app = sliced_app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 500, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    app.world_mut().resource_mut::<StreamingSettings>().budget = LITTLE;
+    app.world_mut().resource_mut::<Streamer>().unload(id);
+    let mut told = Vec::new();
+    run_until(&mut app, |world| {
+        let overruns = &mut world.resource_mut::<StreamingStats>().overruns;
+        told.extend(overruns.drain(..).map(|over| over.what.to_string()));
+        world.resource::<StreamingStats>().hidden_entities == 0 && state(world, id).is_none()
+    });
     let of_whom = |what: &String| what.contains("despawn 32 entities of a.pkg");
     assert!(told.iter().any(of_whom), "{told:?}");
 }
