@@ -44,7 +44,7 @@ pub fn build(x: u32, z: u32, seed: u64, options: &WorldOptions, terrain: &Terrai
     let mut rng = Rng::new(seed, mix(u64::from(x) | (u64::from(z) << 32)) | 1);
     let mut glb = Glb::default();
     let materials = Materials::new(&mut glb);
-    add_ground(&mut glb, &materials, origin, options, terrain, seed);
+    add_ground(&mut glb, origin, options, terrain, seed);
     let stock = Stock::new(&mut glb, &materials, &mut rng);
     let things = scatter(origin, seed, options, terrain, &mut rng);
     for kind in Kind::ALL {
@@ -57,8 +57,6 @@ pub fn build(x: u32, z: u32, seed: u64, options: &WorldOptions, terrain: &Terrai
 }
 
 struct Materials {
-    ground: usize,
-    cliff: usize,
     stone: usize,
     bark: usize,
     leaves: usize,
@@ -67,31 +65,33 @@ struct Materials {
     tuft: usize,
 }
 
+fn plain() -> Material<'static> {
+    Material {
+        color: [1.0; 3],
+        roughness: 0.95,
+        ..Material::default()
+    }
+}
+
+fn rock() -> Material<'static> {
+    Material {
+        texture: Some(ROCK),
+        normal: Some(ROCK_NORMAL),
+        roughness: 0.9,
+        ..plain()
+    }
+}
+
 impl Materials {
     fn new(glb: &mut Glb) -> Self {
-        let base = Material {
-            color: [1.0; 3],
-            roughness: 0.95,
-            ..Material::default()
-        };
+        let base = plain();
         let leaves = Material {
             texture: Some(LEAVES),
             roughness: 0.85,
             ..base
         };
-        let rock = Material {
-            texture: Some(ROCK),
-            normal: Some(ROCK_NORMAL),
-            roughness: 0.9,
-            ..base
-        };
+        let rock = rock();
         Self {
-            ground: glb.material(&Material {
-                name: "ground",
-                texture: Some(GRASS),
-                ..base
-            }),
-            cliff: glb.material(&Material { name: "cliff", ..rock }),
             stone: glb.material(&Material {
                 name: "stone",
                 color: [0.86, 0.84, 0.8],
@@ -336,14 +336,7 @@ fn add_thing(glb: &mut Glb, parent: usize, thing: &Thing, center: Vec3, stock: &
 }
 
 /// Adds the terrain mesh: grass where the ground is gentle, rock where it is steep.
-fn add_ground(
-    glb: &mut Glb,
-    materials: &Materials,
-    origin: Vec2,
-    options: &WorldOptions,
-    terrain: &Terrain,
-    seed: u64,
-) {
+fn add_ground(glb: &mut Glb, origin: Vec2, options: &WorldOptions, terrain: &Terrain, seed: u64) {
     let tint = Noise::new(seed, 13);
     let step = options.cell_size / QUADS as f32;
     let mut grid = Shape::default();
@@ -371,10 +364,20 @@ fn add_ground(
             }
         }
     }
-    let parts = [(&gentle.shape, materials.ground), (&steep.shape, materials.cliff)];
-    let parts: Vec<_> = parts
+    let grass = Material {
+        name: "ground",
+        texture: Some(GRASS),
+        ..plain()
+    };
+    let cliff = Material {
+        name: "cliff",
+        ..rock()
+    };
+    // A cell without cliffs has no material of them.
+    let parts: Vec<_> = [(&gentle.shape, grass), (&steep.shape, cliff)]
         .into_iter()
         .filter(|(shape, _)| !shape.indices.is_empty())
+        .map(|(shape, material)| (shape, glb.material(&material)))
         .collect();
     let mesh = glb.mesh(Some("terrain"), &parts);
     glb.node(

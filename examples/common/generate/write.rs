@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{Stage, WORLD_FILE, WorldOptions, WorldSummary, cell, kit, terrain::Terrain, textures, town, world_file};
 
 /// Raise it whenever the same seed and options would give other bytes.
-const GENERATOR_VERSION: u32 = 2;
+const GENERATOR_VERSION: u32 = 3;
 /// The file that marks a finished folder.
 const MARKER: &str = "generated.json";
 
