@@ -36,28 +36,26 @@ pub struct Flight {
     runs: Vec<Run>,
 }
 
-/// So many times the usual size, or the usual way from the middle, is not where one flies.
+/// Who reaches so many times as far from the middle as the one before is not where one flies.
 const OUTLIER: f32 = 10.0;
 
-/// The box around most of these: not around a sky, or a room at the end of the world, as a flight over that would see nothing of the others.
+/// The box around these, but for what lies far from the others, or reaches far around them, as a flight over that would see nothing of the others: one of eight
+/// at most.
 #[must_use]
 pub fn around_most(boxes: &[(Vec3, Vec3)]) -> Option<(Vec3, Vec3)> {
-    let usual = |of: &dyn Fn(&(Vec3, Vec3)) -> f32| {
-        let mut all: Vec<f32> = boxes.iter().map(of).collect();
-        all.sort_by(f32::total_cmp);
-        all.get(all.len() / 2).copied().unwrap_or_default()
-    };
-    let center = |(min, max): &(Vec3, Vec3)| (min + max) / 2.0;
-    let middle = Vec3::from_array([0, 1, 2].map(|axis| usual(&|one| center(one)[axis])));
-    let size = |(min, max): &(Vec3, Vec3)| (max - min).max_element();
-    let usual_size = usual(&size);
-    // Where all stand at one place, what touches them is near.
-    let near = OUTLIER * usual(&|one| center(one).distance(middle)).max(usual_size);
-    boxes
-        .iter()
-        .filter(|one| size(one) <= OUTLIER * usual_size && center(one).distance(middle) <= near)
-        .copied()
-        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    let middle = Vec3::from_array([0, 1, 2].map(|axis| {
+        let mut centers: Vec<f32> = boxes.iter().map(|(min, max)| (min[axis] + max[axis]) / 2.0).collect();
+        centers.sort_by(f32::total_cmp);
+        centers.get(centers.len() / 2).copied().unwrap_or_default()
+    }));
+    let reach = |(min, max): &(Vec3, Vec3)| (min - middle).abs().max((max - middle).abs()).max_element();
+    let mut boxes = boxes.to_vec();
+    boxes.sort_by(|one, other| reach(one).total_cmp(&reach(other)));
+    let most = boxes.len() - boxes.len() / 8;
+    let mut last = boxes.windows(2).skip(most.saturating_sub(1));
+    let jump = last.position(|pair| reach(&pair[1]) > OUTLIER * reach(&pair[0]));
+    boxes.truncate(jump.map_or(boxes.len(), |jump| most + jump));
+    boxes.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// Cruising speed, in world widths per second: 96 m/s over the default world.

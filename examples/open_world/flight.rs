@@ -92,10 +92,11 @@ pub fn follow_path(path: Res<Path>, mut flyers: Query<&mut Transform, With<Flyer
     }
 }
 
-/// The box around most levels.
+/// The box around most levels that come and go.
 pub fn bounds_of(table: &LevelTable) -> Option<(Vec3, Vec3)> {
-    let bounds = table.iter().filter_map(|level| level.entry().bounds);
-    let boxes: Vec<_> = bounds
+    let levels = table.iter().map(Level::entry).filter(|entry| !entry.always_loaded);
+    let boxes: Vec<_> = levels
+        .filter_map(|entry| entry.bounds)
         .map(|(min, max)| (Vec3::from_array(min), Vec3::from_array(max)))
         .collect();
     around_most(&boxes)

@@ -163,6 +163,17 @@ fn a_flight_is_over_most_levels_and_not_around_what_lies_apart() {
     let sky = (Vec3::splat(-20_000.0), Vec3::splat(20_000.0));
     levels.extend([sky, level(900_000.0, 0.0)]);
     assert_eq!(around_most(&levels), all);
+    // The land around a town is none.
+    let house = |n: u8| (Vec3::splat(f32::from(n)), Vec3::splat(f32::from(n) + 8.0));
+    let land = (0..9).map(|n| {
+        let corner = Vec3::new((n % 3 - 1) as f32 * 500.0, 0.0, (n / 3 - 1) as f32 * 500.0);
+        (corner, corner + Vec3::new(500.0, 9.0, 500.0))
+    });
+    let town: Vec<_> = (0..90).map(house).chain(land).collect();
+    assert_eq!(
+        around_most(&town),
+        Some((Vec3::new(-500.0, 0.0, -500.0), Vec3::new(1_000.0, 97.0, 1_000.0)))
+    );
     // With few there is no telling who is one.
     assert_eq!(around_most(&[level(0.0, 0.0)]), Some(level(0.0, 0.0)));
     let two = [level(0.0, 0.0), level(5_000.0, 0.0)];

@@ -1,11 +1,7 @@
 //! The example's arena, without pictures: whole games, with each way for content to come into memory.
 
 use core::time::Duration;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bevy::{
     app::TerminalCtrlCHandlerPlugin,
@@ -25,36 +21,42 @@ use seamless_examples::{
     display::headless_plugins,
 };
 use seamless_tests::cooked::describe;
+use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// Generates and cooks the content, once for all tests.
-fn content() -> &'static Path {
-    static CONTENT: OnceLock<PathBuf> = OnceLock::new();
-    CONTENT.get_or_init(|| {
-        // What is static is never dropped: a temporary directory would stay, one more after each run.
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("arena");
-        let _ = fs::remove_dir_all(&dir);
-        let sources = dir.join("sources");
-        assert!(write(&sources, &Models::small()).expect("the content is generated"));
-        assert!(
-            !write(&sources, &Models::small()).expect("it is there"),
-            "it is not made again"
-        );
-        let (world, out) = (sources.join(WORLD_FILE), dir.join("cooked"));
-        CookApp::new()
-            .cook(&world, &out, &CookOptions::default(), &())
-            .unwrap_or_else(|error| panic!("{}", describe(&error)));
+/// Generates and cooks the content, once for all tests that need it at that time: the last of them takes it away.
+fn content() -> Arc<TempDir> {
+    static CONTENT: Mutex<Weak<TempDir>> = Mutex::new(Weak::new());
+    let mut shared = CONTENT.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.upgrade().unwrap_or_else(|| {
+        let dir = Arc::new(cooked());
+        *shared = Arc::downgrade(&dir);
         dir
     })
 }
 
-fn play(approach: Approach, seed: u64) -> Outcome {
-    let game = try_play(approach, seed, "cooked/arena.seamless");
+fn cooked() -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let sources = dir.path().join("sources");
+    assert!(write(&sources, &Models::small()).expect("the content is generated"));
+    assert!(
+        !write(&sources, &Models::small()).expect("it is there"),
+        "it is not made again"
+    );
+    let (world, out) = (sources.join(WORLD_FILE), dir.path().join("cooked"));
+    CookApp::new()
+        .cook(&world, &out, &CookOptions::default(), &())
+        .unwrap_or_else(|error| panic!("{}", describe(&error)));
+    dir
+}
+
+fn play(content: &TempDir, approach: Approach, seed: u64) -> Outcome {
+    let game = try_play(content, approach, seed, "cooked/arena.seamless");
     game.expect("it is played to the end")
 }
 
-fn try_play(approach: Approach, seed: u64, manifest: &str) -> Result<Outcome, String> {
+fn try_play(content: &TempDir, approach: Approach, seed: u64, manifest: &str) -> Result<Outcome, String> {
     let options = ArenaOptions {
         approach,
         seed,
@@ -66,7 +68,7 @@ fn try_play(approach: Approach, seed: u64, manifest: &str) -> Result<Outcome, St
         ..ArenaOptions::default()
     };
     let assets = AssetPlugin {
-        file_path: content().to_string_lossy().into_owned(),
+        file_path: content.path().to_string_lossy().into_owned(),
         ..default()
     };
     let mut app = App::new();
@@ -85,7 +87,8 @@ fn try_play(approach: Approach, seed: u64, manifest: &str) -> Result<Outcome, St
 /// Where there is no world to play in, nobody waits for it.
 #[test]
 fn without_its_manifest_a_game_ends_and_says_what_mends_it() {
-    let error = try_play(Approach::Lazy, 7, "elsewhere/arena.seamless").expect_err("there is no such world");
+    let error =
+        try_play(&content(), Approach::Lazy, 7, "elsewhere/arena.seamless").expect_err("there is no such world");
     assert!(
         error.contains("elsewhere/arena.seamless") && error.contains("BEVY_ASSET_ROOT"),
         "{error}"
@@ -105,7 +108,8 @@ fn the_picture_is_taken_in_the_middle_of_the_fight() {
 /// What a phase needs is there before it begins: nothing is late, nothing stays, and the same game is the same battle.
 #[test]
 fn by_phase_nothing_is_late_and_nothing_is_left_over() {
-    let game = play(Approach::Phase, 7);
+    let content = content();
+    let game = play(&content, Approach::Phase, 7);
     let cues = &game.cues;
     assert_eq!(
         (cues.replayed, cues.expired, cues.failed, cues.unknown),
@@ -115,16 +119,17 @@ fn by_phase_nothing_is_late_and_nothing_is_left_over() {
     assert!(cues.played > 100 && game.falls > 0, "{} falls, {cues:?}", game.falls);
     // Of all instances only the ground stays.
     assert_eq!((game.left_over, game.instances, game.streaming.failed), (0, 1, 0));
-    let again = play(Approach::Phase, 7);
+    let again = play(&content, Approach::Phase, 7);
     assert_eq!((game.digest, game.falls), (again.digest, again.falls));
     assert_eq!(cues.fired, again.cues.fired);
-    assert_ne!(game.digest, play(Approach::Phase, 8).digest);
+    assert_ne!(game.digest, play(&content, Approach::Phase, 8).digest);
 }
 
 /// Whenever it comes, content comes: the same cues play, if late, and who needs less reads less.
 #[test]
 fn lazy_games_are_played_too_and_read_less() {
-    let games = [Approach::All, Approach::Class, Approach::Lazy].map(|approach| play(approach, 7));
+    let content = content();
+    let games = [Approach::All, Approach::Class, Approach::Lazy].map(|approach| play(&content, approach, 7));
     for game in &games {
         assert_eq!(
             (game.left_over, game.cues.failed, game.cues.unknown),
