@@ -79,7 +79,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 38] = [
+const BENCHES: [Bench; 39] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -129,6 +129,9 @@ const BENCHES: [Bench; 38] = [
     ("select_10k/rest", |samples| select::run(select::Variant::Rest, samples)),
     ("select_10k/moving", |samples| {
         select::run(select::Variant::Moving, samples)
+    }),
+    ("select_10k/crowd", |samples| {
+        select::run(select::Variant::Crowd, samples)
     }),
     ("select_10k/plugin/rest", |samples| {
         select::run_plugin(select::Variant::Rest, samples)

@@ -58,7 +58,7 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Row {
     }
     let name = match variant {
         Variant::Rest => "select_10k/plugin/rest",
-        Variant::Moving => "select_10k/plugin/moving",
+        Variant::Moving | Variant::Crowd => "select_10k/plugin/moving",
     };
     let peer = Some("a system tests each volume");
     let mut row = result.row(name, "ns/frame", peer, None, variant.targets());

@@ -33,6 +33,8 @@ pub(super) struct Containment {
     growth: f32,
     /// Whether volumes changed since the points looked.
     is_stale: bool,
+    /// How often somebody began to look along ways.
+    rounds: u64,
     touched: Vec<u32>,
     looked_at: u64,
     /// How often a point looked.
@@ -73,18 +75,38 @@ struct Region {
     /// How many points are inside for which the frame waits.
     blocks: u32,
     is_touched: bool,
-    /// The look that found it last.
+    /// The look that found it last, that of a point that was near before it, and that of one that is near after it.
     found_by: u64,
+    left_by: u64,
+    entered_by: u64,
+    /// The points that are near.
+    points: Vec<u32>,
+    /// The ways that lead into it, and when somebody last looked along them.
+    ways: Vec<u32>,
+    /// Whether one does that sees it from its border, of all and of those that may show levels.
+    is_ahead: [bool; 2],
+    round: u64,
 }
 
-/// A probe, and where it was when it looked.
-#[derive(Debug)]
+/// A probe, and where it was when it looked; one that is nowhere asks for nothing.
+#[derive(Debug, Default)]
 struct Point {
-    probe: Probe,
+    probe: Option<Probe>,
     /// How far from there it need not look again.
     slack: f32,
     /// The volumes within whose margins it was, and whether it was inside.
     near: Vec<(u32, bool)>,
+}
+
+/// A way that somebody goes.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Way {
+    /// Whose.
+    pub source: u32,
+    pub start: Vec3,
+    pub end: Vec3,
+    /// Whether levels may be shown for it.
+    pub shows: bool,
 }
 
 impl Region {
@@ -105,6 +127,12 @@ impl Region {
             blocks: 0,
             is_touched: false,
             found_by: 0,
+            left_by: 0,
+            entered_by: 0,
+            points: Vec::new(),
+            ways: Vec::new(),
+            is_ahead: [false; 2],
+            round: 0,
         };
         (region, growth)
     }
@@ -144,44 +172,44 @@ impl Containment {
             return;
         };
         self.grid.remove(volume, region.low, region.high);
-        if region.all.near > 0 {
-            for point in &mut self.points {
+        for point in region.points {
+            if let Some(point) = self.points.get_mut(point as usize) {
                 point.near.retain(|(other, _)| *other != volume);
             }
         }
     }
 
-    /// Moves the points, whose numbers must be finite.
-    pub fn update(&mut self, probes: impl Iterator<Item = Probe>) {
+    /// Moves the points, whose numbers must be finite. None is a point that is nowhere.
+    pub fn update(&mut self, probes: impl Iterator<Item = Option<Probe>>) {
         let is_stale = core::mem::take(&mut self.is_stale);
         let mut count = 0;
         for probe in probes {
             if count == self.points.len() {
-                self.points.push(Point {
-                    probe,
-                    slack: f32::NEG_INFINITY,
-                    near: Vec::new(),
-                });
+                self.points.push(Point::default());
             }
-            if let Some(point) = self.points.get(count)
-                && (is_stale || !point.is_free(&probe))
-            {
-                self.look(count, probe);
+            match (probe, self.points.get(count)) {
+                (Some(probe), Some(point)) if is_stale || !point.is_free(&probe) => self.look(count, probe),
+                (None, Some(point)) if point.probe.is_some() => self.vacate(count),
+                _ => {}
             }
             count += 1;
         }
         while self.points.len() > count {
-            if let Some(point) = self.points.pop() {
-                self.leave(&point.near, point.probe.asks);
-            }
+            self.vacate(self.points.len() - 1);
+            self.points.pop();
         }
     }
 
-    /// Finds volumes on a way: those of which `leads_into` says so count as touched.
-    pub fn look_along(&mut self, start: Vec3, way: Vec3, leads_into: impl Fn(&VolumeShape) -> bool) {
-        let size = start.abs().max_element() + way.abs().max_element();
+    /// Begins to [look along](Self::look_along) ways: those of before lead nowhere.
+    pub fn begin_ways(&mut self) {
+        self.rounds += 1;
+    }
+
+    /// Finds the volumes that a way leads into, as `sees` says of them: whether it does, and whether they are seen from there. Those count as touched.
+    pub fn look_along(&mut self, way: Way, sees: impl Fn(&VolumeShape) -> Option<bool>) {
+        let size = way.start.abs().max_element() + (way.end - way.start).abs().max_element();
         self.grid
-            .look_along(start, start + way, size * ROUNDING, &mut self.found);
+            .look_along(way.start, way.end, size * ROUNDING, &mut self.found);
         self.looks += 1;
         let found = core::mem::take(&mut self.found);
         for &volume in &found {
@@ -192,11 +220,36 @@ impl Containment {
                 continue;
             }
             self.looked_at += 1;
-            if leads_into(&region.place.shape) {
+            let Some(is_seen) = sees(&region.place.shape) else {
+                continue;
+            };
+            region.lead(&way, is_seen, self.rounds);
+            if is_seen {
                 self.touch(volume);
             }
         }
         self.found = found;
+    }
+
+    /// The points that are near a volume; none where that is not known, since volumes have changed.
+    pub fn points(&self, volume: u32) -> Option<&[u32]> {
+        let points = || self.region(volume).map_or(&[][..], |region| &region.points);
+        (!self.is_stale).then(points)
+    }
+
+    /// The sources whose ways lead into a volume, in the same manner.
+    pub fn ways(&self, volume: u32) -> Option<&[u32]> {
+        let ways = || self.with_ways(volume).map_or(&[][..], |region| &region.ways);
+        (!self.is_stale).then(ways)
+    }
+
+    /// Whether a way leads into a volume that is seen from there: any, and any for which levels may be shown.
+    pub fn is_ahead(&self, volume: u32) -> [bool; 2] {
+        self.with_ways(volume).map_or([false; 2], |region| region.is_ahead)
+    }
+
+    fn with_ways(&self, volume: u32) -> Option<&Region> {
+        self.region(volume).filter(|region| region.round == self.rounds)
     }
 
     /// The volumes that points may have entered or left, or to which a way leads; one that was put in anew may be there twice.
@@ -245,13 +298,18 @@ impl Containment {
             return;
         };
         let mut near = core::mem::take(&mut point.near);
-        let asked = point.probe.asks;
+        let asked = point.probe;
         // What it is in counts twice for a moment, so that nothing is left that is not.
         let left = near.len();
         let size = probe.at.abs().max_element() + probe.radius;
         let mut slack = self.find(&probe, size);
         let found = core::mem::take(&mut self.found);
         self.looks += 1;
+        for &(volume, _) in &near {
+            if let Some(Some(region)) = self.regions.get_mut(volume as usize) {
+                region.left_by = self.looks;
+            }
+        }
         for &volume in &found {
             let Some(Some(region)) = self.regions.get_mut(volume as usize) else {
                 continue;
@@ -266,16 +324,38 @@ impl Containment {
             slack = slack.min(region.slack(&probe, size));
             if is_near {
                 near.push((volume, is_inside));
+                region.enter(index as u32, self.looks);
             }
         }
         self.found = found;
         if let (Some(gone), Some(new)) = (near.get(..left), near.get(left..)) {
             self.enter(new, probe.asks);
-            self.leave(gone, asked);
+            if let Some(asked) = asked {
+                self.leave(gone, asked.asks, index as u32);
+            }
         }
         near.drain(..left);
         if let Some(point) = self.points.get_mut(index) {
+            let probe = Some(probe);
             *point = Point { probe, slack, near };
+        }
+    }
+
+    /// A point is nowhere from now on.
+    fn vacate(&mut self, index: usize) {
+        let Some(point) = self.points.get_mut(index) else {
+            return;
+        };
+        let Some(probe) = point.probe.take() else {
+            return;
+        };
+        let mut near = core::mem::take(&mut point.near);
+        // None of these is near after this look.
+        self.looks += 1;
+        self.leave(&near, probe.asks, index as u32);
+        near.clear();
+        if let Some(point) = self.points.get_mut(index) {
+            point.near = near;
         }
     }
 
@@ -300,8 +380,14 @@ impl Containment {
         self.change(near, asks, |count, by| *count += by);
     }
 
-    fn leave(&mut self, near: &[(u32, bool)], asks: Asks) {
+    /// A point leaves what it was near before this look.
+    fn leave(&mut self, near: &[(u32, bool)], asks: Asks, point: u32) {
         self.change(near, asks, |count, by| *count -= by);
+        for &(volume, _) in near {
+            if let Some(Some(region)) = self.regions.get_mut(volume as usize) {
+                region.leave(point, self.looks);
+            }
+        }
     }
 
     fn change(&mut self, near: &[(u32, bool)], asks: Asks, change: impl Fn(&mut u32, u32)) {
@@ -332,6 +418,35 @@ impl Containment {
 }
 
 impl Region {
+    /// A point is near after this look.
+    fn enter(&mut self, point: u32, look: u64) {
+        self.entered_by = look;
+        if self.left_by != look {
+            self.points.push(point);
+        }
+    }
+
+    /// A point was near before this look.
+    fn leave(&mut self, point: u32, look: u64) {
+        if self.entered_by != look
+            && let Some(place) = self.points.iter().position(|other| *other == point)
+        {
+            self.points.swap_remove(place);
+        }
+    }
+
+    /// A way leads into it, and it is seen from there, or not.
+    fn lead(&mut self, way: &Way, is_seen: bool, round: u64) {
+        if core::mem::replace(&mut self.round, round) != round {
+            self.ways.clear();
+            self.is_ahead = [false; 2];
+        }
+        self.ways.push(way.source);
+        let [any, showing] = &mut self.is_ahead;
+        *any |= is_seen;
+        *showing |= is_seen && way.shows;
+    }
+
     /// How far a point may go until it is inside or outside of the border or of the margin.
     fn slack(&self, probe: &Probe, size: f32) -> f32 {
         let Place { shape, range, margin } = &self.place;
@@ -350,12 +465,9 @@ impl Point {
     /// Whether nothing can have changed for `probe`.
     fn is_free(&self, probe: &Probe) -> bool {
         // One that is new has not looked, wherever it is.
-        let has_looked = self.slack > f32::NEG_INFINITY;
-        let moved = Probe {
-            at: probe.at,
-            ..self.probe
-        };
-        let may_move = probe.sector.is_none() && moved == *probe && probe.at.distance(self.probe.at) < self.slack;
-        has_looked && (self.probe == *probe || may_move)
+        let Some(before) = self.probe else { return false };
+        let moved = Probe { at: probe.at, ..before };
+        let may_move = probe.sector.is_none() && moved == *probe && probe.at.distance(before.at) < self.slack;
+        before == *probe || may_move
     }
 }

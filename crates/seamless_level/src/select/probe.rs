@@ -7,6 +7,8 @@ use crate::{source::SourceShape, target::LevelTarget, volume::VolumeShape};
 
 /// The parts of the way ahead at whose ends a source is predicted.
 const AHEAD: [f32; 3] = [1.0 / 3.0, 2.0 / 3.0, 1.0];
+/// The points of a source: where it is, and where it will be.
+pub(super) const POINTS: usize = 1 + AHEAD.len();
 /// Who comes no further than this, in world units, is not looked for ahead.
 const LEAST_AHEAD: f32 = 1.0;
 /// How much further than its angle, in radians, a source still sees what it is in already: who looks about a little has no levels
@@ -85,31 +87,27 @@ impl SourceInput {
         self.ahead > 0.0 && (self.velocity * self.ahead).length() >= LEAST_AHEAD
     }
 
-    /// Where it will ask, each with the time until then in seconds.
-    pub(super) fn predicted(&self) -> impl Iterator<Item = (f32, Probe)> {
-        let (way, now, looks_ahead) = (self.velocity * self.ahead, self.probe(), self.looks_ahead());
+    /// One of its [points](POINTS), with the time until then in seconds: the first is where it is, and where it will be it asks only if it looks
+    /// ahead, and that is somewhere.
+    pub(super) fn point(&self, place: usize) -> Option<(f32, Probe)> {
+        let now = self.probe();
+        let Some(part) = place.checked_sub(1).and_then(|place| AHEAD.get(place)) else {
+            return (place == 0).then_some((0.0, now));
+        };
+        if !self.looks_ahead() {
+            return None;
+        }
         let asks = Asks {
             blocks: false,
             ..now.asks
         };
-        AHEAD
-            .into_iter()
-            .filter(move |_| looks_ahead)
-            .map(move |part| {
-                let at = now.at + way * part;
-                (self.ahead * part, Probe { at, asks, ..now })
-            })
-            .filter(|(_, probe)| probe.at.is_finite())
+        let at = now.at + self.velocity * self.ahead * part;
+        at.is_finite().then_some((self.ahead * part, Probe { at, asks, ..now }))
     }
 
     /// Where somebody is expected: at a place that is got ready. Who is there already sees for itself where it goes.
     pub(crate) fn expected(&self) -> Option<Vec3> {
         (!self.is_present && self.is_usable()).then_some(self.position)
-    }
-
-    /// Goes through all points at which it asks, from now on.
-    pub(super) fn probes(&self) -> impl Iterator<Item = (f32, Probe)> {
-        core::iter::once((0.0, self.probe())).chain(self.predicted())
     }
 }
 

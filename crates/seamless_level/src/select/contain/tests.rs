@@ -7,6 +7,7 @@ use crate::{
     random::Random,
     select::{
         SourceInput,
+        probe::POINTS,
         tests::{pair::random_source, random_shape},
     },
     source::SourceShape,
@@ -19,6 +20,10 @@ fn probe(position: Vec3) -> Probe {
         ..SourceInput::default()
     };
     source.probe()
+}
+
+fn at(position: Vec3) -> Option<Probe> {
+    Some(probe(position))
 }
 
 fn place(shape: VolumeShape, margin: f32) -> Place {
@@ -59,7 +64,7 @@ fn of(shapes: impl Iterator<Item = VolumeShape>, margin: f32) -> Containment {
 fn points_at_rest_look_at_nothing() {
     let mut contain = of(boxes(100), 10.0);
     let points = [vec3(50.0, 0.0, 50.0), vec3(5000.0, 10.0, 9000.0), Vec3::splat(-1e6)];
-    contain.update(points.into_iter().map(probe));
+    contain.update(points.into_iter().map(at));
     let looked_at = contain.looked_at();
     assert!(
         looked_at > 0 && looked_at < 100,
@@ -67,7 +72,7 @@ fn points_at_rest_look_at_nothing() {
     );
     contain.clear_touched();
     for _ in 0..1000 {
-        contain.update(points.into_iter().map(probe));
+        contain.update(points.into_iter().map(at));
     }
     assert_eq!(contain.looked_at(), looked_at);
     assert!(contain.touched().is_empty());
@@ -90,7 +95,7 @@ fn one_small_volume_makes_nobody_look_at_all_others() {
     for frame in 0..100 {
         let position = vec3(55.0, 0.0, 55.0 + frame as f32 * 0.1);
         let source = SourceInput { position, ..sphere };
-        contain.update(core::iter::once(source.probe()));
+        contain.update(core::iter::once(Some(source.probe())));
         assert_eq!(contain.is_inside(10_000), frame >= 50, "in frame {frame}");
     }
     let looked_at = contain.looked_at();
@@ -105,15 +110,15 @@ fn points_within_their_slack_look_at_nothing() {
         radius: 64.0,
     };
     let mut contain = of([shape].into_iter(), 5.0);
-    contain.update([probe(Vec3::splat(64.0))].into_iter());
+    contain.update([at(Vec3::splat(64.0))].into_iter());
     assert_eq!(contain.looked_at(), 1);
     let mut random = Random(31);
     for _ in 0..1000 {
         let point = Vec3::splat(64.0) + random.point(1.0).normalize_or_zero() * 50.0;
-        contain.update([probe(point)].into_iter());
+        contain.update([at(point)].into_iter());
     }
     assert_eq!(contain.looked_at(), 1);
-    contain.update([probe(vec3(64.0 + 65.0, 64.0, 64.0))].into_iter());
+    contain.update([at(vec3(64.0 + 65.0, 64.0, 64.0))].into_iter());
     assert!(contain.looked_at() > 1 && contain.is_near(0) && !contain.is_inside(0));
 }
 
@@ -122,7 +127,7 @@ fn a_moving_point_looks_at_few() {
     let mut contain = of(boxes(100), 10.0);
     for frame in 0..600 {
         let point = vec3(1000.0 + frame as f32 * 0.5, 20.0, 3055.0);
-        contain.update([probe(point)].into_iter());
+        contain.update([at(point)].into_iter());
     }
     let looked_at = contain.looked_at();
     assert!(looked_at < 3000, "{looked_at} tests in 600 frames, of 6 000 000");
@@ -143,7 +148,7 @@ fn it_says_what_a_test_of_each_says() {
             for _ in 0..60 {
                 let step = [0.01, 1.0, 20.0][random.below(3)] * scale;
                 points.iter_mut().for_each(|point| *point += random.point(step));
-                contain.update(points.iter().copied().map(probe));
+                contain.update(points.iter().copied().map(at));
                 for (volume, shape) in (0u32..).zip(&shapes) {
                     let within = |most: f32| {
                         points
@@ -162,15 +167,15 @@ fn it_says_what_a_test_of_each_says() {
 fn volumes_that_go_leave_nothing_behind() {
     let mut contain = of(boxes(3), 10.0);
     let points = [vec3(105.0, 0.0, 105.0), vec3(105.0, 0.0, 106.0)];
-    contain.update(points.into_iter().map(probe));
+    contain.update(points.into_iter().map(at));
     assert!((0..9).filter(|volume| contain.is_inside(*volume)).count() == 4);
     (0..9).for_each(|volume| contain.remove(volume));
-    contain.update(points.into_iter().map(probe));
+    contain.update(points.into_iter().map(at));
     assert!((0..9).all(|volume| !contain.is_near(volume)));
     contain.set(4, place(VolumeShape::default(), 1.0));
-    contain.update(points.into_iter().map(probe));
+    contain.update(points.into_iter().map(at));
     assert!(!contain.is_near(4));
-    contain.update([probe(Vec3::ZERO)].into_iter());
+    contain.update([at(Vec3::ZERO)].into_iter());
     assert!(contain.is_inside(4));
     contain.update(std::iter::empty());
     assert!(!contain.is_near(4));
@@ -203,11 +208,11 @@ fn balls_sectors_and_ranges_are_as_a_test_of_each_says() {
                 sources[index] = random_source(&mut random);
             }
             let usable = sources.iter().filter(|source| source.is_usable());
-            let probes: Vec<Probe> = usable
-                .flat_map(|source| source.probes())
-                .map(|(_, probe)| probe)
+            let points: Vec<Option<Probe>> = usable
+                .flat_map(|source| (0..POINTS).map(|place| Some(source.point(place)?.1)))
                 .collect();
-            contain.update(probes.iter().copied());
+            contain.update(points.iter().copied());
+            let probes: Vec<Probe> = points.iter().flatten().copied().collect();
             for (volume, place) in (0u32..).zip(&places) {
                 let test = |probe: &&Probe| probe.test(&place.shape, place.range, place.margin);
                 let count = |is: &dyn Fn(&Probe) -> bool| {
@@ -219,6 +224,11 @@ fn balls_sectors_and_ranges_are_as_a_test_of_each_says() {
                 assert_eq!([all.inside, all.near], count(&|_| true));
                 assert_eq!([shows.inside, shows.near], count(&|probe| probe.asks.shows));
                 assert_eq!(contain.blocks(volume), count(&|probe| probe.asks.blocks)[0] > 0);
+                let is_near = |probe: &Option<Probe>| probe.is_some_and(|probe| test(&&probe).1);
+                let near = (0u32..).zip(&points).filter(|(_, probe)| is_near(probe));
+                let mut known = contain.points(volume).expect("all have looked").to_vec();
+                known.sort_unstable();
+                assert_eq!(known, near.map(|(point, _)| point).collect::<Vec<_>>());
                 most = most.max(all.near);
             }
         }

@@ -4,7 +4,7 @@ use bevy_math::Vec3;
 
 use super::{Asker, LevelSlot, Selector, Standing};
 use crate::{
-    select::{Presence, SourceInput},
+    select::{Presence, SourceInput, probe::POINTS},
     target::LevelTarget,
     volume::VolumeShape,
 };
@@ -72,7 +72,7 @@ impl Selector {
     #[must_use]
     pub fn asked_by(&self, source: u64) -> Option<Vec<u32>> {
         let place = self.sources.iter().position(|other| other.key == source)?;
-        let volumes = self.contain.near(place);
+        let volumes = self.contain.near(place * POINTS);
         let on = volumes.filter_map(|volume| {
             self.volumes
                 .get(volume as usize)?

@@ -13,6 +13,7 @@ use super::{
     contain::Containment,
     dense::DenseSet,
     linger::{LingerQueue, VolumeState, Whose},
+    probe::{POINTS, Probe},
 };
 use crate::{
     requests::{RequestKind, RequestSet},
@@ -384,10 +385,9 @@ impl Selector {
         let is_due = self.linger.due(now).is_some();
         if has_moved || is_due || self.has_changed || self.limits != Some(*limits) {
             self.limits = Some(*limits);
-            // First of each source where it is, in their order.
-            let now_there = self.sources.iter().map(SourceInput::probe);
-            let ahead = self.sources.iter().flat_map(SourceInput::predicted);
-            self.contain.update(now_there.chain(ahead.map(|(_, probe)| probe)));
+            // All points of one source, then those of the next: so each keeps its place when others begin to look ahead.
+            let points = (0..self.sources.len() * POINTS).map(|point| point_of(&self.sources, point));
+            self.contain.update(points.map(|found| Some(found?.2)));
             self.look_ahead();
             self.step_volumes(now);
             self.has_changed = false;
@@ -461,6 +461,13 @@ impl Selector {
         }
         self.has_changed = true;
     }
+}
+
+/// The source that a point is of, and if it asks there: when, and how.
+fn point_of(sources: &[SourceInput], point: usize) -> Option<(&SourceInput, f32, Probe)> {
+    let source = sources.get(point / POINTS)?;
+    let (time, probe) = source.point(point % POINTS)?;
+    Some((source, time, probe))
 }
 
 /// Puts a value into a free place, or at the end.

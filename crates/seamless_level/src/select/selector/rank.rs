@@ -2,11 +2,11 @@
 
 use bevy_math::Vec3;
 
-use super::{Asker, Places, Selector};
+use super::{Asker, Places, Selector, point_of};
 use crate::{
     select::{
         ALWAYS_PRIORITY, BLOCKING_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput,
-        VolumeInput, VolumeMode, probe::Probe,
+        VolumeInput, VolumeMode, probe::POINTS,
     },
     volume::VolumeShape,
 };
@@ -135,14 +135,41 @@ impl Selector {
                 let Some(Some(slot)) = self.volumes.get(volume as usize) else {
                     return 0.0;
                 };
-                let scores = self
-                    .sources
-                    .iter()
-                    .map(|source| score(source, weigh(source), &slot.input));
-                scores.fold(0.0, f32::max)
+                let worths = self
+                    .points_at(volume, &slot.input)
+                    .chain(self.entries_into(volume, &slot.input));
+                let worths = worths.map(|(source, time, at)| worth(source, weigh(source), &slot.input, (time, at)));
+                worths.fold(0.0, f32::max)
             }
         }
     }
+
+    /// The points that are in a volume or within its margin: their sources, when they are there, and where.
+    fn points_at(&self, volume: u32, input: &VolumeInput) -> impl Iterator<Item = (&SourceInput, f32, Vec3)> {
+        let points = or_all(self.contain.points(volume), self.sources.len() * POINTS);
+        points.filter_map(move |point| {
+            let (source, time, probe) = point_of(&self.sources, point)?;
+            let is_near = probe.test(&input.shape, input.range, input.unload_margin).1;
+            is_near.then_some((source, time, probe.at))
+        })
+    }
+
+    /// The same of the points at which ways enter it.
+    fn entries_into(&self, volume: u32, input: &VolumeInput) -> impl Iterator<Item = (&SourceInput, f32, Vec3)> {
+        let sources = or_all(self.contain.ways(volume), self.sources.len());
+        sources.filter_map(move |source| {
+            let source = self.sources.get(source)?;
+            let (time, at) = entry(source, &input.shape)?;
+            Some((source, time, at))
+        })
+    }
+}
+
+/// These, or all if it is not known which.
+fn or_all(known: Option<&[u32]>, all: usize) -> impl Iterator<Item = usize> {
+    let rest = 0..if known.is_none() { all } else { 0 };
+    let known = known.into_iter().flatten();
+    known.map(|place| *place as usize).chain(rest)
 }
 
 impl SourceInput {
@@ -162,8 +189,8 @@ fn weight_at_cap(source: &SourceInput) -> f32 {
     }
 }
 
-/// How much a volume wants its levels for a source: for where it is, for where it will be, then, and for where its way enters it.
-fn score(source: &SourceInput, priority: f32, volume: &VolumeInput) -> f32 {
+/// How much a volume wants its levels for a source that is somewhere after a time.
+fn worth(source: &SourceInput, priority: f32, volume: &VolumeInput, (time, at): (f32, Vec3)) -> f32 {
     // Whatever the cap, nobody loses the ground below.
     if volume.mode == VolumeMode::BlockUntilLoaded && source.is_blocked_in(volume) {
         return BLOCKING_PRIORITY;
@@ -171,17 +198,8 @@ fn score(source: &SourceInput, priority: f32, volume: &VolumeInput) -> f32 {
     let importance = (priority * volume.priority).clamp(0.0, MAX_SOURCE_PRIORITY);
     let only_loads = volume.mode == VolumeMode::Load || source.target == LevelTarget::Loaded;
     let weight = if only_loads { LOAD_WEIGHT } else { 1.0 };
-    let worth = |(time, at): (f32, Vec3)| {
-        let distance = seen_distance(source, &volume.shape, at);
-        importance * weight / ((1.0 + distance) * (1.0 + time))
-    };
-    let is_near = |probe: &Probe| probe.test(&volume.shape, volume.range, volume.unload_margin).1;
-    let probes = source.probes().filter(|(_, probe)| is_near(probe));
-    let points = probes.map(|(time, probe)| (time, probe.at));
-    points
-        .chain(entry(source, &volume.shape))
-        .map(worth)
-        .fold(0.0, f32::max)
+    let distance = seen_distance(source, &volume.shape, at);
+    importance * weight / ((1.0 + distance) * (1.0 + time))
 }
 
 /// When and where a source comes into a volume, if that is as soon as it looks ahead.

@@ -5,7 +5,7 @@ use crate::{
     requests::RequestKind,
     select::{
         Presence, SourceInput, VolumeMode,
-        contain::{Count, Place},
+        contain::{Count, Place, Way},
         linger::{VolumeState, Whose},
     },
     target::LevelTarget,
@@ -31,9 +31,9 @@ impl VolumeSlot {
     }
 }
 
-/// Whether the way of a source leads into a volume, as far as it looks ahead, and it sees it from there.
-fn leads_into(source: &SourceInput, shape: &VolumeShape) -> bool {
-    entry(source, shape).is_some_and(|(_, at)| source.probe_at(at).sees(shape))
+/// Whether a source sees a volume from where its way leads into it; none if it does not, as far as it looks ahead.
+fn sees_ahead(source: &SourceInput, shape: &VolumeShape) -> Option<bool> {
+    entry(source, shape).map(|(_, at)| source.probe_at(at).sees(shape))
 }
 
 impl Selector {
@@ -88,10 +88,18 @@ impl Selector {
 
     /// Finds the volumes that the ways of sources lead into.
     pub(super) fn look_ahead(&mut self) {
-        for source in self.sources.iter().filter(|source| source.looks_ahead()) {
-            let way = source.velocity * source.ahead;
-            self.contain
-                .look_along(source.position, way, |shape| leads_into(source, shape));
+        self.contain.begin_ways();
+        for (number, source) in (0..).zip(&self.sources) {
+            if !source.looks_ahead() {
+                continue;
+            }
+            let way = Way {
+                source: number,
+                start: source.position,
+                end: source.position + source.velocity * source.ahead,
+                shows: source.target == LevelTarget::Visible,
+            };
+            self.contain.look_along(way, |shape| sees_ahead(source, shape));
         }
     }
 
@@ -120,22 +128,13 @@ impl Selector {
         };
         let delay = slot.input.unload_delay.into();
         let (was_all, was_showing) = (slot.all, slot.showing);
-        let next = |state: VolumeState, count: Count, only: Option<LevelTarget>| {
-            let mut sources = self.sources.iter();
-            let mut is_ahead = || {
-                let shape = &slot.input.shape;
-                sources.any(|source| only.is_none_or(|only| source.target == only) && leads_into(source, shape))
-            };
-            // Who is inside need not look ahead, nor who is near of what is on.
-            let is_inside = count.inside > 0;
-            let is_near = is_inside || state.asks() && count.near > 0 || is_ahead();
+        let next = |state: VolumeState, count: Count, is_ahead: bool| {
+            let is_near = count.inside > 0 || state.asks() && count.near > 0 || is_ahead;
             state.next(is_near, is_near, delay, now)
         };
-        let next = (
-            next(was_all, all, None),
-            next(was_showing, showing, Some(LevelTarget::Visible)),
-        );
-        (slot.all, slot.showing) = next;
+        let [any_ahead, showing_ahead] = self.contain.is_ahead(volume);
+        slot.all = next(was_all, all, any_ahead);
+        slot.showing = next(was_showing, showing, showing_ahead);
         let is_aside = |state: VolumeState, count: Count| state.asks() && count.near == 0;
         self.aside
             .set(volume, is_aside(slot.all, all) || is_aside(slot.showing, showing));
