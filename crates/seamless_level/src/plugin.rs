@@ -140,7 +140,7 @@ impl Plugin for SeamlessLevelPlugin {
     fn finish(&self, app: &mut App) {
         if !app.is_plugin_added::<TransformPlugin>() {
             warn!(
-                "`SeamlessLevelPlugin` without `TransformPlugin`: streaming sources stay where they were spawned unless somebody else writes their \
+                "`SeamlessLevelPlugin` without `TransformPlugin`: all streaming sources are at the origin unless somebody else writes their \
                  `GlobalTransform`s; add Bevy's plugin, which `MinimalPlugins` do not have"
             );
             return;

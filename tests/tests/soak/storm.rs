@@ -74,7 +74,6 @@ fn levels() {
         ecs.resource::<Streamer>().is_empty() && ecs.resource::<StreamingStats>().hidden_entities == 0
     });
     (0..4).for_each(|_| bed.update());
-    bed.until("nothing is left", |_| true);
     let counts = bed.app.world().resource::<Atomicity>().counts();
     bed.assert_whole();
     assert_eq!((counts.open, counts.revealed), (0, counts.left), "{counts:?}");

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use bevy_camera::primitives::Aabb;
-use bevy_ecs::{entity::Entity, world::World};
+use bevy_ecs::{entity::Entity, hierarchy::ChildOf, world::World};
 use bevy_platform::time::Instant;
 
 use super::{
@@ -126,6 +126,7 @@ impl HiddenSpawn {
             ..
         } = self;
         insert_resources(world, &loaded, request, services);
+        despawn_orphans(world, &loaded);
         let root = loaded.root;
         let mut entities = Vec::with_capacity(loaded.level.entities.len() + 1);
         entities.push(root);
@@ -182,4 +183,22 @@ fn untouched(world: &mut World, loaded: &LoadedLevel, came_at: CameAt, request: 
         level.parents.len() + 1,
         came_at,
     )
+}
+
+/// Despawns what hangs below whom somebody has despawned while the level came in slices: those who were to come after that could not go with it.
+fn despawn_orphans(world: &mut World, loaded: &LoadedLevel) {
+    let is_there = |entity: Entity| world.entities().contains_spawned(entity);
+    let level = &loaded.level;
+    if level.parents.iter().all(|parent| is_there(*parent)) {
+        return;
+    }
+    let is_orphan = |entity: &Entity| {
+        let parent = world.get::<ChildOf>(*entity);
+        parent.is_some_and(|parent| !is_there(parent.parent()))
+    };
+    let orphans: Vec<Entity> = level.entities.iter().copied().filter(is_orphan).collect();
+    for orphan in orphans {
+        // One may hang below another.
+        world.try_despawn(orphan).ok();
+    }
 }

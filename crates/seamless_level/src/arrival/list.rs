@@ -45,6 +45,11 @@ impl Arrivals {
         self.next += 1;
         let (waiting, done) = async_channel::bounded(1);
         let shared = Arc::new(Shared::new(done));
+        if !point.input(key).is_finite() {
+            warn!("{point:?} is gone at once: one of its numbers is infinite or none");
+            shared.end(GONE);
+            return Arrival(shared);
+        }
         if self.all.len() >= most {
             warn!("more than {most} places are prepared; drop some arrivals, or raise `LevelSettings::max_requests`");
             shared.end(GONE);

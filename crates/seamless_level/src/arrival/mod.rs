@@ -31,7 +31,7 @@ use crate::{
 /// A place that somebody is to come to: a streaming source without an entity, for [`Levels::prepare`](crate::Levels::prepare).
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct ArrivalPoint {
-    /// Where it is, in world space. A place that is no number asks for nothing, and is ready at once.
+    /// Where it is, in world space.
     pub position: Vec3,
     /// How far around it is to be ready; a point by default. A sector is a ball here, as it looks nowhere.
     pub shape: SourceShape,
@@ -104,7 +104,7 @@ pub enum ArrivalResult {
     /// [plenty](seamless_asset::MemoryPressure::Calm) of it.
     WithFailures(u32),
     /// The world has ended, or could not be loaded; so has the app if it does not run any more. Or there were
-    /// [too many](crate::LevelSettings::max_requests) arrivals. A place where no level is asked for is no such case: it is ready at once, and
+    /// [too many](crate::LevelSettings::max_requests) arrivals, or any number of the place is infinite or none. A place where no level is asked for is no such case: it is ready at once, and
     /// its [progress](Arrival::progress) has no level that is wanted.
     Gone,
 }

@@ -119,14 +119,22 @@ impl LevelRequests {
     /// Makes a request, of which there are at most `limit`.
     pub fn add(&mut self, request: NamedRequest, limit: usize) -> Result<RequestId, RequestError> {
         if self.all.len() >= limit {
+            // Tickets that were dropped since the last selection make room.
+            self.take_dropped();
+        }
+        if self.all.len() >= limit {
             return Err(RequestError::TooMany { limit });
         }
+        Ok(self.insert(request))
+    }
+
+    fn insert(&mut self, request: NamedRequest) -> RequestId {
         let id = RequestId(self.next);
         self.next += 1;
         self.by_level.entry(request.level.clone()).or_default().insert(id);
         self.all.insert(id, request);
         self.changed.push(id);
-        Ok(id)
+        id
     }
 
     /// Takes a request back.
@@ -165,8 +173,12 @@ impl LevelRequests {
             return Ok(());
         }
         let level = request.level.clone();
+        // The one before makes room for it, where no more are asked for than may be.
+        let id = match self.standing.get(&level) {
+            Some(_) if self.all.len() <= limit => self.insert(request),
+            _ => self.add(request, limit)?,
+        };
         self.release(&level);
-        let id = self.add(request, limit)?;
         self.standing.insert(level, id);
         Ok(())
     }

@@ -95,6 +95,7 @@ pub(crate) fn sync_wanted(
         if let Err(error) = requests.set_wanted(entity, wanted.named(), settings.max_requests) {
             error!("levels wanted by {entity}: {error}");
         }
+        wanted.levels.iter().for_each(|level| requests.note_unknown(level));
     }
     // Somebody else may have made room. Whoever is refused again has taken it all.
     while let Some(entity) = requests.next_refused(settings.max_requests) {

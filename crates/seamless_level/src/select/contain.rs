@@ -208,8 +208,9 @@ impl Containment {
     /// Finds the volumes that a way leads into, as `sees` says of them: whether it does, and whether they are seen from there. Those count as touched.
     pub fn look_along(&mut self, way: Way, sees: impl Fn(&VolumeShape) -> Option<bool>) {
         let size = way.start.abs().max_element() + (way.end - way.start).abs().max_element();
-        self.grid
-            .look_along(way.start, way.end, size * ROUNDING, &mut self.found);
+        let around = size * ROUNDING;
+        self.grid.look_along(way.start, way.end, around, &mut self.found);
+        let (low, high) = (way.start.min(way.end) - around, way.start.max(way.end) + around);
         self.looks += 1;
         let found = core::mem::take(&mut self.found);
         for &volume in &found {
@@ -217,6 +218,10 @@ impl Containment {
                 continue;
             };
             if core::mem::replace(&mut region.found_by, self.looks) == self.looks {
+                continue;
+            }
+            // Written so that a box that is none is looked into.
+            if region.low.cmpgt(high).any() || region.high.cmplt(low).any() {
                 continue;
             }
             self.looked_at += 1;

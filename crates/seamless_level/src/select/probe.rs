@@ -40,8 +40,12 @@ pub(super) struct Asks {
 impl SourceInput {
     /// Whether it asks for anything, and all its numbers are such.
     pub(super) fn is_usable(&self) -> bool {
-        self.target != LevelTarget::Unloaded
-            && self.position.is_finite()
+        self.target != LevelTarget::Unloaded && self.is_finite()
+    }
+
+    /// Whether all its numbers are some.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.position.is_finite()
             && self.velocity.is_finite()
             && self.look.is_none_or(Vec3::is_finite)
             && self.has_finite_settings()

@@ -22,7 +22,8 @@ pub const DEFAULT_LOOK_WEIGHT: f32 = 0.4;
 ///
 /// Its position is its entity's `GlobalTransform` as the frame's end will find it, where Bevy's `TransformPlugin` propagates transforms: who moves it in `Update`
 /// has its levels asked for in that frame. Where others propagate them, it is that of the frame before, and a source that was just spawned
-/// is left out until it has one. A source whose position is infinite or not a number is left out until it is a position again.
+/// is left out until it has one. A source whose position is infinite or not a number is left out until it is a position again. Bevy's
+/// `Disabled` on its entity has it ask for nothing: it is not in the game meanwhile.
 ///
 /// It loads ahead: where it will be in a moment, if it goes on as it went in the last quarter of a second
 /// ([`SourceMotion`]), it is as if there were more sources, of less weight. They never make a frame wait.

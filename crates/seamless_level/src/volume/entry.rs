@@ -9,7 +9,8 @@ impl VolumeShape {
     /// [`validate`](Self::validate) refuses.
     #[must_use]
     pub fn entry_time(&self, point: Vec3, velocity: Vec3) -> Option<f32> {
-        if self.contains(point) {
+        let distance = self.signed_distance(point);
+        if distance <= 0.0 {
             return Some(0.0);
         }
         let time = match self {
@@ -26,7 +27,7 @@ impl VolumeShape {
             }
         };
         // A shape that is none is nowhere, whatever its numbers say.
-        time.filter(|time| time.is_finite() && self.signed_distance(point).is_finite())
+        time.filter(|time| time.is_finite() && distance.is_finite())
     }
 }
 

@@ -11,8 +11,8 @@ use bevy_tasks::{AsyncComputeTaskPool, Task, TaskPool, futures::check_ready};
 use seamless_asset::{LoadingThreads, Streamer, StreamingClock};
 
 use super::{
-    DistanceStreaming, LevelSelection, LevelTable, LevelVolumes, VolumeOf, WorldFailure, reading::ManifestRead,
-    volumes::asks,
+    DistanceStreaming, LevelSelection, LevelTable, VolumeOf, WorldFailure, manifest::despawn_volumes,
+    reading::ManifestRead, volumes::asks,
 };
 use crate::{
     manifest::{ManifestError, VolumeEntry, WorldManifest},
@@ -268,7 +268,7 @@ pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
     if !built.is_begun {
         built.is_begun = true;
         // Left over where only the table was taken away.
-        world.entity_mut(entity).despawn_related::<LevelVolumes>();
+        despawn_volumes(&mut world.entity_mut(entity));
     }
     let mut slice = Slice::new(if built.is_small { ALL } else { time });
     while let Some((volume, name, key)) = slice.next(&mut built.volumes) {

@@ -9,10 +9,12 @@ use bevy_ecs::{
     lifecycle::RemovedComponents,
     message::{MessageReader, MessageWriter},
     query::QueryData,
+    relationship::RelationshipTarget,
     system::{Commands, Query, Res, ResMut, SystemParam},
-    world::World,
+    world::{EntityWorldMut, World},
 };
 use bevy_log::{error, warn};
+use bevy_platform::time::Instant;
 use seamless_asset::{ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
 
 use super::{
@@ -259,9 +261,27 @@ fn fail(commands: &mut Commands, failed: &mut MessageWriter<WorldFailed>, world:
 /// Removes all that this crate put on a world's entity, if it is still there.
 fn take_down(commands: &mut Commands, world: Entity) {
     if let Ok(mut entity) = commands.get_entity(world) {
-        entity.queue_silenced(|mut entity: bevy_ecs::world::EntityWorldMut| {
-            entity.despawn_related::<LevelVolumes>();
+        entity.queue_silenced(|mut entity: EntityWorldMut| {
             entity.remove::<(LevelTable, LevelSelection, WorldBuild, ManifestRead, WorldFailure)>();
+            despawn_volumes(&mut entity);
         });
     }
+}
+
+/// Despawns the volumes that a world's manifest brought.
+pub(super) fn despawn_volumes(world: &mut EntityWorldMut) {
+    let start = Instant::now();
+    let Some(volumes) = world.get::<LevelVolumes>() else {
+        return;
+    };
+    // From the back: each takes itself off the list, and whoever is not at its end moves all that are behind it.
+    let volumes: Vec<Entity> = volumes.iter().rev().collect();
+    world.world_scope(|world| {
+        for volume in volumes {
+            world.try_despawn(volume).ok();
+        }
+        if let Some(clock) = world.get_resource::<StreamingClock>() {
+            clock.add("volumes of a world that goes", start.elapsed());
+        }
+    });
 }

@@ -66,6 +66,7 @@ impl Level {
     }
 
     /// Whether its place is empty.
+    #[cfg(feature = "overlay")]
     pub(crate) fn is_gone(&self) -> bool {
         self.is_removed && self.instance.is_none()
     }

@@ -11,13 +11,13 @@ use bevy_ecs::{
     entity_disabling::Disabled,
     lifecycle::RemovedComponents,
     name::Name,
-    query::{Added, Allow},
+    query::{Added, Allow, With},
     system::{Local, ParamBuilder, Query, Res, System, SystemChangeTick, SystemParam, SystemParamBuilder},
     world::World,
 };
 use bevy_log::error;
 use seamless_asset::{
-    StreamingClock,
+    InHiddenLevel, StreamingClock,
     scan::{self, Scan},
 };
 
@@ -58,7 +58,7 @@ pub(crate) fn volume_sync(world: &mut World) -> impl System<In = (), Out = ()> +
         found: any(),
         ticks: any(),
     };
-    (any(), any(), any(), any(), changed, any(), any(), any())
+    (any(), any(), any(), any(), changed, any(), any(), any(), any())
         .build_state(world)
         .build_system(sync_volumes)
 }
@@ -70,19 +70,23 @@ fn sync_volumes(
     volumes: Query<(Entity, &StreamingVolume, Option<&Name>), EvenHidden>,
     mut changed: ChangedVolumes,
     mut removed: RemovedComponents<StreamingVolume>,
+    (hidden, mut seen): (Query<(), (With<InHiddenLevel>, EvenHidden)>, Local<EntityHashSet>),
     mut told: Local<ToldFaults>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure("volumes that were changed");
     for entity in removed.read() {
         told.set(entity, Vec::new());
+        seen.remove(&entity);
         worlds
             .iter_mut()
             .for_each(|(_, _, mut selection)| forget(&mut selection, entity));
     }
     let moved: EntityHashSet = gone_worlds.read().chain(&new_worlds).collect();
     if !moved.is_empty() {
-        for volume in &volumes {
+        // What nobody has seen yet counts from then on, and is new then.
+        let counts = |volume: &Volume| seen.contains(&volume.0) || !hidden.contains(volume.0);
+        for volume in volumes.iter().filter(counts) {
             if may_move(&worlds, &moved, volume) {
                 told.tell(volume, place(&mut worlds, volume));
             }
@@ -96,6 +100,7 @@ fn sync_volumes(
         renamed.remove(&entity);
         if !is_settled(&worlds, entity, &volume) {
             let volume = (entity, &*volume, name);
+            seen.insert(entity);
             told.tell(volume, place(&mut worlds, volume));
         }
     }

@@ -17,8 +17,11 @@ impl Pipeline {
     /// A live level whose root was despawned by somebody else has left, too.
     pub(super) fn find_lost_roots(&mut self, world: &mut World) {
         let mut lost = core::mem::take(&mut world.resource_mut::<LostRoots>().0);
-        lost.retain(|root| !world.entities().contains_spawned(*root));
-        for root in lost.drain(..) {
+        // Who is there and no root any more is looked at until it is either.
+        lost.retain(|root| world.get::<LevelInstance>(*root).is_none());
+        let is_gone = |root: &mut Entity| !world.entities().contains_spawned(*root);
+        let gone: Vec<Entity> = lost.extract_if(.., is_gone).collect();
+        for root in gone {
             let Some(id) = self.instances.index().of_root(root) else {
                 continue;
             };

@@ -12,7 +12,7 @@ use crate::{
 type Row<'a> = (Option<u32>, &'a [u32]);
 
 /// A level of these entities, each a group of its own.
-fn level(app: &App, name: &str, roots: &[u32], rows: &[Row]) -> Vec<u8> {
+pub(super) fn level(app: &App, name: &str, roots: &[u32], rows: &[Row]) -> Vec<u8> {
     let registry = app.world().resource::<AppTypeRegistry>().read();
     let mut writer = old_package(name);
     let mut class = |schema: Schema| writer.class(&schema).unwrap().index() as u32;

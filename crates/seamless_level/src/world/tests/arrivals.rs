@@ -175,14 +175,38 @@ fn nothing_is_complete_before_it_was_looked_at() {
     let mut stage = Stage::new();
     stage.frames(3);
     let nowhere = prepare(&mut stage, ArrivalPoint::at(Vec3::Y * 5000.0));
-    let unusable = prepare(&mut stage, ArrivalPoint::at(Vec3::NAN));
-    assert!(!nowhere.is_streaming_complete() && !unusable.is_streaming_complete());
+    assert!(!nowhere.is_streaming_complete());
     stage.frames(1);
-    for (arrival, expected) in [(nowhere, progress(0, 0, 0)), (unusable, StreamingProgress::default())] {
-        assert_eq!(
-            (arrival.result(), arrival.progress()),
-            (Some(ArrivalResult::Ready), expected)
-        );
+    assert_eq!(
+        (nowhere.result(), nowhere.progress()),
+        (Some(ArrivalResult::Ready), progress(0, 0, 0))
+    );
+}
+
+/// Nobody is to be moved to where nothing was got ready.
+#[test]
+fn a_place_that_is_none_is_never_ready() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    let west = ArrivalPoint::at(WEST);
+    let radius = f32::INFINITY;
+    let points = [
+        ArrivalPoint::at(Vec3::NAN),
+        ArrivalPoint {
+            shape: SourceShape::Sphere { radius },
+            ..west
+        },
+        ArrivalPoint { reach: radius, ..west },
+        ArrivalPoint {
+            priority: radius,
+            ..west
+        },
+    ];
+    for point in points {
+        let arrival = prepare(&mut stage, point);
+        stage.frames(2);
+        assert_eq!(arrival.result(), Some(ArrivalResult::Gone), "{point:?}");
+        assert!(!arrival.is_streaming_complete());
     }
 }
 

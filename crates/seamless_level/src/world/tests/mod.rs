@@ -148,7 +148,10 @@ fn hear_messages(
 }
 
 pub(crate) fn level_app(plugin: SeamlessLevelPlugin) -> App {
-    let mut app = App::new();
+    level_app_of(App::new(), plugin)
+}
+
+fn level_app_of(mut app: App, plugin: SeamlessLevelPlugin) -> App {
     app.add_plugins((TaskPoolPlugin::default(), AssetPlugin::default()))
         .init_resource::<Streamer>()
         .init_resource::<StreamingClock>()

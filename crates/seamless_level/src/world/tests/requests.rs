@@ -1,6 +1,7 @@
 //! Requests of the app: tickets, standing ones, and those of entities; counted together with those of volumes.
 
 use super::*;
+use crate::requests::LevelRequests;
 
 fn ticket(stage: &mut Stage, level: &'static str, target: LevelTarget) -> LevelTicket {
     stage.ask(move |levels| levels.request(level, target)).unwrap()
@@ -349,4 +350,56 @@ fn what_was_asked_of_an_instance_goes_with_it() {
     stage.frames(5);
     assert!(!stage.level("house").is_wanted());
     assert_eq!(stage.ask(|levels| levels.requested("house")), None);
+}
+
+fn allow(stage: &mut Stage, most: usize) {
+    stage.app.world_mut().resource_mut::<LevelSettings>().max_requests = most;
+}
+
+#[test]
+fn a_word_that_there_is_no_room_for_changes_nothing() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    stage.ask(|levels| levels.load("west")).unwrap();
+    stage.ask(|levels| levels.load("east")).unwrap();
+    allow(&mut stage, 0);
+    assert_eq!(
+        stage.ask(|levels| levels.unload("west")),
+        Err(RequestError::TooMany { limit: 0 })
+    );
+    assert_eq!(stage.ask(|levels| levels.requested("west")), Some(RequestKind::Show));
+    // It takes the place of the one before.
+    allow(&mut stage, 2);
+    assert_eq!(stage.ask(|levels| levels.unload("west")), Ok(()));
+    assert!(stage.ask(|levels| levels.load("base")).is_err());
+}
+
+#[test]
+fn a_ticket_that_is_dropped_makes_room_at_once() {
+    let mut stage = Stage::new();
+    stage.frames(3);
+    allow(&mut stage, 1);
+    for _ in 0..3 {
+        let ticket = ticket(&mut stage, "west", LevelTarget::Visible);
+        assert!(stage.ask(|levels| levels.load("east")).is_err());
+        drop(ticket);
+    }
+}
+
+#[test]
+fn names_that_no_world_has_are_noted_whoever_asks() {
+    let mut app = level_app(SeamlessLevelPlugin::default());
+    let wanted = LevelWanted {
+        levels: vec!["west".into(), "wset".into()],
+        ..LevelWanted::default()
+    };
+    app.world_mut().spawn(wanted);
+    app.update();
+    let noted = |app: &App| app.world().resource::<LevelRequests>().unknown.clone();
+    // A world may still come.
+    assert!(["west", "wset"].iter().all(|level| noted(&app).contains(*level)));
+    let mut stage = Stage::with(app);
+    stage.frames(3);
+    assert!(noted(&stage.app).is_empty(), "they were told");
+    assert!(stage.level("west").is_visible());
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bevy_ecs::entity_disabling::Disabled;
 use bevy_time::{Real, Time};
 use bevy_transform::components::Transform;
+use seamless_asset::InHiddenLevel;
 
 use super::*;
 
@@ -332,5 +333,40 @@ fn a_source_that_was_just_spawned_is_nowhere() {
     // One that is there in truth is seen a frame later.
     stage.app.world_mut().spawn(StreamingSource::default());
     stage.frames(2);
+    assert!(stage.level("east").is_wanted());
+}
+
+/// A level that comes in slices may have volumes, and is seen when it is whole: they ask from then on, also of worlds that come meanwhile.
+#[test]
+fn who_was_never_seen_asks_of_no_world_that_comes() {
+    let mut app = App::new();
+    app.world_mut().register_disabling_component::<InHiddenLevel>();
+    let mut stage = Stage::with(level_app_of(app, SeamlessLevelPlugin::default()));
+    stage.frames(3);
+    let own = |stage: &Stage| StreamingVolume {
+        world: Some(stage.world),
+        ..volume(&["east"], TOWER)
+    };
+    let new = (own(&stage), InHiddenLevel);
+    let new = stage.app.world_mut().spawn(new).id();
+    stage.go(TOWER);
+    assert!(!stage.level("east").is_wanted());
+    // Its world comes once more.
+    let replace = |stage: &mut Stage| {
+        let other = SeamlessWorld(add_manifest(&mut stage.app, manifest()));
+        stage.app.world_mut().entity_mut(stage.world).insert(other);
+        stage.frames(4);
+    };
+    replace(&mut stage);
+    assert!(!stage.level("east").is_wanted());
+    // As a reveal does it.
+    stage.app.world_mut().entity_mut(new).remove::<InHiddenLevel>();
+    let asked = own(&stage);
+    stage.app.world_mut().entity_mut(new).insert(asked);
+    stage.frames(2);
+    assert!(stage.level("east").is_wanted());
+    // Who is hidden later goes on.
+    stage.app.world_mut().entity_mut(new).insert(InHiddenLevel);
+    replace(&mut stage);
     assert!(stage.level("east").is_wanted());
 }
