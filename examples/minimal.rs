@@ -17,7 +17,7 @@ use bevy::{
 };
 use bevy_seamless::prelude::*;
 use clap::Parser;
-use seamless_cook::{CookApp, CookOptions, Progress};
+use seamless_cook::{CookApp, CookOptions};
 use seamless_examples::{
     cubes::write_cubes,
     display::{has_display, headless_plugins, window_plugins},
@@ -108,13 +108,11 @@ fn make_world(directory: &Path) -> Result<()> {
     write_cubes(directory, "forest", &row(9, 1.3), [0.1, 0.5, 0.2])?;
     write_cubes(directory, "lantern", &[[0.0, 2.0, 0.0]], [1.0, 0.8, 0.3])?;
     fs::write(directory.join("minimal.world.ron"), WORLD)?;
-    struct Quiet;
-    impl Progress for Quiet {}
     let world = directory.join("minimal.world.ron");
     let cook = CookApp::new().with(|app| {
         app.add_plugins(LanternPlugin);
     });
-    cook.cook(&world, &directory.join("cooked"), &CookOptions::default(), &Quiet)?;
+    cook.cook(&world, &directory.join("cooked"), &CookOptions::default(), &())?;
     Ok(())
 }
 

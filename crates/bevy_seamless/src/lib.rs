@@ -8,7 +8,7 @@ pub use seamless_level as level;
 pub use seamless_render as render;
 
 use bevy_app::{PluginGroup, PluginGroupBuilder};
-use seamless_asset::{SeamlessAssetPlugin, package::Role};
+use seamless_asset::SeamlessAssetPlugin;
 use seamless_cue::CuePlugin;
 use seamless_level::SeamlessLevelPlugin;
 #[cfg(feature = "render")]
@@ -48,23 +48,25 @@ impl PluginGroup for SeamlessPlugins {
 ///
 /// | plugin | job |
 /// |---|---|
-/// | [`SeamlessAssetPlugin`], role server | packages to live objects, client-only objects and columns not decoded |
-/// | [`SeamlessLevelPlugin`], which follows all players | which levels are wanted |
+/// | [`SeamlessAssetPlugin::server`] | packages to live objects, client-only objects and columns not decoded |
+/// | [`SeamlessLevelPlugin::server`], which follows all players | which levels are wanted |
 /// | [`CuePlugin::server`] | cues are nothing: no notify is loaded |
+///
+/// To set a plugin, begin with its `server`, or it is a client's:
+///
+/// ```
+/// # use bevy_app::PluginGroup;
+/// # use bevy_seamless::{SeamlessMinimalPlugins, asset::SeamlessAssetPlugin};
+/// SeamlessMinimalPlugins.set(SeamlessAssetPlugin { sliced_levels: true, ..SeamlessAssetPlugin::server() });
+/// ```
 #[derive(Default)]
 pub struct SeamlessMinimalPlugins;
 
 impl PluginGroup for SeamlessMinimalPlugins {
     fn build(self) -> PluginGroupBuilder {
         PluginGroupBuilder::start::<Self>()
-            .add(SeamlessAssetPlugin {
-                role: Role::SERVER,
-                ..SeamlessAssetPlugin::default()
-            })
-            .add(SeamlessLevelPlugin {
-                follow_remote: true,
-                ..SeamlessLevelPlugin::default()
-            })
+            .add(SeamlessAssetPlugin::server())
+            .add(SeamlessLevelPlugin::server())
             .add(CuePlugin::server())
     }
 }
@@ -100,10 +102,11 @@ pub mod prelude {
     pub use seamless_level::{
         Arrival, ArrivalPoint, ArrivalResult, DistanceStreaming, LateLevel, LateLevels, Level, LevelEntry, LevelFailed,
         LevelHidden, LevelLate, LevelLeft, LevelLoaded, LevelRevealed, LevelSettings, LevelShown, LevelState,
-        LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelWanted, Levels, LinkedEntity, NewInstance,
-        RequestError, RequestKind, RetryPolicy, SeamlessLevelPlugin, SeamlessWorld, SoftEntities, SoftEntity, SoftLink,
-        SourceMotion, SourceShape, StreamingProgress, StreamingSource, StreamingStatus, StreamingVolume, VolumeEntry,
-        VolumeMode, VolumeShape, WorldFailed, WorldFailure, WorldManifest,
+        LevelStates, LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelWanted, Levels, LinkedEntity,
+        NewInstance, RequestError, RequestKind, RetryPolicy, SeamlessLevelPlugin, SeamlessWorld, SoftEntities,
+        SoftEntity, SoftLink, SourceMotion, SourceShape, StreamingProgress, StreamingSource, StreamingStatus,
+        StreamingVolume, VolumeEntry, VolumeMode, VolumeShape, WorldFailed, WorldFailure, WorldManifest,
+        level_is_visible,
     };
     #[cfg(all(feature = "overlay", feature = "render"))]
     pub use seamless_render::mip::{MipOverlayPlugin, MipOverlaySettings};

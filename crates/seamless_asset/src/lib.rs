@@ -190,6 +190,17 @@ impl Default for SeamlessAssetPlugin {
     }
 }
 
+impl SeamlessAssetPlugin {
+    /// For an app that is no client: what only clients need is not decoded.
+    #[must_use]
+    pub fn server() -> Self {
+        Self {
+            role: Role::SERVER,
+            ..Self::default()
+        }
+    }
+}
+
 /// Settings of the plugin that are needed once all plugins are there.
 #[derive(Resource)]
 struct PluginSettings {

@@ -87,8 +87,13 @@ impl Hierarchy {
     }
 
     /// Each entity's path of names, by scene index: `Body/Wheel`, `Body/Wheel~1` for the second of that name, `Body/~0`
-    /// for the first without one. `taken` are names that other objects of the package have.
-    pub(crate) fn names(&self, entities: &[SourceEntity], taken: &[&str]) -> Vec<String> {
+    /// for the first without one, if `unnamed` gives it none. `taken` are names that other objects of the package have.
+    pub(crate) fn names(
+        &self,
+        entities: &[SourceEntity],
+        taken: &[&str],
+        unnamed: impl Fn(&SourceEntity) -> Option<String>,
+    ) -> Vec<String> {
         let mut used: HashSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
         let mut counts: HashMap<String, u32> = HashMap::new();
         let mut names = vec![String::new(); entities.len()];
@@ -97,15 +102,18 @@ impl Hierarchy {
             // A slash separates entities, and a NUL ends a package's path in an object id.
             let name = name.replace(['/', '\0'], "_");
             let parent = self.parents[index].map(|parent| names[parent].as_str());
-            let path = match parent {
-                Some(parent) => format!("{parent}/{name}"),
-                None => name.clone(),
+            let given = Some(&entities[index]).filter(|_| name.is_empty()).and_then(&unnamed);
+            let is_named = !name.is_empty() || given.is_some();
+            let path = match (given, parent) {
+                (Some(given), _) => given,
+                (None, Some(parent)) => format!("{parent}/{name}"),
+                (None, None) => name,
             };
             // The next number to try; a name without a number stands for zero.
             let number = counts.entry(path.clone()).or_default();
             loop {
                 let candidate = match *number {
-                    0 if !name.is_empty() => path.clone(),
+                    0 if is_named => path.clone(),
                     number => format!("{path}~{number}"),
                 };
                 *number += 1;

@@ -275,14 +275,10 @@ impl LevelEncoder {
         store: &mut AssetStore,
         warnings: &mut Vec<ContentError>,
     ) -> EncodedLevel {
-        job.names = match job.level.kind {
-            SourceKind::Gltf(_) => hierarchy.names(&scene.entities, &[LEVEL_EXPORT]),
-            SourceKind::DynamicWorld | SourceKind::Asset => scene
-                .entities
-                .iter()
-                .map(|entity| entity.entity.to_bits().to_string())
-                .collect(),
-        };
+        // In a scene that somebody has written, who has no name has a number.
+        let numbered = !matches!(job.level.kind, SourceKind::Gltf(_));
+        let number = |entity: &SourceEntity| numbered.then(|| entity.entity.to_bits().to_string());
+        job.names = hierarchy.names(&scene.entities, &[LEVEL_EXPORT], number);
         list_misfits(job, scene, hierarchy);
         list_problems(job, scene);
         let groups = grouped(hierarchy, &scene.entities);

@@ -237,7 +237,9 @@ impl<'a, L: Loadable> Loader<'a, L> {
 }
 
 fn stopped(source: &impl Loadable, cause: &str) -> LoadOutcome {
-    let message = format!("failed to load: {cause}; correct the file, or add what loads it to the cooker");
+    let message = format!(
+        "failed to load: {cause}; correct the file, or add the plugin that loads or registers it to the cooker (`CookApp::with`, see `examples/cook_own_types.rs`)"
+    );
     LoadOutcome::Stopped(source.error(with_mend(&source.file(), message)))
 }
 

@@ -183,7 +183,9 @@ pub use manifest::{
     WorldManifest, WorldManifestLoader,
 };
 pub use plugin::{LevelSystems, SeamlessLevelPlugin};
-pub use requests::{LevelTicket, LevelWanted, Levels, RequestError, RequestKind, RequestSet};
+pub use requests::{
+    LevelStates, LevelTicket, LevelWanted, Levels, RequestError, RequestKind, RequestSet, level_is_visible,
+};
 pub use retry::RetryPolicy;
 pub use settings::LevelSettings;
 pub use source::{DEFAULT_AHEAD, DEFAULT_LOOK_WEIGHT, SourceMotion, SourceShape, StreamingSource};

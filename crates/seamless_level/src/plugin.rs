@@ -69,6 +69,17 @@ impl Default for SeamlessLevelPlugin {
     }
 }
 
+impl SeamlessLevelPlugin {
+    /// For an app that follows all players.
+    #[must_use]
+    pub fn server() -> Self {
+        Self {
+            follow_remote: true,
+            ..Self::default()
+        }
+    }
+}
+
 /// The parts of this crate's work, in `SpawnScene`, in this order.
 #[derive(SystemSet, Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LevelSystems {

@@ -122,6 +122,9 @@ fn print_bulk(number: usize, bulk: &BulkInfo, text: &mut String) {
     text.push('\n');
 }
 
+/// So many entities of a level are named.
+const NAMED: usize = 24;
+
 fn print_level(level: &LevelInfo, text: &mut String) {
     *text += &format!(
         "\nlevel: {} entities, {} roots, {} groups\n",
@@ -134,5 +137,12 @@ fn print_level(level: &LevelInfo, text: &mut String) {
         for column in &group.columns {
             *text += &format!("    {}  [{}]  {}\n", column.class, column.role, size(column.bytes));
         }
+    }
+    *text += "\nentities, as soft links and `seamless why` name them\n";
+    for name in level.names.iter().take(NAMED) {
+        *text += &format!("  {name}\n");
+    }
+    if let Some(more) = level.names.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        *text += &format!("  and {more} more; `--json` has all\n");
     }
 }

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use seamless_asset::codec::{DecodeError, Encoding};
-use seamless_asset::level_data::LevelTable;
 use seamless_asset::{LoadErrorKind, RegistryError, STARTUP_EXPORT, StartupReport, StartupTable};
 use seamless_level::ManifestError;
 use seamless_package::{Bulk, Limits, Package, PackageError, RefTarget, Role, Schema, StoredVersions};
 use serde::Serialize;
 
+use super::entities::LevelView;
 use super::folder::{class_name, codec_name, import_path, level_of};
 
 /// Why a cooked file cannot be looked into.
@@ -224,6 +224,8 @@ pub struct LevelInfo {
     pub roots: u32,
     /// Runs of entities with one set of components.
     pub groups: Vec<GroupInfo>,
+    /// What the entities are called, as soft links and `seamless why` name them, in the order of the groups.
+    pub names: Vec<String>,
 }
 
 /// A run of entities with one set of components.
@@ -431,11 +433,12 @@ fn level_info(package: &Package, bytes: &[u8], path: &Path) -> Result<Option<Lev
             path: path.to_owned(),
             source: Box::new(source),
         })?;
-    let table = LevelTable::parse(&data, u32::MAX).map_err(|source| InspectError::Level {
+    let view = LevelView::parse(package, index, &data).map_err(|source| InspectError::Level {
         path: path.to_owned(),
         object: package.export_name(index).unwrap_or_default().to_owned(),
         source: Box::new(source),
     })?;
+    let table = &view.table;
     let class_name = |class: u32| {
         package
             .schema(class as usize)
@@ -457,5 +460,6 @@ fn level_info(package: &Package, bytes: &[u8], path: &Path) -> Result<Option<Lev
         entities: table.ids.len() as u32,
         roots: table.roots.len() as u32,
         groups: groups.collect(),
+        names: view.names(),
     }))
 }

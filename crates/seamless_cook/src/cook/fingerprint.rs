@@ -18,7 +18,7 @@ use crate::settings::{MOST_SETTINGS_BYTES, settings_file};
 use crate::texture_step;
 
 /// Raised with every change of what the cooker makes of what was loaded.
-const STEP: u64 = 8;
+const STEP: u64 = 9;
 
 /// Of the program, and what shapes its app: where these are the same, so is [`of_app`]. `None` where that cannot be told.
 pub(super) fn program(order: &Order) -> Option<Digest> {

@@ -6,7 +6,7 @@ use bevy::reflect::TypeRegistry;
 use super::{Fixture, assert_error, number, scene};
 use crate::hierarchy::{Hierarchy, grouped};
 use crate::inspect;
-use crate::source::Scene;
+use crate::source::{Scene, SourceEntity};
 
 fn registry() -> TypeRegistry {
     let mut registry = TypeRegistry::new();
@@ -31,7 +31,7 @@ fn names_are_paths_with_numbers_where_they_must_be() {
     let registry = registry();
     let scene = Scene::of_world(&world, &registry);
     let hierarchy = Hierarchy::of(&scene.entities);
-    let names = hierarchy.names(&scene.entities, &["Level"]);
+    let names = hierarchy.names(&scene.entities, &["Level"], |_| None);
     let ordered: Vec<&str> = hierarchy.order.iter().map(|index| names[*index].as_str()).collect();
     let expected = [
         "Body",
@@ -45,6 +45,16 @@ fn names_are_paths_with_numbers_where_they_must_be() {
         "Level~1",
     ];
     assert_eq!(ordered, expected);
+    // As in a scene that somebody has written.
+    let number = |entity: &SourceEntity| Some(entity.entity.to_bits().to_string());
+    let numbered = hierarchy.names(&scene.entities, &["Level"], number);
+    for (place, index) in hierarchy.order.iter().enumerate() {
+        let expected = match place {
+            5..8 => number(&scene.entities[*index]).unwrap(),
+            _ => expected[place].to_owned(),
+        };
+        assert_eq!(numbered[*index], expected);
+    }
 }
 
 #[test]

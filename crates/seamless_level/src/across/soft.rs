@@ -35,7 +35,9 @@ use crate::{
 pub struct SoftEntity {
     /// The level, as its world calls it: `market`. Of several worlds, the first in which it is visible is meant.
     pub level: String,
-    /// The entity, as object paths name it: `Gate/Lever` in a level that was cooked of a glTF file, its number in one of a `.scn.ron`.
+    /// The entity, as object paths name it: the names from the top of its file down to it. In a glTF file that is the scene, `Town/Gate/Lever`, or
+    /// `Scene0` where that has no name; in a `.scn.ron` it is who has no parent, `Gate/Lever`. The second of one name in a place is `Lever~1`, and who has no
+    /// `Name` is `~0` in a glTF file, and its number in a `.scn.ron`. `seamless inspect` lists those of a package.
     pub object: String,
 }
 
@@ -53,7 +55,7 @@ impl SoftEntity {
 /// A link to an entity of a level, from an entity of another, or from one of the game's own. It may be cooked, in a `.scn.ron` for instance:
 ///
 /// ```ron
-/// "seamless_level::across::soft::SoftLink": (to: (level: "market", object: "4294967294")),
+/// "seamless_level::across::soft::SoftLink": (to: (level: "market", object: "Tower/Bell")),
 /// ```
 ///
 /// The link leads somewhere while both sides are there: from the frame in which the later of the two levels is revealed or shown, until
@@ -67,7 +69,7 @@ impl SoftEntity {
 /// struct Bridge;
 ///
 /// fn build(mut commands: Commands) {
-///     commands.spawn((Bridge, SoftLink::new(SoftEntity::new("far_bank", "Pier"))));
+///     commands.spawn((Bridge, SoftLink::new(SoftEntity::new("far_bank", "Scene0/Pier"))));
 /// }
 ///
 /// fn reach_out(bridges: Query<&LinkedEntity, (With<Bridge>, Changed<LinkedEntity>)>) {
@@ -119,7 +121,7 @@ impl LinkedEntity {
 /// # use bevy_ecs::prelude::*;
 /// # use seamless_level::{SoftEntities, SoftEntity};
 /// fn ring(bells: SoftEntities, mut commands: Commands) {
-///     if let Some(bell) = bells.get(&SoftEntity::new("market", "Tower/Bell")) {
+///     if let Some(bell) = bells.get(&SoftEntity::new("market", "Scene0/Tower/Bell")) {
 ///         commands.entity(bell); // the market is there
 ///     }
 /// }
@@ -139,6 +141,16 @@ impl SoftEntities<'_, '_> {
         let level = self.levels.get(root).ok()?;
         let entity = level.entity(ObjectId::new(&level.package, &soft.object))?;
         self.entities.contains_spawned(entity).then_some(entity)
+    }
+
+    /// Whether its level is in the world, and has never had such an entity.
+    fn is_mistaken(&self, soft: &SoftEntity) -> bool {
+        let level = self.tables.iter().find_map(|table| table.root_of(&soft.level));
+        let level = level.and_then(|root| self.levels.get(root).ok());
+        level.is_some_and(|level| {
+            let id = ObjectId::new(&level.package, &soft.object);
+            level.objects.entity(id).is_none()
+        })
     }
 
     /// The levels whose package is this one.
@@ -214,6 +226,9 @@ fn resolve_links(
             continue;
         };
         let leads_to = if is_hidden { None } else { found.get(&link.to) };
+        if leads_to.is_none() && !is_hidden && found.is_mistaken(&link.to) {
+            links.tell_mistaken(&link.to);
+        }
         if linked.entity != leads_to {
             linked.entity = leads_to;
         }

@@ -2,14 +2,18 @@
 
 mod named;
 mod set;
+mod states;
 mod ticket;
 mod wanted;
 
 pub(crate) use named::{LevelRequests, NamedRequest, RequestId};
 pub use set::{RequestKind, RequestSet};
+pub use states::{LevelStates, level_is_visible};
 pub use ticket::LevelTicket;
 pub use wanted::LevelWanted;
 pub(crate) use wanted::sync_wanted;
+
+use core::ops::Deref;
 
 use bevy_ecs::{
     change_detection::DetectChangesMut,
@@ -26,7 +30,7 @@ use crate::{
     select::{EXPLICIT_PRIORITY, PRELOAD_PRIORITY},
     settings::LevelSettings,
     target::LevelTarget,
-    world::{EvenHidden, Level, LevelState, LevelTable, SeamlessWorld, WorldFailure},
+    world::{EvenHidden, LevelState, LevelTable, SeamlessWorld, WorldFailure},
 };
 
 /// A request for a level that was refused.
@@ -81,7 +85,8 @@ pub enum RequestError {
 /// Requests levels by name, and tells where they are: a system parameter.
 ///
 /// A request goes to every seamless world that has a level of that name, and to those that will have one when their
-/// manifest is loaded. It takes effect in the next `SpawnScene`. Requests are counted, together with those of volumes
+/// manifest is loaded. It takes effect in the next `SpawnScene`. Where levels are is told by all methods of [`LevelStates`]; a system that only asks
+/// has that, and runs beside others. Requests are counted, together with those of volumes
 /// and of [`LevelWanted`], and the highest wins; only one to keep a level away wins over all.
 ///
 /// There are two kinds. A *ticket*, from [`request`](Self::request), holds until it is dropped; there may be any number for
@@ -91,7 +96,7 @@ pub enum RequestError {
 /// |---|---|
 /// | none, or [`release`](Self::release) | comes when others want it |
 /// | [`load`](Self::load) | is to be in the world |
-/// | [`preload`](Self::preload) | is to be ready to be shown |
+/// | [`preload`](Self::preload) | is to be ready to be shown, or hidden if it is shown |
 /// | [`unload`](Self::unload) | is to stay away |
 ///
 /// ```
@@ -112,8 +117,16 @@ pub struct Levels<'w, 's> {
     arrivals: ResMut<'w, Arrivals>,
     pub(crate) instances: ResMut<'w, AddedInstances>,
     pub(crate) settings: Res<'w, LevelSettings>,
-    pub(crate) tables: Query<'w, 's, (Entity, &'static LevelTable), EvenHidden>,
+    states: LevelStates<'w, 's>,
     pending: Pending<'w, 's>,
+}
+
+impl<'w, 's> Deref for Levels<'w, 's> {
+    type Target = LevelStates<'w, 's>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.states
+    }
 }
 
 impl Levels<'_, '_> {
@@ -152,7 +165,9 @@ impl Levels<'_, '_> {
         self.stand(level, RequestKind::Show)
     }
 
-    /// Keeps a level ready to be shown, whatever volumes say. What is near goes before it, and where memory is short it waits; a
+    /// Keeps a level ready to be shown, whatever volumes say; after [`load`](Self::load) it hides the level again unless somebody else wants it shown. A level that is
+    /// hidden keeps its entities and all that they became; only an app with [`sliced_levels`](seamless_asset::SeamlessAssetPlugin::sliced_levels) can do that, in others a
+    /// level that is in the world stays there, which is logged. What is near goes before it, and where memory is short it waits; a
     /// [`LevelWanted`](crate::LevelWanted) has a priority of its own.
     ///
     /// # Errors
@@ -226,38 +241,6 @@ impl Levels<'_, '_> {
         self.requests.all_standing()
     }
 
-    /// How far a level is to come, all requests considered; [`Unloaded`](LevelTarget::Unloaded) while no world has one
-    /// of that name. Of several worlds, the first that has it.
-    #[must_use]
-    pub fn target(&self, level: &str) -> LevelTarget {
-        self.get(level).map_or(LevelTarget::Unloaded, Level::target)
-    }
-
-    /// Where a level is; `None` while no world has one of that name. Of several worlds, the first that has it.
-    #[must_use]
-    pub fn state(&self, level: &str) -> Option<LevelState> {
-        self.get(level).map(Level::state)
-    }
-
-    /// A level; of several worlds, the first that has it.
-    #[must_use]
-    pub fn get(&self, level: &str) -> Option<&Level> {
-        self.tables.iter().find_map(|(_, table)| table.get(level))
-    }
-
-    /// The root entity of a level, while it is in the world.
-    #[must_use]
-    pub fn root_of(&self, level: &str) -> Option<Entity> {
-        self.get(level)?.root()
-    }
-
-    /// All levels of all worlds, each with its [`SeamlessWorld`] entity; those that were [removed](Level::is_removed) among them, until others
-    /// take their places.
-    pub fn iter(&self) -> impl Iterator<Item = (Entity, &Level)> {
-        let levels = |(world, table)| <&LevelTable>::into_iter(table).map(move |level| (world, level));
-        self.tables.iter().flat_map(levels)
-    }
-
     fn stand(&mut self, level: &str, kind: RequestKind) -> Result<(), RequestError> {
         let is_known = self.check(level)?;
         self.requests.stand(named(level, kind), self.settings.max_requests)?;
@@ -279,7 +262,7 @@ impl Levels<'_, '_> {
 
     /// Whether levels may come that nobody knows of yet.
     pub(crate) fn may_more_come(&self) -> bool {
-        self.tables.is_empty() || is_any_coming(&self.pending)
+        self.states.tables.is_empty() || is_any_coming(&self.pending)
     }
 
     fn note_unknown(&mut self, level: &str, is_known: bool) {

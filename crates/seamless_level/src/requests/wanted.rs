@@ -25,7 +25,7 @@ use crate::{
 ///
 /// A level that nothing else is to bring is `on_request` in the world file; otherwise it comes by its volume, too.
 ///
-/// The component may be changed at any time; to take it back, remove it: Bevy's `Disabled` on the entity does not. A name that no world has asks for nothing until one has it. What is beyond
+/// The component may be changed at any time; to take it back, remove it: Bevy's `Disabled` on the entity does not. A name that no world has asks for nothing until one has it, and is logged when all worlds are there. What is beyond
 /// [`LevelSettings::max_requests`](crate::LevelSettings::max_requests) is logged, and asked for as soon as there is room.
 ///
 /// ```
@@ -37,11 +37,11 @@ use crate::{
 /// fn fall(mut commands: Commands) {
 ///     commands.spawn((
 ///         Night,
-///         LevelWanted { levels: vec!["lanterns".into(), "ghosts".into()], ..LevelWanted::default() },
+///         LevelWanted::new(["lanterns", "ghosts"]),
 ///     ));
 ///     commands.spawn((
 ///         Night,
-///         LevelWanted { levels: vec!["market".into()], kind: RequestKind::Ban, ..LevelWanted::default() },
+///         LevelWanted { kind: RequestKind::Ban, ..LevelWanted::new(["market"]) },
 ///     ));
 /// }
 ///
@@ -108,6 +108,15 @@ pub(crate) fn sync_wanted(
 }
 
 impl LevelWanted {
+    /// Wants these levels shown, all else as by default.
+    #[must_use]
+    pub fn new(levels: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            levels: levels.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
     fn named(&self) -> impl Iterator<Item = NamedRequest> {
         // What is always loaded, and the ground, are told by their priorities.
         let most_urgent = self.priority.clamp(0.0, EXPLICIT_PRIORITY);

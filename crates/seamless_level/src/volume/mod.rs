@@ -83,6 +83,23 @@ impl Default for StreamingVolume {
 }
 
 impl StreamingVolume {
+    /// A volume that asks for these levels, all else as by default.
+    ///
+    /// ```
+    /// # use bevy_math::Vec3;
+    /// # use seamless_level::{StreamingVolume, VolumeShape};
+    /// let house = VolumeShape::Sphere { center: Vec3::ZERO, radius: 20.0 };
+    /// let volume = StreamingVolume::new(house, ["house"]);
+    /// ```
+    #[must_use]
+    pub fn new(shape: VolumeShape, levels: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            shape,
+            levels: levels.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
     /// Checks shape, margin, delay and priority.
     ///
     /// # Errors

@@ -93,6 +93,9 @@ pub enum VolumeFault {
     /// The priority is negative or not finite.
     #[error("its priority is negative, infinite or not a number; give zero or more, one is usual")]
     Priority,
+    /// It is a game's own, and asks for nothing.
+    #[error("it asks for no levels; name some in its `levels`, or turn it off by `enabled: false`")]
+    NoLevels,
     /// It asks for a level that its world has not.
     #[error(
         "it asks for level `{0}`, which its world has not; mend the name, or add the level to the world file and cook it"

@@ -217,7 +217,7 @@ impl Built {
         let is_small = size(&manifest) <= SMALL;
         let volumes = core::mem::take(&mut manifest.volumes);
         info!(
-            "seamless world `{}`: {} levels, {} volumes",
+            "seamless world `{}`: levels {}, volumes {}",
             manifest.name,
             manifest.levels.len(),
             volumes.len()

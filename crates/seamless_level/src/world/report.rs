@@ -9,7 +9,7 @@ use bevy_ecs::{
     message::MessageReader,
     system::{Query, Res},
 };
-use bevy_log::{debug_span, warn};
+use bevy_log::{debug_span, error, warn};
 use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingClock, StreamingStats};
 
 use super::{
@@ -233,6 +233,8 @@ fn failed(
     if let Some(wait) = slot.retry_in {
         warn!("level `{}` is tried again in {:.1} s", slot.name(), wait.as_secs_f32());
         selection.retry_after(level, wait);
+    } else if may_pass {
+        error!("level `{}` is not tried again: {error}", slot.name());
     }
     let presence = match (state, slot.retry_in) {
         (LevelState::Failed, Some(_)) => Presence::Waiting,

@@ -46,7 +46,25 @@ impl Lack {
     }
 }
 
-/// Tells once if nothing was ever asked for in some seconds, with the most likely reason.
+impl Silence {
+    /// What is to be told now, if `lack` is why nothing is asked for, or nothing was by now.
+    fn look(&mut self, is_asked: bool, lack: Option<Lack>, now: f64) -> Option<Lack> {
+        self.is_over |= is_asked;
+        if self.is_over {
+            return None;
+        }
+        let before = self.since.take();
+        self.since = lack.map(|lack| match before {
+            Some((same, since)) if same == lack => (lack, since),
+            _ => (lack, now),
+        });
+        let (lack, since) = self.since?;
+        self.is_over = now - since >= PATIENCE;
+        self.is_over.then_some(lack)
+    }
+}
+
+/// Tells once if nothing was ever asked for in some seconds but what is always loaded, with the most likely reason.
 pub(crate) fn tell_silence(
     tables: Query<(&LevelTable, &LevelSelection), EvenHidden>,
     worlds: Query<(), (With<SeamlessWorld>, EvenHidden)>,
@@ -62,11 +80,12 @@ pub(crate) fn tell_silence(
     }
     let _time = clock.measure("a look for worlds that nobody looks at");
     let now = now.seconds();
-    let is_asked = |(_, selection): (_, &LevelSelection)| selection.selector.asked().next().is_some();
-    silence.is_over = tables.iter().any(is_asked);
+    // What is always loaded tells nothing of sources and volumes.
+    let mut selections = tables.iter().map(|(_, selection)| selection);
+    let is_asked = selections.any(|selection| selection.selector.is_more_asked_than_always());
     let has_volumes =
         |(_, selection): (_, &LevelSelection)| !(selection.volumes.is_empty() && selection.distances.is_empty());
-    let reason = if worlds.is_empty() {
+    let lack = if worlds.is_empty() {
         (!volumes.is_empty()).then_some(Lack::World)
     } else if tables.is_empty() {
         None
@@ -76,16 +95,44 @@ pub(crate) fn tell_silence(
         // A server may wait for its players.
         (sources.is_empty() && !settings.follow_remote).then_some(Lack::Source)
     };
-    let before = silence.since.take();
-    silence.since = reason.map(|reason| match before {
-        Some((same, since)) if same == reason => (reason, since),
-        _ => (reason, now),
-    });
-    if let Some((reason, since)) = silence.since
-        && !silence.is_over
-        && now - since >= PATIENCE
-    {
-        warn!("nothing was streamed so far: {}", reason.text());
-        silence.is_over = true;
+    let lack = silence.look(is_asked, lack, now);
+    // Of some worlds all is always there.
+    let has_more = |lack: &Lack| *lack != Lack::Volume || tables.iter().any(|(table, _)| has_more(table));
+    if let Some(lack) = lack.filter(has_more) {
+        warn!("nothing was streamed so far but what is always loaded: {}", lack.text());
+    }
+}
+
+/// Whether a world has levels that are not always loaded, and that nobody is to ask for by name.
+fn has_more(table: &LevelTable) -> bool {
+    let mut levels = table.into_iter().map(crate::Level::entry);
+    levels.any(|level| !level.always_loaded && !level.on_request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_once_and_after_a_while() {
+        let mut silence = Silence::default();
+        let source = Some(Lack::Source);
+        assert_eq!(silence.look(false, Some(Lack::World), 0.0), None);
+        assert_eq!(silence.look(false, source, 4.0), None);
+        assert_eq!(silence.look(false, source, 8.9), None, "it is another reason");
+        assert_eq!(silence.look(false, source, 9.0), source);
+        assert_eq!(silence.look(false, source, 99.0), None);
+    }
+
+    #[test]
+    fn who_was_asked_once_is_silent_for_a_reason() {
+        let mut silence = Silence::default();
+        assert_eq!(silence.look(true, Some(Lack::Volume), 0.0), None);
+        assert_eq!(silence.look(false, Some(Lack::Volume), 99.0), None);
+        let mut silence = Silence::default();
+        assert_eq!(silence.look(false, Some(Lack::Volume), 0.0), None);
+        assert_eq!(silence.look(false, None, 4.0), None);
+        assert_eq!(silence.look(false, Some(Lack::Volume), 8.0), None);
+        assert_eq!(silence.look(false, Some(Lack::Volume), 13.0), Some(Lack::Volume));
     }
 }

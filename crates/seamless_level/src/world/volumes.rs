@@ -217,6 +217,9 @@ fn place(worlds: &mut Worlds, (entity, volume, _): Volume) -> Vec<VolumeFault> {
     let asks = fault.is_none() && volume.enabled;
     // Without a world nothing is: the world's manifest may be on its way.
     let mut faults: Vec<_> = fault.filter(|_| count > 0).into_iter().collect();
+    if asks && volume.levels.is_empty() {
+        faults.push(VolumeFault::NoLevels);
+    }
     for (world, table, mut selection) in worlds {
         let selection = &mut *selection;
         if !asks || volume.world.is_some_and(|meant| meant != world) {

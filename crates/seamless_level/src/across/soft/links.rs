@@ -11,13 +11,17 @@ use bevy_ecs::{
     system::{ParamBuilder, Query, System, SystemChangeTick, SystemParam, SystemParamBuilder},
     world::World,
 };
-use bevy_platform::{collections::HashMap, hash::FixedHasher};
+use bevy_log::warn;
+use bevy_platform::{
+    collections::{HashMap, HashSet},
+    hash::FixedHasher,
+};
 use seamless_asset::{
     InHiddenLevel,
     scan::{self, Scan},
 };
 
-use super::{LinkedEntity, SoftLink, resolve_links};
+use super::{LinkedEntity, SoftEntity, SoftLink, resolve_links};
 
 /// All links, also those of hidden levels, and whether they are hidden.
 pub(crate) type Links<'w, 's> = Query<
@@ -78,7 +82,12 @@ pub(crate) struct SoftLinks {
     hidden: u64,
     /// Links that may have changed.
     found: Vec<Entity>,
+    /// Entities that were linked to, and are in no level: each is told once.
+    told: HashSet<SoftEntity>,
 }
+
+/// Of so many entities it is told that they are in no level.
+const TOLD: usize = 64;
 
 /// A link, as it was the last time.
 struct Known {
@@ -150,6 +159,16 @@ impl SoftLinks {
         }
     }
 
+    /// A level is there, and has no such entity.
+    pub fn tell_mistaken(&mut self, to: &SoftEntity) {
+        if self.told.len() < TOLD && self.told.insert(to.clone()) {
+            warn!(
+                "a soft link leads to `{}` of level `{}`, which has no such entity: mend the name; `seamless inspect` lists those of its package",
+                to.object, to.level
+            );
+        }
+    }
+
     /// Links into a level have to be looked at.
     pub fn level_changed(&mut self, level: &str) {
         self.dirty.extend(self.to_level.get(level).into_iter().flatten());
@@ -216,6 +235,12 @@ impl SoftLinks {
         }
         self.fresh.push(target);
         true
+    }
+
+    /// How many entities were told to be in no level.
+    #[cfg(test)]
+    pub fn mistaken(&self) -> usize {
+        self.told.len()
     }
 
     #[cfg(test)]

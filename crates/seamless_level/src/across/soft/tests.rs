@@ -129,6 +129,16 @@ fn a_link_leads_there_while_its_level_is_there() {
         assert_eq!(find(&mut stage.app, "west", "Gate"), None);
     }
     assert_eq!([nowhere, unknown].map(|link| leads_to(&stage.app, link)), [None; 2]);
+    assert_eq!(
+        mistaken(&stage),
+        1,
+        "that to a window, of which there is none, is told once"
+    );
+}
+
+/// Of how many entities it was told that they are in no level.
+fn mistaken(stage: &Stage) -> usize {
+    stage.app.world().resource::<SoftLinks>().mistaken()
 }
 
 #[test]
@@ -194,6 +204,7 @@ fn a_link_to_what_is_despawned_leads_nowhere() {
     assert_eq!(gates.map(|link| leads_to(&stage.app, link)), [None; 3]);
     assert!(leads_to(&stage.app, lamp).is_some());
     assert_eq!(stage.app.world().resource::<SoftLinks>().counts(), [4, 1, 1]);
+    assert_eq!(mistaken(&stage), 0, "it was there");
     for link in gates {
         stage.app.world_mut().despawn(link);
     }

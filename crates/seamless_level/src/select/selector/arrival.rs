@@ -107,6 +107,11 @@ impl Selector {
         }
     }
 
+    /// Whether somebody wants more than what is always loaded, as of the last update.
+    pub(crate) fn is_more_asked_than_always(&self) -> bool {
+        self.asked.members().len() > self.always.len()
+    }
+
     /// All levels that somebody wants, in no order, as of the last update.
     pub fn asked(&self) -> impl ExactSizeIterator<Item = u32> {
         self.asked.members().iter().copied()

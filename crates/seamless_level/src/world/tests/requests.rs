@@ -403,3 +403,24 @@ fn names_that_no_world_has_are_noted_whoever_asks() {
     assert!(noted(&stage.app).is_empty(), "they were told");
     assert!(stage.level("west").is_visible());
 }
+
+#[test]
+fn systems_may_wait_for_a_level() {
+    #[derive(Resource, Default)]
+    struct Ran(u32);
+    let mut app = level_app(SeamlessLevelPlugin::default());
+    let count = |mut ran: ResMut<Ran>| ran.0 += 1;
+    app.init_resource::<Ran>()
+        .add_systems(bevy_app::Last, count.run_if(level_is_visible("east")));
+    let mut stage = Stage::with(app);
+    stage.frames(4);
+    let ran = |stage: &Stage| stage.app.world().resource::<Ran>().0;
+    assert_eq!(ran(&stage), 0);
+    stage.ask(|levels| levels.load("east")).unwrap();
+    stage.frames(1);
+    assert!(stage.ask(|levels| levels.is_visible("east") && !levels.is_visible("west")));
+    assert_eq!(ran(&stage), 1);
+    stage.ask(|levels| levels.release("east")).unwrap();
+    stage.frames(3);
+    assert_eq!(ran(&stage), 1);
+}
