@@ -143,6 +143,10 @@ impl SoftEntities<'_, '_> {
         self.entities.contains_spawned(entity).then_some(entity)
     }
 
+    fn knows(&self, level: &str) -> bool {
+        self.tables.iter().any(|table| table.get(level).is_some())
+    }
+
     /// Whether its level is in the world, and has never had such an entity.
     fn is_mistaken(&self, soft: &SoftEntity) -> bool {
         let level = self.tables.iter().find_map(|table| table.root_of(&soft.level));
@@ -226,8 +230,12 @@ fn resolve_links(
             continue;
         };
         let leads_to = if is_hidden { None } else { found.get(&link.to) };
-        if leads_to.is_none() && !is_hidden && found.is_mistaken(&link.to) {
-            links.tell_mistaken(&link.to);
+        if leads_to.is_none() && !is_hidden {
+            match found.knows(&link.to.level) {
+                false => links.note_unknown(&link.to.level),
+                true if found.is_mistaken(&link.to) => links.tell_mistaken(&link.to),
+                true => {}
+            }
         }
         if linked.entity != leads_to {
             linked.entity = leads_to;

@@ -24,6 +24,7 @@ use bevy_ecs::{
 use bevy_log::warn;
 
 use crate::{
+    across::SoftLinks,
     arrival::{Arrival, ArrivalPoint, Arrivals},
     instances::AddedInstances,
     manifest::ManifestError,
@@ -286,13 +287,16 @@ pub(crate) fn tell_unknown(
     pending: Pending,
     instances: Res<AddedInstances>,
     mut requests: ResMut<LevelRequests>,
+    mut links: ResMut<SoftLinks>,
 ) {
-    if requests.unknown.is_empty() || tables.is_empty() || is_any_coming(&pending) {
+    let has_any = !requests.unknown.is_empty() || links.has_unknown();
+    if !has_any || tables.is_empty() || is_any_coming(&pending) {
         return;
     }
+    let is_known = |level: &str| tables.iter().any(|table| table.get(level).is_some()) || instances.contains(level);
+    links.bypass_change_detection().tell_unknown(is_known);
     for level in core::mem::take(&mut requests.bypass_change_detection().unknown) {
-        let is_known = tables.iter().any(|table| table.get(&level).is_some()) || instances.contains(&level);
-        if !is_known && requests.is_asked_for(&level) {
+        if !is_known(&level) && requests.is_asked_for(&level) {
             warn!(
                 "level `{level}` was requested, and no seamless world has one of that name: mend the name, or add the level to the world file and cook it again"
             );

@@ -11,7 +11,7 @@ use bevy_ecs::{
     system::{ParamBuilder, Query, System, SystemChangeTick, SystemParam, SystemParamBuilder},
     world::World,
 };
-use bevy_log::warn;
+use bevy_log::{debug, warn};
 use bevy_platform::{
     collections::{HashMap, HashSet},
     hash::FixedHasher,
@@ -84,6 +84,9 @@ pub(crate) struct SoftLinks {
     found: Vec<Entity>,
     /// Entities that were linked to, and are in no level: each is told once.
     told: HashSet<SoftEntity>,
+    /// Levels that were linked to, and that no world had then.
+    unknown: HashSet<String>,
+    has_told_unknown: bool,
 }
 
 /// Of so many entities it is told that they are in no level.
@@ -166,6 +169,28 @@ impl SoftLinks {
                 "a soft link leads to `{}` of level `{}`, which has no such entity: mend the name; `seamless inspect` lists those of its package",
                 to.object, to.level
             );
+        }
+    }
+
+    /// No world has a level of this name so far.
+    pub fn note_unknown(&mut self, level: &str) {
+        if !self.unknown.contains(level) {
+            self.unknown.insert(level.to_owned());
+        }
+    }
+
+    pub fn has_unknown(&self) -> bool {
+        !self.unknown.is_empty()
+    }
+
+    /// All worlds are there: tells of the levels that none has. One is enough for who has misspelt it; others may be instances that are still to be added.
+    pub fn tell_unknown(&mut self, is_known: impl Fn(&str) -> bool) {
+        for level in self.unknown.drain().filter(|level| !is_known(level)) {
+            let text = "a soft link leads to a level that no seamless world has by now: mend the name, unless it is an instance that is added later";
+            match core::mem::replace(&mut self.has_told_unknown, true) {
+                false => warn!("{text}: `{level}` (more of these are told as debug messages)"),
+                true => debug!("{text}: `{level}`"),
+            }
         }
     }
 
