@@ -4,10 +4,7 @@ use core::any::TypeId;
 
 use bevy_ecs::{entity::Entity, world::World};
 use bevy_log::debug_span;
-use bevy_platform::{
-    collections::{HashMap, HashSet},
-    time::Instant,
-};
+use bevy_platform::{collections::HashMap, time::Instant};
 
 use super::{budget::FrameBudget, cost::UnitKind};
 use crate::spawn::{Group, TypedRows, Values};
@@ -38,7 +35,15 @@ const MOST_BYTES: usize = 512 << 20;
 pub(super) struct Room {
     expected: usize,
     bytes: usize,
-    made: HashSet<TypeId>,
+    made: HashMap<TypeId, Made>,
+}
+
+/// Room that was made for a set of components.
+#[derive(Default)]
+struct Made {
+    /// For its share of so many entities.
+    expected: usize,
+    bytes: usize,
 }
 
 impl Room {
@@ -48,9 +53,8 @@ impl Room {
         if entities <= self.expected {
             return false;
         }
-        self.expected = entities;
         // Sets that were met before have too little now.
-        self.made.clear();
+        self.expected = entities;
         make_room_for_ids(world, self.expected * IDS);
         true
     }
@@ -81,15 +85,24 @@ impl Room {
         }
         let mut made = false;
         for (kind, (rows, count)) in met {
-            if self.made.insert(kind) {
-                // No level is like the average: a quarter more, and not too little of what the first one has little of.
-                let share = self.expected as u64 * count as u64 / entities as u64 * 5 / 4;
-                let wanted = (share as usize).max(self.expected / LEAST_SHARE);
-                let room = wanted.min((MOST_BYTES - self.bytes) / rows.row_bytes().max(1));
-                self.bytes += room * rows.row_bytes();
-                rows.reserve(world, room);
-                made = true;
+            let before = self.made.entry(kind).or_default();
+            if before.expected >= self.expected {
+                continue;
             }
+            // No level is like the average: a quarter more, and not too little of what the first one has little of.
+            let share = self.expected as u64 * count as u64 / entities as u64 * 5 / 4;
+            let wanted = (share as usize).max(self.expected / LEAST_SHARE);
+            // What it has is part of what it gets.
+            let left = MOST_BYTES - (self.bytes - before.bytes);
+            let room = wanted.min(left / rows.row_bytes().max(1));
+            let bytes = before.bytes.max(room * rows.row_bytes());
+            self.bytes += bytes - before.bytes;
+            *before = Made {
+                expected: self.expected,
+                bytes,
+            };
+            rows.reserve(world, room);
+            made = true;
         }
         made
     }
@@ -107,4 +120,63 @@ fn make_room_for_ids(world: &mut World, count: usize) {
         entity.despawn();
     }
     world.entity_allocator_mut().free_many(&ids);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spawn::{Column, Sight};
+
+    /// Rows of a megabyte each.
+    struct Large(usize);
+
+    impl TypedRows for Large {
+        fn row_type(&self) -> TypeId {
+            TypeId::of::<Self>()
+        }
+
+        fn row_bytes(&self) -> usize {
+            1 << 20
+        }
+
+        fn types(&self) -> Vec<TypeId> {
+            Vec::new()
+        }
+
+        fn len(&self) -> usize {
+            self.0
+        }
+
+        fn register(&self, _: &mut World) {}
+
+        fn reserve(&self, world: &mut World, count: usize) {
+            world.insert_resource(Reserved(count));
+        }
+
+        fn spawn(&mut self, _: &mut World, _: &[Entity], _: &mut Sight) {}
+
+        fn into_columns(self: Box<Self>) -> Vec<Box<dyn Column>> {
+            Vec::new()
+        }
+    }
+
+    #[derive(bevy_ecs::resource::Resource)]
+    struct Reserved(usize);
+
+    #[test]
+    fn who_is_met_again_is_not_counted_twice() {
+        let (mut world, mut room) = (World::new(), Room::default());
+        let entities = vec![Entity::PLACEHOLDER; TELLING];
+        let groups = [Group {
+            values: Values::Rows(Box::new(Large(entities.len()))),
+            entities,
+        }];
+        for expected in [100, 200, 300, 400] {
+            room.expect(&mut world, expected);
+            assert!(room.make(&mut world, &groups) && !room.make(&mut world, &groups));
+            let Reserved(reserved) = world.remove_resource().expect("there is room");
+            assert_eq!(reserved, (expected * 5 / 4).min(512), "for {expected}");
+            assert_eq!(room.bytes, reserved << 20);
+        }
+    }
 }

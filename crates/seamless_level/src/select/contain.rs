@@ -7,12 +7,13 @@ use bevy_math::Vec3;
 
 use super::{
     grid::VolumeGrid,
+    largest::Largest,
     probe::{Asks, Probe},
 };
 use crate::volume::VolumeShape;
 
 /// The part of the numbers at hand that rounding may cost in a distance, with room to spare.
-const ROUNDING: f32 = 1e-5;
+pub(super) const ROUNDING: f32 = 1e-5;
 /// Beyond this, in world units, distances are not trusted.
 const TRUSTED: f32 = 1e15;
 
@@ -27,10 +28,10 @@ pub(super) struct Containment {
     grid: VolumeGrid,
     regions: Vec<Option<Region>>,
     points: Vec<Point>,
-    /// The largest distance from which any volume was to be reached, margins included.
-    farthest: f32,
-    /// How much more than a reach any volume's box grew with it, at most.
-    growth: f32,
+    /// The largest distance from which any volume is to be reached, margins included.
+    farthest: Largest,
+    /// How much more than a reach any volume's box grows with it, at most.
+    growth: Largest,
     /// Whether volumes changed since the points looked.
     is_stale: bool,
     /// How often somebody began to look along ways.
@@ -68,6 +69,8 @@ struct Region {
     high: Vec3,
     /// The largest of its numbers: how coarse distances to it are.
     magnitude: f32,
+    /// How far its box grows when the reach does.
+    growth: f32,
     /// All points.
     all: Count,
     /// Those that may show levels.
@@ -110,14 +113,13 @@ pub(super) struct Way {
 }
 
 impl Region {
-    /// And how far its box grows when the reach does.
-    fn new(place: Place) -> (Self, f32) {
+    fn new(place: Place) -> Self {
         let magnitude = place.shape.magnitude() + place.range;
         let reach = place.reach();
         let reach = reach + (magnitude + reach) * 2.0 * ROUNDING;
         let (low, high, growth) = place.shape.bounds_around(reach);
         // What has no inside as yet may have one for who sees further.
-        let region = Self {
+        Self {
             low: low.min(high),
             high: low.max(high),
             place,
@@ -133,8 +135,8 @@ impl Region {
             ways: Vec::new(),
             is_ahead: [false; 2],
             round: 0,
-        };
-        (region, growth)
+            growth,
+        }
     }
 }
 
@@ -142,6 +144,16 @@ impl Place {
     /// How far from its shape it may matter, for a probe whose reach is one.
     fn reach(&self) -> f32 {
         self.range + self.margin.max(0.0)
+    }
+
+    /// The same where that grows with a probe's reach.
+    fn farthest(&self) -> f32 {
+        let reach = self.reach();
+        if self.range > 0.0 && reach.is_finite() {
+            reach
+        } else {
+            0.0
+        }
     }
 }
 
@@ -153,11 +165,9 @@ impl Containment {
         if self.regions.len() <= slot {
             self.regions.resize_with(slot + 1, || None);
         }
-        if place.range > 0.0 && place.reach().is_finite() {
-            self.farthest = self.farthest.max(place.reach());
-        }
-        let (region, growth) = Region::new(place);
-        self.growth = self.growth.max(growth);
+        let region = Region::new(place);
+        self.farthest.add(region.place.farthest());
+        self.growth.add(region.growth);
         self.grid.insert(volume, region.low, region.high);
         if let Some(slot) = self.regions.get_mut(slot) {
             *slot = Some(region);
@@ -172,6 +182,8 @@ impl Containment {
             return;
         };
         self.grid.remove(volume, region.low, region.high);
+        self.farthest.remove(region.place.farthest());
+        self.growth.remove(region.growth);
         for point in region.points {
             if let Some(point) = self.points.get_mut(point as usize) {
                 point.near.retain(|(other, _)| *other != volume);
@@ -367,10 +379,10 @@ impl Containment {
     /// Lists all volumes that a point may be in, some of them twice; how far it may go until they are others.
     fn find(&mut self, probe: &Probe, size: f32) -> f32 {
         // Volumes lie in the grid for a reach of one.
-        let more = (probe.reach - 1.0).max(0.0) * self.farthest;
+        let more = (probe.reach - 1.0).max(0.0) * self.farthest.get();
         let around = match probe.radius + more {
             0.0 => 0.0,
-            around => (around * (1.0 + ROUNDING) + size * ROUNDING) * self.growth.max(1.0),
+            around => (around * (1.0 + ROUNDING) + size * ROUNDING) * self.growth.get().max(1.0),
         };
         let free = self.grid.look(probe.at, around, &mut self.found);
         // Without an end it stays so, whatever is taken off.

@@ -30,6 +30,7 @@
 mod contain;
 mod dense;
 mod grid;
+mod largest;
 mod linger;
 mod probe;
 mod selector;

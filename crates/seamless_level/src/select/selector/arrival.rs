@@ -4,7 +4,7 @@ use bevy_math::Vec3;
 
 use super::{Asker, LevelSlot, Selector, Standing};
 use crate::{
-    select::{Presence, SourceInput, probe::POINTS},
+    select::{Presence, SourceInput, contain::ROUNDING, probe::POINTS},
     target::LevelTarget,
     volume::VolumeShape,
 };
@@ -12,10 +12,26 @@ use crate::{
 /// Arrivals that are further ahead than so many seconds are none.
 const FARTHEST: f32 = 60.0;
 
-/// After how many seconds a source is in a region, if it goes on like this and that is soon.
-fn soon(source: &SourceInput, region: &VolumeShape) -> Option<f32> {
+/// After how many seconds a source is in a region, if it goes on like this and that is no later than `within`.
+fn soon(source: &SourceInput, region: &VolumeShape, within: f32) -> Option<f32> {
+    if is_off(source, region, within) {
+        return None;
+    }
     let time = region.entry_time(source.position, source.velocity)?;
-    (time <= FARTHEST).then_some(time)
+    (time <= within).then_some(time)
+}
+
+/// Whether the way of a source does not even lead through the box around a region, for what is told without some work: most are far away.
+fn is_off(source: &SourceInput, region: &VolumeShape, within: f32) -> bool {
+    let (low, high) = match region {
+        VolumeShape::Box { min, max } => (*min, *max),
+        VolumeShape::Sphere { center, radius } => (*center - *radius, *center + *radius),
+        VolumeShape::Capsule { .. } | VolumeShape::Convex { .. } => return false,
+    };
+    let end = source.position + source.velocity * within;
+    let (from, to) = (source.position.min(end), source.position.max(end));
+    let rounding = (from.abs().max(to.abs()) + low.abs().max(high.abs())) * ROUNDING;
+    (from - rounding).cmpgt(high).any() || (to + rounding).cmplt(low).any()
 }
 
 /// The same source as high as the middle of a region, where it stays.
@@ -38,26 +54,39 @@ impl Selector {
     /// How many seconds there are until somebody comes to a level that is to be seen and is not there.
     pub(super) fn arrival(&self) -> Option<f32> {
         let rising = self.plan.rise.iter().map(|(level, _)| level);
-        let arrivals = self.coming.members().iter().chain(rising);
-        arrivals.filter_map(|level| self.arrival_at(*level)).reduce(f32::min)
+        let levels = self.coming.members().iter().chain(rising);
+        let mut soonest: Option<f32> = None;
+        for slot in levels.filter_map(|level| self.level(*level)) {
+            if slot.is_missing() {
+                soonest = self.arrival_at(slot, soonest);
+            }
+            // Nobody comes sooner than who is there.
+            if soonest == Some(0.0) {
+                break;
+            }
+        }
+        soonest
     }
 
-    fn arrival_at(&self, level: u32) -> Option<f32> {
-        let slot = self.level(level).filter(|slot| slot.is_missing())?;
-        let arrivals = self.viewers().filter_map(|source| self.arrival_of(source, slot));
-        arrivals.reduce(f32::min)
+    /// The same for one level, as far as somebody comes to it sooner than `soonest`.
+    fn arrival_at(&self, slot: &LevelSlot, mut soonest: Option<f32>) -> Option<f32> {
+        for source in self.viewers() {
+            let within = soonest.unwrap_or(FARTHEST);
+            soonest = self.arrival_of(source, slot, within).or(soonest);
+        }
+        soonest
     }
 
     /// What a level looks like is where its bounds are; of one without, all is known that its volumes say. As long as heights do not count,
     /// who is above is there, too.
-    fn arrival_of(&self, source: &SourceInput, slot: &LevelSlot) -> Option<f32> {
+    fn arrival_of(&self, source: &SourceInput, slot: &LevelSlot, within: f32) -> Option<f32> {
         match &slot.bounds {
-            Some(bounds) if self.in_height => return soon(source, bounds),
-            Some(bounds) => return soon(&level_with(source, bounds), bounds),
+            Some(bounds) if self.in_height => return soon(source, bounds, within),
+            Some(bounds) => return soon(&level_with(source, bounds), bounds, within),
             None => {}
         }
         let volumes = slot.askers.iter().filter_map(|asker| self.shape_of(*asker));
-        volumes.filter_map(|shape| soon(source, shape)).reduce(f32::min)
+        volumes.filter_map(|shape| soon(source, shape, within)).reduce(f32::min)
     }
 
     fn shape_of(&self, asker: Asker) -> Option<&VolumeShape> {
