@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use bevy_log::{error, warn};
 use seamless_package::{PackageError, VersionMismatch};
 
 use crate::{codec::DecodeError, linker::NameError};
@@ -244,6 +245,14 @@ impl LoadErrorKind {
 }
 
 impl LoadError {
+    /// Tells of a level that cannot be loaded. Where the reason may pass, whoever has asked tries it again, or tells that nobody does.
+    pub(crate) fn tell(&self, level: &str) {
+        match self.kind.is_transient() {
+            true => warn!("level `{level}` cannot be loaded just now: {self}"),
+            false => error!("level `{level}` cannot be loaded: {self}"),
+        }
+    }
+
     /// An error about a whole package.
     pub fn package(package: impl Into<String>, kind: impl Into<LoadErrorKind>) -> Self {
         Self {

@@ -146,6 +146,8 @@ use streamable::StreamableHub;
 use threads::loading_threads;
 
 /// Loads, reveals and unloads level instances.
+///
+/// All its systems are in [`SpawnScene`], which runs on one thread from then on: see [`StreamingSystems`].
 pub struct SeamlessAssetPlugin {
     /// What this app is: objects and columns that it does not need are not decoded. Default: client and server.
     pub role: Role,

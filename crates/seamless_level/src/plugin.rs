@@ -31,7 +31,8 @@ use crate::{
 /// Seamless worlds, streaming volumes and streaming sources.
 ///
 /// Needs Bevy's `AssetPlugin` and [`SeamlessAssetPlugin`](seamless_asset::SeamlessAssetPlugin), added before it, and
-/// something that propagates transforms, Bevy's `TransformPlugin` for instance.
+/// something that propagates transforms, Bevy's `TransformPlugin` for instance. What its fields say is the [`LevelSettings`] of the app, which may be changed
+/// at any time after that.
 #[derive(Clone, Debug)]
 pub struct SeamlessLevelPlugin {
     /// See [`LevelSettings::max_levels`]. Default 4096.

@@ -24,7 +24,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bevy_asset::AssetPath;
 use bevy_ecs::{change_detection::Tick, prelude::*};
-use bevy_log::{debug_span, error, warn};
+use bevy_log::debug_span;
 use bevy_platform::time::Instant;
 use bevy_tasks::TaskPool;
 
@@ -280,12 +280,7 @@ impl Pipeline {
         let Some(instance) = self.instances.get(&id).filter(|instance| instance.is_coming()) else {
             return;
         };
-        let name = &instance.request.name;
-        match error.kind.is_transient() {
-            // Whoever has asked tries it again, or tells that nobody does.
-            true => warn!("level `{name}` cannot be loaded just now: {error}"),
-            false => error!("level `{name}` cannot be loaded: {error}"),
-        }
+        error.tell(&instance.request.name);
         let Some(before) = self.instances.replace_phase(id, Phase::Failed) else {
             return;
         };

@@ -142,9 +142,13 @@ struct Numbered {
 impl<'a> NameFinder<'a> {
     fn new(package: &'a str, rows: usize) -> Self {
         let rows = u32::try_from(rows).unwrap_or(u32::MAX).saturating_mul(2);
-        let numbers = (0..rows.saturating_add(SPARE_NUMBERS)).filter_map(Entity::from_raw_u32);
-        let numbers = numbers.map(|entity| {
-            let name = entity.to_bits().to_string();
+        // An author counts from one; Bevy writes the bits of an entity.
+        let numbers = (0..rows.saturating_add(SPARE_NUMBERS)).flat_map(|number| {
+            let written = Entity::from_raw_u32(number).map(Entity::to_bits);
+            written.into_iter().chain([number.into()])
+        });
+        let numbers = numbers.map(|number: u64| {
+            let name = number.to_string();
             (ObjectId::new(package, &name), name)
         });
         Self {

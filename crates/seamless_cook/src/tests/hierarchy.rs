@@ -138,3 +138,29 @@ fn groups_come_in_order_of_appearance() {
         [vec![0, 2], vec![1]]
     );
 }
+
+/// Whoever links to an entity is told its name by `seamless inspect`.
+#[test]
+fn entities_are_listed_as_links_name_them() {
+    let name = Name::type_path();
+    let fixture = Fixture::new();
+    let scene = format!(
+        r#"(resources: {{}}, entities: {{
+            1: (components: {{"{name}": "Gate"}}),
+            2: (components: {{"{name}": "Lever", "{CHILD_OF}": (1)}}),
+            3: (components: {{"{name}": "Lever", "{CHILD_OF}": (1)}}),
+            4: (components: {{"{CHILD_OF}": (1)}}),
+            5: (components: {{"{name}": "Knob", "{CHILD_OF}": (4)}}),
+            {}: (components: {{}}),
+        }})"#,
+        number(9)
+    );
+    fixture.write("a.scn.ron", scene);
+    fixture.cook(r#"(levels: [(source: "a.scn.ron")])"#).unwrap();
+    let mut names = inspect(&fixture.out().join("a.pkg")).unwrap().level.unwrap().names;
+    names.sort();
+    let unnamed = number(9).to_string();
+    let mut expected = ["Gate", "Gate/Lever", "Gate/Lever~1", "4", "4/Knob", unnamed.as_str()];
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+}

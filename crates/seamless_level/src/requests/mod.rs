@@ -295,8 +295,9 @@ pub(crate) fn tell_unknown(
     }
     let is_known = |level: &str| tables.iter().any(|table| table.get(level).is_some()) || instances.contains(level);
     links.bypass_change_detection().tell_unknown(is_known);
-    for level in core::mem::take(&mut requests.bypass_change_detection().unknown) {
-        if !is_known(&level) && requests.is_asked_for(&level) {
+    let requests = requests.bypass_change_detection();
+    for level in core::mem::take(&mut requests.unknown) {
+        if !is_known(&level) && requests.is_asked_for(&level) && requests.is_news(&level) {
             warn!(
                 "level `{level}` was requested, and no seamless world has one of that name: mend the name, or add the level to the world file and cook it again"
             );

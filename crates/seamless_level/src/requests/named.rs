@@ -24,6 +24,9 @@ pub(crate) struct NamedRequest {
     pub world: Option<Entity>,
 }
 
+/// Of so many names it is told that no world has a level of that name.
+const TOLD: usize = 1_024;
+
 /// All live requests of the app; kept for worlds that are still to come.
 #[derive(Resource)]
 pub(crate) struct LevelRequests {
@@ -41,6 +44,8 @@ pub(crate) struct LevelRequests {
     retries: Vec<String>,
     /// Names that no world had when game code asked for them, as none or not all were there.
     pub unknown: BTreeSet<String>,
+    /// Those of which it was told that no world has them, as many as are remembered.
+    told: BTreeSet<String>,
     /// Requests whose tickets were dropped, on any thread.
     dropped: (Sender<RequestId>, Receiver<RequestId>),
 }
@@ -57,6 +62,7 @@ impl Default for LevelRequests {
             changed: Vec::new(),
             retries: Vec::new(),
             unknown: BTreeSet::new(),
+            told: BTreeSet::new(),
             dropped: async_channel::unbounded(),
         }
     }
@@ -78,11 +84,19 @@ impl LevelRequests {
 
     /// Game code asks for a level that no world has yet.
     pub fn note_unknown(&mut self, level: &str) {
+        if self.told.contains(level) {
+            return;
+        }
         self.unknown.insert(level.to_owned());
         // Some of them were taken back.
         if self.unknown.len() > self.all.len() {
             self.unknown.retain(|level| self.by_level.contains_key(level));
         }
+    }
+
+    /// No world has such a level, now that all are there: whether that is to be told. Once for each name, however often somebody asks.
+    pub fn is_news(&mut self, level: &str) -> bool {
+        self.told.len() < TOLD && self.told.insert(level.to_owned())
     }
 
     /// Whether anybody asks for a level of this name.

@@ -23,7 +23,7 @@ pub const DEFAULT_PRIORITY: f32 = 1.0;
 /// A world's manifest brings its own volumes, one entity each; an app may spawn more of them, change them and despawn
 /// them at any time. The shape is in world space: the entity's transform plays no part.
 ///
-/// A volume that cannot be used (not a number, inside out, no planes) is logged once with what mends it, and asks for
+/// A volume that cannot be used (not a number, inside out, no planes, no levels) is logged once with what mends it, and asks for
 /// nothing.
 ///
 /// ```

@@ -263,7 +263,10 @@ fn take_down(commands: &mut Commands, world: Entity) {
     if let Ok(mut entity) = commands.get_entity(world) {
         entity.queue_silenced(|mut entity: EntityWorldMut| {
             entity.remove::<(LevelTable, LevelSelection, WorldBuild, ManifestRead, WorldFailure)>();
-            despawn_volumes(&mut entity);
+            // Somebody may have heard of it.
+            if !entity.is_despawned() {
+                despawn_volumes(&mut entity);
+            }
         });
     }
 }

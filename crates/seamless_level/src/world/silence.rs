@@ -47,8 +47,8 @@ impl Lack {
 }
 
 impl Silence {
-    /// What is to be told now, if `lack` is why nothing is asked for, or nothing was by now.
-    fn look(&mut self, is_asked: bool, lack: Option<Lack>, now: f64) -> Option<Lack> {
+    /// What is to be told now, if `lack` is why nothing is asked for, or nothing was by now. Whether it `is_real` is asked now and then.
+    fn look(&mut self, is_asked: bool, lack: Option<Lack>, now: f64, is_real: impl Fn(Lack) -> bool) -> Option<Lack> {
         self.is_over |= is_asked;
         if self.is_over {
             return None;
@@ -58,8 +58,9 @@ impl Silence {
             Some((same, since)) if same == lack => (lack, since),
             _ => (lack, now),
         });
-        let (lack, since) = self.since?;
-        self.is_over = now - since >= PATIENCE;
+        let (lack, since) = self.since.filter(|(_, since)| now - since >= PATIENCE)?;
+        self.is_over = is_real(lack);
+        self.since = Some((lack, if self.is_over { since } else { now }));
         self.is_over.then_some(lack)
     }
 }
@@ -95,10 +96,9 @@ pub(crate) fn tell_silence(
         // A server may wait for its players.
         (sources.is_empty() && !settings.follow_remote).then_some(Lack::Source)
     };
-    let lack = silence.look(is_asked, lack, now);
     // Of some worlds all is always there.
-    let has_more = |lack: &Lack| *lack != Lack::Volume || tables.iter().any(|(table, _)| has_more(table));
-    if let Some(lack) = lack.filter(has_more) {
+    let is_real = |lack| lack != Lack::Volume || tables.iter().any(|(table, _)| has_more(table));
+    if let Some(lack) = silence.look(is_asked, lack, now, is_real) {
         warn!("nothing was streamed so far but what is always loaded: {}", lack.text());
     }
 }
@@ -117,22 +117,34 @@ mod tests {
     fn what_is_missing_is_told_once_and_after_a_while() {
         let mut silence = Silence::default();
         let source = Some(Lack::Source);
-        assert_eq!(silence.look(false, Some(Lack::World), 0.0), None);
-        assert_eq!(silence.look(false, source, 4.0), None);
-        assert_eq!(silence.look(false, source, 8.9), None, "it is another reason");
-        assert_eq!(silence.look(false, source, 9.0), source);
-        assert_eq!(silence.look(false, source, 99.0), None);
+        assert_eq!(silence.look(false, Some(Lack::World), 0.0, |_| true), None);
+        assert_eq!(silence.look(false, source, 4.0, |_| true), None);
+        assert_eq!(silence.look(false, source, 8.9, |_| true), None, "it is another reason");
+        assert_eq!(silence.look(false, source, 9.0, |_| true), source);
+        assert_eq!(silence.look(false, source, 99.0, |_| true), None);
     }
 
     #[test]
     fn who_was_asked_once_is_silent_for_a_reason() {
         let mut silence = Silence::default();
-        assert_eq!(silence.look(true, Some(Lack::Volume), 0.0), None);
-        assert_eq!(silence.look(false, Some(Lack::Volume), 99.0), None);
+        assert_eq!(silence.look(true, Some(Lack::Volume), 0.0, |_| true), None);
+        assert_eq!(silence.look(false, Some(Lack::Volume), 99.0, |_| true), None);
         let mut silence = Silence::default();
-        assert_eq!(silence.look(false, Some(Lack::Volume), 0.0), None);
-        assert_eq!(silence.look(false, None, 4.0), None);
-        assert_eq!(silence.look(false, Some(Lack::Volume), 8.0), None);
-        assert_eq!(silence.look(false, Some(Lack::Volume), 13.0), Some(Lack::Volume));
+        assert_eq!(silence.look(false, Some(Lack::Volume), 0.0, |_| true), None);
+        assert_eq!(silence.look(false, None, 4.0, |_| true), None);
+        assert_eq!(silence.look(false, Some(Lack::Volume), 8.0, |_| true), None);
+        assert_eq!(
+            silence.look(false, Some(Lack::Volume), 13.0, |_| true),
+            Some(Lack::Volume)
+        );
+    }
+
+    #[test]
+    fn what_is_not_real_is_looked_at_again() {
+        let (mut silence, volume) = (Silence::default(), Some(Lack::Volume));
+        assert_eq!(silence.look(false, volume, 0.0, |_| false), None);
+        assert_eq!(silence.look(false, volume, 5.0, |_| false), None);
+        assert_eq!(silence.look(false, volume, 9.0, |_| panic!("it was looked at")), None);
+        assert_eq!(silence.look(false, volume, 10.0, |_| true), volume);
     }
 }

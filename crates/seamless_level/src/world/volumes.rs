@@ -15,7 +15,7 @@ use bevy_ecs::{
     system::{Local, ParamBuilder, Query, Res, System, SystemChangeTick, SystemParam, SystemParamBuilder},
     world::World,
 };
-use bevy_log::error;
+use bevy_log::{error, warn};
 use seamless_asset::{
     InHiddenLevel, StreamingClock,
     scan::{self, Scan},
@@ -84,10 +84,13 @@ fn sync_volumes(
     }
     let moved: EntityHashSet = gone_worlds.read().chain(&new_worlds).collect();
     if !moved.is_empty() {
-        // What nobody has seen yet counts from then on, and is new then.
-        let counts = |volume: &Volume| seen.contains(&volume.0) || !hidden.contains(volume.0);
-        for volume in volumes.iter().filter(counts) {
+        for volume in &volumes {
+            // What nobody has seen yet counts from then on, and is new then.
+            if !seen.contains(&volume.0) && hidden.contains(volume.0) {
+                continue;
+            }
             if may_move(&worlds, &moved, volume) {
+                seen.insert(volume.0);
                 told.tell(volume, place(&mut worlds, volume));
             }
         }
@@ -160,7 +163,13 @@ impl ToldFaults {
     fn tell(&mut self, (entity, _, name): Volume, faults: Vec<VolumeFault>) {
         for fault in self.set(entity, faults) {
             let volume = name.map_or_else(|| entity.to_string(), ToString::to_string);
-            error!("{}", VolumeError { volume, fault });
+            let is_empty = fault == VolumeFault::NoLevels;
+            let error = VolumeError { volume, fault };
+            // It may get some.
+            match is_empty {
+                true => warn!("{error}"),
+                false => error!("{error}"),
+            }
         }
     }
 }
@@ -217,7 +226,7 @@ fn place(worlds: &mut Worlds, (entity, volume, _): Volume) -> Vec<VolumeFault> {
     let asks = fault.is_none() && volume.enabled;
     // Without a world nothing is: the world's manifest may be on its way.
     let mut faults: Vec<_> = fault.filter(|_| count > 0).into_iter().collect();
-    if asks && volume.levels.is_empty() {
+    if asks && count > 0 && volume.levels.is_empty() {
         faults.push(VolumeFault::NoLevels);
     }
     for (world, table, mut selection) in worlds {

@@ -400,8 +400,16 @@ fn names_that_no_world_has_are_noted_whoever_asks() {
     assert!(["west", "wset"].iter().all(|level| noted(&app).contains(*level)));
     let mut stage = Stage::with(app);
     stage.frames(3);
-    assert!(noted(&stage.app).is_empty(), "they were told");
+    assert!(noted(&stage.app).is_empty());
     assert!(stage.level("west").is_visible());
+    // Once, whoever writes to it in each frame.
+    let mut requests = stage.app.world_mut().resource_mut::<LevelRequests>();
+    assert!(
+        !requests.is_news("wset") && requests.is_news("west"),
+        "only the one was told"
+    );
+    requests.note_unknown("wset");
+    assert!(requests.unknown.is_empty());
 }
 
 #[test]
