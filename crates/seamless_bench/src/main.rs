@@ -79,7 +79,7 @@ struct Options {
 /// A measurement: the name of its row, and what makes it. The argument is the number of samples, if one was asked for.
 type Bench = (&'static str, fn(Option<usize>) -> Row);
 
-const BENCHES: [Bench; 39] = [
+const BENCHES: [Bench; 40] = [
     ("level_load_cpu/renderable", |samples| {
         load_cpu::run(load_cpu::Variant::Renderable, samples)
     }),
@@ -152,6 +152,7 @@ const BENCHES: [Bench; 39] = [
     ("time_to_visible", visible::run),
     ("world_comes", |samples| worlds::run(worlds::Way::Comes, samples)),
     ("world_goes", |samples| worlds::run(worlds::Way::Goes, samples)),
+    ("world_goes/taken", |samples| worlds::run(worlds::Way::Taken, samples)),
     ("steady_allocs", steady::run),
     ("marker_tax", |samples| marker::run(marker::Variant::Loop, samples)),
     ("marker_tax/for_each", |samples| {

@@ -1,4 +1,5 @@
-//! `world_comes` and `world_goes`: the worst frame while a world of 10 000 levels with a volume each comes, or goes, beside one as large that stays.
+//! `world_comes`, `world_goes` and `world_goes/taken`: the worst frame while a world of 10 000 levels with a volume each comes, or goes, beside one as large
+//! that stays. It goes because its entity is despawned, or because that is no world any more.
 //!
 //! Ours alone: there is nothing that one would use instead. The limit is what all streaming may take of a frame. Nobody asks for a level, so
 //! what is measured is what it costs to know of them. Wall time, because a hitch is one.
@@ -30,6 +31,8 @@ pub enum Way {
     Comes,
     /// It goes.
     Goes,
+    /// Its entity stays.
+    Taken,
 }
 
 /// Measures a world that comes or goes.
@@ -44,7 +47,10 @@ pub fn run(way: Way, samples: Option<usize>) -> Row {
         let usual = quantile(&mut idle, 0.5);
         let world = spawn(&mut app, "other");
         let coming = settle(&mut app, 2 * LEVELS);
-        app.world_mut().despawn(world);
+        match way {
+            Way::Comes | Way::Goes => _ = app.world_mut().despawn(world),
+            Way::Taken => _ = app.world_mut().entity_mut(world).remove::<SeamlessWorld>(),
+        }
         let going = settle(&mut app, LEVELS);
         let frames = if way == Way::Comes { coming } else { going };
         most = most.max(frames.len());
@@ -55,6 +61,7 @@ pub fn run(way: Way, samples: Option<usize>) -> Row {
     let name = match way {
         Way::Comes => "world_comes",
         Way::Goes => "world_goes",
+        Way::Taken => "world_goes/taken",
     };
     let targets = Targets {
         of_limit: Some(1.0),
