@@ -131,6 +131,7 @@
 //! | set | system | does |
 //! |---|---|---|
 //! | [`LevelSystems::Manifest`] | resolve manifests | a loaded manifest becomes a table and volumes; a world that is over is taken down |
+//! | | sweep worlds | despawns the volumes that such worlds have left, bit by bit |
 //! | [`LevelSystems::Select`] | sync instances | puts levels that were added into tables, and takes those out that were removed |
 //! | | resolve volumes | looks level names up, for volumes that changed, or that name levels which were added or removed |
 //! | | sync distances | makes what [`DistanceStreaming`] says of a world or level that changed into volumes |

@@ -23,8 +23,8 @@ use crate::{
     volume::StreamingVolume,
     world::{
         DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels, is_anybody_blocked,
-        list_packages, report_levels, resolve_manifests, select_levels, sync_distances, tell_silence, volume_sync,
-        write_diagnostics,
+        list_packages, report_levels, resolve_manifests, select_levels, sweep_worlds, sync_distances, tell_silence,
+        volume_sync, write_diagnostics,
     },
 };
 
@@ -176,7 +176,11 @@ fn add_systems(app: &mut App) {
     .add_systems(
         SpawnScene,
         (
-            (resolve_manifests, list_packages.run_if(resource_exists::<NetPackages>))
+            (
+                resolve_manifests,
+                sweep_worlds,
+                list_packages.run_if(resource_exists::<NetPackages>),
+            )
                 .chain()
                 .in_set(LevelSystems::Manifest),
             (

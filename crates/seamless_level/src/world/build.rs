@@ -4,15 +4,18 @@ use core::time::Duration;
 use std::vec::IntoIter;
 
 use bevy_asset::{AssetId, AssetPath};
-use bevy_ecs::{change_detection::DetectChanges, component::Component, entity::Entity, name::Name, world::World};
+use bevy_ecs::{
+    change_detection::DetectChanges, component::Component, entity::Entity, name::Name,
+    relationship::RelationshipTarget, world::World,
+};
 use bevy_log::info;
 use bevy_platform::time::Instant;
 use bevy_tasks::{AsyncComputeTaskPool, Task, TaskPool, futures::check_ready};
 use seamless_asset::{LoadingThreads, Streamer, StreamingClock};
 
 use super::{
-    DistanceStreaming, LevelSelection, LevelTable, VolumeOf, WorldFailure, manifest::despawn_volumes,
-    reading::ManifestRead, volumes::asks,
+    DistanceStreaming, LevelSelection, LevelTable, LevelVolumes, VolumeOf, WorldFailure, reading::ManifestRead,
+    volumes::asks,
 };
 use crate::{
     manifest::{ManifestError, VolumeEntry, WorldManifest},
@@ -266,9 +269,11 @@ pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
         return;
     };
     if !built.is_begun {
-        built.is_begun = true;
-        // Left over where only the table was taken away.
-        despawn_volumes(&mut world.entity_mut(entity));
+        // Left over of what it was before.
+        built.is_begun = sweep_volumes(world, entity, time);
+        if !built.is_begun {
+            return put_back(world, entity, built);
+        }
     }
     let mut slice = Slice::new(if built.is_small { ALL } else { time });
     while let Some((volume, name, key)) = slice.next(&mut built.volumes) {
@@ -279,12 +284,39 @@ pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
     world.increment_change_tick();
     if built.volumes.len() == 0 {
         install(world, entity, *built);
-    } else if let Some(mut build) = world.get_mut::<WorldBuild>(entity) {
-        build.stage = Stage::Placing(built);
+    } else {
+        put_back(world, entity, built);
     }
     if let Some(clock) = world.get_resource::<StreamingClock>() {
         clock.add("volumes of a world that comes", start.elapsed());
     }
+}
+
+/// It goes on in the next frame.
+fn put_back(world: &mut World, entity: Entity, built: Box<Built>) {
+    if let Some(mut build) = world.get_mut::<WorldBuild>(entity) {
+        build.stage = Stage::Placing(built);
+    }
+}
+
+/// Despawns the volumes that a manifest brought, for so long: a few of them whole. Whether none is left.
+pub(super) fn sweep_volumes(world: &mut World, entity: Entity, time: Duration) -> bool {
+    let start = Instant::now();
+    let Some(volumes) = world.get::<LevelVolumes>(entity) else {
+        return true;
+    };
+    // From the back: each takes itself off the list, and whoever is not at its end moves all that are behind it.
+    let volumes: Vec<Entity> = volumes.iter().rev().collect();
+    let mut slice = Slice::new(if volumes.len() <= SMALL { ALL } else { time });
+    let mut left = volumes.into_iter();
+    while let Some(volume) = slice.next(&mut left) {
+        // An observer of another may have done it.
+        world.try_despawn(volume).ok();
+    }
+    if let Some(clock) = world.get_resource::<StreamingClock>() {
+        clock.add("volumes of a world that goes", start.elapsed());
+    }
+    left.len() == 0
 }
 
 fn spawn(

@@ -8,18 +8,16 @@ use bevy_ecs::{
     entity::Entity,
     lifecycle::RemovedComponents,
     message::{MessageReader, MessageWriter},
-    query::QueryData,
-    relationship::RelationshipTarget,
+    query::{QueryData, With, Without},
     system::{Commands, Query, Res, ResMut, SystemParam},
     world::{EntityWorldMut, World},
 };
 use bevy_log::{error, warn};
-use bevy_platform::time::Instant;
 use seamless_asset::{ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
 
 use super::{
     DistanceStreaming, EvenHidden, LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, WorldError, WorldFailure,
-    build::{Slice, Step, WorldBuild, place},
+    build::{Slice, Step, WorldBuild, place, sweep_volumes},
     reading::{self, Found, ManifestRead},
 };
 use crate::{events::WorldFailed, manifest::WorldManifest, settings::LevelSettings};
@@ -258,33 +256,23 @@ fn fail(commands: &mut Commands, failed: &mut MessageWriter<WorldFailed>, world:
     commands.trigger(WorldFailed { world, error });
 }
 
-/// Removes all that this crate put on a world's entity, if it is still there.
+/// Removes what this crate put on a world's entity, if it is still there. Its volumes ask for nothing from then on, and [are swept](sweep_worlds).
 fn take_down(commands: &mut Commands, world: Entity) {
     if let Ok(mut entity) = commands.get_entity(world) {
         entity.queue_silenced(|mut entity: EntityWorldMut| {
             entity.remove::<(LevelTable, LevelSelection, WorldBuild, ManifestRead, WorldFailure)>();
-            // Somebody may have heard of it.
-            if !entity.is_despawned() {
-                despawn_volumes(&mut entity);
-            }
         });
     }
 }
 
-/// Despawns the volumes that a world's manifest brought.
-pub(super) fn despawn_volumes(world: &mut EntityWorldMut) {
-    let start = Instant::now();
-    let Some(volumes) = world.get::<LevelVolumes>() else {
-        return;
-    };
-    // From the back: each takes itself off the list, and whoever is not at its end moves all that are behind it.
-    let volumes: Vec<Entity> = volumes.iter().rev().collect();
-    world.world_scope(|world| {
-        for volume in volumes {
-            world.try_despawn(volume).ok();
-        }
-        if let Some(clock) = world.get_resource::<StreamingClock>() {
-            clock.add("volumes of a world that goes", start.elapsed());
-        }
-    });
+/// Despawns the volumes of worlds that were taken down, for as long as a frame has time for it.
+pub(crate) fn sweep_worlds(
+    worlds: Query<Entity, (With<LevelVolumes>, Without<LevelTable>, Without<WorldBuild>, EvenHidden)>,
+    assets: ManifestAssets,
+    mut commands: Commands,
+) {
+    let time = assets.share();
+    for entity in &worlds {
+        commands.queue(move |world: &mut World| _ = sweep_volumes(world, entity, time));
+    }
 }

@@ -23,7 +23,7 @@ mod volumes;
 pub(crate) use block::{block_on_levels, is_anybody_blocked};
 pub(crate) use distance::sync_distances;
 pub(crate) use index::InstanceIndex;
-pub(crate) use manifest::resolve_manifests;
+pub(crate) use manifest::{resolve_manifests, sweep_worlds};
 pub(crate) use network::list_packages;
 pub(crate) use report::{report_levels, write_diagnostics};
 pub(crate) use select::{LevelSelection, Now, select_levels};

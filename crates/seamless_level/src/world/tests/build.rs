@@ -264,3 +264,52 @@ fn a_second_world_leaves_the_volumes_of_the_first_alone() {
     assert_eq!(stage.seen_at(-500.0), ["row 3"]);
     assert_eq!(stage.seen_at(100.0), ["row 5"]);
 }
+
+/// How many volumes there are in each frame until it is `done`.
+fn watch(stage: &mut Stage, mut done: impl FnMut(&mut Stage) -> bool) -> Vec<usize> {
+    let mut counts = vec![volumes(&mut stage.app)];
+    stage.until(|stage| {
+        counts.push(volumes(&mut stage.app));
+        done(stage)
+    });
+    counts
+}
+
+/// So many may go in one frame whatever time it has.
+const AT_ONCE: usize = 256;
+
+/// The most that are despawned from one frame to the next.
+fn most_at_once(counts: &[usize]) -> usize {
+    let gone = counts.windows(2).map(|pair| pair[0].saturating_sub(pair[1]));
+    gone.max().unwrap_or_default()
+}
+
+#[test]
+fn a_large_world_that_is_taken_down_goes_over_many_frames() {
+    let mut stage = Stage::of(hurried(), row(COUNT));
+    stage.until(|stage| stage.is_there());
+    assert_eq!(volumes(&mut stage.app), COUNT);
+    let of_before: Vec<Entity> = stage
+        .app
+        .world()
+        .get::<LevelVolumes>(stage.world)
+        .unwrap()
+        .iter()
+        .collect();
+    // It becomes another one: none of its volumes is there when that is.
+    let other = SeamlessWorld(add_manifest(&mut stage.app, row(COUNT / 2)));
+    stage.app.world_mut().entity_mut(stage.world).insert(other);
+    stage.frames(1);
+    assert!(!stage.is_there());
+    let counts = watch(&mut stage, |stage| stage.is_there());
+    assert!(most_at_once(&counts) <= AT_ONCE, "{counts:?}");
+    assert_eq!(volumes(&mut stage.app), COUNT / 2);
+    let entities = stage.app.world().entities();
+    assert!(!of_before.iter().any(|volume| entities.contains_spawned(*volume)));
+    assert_eq!(stage.seen_at(20.0).len(), 1);
+    // It is no world any more.
+    stage.app.world_mut().entity_mut(stage.world).remove::<SeamlessWorld>();
+    let counts = watch(&mut stage, |stage| volumes(&mut stage.app) == 0);
+    assert!(most_at_once(&counts) <= AT_ONCE && counts.len() >= 4, "{counts:?}");
+    assert!(stage.app.world().get::<LevelVolumes>(stage.world).is_none());
+}
