@@ -58,6 +58,7 @@ pub fn run(variant: Variant, samples: Option<usize>) -> Row {
     }
     let name = match variant {
         Variant::Rest => "select_10k/plugin/rest",
+        // There are four sources here, the first of a crowd.
         Variant::Moving | Variant::Crowd => "select_10k/plugin/moving",
     };
     let peer = Some("a system tests each volume");

@@ -137,8 +137,7 @@ impl SoftEntities<'_, '_> {
     /// The entity, if its level is in the world and not hidden, and it was not despawned since.
     #[must_use]
     pub fn get(&self, soft: &SoftEntity) -> Option<Entity> {
-        let root = self.tables.iter().find_map(|table| table.root_of(&soft.level))?;
-        let level = self.levels.get(root).ok()?;
+        let level = self.level_of(soft)?;
         let entity = level.entity(ObjectId::new(&level.package, &soft.object))?;
         self.entities.contains_spawned(entity).then_some(entity)
     }
@@ -149,12 +148,16 @@ impl SoftEntities<'_, '_> {
 
     /// Whether its level is in the world, and has never had such an entity.
     fn is_mistaken(&self, soft: &SoftEntity) -> bool {
-        let level = self.tables.iter().find_map(|table| table.root_of(&soft.level));
-        let level = level.and_then(|root| self.levels.get(root).ok());
-        level.is_some_and(|level| {
+        self.level_of(soft).is_some_and(|level| {
             let id = ObjectId::new(&level.package, &soft.object);
             level.objects.entity(id).is_none()
         })
+    }
+
+    /// Its level, while that is in the world and not hidden.
+    fn level_of(&self, soft: &SoftEntity) -> Option<&LevelInstance> {
+        let root = self.tables.iter().find_map(|table| table.root_of(&soft.level))?;
+        self.levels.get(root).ok()
     }
 
     /// The levels whose package is this one.

@@ -281,19 +281,19 @@ fn is_any_coming(pending: &Pending) -> bool {
     pending.iter().any(|failure| failure.is_none_or(WorldFailure::may_come))
 }
 
-/// Tells of the levels that were asked for before any world was there, and that none has now that all have come.
+/// Tells of the levels that somebody asks for or links to, and that no world has now that all have come.
 pub(crate) fn tell_unknown(
-    tables: Query<&LevelTable, EvenHidden>,
+    levels: LevelStates,
     pending: Pending,
     instances: Res<AddedInstances>,
     mut requests: ResMut<LevelRequests>,
     mut links: ResMut<SoftLinks>,
 ) {
     let has_any = !requests.unknown.is_empty() || links.has_unknown();
-    if !has_any || tables.is_empty() || is_any_coming(&pending) {
+    if !has_any || levels.tables.is_empty() || is_any_coming(&pending) {
         return;
     }
-    let is_known = |level: &str| tables.iter().any(|table| table.get(level).is_some()) || instances.contains(level);
+    let is_known = |level: &str| levels.get(level).is_some() || instances.contains(level);
     links.bypass_change_detection().tell_unknown(is_known);
     let requests = requests.bypass_change_detection();
     for level in core::mem::take(&mut requests.unknown) {
