@@ -80,15 +80,15 @@ pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Member
     if kept.is_empty() {
         return;
     }
+    // What came with another level, and what hangs below that, is for that to keep.
+    let owners = Owners::but(world, root);
     let mut released = EntityHashSet::default();
     for entity in kept {
-        released.insert(entity);
         stand_alone(world, entity, root, members);
-        released.extend(world.get_entity(entity).into_iter().flat_map(|_| below(world, entity)));
+        released.extend(below(world, entity, &owners));
     }
-    // They are nobody's to be looked at when other levels go, but for those that came with one.
-    let owners = Owners::but(world, root);
-    for entity in released.iter().filter(|entity| !owners.has(**entity)) {
+    // They are nobody's to be looked at when other levels go.
+    for entity in &released {
         let Ok(mut entity) = world.get_entity_mut(*entity) else {
             continue;
         };
@@ -226,15 +226,15 @@ fn global(world: &World, entity: Entity) -> GlobalTransform {
     place
 }
 
-/// All that hangs below an entity.
-fn below(world: &World, entity: Entity) -> Vec<Entity> {
+/// An entity and all that hangs below it, other levels left out.
+fn below(world: &World, entity: Entity, others: &Owners) -> Vec<Entity> {
     let mut found = Vec::new();
     let mut open = vec![entity];
-    while let Some(parent) = open.pop() {
-        let children = world.get::<Children>(parent).into_iter().flatten().copied();
-        let from = found.len();
-        found.extend(children);
-        open.extend_from_slice(found.get(from..).unwrap_or_default());
+    while let Some(entity) = open.pop() {
+        if !others.has(entity) {
+            found.push(entity);
+            open.extend(world.get::<Children>(entity).into_iter().flatten());
+        }
     }
     found
 }

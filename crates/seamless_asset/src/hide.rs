@@ -49,6 +49,9 @@ use crate::{
 /// each time that a level is shown, and so do materials where a renderer draws them; lights and cameras get their links to the
 /// render world, `SyncToRenderWorld` and `RenderEntity`, anew.
 ///
+/// All components of a level that is seen for the first time count as added then. Its entities may have been spawned frames before: ask for `Added`, and not
+/// for Bevy's `Spawned`, which nobody but Bevy can set.
+///
 /// What came with another level, and hangs below one that is hidden, is seen all the same, but stands still: Bevy passes transforms on from roots that queries find.
 ///
 /// Do not insert, remove or observe it: it comes and goes entity by entity, and only whole levels mean something.

@@ -124,8 +124,11 @@ fn slowed(inputs: &FrameInputs) -> f32 {
     if part < 1.0 { (part as f32).max(least) } else { 1.0 }
 }
 
+/// What is none is once; without an end it is as long as a frame may last.
 fn multiplied(time: Duration, by: f32) -> Duration {
-    Duration::try_from_secs_f64(time.as_secs_f64() * f64::from(by)).unwrap_or(time)
+    let seconds = time.as_secs_f64() * f64::from(by);
+    let most = if seconds > 0.0 { Duration::MAX } else { time };
+    Duration::try_from_secs_f64(seconds).unwrap_or(most)
 }
 
 /// How long frames take, streaming apart.

@@ -82,6 +82,12 @@ impl Gatekeeper {
         self.now.load(Ordering::Relaxed)
     }
 
+    /// How many wait.
+    #[cfg(test)]
+    pub fn waiting(&self) -> usize {
+        self.book().waiting.len()
+    }
+
     /// Waits until so many bytes more may be in flight.
     pub async fn pass(self: &Arc<Self>, bytes: u64, progress: &Arc<Progress>) -> Permit {
         self.pass_after(bytes, progress, async {}).await

@@ -47,7 +47,7 @@ pub(super) struct PackageEntry {
     /// Keep the package's own objects alive.
     pub handles: Vec<UntypedHandle>,
     /// What gates are to wait for: its assets, and the copies of others' that it has.
-    assets: Vec<UntypedAssetId>,
+    pub assets: Vec<UntypedAssetId>,
     /// What they are watching for it at the moment.
     watched: Vec<UntypedAssetId>,
     /// What is complete as soon as all packages of a user are there.
@@ -171,14 +171,17 @@ impl Index<AssetPath<'static>, PackageMark> for PackageIndex {
     }
 }
 
-/// Adds what is not there yet, by its key. How many that were.
-fn add_new<T, K: Hash + Eq>(list: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>, key: impl Fn(&T) -> K) -> usize {
-    if more.len() == 0 {
+/// Adds what is not there yet, by its key. How many that were; what is left of `more` was there.
+fn add_new<T, K: Hash + Eq>(list: &mut Vec<T>, more: &mut Vec<T>, key: impl Fn(&T) -> K) -> usize {
+    // Each instance of a level brings all that its package has once more, in the same order.
+    let pairs = list.iter().zip(&*more);
+    let same = pairs.take_while(|(one, other)| key(one) == key(other)).count();
+    if same == more.len() {
         return 0;
     }
     let mut known: HashSet<K> = list.iter().map(&key).collect();
     let before = list.len();
-    list.extend(more.filter(|new| known.insert(key(new))));
+    list.extend(more.drain(same..).filter(|new| known.insert(key(new))));
     list.len() - before
 }
 
@@ -223,14 +226,14 @@ impl PackageEntry {
         if loaded.has_assets {
             self.hashes.push(loaded.linker.package().summary().content_hash);
         }
-        let has_more = add_new(&mut self.assets, loaded.rendered.drain(..), |asset| *asset) > 0;
+        let has_more = add_new(&mut self.assets, &mut loaded.rendered, |asset| *asset) > 0;
         self.insert(&mut loaded.assets, has_more, is_first);
-        let needs = loaded.needs.iter().map(|need| need.path.clone());
-        let new = add_new(&mut self.needs, needs, AssetPath::clone);
-        add_new(&mut self.unverified, loaded.unverified.drain(..), Unverified::key);
-        add_new(&mut self.handles, loaded.handles.drain(..), UntypedHandle::id);
-        add_new(&mut self.slots, loaded.slots.iter().cloned(), Slot::address);
-        let kept = add_new(&mut self.held, loaded.slots.drain(..), Slot::address);
+        let mut needs = loaded.needs.iter().map(|need| need.path.clone()).collect();
+        let new = add_new(&mut self.needs, &mut needs, AssetPath::clone);
+        add_new(&mut self.unverified, &mut loaded.unverified, Unverified::key);
+        add_new(&mut self.handles, &mut loaded.handles, UntypedHandle::id);
+        add_new(&mut self.slots, &mut loaded.slots.clone(), Slot::address);
+        let kept = add_new(&mut self.held, &mut loaded.slots, Slot::address);
         held_memory.hold(self.held.iter().rev().take(kept));
         match self.status {
             PackageStatus::Ready | PackageStatus::Failed => loaded.sources.append(&mut self.sources),

@@ -10,7 +10,7 @@ use std::{panic::catch_unwind, sync::Arc};
 use async_channel::{Receiver, Sender, unbounded};
 use bevy_asset::AssetPath;
 use bevy_tasks::TaskPool;
-use futures_lite::{FutureExt, future::yield_now};
+use futures_lite::FutureExt;
 
 use super::{
     InstanceId, Progress,
@@ -35,6 +35,8 @@ pub(super) enum JobOwner {
     Instance(InstanceId),
     /// A request for objects.
     Objects(u64),
+    /// The same request, which needs more packages than one.
+    MoreObjects(u64),
     /// A request for a bulk payload, or for a part of a file.
     Bulk(u64),
     /// A request for the tables of a package.
@@ -96,7 +98,7 @@ pub(super) struct FinishedPackage {
     pub result: Result<LoadedPackage, Stop>,
 }
 
-/// Loads that can be under way at the same time.
+/// Loads that can be under way at the same time, what they need of other packages not counted: all that have begun wait for their turns by rank.
 pub(super) const MAX_LOADS: usize = 64;
 
 /// What is to be dropped waits for a frame that is not full, no longer than for so many.
@@ -113,8 +115,9 @@ pub(super) struct Tasks {
     /// Of threads that step back.
     help: Option<Help>,
     /// Its threads end when it is dropped; that waits for what they do at the moment.
-    _pool: Arc<TaskPool>,
-    queue: Sender<(Task, Arc<Pulse>)>,
+    pool: Arc<TaskPool>,
+    services: LoadServices,
+    results: Sender<Finished>,
     finished: Receiver<Finished>,
     waste: Waste,
     /// Full frames in a row in which it was not carried off.
@@ -126,12 +129,7 @@ impl Tasks {
     /// Does them in this pool, whose threads have `help` if they step back.
     pub fn new(services: LoadServices, pool: Arc<TaskPool>, help: Option<Help>) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
-        let (sender, queue) = unbounded();
         let (results, finished) = unbounded();
-        for _ in 0..MAX_LOADS {
-            let work = work(services.clone(), queue.clone(), results.clone(), is_over.clone());
-            pool.spawn(work).detach();
-        }
         let (carrier, wasted) = unbounded::<Waste>();
         let carry = async move {
             while let Ok(waste) = wasted.recv().await {
@@ -143,8 +141,9 @@ impl Tasks {
         Self {
             is_over,
             help,
-            _pool: pool,
-            queue: sender,
+            pool,
+            services,
+            results,
             finished,
             waste: Vec::new(),
             put_off: 0,
@@ -154,8 +153,15 @@ impl Tasks {
 
     /// Starts a load. Its task has the pulse until its end.
     pub fn start(&self, task: Task, pulse: Arc<Pulse>) {
-        // The other end lives as long as this one.
-        let _ = self.queue.try_send((task, pulse));
+        let (services, results, is_over) = (self.services.clone(), self.results.clone(), self.is_over.clone());
+        let work = async move {
+            // It ends with the app.
+            if !is_over.load(Ordering::Relaxed) {
+                let finished = run(&services, task, &pulse).await;
+                let _ = results.try_send(finished);
+            }
+        };
+        self.pool.spawn(work).detach();
     }
 
     /// The next load that came to its end.
@@ -207,24 +213,6 @@ pub(super) fn words_of(panic: &(dyn Any + Send)) -> String {
     let message = panic.downcast_ref::<&str>().map(ToString::to_string);
     let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
     message.unwrap_or_default()
-}
-
-/// Does one job after the other; ends with the app.
-async fn work(
-    services: LoadServices,
-    queue: Receiver<(Task, Arc<Pulse>)>,
-    results: Sender<Finished>,
-    is_over: Arc<AtomicBool>,
-) {
-    while let Ok((task, pulse)) = queue.recv().await {
-        // A reader that never waits must not keep the thread from its other tasks.
-        yield_now().await;
-        if is_over.load(Ordering::Relaxed) {
-            return;
-        }
-        let finished = run(&services, task, &pulse).await;
-        let _ = results.try_send(finished);
-    }
 }
 
 /// Does one task to its end.

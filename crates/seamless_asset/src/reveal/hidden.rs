@@ -118,7 +118,7 @@ impl HiddenSpawn {
     /// The one frame in which the level can be seen, all components of it added just now. And what those took of it that somebody observes.
     pub fn show(self, world: &mut World, request: &InstanceRequest, services: &LoadServices) -> (Revealed, Duration) {
         let Self {
-            spawner,
+            mut spawner,
             mut bounds,
             came_at,
             mut loaded,
@@ -138,6 +138,9 @@ impl HiddenSpawn {
             world.get_resource_or_init::<SettledTrees>().come(at);
         }
         let start = Instant::now();
+        if spawner.insert_ties(world) {
+            despawn_orphans(world, &loaded);
+        }
         let spent = spawner.insert_late(world);
         let observed = start.elapsed();
         if let Some(bounds) = &mut bounds {

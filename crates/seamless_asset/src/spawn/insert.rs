@@ -44,12 +44,15 @@ pub(crate) struct Spawner {
     waiting: VecDeque<Group>,
     /// What is under way.
     batch: Option<Batch>,
-    late: Vec<(Vec<Entity>, Vec<IdentifiedColumn>)>,
+    late: Vec<LateColumns>,
     /// Components of the first pass.
     early: HashSet<ComponentId>,
     spent: Spent,
     is_hidden: bool,
 }
+
+/// What comes in the second pass, of entities that have come in the first.
+type LateColumns = (Vec<Entity>, Vec<IdentifiedColumn>);
 
 /// Asks for each component once, as long as nobody can begin to observe anything.
 struct Asked<'a> {
@@ -215,18 +218,31 @@ impl Spawner {
         of_batch.chain(of_groups).flatten().copied()
     }
 
-    /// The second pass, once the first is done.
-    pub fn insert_late(mut self, world: &mut World) -> Spent {
-        let mut scratch = BundleScratch::default();
-        for (entities, mut columns) in self.late {
-            if !columns.is_empty() {
-                for &entity in &entities {
-                    insert_all(world, entity, &mut columns, &mut scratch, None);
-                }
+    /// The relationships that somebody observes, before all else that is observed: who hears of that and parts, ties or despawns entities of the level finds
+    /// them tied, and nothing is written over afterwards. Whether there were any.
+    pub fn insert_ties(&mut self, world: &mut World) -> bool {
+        let is_tie = |(id, _): &IdentifiedColumn| {
+            let info = world.components().get_info(*id);
+            info.is_some_and(|info| info.relationship_accessor().is_some())
+        };
+        let parted = self.late.iter_mut().filter_map(|(entities, columns)| {
+            if !columns.iter().any(is_tie) {
+                return None;
             }
-            self.spent.columns.push(columns);
-            self.spent.entities.push(entities);
-        }
+            let (ties, others) = core::mem::take(columns).into_iter().partition(is_tie);
+            *columns = others;
+            Some((entities.clone(), ties))
+        });
+        let ties: Vec<LateColumns> = parted.collect();
+        let is_any = !ties.is_empty();
+        insert_columns(world, ties, &mut self.spent);
+        is_any
+    }
+
+    /// The second pass, once the first is done: those, if they are not in yet, and then all others.
+    pub fn insert_late(mut self, world: &mut World) -> Spent {
+        self.insert_ties(world);
+        insert_columns(world, self.late, &mut self.spent);
         self.spent
     }
 }
@@ -308,6 +324,19 @@ impl Batch {
         let done = end - self.next;
         self.next = end;
         done
+    }
+}
+
+fn insert_columns(world: &mut World, late: Vec<LateColumns>, spent: &mut Spent) {
+    let mut scratch = BundleScratch::default();
+    for (entities, mut columns) in late {
+        if !columns.is_empty() {
+            for &entity in &entities {
+                insert_all(world, entity, &mut columns, &mut scratch, None);
+            }
+        }
+        spent.columns.push(columns);
+        spent.entities.push(entities);
     }
 }
 

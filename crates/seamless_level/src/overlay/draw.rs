@@ -5,6 +5,7 @@ use core::f32::consts::PI;
 use bevy_camera::{Camera, Camera3d, RenderTarget};
 use bevy_color::Color;
 use bevy_ecs::{
+    entity::Entity,
     query::Has,
     system::{Query, Res},
 };
@@ -72,7 +73,7 @@ pub(super) fn level_color(state: LevelState) -> Color {
 }
 
 pub(super) fn volumes(
-    volumes: Query<(bevy_ecs::entity::Entity, &StreamingVolume), EvenHidden>,
+    volumes: Query<(Entity, &StreamingVolume, Option<&GlobalTransform>), EvenHidden>,
     worlds: Query<&LevelSelection, EvenHidden>,
     cameras: Cameras,
     store: Res<GizmoConfigStore>,
@@ -80,21 +81,19 @@ pub(super) fn volumes(
 ) {
     let reach = store.config::<OverlaySettings>().1.reach;
     let eye = active(&cameras).map(|(_, place)| place.translation());
-    for (entity, volume) in &volumes {
+    for (entity, volume, place) in &volumes {
+        let placed = place.map(|place| volume.shape.transformed(place));
+        let Some(region) = placed.as_ref().map_or(Some(&volume.shape), Option::as_ref) else {
+            continue;
+        };
         let mut selections = worlds.iter();
         let state = selections.find_map(|selection| {
             let key = selection.volumes.get(&entity)?;
             Some(selection.selector.volume_state(*key))
         });
         let state = state.unwrap_or_default();
-        if state.asks() || is_near(eye, volume.shape.bounds(), reach) {
-            shape(
-                &mut gizmos,
-                &volume.shape,
-                volume_color(state),
-                eye.unwrap_or_default(),
-                reach,
-            );
+        if state.asks() || is_near(eye, region.bounds(), reach) {
+            shape(&mut gizmos, region, volume_color(state), eye.unwrap_or_default(), reach);
         }
     }
 }

@@ -3,6 +3,7 @@
 mod ends;
 mod entry;
 mod mode;
+mod place;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,10 @@ pub const DEFAULT_PRIORITY: f32 = 1.0;
 /// A region of the world that asks for levels while a [`StreamingSource`](crate::StreamingSource) is inside it.
 ///
 /// A world's manifest brings its own volumes, one entity each; an app may spawn more of them, change them and despawn
-/// them at any time. The shape is in world space: the entity's transform plays no part.
+/// them at any time.
+///
+/// It goes where its entity is, and turns and grows with it: on an entity with a `Transform`, as a child of a ship or in a level, the shape is in
+/// that entity's own space. On one without, as those of manifests are, it is in world space.
 ///
 /// A volume that cannot be used (not a number, inside out, no planes, no levels) is logged once with what mends it, and asks for
 /// nothing.
@@ -40,7 +44,7 @@ pub const DEFAULT_PRIORITY: f32 = 1.0;
 #[derive(Component, Reflect, Clone, Debug, PartialEq)]
 #[reflect(Component, Default, Clone, PartialEq)]
 pub struct StreamingVolume {
-    /// The region, in world space.
+    /// The region, in its entity's space: see [`VolumeShape::transformed`].
     pub shape: VolumeShape,
     /// The names of the levels it asks for.
     pub levels: Vec<String>,
@@ -51,7 +55,7 @@ pub struct StreamingVolume {
     pub enabled: bool,
     /// Its levels stay wanted until every source is further than this outside, in world units. It keeps a source
     /// that wanders along the border from loading and unloading in turns. `None`, the default, is a tenth of the shape's size, and ten for a
-    /// convex one ([`VolumeShape::default_unload_margin`]).
+    /// convex one ([`VolumeShape::default_unload_margin`]), where the size is as the entity's scale makes it.
     pub unload_margin: Option<f32>,
     /// For how many seconds its levels stay wanted from then on: who comes back soon finds them there. There is no
     /// delay on the way in.

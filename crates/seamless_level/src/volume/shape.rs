@@ -11,7 +11,7 @@ const DEFAULT_MARGIN: f32 = 0.1;
 /// The margin of a shape whose size is not known, in world units.
 const UNSIZED_MARGIN: f32 = 10.0;
 
-/// A region in world space.
+/// A region in world space, or in that of an [entity](crate::StreamingVolume).
 #[derive(Reflect, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[reflect(Default, Clone, PartialEq)]
 pub enum VolumeShape {
@@ -93,6 +93,11 @@ pub enum VolumeFault {
     /// The priority is negative or not finite.
     #[error("its priority is negative, infinite or not a number; give zero or more, one is usual")]
     Priority,
+    /// Where its entity is, it is nowhere.
+    #[error(
+        "its entity's transform has a number that is infinite or none, or a scale of zero, or makes it larger than numbers are; give it finite ones"
+    )]
+    Transform,
     /// It is a game's own, and asks for nothing.
     #[error("it asks for no levels; name some in its `levels`, or turn it off by `enabled: false`")]
     NoLevels,

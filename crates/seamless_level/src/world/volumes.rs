@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use bevy_ecs::{
     change_detection::{DetectChanges, Ref},
     entity::{Entity, EntityHashMap, EntityHashSet},
-    entity_disabling::Disabled,
     lifecycle::RemovedComponents,
     name::Name,
-    query::{Added, Allow, With},
+    query::{Added, With},
     system::{Local, ParamBuilder, Query, Res, System, SystemChangeTick, SystemParam, SystemParamBuilder},
     world::World,
 };
 use bevy_log::{error, warn};
+use bevy_transform::{components::GlobalTransform, helper::TransformHelper};
 use seamless_asset::{
     InHiddenLevel, StreamingClock,
     scan::{self, Scan},
@@ -23,29 +23,58 @@ use seamless_asset::{
 
 use super::{EvenHidden, LevelSelection, LevelTable};
 use crate::{
+    arrival::Arrivals,
     select::{VolumeInput, VolumeKey},
-    volume::{StreamingVolume, VolumeError, VolumeFault},
+    volume::{StreamingVolume, VolumeError, VolumeFault, VolumeShape},
 };
 
 type Worlds<'w, 's> = Query<'w, 's, (Entity, &'static LevelTable, &'static mut LevelSelection), EvenHidden>;
-type Volume<'a> = (Entity, &'a StreamingVolume, Option<&'a Name>);
+type Volume<'a> = (Entity, Ref<'a, StreamingVolume>, Option<&'a Name>);
 
-/// Volumes that were changed, or are new.
+/// Volumes that were changed or moved, or are new.
 #[derive(SystemParam)]
 #[system_param(builder)]
 pub(crate) struct ChangedVolumes<'w, 's> {
     all: Scan<'w, 's, StreamingVolume>,
-    /// Without those of hidden levels: they count from the moment at which they are seen, and are new then.
-    seen: Query<'w, 's, (Entity, Ref<'static, StreamingVolume>, Option<&'static Name>), Allow<Disabled>>,
+    moved: Scan<'w, 's, GlobalTransform, With<StreamingVolume>>,
     found: Local<'s, Vec<Entity>>,
     ticks: SystemChangeTick,
 }
 
 impl ChangedVolumes<'_, '_> {
-    fn find(&mut self) -> impl Iterator<Item = (Entity, Ref<'_, StreamingVolume>, Option<&Name>)> {
-        self.found.clear();
-        scan::changed(&self.all, self.ticks.last_run(), |entity, _| self.found.push(entity));
-        self.found.iter().filter_map(|entity| self.seen.get(*entity).ok())
+    fn find(&mut self) {
+        let (since, found) = (self.ticks.last_run(), &mut *self.found);
+        found.clear();
+        scan::changed(&self.all, since, |entity, _| found.push(entity));
+        let others = found.len();
+        scan::changed(&self.moved, since, |entity, _| found.push(entity));
+        if found.len() > others {
+            found.sort_unstable();
+            found.dedup();
+        }
+    }
+}
+
+/// Where volumes are that go with their entities.
+#[derive(SystemParam)]
+pub(crate) struct Places<'w, 's> {
+    propagated: Query<'w, 's, Ref<'static, GlobalTransform>, EvenHidden>,
+    places: TransformHelper<'w, 's>,
+    arrivals: Res<'w, Arrivals>,
+}
+
+impl Places<'_, '_> {
+    /// Where a volume's entity will be at the end of the frame, as for sources; none if its volume is in world space.
+    fn of(&self, volume: Entity) -> Option<GlobalTransform> {
+        let propagated = self.propagated.get(volume).ok()?;
+        let place = self.places.compute_global_transform(volume).ok();
+        // Of a hidden level, or written by somebody else.
+        Some(place.filter(|_| self.arrivals.are_places_known).unwrap_or(*propagated))
+    }
+
+    fn has_moved(&self, volume: Entity) -> bool {
+        let propagated = self.propagated.get(volume);
+        propagated.is_ok_and(|place| place.is_changed())
     }
 }
 
@@ -54,11 +83,11 @@ pub(crate) fn volume_sync(world: &mut World) -> impl System<In = (), Out = ()> +
     let any = || ParamBuilder;
     let changed = ChangedVolumesBuilder {
         all: scan::scan(world),
-        seen: any(),
+        moved: scan::scan(world),
         found: any(),
         ticks: any(),
     };
-    (any(), any(), any(), any(), changed, any(), any(), any(), any())
+    (any(), any(), any(), any(), changed, any(), any(), any(), any(), any())
         .build_state(world)
         .build_system(sync_volumes)
 }
@@ -67,8 +96,9 @@ fn sync_volumes(
     mut worlds: Worlds,
     new_worlds: Query<Entity, (Added<LevelTable>, EvenHidden)>,
     mut gone_worlds: RemovedComponents<LevelSelection>,
-    volumes: Query<(Entity, &StreamingVolume, Option<&Name>), EvenHidden>,
+    volumes: Query<(Entity, Ref<StreamingVolume>, Option<&Name>), EvenHidden>,
     mut changed: ChangedVolumes,
+    places: Places,
     mut removed: RemovedComponents<StreamingVolume>,
     (hidden, mut seen): (Query<(), (With<InHiddenLevel>, EvenHidden)>, Local<EntityHashSet>),
     mut told: Local<ToldFaults>,
@@ -82,16 +112,14 @@ fn sync_volumes(
             .iter_mut()
             .for_each(|(_, _, mut selection)| forget(&mut selection, entity));
     }
+    // What nobody has seen yet counts from then on, and is new then.
+    let counts = |seen: &EntityHashSet, volume| seen.contains(&volume) || !hidden.contains(volume);
     let moved: EntityHashSet = gone_worlds.read().chain(&new_worlds).collect();
     if !moved.is_empty() {
         for volume in &volumes {
-            // What nobody has seen yet counts from then on, and is new then.
-            if !seen.contains(&volume.0) && hidden.contains(volume.0) {
-                continue;
-            }
-            if may_move(&worlds, &moved, volume) {
+            if counts(&seen, volume.0) && may_move(&worlds, &moved, &volume) {
                 seen.insert(volume.0);
-                told.tell(volume, place(&mut worlds, volume));
+                told.tell(&volume, place(&mut worlds, &volume, &places));
             }
         }
     }
@@ -99,24 +127,25 @@ fn sync_volumes(
     for (.., selection) in &worlds {
         renamed.extend(selection.renamed.iter().flat_map(|(_, name)| selection.naming.of(name)));
     }
-    for (entity, volume, name) in changed.find() {
-        renamed.remove(&entity);
-        if !is_settled(&worlds, entity, &volume) {
-            let volume = (entity, &*volume, name);
-            seen.insert(entity);
-            told.tell(volume, place(&mut worlds, volume));
+    changed.find();
+    let changed = changed.found.iter().filter(|volume| counts(&seen, **volume));
+    for volume in volumes.iter_many(changed.copied().collect::<Vec<_>>()) {
+        renamed.remove(&volume.0);
+        if places.has_moved(volume.0) || !is_settled(&worlds, &volume) {
+            seen.insert(volume.0);
+            told.tell(&volume, place(&mut worlds, &volume, &places));
         }
     }
     let renamed = renamed.into_iter().filter_map(|entity| volumes.get(entity).ok());
     // Whoever adds and removes levels need not hear of it.
-    renamed.for_each(|volume| drop(told.set(volume.0, place(&mut worlds, volume))));
+    renamed.for_each(|volume| drop(told.set(volume.0, place(&mut worlds, &volume, &places))));
 }
 
 /// Whether a volume may ask for levels of another world, now that some worlds have come or gone. Those that have come know the volumes of their manifests.
-fn may_move(worlds: &Worlds, moved: &EntityHashSet, (entity, volume, _): Volume) -> bool {
+fn may_move(worlds: &Worlds, moved: &EntityHashSet, (entity, volume, _): &Volume) -> bool {
     volume
         .world
-        .is_none_or(|world| moved.contains(&world) && !is_known(worlds, world, entity))
+        .is_none_or(|world| moved.contains(&world) && !is_known(worlds, world, *entity))
 }
 
 fn is_known(worlds: &Worlds, world: Entity, volume: Entity) -> bool {
@@ -125,8 +154,8 @@ fn is_known(worlds: &Worlds, world: Entity, volume: Entity) -> bool {
 }
 
 /// Whether a volume is as it was spawned, and its world has it so, or is not there yet: those of its manifest.
-fn is_settled(worlds: &Worlds, entity: Entity, volume: &Ref<StreamingVolume>) -> bool {
-    let is_settled = |world| is_known(worlds, world, entity) || !worlds.contains(world);
+fn is_settled(worlds: &Worlds, (entity, volume, _): &Volume) -> bool {
+    let is_settled = |world| is_known(worlds, world, *entity) || !worlds.contains(world);
     volume.last_changed() == volume.added() && volume.world.is_some_and(is_settled)
 }
 
@@ -138,7 +167,8 @@ pub(super) fn asks(volume: &StreamingVolume) -> bool {
 impl LevelSelection {
     /// Adds a volume whose levels are all there.
     pub(super) fn add_volume(&mut self, volume: &StreamingVolume, table: &LevelTable) -> VolumeKey {
-        self.selector.add_volume(resolve(volume, table, &mut Vec::new()))
+        let place = (volume.shape.clone(), volume.margin());
+        self.selector.add_volume(resolve(volume, place, table, &mut Vec::new()))
     }
 }
 
@@ -160,8 +190,8 @@ impl ToldFaults {
         new
     }
 
-    fn tell(&mut self, (entity, _, name): Volume, faults: Vec<VolumeFault>) {
-        for fault in self.set(entity, faults) {
+    fn tell(&mut self, (entity, _, name): &Volume, faults: Vec<VolumeFault>) {
+        for fault in self.set(*entity, faults) {
             let volume = name.map_or_else(|| entity.to_string(), ToString::to_string);
             let is_empty = fault == VolumeFault::NoLevels;
             let error = VolumeError { volume, fault };
@@ -217,39 +247,47 @@ fn forget(selection: &mut LevelSelection, entity: Entity) {
 }
 
 /// Tells the volume's world of it as it is now, and takes it out of all others. Gives what is wrong with it.
-fn place(worlds: &mut Worlds, (entity, volume, _): Volume) -> Vec<VolumeFault> {
+fn place(worlds: &mut Worlds, (entity, volume, _): &Volume, places: &Places) -> Vec<VolumeFault> {
     let count = worlds.iter().count();
     let is_ambiguous = volume.world.is_none() && count > 1;
-    let fault = volume
-        .fault()
-        .or_else(|| is_ambiguous.then_some(VolumeFault::AmbiguousWorld));
-    let asks = fault.is_none() && volume.enabled;
-    // Without a world nothing is: the world's manifest may be on its way.
-    let mut faults: Vec<_> = fault.filter(|_| count > 0).into_iter().collect();
-    if asks && count > 0 && volume.levels.is_empty() {
+    let mut placed = volume.placed(places.of(*entity).as_ref());
+    if is_ambiguous {
+        placed = placed.and(Err(VolumeFault::AmbiguousWorld));
+    }
+    // Without a world nothing is wrong: the world's manifest may be on its way.
+    let fault = placed.as_ref().err().filter(|_| count > 0);
+    let mut faults: Vec<_> = fault.cloned().into_iter().collect();
+    let placed = placed.ok().filter(|_| volume.enabled);
+    if placed.is_some() && count > 0 && volume.levels.is_empty() {
         faults.push(VolumeFault::NoLevels);
     }
     for (world, table, mut selection) in worlds {
         let selection = &mut *selection;
-        if !asks || volume.world.is_some_and(|meant| meant != world) {
-            forget(selection, entity);
+        let is_meant = volume.world.is_none_or(|meant| meant == world);
+        let Some(placed) = placed.clone().filter(|_| is_meant) else {
+            forget(selection, *entity);
             continue;
-        }
+        };
         let foreign = volume.levels.iter().filter(|name| table.listed(name).is_none());
-        selection.naming.set(entity, foreign.cloned().collect());
-        let input = resolve(volume, table, &mut faults);
-        match selection.volumes.get(&entity) {
+        selection.naming.set(*entity, foreign.cloned().collect());
+        let input = resolve(volume, placed, table, &mut faults);
+        match selection.volumes.get(entity) {
             Some(key) => selection.selector.set_volume(*key, input),
             None => {
                 let key = selection.selector.add_volume(input);
-                selection.volumes.insert(entity, key);
+                selection.volumes.insert(*entity, key);
             }
         }
     }
     faults
 }
 
-fn resolve(volume: &StreamingVolume, table: &LevelTable, faults: &mut Vec<VolumeFault>) -> VolumeInput {
+fn resolve(
+    volume: &StreamingVolume,
+    (shape, unload_margin): (VolumeShape, f32),
+    table: &LevelTable,
+    faults: &mut Vec<VolumeFault>,
+) -> VolumeInput {
     let index = |name: &String| {
         let index = table.place_of(name);
         if index.is_none() {
@@ -258,9 +296,9 @@ fn resolve(volume: &StreamingVolume, table: &LevelTable, faults: &mut Vec<Volume
         index
     };
     VolumeInput {
-        shape: volume.shape.clone(),
+        shape,
         range: 0.0,
-        unload_margin: volume.margin(),
+        unload_margin,
         unload_delay: volume.unload_delay,
         mode: volume.mode,
         priority: volume.priority,

@@ -212,3 +212,27 @@ fn a_level_on_a_cart_stays_when_the_cart_leaves() {
         assert_eq!(it.app.world().get::<ChildOf>(root), None);
     }
 }
+
+/// It says itself that it is to be taken out when its own level leaves, and not when another does that this is placed on.
+#[test]
+fn what_is_kept_of_a_level_on_a_cart_is_that_levels_to_keep() {
+    for budget in BUDGETS {
+        let mut it = Crate::new(budget);
+        let (west, root) = it.west;
+        let cart = entity(&it.app, it.east.1, 9);
+        let row = entity(&it.app, root, 200);
+        let world = it.app.world_mut();
+        world.entity_mut(cart).insert(KeepInWorld);
+        world.entity_mut(root).insert(ChildOf(it.hook));
+        let lamp = world.spawn((Transform::default(), KeepInWorld, ChildOf(row))).id();
+        leave(&mut it.app, it.east.0);
+        assert!(
+            it.app.world().get_entity(cart).is_ok(),
+            "it is kept, with the level on it"
+        );
+        assert!(it.app.world().get::<KeepInWorld>(cart).is_none());
+        assert!(it.app.world().get::<KeepInWorld>(lamp).is_some());
+        leave(&mut it.app, west);
+        assert!(it.app.world().get_entity(lamp).is_ok());
+    }
+}

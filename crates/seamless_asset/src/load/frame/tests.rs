@@ -182,3 +182,23 @@ proptest! {
         prop_assert_eq!(plan, plan_frame(&FrameInputs { ready, ..inputs }), "more than enough counts for nothing");
     }
 }
+
+#[test]
+fn a_boost_without_an_end_is_as_much_as_it_takes() {
+    let boosted = |boost, base| {
+        plan_frame(&FrameInputs {
+            arrival: Some(0.0),
+            ready: MS * 300,
+            boost,
+            base,
+            ..INPUTS
+        })
+    };
+    let plan = boosted(f32::INFINITY, INPUTS.base);
+    assert!(plan.is_boosted && plan.budget >= MS * 300, "{plan:?}");
+    assert_eq!(boosted(f32::MAX, INPUTS.base), plan);
+    for none in [f32::NAN, -1.0] {
+        assert_eq!(boosted(none, INPUTS.base), BASE);
+    }
+    assert_eq!(boosted(f32::INFINITY, Duration::ZERO).budget, Duration::ZERO);
+}

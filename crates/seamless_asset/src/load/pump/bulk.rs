@@ -36,29 +36,36 @@ fn bulk_job(services: &LoadServices, request: BulkRequest, progress: Arc<Progres
 impl Pipeline {
     /// Takes a request for a payload in.
     pub(super) fn take_bulk(&mut self, id: u64, request: BulkRequest, outcome: &Weak<Outcome<Vec<u8>>>) {
-        let services = &self.services;
-        self.bulk.take(id, request.priority, outcome, |progress| {
-            bulk_job(services, request, progress)
-        });
+        let (services, priority) = (&self.services, request.priority);
+        let job = |progress| bulk_job(services, request, progress);
+        if self.bulk.take(id, priority, outcome, job) {
+            self.wait(JobOwner::Bulk(id), priority);
+        }
     }
 
     /// Takes a request for a part of a file in.
     pub(super) fn take_file_part(&mut self, id: u64, request: FilePartRequest, outcome: &Weak<Outcome<Vec<u8>>>) {
-        self.bulk.take(id, request.priority, outcome, |progress| {
+        let priority = request.priority;
+        let job = |progress| {
             Ok(PartJob::File(FileJob {
                 path: request.path,
                 head: request.head,
                 range: request.range,
                 progress,
             }))
-        });
+        };
+        if self.bulk.take(id, priority, outcome, job) {
+            self.wait(JobOwner::Bulk(id), priority);
+        }
     }
 
     /// Takes a request for tables in.
     pub(super) fn take_open(&mut self, id: u64, request: OpenRequest, outcome: &Weak<Outcome<Arc<Linker>>>) {
-        let path = request.package;
-        self.opens
-            .take(id, request.priority, outcome, |progress| Ok(OpenJob { path, progress }));
+        let (path, priority) = (request.package, request.priority);
+        let job = |progress| Ok(OpenJob { path, progress });
+        if self.opens.take(id, priority, outcome, job) {
+            self.wait(JobOwner::Open(id), priority);
+        }
     }
 
     /// The requests that have not started, with their priorities.
@@ -69,7 +76,15 @@ impl Pipeline {
         bulk.chain(opens.map(|(priority, id)| (priority, JobOwner::Open(id))))
     }
 
+    /// Ends the requests that nobody waits for any more.
+    pub(super) fn drop_unwanted_singles(&mut self, world: &mut World) {
+        let dropped = [self.bulk.drop_unwanted(), self.opens.drop_unwanted()].concat();
+        world.resource_mut::<StreamingStats>().cancelled += dropped.len() as u64;
+        dropped.into_iter().for_each(|id| self.waiting.remove(id));
+    }
+
     pub(super) fn start_bulk(&mut self, id: u64) {
+        self.waiting.remove(id);
         if let Some((job, priority)) = self.bulk.start(id) {
             job.progress().set_rank(self.arrivals.rank(id, priority));
             self.start_task(Task::Bulk(id, job));
@@ -77,6 +92,7 @@ impl Pipeline {
     }
 
     pub(super) fn start_open(&mut self, id: u64) {
+        self.waiting.remove(id);
         if let Some((job, priority)) = self.opens.start(id) {
             job.progress.set_rank(self.arrivals.rank(id, priority));
             self.start_task(Task::Open(id, job));

@@ -66,7 +66,7 @@ impl Order {
     }
 
     /// A level waits with this rank, or not.
-    fn set(&mut self, id: InstanceId, rank: Option<f64>) {
+    pub fn set(&mut self, id: InstanceId, rank: Option<f64>) {
         let before = match rank {
             Some(rank) => self.ranks.insert(id, rank),
             None => self.ranks.remove(&id),

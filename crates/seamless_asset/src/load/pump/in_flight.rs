@@ -3,8 +3,8 @@
 use crate::load::tasks::{Finished, JobOwner, MAX_LOADS, Task};
 
 /// What a request for a package counts, beside one that is read by itself, such as a mip of a texture: that is a single read, and few of them
-/// would never fill what a disk can give at once. What it needs of other packages counts nothing: those take turns by their ranks, and a level with some dozens of them must not
-/// keep a more urgent one from its turn.
+/// would never fill what a disk can give at once. What it needs of other packages counts nothing: those take turns by their ranks, and a level with dozens or hundreds of them must
+/// not keep a more urgent one from its turn.
 const PACKAGE: usize = 4;
 const PART: usize = 1;
 
@@ -12,6 +12,8 @@ const PART: usize = 1;
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     tasks: usize,
+    /// Those that count.
+    turns: usize,
     shares: usize,
 }
 
@@ -19,7 +21,7 @@ impl InFlight {
     /// Whether what is asked for by `owner` may start, while `most` packages may be under way.
     pub fn has_room(&self, owner: JobOwner, most: usize) -> bool {
         let share = share(owner);
-        self.tasks < MAX_LOADS && self.shares + share <= most.saturating_mul(PACKAGE)
+        self.turns < MAX_LOADS && self.shares + share <= most.saturating_mul(PACKAGE)
     }
 
     /// Whether nothing at all may start.
@@ -28,13 +30,16 @@ impl InFlight {
     }
 
     pub fn begin(&mut self, task: &Task) {
+        let share = share(task.owner());
         self.tasks += 1;
-        self.shares += share(task.owner());
+        self.turns += usize::from(share > 0);
+        self.shares += share;
     }
 
     pub fn end(&mut self, finished: &Finished) {
         let share = share(finished.owner());
         self.tasks = self.tasks.saturating_sub(1);
+        self.turns = self.turns.saturating_sub(usize::from(share > 0));
         self.shares = self.shares.saturating_sub(share);
     }
 
@@ -47,7 +52,7 @@ impl InFlight {
 fn share(owner: JobOwner) -> usize {
     match owner {
         JobOwner::Bulk(_) => PART,
-        JobOwner::Package => 0,
+        JobOwner::Package | JobOwner::MoreObjects(_) => 0,
         JobOwner::Instance(_) | JobOwner::Objects(_) | JobOwner::Open(_) | JobOwner::Reload(_) => PACKAGE,
     }
 }
@@ -67,13 +72,21 @@ mod tests {
         let part = JobOwner::Bulk(0);
         let none = InFlight::default();
         assert!(none.is_full(0) && !none.is_full(1));
-        let mut full = InFlight { tasks: 1, shares: 1 };
+        let mut full = InFlight {
+            tasks: 1,
+            turns: 1,
+            shares: 1,
+        };
         assert!(
             full.has_room(part, 1) && !full.has_room(package, 1),
             "it waits for the part"
         );
         assert!(full.has_room(package, 2));
-        full = InFlight { tasks: 4, shares: 4 };
+        full = InFlight {
+            tasks: 4,
+            turns: 4,
+            shares: 4,
+        };
         assert!(full.is_full(1));
         full.end(&Finished::Bulk(FinishedSingle {
             id: 0,
@@ -87,6 +100,7 @@ mod tests {
     fn no_more_tasks_than_there_are() {
         let many = InFlight {
             tasks: MAX_LOADS,
+            turns: MAX_LOADS,
             shares: MAX_LOADS,
         };
         assert!(many.is_full(usize::MAX));

@@ -193,8 +193,12 @@ impl Pipeline {
                 inserted.is_all
             }
             AssetsOf::Objects(id) => {
-                let queue = self.objects.get_mut(id).map(|objects| &mut objects.queue);
-                queue.is_none_or(|queue| inserting.insert(world, queue).is_all)
+                let Some(objects) = self.objects.get_mut(*id) else {
+                    return true;
+                };
+                let inserted = inserting.insert(world, &mut objects.queue);
+                objects.staged = objects.staged.saturating_sub(inserted.bytes);
+                inserted.is_all
             }
             AssetsOf::Reload(id) => {
                 let queue = self.reloads.get_mut(id).and_then(Reload::queue);
@@ -213,13 +217,16 @@ impl Pipeline {
             let nobody = (f64::NEG_INFINITY, u64::MAX);
             Some((first.unwrap_or(nobody), AssetsOf::Package(path.clone())))
         });
-        let waiting = self.objects.iter().filter(|(_, objects)| !objects.queue.is_empty());
+        let waiting = self.objects.begun().filter(|(_, objects)| !objects.queue.is_empty());
         let objects = waiting.map(|(id, objects)| {
-            let rank = self.arrivals.rank(*id, objects.priority);
-            ((rank, *id), AssetsOf::Objects(*id))
+            let rank = self.arrivals.rank(id, objects.priority);
+            ((rank, id), AssetsOf::Objects(id))
         });
         let reloads = self.reloads.iter().filter(|(_, reload)| reload.has_queue());
-        let reloads = reloads.filter_map(|(id, _)| Some(((self.rank_of(*id)?, id.0), AssetsOf::Reload(*id))));
+        let reloads = reloads.map(|(id, reload)| {
+            let rank = self.reload_rank(*id, reload);
+            ((rank, id.0), AssetsOf::Reload(*id))
+        });
         let mut sources: Vec<_> = packages.chain(objects).chain(reloads).collect();
         sources.sort_by(|(a, _), (b, _)| by_rank(*a, *b));
         sources
@@ -227,7 +234,7 @@ impl Pipeline {
 
     pub(super) fn has_asset(&self, source: &AssetsOf) -> bool {
         match source {
-            AssetsOf::Objects(id) => self.objects.get(id).is_some_and(|objects| !objects.queue.is_empty()),
+            AssetsOf::Objects(id) => self.objects.get(*id).is_some_and(|objects| !objects.queue.is_empty()),
             AssetsOf::Reload(id) => self.reloads.get(id).is_some_and(Reload::has_queue),
             AssetsOf::Package(path) => self.packages.get(path).is_some_and(PackageEntry::has_queue),
         }

@@ -39,9 +39,9 @@ impl Pipeline {
     /// What everything takes.
     pub(super) fn memory(&self) -> MemoryAccount {
         let (instances, packages) = (self.instances.index(), self.packages.index());
-        let objects = self.objects.values().flat_map(|objects| &objects.queue);
+        let objects = self.objects.begun().map(|(_, objects)| objects.staged);
         let reloads = self.reloads.values().flat_map(|reload| reload.waiting());
-        let waiting = objects.chain(reloads).map(|asset| asset.bytes).sum::<u64>();
+        let waiting = objects.chain(reloads.map(|asset| asset.bytes)).sum::<u64>();
         let swept = self.sweeps.iter().map(|sweeping| sweeping.memory()).sum::<u64>();
         MemoryAccount {
             packages: self.held_memory.bytes(),
@@ -49,6 +49,12 @@ impl Pipeline {
             staged: instances.staged_memory() + packages.staged + waiting,
             in_flight: self.stalls.gates.bytes.in_flight(),
         }
+    }
+
+    /// How many tasks wait until fewer bytes are in flight.
+    #[cfg(test)]
+    pub fn waiting_for_bytes(&self) -> usize {
+        self.stalls.gates.bytes.waiting()
     }
 
     /// Whether there is less memory than there must be.

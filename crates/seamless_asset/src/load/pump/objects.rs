@@ -1,7 +1,7 @@
 //! Requests for objects, from the queue to the end. See [`Pipeline::start_objects`].
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, Weak},
 };
 
@@ -10,7 +10,7 @@ use bevy_ecs::world::World;
 use bevy_platform::collections::{HashMap, hash_map::Entry};
 use smallvec::{SmallVec, smallvec};
 
-use super::Pipeline;
+use super::{Pipeline, singles::in_turns};
 use crate::{
     error::{LoadError, LoadErrorKind},
     linker::Linker,
@@ -45,6 +45,8 @@ pub(in crate::load) struct Objects {
     jobs: usize,
     /// Values to move into `Assets`.
     pub queue: VecDeque<LoadedAsset>,
+    /// What these take in memory.
+    pub staged: u64,
     unverified: Vec<Unverified>,
     /// Keep what is loaded alive until the end.
     handles: Vec<UntypedHandle>,
@@ -53,6 +55,54 @@ pub(in crate::load) struct Objects {
     /// Open as long as the load goes on.
     linkers: Vec<Arc<Linker>>,
     bytes: u64,
+}
+
+/// All requests for objects that are under way.
+#[derive(Default)]
+pub(in crate::load) struct ObjectRequests {
+    all: BTreeMap<u64, Objects>,
+    /// Those that have begun.
+    begun: BTreeSet<u64>,
+    /// The next one that is asked whether anybody waits for it.
+    next: u64,
+}
+
+impl ObjectRequests {
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn get(&self, id: u64) -> Option<&Objects> {
+        self.all.get(&id)
+    }
+
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut Objects> {
+        self.all.get_mut(&id)
+    }
+
+    /// Those that have begun: only they have anything.
+    pub fn begun(&self) -> impl Iterator<Item = (u64, &Objects)> {
+        self.begun.iter().filter_map(|id| Some((*id, self.all.get(id)?)))
+    }
+
+    /// Whether any will bring objects of a package.
+    pub fn ask_for(&self, path: &AssetPath<'static>) -> bool {
+        self.all.values().any(|objects| objects.asks_for(path))
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Objects> {
+        self.begun.remove(&id);
+        self.all.remove(&id)
+    }
+
+    /// Those that are complete, and some that nobody waits for any more.
+    fn over(&mut self) -> BTreeSet<u64> {
+        let is_unwanted = |objects: &Objects| objects.outcome.strong_count() == 0;
+        let (unwanted, next) = in_turns(&self.all, self.next, is_unwanted);
+        self.next = next;
+        let complete = self.begun().filter(|(_, objects)| objects.is_complete());
+        complete.map(|(id, _)| id).chain(unwanted).collect()
+    }
 }
 
 impl Objects {
@@ -67,6 +117,7 @@ impl Objects {
             answers: HashMap::default(),
             jobs: 0,
             queue: VecDeque::new(),
+            staged: 0,
             unverified: Vec::new(),
             handles: Vec::new(),
             slots: Vec::new(),
@@ -132,6 +183,7 @@ impl Objects {
                 answers.insert(None, core::mem::take(&mut loaded.wanted).into());
             }
         }
+        self.staged += loaded.assets.iter().map(|asset| asset.bytes).sum::<u64>();
         self.queue.append(&mut loaded.assets);
         self.unverified.append(&mut loaded.unverified);
         self.handles.append(&mut loaded.handles);
@@ -213,42 +265,51 @@ impl Pipeline {
         match request.policy {
             LoadPolicy::LiveOnly => outcome.finish(all_live(&self.services, &paths)),
             LoadPolicy::Load => {
-                self.objects.insert(id, Objects::new(paths, request, &outcome));
+                self.objects.all.insert(id, Objects::new(paths, request, &outcome));
+                self.wait(JobOwner::Objects(id), request.priority);
             }
         }
     }
 
+    /// Whether a request may start: of a package that is being reloaded, none does.
+    pub(super) fn may_objects_start(&self, id: u64) -> bool {
+        let may_start = |objects: &Objects| objects.paths.iter().all(|path| !self.is_reloading(&path.package));
+        self.objects.get(id).is_some_and(may_start)
+    }
+
     /// The requests that have not started, with their priorities.
     pub(super) fn waiting_objects(&self) -> impl Iterator<Item = (f32, JobOwner)> {
-        let may_start = |objects: &Objects| objects.paths.iter().all(|path| !self.is_reloading(&path.package));
-        let queued = self.objects.iter();
-        let queued = queued.filter(move |(_, objects)| objects.is_queued && may_start(objects));
+        let queued = self.objects.all.iter().filter(|(_, objects)| objects.is_queued);
         queued.map(|(id, objects)| (objects.priority, JobOwner::Objects(*id)))
     }
 
     /// A request is more urgent than before, or less.
     pub(super) fn set_object_priority(&mut self, id: u64, priority: f32) {
-        let Some(objects) = self.objects.get_mut(&id) else {
+        let Some(objects) = self.objects.get_mut(id) else {
             return;
         };
         objects.priority = priority;
-        if !objects.is_queued {
+        if objects.is_queued {
+            self.wait(JobOwner::Objects(id), priority);
+        } else {
             objects.progress.set_rank(self.arrivals.rank(id, priority));
         }
     }
 
     /// Requests that have begun are ranked anew.
     pub(super) fn rank_objects_again(&self) {
-        for (id, objects) in self.objects.iter().filter(|(_, objects)| !objects.is_queued) {
-            objects.progress.set_rank(self.arrivals.rank(*id, objects.priority));
+        for (id, objects) in self.objects.begun() {
+            objects.progress.set_rank(self.arrivals.rank(id, objects.priority));
         }
     }
 
     /// Starts a request: one job for each package that it names.
     pub(super) fn start_objects(&mut self, id: u64) {
-        let Some(objects) = self.objects.get_mut(&id) else {
+        self.waiting.remove(id);
+        let Some(objects) = self.objects.all.get_mut(&id) else {
             return;
         };
+        self.objects.begun.insert(id);
         objects.is_queued = false;
         objects.progress.set_rank(self.arrivals.rank(id, objects.priority));
         let mut jobs = objects.ask(&self.services, objects.first_needs());
@@ -263,8 +324,13 @@ impl Pipeline {
 
     fn start_object_jobs(&mut self, id: u64, jobs: Vec<(AssetPath<'static>, Wanted)>) {
         for (path, wanted) in jobs {
-            let Some(objects) = self.objects.get_mut(&id) else {
+            // One of them counts: the others take turns by their ranks.
+            let Some(objects) = self.objects.get_mut(id) else {
                 return;
+            };
+            let owner = match objects.jobs {
+                0 => JobOwner::Objects(id),
+                _ => JobOwner::MoreObjects(id),
             };
             objects.jobs += 1;
             let job = Job {
@@ -273,7 +339,7 @@ impl Pipeline {
                 verify: objects.verify,
                 progress: objects.progress.clone(),
             };
-            self.start_job(job, JobOwner::Objects(id));
+            self.start_job(job, owner);
         }
     }
 
@@ -287,7 +353,7 @@ impl Pipeline {
         read: Read,
         loaded: &mut LoadedPackage,
     ) {
-        let Some(objects) = self.objects.get_mut(&id) else {
+        let Some(objects) = self.objects.get_mut(id) else {
             world.resource_mut::<StreamingStats>().waste(Stage::Staged, read.bytes);
             return;
         };
@@ -298,7 +364,7 @@ impl Pipeline {
     }
 
     pub(super) fn fail_objects(&mut self, world: &mut World, id: u64, error: LoadError) {
-        let Some(objects) = self.objects.remove(&id) else {
+        let Some(objects) = self.objects.remove(id) else {
             return;
         };
         objects.progress.cancel();
@@ -318,11 +384,9 @@ impl Pipeline {
 
     /// Ends the requests that are complete, and those that nobody waits for any more.
     pub(super) fn finish_objects(&mut self, world: &mut World) {
-        let is_over = |objects: &Objects| objects.is_complete() || objects.outcome.strong_count() == 0;
-        let over = self.objects.iter().filter(|(_, objects)| is_over(objects));
-        let over: Vec<u64> = over.map(|(id, _)| *id).collect();
-        for id in over {
-            let Some(objects) = self.objects.remove(&id) else {
+        for id in self.objects.over() {
+            self.waiting.remove(id);
+            let Some(objects) = self.objects.remove(id) else {
                 continue;
             };
             let result = objects.result(&self.services);

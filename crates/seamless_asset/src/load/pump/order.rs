@@ -61,19 +61,19 @@ impl Pipeline {
         let idle = u64::from(self.frames.idle());
         let had_last = self.inserted_in.is_some_and(|frame| frame + 1 + idle >= self.frame);
         self.look_at_coming();
-        let levels = self.coming.ready.first().into_iter().chain(self.ready_reloads());
+        // Who waits for what a reload is to bring cannot come before that.
+        let level = self.coming.ready.iter().find(|place| !self.waits_for_reload(place.id));
+        let levels = level.into_iter().chain(self.ready_reloads());
         let level = levels.min().map(|place| (place.rank, place.id.0));
         is_for_assets(first, level, had_last, level.is_some() || self.is_any_going())
     }
 
     /// What could be brought up to date now, in no order.
     fn ready_reloads(&self) -> impl Iterator<Item = Place> {
-        let reloads = self.reloads.keys().filter(|id| self.is_reload_ready(**id));
-        reloads.filter_map(|id| {
-            Some(Place {
-                rank: self.rank_of(*id)?,
-                id: *id,
-            })
+        let reloads = self.reloads.iter().filter(|(id, _)| self.is_reload_ready(**id));
+        reloads.map(|(id, reload)| Place {
+            rank: self.reload_rank(*id, reload),
+            id: *id,
         })
     }
 

@@ -195,7 +195,7 @@ impl Pipeline {
         self.is_reloading(path)
             || self.instances.iter().any(|(_, instance)| is_waiting(instance))
             || !entry.is_none_or(is_settled)
-            || self.objects.values().any(|objects| objects.asks_for(path))
+            || self.objects.ask_for(path)
     }
 
     /// Whether the package is being reloaded: who asks for it has to wait.
@@ -212,14 +212,23 @@ impl Pipeline {
         queued.map(|(id, reload)| (self.reload_priority(*id, &reload.path), JobOwner::Reload(*id)))
     }
 
-    /// A reload is as urgent as the most urgent level that waits for it.
+    /// A reload is as urgent as the most urgent level that waits for it, be it to start, or to come with what is new in the package.
     fn reload_priority(&self, id: InstanceId, path: &AssetPath<'static>) -> f32 {
         let waiting = self.instances.index().waiting(Turn::Start).iter();
         let waiting = waiting.filter_map(|(_, id)| {
             let request = &self.instances.get(id)?.request;
             (request.package == *path).then_some(request.priority)
         });
-        waiting.fold(self.priority_of(id), f32::max)
+        let users = self.packages.get(path).into_iter().flat_map(|entry| &entry.users);
+        let coming = users.filter_map(|user| {
+            let user = self.instances.get(user)?;
+            user.is_coming().then_some(user.request.priority)
+        });
+        waiting.chain(coming).fold(self.priority_of(id), f32::max)
+    }
+
+    pub(super) fn reload_rank(&self, id: InstanceId, reload: &Reload) -> f64 {
+        self.arrivals.rank(id.0, self.reload_priority(id, &reload.path))
     }
 
     pub(super) fn priority_of(&self, id: InstanceId) -> f32 {
@@ -242,8 +251,7 @@ impl Pipeline {
             verify: verify.unwrap_or_default(),
             progress: reload.progress.clone(),
         };
-        let priority = self.reload_priority(id, &reload.path);
-        reload.progress.set_rank(self.arrivals.rank(id.0, priority));
+        reload.progress.set_rank(self.reload_rank(id, &reload));
         reload.step = Step::Loading(reloading);
         reload.tries += 1;
         self.reloads.insert(id, reload);
@@ -415,8 +423,7 @@ impl Pipeline {
     /// Reloads that have begun are ranked anew.
     pub(super) fn rank_reloads_again(&self) {
         for (id, reload) in &self.reloads {
-            let priority = self.reload_priority(*id, &reload.path);
-            reload.progress.set_rank(self.arrivals.rank(id.0, priority));
+            reload.progress.set_rank(self.reload_rank(*id, reload));
         }
     }
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use bevy_ecs::world::{Mut, World};
+use bevy_ecs::world::Mut;
 
 use crate::{
     error::LoadError,
@@ -22,30 +22,39 @@ struct Single<J, T> {
 }
 
 /// The requests of one kind, each a job `J` that a task answers with a `T`.
-pub(in crate::load) struct Singles<J, T>(BTreeMap<u64, Single<J, T>>);
+pub(in crate::load) struct Singles<J, T> {
+    all: BTreeMap<u64, Single<J, T>>,
+    /// The next one that is asked whether anybody waits for it.
+    next: u64,
+}
 
 impl<J, T> Default for Singles<J, T> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self {
+            all: BTreeMap::new(),
+            next: 0,
+        }
     }
 }
 
 impl<J, T> Singles<J, T> {
     /// Those that have begun: their numbers, priorities and progress.
     pub fn begun(&self) -> impl Iterator<Item = (u64, f32, Arc<Progress>)> {
-        let begun = self.0.iter().filter(|(_, single)| single.queued.is_none());
+        let begun = self.all.iter().filter(|(_, single)| single.queued.is_none());
         begun.filter_map(|(id, single)| Some((*id, single.priority, single.outcome.upgrade()?.progress.clone())))
     }
 
-    /// Takes a request in; `job` takes it apart.
+    /// Takes a request in; `job` takes it apart. Whether it waits from now on.
     pub fn take(
         &mut self,
         id: u64,
         priority: f32,
         outcome: &Weak<Outcome<T>>,
         job: impl FnOnce(Arc<Progress>) -> Result<J, Box<LoadError>>,
-    ) {
-        let Some(waiting) = outcome.upgrade() else { return };
+    ) -> bool {
+        let Some(waiting) = outcome.upgrade() else {
+            return false;
+        };
         match job(waiting.progress.clone()) {
             Ok(job) => {
                 let single = Single {
@@ -53,33 +62,39 @@ impl<J, T> Singles<J, T> {
                     queued: Some(job),
                     outcome: outcome.clone(),
                 };
-                self.0.insert(id, single);
+                self.all.insert(id, single);
+                true
             }
-            Err(error) => waiting.finish(Err(error)),
+            Err(error) => {
+                waiting.finish(Err(error));
+                false
+            }
         }
     }
 
     /// How many requests have not come to their end.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.all.len()
     }
 
     /// The requests that have not started, with their priorities.
     pub fn waiting(&self) -> impl Iterator<Item = (f32, u64)> {
-        let queued = self.0.iter().filter(|(_, single)| single.queued.is_some());
+        let queued = self.all.iter().filter(|(_, single)| single.queued.is_some());
         queued.map(|(id, single)| (single.priority, *id))
     }
 
     /// What is to be done for a request, and its priority; once.
     pub fn start(&mut self, id: u64) -> Option<(J, f32)> {
-        let single = self.0.get_mut(&id)?;
-        Some((single.queued.take()?, single.priority))
+        let single = self.all.get_mut(&id)?;
+        let job = single.queued.take()?;
+        // Nobody may wait for it by now.
+        (single.outcome.strong_count() > 0).then_some((job, single.priority))
     }
 
     /// Ends a request. Gives back what nobody waits for.
     pub fn finish(&mut self, finished: FinishedSingle<T>, mut stats: Mut<StreamingStats>) -> Option<T> {
         let FinishedSingle { id, read, result } = finished;
-        let single = self.0.remove(&id);
+        let single = self.all.remove(&id);
         let outcome = single.as_ref().and_then(|single| single.outcome.upgrade());
         stats.bytes_read += read.bytes;
         if result.is_err() {
@@ -102,11 +117,25 @@ impl<J, T> Singles<J, T> {
         None
     }
 
-    /// Ends the requests that nobody waits for any more.
-    pub fn drop_unwanted(&mut self, world: &mut World) {
-        let before = self.0.len();
-        self.0.retain(|_, single| single.outcome.strong_count() > 0);
-        let dropped = before.saturating_sub(self.0.len());
-        world.resource_mut::<StreamingStats>().cancelled += dropped as u64;
+    /// Takes out requests that nobody waits for any more; which ones. Each frame looks at some of them, in turns: what they do is cancelled anyway.
+    pub fn drop_unwanted(&mut self) -> Vec<u64> {
+        let (some, next) = in_turns(&self.all, self.next, |single| single.outcome.strong_count() == 0);
+        self.next = next;
+        some.iter().for_each(|id| drop(self.all.remove(id)));
+        some
     }
+}
+
+/// So many requests are looked at in a frame.
+const LOOKS: usize = 1024;
+
+/// Which of the next [`LOOKS`] requests, from this one on, are like that, and where to go on in the next frame.
+pub(super) fn in_turns<V>(all: &BTreeMap<u64, V>, from: u64, is: impl Fn(&V) -> bool) -> (Vec<u64>, u64) {
+    let mut looked = all.range(from..).chain(all.range(..from)).take(LOOKS.min(all.len()));
+    let mut next = from;
+    let found = looked.by_ref().filter_map(|(id, value)| {
+        next = id.wrapping_add(1);
+        is(value).then_some(*id)
+    });
+    (found.collect(), next)
 }

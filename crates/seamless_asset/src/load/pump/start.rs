@@ -1,6 +1,6 @@
 //! From the queue to the tasks: which requests start, and what they load.
 
-use core::cmp::Reverse;
+use core::{cmp::Reverse, ops::Range};
 use std::sync::Arc;
 
 use bevy_asset::AssetPath;
@@ -101,15 +101,14 @@ impl Pipeline {
             JobOwner::Bulk(id) => self.start_bulk(id),
             JobOwner::Open(id) => self.start_open(id),
             JobOwner::Reload(id) => self.start_reload(world, id),
-            JobOwner::Package => {}
+            JobOwner::Package | JobOwner::MoreObjects(_) => {}
         }
     }
 
     /// All that could start: by rank, or in an order of this seed. What is not to be shown waits until there is plenty of memory.
     fn queue(&mut self, seed: Option<u64>, is_calm: bool) -> Queue {
         self.look_at_coming();
-        let others = self.waiting_objects().chain(self.waiting_singles());
-        let ranked = others.chain(self.waiting_reloads()).map(|(priority, owner)| {
+        let ranked = self.waiting_reloads().map(|(priority, owner)| {
             let number = number(owner);
             (self.arrivals.rank(number, priority), (number, owner))
         });
@@ -118,25 +117,41 @@ impl Pipeline {
         {
             self.coming.looks += others.len() as u64;
         }
-        let orders = Queued::ALL.map(|kind| self.coming.queued(kind));
-        let levels = if let Some(seed) = seed {
-            others.extend(orders.into_iter().flat_map(Order::iter).map(of_level));
+        let first = if let Some(seed) = seed {
+            for kind in KINDS {
+                let places = self.order(kind).iter();
+                others.extend(places.filter_map(|place| self.ranked(kind, place)));
+            }
             others.sort_unstable_by_key(|(_, (_, owner))| Reverse(shuffled(seed, *owner)));
-            [None; 3]
+            [None; KINDS.end]
         } else {
             others.sort_unstable_by(|a, b| by_rank(*b, *a));
-            orders.map(Order::first)
+            core::array::from_fn(|kind| self.order(kind).first())
         };
-        let mut queue = Queue { levels, others };
+        let mut queue = Queue { first, others };
         if !is_calm {
             self.leave_out(&mut queue, &[Queued::Loaded]);
         }
         queue
     }
 
+    /// What waits of a kind: levels as [`Queued`] says, and requests that are for none.
+    fn order(&self, kind: usize) -> &Order {
+        let levels = Queued::ALL.get(kind).map(|kind| self.coming.queued(*kind));
+        levels.unwrap_or_else(|| self.waiting.order())
+    }
+
+    fn ranked(&self, kind: usize, place: Place) -> Option<Ranked> {
+        let owner = match Queued::ALL.get(kind) {
+            Some(_) => JobOwner::Instance(place.id),
+            None => self.waiting.owner(place)?,
+        };
+        Some((place.rank, (place.id.0, owner)))
+    }
+
     /// Of these kinds, nothing starts.
     fn leave_out(&self, queue: &mut Queue, kinds: &[Queued]) {
-        kinds.iter().for_each(|kind| queue.levels[*kind as usize] = None);
+        kinds.iter().for_each(|kind| queue.first[*kind as usize] = None);
         let is_out = |id: InstanceId| kinds.iter().any(|kind| self.coming.queued(*kind).contains(id));
         let is_left = |(_, (_, owner)): &Ranked| !matches!(owner, JobOwner::Instance(id) if is_out(*id));
         queue.others.retain(is_left);
@@ -149,25 +164,41 @@ impl Pipeline {
             {
                 self.coming.looks += 1;
             }
-            let levels = Queued::ALL
-                .into_iter()
-                .filter_map(|kind| Some((queue.levels[kind as usize]?, kind)));
-            let first = levels.min_by_key(|(place, _)| *place);
-            let level = first.map(|(place, _)| of_level(place));
-            let is_next = |other: &mut Ranked| level.is_none_or(|level| by_rank(*other, level).is_lt());
-            let (_, (_, owner)) = match queue.others.pop_if(is_next) {
-                Some(other) => other,
+            let first = queue
+                .first
+                .iter()
+                .zip(KINDS)
+                .filter_map(|(place, kind)| Some(((*place)?, kind)));
+            let first = first.min_by_key(|(place, _)| *place);
+            let rank = |(place, _): (Place, usize)| (place.rank, place.id.0);
+            let is_next = |(other, (number, _)): &mut Ranked| {
+                first
+                    .map(rank)
+                    .is_none_or(|first| by_rank((*other, *number), first).is_lt())
+            };
+            let next = match queue.others.pop_if(is_next) {
+                Some(other) => Some(other),
                 None => {
                     let (place, kind) = first?;
-                    queue.levels[kind as usize] = self.coming.queued(kind).after(place);
-                    of_level(place)
+                    queue.first[kind] = self.order(kind).after(place);
+                    self.ranked(kind, place)
                 }
             };
-            let instance = |id| self.instances.get(&id);
-            match owner {
-                JobOwner::Instance(id) if instance(id).is_none_or(|of| self.is_reloading(&of.request.package)) => {}
-                _ => return Some(owner),
+            let next = next.map(|(_, (_, owner))| owner);
+            if let Some(owner) = next.filter(|owner| self.has_no_reload(*owner)) {
+                return Some(owner);
             }
+        }
+    }
+
+    fn has_no_reload(&self, owner: JobOwner) -> bool {
+        match owner {
+            JobOwner::Instance(id) => {
+                let instance = self.instances.get(&id);
+                instance.is_some_and(|of| !self.is_reloading(&of.request.package))
+            }
+            JobOwner::Objects(id) => self.may_objects_start(id),
+            _ => true,
         }
     }
 
@@ -177,6 +208,7 @@ impl Pipeline {
         self.rank_again(&all);
         self.rank_reloads_again();
         self.rank_objects_again();
+        self.rank_waiting_again();
         for (id, priority, progress) in self.bulk.begun().chain(self.opens.begun()) {
             progress.set_rank(self.arrivals.rank(id, priority));
         }
@@ -195,15 +227,20 @@ impl Pipeline {
             }
             waited_for.extend(&instance.packages);
         }
-        for entry in waited_for.into_iter().filter_map(|path| self.packages.get(path)) {
-            // Others are not waited for.
-            let PackageStatus::Loading(progress) = &entry.status else {
-                continue;
-            };
-            let ranks = entry.users.iter().filter_map(|user| self.rank_of(*user));
-            if let Some(highest) = ranks.max_by(f64::total_cmp) {
-                progress.set_rank(highest);
-            }
+        waited_for.into_iter().for_each(|path| self.rank_package(path));
+    }
+
+    /// A package is as urgent as the most urgent of its users, as long as it is waited for.
+    pub(super) fn rank_package(&self, path: &AssetPath<'static>) {
+        let Some(entry) = self.packages.get(path) else {
+            return;
+        };
+        let PackageStatus::Loading(progress) = &entry.status else {
+            return;
+        };
+        let ranks = entry.users.iter().filter_map(|user| self.rank_of(*user));
+        if let Some(highest) = ranks.max_by(f64::total_cmp) {
+            progress.set_rank(highest);
         }
     }
 
@@ -313,24 +350,22 @@ impl Pipeline {
 /// With its rank, and the number of its request.
 type Ranked = (f64, (u64, JobOwner));
 
+/// Kinds of what waits: levels, by [`Queued`], and what is for none.
+const KINDS: Range<usize> = 0..Queued::ALL.len() + 1;
+
 /// What waits to start, and was not looked at yet.
 struct Queue {
-    /// The most urgent level of each kind; see [`Queued`].
-    levels: [Option<Place>; 3],
+    /// The most urgent of each kind.
+    first: [Option<Place>; KINDS.end],
     /// All else; the most urgent is the last.
     others: Vec<Ranked>,
 }
 
-fn of_level(place: Place) -> Ranked {
-    let Place { rank, id } = place;
-    (rank, (id.0, JobOwner::Instance(id)))
-}
-
 /// The number of the request that a job is for.
-fn number(owner: JobOwner) -> u64 {
+pub(super) fn number(owner: JobOwner) -> u64 {
     match owner {
         JobOwner::Instance(InstanceId(id)) | JobOwner::Reload(InstanceId(id)) => id,
-        JobOwner::Objects(id) | JobOwner::Bulk(id) | JobOwner::Open(id) => id,
+        JobOwner::Objects(id) | JobOwner::MoreObjects(id) | JobOwner::Bulk(id) | JobOwner::Open(id) => id,
         JobOwner::Package => 0,
     }
 }

@@ -4,7 +4,11 @@ use super::{
     gated::{gated_app, mesh_is_gone},
     *,
 };
-use crate::doubles::{Fate, ReadGate};
+use crate::{
+    ObjectRequest,
+    doubles::{Fate, ReadGate},
+    load::Pipeline,
+};
 
 /// The read of a package's data, behind its opening, summary and tables.
 pub(super) const DATA: usize = 3;
@@ -62,7 +66,7 @@ fn the_most_urgent_has_the_next_turn_however_many_packages_others_need() {
     let dir = Dir::default();
     let (mut app, gate) = gated_app(&dir);
     app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 2;
-    let shared: Vec<_> = (0..20).map(|index| format!("s{index}.pkg")).collect();
+    let shared: Vec<_> = (0..100).map(|index| format!("s{index}.pkg")).collect();
     for name in &shared {
         put(&dir, name, shared_package(&app, name));
     }
@@ -142,4 +146,85 @@ fn levels_with_shared_packages_come_one_byte_at_a_time() {
     }
     let blocking = crate::BlockingLoads::load_level_blocking(app.world_mut(), request("1.pkg", &[]));
     assert!(blocking.is_ok(), "it asks nobody");
+}
+
+/// A request for objects of many packages has begun before it.
+#[test]
+fn the_most_urgent_has_the_next_turn_whatever_objects_others_need() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 2;
+    let shared: Vec<_> = (0..100).map(|index| format!("s{index}.pkg")).collect();
+    for name in &shared {
+        put(&dir, name, shared_package(&app, name));
+    }
+    put(&dir, "near.pkg", chain(&app, "near.pkg", 3, None));
+    let all = ObjectRequest::new(shared.iter().map(String::as_str));
+    let objects = app.world_mut().resource_mut::<Streamer>().load_objects(all);
+    run_until(&mut app, |_| gate.pending().len() >= 2);
+    let near = app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        priority: 1e9,
+        ..request("near.pkg", &[])
+    });
+    gate.release(&reading(&gate)[0], Fate::Pass);
+    run_until(&mut app, |_| {
+        let now = reading(&gate);
+        // One package takes several reads.
+        if !now.iter().any(|path| path == "near.pkg") {
+            gate.release(&now[0], Fate::Pass);
+        }
+        now.iter().any(|path| path == "near.pkg")
+    });
+    let begun = gate.begun().iter().filter(|read| read.index == 0).count();
+    assert!(begun <= 6, "{begun} packages have begun before it");
+    gate.otherwise(Some(Fate::Pass));
+    run_until(&mut app, |world| state(world, near) == Some(LoadState::Live));
+    run_until(&mut app, |_| objects.is_finished());
+    assert!(objects.result().unwrap().is_ok());
+}
+
+/// What it shared with one that is not wanted any more goes no longer before what is urgent now.
+#[test]
+fn a_package_is_as_urgent_as_those_that_are_left() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_bytes_in_flight = 1;
+    hold_data(&gate, &["first.pkg", "s.pkg", "far.pkg", "taken_back.pkg", "now.pkg"]);
+    put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+    for name in ["first.pkg", "now.pkg"] {
+        put(&dir, name, chain(&app, name, 3, None));
+    }
+    for name in ["far.pkg", "taken_back.pkg"] {
+        put(&dir, name, chain(&app, name, 3, Some("s.pkg")));
+    }
+    let ask = |app: &mut App, name: &str, others: &[&str], priority: f32| {
+        let request = InstanceRequest {
+            priority,
+            // Nothing of one package is read for another.
+            verify: Verify::Deferred,
+            ..request(name, others)
+        };
+        app.world_mut().resource_mut::<Streamer>().load(request)
+    };
+    ask(&mut app, "first.pkg", &[], 1e3);
+    run_until(&mut app, |_| reading(&gate) == ["first.pkg"]);
+    let far = ask(&mut app, "far.pkg", &["s.pkg"], 1.0);
+    let taken_back = ask(&mut app, "taken_back.pkg", &["s.pkg"], 1e9);
+    let now = ask(&mut app, "now.pkg", &[], 1e6);
+    // All others wait for the first one.
+    let waiting = |world: &World| world.resource::<Pipeline>().waiting_for_bytes();
+    run_until(&mut app, |world| waiting(world) == 4);
+    app.world_mut().resource_mut::<Streamer>().unload(taken_back);
+    run_until(&mut app, |world| {
+        state(world, taken_back).is_none() && waiting(world) == 3
+    });
+    gate.release("first.pkg", Fate::Pass);
+    run_until(&mut app, |_| {
+        !reading(&gate).is_empty() && reading(&gate) != ["first.pkg"]
+    });
+    assert_eq!(reading(&gate), ["now.pkg"]);
+    gate.otherwise(Some(Fate::Pass));
+    run_until(&mut app, |world| {
+        [far, now].iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
 }

@@ -9,11 +9,12 @@ use std::sync::{
 use super::{
     build::asset_object,
     gatekeeper::DATA,
+    objects::recipes,
     targets::{load_to, set_target},
     *,
 };
 use crate::{
-    StreamingTime,
+    ObjectRequest, StreamingTime,
     doubles::{Fate, GatedReader, ReadGate},
     load::Pipeline,
 };
@@ -292,6 +293,57 @@ fn no_frame_ranks_all_that_wait_to_start() {
         .iter()
         .filter(|id| state(app.world(), **id) == Some(LoadState::Requested));
     assert!(last.eq(&ids[..waiting(app.world())]), "the most urgent start first");
+}
+
+/// The same for what is for no level.
+#[test]
+fn no_frame_ranks_all_objects_that_wait() {
+    const WAITING: usize = 1200;
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 1;
+    let names: Vec<_> = (0..WAITING).map(|index| format!("soup {index}")).collect();
+    let all: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &[][..])).collect();
+    put(&dir, "soups.pkg", recipes(&app, "soups.pkg", &all));
+    let ask = |(index, name): (usize, &String)| {
+        let request = ObjectRequest {
+            priority: index as f32,
+            ..ObjectRequest::new([format!("soups.pkg#{name}")])
+        };
+        app.world_mut().resource_mut::<Streamer>().load_objects(request)
+    };
+    let loads: Vec<_> = names.iter().enumerate().map(ask).collect();
+    // Each third is not wanted any more.
+    let wanted: Vec<_> = (0..)
+        .zip(loads)
+        .filter(|(index, _)| index % 3 > 0)
+        .map(|(_, load)| load)
+        .collect();
+    app.update();
+    let looks = |app: &App| app.world().resource::<Pipeline>().looks();
+    let (first, mut frames) = (looks(&app), 0_u64);
+    let finished = || wanted.iter().filter(|load| load.is_finished()).count();
+    run_until(&mut app, |_| {
+        frames += 1;
+        finished() > 100
+    });
+    // All that wait are 700 and more.
+    let (done, looks) = (finished(), looks(&app) - first);
+    assert!(
+        looks <= 8 * (done as u64 + frames),
+        "{looks} in {frames} frames, {done} done"
+    );
+    let (left, last) = wanted.split_at(wanted.len() - done);
+    let strays = left.iter().filter(|load| load.is_finished()).count();
+    assert!(
+        strays <= 1 && last.len() == done,
+        "the most urgent start first: {strays}"
+    );
+    run_until(&mut app, |_| finished() == wanted.len());
+    assert!(wanted.iter().all(|load| load.result().unwrap().is_ok()));
+    run_until(&mut app, |world| {
+        world.resource::<StreamingStats>().pending_requests == 0
+    });
 }
 
 /// What is read waits for the thread, and the most urgent has it next, whoever was read first.

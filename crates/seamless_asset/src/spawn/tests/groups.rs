@@ -1,6 +1,6 @@
 //! Groups are parted when it is their turn.
 
-use bevy_ecs::prelude::*;
+use bevy_ecs::{observer::On, prelude::*, relationship::RelationshipTarget};
 
 use super::*;
 use crate::hide::InHiddenLevel;
@@ -104,4 +104,51 @@ fn passes_are_asked_once_for_each_component() {
     let mut spawner = Spawner::new(groups, true);
     assert_eq!(spawner.step(&mut world, usize::MAX, &counted, None), all.len());
     assert_eq!(counted.0.into_inner(), 2);
+}
+
+/// Ties come before all else that is observed, whoever's row it is.
+#[test]
+fn who_parts_and_ties_in_an_observer_is_not_written_over() {
+    const COUNT: usize = 4;
+    let mut world = World::new();
+    world.register_component::<Bell>();
+    world.register_component::<ChildOf>();
+    world.register_component::<Children>();
+    let hand = world.spawn_empty().id();
+    let all: Vec<Entity> = (0..=COUNT).map(|_| world.entity_allocator().alloc()).collect();
+    let (last, doomed) = (all[COUNT], all[COUNT - 1]);
+    // The first that is heard of takes the last in its hand, and does away with the one before.
+    world.add_observer(
+        move |bell: On<Add, Bell>, bells: Query<&Bell>, mut commands: Commands| {
+            if bells.get(bell.entity).is_ok_and(|bell| bell.0 == 0) {
+                commands.entity(last).insert(ChildOf(hand));
+                commands.entity(doomed).despawn();
+                commands.spawn((Rope, ChildOf(last)));
+            }
+        },
+    );
+    let (parent, children) = (all[0], &all[1..]);
+    let list = Children::from_collection_risky(children.to_vec());
+    let bells = |from: usize, to: usize| typed_column((from..to).map(Bell).collect());
+    let groups = vec![
+        Group {
+            entities: vec![parent],
+            values: Values::Columns(vec![bells(0, 1), typed_column(vec![list])]),
+        },
+        Group {
+            entities: children.to_vec(),
+            values: Values::Columns(vec![
+                bells(1, COUNT + 1),
+                typed_column(children.iter().map(|_| ChildOf(parent)).collect()),
+            ]),
+        },
+    ];
+    let late = [TypeId::of::<Bell>(), TypeId::of::<ChildOf>(), TypeId::of::<Children>()];
+    spawn(&mut world, groups, &Late(late.to_vec()));
+    let of = |entity: Entity| world.get::<Children>(entity).map(|of| of.to_vec()).unwrap_or_default();
+    assert_eq!(world.get::<ChildOf>(last).map(ChildOf::parent), Some(hand));
+    assert_eq!(of(hand), [last]);
+    assert_eq!(of(parent), all[1..COUNT - 1]);
+    assert_eq!(of(last).len(), 1, "what was hung there hangs there");
+    assert!(world.get_entity(doomed).is_err());
 }

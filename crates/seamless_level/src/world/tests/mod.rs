@@ -7,6 +7,7 @@ mod counts;
 mod distance;
 mod lifecycle;
 mod memory;
+mod moving_volumes;
 mod network;
 mod reading;
 mod requests;

@@ -288,6 +288,7 @@ impl Pipeline {
         };
         entry.needs = loaded.needs.into_iter().map(|need| need.path).collect();
         entry.unverified = loaded.unverified;
+        entry.assets = core::mem::take(&mut loaded.rendered);
         entry.bytes = reload.bytes;
         entry.hashes = vec![loaded.linker.package().summary().content_hash];
         self.sizes.note_assets(&reload.path, loaded.memory);

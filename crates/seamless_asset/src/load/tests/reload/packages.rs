@@ -391,8 +391,9 @@ fn its_time_is_on_the_frames_account() {
 
 /// What a reload is about to bring is not missing.
 #[test]
-fn who_imports_what_a_reload_brings_waits_for_it() {
-    for verify in [Verify::Now, Verify::Deferred] {
+fn who_imports_what_a_reload_brings_waits_for_it_however_urgent_it_is() {
+    let cases = [Verify::Now, Verify::Deferred].map(|verify| [0.0, 1.0, 1e9].map(|priority| (verify, priority)));
+    for (verify, priority) in cases.concat() {
         let dir = Dir::default();
         let (mut app, gate) = gated_app_with(&dir, |_| {});
         gate.otherwise(Some(Fate::Pass));
@@ -412,6 +413,7 @@ fn who_imports_what_a_reload_brings_waits_for_it() {
         run_until(&mut app, |_| !gate.stalled().is_empty());
         let request = InstanceRequest {
             verify,
+            priority,
             ..request("b.pkg", &["s.pkg"])
         };
         let newer = app.world_mut().resource_mut::<Streamer>().load(request);

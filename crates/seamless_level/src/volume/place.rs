@@ -1,0 +1,113 @@
+//! Volumes that go where their entities are: pure geometry.
+
+#[cfg(test)]
+mod tests;
+
+use bevy_math::{Mat3, Vec3};
+use bevy_transform::components::GlobalTransform;
+
+use super::{StreamingVolume, VolumeFault, VolumeShape};
+
+impl VolumeShape {
+    /// The same region where an entity is: in world space, if it was in the entity's own.
+    ///
+    /// A box that is turned or sheared becomes [`Convex`](Self::Convex). A ball and the ends of a capsule stay round: their radius grows by the
+    /// largest scale.
+    ///
+    /// None for a transform with numbers that are infinite or none, or that flattens everything.
+    ///
+    /// ```
+    /// # use bevy_math::Vec3;
+    /// # use bevy_transform::components::{GlobalTransform, Transform};
+    /// # use seamless_level::VolumeShape;
+    /// let cabin = VolumeShape::Box { min: Vec3::NEG_ONE, max: Vec3::ONE };
+    /// let ship = Transform::from_xyz(500.0, 0.0, 0.0).with_scale(Vec3::splat(2.0));
+    /// let cabin = cabin.transformed(&GlobalTransform::from(ship)).expect("a ship is somewhere");
+    /// assert!(cabin.contains(Vec3::new(498.5, 0.0, 0.0)) && !cabin.contains(Vec3::ZERO));
+    /// ```
+    #[must_use]
+    pub fn transformed(&self, place: &GlobalTransform) -> Option<Self> {
+        let affine = place.affine();
+        let matrix = Mat3::from(affine.matrix3);
+        let determinant = matrix.determinant();
+        if !affine.is_finite() || !determinant.is_finite() || determinant == 0.0 {
+            return None;
+        }
+        let to_world = |point: Vec3| affine.transform_point3(point);
+        Some(match self {
+            Self::Box { min, max } if is_straight(&matrix) => {
+                let (one, other) = (to_world(*min), to_world(*max));
+                // One that is none stays none, mirrored or not.
+                let is_mirrored = matrix.diagonal().cmplt(Vec3::ZERO);
+                Self::Box {
+                    min: Vec3::select(is_mirrored, other, one),
+                    max: Vec3::select(is_mirrored, one, other),
+                }
+            }
+            Self::Box { min, max } if min.cmple(*max).all() => {
+                let sides = (0..3).flat_map(|axis| [(Vec3::AXES[axis], max[axis]), (-Vec3::AXES[axis], -min[axis])]);
+                let planes = sides.map(|side| plane(side, &matrix, to_world)).collect();
+                Self::Convex { planes }
+            }
+            Self::Box { .. } => self.clone(),
+            Self::Sphere { center, radius } => Self::Sphere {
+                center: to_world(*center),
+                radius: radius * most_scale(&matrix),
+            },
+            Self::Capsule { a, b, radius } => Self::Capsule {
+                a: to_world(*a),
+                b: to_world(*b),
+                radius: radius * most_scale(&matrix),
+            },
+            Self::Convex { planes } => Self::Convex {
+                planes: planes.iter().map(|side| plane(*side, &matrix, to_world)).collect(),
+            },
+        })
+    }
+}
+
+impl StreamingVolume {
+    /// Where it is in the world, and how far outside of that a source may be before the levels leave.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it there, levels and world not looked at.
+    pub(crate) fn placed(&self, place: Option<&GlobalTransform>) -> Result<(VolumeShape, f32), VolumeFault> {
+        let Some(place) = place else {
+            return self.fault().map_or(Ok((self.shape.clone(), self.margin())), Err);
+        };
+        // What is wrong with it anyway is told rather.
+        if let Some(fault) = self.fault() {
+            return Err(fault);
+        }
+        let shape = self.shape.transformed(place).ok_or(VolumeFault::Transform)?;
+        let scale = match self.shape {
+            VolumeShape::Convex { .. } => 1.0,
+            _ => most_scale(&Mat3::from(place.affine().matrix3)),
+        };
+        let margin = self
+            .unload_margin
+            .unwrap_or_else(|| self.shape.default_unload_margin() * scale);
+        shape.validate(margin).map_err(|_| VolumeFault::Transform)?;
+        Ok((shape, margin))
+    }
+}
+
+/// Whether axes stay where they were, seen as lines.
+fn is_straight(matrix: &Mat3) -> bool {
+    *matrix == Mat3::from_diagonal(matrix.diagonal())
+}
+
+/// By how much lengths along the axes grow at most.
+fn most_scale(matrix: &Mat3) -> f32 {
+    let columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis];
+    columns.into_iter().map(Vec3::length).fold(0.0, f32::max)
+}
+
+/// A plane, seen in the world: its points go along, and its normal stays across them.
+fn plane((normal, d): (Vec3, f32), matrix: &Mat3, to_world: impl Fn(Vec3) -> Vec3) -> (Vec3, f32) {
+    let length = normal.length();
+    let unit = normal / length;
+    let on_it = to_world(unit * (d / length));
+    let normal = (matrix.inverse().transpose() * unit).normalize();
+    (normal, normal.dot(on_it))
+}
