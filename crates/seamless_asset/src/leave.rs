@@ -6,7 +6,9 @@ mod tests;
 use std::sync::Arc;
 
 use bevy_ecs::{
+    component::ComponentId,
     entity::Entity,
+    entity_disabling::DefaultQueryFilters,
     hierarchy::{ChildOf, Children},
     relationship::RelationshipTarget,
     world::World,
@@ -75,6 +77,7 @@ impl Sweep {
     /// of what game code hung below nobody knows how much goes with it.
     pub fn step(&mut self, world: &mut World, most: usize) -> u64 {
         let end = self.next.saturating_add(most);
+        let disabling = disabling(world);
         let mut owners = None;
         let mut despawned = 0;
         while self.next < end {
@@ -91,6 +94,7 @@ impl Sweep {
             } else if is_spared(world, entity, next, &mut owners) {
                 continue;
             }
+            enable(world, entity, &disabling);
             if let Ok(entity) = world.get_entity_mut(entity) {
                 entity.despawn();
             }
@@ -148,6 +152,26 @@ impl Sweep {
         }
         let hidden = self.hidden.get(at - self.children.len());
         hidden.map(|entity| (*entity, Next::Hidden))
+    }
+}
+
+/// What keeps queries from entities, as far as there are any, hidden levels apart.
+fn disabling(world: &World) -> Vec<ComponentId> {
+    let own = world.component_id::<InHiddenLevel>();
+    let known = world.archetypes().component_index();
+    let filters = world.get_resource::<DefaultQueryFilters>().into_iter();
+    let ids = filters.flat_map(DefaultQueryFilters::disabling_ids);
+    ids.filter(|id| Some(*id) != own && known.contains_key(id)).collect()
+}
+
+/// Who clears up behind what is despawned finds it by a query: else the twins of disabled lights stay in Bevy's renderer, and shine on.
+fn enable(world: &mut World, entity: Entity, disabling: &[ComponentId]) {
+    for id in disabling {
+        if let Ok(mut entity) = world.get_entity_mut(entity)
+            && entity.contains_id(*id)
+        {
+            entity.remove_by_id(*id);
+        }
     }
 }
 

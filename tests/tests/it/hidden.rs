@@ -6,6 +6,7 @@ use bevy::{
     asset::AssetPath,
     camera::{ClearColorConfig, RenderTarget, visibility::NoCpuCulling},
     core_pipeline::tonemapping::Tonemapping,
+    ecs::entity_disabling::Disabled,
     pbr::ExtractedPointLight,
     prelude::*,
     render::{RenderApp, camera::ExtractedCamera},
@@ -249,6 +250,27 @@ fn the_light_of_a_hidden_level_shines_on_nothing() {
         "in the frame in which it has left, and is still to be despawned",
     );
     assert_eq!(stage.extracted::<ExtractedPointLight>(), 0);
+}
+
+/// Bevy by itself passes over what is disabled when it clears up, and such a lamp would shine for ever.
+#[test]
+fn a_lamp_that_was_disabled_leaves_nothing_behind() {
+    if !has_driver() {
+        return;
+    }
+    let mut stage = Stage::new();
+    settled(&mut stage.app);
+    assert_eq!(stage.extracted::<ExtractedPointLight>(), 1);
+    let (id, lamp) = (stage.id, stage.rows[LAMP]);
+    stage.app.world_mut().entity_mut(lamp).insert(Disabled);
+    next_frame(&mut stage.app);
+    stage.app.world_mut().resource_mut::<Streamer>().unload(id);
+    while stage.app.world().get_entity(lamp).is_ok() {
+        next_frame(&mut stage.app);
+    }
+    let frame = next_frame(&mut stage.app);
+    assert_eq!(stage.extracted::<ExtractedPointLight>(), 0);
+    stage.assert_empty(&frame, "after the lamp has left");
 }
 
 /// The CPU does not look at these, and so does not find that they are hidden.
