@@ -21,7 +21,7 @@ pub const PACKAGES: usize = 200;
 /// Packages that levels share, each with a mesh.
 const SHARED: usize = 20;
 /// Packages of levels whose files are damaged: one in a hundred.
-const DAMAGED: [usize; 2] = [57, 133];
+pub const DAMAGED: [usize; 2] = [57, 133];
 /// How far apart levels stand, in metres.
 pub const SPACING: f32 = 64.0;
 /// Every so many packages, one has a level that takes more than a frame.

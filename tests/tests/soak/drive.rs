@@ -11,7 +11,8 @@ use seamless_tests::random::Random;
 
 use crate::{
     bed::{Bed, FRAME},
-    content::{SPACING, name_of, side_of},
+    content::{DAMAGED, PACKAGES, SPACING, name_of, place_of, side_of},
+    town::Town,
 };
 
 /// Moving points of view.
@@ -59,6 +60,7 @@ pub struct Drive {
     standing: VecDeque<String>,
     journeys: VecDeque<Journey>,
     pub ended: Journeys,
+    pub town: Town,
 }
 
 impl Drive {
@@ -79,6 +81,7 @@ impl Drive {
             standing: VecDeque::new(),
             journeys: VecDeque::new(),
             ended: Journeys::default(),
+            town: Town::new(bed),
         }
     }
 
@@ -88,6 +91,7 @@ impl Drive {
             self.steer(bed, number);
         }
         self.arrive(bed);
+        self.town.frame(bed, &mut self.random);
         match self.random.below(24) {
             0 | 1 => self.hold(bed),
             2 => self.wish(bed),
@@ -102,6 +106,7 @@ impl Drive {
     pub fn rest(&mut self, bed: &mut Bed) {
         self.tickets.clear();
         self.journeys.clear();
+        self.town.rest(bed);
         for wish in self.wishes.drain(..) {
             bed.app.world_mut().despawn(wish);
         }
@@ -125,6 +130,11 @@ impl Drive {
 
     fn level(&mut self, bed: &Bed) -> String {
         name_of(self.random.below(bed.levels as u64) as usize)
+    }
+
+    /// A level whose file is damaged.
+    fn damaged(&mut self, bed: &Bed) -> usize {
+        DAMAGED[0] + PACKAGES * self.random.below((bed.levels / PACKAGES) as u64) as usize
     }
 
     /// A point of the world, with an edge of nothing around it.
@@ -157,7 +167,12 @@ impl Drive {
 
     /// One in a while, a place is got ready for a player.
     fn prepare(&mut self, bed: &mut Bed) {
-        let (player, to) = (self.random.below(SOURCES as u64) as usize, self.point(bed));
+        let player = self.random.below(SOURCES as u64) as usize;
+        // One in four leads to where not all can be read.
+        let to = match self.random.below(4) {
+            0 => place_of(self.damaged(bed), bed.levels),
+            _ => self.point(bed),
+        };
         let arrival = bed.levels(|mut levels| levels.prepare(ArrivalPoint::at(to)));
         self.journeys.push_back(Journey { player, to, arrival });
         // Or somebody has changed their mind: where all is ready at once, nobody waits for so many.

@@ -15,6 +15,7 @@ use crate::{
     content::name_of,
     drive::{Drive, Journeys},
     frames,
+    town::Seen,
 };
 
 /// An hour at 60 Hz.
@@ -169,7 +170,7 @@ fn hour_of_play() {
     let counts = bed.app.world().resource::<Atomicity>().counts();
     let stats = bed.stats();
     println!(
-        "{all} frames, {:.0} a second: {warm:?} became {end:?}; {} revealed, {} left, {} failed, {} cancelled, {} bytes read; places that were got ready: {:?}; files that were closed, broken, short and stalled: {:?}",
+        "{all} frames, {:.0} a second: {warm:?} became {end:?}; {} revealed, {} left, {} failed, {} cancelled, {} bytes read; places that were got ready: {:?}; what the game has built: {:?}; files that were closed, broken, short and stalled: {:?}",
         all as f64 / took.as_secs_f64(),
         stats.revealed,
         stats.left,
@@ -177,6 +178,7 @@ fn hour_of_play() {
         stats.cancelled,
         stats.bytes_read,
         drive.ended,
+        drive.town.seen,
         bed.faults.counts(),
     );
     assert_no_growth("without any level", warm.at_rest, end.at_rest);
@@ -197,6 +199,16 @@ fn hour_of_play() {
         ready > often / 20 && with_failures > 0 && given_up > 0,
         "{:?}",
         drive.ended
+    );
+    let Seen {
+        instances,
+        visible,
+        linked,
+    } = drive.town.seen;
+    assert!(
+        instances > often / 10 && visible > instances && linked > often / 10,
+        "{:?}",
+        drive.town.seen
     );
     let faults = bed.faults.counts();
     assert!(faults.iter().all(|count| *count > 0), "{faults:?}");

@@ -11,6 +11,7 @@ mod drive;
 mod faults;
 mod hour;
 mod storm;
+mod town;
 
 use std::{
     alloc::System,
