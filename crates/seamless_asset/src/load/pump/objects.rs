@@ -324,10 +324,10 @@ impl Pipeline {
 
     fn start_object_jobs(&mut self, id: u64, jobs: Vec<(AssetPath<'static>, Wanted)>) {
         for (path, wanted) in jobs {
-            // One of them counts: the others take turns by their ranks.
             let Some(objects) = self.objects.get_mut(id) else {
                 return;
             };
+            // One at a time counts: the others take turns by their ranks.
             let owner = match objects.jobs {
                 0 => JobOwner::Objects(id),
                 _ => JobOwner::MoreObjects(id),
