@@ -105,11 +105,10 @@ impl Town {
 
     /// Another placement of a level, turned and larger; its ticket is kept, or dropped at once.
     fn build(&mut self, bed: &mut Bed, random: &mut Random) {
-        let name = format!("house_{}", self.count % NAMES);
-        self.count += 1;
         if self.built.len() >= MOST_BUILT {
             self.pull_down(bed, 0);
         }
+        let name = self.free_name();
         let of = name_of(random.below(bed.levels as u64) as usize);
         let place = Transform::from_translation(point(bed, random))
             .with_rotation(Quat::from_rotation_y(random.below(6) as f32))
@@ -119,6 +118,16 @@ impl Town {
         self.seen.instances += 1;
         let is_kept = random.below(4) > 0;
         self.built.push_back((name, is_kept.then_some(ticket)));
+    }
+
+    fn free_name(&mut self) -> String {
+        loop {
+            self.count += 1;
+            let name = format!("house_{}", self.count % NAMES);
+            if self.built.iter().all(|(other, _)| *other != name) {
+                return name;
+            }
+        }
     }
 
     fn pull_down(&mut self, bed: &mut Bed, which: usize) {

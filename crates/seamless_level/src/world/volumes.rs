@@ -114,10 +114,10 @@ fn sync_volumes(
     }
     // What nobody has seen yet counts from then on, and is new then.
     let counts = |seen: &EntityHashSet, volume| seen.contains(&volume) || !hidden.contains(volume);
-    let moved: EntityHashSet = gone_worlds.read().chain(&new_worlds).collect();
-    if !moved.is_empty() {
+    let new: EntityHashSet = new_worlds.iter().collect();
+    if gone_worlds.read().count() > 0 || !new.is_empty() {
         for volume in &volumes {
-            if counts(&seen, volume.0) && may_move(&worlds, &moved, &volume) {
+            if may_move(&worlds, &new, &volume) && counts(&seen, volume.0) {
                 seen.insert(volume.0);
                 told.tell(&volume, place(&mut worlds, &volume, &places));
             }
@@ -141,11 +141,12 @@ fn sync_volumes(
     renamed.for_each(|volume| drop(told.set(volume.0, place(&mut worlds, &volume, &places))));
 }
 
-/// Whether a volume may ask for levels of another world, now that some worlds have come or gone. Those that have come know the volumes of their manifests.
-fn may_move(worlds: &Worlds, moved: &EntityHashSet, (entity, volume, _): &Volume) -> bool {
+/// Whether a volume may ask for levels of another world, now that some worlds have come or gone. Those that have come know the volumes of their manifests,
+/// and of one that has gone nobody knows any.
+fn may_move(worlds: &Worlds, new: &EntityHashSet, (entity, volume, _): &Volume) -> bool {
     volume
         .world
-        .is_none_or(|world| moved.contains(&world) && !is_known(worlds, world, *entity))
+        .is_none_or(|world| new.contains(&world) && !is_known(worlds, world, *entity))
 }
 
 fn is_known(worlds: &Worlds, world: Entity, volume: Entity) -> bool {
