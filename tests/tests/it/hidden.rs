@@ -259,14 +259,14 @@ fn a_lamp_that_was_disabled_leaves_nothing_behind() {
         return;
     }
     let mut stage = Stage::new();
-    settled(&mut stage.app);
+    drop(settled(&mut stage.app));
     assert_eq!(stage.extracted::<ExtractedPointLight>(), 1);
     let (id, lamp) = (stage.id, stage.rows[LAMP]);
     stage.app.world_mut().entity_mut(lamp).insert(Disabled);
-    next_frame(&mut stage.app);
+    drop(next_frame(&mut stage.app));
     stage.app.world_mut().resource_mut::<Streamer>().unload(id);
     while stage.app.world().get_entity(lamp).is_ok() {
-        next_frame(&mut stage.app);
+        drop(next_frame(&mut stage.app));
     }
     let frame = next_frame(&mut stage.app);
     assert_eq!(stage.extracted::<ExtractedPointLight>(), 0);
