@@ -2,7 +2,7 @@
 
 use bevy_math::Vec3;
 
-use super::VolumeShape;
+use super::{VolumeShape, shape::box_planes};
 
 impl VolumeShape {
     /// After how many seconds a point that moves like this is inside; zero if it is. None if it never is, or the shape is one that
@@ -14,10 +14,7 @@ impl VolumeShape {
             return Some(0.0);
         }
         let time = match self {
-            Self::Box { min, max } => {
-                let sides = (0..3).flat_map(|axis| [(Vec3::AXES[axis], max[axis]), (-Vec3::AXES[axis], -min[axis])]);
-                entry_of_planes(sides, point, velocity)
-            }
+            Self::Box { min, max } => entry_of_planes(box_planes(*min, *max), point, velocity),
             Self::Convex { planes } => entry_of_planes(planes.iter().copied(), point, velocity),
             Self::Sphere { center, radius } => entry_of_ball(point - *center, velocity, *radius),
             Self::Capsule { a, b, radius } => {

@@ -6,7 +6,7 @@ mod tests;
 use bevy_math::{Mat3, Vec3};
 use bevy_transform::components::GlobalTransform;
 
-use super::{StreamingVolume, VolumeFault, VolumeShape};
+use super::{StreamingVolume, VolumeFault, VolumeShape, shape::box_planes};
 
 impl VolumeShape {
     /// The same region where an entity is: in world space, if it was in the entity's own.
@@ -45,8 +45,9 @@ impl VolumeShape {
                 }
             }
             Self::Box { min, max } if min.cmple(*max).all() => {
-                let sides = (0..3).flat_map(|axis| [(Vec3::AXES[axis], max[axis]), (-Vec3::AXES[axis], -min[axis])]);
-                let planes = sides.map(|side| plane(side, &matrix, to_world)).collect();
+                let planes = box_planes(*min, *max)
+                    .map(|side| plane(side, &matrix, to_world))
+                    .collect();
                 Self::Convex { planes }
             }
             Self::Box { .. } => self.clone(),
@@ -72,13 +73,13 @@ impl StreamingVolume {
     /// # Errors
     /// The first thing that is wrong with it there, levels and world not looked at.
     pub(crate) fn placed(&self, place: Option<&GlobalTransform>) -> Result<(VolumeShape, f32), VolumeFault> {
-        let Some(place) = place else {
-            return self.fault().map_or(Ok((self.shape.clone(), self.margin())), Err);
-        };
         // What is wrong with it anyway is told rather.
         if let Some(fault) = self.fault() {
             return Err(fault);
         }
+        let Some(place) = place else {
+            return Ok((self.shape.clone(), self.margin()));
+        };
         let shape = self.shape.transformed(place).ok_or(VolumeFault::Transform)?;
         let scale = match self.shape {
             VolumeShape::Convex { .. } => 1.0,

@@ -262,6 +262,11 @@ fn validate_planes(planes: &[(Vec3, f32)]) -> Result<(), VolumeFault> {
     Ok(())
 }
 
+/// The planes that a box is behind, as those of a convex shape.
+pub(super) fn box_planes(min: Vec3, max: Vec3) -> impl Iterator<Item = (Vec3, f32)> {
+    (0..3).flat_map(move |axis| [(Vec3::AXES[axis], max[axis]), (-Vec3::AXES[axis], -min[axis])])
+}
+
 fn box_distance(min: Vec3, max: Vec3, point: Vec3) -> f32 {
     // Minima and maxima of floats drop a NaN, so it is looked for here.
     if !(min.is_finite() && max.is_finite()) || min.cmpgt(max).any() {

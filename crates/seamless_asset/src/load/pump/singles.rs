@@ -131,9 +131,9 @@ const LOOKS: usize = 1024;
 
 /// Which of the next [`LOOKS`] requests, from this one on, are like that, and where to go on in the next frame.
 pub(super) fn in_turns<V>(all: &BTreeMap<u64, V>, from: u64, is: impl Fn(&V) -> bool) -> (Vec<u64>, u64) {
-    let mut looked = all.range(from..).chain(all.range(..from)).take(LOOKS.min(all.len()));
+    let looked = all.range(from..).chain(all.range(..from)).take(LOOKS);
     let mut next = from;
-    let found = looked.by_ref().filter_map(|(id, value)| {
+    let found = looked.filter_map(|(id, value)| {
         next = id.wrapping_add(1);
         is(value).then_some(*id)
     });

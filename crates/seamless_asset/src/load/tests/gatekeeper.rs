@@ -60,16 +60,22 @@ fn the_most_urgent_reads_next_also_if_it_became_so_while_it_waited() {
     });
 }
 
+/// More packages than tasks that count.
+fn put_many(dir: &Dir, app: &App) -> Vec<String> {
+    let names: Vec<_> = (0..100).map(|index| format!("s{index}.pkg")).collect();
+    for name in &names {
+        put(dir, name, shared_package(app, name));
+    }
+    names
+}
+
 /// A level that needs many packages has begun before it.
 #[test]
 fn the_most_urgent_has_the_next_turn_however_many_packages_others_need() {
     let dir = Dir::default();
     let (mut app, gate) = gated_app(&dir);
     app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 2;
-    let shared: Vec<_> = (0..100).map(|index| format!("s{index}.pkg")).collect();
-    for name in &shared {
-        put(&dir, name, shared_package(&app, name));
-    }
+    let shared = put_many(&dir, &app);
     for name in ["far.pkg", "near.pkg"] {
         put(&dir, name, chain(&app, name, 3, Some("s0.pkg")));
     }
@@ -154,10 +160,7 @@ fn the_most_urgent_has_the_next_turn_whatever_objects_others_need() {
     let dir = Dir::default();
     let (mut app, gate) = gated_app(&dir);
     app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 2;
-    let shared: Vec<_> = (0..100).map(|index| format!("s{index}.pkg")).collect();
-    for name in &shared {
-        put(&dir, name, shared_package(&app, name));
-    }
+    let shared = put_many(&dir, &app);
     put(&dir, "near.pkg", chain(&app, "near.pkg", 3, None));
     let all = ObjectRequest::new(shared.iter().map(String::as_str));
     let objects = app.world_mut().resource_mut::<Streamer>().load_objects(all);
