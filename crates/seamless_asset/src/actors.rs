@@ -5,8 +5,8 @@ mod owners;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use owners::Owners;
 use owners::all_with;
+pub(crate) use owners::{LazyOwners, Owners};
 
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ use crate::{LevelInstance, StableIds, reveal::Members};
 
 /// On an entity that game code has spawned: it goes with this level, by the level's root. When the level is hidden and shown it is hidden
 /// and shown with it, if it said so before, and when the level leaves it is despawned, in both cases with what hangs below it.
+/// Who goes with several levels, this one and one that it hangs in, is seen while none of them is hidden.
 ///
 /// Without it, what game code spawns belongs to the world and stays there, wherever it stands, unless it hangs below an entity of a
 /// level by `ChildOf`: that is to say so, too. An entity belongs to the level that it came with, wherever it moves.
@@ -49,7 +50,8 @@ pub struct LevelActors(Vec<Entity>);
 /// hangs below it. It becomes an entity of the game's own then: it is taken out of what leaves and stands where it stood (in a hand that
 /// stays it stays), and the level knows it no more; this is taken off, so that what hangs it in another level later says so anew. On a level's root it means nothing. It has no object id any more, and when the level comes again, another comes in its place.
 ///
-/// Give it before the level is hidden: what nobody sees goes with its level.
+/// Give it before the level is hidden: what nobody sees goes with its level. Note its [stable id](crate::LevelInstance::stable_id) when you do:
+/// a level that is hidden first has none for it later, in an observer of `On<Remove, LevelInstance>`.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
@@ -76,16 +78,17 @@ pub(crate) enum Afterwards {
 
 /// Takes those out of a level that is about to be hidden or to leave that are to be kept.
 pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Members, afterwards: Afterwards) {
-    let kept = kept_of(world, root, members);
+    let owners = LazyOwners::but(root);
+    let kept = kept_of(world, root, members, &owners);
     if kept.is_empty() {
         return;
     }
     // What came with another level, and what hangs below that, is for that to keep.
-    let owners = Owners::but(world, root);
+    let others = owners.get(world);
     let mut released = EntityHashSet::default();
     for entity in kept {
-        stand_alone(world, entity, root, members);
-        released.extend(below(world, entity, &owners));
+        stand_alone(world, entity, root, members, &owners);
+        released.extend(below(world, entity, others));
     }
     // They are nobody's to be looked at when other levels go.
     for entity in &released {
@@ -111,14 +114,14 @@ pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Member
 }
 
 /// Who is to be kept of a level; what hangs below one of these stays with it.
-fn kept_of(world: &mut World, root: Entity, members: &Members) -> EntityHashSet {
+fn kept_of(world: &World, root: Entity, members: &Members, owners: &LazyOwners) -> EntityHashSet {
     let sets = &world.storages().sparse_sets;
     let id = world.component_id::<KeepInWorld>();
     let has_any = |id: &ComponentId| sets.get(*id).is_some_and(|set| !set.is_empty());
     let Some(id) = id.filter(has_any) else {
         return EntityHashSet::default();
     };
-    let goes = |entity: &Entity| *entity != root && goes(world, *entity, root, members);
+    let goes = |entity: &Entity| *entity != root && goes(world, *entity, root, members, owners);
     let going: EntityHashSet = all_with(world, id).filter(goes).collect();
     let is_topmost = |entity: &Entity| above(world, *entity).all(|above| !going.contains(&above));
     going.iter().copied().filter(is_topmost).collect()
@@ -130,16 +133,25 @@ pub(crate) fn above(world: &World, entity: Entity) -> impl Iterator<Item = Entit
     core::iter::successors(parent(entity), move |at| parent(*at))
 }
 
-/// Whether an entity goes where the level goes, if nobody keeps it.
-fn goes(world: &World, entity: Entity, root: Entity, members: &Members) -> bool {
-    let is_own = |at: Entity| at == root || members.objects.object(at).is_some();
+fn is_own(entity: Entity, root: Entity, members: &Members) -> bool {
+    entity == root || members.objects.object(entity).is_some()
+}
+
+/// The level that an entity says that it goes with.
+fn named(world: &World, entity: Entity) -> Option<Entity> {
+    world.get::<OfLevel>(entity).map(|of| of.0)
+}
+
+/// Whether an entity goes where the level goes, if nobody keeps it. The owners are those of the other levels.
+pub(crate) fn goes(world: &World, entity: Entity, root: Entity, members: &Members, owners: &LazyOwners) -> bool {
     let mut guests = Vec::new();
     for at in core::iter::once(entity).chain(above(world, entity)) {
-        let goes_with = world.get::<OfLevel>(at).is_some_and(|of| of.0 == root);
-        if is_own(at) || goes_with {
-            guests.extend(Some(at).filter(|_| goes_with && !is_own(at)));
+        let is_own = is_own(at, root, members);
+        let goes_with = named(world, at) == Some(root);
+        if is_own || goes_with {
+            guests.extend(Some(at).filter(|_| !is_own));
             // What came with another level goes with that, as what hangs below it.
-            return guests.is_empty() || !Owners::but(world, root).has_any(&guests);
+            return guests.is_empty() || !owners.get(world).has_any(&guests);
         }
         if world.get::<LevelInstance>(at).is_some() {
             // Another level, which goes by itself.
@@ -150,10 +162,46 @@ fn goes(world: &World, entity: Entity, root: Entity, members: &Members) -> bool 
     false
 }
 
-/// Takes an entity out of what leaves. What hangs below somebody who stays anyway, a hand for instance, stays there.
-fn stand_alone(world: &mut World, entity: Entity, root: Entity, members: &Members) {
+/// Which other levels an entity goes with that game code has spawned, by their roots: those that it names, or what it hangs below does, and the
+/// one that that came with.
+pub(crate) fn other_levels(
+    world: &World,
+    entity: Entity,
+    root: Entity,
+    members: &Members,
+    owners: &LazyOwners,
+) -> Vec<Entity> {
+    let mut levels = Vec::new();
+    for at in core::iter::once(entity).chain(above(world, entity)) {
+        if is_own(at, root, members) {
+            break;
+        }
+        // What came with a level goes with no other, whatever it says.
+        if at != entity
+            && let Some(owner) = owners.get(world).root_of(at)
+        {
+            levels.push(owner);
+            break;
+        }
+        levels.extend(named(world, at).filter(|named| *named != root));
+    }
+    levels
+}
+
+/// Whether what an entity hangs below goes with the level.
+fn is_torn(world: &World, entity: Entity, root: Entity, members: &Members, owners: &LazyOwners) -> bool {
     let parent = world.get::<ChildOf>(entity).map(ChildOf::parent);
-    let is_torn = parent.is_some_and(|parent| goes(world, parent, root, members));
+    parent.is_some_and(|parent| goes(world, parent, root, members, owners))
+}
+
+/// Takes an entity out of what leaves. What hangs below somebody who stays anyway, a hand for instance, stays there.
+fn stand_alone(world: &mut World, entity: Entity, root: Entity, members: &Members, owners: &LazyOwners) {
+    let is_torn = is_torn(world, entity, root, members, owners);
+    part(world, entity, is_torn);
+}
+
+/// An entity does not go with what leaves, although it says so, or hangs below it, by which it is torn from there.
+pub(crate) fn part(world: &mut World, entity: Entity, is_torn: bool) {
     if is_torn {
         detach(world, entity);
     } else if let Ok(mut entity) = world.get_entity_mut(entity) {
@@ -161,22 +209,38 @@ fn stand_alone(world: &mut World, entity: Entity, root: Entity, members: &Member
     }
 }
 
+/// Takes what came with other levels out of one that is about to leave.
+pub(crate) fn let_go(world: &mut World, foreign: Vec<Entity>, root: Entity, members: &Members) {
+    let owners = LazyOwners::but(root);
+    for entity in foreign {
+        stand_alone(world, entity, root, members, &owners);
+    }
+}
+
+/// The same of a level that leaves unseen, of those who are there still.
+pub(crate) fn let_go_unseen(world: &mut World, foreign: Vec<Entity>, root: Entity, members: &Members) {
+    let owners = LazyOwners::but(root);
+    for entity in foreign {
+        if is_torn(world, entity, root, members, &owners) {
+            // It stays where it was seen last: nobody sees where it would be by now.
+            let seen = world.get::<GlobalTransform>(entity).copied();
+            let seen = seen.unwrap_or_else(|| global(world, entity));
+            detach_to(world, entity, seen);
+        } else if named(world, entity) == Some(root) {
+            part(world, entity, false);
+        }
+    }
+}
+
+/// The same of one.
+pub(crate) fn detach_unseen(world: &mut World, entity: Entity, root: Entity, members: &Members) {
+    let_go_unseen(world, vec![entity], root, members);
+}
+
 /// Takes an entity out of what it hangs below, or goes with. It stands where it stood.
 pub(crate) fn detach(world: &mut World, entity: Entity) {
     let global = global(world, entity);
     detach_to(world, entity, global);
-}
-
-/// Takes it out of a level that leaves unseen, if it is there still. It stays where it was seen last: nobody sees where it would be by now.
-pub(crate) fn detach_unseen(world: &mut World, entity: Entity, root: Entity, members: &Members) {
-    let is_own = |at: Entity| at == root || members.objects.object(at).is_some();
-    let goes_with = |at: Entity| world.get::<OfLevel>(at).is_some_and(|of| of.0 == root);
-    if !goes_with(entity) && !above(world, entity).any(|at| is_own(at) || goes_with(at)) {
-        return;
-    }
-    let seen = world.get::<GlobalTransform>(entity).copied();
-    let seen = seen.unwrap_or_else(|| global(world, entity));
-    detach_to(world, entity, seen);
 }
 
 fn detach_to(world: &mut World, entity: Entity, global: GlobalTransform) {

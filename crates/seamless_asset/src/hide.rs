@@ -3,6 +3,7 @@
 mod files;
 mod hung;
 mod meshes;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -27,12 +28,7 @@ use self::{
     files::FileComponents,
     hung::{Everything, HiddenParents, may_be_hung},
 };
-use crate::{
-    actors::{detach, detach_unseen},
-    reveal::Members,
-    spawn::rewrite_ticks,
-    trees::Untouched,
-};
+use crate::{actors, reveal::Members, spawn::rewrite_ticks, trees::Untouched};
 
 /// On every entity of a level that is in the world and is not to be seen: it is on its way there in slices, it is hidden, or it is on its
 /// way out.
@@ -115,17 +111,13 @@ impl Hiding {
     }
 
     /// The level leaves in the frame in which it was hidden: what does not go with it is left where it stands.
-    pub fn let_go(&mut self, world: &mut World) {
-        for entity in core::mem::take(&mut self.all.foreign) {
-            detach(world, entity);
-        }
+    pub fn let_go(&mut self, world: &mut World, root: Entity, members: &Members) {
+        actors::let_go(world, core::mem::take(&mut self.all.foreign), root, members);
     }
 
     /// The level leaves, and was hidden before. Nobody is to find above itself what is swept away bit by bit.
     pub fn let_go_unseen(&mut self, world: &mut World, root: Entity, members: &Members) {
-        for entity in core::mem::take(&mut self.all.foreign) {
-            detach_unseen(world, entity, root, members);
-        }
+        actors::let_go_unseen(world, core::mem::take(&mut self.all.foreign), root, members);
     }
 }
 
@@ -278,9 +270,8 @@ pub(crate) fn show_first(world: &mut World, entities: &[Entity], mut untouched: 
 
 /// Of a level that is about to leave in one step: what hangs there and does not go with it is left where it stands.
 pub(crate) fn let_go(world: &mut World, root: Entity, members: &Members) {
-    for entity in Everything::of(world, root, members).foreign {
-        detach(world, entity);
-    }
+    let foreign = Everything::of(world, root, members).foreign;
+    actors::let_go(world, foreign, root, members);
 }
 
 fn is_hidden(world: &World, entity: Entity) -> bool {

@@ -15,7 +15,7 @@ use bevy_ecs::{
 };
 
 use crate::{
-    actors::{LevelActors, OfLevel, Owners, detach},
+    actors::{LazyOwners, LevelActors, OfLevel, part},
     hide::{Hiding, InHiddenLevel},
     reveal::Members,
 };
@@ -76,9 +76,13 @@ impl Sweep {
     /// Despawns the next entities, `most` at most. How many of the level's own that were: those that are gone already take no time worth telling, and
     /// of what game code hung below nobody knows how much goes with it.
     pub fn step(&mut self, world: &mut World, most: usize) -> u64 {
+        self.step_among(world, most, &LazyOwners::all())
+    }
+
+    /// The same, where several steps are taken while no level comes.
+    pub fn step_among(&mut self, world: &mut World, most: usize, owners: &LazyOwners) -> u64 {
         let end = self.next.saturating_add(most);
         let disabling = disabling(world);
-        let mut owners = None;
         let mut despawned = 0;
         while self.next < end {
             let Some((entity, next)) = self.entity() else {
@@ -91,7 +95,7 @@ impl Sweep {
             if matches!(next, Next::Parent | Next::Own) {
                 self.empty_lists(world, entity, next);
                 despawned += 1;
-            } else if is_spared(world, entity, next, &mut owners) {
+            } else if is_spared(world, entity, next, owners) {
                 continue;
             }
             enable(world, entity, &disabling);
@@ -175,16 +179,20 @@ fn enable(world: &mut World, entity: Entity, disabling: &[ComponentId]) {
     }
 }
 
+/// Whether what an entity hangs below is gone.
+fn has_lost_parent(world: &World, entity: Entity) -> bool {
+    let parent = world.get::<ChildOf>(entity).map(ChildOf::parent);
+    parent.is_some_and(|parent| !world.entities().contains_spawned(parent))
+}
+
 /// Whether what an entity hangs below, or goes with, is gone; else somebody has taken it meanwhile.
 fn hangs_below_nobody(world: &World, entity: Entity) -> bool {
-    let is_gone = |above: Entity| !world.entities().contains_spawned(above);
-    let parent = world.get::<ChildOf>(entity).map(ChildOf::parent);
     let level = world.get::<OfLevel>(entity).map(|of| of.0);
-    parent.into_iter().chain(level).any(is_gone)
+    has_lost_parent(world, entity) || level.is_some_and(|level| !world.entities().contains_spawned(level))
 }
 
 /// Whether an entity stays that is none of the level's own; what came with another level and hangs below it stays anyway.
-fn is_spared(world: &mut World, entity: Entity, next: Next, owners: &mut Option<Owners>) -> bool {
+fn is_spared(world: &mut World, entity: Entity, next: Next, owners: &LazyOwners) -> bool {
     let is_rescued = match next {
         Next::Hidden => world.get::<InHiddenLevel>(entity).is_none(),
         Next::Child => !hangs_below_nobody(world, entity),
@@ -194,8 +202,11 @@ fn is_spared(world: &mut World, entity: Entity, next: Next, owners: &mut Option<
         return true;
     }
     // The level's own root is gone.
-    let owners = owners.get_or_insert_with(|| Owners::but(world, Entity::PLACEHOLDER));
-    let foreign = owners.below(world, entity);
-    foreign.iter().for_each(|foreign| detach(world, *foreign));
+    let foreign = owners.get(world).below(world, entity);
+    for foreign in &foreign {
+        // One that only says that it goes with the level may hang elsewhere.
+        let is_torn = *foreign != entity || has_lost_parent(world, entity);
+        part(world, *foreign, is_torn);
+    }
     foreign.contains(&entity)
 }

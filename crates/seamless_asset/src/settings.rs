@@ -41,7 +41,8 @@ pub struct StreamingSettings {
     pub slow_frame: Duration,
     /// Bytes of meshes, images and other assets for the GPU that are handed to Bevy in a frame, at most; a single larger one goes alone.
     /// Default 16 MiB. Assets and levels take turns: while levels wait to come or go, assets are handed over in every
-    /// second frame only. Counted in [`StreamingStats::uploaded_bytes`] and [`upload_waits`](StreamingStats::upload_waits).
+    /// second frame only. Counted in [`StreamingStats::uploaded_bytes`] and [`upload_waits`](StreamingStats::upload_waits). What a
+    /// [reload](crate::Streamer::reload) replaces is counted, and comes in one frame whatever it is: what is live changes as a whole.
     ///
     /// Leave Bevy's own `RenderAssetBytesPerFrame` unlimited: it holds back what its materials need already.
     pub upload_bytes_per_frame: u64,
@@ -290,24 +291,33 @@ pub struct StreamingStats {
 }
 
 impl StreamingStats {
-    /// How many [stored bytes](Self::live_bytes) of packages fit below a memory ceiling, if further ones grow in memory as those do that are
-    /// live: for whoever decides what is wanted, and knows packages by their files. No limit without a ceiling, or as long as nothing is live.
+    /// How many bytes of files fit below a memory ceiling, if further ones grow in memory as those do that are live: for whoever decides what is
+    /// wanted, and knows levels by their files. No limit without a ceiling, or as long as nothing is live.
+    ///
+    /// `counted` is what it counts for all that is in memory. That is more than the [bytes that were read](Self::live_bytes) where a package is
+    /// there many times, and is counted each time, or where nobody has read all of a file yet; it is less where packages are there that
+    /// are nobody's own.
     ///
     /// ```
     /// # use seamless_asset::{StreamingSettings, StreamingStats};
-    /// fn most_bytes(settings: &StreamingSettings, stats: &StreamingStats) -> u64 {
-    ///     stats.bytes_that_fit(settings.memory_ceiling)
+    /// fn most_bytes(settings: &StreamingSettings, stats: &StreamingStats, counted: u64) -> u64 {
+    ///     stats.bytes_that_fit(settings.memory_ceiling, counted)
     /// }
-    /// # assert_eq!(most_bytes(&StreamingSettings::default(), &StreamingStats::default()), u64::MAX);
+    /// # assert_eq!(most_bytes(&StreamingSettings::default(), &StreamingStats::default(), 1), u64::MAX);
     /// ```
     #[must_use]
-    pub fn bytes_that_fit(&self, ceiling: Option<u64>) -> u64 {
-        let memory = self.memory.packages + self.memory.levels;
-        match ceiling {
-            Some(ceiling) if memory > 0 && self.live_bytes > 0 => {
-                (ceiling as f64 * (self.live_bytes as f64 / memory as f64)) as u64
-            }
+    pub fn bytes_that_fit(&self, ceiling: Option<u64>, counted: u64) -> u64 {
+        match (ceiling, self.bytes_per_memory(counted)) {
+            (Some(ceiling), Some(bytes)) => (ceiling as f64 * bytes) as u64,
             _ => u64::MAX,
         }
+    }
+
+    /// How many bytes of files, as in [`bytes_that_fit`](Self::bytes_that_fit), make out a byte in memory; `None` while nothing is live.
+    #[must_use]
+    pub fn bytes_per_memory(&self, counted: u64) -> Option<f64> {
+        let memory = self.memory.packages + self.memory.levels;
+        let bytes = self.live_bytes.max(counted);
+        (memory > 0 && bytes > 0).then(|| bytes as f64 / memory as f64)
     }
 }

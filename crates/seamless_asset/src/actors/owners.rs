@@ -1,8 +1,17 @@
 //! Which level an entity came with, asked of those that hang in another. See [`Owners`].
 
+#[cfg(test)]
+mod tests;
+
+use core::cell::OnceCell;
 use std::sync::Arc;
 
-use bevy_ecs::{component::ComponentId, entity::Entity, hierarchy::Children, world::World};
+use bevy_ecs::{
+    component::ComponentId,
+    entity::{Entity, EntityHashSet},
+    hierarchy::Children,
+    world::World,
+};
 
 use crate::{LevelInstance, level_data::LevelObjects};
 
@@ -14,12 +23,19 @@ pub(super) fn all_with(world: &World, component: ComponentId) -> impl Iterator<I
 
 /// The levels in the world, hidden ones as well, and their own entities. It is made where something hangs in a level that is none of its
 /// own, and nowhere else.
-pub(crate) struct Owners(Vec<Owner>);
+#[derive(Default)]
+pub(crate) struct Owners {
+    roots: EntityHashSet,
+    /// By the first of their entities.
+    levels: Vec<Owner>,
+}
 
 struct Owner {
     root: Entity,
     /// The first and the last of its entities, by their indices.
     range: (u32, u32),
+    /// How far this level and those before it reach: ids that were used before lie anywhere, so ranges overlap.
+    reach: u32,
     objects: Arc<LevelObjects>,
 }
 
@@ -27,28 +43,52 @@ impl Owners {
     /// All levels but the one with this root.
     pub fn but(world: &World, root: Entity) -> Self {
         let Some(level) = world.component_id::<LevelInstance>() else {
-            return Self(Vec::new());
+            return Self::default();
         };
-        let owners = all_with(world, level)
-            .filter(|other| *other != root)
-            .filter_map(|root| {
-                let objects = world.get::<LevelInstance>(root)?.objects.clone();
-                let range = objects.indices();
-                Some(Owner { root, range, objects })
-            });
-        Self(owners.collect())
+        let others = all_with(world, level).filter(|other| *other != root);
+        Self::of(others.filter_map(|root| Some((root, world.get::<LevelInstance>(root)?.objects.clone()))))
+    }
+
+    fn of(levels: impl Iterator<Item = (Entity, Arc<LevelObjects>)>) -> Self {
+        let levels = levels.map(|(root, objects)| {
+            let range = objects.indices();
+            Owner {
+                root,
+                range,
+                reach: range.1,
+                objects,
+            }
+        });
+        let mut levels: Vec<Owner> = levels.collect();
+        levels.sort_unstable_by_key(|level| level.range.0);
+        let mut reach = 0;
+        for level in &mut levels {
+            reach = level.reach.max(reach);
+            level.reach = reach;
+        }
+        let roots = levels.iter().map(|level| level.root).collect();
+        Self { roots, levels }
     }
 
     /// Whether an entity is the root of one of these levels, or came with it.
     pub fn has(&self, entity: Entity) -> bool {
-        let index = entity.index_u32();
-        self.0.iter().any(|owner| {
-            let (first, last) = owner.range;
-            owner.root == entity || ((first..=last).contains(&index) && owner.objects.object(entity).is_some())
-        })
+        self.root_of(entity).is_some()
     }
 
-    /// The same of any of them.
+    /// The root of that level.
+    pub fn root_of(&self, entity: Entity) -> Option<Entity> {
+        if self.roots.contains(&entity) {
+            return Some(entity);
+        }
+        let index = entity.index_u32();
+        let begun = self.levels.partition_point(|level| level.range.0 <= index);
+        let begun = self.levels.iter().take(begun).rev();
+        let mut reaching = begun.take_while(|level| level.reach >= index);
+        let level = reaching.find(|level| level.range.1 >= index && level.objects.object(entity).is_some());
+        level.map(|level| level.root)
+    }
+
+    /// Whether any of them is or did.
     pub fn has_any(&self, entities: &[Entity]) -> bool {
         entities.iter().any(|entity| self.has(*entity))
     }
@@ -65,5 +105,30 @@ impl Owners {
             }
         }
         found
+    }
+}
+
+/// [`Owners`] that are made when somebody first asks, for as long as no level comes.
+pub(crate) struct LazyOwners {
+    but: Entity,
+    made: OnceCell<Owners>,
+}
+
+impl LazyOwners {
+    /// Of all levels.
+    pub fn all() -> Self {
+        Self::but(Entity::PLACEHOLDER)
+    }
+
+    /// Of all levels but the one with this root.
+    pub fn but(root: Entity) -> Self {
+        Self {
+            but: root,
+            made: OnceCell::new(),
+        }
+    }
+
+    pub fn get(&self, world: &World) -> &Owners {
+        self.made.get_or_init(|| Owners::but(world, self.but))
     }
 }

@@ -1,6 +1,7 @@
 //! Who goes with a level, and who stays.
 
 mod across;
+mod both;
 mod kept;
 mod lost;
 

@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use core::cell::LazyCell;
 use std::sync::Arc;
 
 use bevy_ecs::{
@@ -18,7 +17,7 @@ use bevy_platform::collections::HashSet;
 
 use super::InHiddenLevel;
 use crate::{
-    actors::{LevelActors, Owners},
+    actors::{LazyOwners, LevelActors},
     reveal::Members,
     spawn::ChangedTicks,
 };
@@ -97,13 +96,13 @@ fn add_hung<'w>(
     skips: impl Fn(Entity) -> bool,
 ) {
     let mut known = Indices::of(&all.lists().concat());
-    let owners = LazyCell::new(|| Owners::but(world, root));
+    let owners = LazyOwners::but(root);
     let mut add = |parents: &mut Parents<'w>, entity: Entity| {
         // Most children are the level's own, which are known.
         if !known.insert(entity) {
             return;
         }
-        if owners.has(entity) {
+        if owners.get(world).has(entity) {
             all.foreign.push(entity);
             return;
         }

@@ -40,6 +40,13 @@ const LARGE: f64 = 0.25;
 /// longer than thought.
 const SPARE: f64 = 0.4;
 
+/// Where frames have no time for streaming, it has this part of what it would plan with all the same: else a level of thousands would come by one slice a
+/// frame.
+const LEAST_ROOM: u32 = 8;
+
+/// After so many such frames in a row: one alone has much to do, and the next has time again.
+const MOST_STARVED: u32 = 8;
+
 /// After so many frames in which what streaming has to do anyway left too little for any unit, one starts all the same.
 const MOST_IDLE: u32 = 1;
 
@@ -75,6 +82,8 @@ pub(super) struct Patience {
     most: Duration,
     /// Frames in a row in which something was put off, and nothing done.
     idle: u32,
+    /// Frames in a row without the least room.
+    starved: u32,
 }
 
 impl Patience {
@@ -148,6 +157,14 @@ impl FrameBudget {
         // What is gone is certain.
         let left = self.all.saturating_sub(self.gone + reserved);
         self.room = planned(left);
+        others.starved = if self.room < self.least_room() {
+            others.starved + 1
+        } else {
+            0
+        };
+        if others.starved > MOST_STARVED {
+            self.room = self.least_room();
+        }
         // A budget that was lowered holds for what it was before, too.
         others.most = self.room.max(others.most.mul_f64(REMEMBERED)).min(planned(self.all));
         self.most = others.most;
@@ -158,6 +175,10 @@ impl FrameBudget {
     /// themselves.
     pub fn watch(&mut self) {
         self.since = Instant::now().checked_sub(self.spent);
+    }
+
+    fn least_room(&self) -> Duration {
+        planned(self.all) / LEAST_ROOM
     }
 
     fn look_at_clock(&mut self) {
@@ -194,7 +215,7 @@ impl FrameBudget {
     /// Whether a unit takes so much of a frame that it is better done in slices. What is much smaller fits a frame even when it takes
     /// a few times as long as it is thought to.
     pub fn is_large(&self, estimate: Duration) -> bool {
-        !self.is_lifted && estimate > self.room.mul_f64(LARGE)
+        !self.is_lifted && estimate > self.room.max(self.least_room()).mul_f64(LARGE)
     }
 
     /// Lifts the limit, because memory is short, or puts it back. What is done meanwhile is booked all the same.

@@ -47,6 +47,8 @@ pub enum UnitKind {
     Leave,
     /// The one frame in which a level has left that is despawned in slices.
     Mark,
+    /// A level has left that was hidden before; it is despawned in slices, too.
+    LeaveUnseen,
     /// Entities that nobody sees any more out of the world.
     Sweep,
     /// What is live of a package becomes what its new file says.
@@ -72,6 +74,7 @@ impl UnitKind {
             Self::Hide => "hide",
             Self::Leave => "leave",
             Self::Mark => "mark",
+            Self::LeaveUnseen => "leave of a hidden level",
             Self::Sweep => "sweep",
             Self::Reload => "reload",
             Self::Room => "room",
@@ -86,7 +89,7 @@ impl UnitKind {
             Self::HiddenSpawn | Self::Reveal | Self::Observed | Self::Leave | Self::Sweep => 1000.0,
             Self::RevealSliced | Self::Show => 300.0,
             Self::Hide | Self::Mark => 200.0,
-            Self::Begin => 20.0,
+            Self::Begin | Self::LeaveUnseen => 20.0,
             Self::Reload => 2000.0,
             Self::Insert | Self::Room | Self::Blocking => 1.0,
         };

@@ -140,7 +140,7 @@ impl Instance {
     /// Whether it is as far as it was to come, and not seen.
     fn has_stopped(&self) -> bool {
         let is_on_hold = matches!(self.phase, Phase::Staged(_) | Phase::Spawning(_) | Phase::Hidden { .. });
-        is_on_hold && self.request.target == InstanceTarget::Loaded
+        is_on_hold && self.request.target != InstanceTarget::Shown
     }
 }
 
@@ -209,6 +209,7 @@ impl Instance {
             Phase::Spawning(_) if self.request.target == InstanceTarget::Shown => LoadState::Revealing,
             Phase::Spawning(_) => LoadState::Staged,
             Phase::Live { .. } => LoadState::Live,
+            Phase::Hidden { .. } if self.request.target == InstanceTarget::Gone => LoadState::Leaving,
             Phase::Hidden { .. } => LoadState::Hidden,
             Phase::Leaving { .. } => LoadState::Leaving,
             Phase::Failed => LoadState::Failed,
@@ -302,6 +303,7 @@ impl Instance {
             Phase::Staged(_) | Phase::Spawning(_) if !self.is_announced => Some(Turn::Announce),
             Phase::Live { .. } if target == InstanceTarget::Loaded => Some(Turn::Hide),
             Phase::Hidden { .. } if target == InstanceTarget::Shown => Some(Turn::Show),
+            Phase::Hidden { .. } if target == InstanceTarget::Gone => Some(Turn::Leave),
             Phase::Leaving { .. } => Some(Turn::Leave),
             _ => None,
         }

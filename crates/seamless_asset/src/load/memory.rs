@@ -10,8 +10,8 @@ use bevy_reflect::Reflect;
 /// From this part of the ceiling on, memory is tight.
 const TIGHT: f64 = 0.85;
 
-/// Packages whose sizes are remembered. Beyond that, what is known is forgotten and learnt again.
-const KNOWN: usize = 4096;
+/// Packages whose sizes are remembered at least, and half of those that are at most: the oldest are forgotten.
+const KNOWN: usize = 16_384;
 
 /// What streamed content takes in memory, in bytes, about: decoded values, without what Bevy and the GPU make of them. Objects that game
 /// code asked for by itself are not counted once they are live, unless a package that levels use has them, too.
@@ -145,6 +145,8 @@ struct Size {
 #[derive(Debug, Default)]
 pub(super) struct Sizes {
     known: HashMap<AssetPath<'static>, Size>,
+    /// What was known before, and may have come again since.
+    before: HashMap<AssetPath<'static>, Size>,
     largest: Size,
 }
 
@@ -161,20 +163,26 @@ impl Sizes {
 
     fn of(&mut self, path: &AssetPath<'static>) -> &mut Size {
         if self.known.len() >= KNOWN && !self.known.contains_key(path) {
-            self.known.clear();
+            self.before = core::mem::take(&mut self.known);
         }
-        self.known.entry(path.clone()).or_default()
+        let before = self.before.remove(path).unwrap_or_default();
+        self.known.entry(path.clone()).or_insert(before)
+    }
+
+    fn get(&self, path: &AssetPath<'static>) -> Size {
+        let known = self.known.get(path).or_else(|| self.before.get(path));
+        known.copied().unwrap_or_default()
     }
 
     /// What the level of a package will bring. One that was not here yet is as large as any was.
     pub fn level(&self, path: &AssetPath<'static>) -> Expected {
-        let known = self.known.get(path).and_then(|size| size.level);
+        let known = self.get(path).level;
         known.map_or(Expected::Unknown(self.largest.level.unwrap_or(0)), Expected::Known)
     }
 
     /// What the assets of a package will bring.
     pub fn assets(&self, path: &AssetPath<'static>) -> Expected {
-        let known = self.known.get(path).and_then(|size| size.assets);
+        let known = self.get(path).assets;
         known.map_or(Expected::Unknown(self.largest.assets.unwrap_or(0)), Expected::Known)
     }
 }

@@ -4,6 +4,7 @@ use core::{fmt, ops::Range};
 use std::{io::SeekFrom, sync::Arc};
 
 use bevy_asset::{AssetPath, AssetServerMode, io::Reader};
+use bevy_log::{debug_span, tracing::Instrument};
 use futures_lite::AsyncSeekExt;
 use seamless_package::{Package, SUMMARY_SIZE, Summary};
 
@@ -65,7 +66,9 @@ pub(super) async fn open_tables(
 ) -> Result<Arc<Linker>, Stop> {
     job.progress.check()?;
     let intake = &mut Intake::new(&job.progress, pulse, read);
-    Ok(open_for_part(services, &job.path, intake).await?.linker)
+    let opened = open_for_part(services, &job.path, intake);
+    let span = debug_span!("open_tables", package = %job.path);
+    Ok(opened.instrument(span).await?.linker)
 }
 
 /// A package whose tables are read, and the rest of its file.

@@ -183,12 +183,19 @@ impl<'a> StagedLevel<'a> {
     /// announced with [`add_spawn_row`](crate::SeamlessAssetApp::add_spawn_row) are those that hooks have left.
     ///
     /// # Errors
-    /// When the rows are not those of this level, when there are not as many values, and for [`ChildOf`] and [`Children`]: who is whose
-    /// child is the package's to say.
+    /// When the rows are not those of this level, when there are not as many values, and for relationships and their targets, such as [`ChildOf`] and
+    /// [`Children`]: who is whose child is the package's to say, and of any other tie the other end would not hear, as the level comes
+    /// without running their hooks.
     pub fn insert<C: Component>(&mut self, rows: Range<usize>, values: Vec<C>) -> Result<(), String> {
         let type_id = TypeId::of::<C>();
         if type_id == TypeId::of::<ChildOf>() || type_id == TypeId::of::<Children>() {
             return Err("who is whose child cannot be changed in an instance; cook it into the level".into());
+        }
+        if C::relationship_accessor().is_some() {
+            let name = core::any::type_name::<C>();
+            return Err(format!(
+                "`{name}` ties entities to each other, and the other one would not hear of it; cook it into the level, or insert it once the level is revealed"
+            ));
         }
         let count = values.len();
         if rows.start > rows.end || rows.end > self.len() || rows.len() != count {

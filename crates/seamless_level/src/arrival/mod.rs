@@ -69,13 +69,14 @@ impl ArrivalPoint {
         }
     }
 
-    /// The place at `position` for whoever sees as `source` does: with its shape, its reach and its target.
+    /// The place at `position` for whoever sees as `source` does: with its shape, its reach, its target and its world.
     #[must_use]
     pub fn of(source: &StreamingSource, position: Vec3) -> Self {
         Self {
             shape: source.shape,
             reach: source.reach,
             target: source.target,
+            world: source.world,
             ..Self::at(position)
         }
     }

@@ -8,7 +8,7 @@ use bevy_ecs::{
 
 use crate::{
     select::Standing,
-    source::SourceMotion,
+    source::{SourceMotion, StreamingSource},
     world::{EvenHidden, LevelSelection, LevelTable, SeamlessWorld, WorldError, WorldFailure},
 };
 
@@ -86,8 +86,9 @@ type Worlds<'w, 's> = Query<
 
 /// Tells whether what sources ask for is there: a system parameter, for loading screens for instance.
 ///
-/// It reads [`SourceMotion`]s, so that who is [teleported](SourceMotion::teleported) is not complete from that moment on. A system that
-/// teleports somebody and asks has both in a [`ParamSet`](bevy_ecs::system::ParamSet), or Bevy refuses it.
+/// It reads [`SourceMotion`]s, so that who is [teleported](SourceMotion::teleported) is not complete from that moment on, and [`StreamingSource`]s, so
+/// that only the worlds count that one [asks](StreamingSource::world). A system that teleports or changes somebody and asks has both in a
+/// [`ParamSet`](bevy_ecs::system::ParamSet), or Bevy refuses it.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
@@ -109,29 +110,34 @@ type Worlds<'w, 's> = Query<
 #[derive(SystemParam)]
 pub struct StreamingStatus<'w, 's> {
     worlds: Worlds<'w, 's>,
-    motions: Query<'w, 's, &'static SourceMotion>,
+    sources: Query<'w, 's, (&'static StreamingSource, &'static SourceMotion)>,
 }
 
 impl StreamingStatus<'_, '_> {
     /// Whether all that a source asks for where it is, now, is there or has failed, and all that is always loaded. False while a world's manifest
     /// is on its way, and while there is no world, or none that [could be loaded](Self::failed_worlds); for what is no source, or none that asks
-    /// for anything; in the frame in which one is spawned; and from [`SourceMotion::teleported`] on until a selection has seen the source in its
-    /// new place.
+    /// for anything; in the frame in which one is spawned; and from [`SourceMotion::teleported`] on, or a change of its
+    /// [world](StreamingSource::world), until a selection has seen the source in its new place. Of a source of one world, other worlds play no part.
     #[must_use]
     pub fn is_streaming_complete(&self, source: Entity) -> bool {
         self.progress(source).is_complete()
     }
 
-    /// How far what a source asks for where it is has come, and what is always loaded. It is [pending](StreamingProgress::is_pending) as long
-    /// as there is no world, and for what is no source. What game code asks for by name is in [`overall_progress`](Self::overall_progress).
+    /// How far what a source asks for where it is has come, and what is always loaded, in the [worlds](StreamingSource::world) that it asks. It is
+    /// [pending](StreamingProgress::is_pending) as long as there is no such world, and for what is no source. What game code asks for by name is in [`overall_progress`](Self::overall_progress).
     #[must_use]
     pub fn progress(&self, source: Entity) -> StreamingProgress {
         let key = source.to_bits();
-        let is_known = |selection: &LevelSelection| selection.selector.is_source(key);
-        let mut selections = self.worlds.iter().filter_map(|(_, parts, _)| Some(parts?.1));
-        let is_settling = self.motions.get(source).is_ok_and(SourceMotion::is_settling);
-        let mut progress = self.progress_of(key, None);
-        progress.is_pending |= is_settling || !selections.any(is_known);
+        let found = self.sources.get(source).ok();
+        let meant = found.and_then(|(source, _)| source.world);
+        let is_settling = found.is_some_and(|(_, motion)| motion.is_settling());
+        let worlds = self.worlds.iter().filter(|(world, ..)| is_meant(meant, *world));
+        let mut selections = worlds.filter_map(|(_, parts, _)| Some(parts?.1)).peekable();
+        // One that has changed its world may be known to the one that it has left.
+        let is_any_there = selections.peek().is_some();
+        let is_known = is_any_there && selections.all(|selection| selection.selector.is_source(key));
+        let mut progress = self.progress_of(key, meant);
+        progress.is_pending |= is_settling || !is_known;
         progress
     }
 

@@ -169,7 +169,7 @@ impl Levels<'_, '_> {
     /// Keeps a level ready to be shown, whatever volumes say; after [`load`](Self::load) it hides the level again unless somebody else wants it shown. A level that is
     /// hidden keeps its entities and all that they became; only an app with [`sliced_levels`](seamless_asset::SeamlessAssetPlugin::sliced_levels) can do that, in others a
     /// level that is in the world stays there, which is logged. What is near goes before it, and where memory is short it waits; a
-    /// [`LevelWanted`](crate::LevelWanted) has a priority of its own.
+    /// [`LevelWanted`](crate::LevelWanted) may say another priority.
     ///
     /// # Errors
     /// When no world has such a level, or too many are requested.
@@ -209,10 +209,8 @@ impl Levels<'_, '_> {
     /// When no world has such a level.
     pub fn retry(&mut self, level: &str) -> Result<(), RequestError> {
         self.check(level)?;
-        if self
-            .iter()
-            .any(|(_, other)| other.name() == level && other.state() == LevelState::Failed)
-        {
+        let mut found = self.states.tables.iter().filter_map(|(_, table)| table.get(level));
+        if found.any(|other| other.state() == LevelState::Failed) {
             self.requests.retry(level);
         }
         Ok(())
@@ -305,16 +303,20 @@ pub(crate) fn tell_unknown(
     }
 }
 
-/// A request of game code, for all worlds. What is only to be loaded is for later.
+/// A request of game code, for all worlds.
 fn named(level: &str, kind: RequestKind) -> NamedRequest {
     NamedRequest {
         level: level.to_owned(),
         kind,
-        priority: if kind == RequestKind::Load {
-            PRELOAD_PRIORITY
-        } else {
-            EXPLICIT_PRIORITY
-        },
+        priority: usual_priority(kind, EXPLICIT_PRIORITY),
         world: None,
+    }
+}
+
+/// How urgent a request is when nobody has said so: what is only to be loaded is for later, and all else is as urgent as `other`.
+fn usual_priority(kind: RequestKind, other: f32) -> f32 {
+    match kind {
+        RequestKind::Load => PRELOAD_PRIORITY,
+        RequestKind::Show | RequestKind::ShowIfLoaded | RequestKind::Ban => other,
     }
 }

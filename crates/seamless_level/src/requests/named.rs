@@ -236,6 +236,11 @@ impl LevelRequests {
         made
     }
 
+    /// Whether an entity has been heard of that wants levels.
+    pub fn is_wanting(&self, entity: Entity) -> bool {
+        self.wanted.contains_key(&entity)
+    }
+
     /// An entity that wants more than there was room for, while there is room again.
     pub fn next_refused(&self, limit: usize) -> Option<Entity> {
         let has_room = self.all.len() < limit;

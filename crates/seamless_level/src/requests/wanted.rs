@@ -3,18 +3,17 @@
 use bevy_ecs::{
     change_detection::DetectChangesMut,
     component::Component,
-    entity::Entity,
-    entity_disabling::Disabled,
+    entity::{Entity, EntityHashSet},
     lifecycle::RemovedComponents,
-    query::{Allow, Changed},
+    query::{Changed, Has},
     reflect::ReflectComponent,
-    system::{Query, Res, ResMut},
+    system::{Local, Query, Res, ResMut},
 };
 use bevy_log::error;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
-use seamless_asset::StreamingClock;
+use seamless_asset::{InHiddenLevel, StreamingClock};
 
-use super::{LevelRequests, NamedRequest, RequestKind};
+use super::{LevelRequests, NamedRequest, RequestKind, usual_priority};
 use crate::{
     select::{EXPLICIT_PRIORITY, MAX_SOURCE_PRIORITY},
     settings::LevelSettings,
@@ -25,7 +24,8 @@ use crate::{
 ///
 /// A level that nothing else is to bring is `on_request` in the world file; otherwise it comes by its volume, too.
 ///
-/// The component may be changed at any time; to take it back, remove it: Bevy's `Disabled` on the entity does not. A name that no world has asks for nothing until one has it, and is logged when all worlds are there. What is beyond
+/// The component may be changed at any time, also while the entity's own level is hidden: one that came with a level counts from when that is first seen. To
+/// take it back, remove it: Bevy's `Disabled` on the entity does not. A name that no world has asks for nothing until one has it, and is logged when all worlds are there. What is beyond
 /// [`LevelSettings::max_requests`](crate::LevelSettings::max_requests) is logged, and asked for as soon as there is room.
 ///
 /// ```
@@ -51,55 +51,58 @@ use crate::{
 ///     }
 /// }
 /// ```
-#[derive(Component, Reflect, Clone, Debug, PartialEq)]
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Clone, PartialEq)]
 pub struct LevelWanted {
     /// The names of the levels.
     pub levels: Vec<String>,
     /// What is wanted of them.
     pub kind: RequestKind,
-    /// How urgent it is, among all that ask: volumes give a million at most, which is the default. Ten million, which is what
-    /// [`Levels::load`](crate::Levels::load) gives, is the most that counts; what is no number counts as zero.
-    pub priority: f32,
+    /// How urgent it is, among all that ask: volumes give a million at most. Ten million, which is what
+    /// [`Levels::load`](crate::Levels::load) gives, is the most that counts; what is no number counts as zero. `None`, as by default, is a million;
+    /// for levels that are only to be loaded, what [`Levels::preload`](crate::Levels::preload) gives: what is near goes before them.
+    pub priority: Option<f32>,
     /// The [`SeamlessWorld`](crate::SeamlessWorld) entity whose levels are meant; `None` is each that has such levels.
     #[entities]
     pub world: Option<Entity>,
 }
 
-impl Default for LevelWanted {
-    fn default() -> Self {
-        Self {
-            levels: Vec::new(),
-            kind: RequestKind::default(),
-            priority: MAX_SOURCE_PRIORITY,
-            world: None,
-        }
-    }
-}
-
 /// Takes over what entities want.
 pub(crate) fn sync_wanted(
-    changed: Query<(Entity, &LevelWanted), (Changed<LevelWanted>, Allow<Disabled>)>,
-    all: Query<&LevelWanted, EvenHidden>,
+    changed: Query<(Entity, &LevelWanted, Has<InHiddenLevel>), (Changed<LevelWanted>, EvenHidden)>,
+    all: Query<(&LevelWanted, Has<InHiddenLevel>), EvenHidden>,
     mut removed: RemovedComponents<LevelWanted>,
+    mut unseen: Local<EntityHashSet>,
     mut requests: ResMut<LevelRequests>,
     settings: Res<LevelSettings>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure("levels that entities want");
     let requests = requests.bypass_change_detection();
-    for entity in removed.read() {
+    // Whoever has another one by now goes on with that.
+    for entity in removed.read().filter(|entity| !all.contains(*entity)) {
         requests.forget_wanted(entity);
     }
-    for (entity, wanted) in &changed {
-        if let Err(error) = requests.set_wanted(entity, wanted.named(), settings.max_requests) {
-            error!("levels wanted by {entity}: {error}");
+    for (entity, wanted, is_hidden) in &changed {
+        if is_hidden && !requests.is_wanting(entity) {
+            unseen.insert(entity);
+        } else {
+            unseen.remove(&entity);
+            wanted.hear(entity, requests, &settings);
         }
-        wanted.levels.iter().for_each(|level| requests.note_unknown(level));
     }
+    // What is seen again need not count as changed then.
+    unseen.retain(|entity| match all.get(*entity) {
+        Ok((_, true)) => true,
+        Ok((wanted, false)) => {
+            wanted.hear(*entity, requests, &settings);
+            false
+        }
+        Err(_) => false,
+    });
     // Somebody else may have made room. Whoever is refused again has taken it all.
     while let Some(entity) = requests.next_refused(settings.max_requests) {
-        let wanted = all.get(entity).map(LevelWanted::named);
+        let wanted = all.get(entity).map(|(wanted, _)| wanted.named());
         let made = wanted.map(|wanted| requests.set_wanted(entity, wanted, settings.max_requests));
         if made.is_err() {
             requests.forget_wanted(entity);
@@ -117,9 +120,20 @@ impl LevelWanted {
         }
     }
 
+    /// An entity wants this now.
+    fn hear(&self, entity: Entity, requests: &mut LevelRequests, settings: &LevelSettings) {
+        if let Err(error) = requests.set_wanted(entity, self.named(), settings.max_requests) {
+            error!("levels wanted by {entity}: {error}");
+        }
+        self.levels.iter().for_each(|level| requests.note_unknown(level));
+    }
+
     fn named(&self) -> impl Iterator<Item = NamedRequest> {
+        let priority = self
+            .priority
+            .unwrap_or_else(|| usual_priority(self.kind, MAX_SOURCE_PRIORITY));
         // What is always loaded, and the ground, are told by their priorities.
-        let most_urgent = self.priority.clamp(0.0, EXPLICIT_PRIORITY);
+        let most_urgent = priority.clamp(0.0, EXPLICIT_PRIORITY);
         let priority = if most_urgent.is_nan() { 0.0 } else { most_urgent };
         self.levels.iter().map(move |level| NamedRequest {
             level: level.clone(),

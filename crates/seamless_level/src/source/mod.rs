@@ -1,12 +1,14 @@
 //! Streaming sources: the points from which the world is seen. See [`StreamingSource`].
 
+mod gathered;
 mod motion;
 mod shape;
 
+pub(crate) use gathered::GatheredSources;
 pub use motion::SourceMotion;
 pub use shape::SourceShape;
 
-use bevy_ecs::{component::Component, reflect::ReflectComponent};
+use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
 use bevy_math::Vec3;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform};
@@ -76,6 +78,11 @@ pub struct StreamingSource {
     pub look_weight: f32,
     /// Whether it is a player of another machine, whom only a server follows, and for whom no frame waits. False by default.
     pub remote: bool,
+    /// The [`SeamlessWorld`](crate::SeamlessWorld) entity that is meant; `None`, the default, is all worlds. Worlds may lie in one place, an
+    /// overworld and a dungeon on one server: who plays in one of them says which, and loads nothing of the other. It may be changed at any time. Of
+    /// an entity that is no world, or none yet, it asks for nothing.
+    #[entities]
+    pub world: Option<Entity>,
 }
 
 impl Default for StreamingSource {
@@ -89,6 +96,7 @@ impl Default for StreamingSource {
             ahead: DEFAULT_AHEAD,
             look_weight: DEFAULT_LOOK_WEIGHT,
             remote: false,
+            world: None,
         }
     }
 }

@@ -1,8 +1,10 @@
 //! How far a convex shape goes along each axis. See [`Ends`].
 
+use std::collections::BTreeSet;
+
 use bevy_math::{DMat3, DVec3, Vec3};
 
-/// Shapes of more planes are looked at axis by axis only: the work grows with the third power of their number.
+/// Of shapes of more planes only these are looked at: the work grows with the third power of their number.
 const MOST_PLANES: usize = 16;
 /// An end that moves faster than this when the planes move outward is none: a spike, as two planes that are nearly parallel make.
 const MOST_GROWTH: f64 = 2.5;
@@ -83,8 +85,7 @@ impl Ends {
         let double = |(normal, d): &(Vec3, f32)| (normal.as_dvec3(), f64::from(*d));
         let mut planes: Vec<(DVec3, f64)> = planes.iter().map(double).collect();
         if planes.len() > MOST_PLANES {
-            planes.retain(|(normal, _)| normal.to_array().iter().filter(|part| **part != 0.0).count() == 1);
-            planes.truncate(MOST_PLANES);
+            planes = across_axes(&planes);
         }
         // So that any number of planes is three or more; these say nothing.
         planes.extend(DVec3::AXES.map(|axis| (axis, f64::INFINITY)));
@@ -124,4 +125,32 @@ impl Ends {
         let growths = self.low.iter().chain(&self.high).map(|end| end.growth);
         growths.fold(1.0, f64::max) as f32
     }
+}
+
+/// Those of many planes that say most about a box: the ones that are best across each axis, from either side. What lies behind all planes lies behind
+/// these.
+fn across_axes(planes: &[(DVec3, f64)]) -> Vec<(DVec3, f64)> {
+    let directions = DVec3::AXES.map(|axis| [axis, -axis]).concat();
+    let orders = directions.into_iter().map(|axis| {
+        let mut order: Vec<usize> = (0..planes.len()).collect();
+        let of = |place: &usize| {
+            let (normal, d) = planes[*place];
+            (normal.normalize_or_zero().dot(axis), d / normal.length())
+        };
+        order.sort_by(|a, b| {
+            let [(across, d), (other, other_d)] = [of(a), of(b)];
+            other.total_cmp(&across).then(d.total_cmp(&other_d))
+        });
+        order.into_iter()
+    });
+    let mut orders: Vec<_> = orders.collect();
+    let mut chosen = BTreeSet::new();
+    while chosen.len() < MOST_PLANES {
+        let more = orders
+            .iter_mut()
+            .filter_map(|order| order.find(|place| !chosen.contains(place)));
+        let more: Vec<usize> = more.take(MOST_PLANES - chosen.len()).collect();
+        chosen.extend(more);
+    }
+    chosen.into_iter().map(|place| planes[place]).collect()
 }

@@ -66,7 +66,10 @@ pub struct StreamingVolume {
     /// How much it counts beside other volumes, one by default: its levels load as if sources were so many times
     /// nearer.
     pub priority: f32,
-    /// The [`SeamlessWorld`](crate::SeamlessWorld) entity whose levels are meant; `None` is the only one there is.
+    /// The [`SeamlessWorld`](crate::SeamlessWorld) entity whose levels are meant. `None`, the default, is the only one there is. Of several it is that of
+    /// the level which its entity came with: below whose root it hangs, or with which it goes by [`OfLevel`](seamless_asset::OfLevel); or else the only
+    /// one that has all of its levels. Where neither says which, an error is logged ([`VolumeFault::AmbiguousWorld`]), and the volume asks for
+    /// nothing, unless it asked one of them before: then it goes on to, as long as that one is there and has any of its levels.
     #[entities]
     pub world: Option<Entity>,
 }

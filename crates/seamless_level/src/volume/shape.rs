@@ -106,8 +106,9 @@ pub enum VolumeFault {
         "it asks for level `{0}`, which its world has not; mend the name, or add the level to the world file and cook it"
     )]
     UnknownLevel(String),
-    /// It names no world, and there are several.
-    #[error("it names no world, and there are several; set its `world`")]
+    /// It names no world, there are several, and neither a level that it came with nor the names of its levels say which is
+    /// [meant](crate::StreamingVolume::world). If it asked one of them before, it goes on to.
+    #[error("it names no world, and its levels do not say which of several is meant; set its `world`")]
     AmbiguousWorld,
 }
 
@@ -193,7 +194,7 @@ impl VolumeShape {
     }
 
     /// The smallest box around it. It is infinite where there is no end, and holds nothing for a shape that
-    /// [`validate`](Self::validate) refuses. Of a convex shape of more than sixteen planes only those across an axis count.
+    /// [`validate`](Self::validate) refuses. Of a convex shape of more than sixteen planes only as many count, those that are most across an axis.
     #[must_use]
     pub fn bounds(&self) -> (Vec3, Vec3) {
         let (min, max, _) = self.bounds_around(0.0);

@@ -238,7 +238,7 @@ fn a_convex_shape_ends_where_its_corners_are() {
             assert!(min.distance(low) < 0.02 && max.distance(high) < 0.02, "{shape:?}");
         }
     }
-    // A prism without ends, a spike, and more planes than are combined.
+    // A prism without ends, and a spike.
     let prism = [vec3(1.0, 1.0, 0.0), vec3(-1.0, 1.0, 0.0), vec3(0.0, -1.0, 0.0)];
     let shape = |normals: &[Vec3]| VolumeShape::Convex {
         planes: normals.iter().map(|normal| (*normal, 1.0)).collect(),
@@ -248,12 +248,46 @@ fn a_convex_shape_ends_where_its_corners_are() {
     assert!(min.z == f32::NEG_INFINITY && max.z == f32::INFINITY);
     let spike = [vec3(1.0, 0.01, 0.0), vec3(-1.0, 0.01, 0.0), vec3(0.0, -1.0, 0.0)];
     assert_eq!(shape(&spike).bounds().1.y, f32::INFINITY);
-    let many: Vec<Vec3> = (0..17)
-        .map(|_| random.point(1.0))
-        .chain([Vec3::X, Vec3::NEG_X])
-        .collect();
-    let (min, max) = shape(&many).bounds();
-    assert_eq!((min.x, max.x, max.y), (-1.0, 1.0, f32::INFINITY));
+}
+
+/// Hulls of meshes have many planes; those that are most across the axes say where they end, about.
+#[test]
+fn a_convex_shape_of_many_planes_has_an_end() {
+    let mut random = crate::random::Random(7);
+    for count in [17, 24, 60, 300] {
+        let center = random.point(100.0);
+        // Spread evenly over a ball: the golden angle from one to the next.
+        let normals = (0..count).map(|index| {
+            let y = 1.0 - (index as f32 + 0.5) * 2.0 / count as f32;
+            let angle = index as f32 * 2.399_963;
+            let flat = (1.0 - y * y).sqrt();
+            vec3(angle.cos() * flat, y, angle.sin() * flat)
+        });
+        let planes: Vec<_> = normals.map(|normal| (normal, normal.dot(center) + 10.0)).collect();
+        let shape = VolumeShape::Convex { planes };
+        let (min, max) = shape.bounds();
+        assert!((min - center).max_element() <= -10.0 && (max - center).min_element() >= 10.0);
+        assert!((max - min).max_element() < 50.0, "{count} planes: {min} to {max}");
+        for _ in 0..100 {
+            let point = center + random.point(30.0);
+            let is_within = min.cmple(point).all() && point.cmple(max).all();
+            assert!(!shape.contains(point) || is_within, "{shape:?} holds {point}");
+        }
+    }
+    // Of those that are parallel the nearest counts.
+    let sides = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| [axis, -axis]).concat();
+    let planes = (0..10).flat_map(|more| sides.iter().map(move |side| (*side, 1.0 + more as f32)));
+    let (min, max) = VolumeShape::Convex {
+        planes: planes.collect(),
+    }
+    .bounds();
+    assert_eq!((min, max), (Vec3::NEG_ONE, Vec3::ONE));
+    let tube = |index: usize| (vec3((index as f32).cos(), 0.0, (index as f32).sin()), 1.0);
+    let (min, max) = VolumeShape::Convex {
+        planes: (0..40).map(tube).collect(),
+    }
+    .bounds();
+    assert_eq!((min.y, max.y), (f32::NEG_INFINITY, f32::INFINITY));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use bevy_ecs::{
     change_detection::DetectChanges, component::Component, entity::Entity, name::Name,
     relationship::RelationshipTarget, world::World,
 };
-use bevy_log::info;
+use bevy_log::{debug_span, info};
 use bevy_platform::time::Instant;
 use bevy_tasks::{AsyncComputeTaskPool, Task, TaskPool, futures::check_ready};
 use seamless_asset::{LoadingThreads, Streamer, StreamingClock};
@@ -196,6 +196,7 @@ fn size(manifest: &WorldManifest) -> usize {
 
 /// Copies what is missing, as long as there is time; whether that is all.
 fn is_copied(copy: &mut WorldManifest, manifest: &WorldManifest, slice: &mut Slice) -> bool {
+    let _span = debug_span!("copy_world", world = %manifest.name).entered();
     copy_rest(&mut copy.levels, &manifest.levels, slice);
     copy_rest(&mut copy.volumes, &manifest.volumes, slice);
     copy_rest(&mut copy.packages, &manifest.packages, slice);
@@ -216,6 +217,7 @@ impl Built {
         path: Option<&AssetPath<'static>>,
         distances: Option<DistanceStreaming>,
     ) -> Result<Self, ManifestError> {
+        let _span = debug_span!("build_world", world = %manifest.name).entered();
         manifest.validate()?;
         let is_small = size(&manifest) <= SMALL;
         let volumes = core::mem::take(&mut manifest.volumes);
@@ -268,6 +270,7 @@ pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
     let Some(Stage::Placing(mut built)) = stage else {
         return;
     };
+    let _span = debug_span!("place_volumes", world = built.table.name()).entered();
     if !built.is_begun {
         // Left over of what it was before.
         built.is_begun = sweep_volumes(world, entity, time);
@@ -277,7 +280,14 @@ pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
     }
     let mut slice = Slice::new(if built.is_small { ALL } else { time });
     while let Some((volume, name, key)) = slice.next(&mut built.volumes) {
-        let placed = spawn(world, entity, volume, name, key);
+        let Some((volume, is_touched)) = spawn(world, entity, volume, name) else {
+            return;
+        };
+        let placed = key.map(|key| Placed {
+            volume,
+            key,
+            is_touched,
+        });
         built.placed.extend(placed);
     }
     // Who changes one from now on does so later than it was spawned.
@@ -305,6 +315,7 @@ pub(super) fn sweep_volumes(world: &mut World, entity: Entity, time: Duration) -
     let Some(volumes) = world.get::<LevelVolumes>(entity) else {
         return true;
     };
+    let _span = debug_span!("sweep_volumes", volumes = volumes.len()).entered();
     // From the back: each takes itself off the list, and whoever is not at its end moves all that are behind it.
     let volumes: Vec<Entity> = volumes.iter().rev().collect();
     let mut slice = Slice::new(if volumes.len() <= SMALL { ALL } else { time });
@@ -319,13 +330,8 @@ pub(super) fn sweep_volumes(world: &mut World, entity: Entity, time: Duration) -
     left.len() == 0
 }
 
-fn spawn(
-    world: &mut World,
-    entity: Entity,
-    volume: StreamingVolume,
-    name: Name,
-    key: Option<VolumeKey>,
-) -> Option<Placed> {
+/// Spawns a volume; gives it, and whether an observer has changed it right away. None if its world is gone: an observer may have despawned that.
+fn spawn(world: &mut World, entity: Entity, volume: StreamingVolume, name: Name) -> Option<(Entity, bool)> {
     let before = world.change_tick();
     let volume = StreamingVolume {
         world: Some(entity),
@@ -334,11 +340,12 @@ fn spawn(
     let volume = world.spawn((name, VolumeOf(entity), volume)).id();
     // Observers run in the tick in which they find it.
     let is_touched = world.change_tick() != before;
-    Some(Placed {
-        volume,
-        key: key?,
-        is_touched,
-    })
+    if world.get_entity(entity).is_err() {
+        // It came too late to go with its world.
+        world.try_despawn(volume).ok();
+        return None;
+    }
+    Some((volume, is_touched))
 }
 
 /// Gives a world its levels. Volumes that are not as the manifest has them any more are left to who looks at those that change.

@@ -40,8 +40,9 @@ impl Caps<'_, '_> {
         let asked = worlds.iter().map(|(.., selection)| selection.selector.asked_bytes());
         self.asked.clear();
         self.asked.extend(asked.map(|asked| asked.min(own)));
+        let in_memory = in_memory(worlds);
         let stats = self.stats.as_ref();
-        let fit = stats.map_or(u64::MAX, |stats| stats.bytes_that_fit(self.ceiling()));
+        let fit = stats.map_or(u64::MAX, |stats| stats.bytes_that_fit(self.ceiling(), in_memory));
         SelectionLimits {
             max_levels: self.settings.max_levels,
             max_bytes: own,
@@ -72,13 +73,18 @@ impl Caps<'_, '_> {
     }
 }
 
+/// Of the files of all levels that are there, as the selection counts them.
+fn in_memory(worlds: &Worlds) -> u64 {
+    let bytes = worlds.iter().map(|(_, table, _)| table.counts().in_memory);
+    bytes.fold(0, u64::saturating_add)
+}
+
 /// What is short, and whether anything is on its way.
 fn shortage(stats: &StreamingStats, worlds: &Worlds, now: f64) -> Shortage {
-    let memory = stats.memory.packages + stats.memory.levels;
     let mut seen = Shortage {
         short: stats.memory_short,
         used: stats.memory.total(),
-        per_memory: stats.live_bytes as f64 / memory.max(1) as f64,
+        per_memory: stats.bytes_per_memory(in_memory(worlds)).unwrap_or(0.0),
         is_calm: stats.memory_pressure == MemoryPressure::Calm,
         now,
         ..Shortage::default()

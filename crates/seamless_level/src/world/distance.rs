@@ -3,10 +3,10 @@
 use bevy_ecs::{
     change_detection::{DetectChanges, DetectChangesMut, Ref},
     component::Component,
-    entity::Entity,
+    entity::{Entity, EntityHashMap},
     lifecycle::RemovedComponents,
     reflect::ReflectComponent,
-    system::{Query, Res},
+    system::{Local, Query, Res},
 };
 use bevy_log::{error, info, warn};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
@@ -25,7 +25,8 @@ use crate::{
 /// [bounds](crate::LevelEntry::bounds), in world units; a level whose bounds are not known is left to volumes and requests. For
 /// a source, all distances are multiplied by its [`reach`](crate::StreamingSource::reach).
 ///
-/// It may be inserted, changed and removed at any time.
+/// It may be inserted, changed and removed at any time. Each change looks at all levels of the world: what changes from frame to frame, the distance that a
+/// player sees for instance, is for a source's [`reach`](crate::StreamingSource::reach), which costs nothing of that kind.
 ///
 /// ```
 /// # use bevy_asset::AssetServer;
@@ -113,10 +114,15 @@ pub(crate) fn sync_distances(
         EvenHidden,
     >,
     mut removed: RemovedComponents<DistanceStreaming>,
+    mut gone_worlds: RemovedComponents<LevelTable>,
+    mut told: Local<EntityHashMap<Told>>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure("distances of levels");
     let removed: Vec<Entity> = removed.read().collect();
+    for world in gone_worlds.read() {
+        told.remove(&world);
+    }
     for (world, table, mut selection, distances) in &mut worlds {
         let is_changed = distances.as_ref().is_some_and(DetectChanges::is_changed);
         let renamed = core::mem::take(&mut selection.bypass_change_detection().renamed);
@@ -128,21 +134,51 @@ pub(crate) fn sync_distances(
             }
             continue;
         }
+        match told.entry(world).or_default().hear(distances.as_deref()) {
+            Some(News::Unusable(distances)) => error!(
+                "seamless world `{}`: {distances:?} asks for nothing; give finite numbers with 0 ≤ show ≤ load ≤ unload",
+                table.name()
+            ),
+            Some(News::Begins) => warn_of_what_does_not_come(&table),
+            None => {}
+        }
         let usable = distances.as_deref().copied().filter(DistanceStreaming::is_valid);
-        if let (Some(distances), None) = (&distances, usable) {
-            error!(
-                "seamless world `{}`: {:?} asks for nothing; give finite numbers with 0 ≤ show ≤ load ≤ unload",
-                table.name(),
-                **distances
-            );
-        }
-        if usable.is_some() {
-            warn_of_what_does_not_come(&table);
-        }
         selection.set_distances(&table, usable);
         for (level, _) in renamed {
             selection.set_distance(&table, level, usable.as_ref());
         }
+    }
+}
+
+/// What the log has heard of the distances of a world: somebody may change them in each frame.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Whether those of the last time were of no use.
+    is_unusable: bool,
+    /// Whether its levels came by distance before.
+    has_begun: bool,
+}
+
+/// What is to be told.
+#[derive(Debug, PartialEq)]
+enum News {
+    /// They are of no use.
+    Unusable(DistanceStreaming),
+    /// Levels come by distance, for the first time.
+    Begins,
+}
+
+impl Told {
+    /// The distances are these now. Gives what was not told yet; of those that are of no use, none until some were of use again.
+    fn hear(&mut self, distances: Option<&DistanceStreaming>) -> Option<News> {
+        let unusable = distances.filter(|distances| !distances.is_valid());
+        let was_unusable = core::mem::replace(&mut self.is_unusable, unusable.is_some());
+        if let Some(distances) = unusable {
+            return (!was_unusable).then_some(News::Unusable(*distances));
+        }
+        let begins = distances.is_some() && !self.has_begun;
+        self.has_begun |= begins;
+        begins.then_some(News::Begins)
     }
 }
 
@@ -202,5 +238,34 @@ impl LevelSelection {
                 (None, None) => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_in_each_frame_is_told_once() {
+        let mut told = Told::default();
+        let by = |load: f32| DistanceStreaming {
+            load,
+            ..DistanceStreaming::default()
+        };
+        assert_eq!(told.hear(None), None);
+        // Less than `show`, somebody draws a slider.
+        assert_eq!(told.hear(Some(&by(10.0))), Some(News::Unusable(by(10.0))));
+        for load in [10.0, 11.0, f32::NAN, f32::NAN, 499.0] {
+            assert_eq!(told.hear(Some(&by(load))), None, "{load}");
+        }
+        assert_eq!(told.hear(Some(&by(500.0))), Some(News::Begins));
+        for load in [500.0, 501.0, 600.0] {
+            assert_eq!(told.hear(Some(&by(load))), None, "{load}");
+        }
+        // Mended, and broken again.
+        assert_eq!(told.hear(Some(&by(601.0))), Some(News::Unusable(by(601.0))));
+        assert_eq!(told.hear(None), None);
+        assert_eq!(told.hear(Some(&by(601.0))), Some(News::Unusable(by(601.0))));
+        assert_eq!(told.hear(Some(&by(550.0))), None, "the same levels come as before");
     }
 }

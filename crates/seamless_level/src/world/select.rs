@@ -27,7 +27,7 @@ use crate::{
     requests::{LevelRequests, RequestId, RequestKind},
     select::{LevelInput, Presence, RequestKey, Selector, SourceInput, VolumeKey},
     settings::LevelSettings,
-    source::{SourceMotion, StreamingSource},
+    source::{GatheredSources, SourceMotion, StreamingSource},
     target::LevelTarget,
 };
 
@@ -322,7 +322,7 @@ pub(crate) struct Sources<'w, 's> {
 
 impl Sources<'_, '_> {
     /// Lists those that ask for levels. Where their places are not known before they are propagated, they were there `ago`.
-    fn gather(&mut self, (now, ago): (f64, f64), are_places_known: bool, inputs: &mut Vec<SourceInput>) {
+    fn gather(&mut self, (now, ago): (f64, f64), are_places_known: bool, inputs: &mut GatheredSources) {
         inputs.clear();
         for (entity, source, propagated, mut motion) in &mut self.sources {
             if !source.is_followed(&self.settings) {
@@ -344,7 +344,7 @@ impl Sources<'_, '_> {
                     "the streaming source {entity} asks for nothing: {source:?} has a number that is infinite or none"
                 );
             }
-            inputs.push(input);
+            inputs.push(source.world, input);
         }
     }
 }
@@ -364,7 +364,7 @@ pub(crate) fn select_levels(
     mut arrivals: ResMut<Arrivals>,
     mut pipeline: Pipeline,
     mut now: Now,
-    mut inputs: Local<Vec<SourceInput>>,
+    mut inputs: Local<GatheredSources>,
     (mut urgency, mut viewpoints): (ResMut<StreamingUrgency>, ResMut<Viewpoints>),
     late: Res<LateLevels>,
     clock: Res<StreamingClock>,
@@ -376,7 +376,6 @@ pub(crate) fn select_levels(
     sources.gather((now, ago), arrivals.are_places_known, &mut inputs);
     arrivals.begin();
     tell_viewpoints(arrivals, &mut viewpoints);
-    let gathered = inputs.len();
     let limits = caps.limits(&mut worlds, now);
     let mut arrival: Option<f32> = None;
     let requests = requests.bypass_change_detection();
@@ -386,12 +385,11 @@ pub(crate) fn select_levels(
         if requests.has_changes() {
             apply_requests(world, requests, table.bypass_change_detection(), selection);
         }
-        inputs.truncate(gathered);
-        inputs.extend(arrivals.sources(world));
         selection.pass_time(table.bypass_change_detection(), now);
         // What would be called late is what the budget grows for.
         selection.selector.set_in_height(late.in_height);
-        let plan = selection.selector.update(&inputs, now, &limits);
+        let inputs = inputs.of(world, arrivals.sources(world));
+        let plan = selection.selector.update(inputs, now, &limits);
         arrival = arrival.into_iter().chain(plan.arrival).reduce(f32::min);
         if carry_out(world, table.bypass_change_detection(), selection, &mut pipeline) {
             table.set_changed();

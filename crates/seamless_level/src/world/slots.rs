@@ -4,6 +4,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use bevy_diagnostic::DiagnosticPath;
+use seamless_asset::LoadState;
 
 use super::{Level, LevelState};
 use crate::diagnostics::{FAILED, HIDDEN, LEAVING, LOADING, REVEALING, VISIBLE};
@@ -79,16 +80,26 @@ pub(crate) struct StateCounts {
     pub revealing: u32,
     pub leaving: u32,
     pub failed: u32,
+    /// Of the files of those whose content is in memory: as many times as there are levels of them, and whatever part of them was read.
+    #[cfg_attr(test, reflect(ignore))]
+    pub in_memory: u64,
 }
 
 impl StateCounts {
-    /// A level goes from one state to another.
-    pub(super) fn change(&mut self, from: LevelState, to: LevelState) {
+    /// A level with a file of so many bytes goes from one state to another.
+    pub(super) fn change(&mut self, from: LevelState, to: LevelState, bytes: u64) {
         if let Some(count) = self.of(from) {
             *count -= 1;
         }
         if let Some(count) = self.of(to) {
             *count += 1;
+        }
+        // What a manifest says of sizes is no more than a word: the sum of all may be more than there are numbers.
+        if is_in_memory(from) {
+            self.in_memory = self.in_memory.wrapping_sub(bytes);
+        }
+        if is_in_memory(to) {
+            self.in_memory = self.in_memory.wrapping_add(bytes);
         }
     }
 
@@ -113,6 +124,7 @@ impl StateCounts {
             revealing,
             leaving,
             failed,
+            in_memory: _,
         } = self;
         [
             (VISIBLE, visible),
@@ -129,8 +141,17 @@ impl StateCounts {
     pub fn recount<'a>(levels: impl IntoIterator<Item = &'a Level>) -> Self {
         let mut counts = Self::default();
         for level in levels {
-            counts.change(LevelState::Unloaded, level.state());
+            counts.change(LevelState::Unloaded, level.state(), level.entry.bytes);
         }
         counts
+    }
+}
+
+/// Also on its way, once it is being read: what it takes in memory is counted from then on, bit by bit.
+fn is_in_memory(state: LevelState) -> bool {
+    match state {
+        LevelState::Hidden | LevelState::Revealing | LevelState::Visible | LevelState::Leaving => true,
+        LevelState::Loading(stage) => !matches!(stage, LoadState::Requested | LoadState::Opening),
+        LevelState::Unloaded | LevelState::Failed => false,
     }
 }

@@ -205,7 +205,7 @@ impl Level {
         // Not in games: a way that the diagram lacks harms nobody.
         #[cfg(test)]
         assert!(before.can_become(state), "{}: {before:?} to {state:?}", self.name());
-        counts.change(before, state);
+        counts.change(before, state, self.entry.bytes);
     }
 
     /// The instance is gone from the pipeline.
@@ -378,7 +378,7 @@ impl LevelTable {
     pub(crate) fn pretend(&mut self, name: &str, state: LevelState) -> Option<LevelState> {
         let level = self.levels.get_mut(self.place_of(name)?)?;
         let before = core::mem::replace(&mut level.state, state);
-        self.counts.change(before, state);
+        self.counts.change(before, state, level.entry.bytes);
         Some(before)
     }
 

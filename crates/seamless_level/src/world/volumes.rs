@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use bevy_ecs::{
     change_detection::{DetectChanges, Ref},
     entity::{Entity, EntityHashMap, EntityHashSet},
+    hierarchy::ChildOf,
     lifecycle::RemovedComponents,
     name::Name,
     query::{Added, With},
@@ -17,7 +18,7 @@ use bevy_ecs::{
 use bevy_log::{error, warn};
 use bevy_transform::{components::GlobalTransform, helper::TransformHelper};
 use seamless_asset::{
-    InHiddenLevel, StreamingClock,
+    InHiddenLevel, LevelInstance, OfLevel, StreamingClock,
     scan::{self, Scan},
 };
 
@@ -30,6 +31,12 @@ use crate::{
 
 type Worlds<'w, 's> = Query<'w, 's, (Entity, &'static LevelTable, &'static mut LevelSelection), EvenHidden>;
 type Volume<'a> = (Entity, Ref<'a, StreamingVolume>, Option<&'a Name>);
+/// For so many seconds at least, which is for a frame, a volume that goes with its entity lets nobody go: a source that is on board is where it will be at the end
+/// of the frame, while the volume of a ship that has only now begun to move is where it was.
+const CATCH_UP: f32 = 1e-3;
+
+/// The worlds that volumes asked last.
+type Homes = EntityHashMap<Entity>;
 
 /// Volumes that were changed or moved, or are new.
 #[derive(SystemParam)]
@@ -55,9 +62,12 @@ impl ChangedVolumes<'_, '_> {
     }
 }
 
-/// Where volumes are that go with their entities.
+/// Where volumes are that go with their entities, and with which levels.
 #[derive(SystemParam)]
 pub(crate) struct Places<'w, 's> {
+    levels: Query<'w, 's, &'static LevelInstance, EvenHidden>,
+    guests: Query<'w, 's, &'static OfLevel, EvenHidden>,
+    parents: Query<'w, 's, &'static ChildOf, EvenHidden>,
     propagated: Query<'w, 's, Ref<'static, GlobalTransform>, EvenHidden>,
     places: TransformHelper<'w, 's>,
     arrivals: Res<'w, Arrivals>,
@@ -75,6 +85,16 @@ impl Places<'_, '_> {
     fn has_moved(&self, volume: Entity) -> bool {
         let propagated = self.propagated.get(volume);
         propagated.is_ok_and(|place| place.is_changed())
+    }
+
+    /// The root of the level that a volume's entity hangs below or goes with, and the level's name.
+    fn level_of(&self, volume: Entity) -> Option<(Entity, &str)> {
+        let above = self.parents.iter_ancestors(volume);
+        core::iter::once(volume).chain(above).find_map(|at| {
+            let root = self.guests.get(at).map_or(at, |of| of.0);
+            let level = self.levels.get(root).ok()?;
+            Some((root, level.name.as_str()))
+        })
     }
 }
 
@@ -101,13 +121,14 @@ fn sync_volumes(
     places: Places,
     mut removed: RemovedComponents<StreamingVolume>,
     (hidden, mut seen): (Query<(), (With<InHiddenLevel>, EvenHidden)>, Local<EntityHashSet>),
-    mut told: Local<ToldFaults>,
+    (mut told, mut homes): (Local<ToldFaults>, Local<Homes>),
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure("volumes that were changed");
     for entity in removed.read() {
         told.set(entity, Vec::new());
         seen.remove(&entity);
+        homes.remove(&entity);
         worlds
             .iter_mut()
             .for_each(|(_, _, mut selection)| forget(&mut selection, entity));
@@ -119,7 +140,7 @@ fn sync_volumes(
         for volume in &volumes {
             if may_move(&worlds, &new, &volume) && counts(&seen, volume.0) {
                 seen.insert(volume.0);
-                told.tell(&volume, place(&mut worlds, &volume, &places));
+                told.tell(&volume, place(&mut worlds, &volume, &places, &mut homes));
             }
         }
     }
@@ -133,12 +154,13 @@ fn sync_volumes(
         renamed.remove(&volume.0);
         if places.has_moved(volume.0) || !is_settled(&worlds, &volume) {
             seen.insert(volume.0);
-            told.tell(&volume, place(&mut worlds, &volume, &places));
+            told.tell(&volume, place(&mut worlds, &volume, &places, &mut homes));
         }
     }
-    let renamed = renamed.into_iter().filter_map(|entity| volumes.get(entity).ok());
-    // Whoever adds and removes levels need not hear of it.
-    renamed.for_each(|volume| drop(told.set(volume.0, place(&mut worlds, &volume, &places))));
+    for volume in renamed.into_iter().filter_map(|entity| volumes.get(entity).ok()) {
+        // Whoever adds and removes levels need not hear of it.
+        told.set(volume.0, place(&mut worlds, &volume, &places, &mut homes));
+    }
 }
 
 /// Whether a volume may ask for levels of another world, now that some worlds have come or gone. Those that have come know the volumes of their manifests,
@@ -219,10 +241,13 @@ impl NamingVolumes {
     }
 
     /// A volume names these now.
-    fn set(&mut self, volume: Entity, names: Vec<String>) {
-        if self.names.is_empty() && names.is_empty() {
+    fn set<'a>(&mut self, volume: Entity, names: impl Iterator<Item = &'a String> + Clone) {
+        // One that goes around names the same in each frame.
+        let before = self.names.get(&volume).map_or(&[][..], Vec::as_slice);
+        if before.iter().eq(names.clone()) {
             return;
         }
+        let names: Vec<String> = names.cloned().collect();
         for name in self.names.remove(&volume).unwrap_or_default() {
             if let Some(volumes) = self.by_name.get_mut(&name) {
                 volumes.remove(&volume);
@@ -241,42 +266,113 @@ impl NamingVolumes {
 }
 
 fn forget(selection: &mut LevelSelection, entity: Entity) {
-    selection.naming.set(entity, Vec::new());
+    selection.naming.set(entity, core::iter::empty());
+    take_out(selection, entity);
+}
+
+fn take_out(selection: &mut LevelSelection, entity: Entity) {
     if let Some(key) = selection.volumes.remove(&entity) {
         selection.selector.remove_volume(key);
     }
 }
 
-/// Tells the volume's world of it as it is now, and takes it out of all others. Gives what is wrong with it.
-fn place(worlds: &mut Worlds, (entity, volume, _): &Volume, places: &Places) -> Vec<VolumeFault> {
-    let count = worlds.iter().count();
-    let is_ambiguous = volume.world.is_none() && count > 1;
-    let mut placed = volume.placed(places.of(*entity).as_ref());
-    if is_ambiguous {
-        placed = placed.and(Err(VolumeFault::AmbiguousWorld));
+/// Which world a volume asks.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Meant {
+    World(Entity),
+    /// It asks this one, but only because it did so before.
+    AsBefore(Entity),
+    /// Several may be meant, or none.
+    Unclear,
+    /// There is no world.
+    Nobody,
+}
+
+impl Meant {
+    /// One that does not say so asks that of the level which brought it, or else the only one that has all its levels.
+    fn new(worlds: &Worlds, (entity, volume, _): &Volume, places: &Places, homes: &Homes) -> Self {
+        if let Some(world) = volume.world {
+            return Self::World(world);
+        }
+        let mut all = worlds.iter();
+        match (all.next(), all.next()) {
+            (None, _) => return Self::Nobody,
+            (Some((only, ..)), None) => return Self::World(only),
+            _ => {}
+        }
+        if let Some((root, name)) = places.level_of(*entity) {
+            let is_there = |table: &LevelTable| table.get(name).is_some_and(|level| level.root == Some(root));
+            if let Some((world, ..)) = worlds.iter().find(|(_, table, _)| is_there(table)) {
+                return Self::World(world);
+            }
+        }
+        let names = || volume.levels.iter();
+        let mut fit = worlds
+            .iter()
+            .filter(|(_, table, _)| names().all(|name| table.place_of(name).is_some()));
+        if let (Some((world, ..)), None) = (fit.next(), fit.next()) {
+            return Self::World(world);
+        }
+        let has_any = |table: &LevelTable| names().any(|name| table.place_of(name).is_some());
+        // Those of manifests have not been placed here.
+        let of_manifest = || {
+            let mut known = worlds.iter().map(|(world, ..)| world);
+            known.find(|world| is_known(worlds, *world, *entity))
+        };
+        let home = homes.get(entity).copied().or_else(of_manifest);
+        let home = home.filter(|home| worlds.get(*home).is_ok_and(|(_, table, _)| has_any(table)));
+        home.map_or(Self::Unclear, Self::AsBefore)
     }
-    // Without a world nothing is wrong: the world's manifest may be on its way.
-    let fault = placed.as_ref().err().filter(|_| count > 0);
-    let mut faults: Vec<_> = fault.cloned().into_iter().collect();
-    let placed = placed.ok().filter(|_| volume.enabled);
-    if placed.is_some() && count > 0 && volume.levels.is_empty() {
+
+    fn world(self) -> Option<Entity> {
+        match self {
+            Self::World(world) | Self::AsBefore(world) => Some(world),
+            Self::Unclear | Self::Nobody => None,
+        }
+    }
+
+    /// Without a world nothing is wrong: the world's manifest may be on its way.
+    fn fault(self) -> Option<VolumeFault> {
+        matches!(self, Self::AsBefore(_) | Self::Unclear).then_some(VolumeFault::AmbiguousWorld)
+    }
+}
+
+/// Tells the volume's world of it as it is now, and takes it out of all others. Gives what is wrong with it.
+fn place(worlds: &mut Worlds, volume: &Volume, places: &Places, homes: &mut Homes) -> Vec<VolumeFault> {
+    let entity = volume.0;
+    let meant = Meant::new(worlds, volume, places, homes);
+    let volume = &*volume.1;
+    let is_any_there = !worlds.is_empty();
+    let at = places.of(entity);
+    let placed = volume.placed(at.as_ref());
+    let fault = placed.as_ref().err().cloned().or_else(|| meant.fault());
+    let mut faults: Vec<_> = fault.into_iter().filter(|_| is_any_there).collect();
+    let mut placed = placed.ok().filter(|_| volume.enabled);
+    if placed.is_some() && is_any_there && meant.world().is_some() && volume.levels.is_empty() {
         faults.push(VolumeFault::NoLevels);
     }
+    let can_ask = placed.is_some();
     for (world, table, mut selection) in worlds {
         let selection = &mut *selection;
-        let is_meant = volume.world.is_none_or(|meant| meant == world);
-        let Some(placed) = placed.clone().filter(|_| is_meant) else {
-            forget(selection, *entity);
+        // Which world is meant, if it does not say so, may be another one when levels are added and removed, wherever that is.
+        let is_heard = can_ask && volume.world.is_none_or(|named| named == world);
+        let names = volume.levels.iter();
+        let foreign = names.filter(|name| is_heard && table.listed(name).is_none());
+        selection.naming.set(entity, foreign);
+        let Some(placed) = placed.take_if(|_| meant.world() == Some(world)) else {
+            take_out(selection, entity);
             continue;
         };
-        let foreign = volume.levels.iter().filter(|name| table.listed(name).is_none());
-        selection.naming.set(*entity, foreign.cloned().collect());
-        let input = resolve(volume, placed, table, &mut faults);
-        match selection.volumes.get(entity) {
+        homes.insert(entity, world);
+        let mut input = resolve(volume, placed, table, &mut faults);
+        if at.is_some() {
+            input.unload_delay = input.unload_delay.max(CATCH_UP);
+        }
+        match selection.volumes.get(&entity) {
             Some(key) => selection.selector.set_volume(*key, input),
             None => {
                 let key = selection.selector.add_volume(input);
-                selection.volumes.insert(*entity, key);
+                selection.volumes.insert(entity, key);
             }
         }
     }

@@ -6,8 +6,8 @@ mod tests;
 use bevy_asset::AssetId;
 use bevy_ecs::prelude::*;
 use bevy_image::Image;
-use bevy_log::warn;
-use seamless_asset::{PanelLine, PanelLines, StreamingTime};
+use bevy_log::{debug_span, warn};
+use seamless_asset::{PanelLine, PanelLines, StreamingClock, StreamingTime};
 
 use super::{MipPool, MipSettings, MipStats, MipTextures, Mips, Offender};
 
@@ -78,7 +78,10 @@ pub(super) fn tell_alerts(
     mut alerts: Local<[Alert; 2]>,
     mut over: MessageWriter<MipsOverBudget>,
     mut too_small: MessageWriter<MipPoolTooSmall>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("a look for a pool that is too small");
+    let _span = debug_span!("tell_alerts").entered();
     let now = time.now().as_secs_f64();
     let usable = pool.usable(settings.pool);
     let [budget, tails] = &mut *alerts;
@@ -126,7 +129,10 @@ pub(super) fn write_panel(
     time: Res<StreamingTime>,
     mut named: Local<(f64, Vec<PanelLine>)>,
     panel: Option<ResMut<PanelLines>>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("what the panel says of textures");
+    let _span = debug_span!("write_panel").entered();
     let Some(mut panel) = panel.filter(|_| stats.is_changed()) else {
         return;
     };

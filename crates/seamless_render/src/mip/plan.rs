@@ -12,8 +12,9 @@ use bevy_camera::visibility::VisibilitySystems;
 use bevy_ecs::prelude::*;
 use bevy_image::Image;
 use bevy_light::SimulationLightSystems;
+use bevy_log::debug_span;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
-use seamless_asset::{LevelHiders, PanelSystems, StreamingTime};
+use seamless_asset::{LevelHiders, PanelSystems, StreamingClock, StreamingTime};
 
 use super::{
     ChangeId, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipGroups, MipLimits, MipPool, MipSettings,
@@ -161,8 +162,10 @@ pub(super) fn take_textures(
     mut textures: ResMut<MipTextures>,
     mut users: ResMut<MipUsers>,
     (settings, groups): (Res<MipSettings>, Res<MipGroups>),
-    time: Res<StreamingTime>,
+    (time, clock): (Res<StreamingTime>, Res<StreamingClock>),
 ) {
+    let _time = clock.measure("textures that have come or gone");
+    let _span = debug_span!("take_textures").entered();
     let now = time.now().as_secs_f64();
     let policy = Policy {
         settings: &settings,
@@ -211,8 +214,10 @@ pub(super) fn take_forces(
     textures: Res<MipTextures>,
     users: Res<MipUsers>,
     (settings, groups): (Res<MipSettings>, Res<MipGroups>),
-    time: Res<StreamingTime>,
+    (time, clock): (Res<StreamingTime>, Res<StreamingClock>),
 ) {
+    let _time = clock.measure("textures that are forced");
+    let _span = debug_span!("take_forces").entered();
     let plan = &mut *plan;
     let policy = Policy {
         settings: &settings,
@@ -455,8 +460,10 @@ pub(super) fn watch_views(
     mut plan: ResMut<MipPlan>,
     looking: Looking,
     settings: Res<MipSettings>,
-    time: Res<StreamingTime>,
+    (time, clock): (Res<StreamingTime>, Res<StreamingClock>),
 ) {
+    let _time = clock.measure("from where textures are seen");
+    let _span = debug_span!("watch_views").entered();
     let now = time.now().as_secs_f64();
     let plan = &mut *plan;
     plan.views.note(&looking, now);
@@ -474,8 +481,10 @@ pub(super) fn plan(
     mut work: ResMut<MipWork>,
     settings: Res<MipSettings>,
     roads: Res<MipRoads>,
-    time: Res<StreamingTime>,
+    (time, clock): (Res<StreamingTime>, Res<StreamingClock>),
 ) {
+    let _time = clock.measure("which mips are read and replaced");
+    let _span = debug_span!("plan_mips").entered();
     let plan = &mut *plan;
     // The first pool is none that anything was refused of.
     if plan.pool.replace(settings.pool).is_some_and(|was| was != settings.pool) {

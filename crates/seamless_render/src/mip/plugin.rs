@@ -9,10 +9,11 @@ use bevy_camera::{CameraUpdateSystems, visibility::VisibilitySystems};
 use bevy_ecs::{message::MessageReader, prelude::*};
 use bevy_image::{CompressedImageFormatSupport, CompressedImageFormats, Image, ImagePlugin};
 use bevy_light::atmosphere::extract_chromatic_phase_textures;
+use bevy_log::debug_span;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
 use bevy_render::RenderApp;
 use bevy_transform::TransformSystems;
-use seamless_asset::{AssetTouches, SeamlessAssetApp, package::Limits};
+use seamless_asset::{AssetTouches, SeamlessAssetApp, StreamingClock, package::Limits};
 
 use super::{
     MipFailed, MipForce, MipGroups, MipPool, MipPoolTooSmall, MipSettings, MipTextures, MipViewpoint, MipWork,
@@ -58,7 +59,7 @@ impl Default for MipPlugin {
     }
 }
 
-/// What mip streaming does in a frame of the main world, in this order.
+/// What mip streaming does in a frame of the main world, in this order. Its time is counted in [`StreamingClock`].
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MipSystems {
     /// In [`PreUpdate`]: what the renderer has done is written into the [books](MipPool), textures come that had waited for room, and images that do not stream are
@@ -207,18 +208,29 @@ fn add_files(app: &mut App, has_renderer: bool) {
 }
 
 /// Nobody reads, or draws: what was asked for has come, and what the renderer was told is done.
-fn rehearse(mut work: ResMut<MipWork>, mut pool: ResMut<MipPool>) {
+fn rehearse(mut work: ResMut<MipWork>, mut pool: ResMut<MipPool>, clock: Res<StreamingClock>) {
+    let _time = clock.measure("mips without a renderer");
+    let _span = debug_span!("rehearse").entered();
     work.rehearse(&mut pool.ledger);
 }
 
 /// What was planned to be swapped is done in this frame.
-fn send_swaps(mut work: ResMut<MipWork>, textures: Res<MipTextures>) {
+fn send_swaps(mut work: ResMut<MipWork>, textures: Res<MipTextures>, clock: Res<StreamingClock>) {
+    let _time = clock.measure("textures that are replaced");
+    let _span = debug_span!("send_swaps").entered();
     work.send(&textures);
 }
 
 /// Who keeps something of a texture by its image, as sprites and UI keep bind groups, hears in the frame of the swap that the image is modified. Bevy looks no
 /// further at an image that only the main world has.
-fn tell_of_swaps(work: Res<MipWork>, mut images: ResMut<Assets<Image>>, mut touches: AssetTouches) {
+fn tell_of_swaps(
+    work: Res<MipWork>,
+    mut images: ResMut<Assets<Image>>,
+    mut touches: AssetTouches,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure("textures that are replaced");
+    let _span = debug_span!("tell_of_swaps").entered();
     for command in work.commands() {
         if let Some(image) = images.get_mut(command.id) {
             // The mutable look is what Bevy takes for a change.
@@ -235,7 +247,10 @@ fn follow_images(
     mut work: ResMut<MipWork>,
     mut textures: ResMut<MipTextures>,
     mut pool: ResMut<MipPool>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("images that were changed");
+    let _span = debug_span!("follow_images").entered();
     for event in events.read() {
         let (id, is_over) = match *event {
             AssetEvent::Unused { id } => (id, textures.knows(id) || work.waiting.has(id)),

@@ -9,10 +9,11 @@ use core::hash::Hash;
 use bevy_app::{App, PostUpdate};
 use bevy_asset::{Asset, AssetId, Assets, UntypedAssetId};
 use bevy_ecs::prelude::*;
+use bevy_log::debug_span;
 use bevy_pbr::{Material, material_uses_bindless_resources};
 use bevy_platform::collections::HashMap;
 use bevy_render::renderer::RenderDevice;
-use seamless_asset::AssetTouches;
+use seamless_asset::{AssetTouches, StreamingClock};
 
 use super::{MipSystems, MipWork, users::MipUsers};
 
@@ -131,7 +132,10 @@ fn renew<M: Material>(
     mut materials: ResMut<Assets<M>>,
     mut own: ResMut<OwnTouches>,
     mut touches: AssetTouches,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("materials of textures that are replaced");
+    let _span = debug_span!("renew_materials").entered();
     let RoadOf { number, ids } = &mut *of;
     ids.clear();
     for image in work.renewed() {

@@ -9,9 +9,10 @@ mod tests;
 use bevy_app::App;
 use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy_ecs::{prelude::*, reflect::ReflectResource};
+use bevy_log::debug_span;
 use bevy_reflect::{Reflect, prelude::ReflectDefault};
 
-use seamless_asset::StreamingTime;
+use seamless_asset::{StreamingClock, StreamingTime};
 
 use super::{MipPool, MipTextures, plan::MipPlan, users::MipUsers};
 use rate::Rate;
@@ -163,7 +164,10 @@ pub(super) fn write_stats(
     mut stats: ResMut<MipStats>,
     mut rates: Local<[Rate; 2]>,
     mut diagnostics: Diagnostics,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("diagnostics of mips");
+    let _span = debug_span!("write_stats").entered();
     let now = time.now().as_secs_f64();
     let [read, sent] = &mut *rates;
     let sums = pool.ledger.sums();

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use bevy_asset::AssetId;
 use bevy_ecs::{prelude::*, world::Mut};
 use bevy_image::{Image, ImageSampler};
+use bevy_log::debug_span;
 use bevy_platform::collections::HashMap;
-use seamless_asset::StreamingTime;
+use seamless_asset::{StreamingClock, StreamingTime};
 
 use super::{
     ChangeId, MipLedger, MipRead, MipSettings, MipSwap, NotStreamed,
@@ -412,7 +413,10 @@ pub(super) fn admit_waiting(
     mut work: ResMut<MipWork>,
     mut textures: ResMut<MipTextures>,
     time: Res<StreamingTime>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("textures that wait for room");
+    let _span = debug_span!("admit_textures").entered();
     let usable = pool.usable(settings.pool);
     let is_stuck = plan.is_at_rest_with(pool.ledger.room(usable));
     // Or nothing could make room for those that wait.

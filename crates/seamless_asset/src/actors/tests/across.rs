@@ -179,6 +179,35 @@ fn it_goes_with_no_other_level_whatever_it_says() {
     }
 }
 
+/// It only says that it goes with the level, and so does a level itself; both are on a ship that stays.
+#[test]
+fn it_stays_on_the_ship_whatever_it_says() {
+    for budget in BUDGETS {
+        for is_hidden in [false, true] {
+            let mut it = Crate::new(budget);
+            let (east, root) = it.east;
+            let all = [it.entity, it.west.1];
+            let world = it.app.world_mut();
+            let ship = world.spawn(Transform::from_xyz(0.0, 0.0, 50.0)).id();
+            for entity in all {
+                world.entity_mut(entity).insert((ChildOf(ship), OfLevel(root)));
+            }
+            let place = |it: &Crate, entity| it.app.world().get::<Transform>(entity).copied();
+            let places = all.map(|entity| place(&it, entity));
+            if is_hidden {
+                it.hide(east);
+            }
+            leave(&mut it.app, east);
+            assert!(it.is_seen() && is_seen(&mut it.app, all[1]));
+            let world = it.app.world();
+            let parents = all.map(|entity| world.get::<ChildOf>(entity).map(ChildOf::parent));
+            assert_eq!(parents, [Some(ship); 2]);
+            assert_eq!(all.map(|entity| world.get::<OfLevel>(entity)), [None; 2]);
+            assert_eq!(all.map(|entity| place(&it, entity)), places);
+        }
+    }
+}
+
 /// Whether it is to be kept is between it and its own level.
 #[test]
 fn it_is_kept_out_of_no_other_level() {

@@ -95,6 +95,34 @@ fn the_first_unit_starts_if_it_fits_or_fits_no_frame() {
     assert!(!roomy.allows(MS * 3));
 }
 
+/// A debug build, or a small budget in slow frames: levels come by more than a slice in a frame.
+#[test]
+fn where_no_frame_has_time_streaming_has_some_all_the_same() {
+    let (all, small) = (MS * 4, MS / 10);
+    let mut others = Patience::default();
+    let mut units = |gone: Duration| {
+        let mut frame = frame(all, gone, &mut others);
+        let count = (0..100).take_while(|_| {
+            let may = frame.allows(small);
+            if may {
+                book(&mut frame, small);
+            }
+            may
+        });
+        let count = count.count();
+        others.learn(&frame);
+        (count, frame.is_large(small))
+    };
+    for _ in 0..8 {
+        assert_eq!(units(all), (1, true), "one unit for want of anything better");
+    }
+    for _ in 0..8 {
+        assert_eq!(units(all), (3, true), "an eighth of three milliseconds");
+    }
+    assert_eq!(units(MS * 3), (6, false), "six of ten that are left");
+    assert_eq!(units(all).0, 0, "the next has time");
+}
+
 /// What is over the budget anyway is over it by less in a frame that is as roomy as others.
 #[test]
 fn what_fits_no_frame_waits_for_one_with_about_as_much_room_as_there_is() {

@@ -4,7 +4,7 @@ use super::*;
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-const KINDS: [UnitKind; 13] = [
+const KINDS: [UnitKind; 14] = [
     UnitKind::Insert,
     UnitKind::Begin,
     UnitKind::HiddenSpawn,
@@ -14,6 +14,7 @@ const KINDS: [UnitKind; 13] = [
     UnitKind::Hide,
     UnitKind::Leave,
     UnitKind::Mark,
+    UnitKind::LeaveUnseen,
     UnitKind::Sweep,
     UnitKind::Reload,
     UnitKind::Room,

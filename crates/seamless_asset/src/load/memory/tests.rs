@@ -101,10 +101,16 @@ fn sizes_are_remembered_and_others_are_as_large_as_any() {
     assert_eq!(both.into_iter().sum::<Expected>(), Expected::Known(15));
     let one_unknown = [sizes.level(&path("a.pkg")), sizes.assets(&path("a.pkg"))];
     assert_eq!(one_unknown.into_iter().sum::<Expected>(), Expected::Unknown(15));
-    for index in 0..2 * KNOWN {
-        sizes.note_level(&path(&format!("{index}.pkg")), 1);
+    let number = |index: usize| path(&format!("{index}.pkg"));
+    for index in 0..3 * KNOWN {
+        sizes.note_level(&number(index), 1);
+        sizes.note_assets(&number(index - index % 10), 2);
     }
-    assert!(sizes.known.len() <= KNOWN);
+    assert!(sizes.known.len() <= KNOWN && sizes.before.len() <= KNOWN);
+    let is_known = |index: usize| sizes.level(&number(index)) == Expected::Known(1);
+    assert!((2 * KNOWN..3 * KNOWN).all(is_known), "the latest are remembered");
+    assert!(!(0..KNOWN).any(is_known));
+    assert_eq!(sizes.assets(&number(20 * (KNOWN / 10))), Expected::Known(2));
 }
 
 proptest! {

@@ -120,7 +120,7 @@ impl<'a> Inserting<'a> {
 }
 
 /// What a renderer takes of it to the GPU.
-fn upload_of(asset: &LoadedAsset) -> u64 {
+pub(super) fn upload_of(asset: &LoadedAsset) -> u64 {
     if asset.value.is_rendered() { asset.bytes } else { 0 }
 }
 

@@ -101,26 +101,49 @@ impl Pipeline {
     }
 
     fn show_again(&mut self, world: &mut World, id: InstanceId, count: u64, budget: &mut FrameBudget) {
-        let Some(mut instance) = self.instances.get_mut(&id) else {
+        let Some(Phase::Hidden {
+            root,
+            mut members,
+            mut hiding,
+        }) = self.instances.replace_phase(id, Phase::Failed)
+        else {
             return;
         };
-        let (root, mut members, hiding) = match core::mem::replace(&mut instance.phase, Phase::Failed) {
-            Phase::Hidden { root, members, hiding } => (root, members, hiding),
-            other => {
-                instance.phase = other;
-                return;
-            }
-        };
-        let _span = debug_span!("show", level = %instance.request.name, entities = count).entered();
+        let _span = debug_span!("show", level = self.instances.name_of(id), entities = count).entered();
         let start = Instant::now();
+        self.leave_to_others(world, (root, &members), &mut hiding, false);
         show(world, &mut members, hiding);
         let took = start.elapsed();
         self.costs.learn(UnitKind::Show, count, took);
         budget.book(UnitKind::Show, took, || {
-            format!("show {} ({count} entities)", instance.request.name)
+            format!("show {} ({count} entities)", self.instances.name_of(id))
         });
-        instance.phase = Phase::Live { root, members };
+        self.instances.replace_phase(id, Phase::Live { root, members });
         self.events.push(InstanceEvent::Shown { id });
+    }
+
+    /// Who was hidden with a level that is shown now, or leaves, and goes with another that is hidden still, is shown with that.
+    pub(super) fn leave_to_others(
+        &mut self,
+        world: &mut World,
+        (root, members): (Entity, &Members),
+        hiding: &mut Hiding,
+        is_leaving: bool,
+    ) {
+        let hidden = |root: Entity| {
+            let id = self.instances.index().of_root(root)?;
+            let is_hidden = matches!(self.instances.get(&id)?.phase, Phase::Hidden { .. });
+            is_hidden.then_some(id)
+        };
+        let shared = hiding.shared(world, root, members, is_leaving, hidden);
+        hiding.give_away(world, &shared.iter().map(|(entity, _)| *entity).collect());
+        for (entity, id) in shared {
+            if let Some(mut other) = self.instances.get_mut(&id)
+                && let Phase::Hidden { hiding, .. } = &mut other.phase
+            {
+                hiding.take_over(entity);
+            }
+        }
     }
 
     /// What stands in the way of the reveal of a staged level whose packages are there: it fails, or is read again.
@@ -230,10 +253,16 @@ impl Pipeline {
 
     /// Whether there was time for it, if it is to leave.
     fn leave_level(&mut self, world: &mut World, id: InstanceId, budget: &mut FrameBudget) -> bool {
-        let Some(Phase::Leaving { members, .. }) = self.instances.get(&id).map(|instance| &instance.phase) else {
-            return true;
+        let leaving = self.instances.get(&id);
+        let leaving = leaving.filter(|instance| instance.turn() == Some(Turn::Leave));
+        let count = match leaving.map(|instance| &instance.phase) {
+            Some(Phase::Hidden { members, .. }) => {
+                let count = members.entities.len() as u64;
+                return self.leave_unseen(world, id, count, budget);
+            }
+            Some(Phase::Leaving { members, .. }) => members.entities.len() as u64,
+            _ => return true,
         };
-        let count = members.entities.len() as u64;
         let slices = (UnitKind::Sweep, SLICE as u64);
         let whole = self
             .costs
@@ -279,10 +308,12 @@ impl Pipeline {
         true
     }
 
-    /// Nobody sees the level any more; what is left of it goes bit by bit.
-    pub(super) fn has_left(&mut self, world: &mut World, id: InstanceId, sweep: Sweep, memory: u64) {
+    /// Nobody sees the level any more; its root goes, and what is left of it goes bit by bit.
+    pub(super) fn has_left(&mut self, world: &mut World, id: InstanceId, mut sweep: Sweep, memory: u64) {
         self.events.push(InstanceEvent::Left { id });
         self.instances.replace_phase(id, Phase::Sweeping);
+        // Who notes what has become of the level does so when its root goes, at the latest, and that is before it may come again.
+        sweep.step(world, 1);
         self.sweep_later(sweep, Some(id), Vec::new(), memory);
         world.resource_mut::<StreamingStats>().left += 1;
     }
@@ -305,7 +336,7 @@ impl Pipeline {
         release_kept(world, root, members, afterwards);
         let mut hiding = hide(world, root, members, self.heard);
         if afterwards == Afterwards::Leaves {
-            hiding.let_go(world);
+            hiding.let_go(world, root, members);
         }
         let took = start.elapsed();
         self.costs.learn(kind, count, took);

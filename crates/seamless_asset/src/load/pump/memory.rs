@@ -122,7 +122,7 @@ impl Pipeline {
     fn going_memory(&self) -> u64 {
         let leaving = self.instances.index().waiting(Turn::Leave).iter();
         let leaving = leaving.filter_map(|(_, id)| match &self.instances.get(id)?.phase {
-            Phase::Leaving { members, .. } => Some(members.memory),
+            Phase::Leaving { members, .. } | Phase::Hidden { members, .. } => Some(members.memory),
             _ => None,
         });
         leaving.chain(self.sweeps.iter().map(Sweeping::memory)).sum()

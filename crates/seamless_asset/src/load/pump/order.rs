@@ -122,7 +122,8 @@ impl Pipeline {
     fn leaves_pile_up(&self) -> bool {
         let index = self.instances.index();
         let leaving = index.waiting(Turn::Leave).len();
-        let live = index.live as usize - leaving;
+        // Hidden ones that leave are not among those that are seen.
+        let live = (index.live as usize).saturating_sub(leaving);
         leaving + self.sweeps.len() > live.max(MAX_LEAVING)
             || self.swept_later() > index.entities.max(MOST_SWEPT_LATER)
             || self.leaves_held > MAX_LEAVES_HELD
@@ -143,7 +144,7 @@ impl Pipeline {
 
     fn leaving_memory(&self, id: InstanceId) -> u64 {
         match self.instances.get(&id).map(|instance| &instance.phase) {
-            Some(Phase::Leaving { members, .. }) => members.memory,
+            Some(Phase::Leaving { members, .. } | Phase::Hidden { members, .. }) => members.memory,
             _ => 0,
         }
     }

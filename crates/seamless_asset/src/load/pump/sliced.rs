@@ -9,6 +9,8 @@ use bevy_platform::time::Instant;
 
 use super::Pipeline;
 use crate::{
+    actors::LazyOwners,
+    hide::hide_hung,
     leave::Sweep,
     load::{InstanceId, budget::FrameBudget, cost::UnitKind, instance::Phase, stage::Stage},
     reveal::HiddenSpawn,
@@ -170,6 +172,7 @@ impl Pipeline {
 
     /// Takes back what was spawned of a level that nobody has seen.
     pub(super) fn abandon(&mut self, world: &mut World, spawn: Box<HiddenSpawn>) {
+        let _span = debug_span!("abandon", entities = spawn.len() as u64).entered();
         let spawned = spawn.len().saturating_sub(spawn.left()) as f64 / spawn.len().max(1) as f64;
         let memory = (spawn.memory() as f64 * spawned) as u64;
         let (sweep, unspawned, rest) = spawn.abandon(world);
@@ -178,6 +181,43 @@ impl Pipeline {
             .waste(Stage::Staged, rest.bytes());
         self.tasks.drop_later(rest);
         self.sweep_later(sweep, None, unspawned, memory);
+    }
+
+    /// A level leaves that is hidden. Whether there was time for it.
+    pub(super) fn leave_unseen(
+        &mut self,
+        world: &mut World,
+        id: InstanceId,
+        count: u64,
+        budget: &mut FrameBudget,
+    ) -> bool {
+        if !budget.allows(self.costs.of(UnitKind::LeaveUnseen, count)) {
+            return false;
+        }
+        let Some(Phase::Hidden {
+            root,
+            mut members,
+            mut hiding,
+        }) = self.instances.replace_phase(id, Phase::Sweeping)
+        else {
+            return true;
+        };
+        let name = self.instances.name_of(id).to_owned();
+        let _span = debug_span!("leave unseen", level = name.as_str(), entities = count).entered();
+        let start = Instant::now();
+        // What was hung there meanwhile is not seen any longer than what it hangs below would be.
+        hide_hung(world, root, &members, &mut hiding);
+        self.leave_to_others(world, (root, &members), &mut hiding, true);
+        hiding.let_go_unseen(world, root, &members);
+        let sweep = Sweep::of(root, &mut members).and_hidden(&mut hiding);
+        self.has_left(world, id, sweep, members.memory);
+        let took = start.elapsed();
+        self.costs.learn(UnitKind::LeaveUnseen, count, took);
+        budget.book(UnitKind::LeaveUnseen, took, || {
+            format!("leave {name} ({count} entities, hidden before)")
+        });
+        self.tasks.drop_later((members, hiding));
+        true
     }
 
     /// Entities that nobody sees and that are to be despawned, about.
@@ -200,6 +240,7 @@ impl Pipeline {
         let steps = self.sweeps.iter().map(|sweeping| sweeping.sweep.steps_left() as u64);
         let due = (steps.sum::<u64>() / SWEPT_WITHIN).max(1);
         let mut done = 0;
+        let owners = LazyOwners::all();
         loop {
             if budget.is_lifted() && !self.is_over_ceiling(world) {
                 return;
@@ -220,7 +261,7 @@ impl Pipeline {
             let name = sweeping.of.map_or("what never came", |id| self.instances.name_of(id));
             let _span = debug_span!("sweep", level = name).entered();
             let start = Instant::now();
-            let despawned = sweeping.sweep.step(world, SLICE);
+            let despawned = sweeping.sweep.step_among(world, SLICE, &owners);
             let took = start.elapsed();
             let is_done = sweeping.sweep.is_over();
             if despawned > 0 {

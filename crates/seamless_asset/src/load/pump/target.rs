@@ -9,8 +9,6 @@ use bevy_log::warn_once;
 use super::Pipeline;
 use crate::{
     gate::RevealGates,
-    hide::hide_hung,
-    leave::Sweep,
     load::{InstanceId, InstanceTarget, instance::Phase},
     reveal::Members,
     settings::StreamingStats,
@@ -54,8 +52,6 @@ enum Step {
     Cancel,
     /// It waits for its turn to leave.
     Leave,
-    /// It has left: nobody sees it as it is.
-    Vanish,
     /// It does not leave after all.
     Stay,
     /// It stays, since this app cannot hide it.
@@ -71,11 +67,10 @@ fn next(place: Place, target: InstanceTarget, can_hide: bool) -> Step {
     use InstanceTarget::{Gone, Loaded, Shown};
     match (place, target) {
         (Place::Coming | Place::Spawning, Gone) => Step::Cancel,
-        (Place::Coming | Place::Spawning | Place::Hidden, Loaded | Shown) | (Place::Live, Shown) => Step::Note,
+        (Place::Coming | Place::Spawning, Loaded | Shown) | (Place::Live, Shown) | (Place::Hidden, _) => Step::Note,
         (Place::Live, Gone) => Step::Leave,
         (Place::Live | Place::Leaving, Loaded) if !can_hide => Step::StayShown,
         (Place::Live, Loaded) => Step::Note,
-        (Place::Hidden, Gone) => Step::Vanish,
         (Place::Leaving, Loaded | Shown) => Step::Stay,
         (Place::Failed, Gone) => Step::Forget,
         (Place::Leaving, Gone) | (Place::Failed, Loaded | Shown) | (Place::Spent, _) => Step::Ignore,
@@ -106,7 +101,6 @@ impl Pipeline {
                 );
                 self.stay(world, id, InstanceTarget::Shown);
             }
-            Step::Vanish => self.vanish(world, id),
         }
     }
 
@@ -136,22 +130,6 @@ impl Pipeline {
     fn change_live(&mut self, id: InstanceId, phase: impl FnOnce(Entity, Members) -> Phase) {
         if let Some((root, members)) = self.take_out(id) {
             self.instances.replace_phase(id, phase(root, members));
-        }
-    }
-
-    fn vanish(&mut self, world: &mut World, id: InstanceId) {
-        if let Some(Phase::Hidden {
-            root,
-            mut members,
-            mut hiding,
-        }) = self.instances.replace_phase(id, Phase::Sweeping)
-        {
-            // What was hung there meanwhile is not seen any longer than what it hangs below would be.
-            hide_hung(world, root, &members, &mut hiding);
-            hiding.let_go_unseen(world, root, &members);
-            let sweep = Sweep::of(root, &mut members).and_hidden(&mut hiding);
-            self.has_left(world, id, sweep, members.memory);
-            self.tasks.drop_later((members, hiding));
         }
     }
 

@@ -206,10 +206,18 @@ fn some_rows_get_a_component_and_others_do_not() {
     }
 }
 
+#[derive(Component)]
+#[relationship(relationship_target = Owns)]
+struct OwnedBy(Entity);
+
+#[derive(Component)]
+#[relationship_target(relationship = OwnedBy)]
+struct Owns(Vec<Entity>);
+
 #[test]
 fn what_goes_wrong_with_one_instance_is_nothing_to_the_others() {
     type Hook = fn(&mut StagedLevel) -> Result<(), String>;
-    let cases: [(Hook, &[&str]); 5] = [
+    let cases: [(Hook, &[&str]); 6] = [
         (|_| Err("no such colour".into()), &["no such colour"]),
         (|_| panic!("out of paint"), &["it panicked", "out of paint"]),
         (
@@ -223,6 +231,10 @@ fn what_goes_wrong_with_one_instance_is_nothing_to_the_others() {
         (
             |level| level.insert(1..2, vec![ChildOf(level.entities()[0])]),
             &["who is whose child", "cook it"],
+        ),
+        (
+            |level| level.insert(1..2, vec![OwnedBy(level.entities()[0])]),
+            &["OwnedBy", "ties entities", "once the level is revealed"],
         ),
     ];
     for (hook, parts) in cases {

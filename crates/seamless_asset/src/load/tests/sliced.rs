@@ -1,6 +1,7 @@
 //! Levels that come and go in slices, and levels that are hidden.
 
 mod inherited;
+mod leaving;
 mod lost;
 mod road;
 mod traps;

@@ -21,6 +21,7 @@ use crate::{
     BlockingLoads,
     load::{
         file::{FileJob, PartJob, load_part},
+        open::{OpenJob, open_tables},
         stall::Pulse,
         task::Read,
     },
@@ -187,6 +188,23 @@ fn a_trace_shows_what_is_read_of_a_file() {
 }
 
 #[test]
+fn a_trace_shows_whose_tables_are_opened() {
+    let dir = Dir::default();
+    let app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let services = app.world().resource::<crate::load::Pipeline>().services();
+    let job = OpenJob {
+        path: "a.pkg".into(),
+        progress: Arc::default(),
+    };
+    let spans = heard(|| {
+        let (pulse, mut read) = (Pulse::default(), Read::default());
+        assert!(block_on(open_tables(services, &job, &pulse, &mut read)).is_ok());
+    });
+    assert_eq!(spans, ["open_tables{a.pkg}"]);
+}
+
+#[test]
 fn a_trace_tells_whose_slices_they_are() {
     let dir = Dir::default();
     let mut app = sliced_app(&dir);
@@ -215,5 +233,36 @@ fn a_trace_tells_whose_slices_they_are() {
     for unit in ["begin", "spawn", "reveal", "hide", "show", "sweep"] {
         let span = format!("pump > {unit}{{a.pkg}}");
         assert!(spans.contains(&span), "{span}: {spans:?}");
+    }
+}
+
+/// A level that somebody takes back while it comes in slices, and one that leaves while it is hidden.
+#[test]
+fn a_trace_shows_what_goes_unseen() {
+    let dir = Dir::default();
+    let mut app = sliced_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 1000, None));
+    for (wanted, span) in [
+        (LoadState::Revealing, "pump > abandon"),
+        (LoadState::Hidden, "pump > leave unseen{a.pkg}"),
+    ] {
+        let id = load(&mut app, "a.pkg", &[]);
+        run_until(&mut app, |world| {
+            let now = state(world, id);
+            if now == Some(LoadState::Live) {
+                world.resource_mut::<Streamer>().set_target(id, InstanceTarget::Loaded);
+            }
+            now == Some(wanted)
+        });
+        let world = app.world_mut();
+        world.resource_mut::<Streamer>().set_target(id, InstanceTarget::Gone);
+        let mut spans = Vec::new();
+        while state(world, id).is_some() {
+            spans.extend(heard(|| crate::load::pump(world)));
+            world.resource::<crate::StreamingClock>().restart();
+        }
+        let found = spans.iter().filter(|found| *found == span).count();
+        assert_eq!(found, 1, "{span}: {spans:?}");
     }
 }

@@ -1,12 +1,16 @@
 //! The selection, kept from frame to frame. See [`Selector`].
 
 mod arrival;
+mod askers;
 mod rank;
 mod volumes;
 
 use smallvec::SmallVec;
 
-use self::rank::Candidate;
+use self::{
+    askers::{Asker, Explicit},
+    rank::Candidate,
+};
 use super::{
     ALWAYS_PRIORITY, LevelInput, Plan, Presence, RequestKey, SelectionLimits, SourceInput, Standing, VolumeInput,
     VolumeKey,
@@ -100,12 +104,6 @@ struct LevelSlot {
     askers: SmallVec<[Asker; 2]>,
 }
 
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Asker {
-    Volume(u32),
-    Request(u32),
-}
-
 #[derive(Debug)]
 struct VolumeSlot {
     input: VolumeInput,
@@ -131,13 +129,6 @@ impl Places {
         let bytes = |is_counted: bool| if is_counted { u128::from(bytes) } else { 0 };
         self.bytes = self.bytes + bytes(takes) - bytes(did_take);
     }
-}
-
-#[derive(Copy, Clone, Debug)]
-struct Explicit {
-    level: u32,
-    kind: RequestKind,
-    priority: f32,
 }
 
 impl LevelSlot {
@@ -263,7 +254,7 @@ impl Selector {
     /// Asks for a level until [`release`](Self::release); `priority` is that of the request among all. One for a level
     /// that there is not asks for nothing.
     pub fn request(&mut self, level: u32, kind: RequestKind, priority: f32) -> RequestKey {
-        let request = Explicit { level, kind, priority };
+        let request = Explicit::new(level, kind, priority);
         let key = insert(&mut self.explicit, &mut self.free_requests, request);
         self.add(level, kind, Asker::Request(key));
         RequestKey(key)
@@ -271,8 +262,12 @@ impl Selector {
 
     /// Takes a request back.
     pub fn release(&mut self, key: RequestKey) {
-        if let Some(request) = self.explicit.get_mut(key.0 as usize).and_then(Option::take) {
-            self.remove(request.level, request.kind, Asker::Request(key.0));
+        let Some(request) = self.explicit.get(key.0 as usize).copied().flatten() else {
+            return;
+        };
+        self.remove(request.level, request.kind, Asker::Request(key.0));
+        if let Some(slot) = self.explicit.get_mut(key.0 as usize) {
+            *slot = None;
             self.free_requests.push(key.0);
         }
     }
@@ -442,24 +437,6 @@ impl Selector {
 
     fn level(&self, level: u32) -> Option<&LevelSlot> {
         self.levels.get(level as usize)
-    }
-
-    fn add(&mut self, level: u32, kind: RequestKind, asker: Asker) {
-        self.requests.add(level, kind);
-        if let Some(slot) = self.levels.get_mut(level as usize) {
-            slot.askers.push(asker);
-        }
-        self.has_changed = true;
-    }
-
-    fn remove(&mut self, level: u32, kind: RequestKind, asker: Asker) {
-        self.requests.remove(level, kind);
-        if let Some(slot) = self.levels.get_mut(level as usize)
-            && let Some(place) = slot.askers.iter().position(|other| *other == asker)
-        {
-            slot.askers.swap_remove(place);
-        }
-        self.has_changed = true;
     }
 }
 

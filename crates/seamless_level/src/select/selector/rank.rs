@@ -53,22 +53,27 @@ impl Selector {
                 continue;
             };
             let bytes = taken.bytes + u128::from(slot.bytes);
-            // The most urgent one comes whatever room there is, beside what is always loaded.
-            let is_first = !(has_first || slot.is_out) && candidate.rank < ALWAYS_PRIORITY;
+            // Both come whatever room there is: what is always loaded, and the most urgent one beside it.
+            let is_always = candidate.rank >= ALWAYS_PRIORITY;
+            let is_first = !(has_first || slot.is_out || is_always);
             has_first |= is_first;
-            let has_room = bytes <= limits.room.into() || is_first;
+            let has_room = bytes <= limits.room.into() || is_first || is_always;
             let is_capped = taken.levels >= limits.max_levels || bytes > limits.max_bytes.into();
             // Somebody stands on it.
             let is_ground = (BLOCKING_PRIORITY..ALWAYS_PRIORITY).contains(&candidate.rank);
+            let was_cut = slot.is_cut;
             slot.is_cut = !is_ground && (slot.is_out || is_capped || !has_room);
+            let is_changed = slot.is_cut != was_cut;
             if slot.is_cut {
                 self.plan.dropped += 1;
             } else {
                 taken.levels += 1;
                 taken.bytes = bytes;
             }
-            // Whoever was cut or is cut now may be told something else.
-            self.requests.mark(candidate.level);
+            // Whose request has changed is looked at anyway.
+            if is_changed {
+                self.requests.mark(candidate.level);
+            }
         }
     }
 
@@ -90,7 +95,6 @@ impl Selector {
             let Some(&level) = self.requests.dirty().get(place) else {
                 continue;
             };
-            let priority = self.priority(level);
             let Some(slot) = self.levels.get_mut(level as usize) else {
                 continue;
             };
@@ -98,8 +102,11 @@ impl Selector {
             let target = if slot.is_cut { LevelTarget::Unloaded } else { slot.asked };
             let was = core::mem::replace(&mut slot.target, target);
             if target > was {
-                slot.told = priority;
-                self.ranked.push(Candidate { level, rank: priority });
+                let rank = self.priority(level);
+                self.ranked.push(Candidate { level, rank });
+                if let Some(slot) = self.levels.get_mut(level as usize) {
+                    slot.told = rank;
+                }
             } else if target < was {
                 self.plan.fall.push((level, target));
                 self.forget_failure(level, target);

@@ -108,7 +108,7 @@ fn nobody_waits_for_who_is_remote() {
     assert_eq!(plan.block, [0], "but for who is here");
 }
 
-/// Beyond the room that there is only the most urgent level comes, what is always loaded apart.
+/// Beyond the room that there is only the most urgent level comes, beside what is always loaded.
 #[test]
 fn the_most_urgent_level_comes_whatever_room_there_is() {
     let mut levels = [10, 90, 5].map(|bytes| LevelInput {
@@ -127,7 +127,7 @@ fn the_most_urgent_level_comes_whatever_room_there_is() {
     let room = |room| SelectionLimits { room, ..UNCAPPED };
     assert_eq!(wanted(room(105), 0.0), [true; 3]);
     assert_eq!(wanted(room(104), 0.0), [true, true, false]);
-    assert_eq!(wanted(room(0), 0.0), [false, true, false]);
+    assert_eq!(wanted(room(0), 0.0), [true, true, false]);
     assert_eq!(wanted(room(20), 59.0), [true, false, true]);
     let max_bytes = SelectionLimits {
         max_bytes: 20,

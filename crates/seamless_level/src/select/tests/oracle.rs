@@ -244,7 +244,7 @@ impl Oracle {
         for (rank, level) in ranked {
             let is_ground = (2e7..ALWAYS_PRIORITY).contains(&rank);
             let more = bytes.saturating_add(self.levels[level].bytes);
-            let has_room = more <= limits.room || Some(level) == first;
+            let has_room = more <= limits.room || Some(level) == first || rank >= ALWAYS_PRIORITY;
             let fits = levels < limits.max_levels && more <= limits.max_bytes && has_room && !is_out(level);
             if fits || is_ground {
                 (levels, bytes) = (levels + 1, more);

@@ -1,5 +1,6 @@
 //! Worlds that are too large for one frame: they come in slices and a task, and all at once.
 
+use bevy_ecs::error::{FallbackErrorHandler, ignore};
 use bevy_time::{Real, Time};
 use seamless_asset::StreamingSettings;
 
@@ -217,6 +218,47 @@ fn a_world_that_goes_while_it_comes_leaves_nothing() {
     }
 }
 
+type NamedVolumes<'w, 's> = Query<'w, 's, (&'static StreamingVolume, &'static Name)>;
+
+/// Ends the world of a volume.
+fn end_world_of(volume: Entity, volumes: &NamedVolumes, commands: &mut Commands) {
+    if let Ok((volume, name)) = volumes.get(volume)
+        && name.as_str() == "row 2"
+        && let Some(world) = volume.world
+    {
+        commands.entity(world).despawn();
+    }
+}
+
+#[test]
+fn a_world_that_an_observer_ends_while_its_volumes_come_leaves_nothing() {
+    for count in [4, COUNT] {
+        for is_early in [false, true] {
+            let mut stage = Stage::of(hurried(), row(count));
+            if is_early {
+                // The world goes before Bevy has noted the volume as one that goes with it, and that fails.
+                stage.app.insert_resource(FallbackErrorHandler(ignore));
+                stage.app.add_observer(
+                    |add: On<Add, StreamingVolume>, volumes: NamedVolumes, mut commands: Commands| {
+                        end_world_of(add.entity, &volumes, &mut commands);
+                    },
+                );
+            } else {
+                stage.app.add_observer(
+                    |insert: On<Insert, StreamingVolume>, volumes: NamedVolumes, mut commands: Commands| {
+                        end_world_of(insert.entity, &volumes, &mut commands);
+                    },
+                );
+            }
+            stage.until(|stage| stage.app.world().get_entity(stage.world).is_err());
+            for _ in 0..10 {
+                assert_eq!(volumes(&mut stage.app), 0, "of {count}, early: {is_early}");
+                stage.frames(1);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_large_manifest_that_makes_no_sense_fails_once() {
     let mut manifest = row(COUNT);
@@ -241,7 +283,7 @@ fn a_large_manifest_that_makes_no_sense_fails_once() {
     assert!(stage.app.world().get::<WorldFailure>(stage.world).is_none());
 }
 
-/// Volumes that say no world are looked at again, since which one they mean may be unclear now; all others stay as they are.
+/// Volumes that say no world are looked at again, since which one they mean may be unclear now; it is not here, and all others stay as they are.
 #[test]
 fn a_second_world_leaves_the_volumes_of_the_first_alone() {
     let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), row(10));
@@ -257,8 +299,7 @@ fn a_second_world_leaves_the_volumes_of_the_first_alone() {
     assert_eq!(stage.seen_at(100.0), ["row 5"]);
     let other = add_manifest(&mut stage.app, manifest());
     let other = stage.app.world_mut().spawn(SeamlessWorld(other)).id();
-    let none: [&str; 0] = [];
-    assert_eq!(stage.seen_at(-500.0), none, "two worlds may be meant");
+    assert_eq!(stage.seen_at(-500.0), ["row 3"], "the other has no such level");
     assert_eq!(stage.seen_at(100.0), ["row 5"]);
     stage.app.world_mut().despawn(other);
     assert_eq!(stage.seen_at(-500.0), ["row 3"]);

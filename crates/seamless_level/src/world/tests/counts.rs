@@ -37,6 +37,7 @@ pub(super) fn row(count: usize) -> WorldManifest {
         .map(|index| LevelEntry {
             name: name(index),
             package: format!("row {index}.pkg"),
+            bytes: 1 + index as u64,
             ..LevelEntry::default()
         })
         .collect();

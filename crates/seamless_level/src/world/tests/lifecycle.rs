@@ -233,10 +233,10 @@ fn worlds_share_the_memory_that_there_is() {
         stage.app.world_mut().spawn(wanted);
     }
     let mut stats = StreamingStats {
-        live_bytes: 300,
+        live_bytes: 400,
         ..StreamingStats::default()
     };
-    stats.memory.levels = 300;
+    stats.memory.levels = 400;
     stage.app.insert_resource(stats);
     let mut visible = |memory_ceiling| {
         stage.app.insert_resource(StreamingSettings {

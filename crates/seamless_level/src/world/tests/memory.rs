@@ -121,3 +121,59 @@ fn the_least_urgent_goes_while_the_pipeline_is_short() {
     stage.frames(2);
     assert!(stage.level("west").is_visible());
 }
+
+/// One house forty times: it is read once, and each of them has entities of its own.
+#[test]
+fn a_package_that_is_there_many_times_takes_its_memory_once() {
+    let mut manifest = counts::row(40);
+    manifest.volumes.clear();
+    manifest.levels.iter_mut().for_each(|level| level.bytes = 100);
+    let names = manifest.levels.iter().map(|level| level.name.clone()).collect();
+    let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), manifest);
+    stage.app.insert_resource(StreamingSettings {
+        memory_ceiling: Some(250),
+        ..StreamingSettings::default()
+    });
+    stage.app.world_mut().spawn(LevelWanted {
+        levels: names,
+        ..LevelWanted::default()
+    });
+    for _ in 0..30 {
+        stage.frames(1);
+        let table = stage.app.world().get::<LevelTable>(stage.world).unwrap();
+        let visible = table.iter().filter(|level| level.is_visible()).count() as u64;
+        tell(&mut stage, |stats| {
+            stats.live_bytes = if visible > 0 { 100 } else { 0 };
+            stats.memory.packages = stats.live_bytes;
+            stats.memory.levels = visible;
+        });
+    }
+    let told = stage.told();
+    assert_eq!(told.len(), 40, "all fit, and none has gone meanwhile: {told:?}");
+}
+
+/// Mips that nobody needs, for instance, stay in their files.
+#[test]
+fn what_nobody_reads_of_a_file_takes_no_memory() {
+    for ceiling in [Some(200), Some(20)] {
+        let mut manifest = manifest();
+        manifest.levels.iter_mut().for_each(|level| level.bytes = 100);
+        let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), manifest);
+        stage.app.insert_resource(StreamingSettings {
+            memory_ceiling: ceiling,
+            ..StreamingSettings::default()
+        });
+        stage.go(WEST);
+        for _ in 0..30 {
+            stage.frames(1);
+            let visible = ["base", "west"].map(|level| stage.level(level).is_visible());
+            let live = visible.iter().filter(|is_visible| **is_visible).count() as u64;
+            tell(&mut stage, |stats| {
+                stats.live_bytes = 10 * live;
+                stats.memory.packages = 30 * live;
+            });
+        }
+        // Above the ceiling there are what is always loaded, and the most urgent one.
+        assert_eq!(stage.told(), ["+base", "+west"], "{ceiling:?}");
+    }
+}

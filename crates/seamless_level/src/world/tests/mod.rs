@@ -12,8 +12,10 @@ mod network;
 mod reading;
 mod requests;
 mod retry;
+mod several_worlds;
 mod sources;
 mod volumes;
+mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
 

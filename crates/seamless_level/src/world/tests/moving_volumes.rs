@@ -95,6 +95,14 @@ fn who_is_aboard_keeps_the_cabin_on_the_way() {
         stage.frames(1);
         assert!(stage.level("east").is_visible());
     }
+    // However far it is at once, and however long it stood before.
+    for far in [1e3, -3e3, 70.0] {
+        stage.frames(3);
+        let mut transform = stage.app.world_mut().get_mut::<Transform>(ship).unwrap();
+        transform.translation.x += far;
+        stage.frames(3);
+        assert!(stage.level("east").is_visible());
+    }
     assert!(stage.told().is_empty(), "it never left");
     stage.app.world_mut().despawn(ship);
     stage.frames(3);

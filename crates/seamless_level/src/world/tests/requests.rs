@@ -92,7 +92,7 @@ fn nobody_passes_a_cap_by_its_priority() {
     for priority in [5e7, f32::INFINITY, f32::NAN] {
         let wanted = LevelWanted {
             levels: vec!["west".into(), "east".into()],
-            priority,
+            priority: Some(priority),
             ..LevelWanted::default()
         };
         let quest = stage.app.world_mut().spawn(wanted).id();

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bevy_asset::{AssetEvent, AssetPath, AssetServer, Assets};
 use bevy_ecs::{message::MessageReader, prelude::*};
 use bevy_image::Image;
+use bevy_log::debug_span;
+use seamless_asset::StreamingClock;
 
 use crate::mip::{
     MipPool, MipTextures, MipWork, NotStreamed,
@@ -82,7 +84,10 @@ pub(in crate::mip) fn admit_files(
     mut work: ResMut<MipWork>,
     mut textures: ResMut<MipTextures>,
     mut pool: ResMut<MipPool>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("textures that came from files");
+    let _span = debug_span!("admit_files").entered();
     let mut waiting = arrivals.lock();
     if waiting.streams.is_empty() && waiting.wholes.is_empty() {
         events.clear();

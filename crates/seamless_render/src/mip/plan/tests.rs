@@ -365,6 +365,7 @@ pub(in crate::mip) fn world() -> World {
     let mut time = StreamingTime::stopped();
     time.advance(Duration::from_secs(1));
     world.insert_resource(time);
+    world.init_resource::<StreamingClock>();
     world.insert_resource(MipTextures::new(100));
     world.init_resource::<MipUsers>();
     world.init_resource::<MipPlan>();

@@ -1,6 +1,15 @@
-use bevy_asset::{AssetId, RenderAssetUsages};
-use bevy_ecs::{message::Messages, system::RunSystemOnce, world::World};
+use core::{mem, time::Duration};
+
+use bevy_app::TaskPoolPlugin;
+use bevy_asset::{AssetId, AssetPlugin, RenderAssetUsages};
+use bevy_ecs::{
+    message::Messages,
+    schedule::{InternedScheduleLabel, ScheduleLabel},
+    system::RunSystemOnce,
+    world::World,
+};
 use bevy_image::ImageSampler;
+use seamless_asset::SeamlessAssetPlugin;
 
 use super::{
     super::textures::{MipRecord, tests::apart},
@@ -16,6 +25,7 @@ fn streams(event: fn(AssetId<Image>) -> AssetEvent<Image>, image: Image) -> bool
     let id = handle.id();
     let (mut work, mut textures, mut pool) = (MipWork::default(), MipTextures::new(1), MipPool::default());
     work.come(id, record(), &mut textures, &mut pool.ledger);
+    world.init_resource::<StreamingClock>();
     world.insert_resource(images);
     world.insert_resource(work);
     world.insert_resource(textures);
@@ -54,6 +64,7 @@ fn a_sampler_that_the_game_changes_is_taken_over_once() {
     work.come(id, record, &mut textures, &mut pool.ledger);
     let mut orders = Vec::new();
     work.take_orders(&mut orders);
+    world.init_resource::<StreamingClock>();
     world.insert_resource(images);
     world.insert_resource(work);
     world.insert_resource(textures);
@@ -87,4 +98,30 @@ fn a_sampler_that_the_game_changes_is_taken_over_once() {
     let mut work = world.resource_mut::<MipWork>();
     work.send(&MipTextures::new(1));
     assert_eq!(work.renewed().collect::<Vec<_>>(), [id]);
+}
+
+/// Where there is nothing to be done, too. Nobody else in this app measures anything in these schedules.
+#[test]
+fn what_it_does_is_in_the_account_of_streaming() {
+    let mut app = App::new();
+    let mips = MipPlugin {
+        rehearses: true,
+        ..MipPlugin::default()
+    };
+    app.add_plugins((
+        TaskPoolPlugin::default(),
+        AssetPlugin::default(),
+        SeamlessAssetPlugin::default(),
+    ))
+    .init_asset::<Image>()
+    .add_plugins(mips);
+    app.finish();
+    let (world, mut spent) = (app.world_mut(), Duration::ZERO);
+    let schedules: [InternedScheduleLabel; 2] = [PreUpdate.intern(), PostUpdate.intern()];
+    for schedule in schedules {
+        world.run_schedule(schedule);
+        let now = world.resource::<StreamingClock>().spent();
+        let before = mem::replace(&mut spent, now);
+        assert!(now > before, "{schedule:?}");
+    }
 }

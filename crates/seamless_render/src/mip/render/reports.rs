@@ -13,8 +13,9 @@ use bevy_ecs::{
     system::{Res, ResMut},
 };
 use bevy_image::Image;
+use bevy_log::debug_span;
 use bevy_tasks::AsyncComputeTaskPool;
-use seamless_asset::StreamingTime;
+use seamless_asset::{StreamingClock, StreamingTime};
 
 use super::retire::Held;
 use crate::mip::{ChangeId, MipError, MipFailed, MipPool, MipTextures, MipWork};
@@ -135,7 +136,10 @@ pub(in crate::mip) fn hear_renderer(
     mut textures: ResMut<MipTextures>,
     time: Res<StreamingTime>,
     mut failures: MessageWriter<MipFailed>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("what the renderer has done");
+    let _span = debug_span!("hear_renderer").entered();
     let now = time.now();
     pool.recover(now);
     for report in reports.take() {

@@ -1,6 +1,6 @@
 use bevy_ecs::{message::Messages, system::RunSystemOnce, world::World};
 use bevy_image::{ImageSampler, ImageSamplerDescriptor};
-use seamless_asset::StreamingTime;
+use seamless_asset::{StreamingClock, StreamingTime};
 
 use super::{
     reports::{NotSwapped, Report},
@@ -66,6 +66,7 @@ fn sent() -> (World, MipReports, ChangeId) {
     world.insert_resource(pool);
     world.init_resource::<MipWork>();
     world.insert_resource(StreamingTime::stopped());
+    world.init_resource::<StreamingClock>();
     world.init_resource::<Messages<MipFailed>>();
     (world, reports, change)
 }

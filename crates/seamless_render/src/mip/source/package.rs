@@ -4,10 +4,11 @@ use core::time::Duration;
 use std::{borrow::Cow, sync::Arc};
 
 use bevy_ecs::prelude::*;
+use bevy_log::debug_span;
 use bevy_platform::collections::HashMap;
 use bevy_render::renderer::RenderDevice;
 use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
-use seamless_asset::{BulkLoad, Streamer, StreamingTime};
+use seamless_asset::{BulkLoad, Streamer, StreamingClock, StreamingTime};
 
 use super::{
     attempts::Attempts,
@@ -165,7 +166,10 @@ pub(in crate::mip) fn start_reads(
     mut work: ResMut<MipWork>,
     textures: Res<MipTextures>,
     mut streamer: ResMut<Streamer>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("mips that are to be read");
+    let _span = debug_span!("start_reads").entered();
     if work.reads.asked.is_empty() {
         return;
     }
@@ -193,7 +197,10 @@ pub(in crate::mip) fn hear_reads(
     reports: Res<MipReports>,
     (settings, time): (Res<MipSettings>, Res<StreamingTime>),
     mut failures: MessageWriter<MipFailed>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("mips that were read");
+    let _span = debug_span!("hear_reads").entered();
     let now = time.now();
     for texture in work.reads.take_due(now) {
         textures.limit(texture, 0);
@@ -233,27 +240,39 @@ pub(in crate::mip) fn hear_reads(
             (None, None) => work.reads.reading.push(reading),
         }
     }
-    for (read, error) in failed {
-        pool.ledger.cancelled(read.texture, read.id);
-        let is_news = match &error {
-            MipError::Payload { mip, .. } | MipError::PayloadSize { mip, .. } => {
-                textures.limit(read.texture, mip + 1);
-                work.reads.fail(read.texture, *mip, now)
-            }
-            MipError::Refused { .. } => {
-                textures.refuse(read.texture, read.mips.start + 1);
-                textures.is_first_refusal(read.texture)
-            }
-            MipError::OutOfMemory { .. } | MipError::Decode { .. } => {
-                pool.refused(now);
-                textures.is_first_refusal(read.texture)
-            }
-        };
-        if let Some(image) = textures.id(read.texture).filter(|_| is_news) {
-            bevy_log::error!("{error}");
-            failures.write(MipFailed { image, error });
+    for failed in failed {
+        if let Some(news) = give_up(failed, now, &mut work, &mut textures, &mut pool) {
+            failures.write(news);
         }
     }
+}
+
+/// What cannot be read is not on its way any more; that is told, if it is news.
+fn give_up(
+    (read, error): (MipRead, MipError),
+    now: Duration,
+    work: &mut MipWork,
+    textures: &mut MipTextures,
+    pool: &mut MipPool,
+) -> Option<MipFailed> {
+    pool.ledger.cancelled(read.texture, read.id);
+    let is_news = match &error {
+        MipError::Payload { mip, .. } | MipError::PayloadSize { mip, .. } => {
+            textures.limit(read.texture, mip + 1);
+            work.reads.fail(read.texture, *mip, now)
+        }
+        MipError::Refused { .. } => {
+            textures.refuse(read.texture, read.mips.start + 1);
+            textures.is_first_refusal(read.texture)
+        }
+        MipError::OutOfMemory { .. } | MipError::Decode { .. } => {
+            pool.refused(now);
+            textures.is_first_refusal(read.texture)
+        }
+    };
+    let image = textures.id(read.texture).filter(|_| is_news)?;
+    bevy_log::error!("{error}");
+    Some(MipFailed { image, error })
 }
 
 fn stage(reading: Reading, device: RenderDevice, epoch: u64) -> Staging {

@@ -5,9 +5,10 @@ use core::time::Duration;
 use bevy_asset::{AssetId, Assets};
 use bevy_ecs::prelude::*;
 use bevy_image::Image;
+use bevy_log::debug_span;
 use bevy_platform::collections::HashMap;
 use bevy_tasks::{AsyncComputeTaskPool, Task, futures::check_ready};
-use seamless_asset::{AssetTouches, BulkLoad, Streamer, StreamingTime};
+use seamless_asset::{AssetTouches, BulkLoad, Streamer, StreamingClock, StreamingTime};
 use wgpu_types::{Extent3d, TextureDataOrder};
 
 use super::attempts::Attempts;
@@ -268,7 +269,13 @@ impl WholeReads {
 }
 
 /// Asks for all payloads of what has come.
-pub(in crate::mip) fn start_wholes(mut work: ResMut<MipWork>, mut streamer: ResMut<Streamer>) {
+pub(in crate::mip) fn start_wholes(
+    mut work: ResMut<MipWork>,
+    mut streamer: ResMut<Streamer>,
+    clock: Res<StreamingClock>,
+) {
+    let _time = clock.measure("images that do not stream");
+    let _span = debug_span!("start_wholes").entered();
     if work.wholes.asked.is_empty() {
         return;
     }
@@ -289,7 +296,10 @@ pub(in crate::mip) fn hear_wholes(
     mut touches: AssetTouches,
     mut failures: MessageWriter<MipFailed>,
     time: Res<StreamingTime>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("images that do not stream");
+    let _span = debug_span!("hear_wholes").entered();
     let MipWork { wholes, waiting, .. } = &mut *work;
     wholes.mended.clear();
     wholes.try_again(time.now());

@@ -14,8 +14,9 @@ use bevy_ecs::{
     query::{Allow, QueryData},
 };
 use bevy_image::Image;
+use bevy_log::debug_span;
 use bevy_platform::collections::HashMap;
-use seamless_asset::InHiddenLevel;
+use seamless_asset::{InHiddenLevel, StreamingClock};
 use smallvec::SmallVec;
 
 use super::follow::MipUsers;
@@ -261,7 +262,10 @@ fn note_drawn<C: Component>(
     all: Query<Drawing<C>, Allow<InHiddenLevel>>,
     mut removed: RemovedComponents<C>,
     mut users: ResMut<MipUsers>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("who draws images as they are");
+    let _span = debug_span!("note_drawn").entered();
     let drawn = &mut users.drawn;
     for entity in removed.read() {
         // It may have one again.

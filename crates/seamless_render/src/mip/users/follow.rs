@@ -16,10 +16,11 @@ use bevy_ecs::{
     system::{ParamBuilder, SystemChangeTick, SystemParam, SystemParamBuilder},
 };
 use bevy_image::Image;
+use bevy_log::debug_span;
 use bevy_mesh::{Mesh, Mesh3d};
 use bevy_transform::components::GlobalTransform;
 use seamless_asset::{
-    InHiddenLevel, LevelHider,
+    InHiddenLevel, LevelHider, StreamingClock,
     assets::MeshUvDensity,
     scan::{Scan, changed, scan},
 };
@@ -168,7 +169,7 @@ pub(in crate::mip) fn follow_users(world: &mut World) -> impl System<In = (), Ou
         seen: scan(world),
     };
     let any = || ParamBuilder;
-    (any(), any(), any(), any(), any(), shapes, any(), any(), any())
+    (any(), any(), any(), any(), any(), shapes, any(), any(), any(), any())
         .build_state(world)
         .build_system(follow)
 }
@@ -183,7 +184,10 @@ fn follow(
     ticks: SystemChangeTick,
     mut scratch: Local<(Turns, Vec<(Entity, bool)>)>,
     mut without_mesh: RemovedComponents<Mesh3d>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("who draws with textures");
+    let _span = debug_span!("follow_users").entered();
     let (users, watch) = (&mut *users, &mut plan.watch);
     let (turns, seen) = &mut *scratch;
     users.densities.begin();

@@ -17,11 +17,12 @@ use bevy_ecs::{
     system::{ParamBuilder, SystemChangeTick, SystemParamBuilder},
 };
 use bevy_image::Image;
+use bevy_log::debug_span;
 use bevy_material::AlphaMode;
 use bevy_pbr::{EntitiesNeedingSpecialization, Material, MeshMaterial3d, StandardMaterial};
 use bevy_reflect::Reflect;
 use seamless_asset::{
-    InHiddenLevel,
+    InHiddenLevel, StreamingClock,
     scan::{Scan, changed, scan},
 };
 use wgpu_types::Face;
@@ -235,7 +236,10 @@ pub(in crate::mip) fn note_materials<M: Material>(
     images_in: Res<ImagesIn<M>>,
     mut users: ResMut<MipUsers>,
     mut touches: ResMut<roads::OwnTouches>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("materials of textures");
+    let _span = debug_span!("note_materials").entered();
     for event in events.read() {
         let id = match *event {
             AssetEvent::Modified { id } if touches.take(id.untyped()) => continue,
@@ -259,7 +263,8 @@ pub(in crate::mip) fn note_materials<M: Material>(
 
 /// A system that tells of entities that got a material of the type, or another one, or have none any more; of those of hidden levels as well.
 pub(in crate::mip) fn note_users<M: Material>(world: &mut World) -> impl System<In = (), Out = ()> + use<M> {
-    (scan(world), ParamBuilder, ParamBuilder, ParamBuilder, ParamBuilder)
+    let any = || ParamBuilder;
+    (scan(world), any(), any(), any(), any(), any())
         .build_state(world)
         .build_system(note::<M>)
 }
@@ -270,7 +275,10 @@ fn note<M: Material>(
     mut removed: RemovedComponents<MeshMaterial3d<M>>,
     ticks: SystemChangeTick,
     mut users: ResMut<MipUsers>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("who has which material");
+    let _span = debug_span!("note_users").entered();
     let MipUsers { seats, materials, .. } = &mut *users;
     for entity in removed.read() {
         // It may have one again.

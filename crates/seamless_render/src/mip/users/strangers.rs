@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use bevy_asset::AssetId;
 use bevy_ecs::prelude::*;
 use bevy_image::Image;
-use bevy_log::warn;
-use seamless_asset::StreamingTime;
+use bevy_log::{debug_span, warn};
+use seamless_asset::{StreamingClock, StreamingTime};
 
 use super::follow::MipUsers;
 use crate::mip::{MipTextures, plan::MipPlan};
@@ -48,7 +48,10 @@ pub(in crate::mip) fn tell_strangers(
     plan: Res<MipPlan>,
     textures: Res<MipTextures>,
     time: Res<StreamingTime>,
+    clock: Res<StreamingClock>,
 ) {
+    let _time = clock.measure("textures that nobody is known to draw");
+    let _span = debug_span!("tell_strangers").entered();
     users.strangers.due(time.now().as_secs_f64(), |image| {
         let texture = textures.number(image).filter(|texture| !plan.demands.was_known(*texture));
         if let Some(record) = texture.and_then(|texture| textures.get(texture)).filter(|of| of.is_file()) {

@@ -1,5 +1,6 @@
 //! The one frame in which what is live of a package becomes what its new file says. See [`Pipeline::apply_reload`].
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use bevy_asset::{AssetPath, UntypedAssetId};
@@ -9,7 +10,7 @@ use bevy_platform::{collections::HashSet, time::Instant};
 use bevy_reflect::TypeRegistry;
 use seamless_package::{ObjectId, ObjectRef, Package, RefTarget};
 
-use super::{MOST_TRIES, Pipeline, Reload, Staged, Step};
+use super::{super::insert::upload_of, MOST_TRIES, Pipeline, Reload, Staged, Step};
 use crate::{
     edits::AssetEdits,
     error::{LoadError, LoadErrorKind},
@@ -55,22 +56,26 @@ impl Pipeline {
             return true;
         };
         let (count, path) = (staged.entities(), reload.path.clone());
-        if !budget.allows(self.costs.of(UnitKind::Reload, count)) {
+        let cost = |asset: &LoadedAsset| self.costs.of(asset.cost_key(), asset.bytes);
+        let assets: Duration = staged.replacing.iter().map(cost).sum();
+        if !budget.allows(self.costs.of(UnitKind::Reload, count) + assets) {
             return false;
         }
         let _span = debug_span!("reload", package = %path, entities = count).entered();
         let start = Instant::now();
-        self.apply_reload(world, id);
+        let is_applied = self.apply_reload(world, id);
         let took = start.elapsed();
-        self.costs.learn(UnitKind::Reload, count, took);
+        if is_applied {
+            self.costs.learn(UnitKind::Reload, count, took.saturating_sub(assets));
+        }
         budget.book(UnitKind::Reload, took, || format!("reload {path} ({count} entities)"));
         true
     }
 
-    /// All that is live of the package becomes what the new file says, in this frame; or nothing, when that cannot be.
-    fn apply_reload(&mut self, world: &mut World, id: InstanceId) {
+    /// All that is live of the package becomes what the new file says, in this frame; or nothing, when that cannot be. Whether it has.
+    fn apply_reload(&mut self, world: &mut World, id: InstanceId) -> bool {
         let Some(mut reload) = self.reloads.remove(&id) else {
-            return;
+            return false;
         };
         let staged = match core::mem::replace(&mut reload.step, Step::Queued) {
             Step::Staged(staged) if self.is_up_to_date(world, &reload, &staged) => staged,
@@ -86,7 +91,7 @@ impl Pipeline {
                     let error = LoadErrorKind::Restless { tries };
                     self.fail_reload(world, id, Arc::new(LoadError::package(path, error)));
                 }
-                return;
+                return false;
             }
         };
         let result = self.change(world, &reload, id, *staged);
@@ -104,10 +109,12 @@ impl Pipeline {
                 world.resource_mut::<StreamingStats>().reloaded += 1;
                 self.release(world, id);
                 self.instances.remove(&id);
+                true
             }
             Err(error) => {
                 self.reloads.insert(id, reload);
                 self.fail_reload(world, id, Arc::from(error));
+                false
             }
         }
     }
@@ -240,7 +247,10 @@ impl Pipeline {
             let stays = reload.policy != ReloadPolicy::Overwrite && edits.all().contains(&asset.asset);
             if !stays {
                 edits.replaced(asset.asset);
+                let upload = upload_of(&asset);
                 if asset.value.insert(world, asset.asset) {
+                    // All in one frame, since what is live changes as a whole.
+                    world.resource_mut::<StreamingStats>().uploaded_bytes += upload;
                     asset.slot.replace(asset.fingerprint);
                     self.held_memory.note(&asset.slot, asset.bytes);
                     replaced.insert(asset.object);

@@ -7,7 +7,7 @@ fn every_target_has_its_step() {
         (Place::Coming, [Step::Cancel, Step::Note, Step::Note]),
         (Place::Spawning, [Step::Cancel, Step::Note, Step::Note]),
         (Place::Live, [Step::Leave, Step::Note, Step::Note]),
-        (Place::Hidden, [Step::Vanish, Step::Note, Step::Note]),
+        (Place::Hidden, [Step::Note, Step::Note, Step::Note]),
         (Place::Leaving, [Step::Ignore, Step::Stay, Step::Stay]),
         (Place::Failed, [Step::Forget, Step::Ignore, Step::Ignore]),
         (Place::Spent, [Step::Ignore; 3]),

@@ -30,6 +30,7 @@ impl Bed {
         let mut world = World::new();
         world.register_disabling_component::<InHiddenLevel>();
         world.init_resource::<MipUsers>();
+        world.init_resource::<StreamingClock>();
         world.insert_resource(ImagesBy::<Icon> {
             images: |icon, images| icon.0.iter().for_each(|number| images(id(*number))),
             number: 0,

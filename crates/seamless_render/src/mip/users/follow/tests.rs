@@ -53,6 +53,7 @@ impl Bed {
         let mut app = App::new();
         app.init_resource::<MipUsers>()
             .init_resource::<MipPlan>()
+            .init_resource::<StreamingClock>()
             .init_resource::<Assets<Mesh>>()
             .add_message::<AssetEvent<Mesh>>();
         app.world_mut().register_disabling_component::<InHiddenLevel>();

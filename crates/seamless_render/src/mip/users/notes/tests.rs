@@ -24,6 +24,7 @@ impl Bed {
         world.init_resource::<Assets<StandardMaterial>>();
         world.init_resource::<bevy_ecs::message::Messages<AssetEvent<StandardMaterial>>>();
         world.init_resource::<MipUsers>();
+        world.init_resource::<StreamingClock>();
         world.init_resource::<roads::OwnTouches>();
         let images = |material: &StandardMaterial, found: &mut dyn FnMut(MipImage)| {
             reflected::images_of(material.as_partial_reflect(), found);
