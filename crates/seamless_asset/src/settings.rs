@@ -294,9 +294,9 @@ impl StreamingStats {
     /// How many bytes of files fit below a memory ceiling, if further ones grow in memory as those do that are live: for whoever decides what is
     /// wanted, and knows levels by their files. No limit without a ceiling, or as long as nothing is live.
     ///
-    /// `counted` is what it counts for all that is in memory. That is more than the [bytes that were read](Self::live_bytes) where a package is
-    /// there many times, and is counted each time, or where nobody has read all of a file yet; it is less where packages are there that
-    /// are nobody's own.
+    /// `counted` is what it counts for all that is decoded or there. That is more than the [bytes that were read](Self::live_bytes) where a
+    /// package is there many times, and is counted each time, or where nobody has read all of a file yet; it is less where packages are
+    /// there that are nobody's own.
     ///
     /// ```
     /// # use seamless_asset::{StreamingSettings, StreamingStats};
@@ -316,8 +316,10 @@ impl StreamingStats {
     /// How many bytes of files, as in [`bytes_that_fit`](Self::bytes_that_fit), make out a byte in memory; `None` while nothing is live.
     #[must_use]
     pub fn bytes_per_memory(&self, counted: u64) -> Option<f64> {
-        let memory = self.memory.packages + self.memory.levels;
-        let bytes = self.live_bytes.max(counted);
-        (memory > 0 && bytes > 0).then(|| bytes as f64 / memory as f64)
+        let live = self.memory.packages + self.memory.levels;
+        let decoded = live + self.memory.staged;
+        let per = |bytes: u64, memory: u64| (bytes > 0 && memory > 0).then(|| bytes as f64 / memory as f64);
+        let (read, counted) = (per(self.live_bytes, live), per(counted, decoded));
+        read.into_iter().chain(counted).max_by(f64::total_cmp)
     }
 }

@@ -162,10 +162,10 @@ impl Sizes {
     }
 
     fn of(&mut self, path: &AssetPath<'static>) -> &mut Size {
+        let before = self.before.remove(path).unwrap_or_default();
         if self.known.len() >= KNOWN && !self.known.contains_key(path) {
             self.before = core::mem::take(&mut self.known);
         }
-        let before = self.before.remove(path).unwrap_or_default();
         self.known.entry(path.clone()).or_insert(before)
     }
 

@@ -121,8 +121,9 @@ fn has_foreign_hooks(world: &World, id: ComponentId, registry: &TypeRegistry, is
     type_info.is_none_or(|info| !is_bevys_own(info.type_path()))
 }
 
-/// The crates of Bevy 0.19 whose components levels hold. Those of any other crate, however it is called, may look around.
-const BEVYS_CRATES: [&str; 24] = [
+/// The crates of Bevy 0.19 whose components levels hold. Those of any other crate, however it is called, may look around. `bevy_input_focus` is not
+/// among them: its `AutoFocus` gives the focus to its entity, which nobody is to see before the rest of the level.
+const BEVYS_CRATES: [&str; 23] = [
     "bevy_animation",
     "bevy_anti_alias",
     "bevy_audio",
@@ -132,7 +133,6 @@ const BEVYS_CRATES: [&str; 24] = [
     "bevy_gizmos",
     "bevy_gltf",
     "bevy_input",
-    "bevy_input_focus",
     "bevy_light",
     "bevy_mesh",
     "bevy_pbr",

@@ -9,6 +9,7 @@ use seamless_asset::{LoadState, MemoryPressure, StreamingSettings, StreamingStat
 use super::{
     EvenHidden, LevelSelection, LevelState, LevelTable,
     share::fair_share,
+    slots::StateCounts,
     squeeze::{Listed, Shortage, Squeeze, Stage},
     table::Level,
 };
@@ -40,9 +41,14 @@ impl Caps<'_, '_> {
         let asked = worlds.iter().map(|(.., selection)| selection.selector.asked_bytes());
         self.asked.clear();
         self.asked.extend(asked.map(|asked| asked.min(own)));
-        let in_memory = in_memory(worlds);
-        let stats = self.stats.as_ref();
-        let fit = stats.map_or(u64::MAX, |stats| stats.bytes_that_fit(self.ceiling(), in_memory));
+        let fit = self.stats.as_ref().map_or(u64::MAX, |stats| {
+            let fit = stats.bytes_that_fit(self.ceiling(), sum(worlds, |counts| counts.in_memory));
+            // What has begun had room, as far as the pipeline knows, which knows more: it goes on until there is no more than there may be.
+            match MemoryPressure::of(stats.memory.total(), self.ceiling()) {
+                MemoryPressure::Over => fit,
+                _ => fit.max(sum(worlds, |counts| counts.begun)),
+            }
+        });
         SelectionLimits {
             max_levels: self.settings.max_levels,
             max_bytes: own,
@@ -73,9 +79,9 @@ impl Caps<'_, '_> {
     }
 }
 
-/// Of the files of all levels that are there, as the selection counts them.
-fn in_memory(worlds: &Worlds) -> u64 {
-    let bytes = worlds.iter().map(|(_, table, _)| table.counts().in_memory);
+/// Of the files of all levels that are counted so.
+fn sum(worlds: &Worlds, bytes: impl Fn(StateCounts) -> u64) -> u64 {
+    let bytes = worlds.iter().map(|(_, table, _)| bytes(table.counts()));
     bytes.fold(0, u64::saturating_add)
 }
 
@@ -84,7 +90,9 @@ fn shortage(stats: &StreamingStats, worlds: &Worlds, now: f64) -> Shortage {
     let mut seen = Shortage {
         short: stats.memory_short,
         used: stats.memory.total(),
-        per_memory: stats.bytes_per_memory(in_memory(worlds)).unwrap_or(0.0),
+        per_memory: stats
+            .bytes_per_memory(sum(worlds, |counts| counts.in_memory))
+            .unwrap_or(0.0),
         is_calm: stats.memory_pressure == MemoryPressure::Calm,
         now,
         ..Shortage::default()

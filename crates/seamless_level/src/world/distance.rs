@@ -134,7 +134,10 @@ pub(crate) fn sync_distances(
             }
             continue;
         }
-        match told.entry(world).or_default().hear(distances.as_deref()) {
+        let told = told.entry(world).or_default();
+        // Of other levels there may be other things to say.
+        told.has_begun &= !table.is_added();
+        match told.hear(distances.as_deref()) {
             Some(News::Unusable(distances)) => error!(
                 "seamless world `{}`: {distances:?} asks for nothing; give finite numbers with 0 ≤ show ≤ load ≤ unload",
                 table.name()

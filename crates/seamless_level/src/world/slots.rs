@@ -80,9 +80,12 @@ pub(crate) struct StateCounts {
     pub revealing: u32,
     pub leaving: u32,
     pub failed: u32,
-    /// Of the files of those whose content is in memory: as many times as there are levels of them, and whatever part of them was read.
+    /// Of the files of those that are decoded, or there: as many times as there are levels of them, and whatever part of them was read.
     #[cfg_attr(test, reflect(ignore))]
     pub in_memory: u64,
+    /// The same of these and of those that are being read.
+    #[cfg_attr(test, reflect(ignore))]
+    pub begun: u64,
 }
 
 impl StateCounts {
@@ -95,11 +98,13 @@ impl StateCounts {
             *count += 1;
         }
         // What a manifest says of sizes is no more than a word: the sum of all may be more than there are numbers.
-        if is_in_memory(from) {
-            self.in_memory = self.in_memory.wrapping_sub(bytes);
-        }
-        if is_in_memory(to) {
-            self.in_memory = self.in_memory.wrapping_add(bytes);
+        for (sum, is_in) in [
+            (&mut self.in_memory, is_in_memory as fn(LevelState) -> bool),
+            (&mut self.begun, has_begun),
+        ] {
+            let less = if is_in(from) { bytes } else { 0 };
+            let more = if is_in(to) { bytes } else { 0 };
+            *sum = sum.wrapping_sub(less).wrapping_add(more);
         }
     }
 
@@ -125,6 +130,7 @@ impl StateCounts {
             leaving,
             failed,
             in_memory: _,
+            begun: _,
         } = self;
         [
             (VISIBLE, visible),
@@ -147,11 +153,18 @@ impl StateCounts {
     }
 }
 
-/// Also on its way, once it is being read: what it takes in memory is counted from then on, bit by bit.
 fn is_in_memory(state: LevelState) -> bool {
     match state {
         LevelState::Hidden | LevelState::Revealing | LevelState::Visible | LevelState::Leaving => true,
-        LevelState::Loading(stage) => !matches!(stage, LoadState::Requested | LoadState::Opening),
+        LevelState::Loading(stage) => stage == LoadState::Staged,
         LevelState::Unloaded | LevelState::Failed => false,
     }
+}
+
+fn has_begun(state: LevelState) -> bool {
+    let waits = matches!(
+        state,
+        LevelState::Unloaded | LevelState::Failed | LevelState::Loading(LoadState::Requested)
+    );
+    !waits
 }

@@ -138,7 +138,7 @@ impl<K: Copy + Ord> Squeeze<K> {
             self.short_for += u8::from(!seen.is_any_leaving);
             if self.short_for >= PATIENCE {
                 self.short_for = 0;
-                self.make_room(seen, &sorted(list()), &mut told);
+                self.make_room(seen, &Ranked::new(list()), &mut told);
             }
             return told;
         }
@@ -146,18 +146,19 @@ impl<K: Copy + Ord> Squeeze<K> {
         let is_quiet = !(seen.is_any_coming || seen.is_any_leaving);
         let has_looked = |(used, again)| used == seen.used && seen.now < again;
         if is_quiet && self.is_any_out() && !self.looked.is_some_and(has_looked) {
-            self.let_back(seen, &sorted(list()), &mut told);
+            self.let_back(seen, &Ranked::new(list()), &mut told);
         }
         told
     }
 
     /// Has levels go for the most urgent one that waits, or leaves that one out.
-    fn make_room(&mut self, seen: &Shortage, levels: &[Listed<K>], told: &mut Vec<(K, bool)>) {
+    fn make_room(&mut self, seen: &Shortage, ranked: &Ranked<K>, told: &mut Vec<(K, bool)>) {
+        let levels = &ranked.levels;
         let waits = |level: &&Listed<K>| level.stage == Stage::Waiting && level.rank < EXPLICIT_PRIORITY;
         let Some(next) = levels.iter().find(waits) else { return };
-        let is_first = next.is_first(levels);
+        let is_first = ranked.is_first(next);
         let need = ((seen.short as f64 * seen.per_memory) as u64).max(1);
-        let (spare, above) = (next.spare(levels), next.above(levels));
+        let (spare, above) = (ranked.spare(next), ranked.above(next));
         let gone = self.records.values().any(|record| record.gone_for == Some(next.key));
         let known = self.records.entry(next.key).or_default();
         let is_hopeless = spare < need / 2 || known.above.is_some_and(|before| before <= above);
@@ -199,19 +200,19 @@ impl<K: Copy + Ord> Squeeze<K> {
     }
 
     /// Who may come back does.
-    fn let_back(&mut self, seen: &Shortage, levels: &[Listed<K>], told: &mut Vec<(K, bool)>) {
-        self.forget_others(levels, told);
+    fn let_back(&mut self, seen: &Shortage, ranked: &Ranked<K>, told: &mut Vec<(K, bool)>) {
+        self.forget_others(&ranked.levels, told);
         let mut again = f64::INFINITY;
-        for level in levels {
+        for level in &ranked.levels {
             let Some(record) = self.records.get_mut(&level.key).filter(|record| record.is_out) else {
                 continue;
             };
             let lacks = seen.used.saturating_sub(record.fits_at.unwrap_or(u64::MAX));
             let is_due = seen.now >= record.retry_at;
             // Less is in its way than was, and somebody would go for it.
-            let is_more_urgent = record.above.is_some_and(|before| level.above(levels) < before);
-            let can_have = is_more_urgent && level.spare(levels) as f64 > lacks as f64 * seen.per_memory;
-            if lacks == 0 || level.is_first(levels) || is_due && (seen.is_calm || can_have) {
+            let is_more_urgent = record.above.is_some_and(|before| ranked.above(level) < before);
+            let can_have = is_more_urgent && ranked.spare(level) as f64 > lacks as f64 * seen.per_memory;
+            if lacks == 0 || ranked.is_first(level) || is_due && (seen.is_calm || can_have) {
                 (record.is_out, record.gone_for) = (false, None);
                 told.push((level.key, false));
                 break;
@@ -235,21 +236,7 @@ impl<K: Copy + Ord> Squeeze<K> {
     }
 }
 
-impl<K: Copy + Ord> Listed<K> {
-    /// Whether it is the most urgent one, those apart that always come: what it has no room beside goes.
-    fn is_first(&self, levels: &[Self]) -> bool {
-        let mut ordinary = levels.iter().filter(|other| other.rank < EXPLICIT_PRIORITY);
-        ordinary.next().is_some_and(|first| first.key == self.key)
-    }
-
-    /// The bytes of what is there and would not go for it.
-    fn above(&self, levels: &[Self]) -> u64 {
-        let others = levels
-            .iter()
-            .filter(|other| other.stage == Stage::There && !self.is_worth(other));
-        others.fold(0, |sum, other| sum.saturating_add(other.bytes))
-    }
-
+impl<K> Listed<K> {
     /// Whether it is more urgent than what is there.
     fn is_worth(&self, other: &Self) -> bool {
         other.rank * INCUMBENT < self.rank
@@ -258,18 +245,56 @@ impl<K: Copy + Ord> Listed<K> {
     fn may_replace(&self, other: &Self) -> bool {
         other.stage == Stage::There && self.is_worth(other)
     }
-
-    /// The bytes of what may go for it.
-    fn spare(&self, levels: &[Self]) -> u64 {
-        let others = levels.iter().filter(|other| self.may_replace(other));
-        others.fold(0, |sum, other| sum.saturating_add(other.bytes))
-    }
 }
 
-/// The most urgent first.
-fn sorted<K: Ord + Copy>(mut levels: Vec<Listed<K>>) -> Vec<Listed<K>> {
-    levels.sort_unstable_by(before);
-    levels
+/// All that are listed, the most urgent first, and what those that are there add up to: many may ask where they are among them.
+struct Ranked<K> {
+    levels: Vec<Listed<K>>,
+    /// The bytes of what is there before each, and of all.
+    there: Vec<u128>,
+    /// The most urgent one, those apart that always come.
+    first: Option<K>,
+}
+
+impl<K: Copy + Ord> Ranked<K> {
+    fn new(mut levels: Vec<Listed<K>>) -> Self {
+        levels.sort_unstable_by(before);
+        let mut sum = 0;
+        let mut there = Vec::with_capacity(levels.len() + 1);
+        there.push(sum);
+        there.extend(levels.iter().map(|level| {
+            let is_there = level.stage == Stage::There;
+            sum += if is_there { u128::from(level.bytes) } else { 0 };
+            sum
+        }));
+        let first = levels.iter().find(|level| level.rank < EXPLICIT_PRIORITY);
+        let first = first.map(|level| level.key);
+        Self { levels, there, first }
+    }
+
+    /// Whether it is the most urgent one, those apart that always come: what it has no room beside goes.
+    fn is_first(&self, level: &Listed<K>) -> bool {
+        self.first == Some(level.key)
+    }
+
+    /// The bytes of what is there and would not go for a level, and of all that is there.
+    fn sums(&self, level: &Listed<K>) -> (u128, u128) {
+        let above = self.levels.partition_point(|other| !level.is_worth(other));
+        let sum = |place: usize| self.there.get(place).copied().unwrap_or_default();
+        (sum(above), sum(self.levels.len()))
+    }
+
+    /// The bytes of what is there and would not go for it.
+    fn above(&self, level: &Listed<K>) -> u64 {
+        let (above, _) = self.sums(level);
+        u64::try_from(above).unwrap_or(u64::MAX)
+    }
+
+    /// The bytes of what may go for it.
+    fn spare(&self, level: &Listed<K>) -> u64 {
+        let (above, all) = self.sums(level);
+        u64::try_from(all - above).unwrap_or(u64::MAX)
+    }
 }
 
 fn before<K: Ord>(a: &Listed<K>, b: &Listed<K>) -> Ordering {

@@ -236,6 +236,7 @@ impl Level {
             LoadState::Hidden => LevelState::Hidden,
             LoadState::Revealing => LevelState::Revealing,
             LoadState::Live => LevelState::Visible,
+            LoadState::Leaving => LevelState::Leaving,
             stage => LevelState::Loading(stage),
         }
     }

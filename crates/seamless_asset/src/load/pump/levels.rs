@@ -244,7 +244,7 @@ impl Pipeline {
         let Some((root, mut members)) = self.take_out(id) else {
             return true;
         };
-        let hiding = self.hide_booked(world, UnitKind::Hide, id, (root, &mut members), budget);
+        let hiding = self.hide_booked(world, id, (root, &mut members), budget);
         self.instances
             .replace_phase(id, Phase::Hidden { root, members, hiding });
         self.events.push(InstanceEvent::Hidden { id });
@@ -280,10 +280,7 @@ impl Pipeline {
             return true;
         };
         if is_sliced {
-            let mut hiding = self.hide_booked(world, UnitKind::Mark, id, (root, &mut members), budget);
-            let sweep = Sweep::of(root, &mut members).and_hidden(&mut hiding);
-            self.tasks.drop_later(hiding);
-            self.has_left(world, id, sweep, members.memory);
+            self.mark_level(world, id, (root, &mut members), budget);
         } else {
             let _span = debug_span!("leave", level = self.instances.name_of(id), entities = count).entered();
             let start = Instant::now();
@@ -321,7 +318,6 @@ impl Pipeline {
     fn hide_booked(
         &mut self,
         world: &mut World,
-        kind: UnitKind,
         id: InstanceId,
         (root, members): (Entity, &mut Members),
         budget: &mut FrameBudget,
@@ -329,21 +325,45 @@ impl Pipeline {
         let count = members.entities.len() as u64;
         let _span = debug_span!("hide", level = self.instances.name_of(id), entities = count).entered();
         let start = Instant::now();
-        let afterwards = match kind {
-            UnitKind::Hide => Afterwards::Stays,
-            _ => Afterwards::Leaves,
-        };
-        release_kept(world, root, members, afterwards);
+        release_kept(world, root, members, Afterwards::Stays);
+        let hiding = hide(world, root, members, self.heard);
+        self.book_out_of_sight(UnitKind::Hide, id, count, start.elapsed(), budget);
+        hiding
+    }
+
+    /// Takes a level out of sight for good. Its root goes at once, and whoever notes then what has become of it has time of this unit.
+    fn mark_level(
+        &mut self,
+        world: &mut World,
+        id: InstanceId,
+        (root, members): (Entity, &mut Members),
+        budget: &mut FrameBudget,
+    ) {
+        let count = members.entities.len() as u64;
+        let name = self.instances.name_of(id).to_owned();
+        let _span = debug_span!("mark", level = name.as_str(), entities = count).entered();
+        let start = Instant::now();
+        release_kept(world, root, members, Afterwards::Leaves);
         let mut hiding = hide(world, root, members, self.heard);
-        if afterwards == Afterwards::Leaves {
-            hiding.let_go(world, root, members);
-        }
-        let took = start.elapsed();
+        hiding.let_go(world, root, members);
+        let sweep = Sweep::of(root, members).and_hidden(&mut hiding);
+        self.tasks.drop_later(hiding);
+        self.has_left(world, id, sweep, members.memory);
+        self.book_out_of_sight(UnitKind::Mark, id, count, start.elapsed(), budget);
+    }
+
+    fn book_out_of_sight(
+        &mut self,
+        kind: UnitKind,
+        id: InstanceId,
+        count: u64,
+        took: Duration,
+        budget: &mut FrameBudget,
+    ) {
         self.costs.learn(kind, count, took);
         budget.book(kind, took, || {
             format!("{kind} {} ({count} entities)", self.instances.name_of(id))
         });
-        hiding
     }
 
     /// The level of an instance that is live or about to leave; the next phase is for the caller to say.

@@ -213,8 +213,9 @@ impl Pipeline {
         self.has_left(world, id, sweep, members.memory);
         let took = start.elapsed();
         self.costs.learn(UnitKind::LeaveUnseen, count, took);
+        let why = budget.why_without_limit();
         budget.book(UnitKind::LeaveUnseen, took, || {
-            format!("leave {name} ({count} entities, hidden before)")
+            format!("leave {name} ({count} entities, hidden before){why}")
         });
         self.tasks.drop_later((members, hiding));
         true

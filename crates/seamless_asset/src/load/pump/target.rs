@@ -77,6 +77,14 @@ fn next(place: Place, target: InstanceTarget, can_hide: bool) -> Step {
     }
 }
 
+/// Whether somebody has despawned a level that is hidden or about to leave.
+fn has_lost_root(world: &World, phase: &Phase) -> bool {
+    match phase {
+        Phase::Leaving { root, .. } | Phase::Hidden { root, .. } => !world.entities().contains_spawned(*root),
+        _ => false,
+    }
+}
+
 impl Pipeline {
     /// An instance is to come this far.
     pub(super) fn set_target(&mut self, world: &mut World, id: InstanceId, target: InstanceTarget) {
@@ -84,6 +92,10 @@ impl Pipeline {
             return;
         };
         let step = next(Place::from(&instance.phase), target, self.services.is_sliced);
+        // Who is asked for again on the way out, and was despawned, goes on.
+        if target != InstanceTarget::Gone && has_lost_root(world, &instance.phase) {
+            return;
+        }
         match step {
             Step::Ignore => {}
             Step::Note => self.note_target(world, id, target),
@@ -115,14 +127,8 @@ impl Pipeline {
         }
     }
 
-    /// A level that was about to leave stays, unless somebody has despawned it.
+    /// A level that was about to leave stays.
     fn stay(&mut self, world: &World, id: InstanceId, target: InstanceTarget) {
-        let phase = self.instances.get(&id).map(|instance| &instance.phase);
-        if let Some(Phase::Leaving { root, .. }) = phase
-            && !world.entities().contains_spawned(*root)
-        {
-            return;
-        }
         self.note_target(world, id, target);
         self.change_live(id, |root, members| Phase::Live { root, members });
     }

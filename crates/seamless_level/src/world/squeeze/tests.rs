@@ -185,3 +185,28 @@ fn worlds_of_any_sizes_come_to_rest_with_the_most_urgent_there() {
         }
     }
 }
+
+/// By sums that are made once.
+#[test]
+fn what_may_go_for_a_level_is_what_its_rank_says() {
+    let mut random = Random(77);
+    for _ in 0..300 {
+        let levels = (0..random.below(12) as u32).map(|key| {
+            let stages = [Stage::Waiting, Stage::Loading, Stage::There, Stage::There, Stage::Out];
+            Listed {
+                key,
+                rank: [0.0, 1e-6, 0.8, 1.0, 1.25, 1.5625, 4.0, EXPLICIT_PRIORITY][random.below(8)],
+                bytes: [0, 1, 7, u64::MAX][random.below(4)],
+                stage: stages[random.below(5)],
+            }
+        });
+        let ranked = Ranked::new(levels.collect());
+        for level in &ranked.levels {
+            let there = || ranked.levels.iter().filter(|other| other.stage == Stage::There);
+            let sum = |sum: u64, other: &Listed<u32>| sum.saturating_add(other.bytes);
+            let spare = there().filter(|other| level.may_replace(other)).fold(0, sum);
+            let above = there().filter(|other| !level.is_worth(other)).fold(0, sum);
+            assert_eq!((ranked.spare(level), ranked.above(level)), (spare, above), "{level:?}");
+        }
+    }
+}

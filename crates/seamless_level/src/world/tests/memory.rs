@@ -152,6 +152,54 @@ fn a_package_that_is_there_many_times_takes_its_memory_once() {
     assert_eq!(told.len(), 40, "all fit, and none has gone meanwhile: {told:?}");
 }
 
+/// The pipeline has started them: it knows what they brought the last time.
+#[test]
+fn what_is_on_its_way_goes_on_while_there_is_memory() {
+    let mut manifest = counts::row(10);
+    manifest.volumes.clear();
+    manifest.levels.iter_mut().for_each(|level| level.bytes = 100);
+    let names: Vec<String> = manifest.levels.iter().map(|level| level.name.clone()).collect();
+    let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), manifest);
+    stage.app.insert_resource(StreamingSettings {
+        memory_ceiling: Some(250),
+        ..StreamingSettings::default()
+    });
+    tell(&mut stage, |_| {});
+    let held = ["row 0", "row 1", "row 2", "row 3"];
+    held.iter().for_each(|name| stage.hold(name));
+    stage.app.world_mut().spawn(LevelWanted {
+        levels: names.clone(),
+        ..LevelWanted::default()
+    });
+    stage.frames(3);
+    let mut table = stage.app.world_mut().get_mut::<LevelTable>(stage.world).unwrap();
+    let LevelTable {
+        levels,
+        counts,
+        followed,
+        ..
+    } = &mut *table;
+    // Nobody reads them here, so nobody is to be asked how far they are.
+    followed.clear();
+    for index in 0..held.len() as u32 {
+        let level = levels.get_mut(index).unwrap();
+        level.set_state(LevelState::Loading(LoadState::Reading), counts);
+    }
+    let told = |memory| {
+        move |stats: &mut StreamingStats| {
+            stats.live_bytes = 600;
+            stats.memory.packages = memory;
+        }
+    };
+    tell(&mut stage, told(249));
+    stage.frames(5);
+    let is_wanted = |stage: &Stage| names.iter().filter(|name| stage.level(name).is_wanted()).count();
+    assert_eq!(is_wanted(&stage), 10);
+    tell(&mut stage, told(250));
+    stage.frames(5);
+    assert_eq!(is_wanted(&stage), 6, "there is no more");
+}
+
 /// Mips that nobody needs, for instance, stay in their files.
 #[test]
 fn what_nobody_reads_of_a_file_takes_no_memory() {

@@ -63,20 +63,19 @@ impl Pipeline {
         }
         let _span = debug_span!("reload", package = %path, entities = count).entered();
         let start = Instant::now();
-        let is_applied = self.apply_reload(world, id);
+        let inserted = self.apply_reload(world, id);
         let took = start.elapsed();
-        if is_applied {
-            self.costs.learn(UnitKind::Reload, count, took.saturating_sub(assets));
+        if let Some(inserted) = inserted {
+            self.costs.learn(UnitKind::Reload, count, took.saturating_sub(inserted));
         }
         budget.book(UnitKind::Reload, took, || format!("reload {path} ({count} entities)"));
         true
     }
 
-    /// All that is live of the package becomes what the new file says, in this frame; or nothing, when that cannot be. Whether it has.
-    fn apply_reload(&mut self, world: &mut World, id: InstanceId) -> bool {
-        let Some(mut reload) = self.reloads.remove(&id) else {
-            return false;
-        };
+    /// All that is live of the package becomes what the new file says, in this frame; or nothing, when that cannot be.
+    /// If it has, what its assets took of it.
+    fn apply_reload(&mut self, world: &mut World, id: InstanceId) -> Option<Duration> {
+        let mut reload = self.reloads.remove(&id)?;
         let staged = match core::mem::replace(&mut reload.step, Step::Queued) {
             Step::Staged(staged) if self.is_up_to_date(world, &reload, &staged) => staged,
             stale => {
@@ -91,12 +90,12 @@ impl Pipeline {
                     let error = LoadErrorKind::Restless { tries };
                     self.fail_reload(world, id, Arc::new(LoadError::package(path, error)));
                 }
-                return false;
+                return None;
             }
         };
         let result = self.change(world, &reload, id, *staged);
         match result {
-            Ok(report) => {
+            Ok((report, inserted)) => {
                 let outcome = reload.outcome.upgrade();
                 let package = reload.path.clone();
                 world.resource_mut::<Messages<Reloaded>>().write(Reloaded {
@@ -109,12 +108,12 @@ impl Pipeline {
                 world.resource_mut::<StreamingStats>().reloaded += 1;
                 self.release(world, id);
                 self.instances.remove(&id);
-                true
+                Some(inserted)
             }
             Err(error) => {
                 self.reloads.insert(id, reload);
                 self.fail_reload(world, id, Arc::from(error));
-                false
+                None
             }
         }
     }
@@ -150,7 +149,7 @@ impl Pipeline {
         reload: &Reload,
         id: InstanceId,
         mut staged: Staged,
-    ) -> Result<ReloadReport, Box<LoadError>> {
+    ) -> Result<(ReloadReport, Duration), Box<LoadError>> {
         let mut unverified = staged.loaded.unverified.iter();
         if let Some(error) = unverified.find_map(|import| import.fault(&self.services)) {
             return Err(error.into());
@@ -184,7 +183,7 @@ impl Pipeline {
         // Hooks and observers run from here on, and may register types.
         drop(registry);
         report.assets_added = staged.added;
-        let replaced = self.replace_assets(world, reload, core::mem::take(&mut staged.replacing));
+        let (replaced, inserted) = self.replace_assets(world, reload, core::mem::take(&mut staged.replacing));
         report.assets_replaced = replaced.len();
         self.touch_users(world, &reload.path, &replaced);
         for (level, diff) in levels {
@@ -208,7 +207,7 @@ impl Pipeline {
         let unseen = self.drop_unseen(world, &reload.path);
         self.take_over_package(world, reload, staged, &unseen);
         unseen.into_iter().for_each(|id| self.read_again(id));
-        Ok(report)
+        Ok((report, inserted))
     }
 
     /// Levels of the package that nobody has seen yet were read from the old file. They are to be [read again](Self::read_again).
@@ -240,15 +239,25 @@ impl Pipeline {
         }
     }
 
-    fn replace_assets(&mut self, world: &mut World, reload: &Reload, assets: Vec<LoadedAsset>) -> HashSet<ObjectId> {
-        let mut replaced = HashSet::new();
+    /// Which were, and how long that took.
+    fn replace_assets(
+        &mut self,
+        world: &mut World,
+        reload: &Reload,
+        assets: Vec<LoadedAsset>,
+    ) -> (HashSet<ObjectId>, Duration) {
+        let (mut replaced, mut inserted) = (HashSet::new(), Duration::ZERO);
         for mut asset in assets {
             let mut edits = world.resource_mut::<AssetEdits>();
             let stays = reload.policy != ReloadPolicy::Overwrite && edits.all().contains(&asset.asset);
             if !stays {
                 edits.replaced(asset.asset);
-                let upload = upload_of(&asset);
-                if asset.value.insert(world, asset.asset) {
+                let (upload, start) = (upload_of(&asset), Instant::now());
+                let is_replaced = asset.value.insert(world, asset.asset);
+                let took = start.elapsed();
+                inserted += took;
+                if is_replaced {
+                    self.costs.learn(asset.cost_key(), asset.bytes, took);
                     // All in one frame, since what is live changes as a whole.
                     world.resource_mut::<StreamingStats>().uploaded_bytes += upload;
                     asset.slot.replace(asset.fingerprint);
@@ -260,7 +269,7 @@ impl Pipeline {
             }
             self.tasks.drop_later(asset);
         }
-        replaced
+        (replaced, inserted)
     }
 
     /// Assets of other packages that refer to replaced ones are marked as modified: a renderer that has put an image into a material

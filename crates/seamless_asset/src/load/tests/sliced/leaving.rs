@@ -69,3 +69,21 @@ fn a_hidden_level_that_is_asked_for_again_before_it_leaves_stays() {
     run_until(&mut app, |world| hidden(world) == 0);
     assert_eq!((left(app.world()), level_entities(app.world_mut())), (1, COUNT));
 }
+
+/// Its root is in no list any more: nobody would ever hear that it is not there.
+#[test]
+fn a_hidden_level_that_was_despawned_goes_whatever_is_asked_of_it() {
+    for target in [InstanceTarget::Loaded, InstanceTarget::Shown] {
+        let dir = Dir::default();
+        let mut app = sliced(&dir);
+        let [(first, _), (second, root)] = live_and_hidden(&mut app, &dir);
+        // The frame has no time for more than the first one.
+        set_target(&mut app, first, InstanceTarget::Gone);
+        app.world_mut().despawn(root);
+        app.update();
+        assert_eq!(state(app.world(), second), Some(LoadState::Leaving));
+        set_target(&mut app, second, target);
+        run_until(&mut app, |world| left(world) == 2 && hidden(world) == 0);
+        assert_eq!(level_entities(app.world_mut()), 0);
+    }
+}
